@@ -1,0 +1,1 @@
+"""beatwire: a streaming ECG monitor."""

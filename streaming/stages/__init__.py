@@ -1,0 +1,1 @@
+"""The stages: settings, state, step."""
