@@ -1,0 +1,138 @@
+"""Names and settings of the topics, and the questions one asks a broker before trusting it.
+
+==================== ======================================================= ===========
+topic                holds                                                   kept
+==================== ======================================================= ===========
+``ecg.samples``      Avro sample chunks, key stream id                       by age
+``ecg.beats``        Avro beats, key stream id                               by age
+``ecg.alerts``       JSON alerts, key alert id, the last state of each       compacted
+``ecg.acks``         JSON acknowledgements, key alert id                     compacted
+``ecg.samples.dlq``  messages that could not be used, reason in the headers  by age
+==================== ======================================================= ===========
+
+``ecg.samples`` carries the broker's own clock (LogAppendTime): arrival is when the broker had it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from streaming.errors import UserError
+
+SAMPLES = "ecg.samples"
+BEATS = "ecg.beats"
+ALERTS = "ecg.alerts"
+ACKS = "ecg.acks"
+DLQ = "ecg.samples.dlq"
+
+_MAX_MESSAGE_BYTES = str(16 << 20)
+TOPICS: Mapping[str, Mapping[str, str]] = {
+    SAMPLES: {"message.timestamp.type": "LogAppendTime", "max.message.bytes": _MAX_MESSAGE_BYTES},
+    BEATS: {},
+    ALERTS: {"cleanup.policy": "compact"},
+    ACKS: {"cleanup.policy": "compact"},
+    DLQ: {"max.message.bytes": _MAX_MESSAGE_BYTES},
+}
+
+
+def quiet(bootstrap: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return client settings with librdkafka's own log off: what matters reaches us as errors."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "log_level": 0,
+        "topic.metadata.refresh.interval.ms": 30_000,
+    } | dict(settings or {})
+
+
+def check_broker(bootstrap: str, topics: Iterable[str] = (), *, timeout_s: float = 5.0) -> None:
+    """Prove that a broker answers and that it has `topics`.
+
+    Parameters
+    ----------
+    bootstrap
+        ``host:port[,host:port...]``.
+    topics
+        Names that must exist.
+    timeout_s
+        How long to wait for the first answer, seconds.
+
+    Raises
+    ------
+    UserError
+        Nothing answers at the address, or a topic is missing.
+    """
+    admin = _admin(bootstrap)
+    try:
+        known = admin.list_topics(timeout=timeout_s).topics
+    except KafkaException as error:
+        raise UserError(f"kafka: expected a broker at {bootstrap}; got no answer in {timeout_s:g} s") from error
+    missing = [name for name in topics if name not in known]
+    if missing:
+        raise UserError(
+            f"kafka: expected topic {', '.join(map(repr, missing))} at {bootstrap}; "
+            f"got a broker with {len([name for name in known if not name.startswith('__')])} other topics"
+        )
+
+
+def answers(bootstrap: str, *, timeout_s: float = 1.0) -> bool:
+    """Say whether a broker answers at `bootstrap` within `timeout_s` seconds."""
+    try:
+        return bool(_admin(bootstrap).list_topics(timeout=timeout_s).brokers)
+    except KafkaException:
+        return False
+
+
+def create_topics(bootstrap: str, *, partitions: int = 4, timeout_s: float = 15.0) -> list[str]:
+    """Create those of the five topics that are missing, one replica each.
+
+    Returns
+    -------
+    list of str
+        The topics that were created now.
+
+    Raises
+    ------
+    UserError
+        The broker does not answer or refuses.
+    """
+    admin = _admin(bootstrap)
+    try:
+        known = admin.list_topics(timeout=timeout_s).topics
+        new = [
+            NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config))
+            for name, config in TOPICS.items()
+            if name not in known
+        ]
+        for future in admin.create_topics(new, operation_timeout=timeout_s).values() if new else ():
+            future.result(timeout_s)
+        _wait_for(admin, [topic.topic for topic in new], timeout_s)
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise UserError(f"kafka: expected to create topics at {bootstrap}; got {reason(error)}") from error
+    return [topic.topic for topic in new]
+
+
+def reason(error: KafkaException) -> str:
+    """Return the broker's or the library's own words for `error`, one line."""
+    cause = error.args[0] if error.args else error
+    return cause.str() if isinstance(cause, KafkaError) else str(cause)
+
+
+def _wait_for(admin: AdminClient, names: list[str], timeout_s: float) -> None:
+    """Wait until the metadata knows a leader for every partition of `names`."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        known = admin.list_topics(timeout=timeout_s).topics
+        if all(name in known and all(part.leader >= 0 for part in known[name].partitions.values()) for name in names):
+            return
+        time.sleep(0.02)
+
+
+def _admin(bootstrap: str) -> AdminClient:
+    return AdminClient(quiet(bootstrap, {"socket.timeout.ms": 10_000}))
