@@ -9,13 +9,14 @@ producers made (CreateTime) may fall, and are read one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, Message
+from numpy.typing import NDArray
 
 from streaming.records import I32, I64, U8, RawTick
 
@@ -71,6 +72,26 @@ class Origin:
         return message.topic() or "", message.partition() or 0, message.offset() or 0
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One tick and its place in the log.
+
+    tick       the messages, joined; may be empty: then time has passed, nothing else
+    origin     the messages as they were
+    epoch      grows with every change of the assignment; start from nothing when it does
+    replay     the output belongs to what was published before: discard it
+    start      partition -> offset of its first message not in an earlier tick of this epoch
+    positions  partition -> offset after its last message in this tick, those with any
+    """
+
+    tick: RawTick
+    origin: Origin
+    epoch: int
+    replay: bool
+    start: Mapping[int, int]
+    positions: Mapping[int, int]
+
+
 def split_errors(messages: list[Message]) -> tuple[list[Message], list[KafkaError]]:
     """Take error events out: their "value" is an error text, not a payload."""
     errors = list(map(Message.error, messages))
@@ -89,7 +110,7 @@ def runs_of(partition: I32) -> list[Run]:
     if not len(partition):
         return []
     edges = [0, *(np.flatnonzero(np.diff(partition)) + 1).tolist(), len(partition)]
-    return [Run(int(partition[begin]), begin, end) for begin, end in zip(edges[:-1], edges[1:], strict=True)]
+    return [Run(int(partition[begin]), begin, end) for begin, end in pairwise(edges)]
 
 
 def before(messages: list[Message], until: dict[int, int]) -> list[Message]:
@@ -111,19 +132,19 @@ def partitions_of(messages: Sequence[Message]) -> I32:
 
 def part_of(messages: list[Message]) -> Part:
     """Join messages (no error events among them) into columns."""
-    values = list(map(Message.value, messages))
+    values: list[bytes] = list(map(Message.value, messages))  # type: ignore[arg-type]
     try:
-        payload = b"".join(values)  # type: ignore[arg-type]
+        payload = b"".join(values)
     except TypeError:  # a tombstone: None
         values = [value or b"" for value in values]
-        payload = b"".join(values)  # type: ignore[arg-type]
+        payload = b"".join(values)
     m = len(messages)
     partition = partitions_of(messages)
     runs = runs_of(partition)
     return Part(
         messages=messages,
         payload=np.frombuffer(payload, np.uint8),
-        length=np.fromiter(map(len, values), np.int64, m),  # type: ignore[arg-type]
+        length=np.fromiter(map(len, values), np.int64, m),
         arrival_us=_arrivals(messages, runs),
         partition=partition,
         next_offset={run.partition: _offset(messages[run.end - 1]) + 1 for run in runs},
@@ -147,7 +168,7 @@ def tick_of(parts: Sequence[Part], *, now_us: int, caught_up: bool) -> tuple[Raw
     return tick, Origin(messages)
 
 
-def _joined(columns: list[np.ndarray], dtype: type) -> np.ndarray:  # type: ignore[type-arg]
+def _joined(columns: list[NDArray[Any]], dtype: type) -> NDArray[Any]:
     if len(columns) == 1:
         return columns[0]
     return np.concatenate(columns) if columns else np.zeros(0, dtype)

@@ -19,11 +19,11 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
-from streaming.errors import UserError
+from streaming.errors import FatalError, UserError
 
 SAMPLES = "ecg.samples"
 BEATS = "ecg.beats"
@@ -116,6 +116,42 @@ def create_topics(bootstrap: str, *, partitions: int = 4, timeout_s: float = 15.
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise UserError(f"kafka: expected to create topics at {bootstrap}; got {reason(error)}") from error
     return [topic.topic for topic in new]
+
+
+def ends_of(bootstrap: str, topic: str, *, timeout_s: float = 10.0) -> dict[int, int]:
+    """Return partition -> the offset after its last message, open transactions included.
+
+    Raises
+    ------
+    FatalError
+        The broker does not answer.
+    """
+    admin = _admin(bootstrap)
+    try:
+        parts = admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions
+        asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in parts}  # type: ignore[no-untyped-call]
+        found = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=timeout_s)
+        return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
+    except KafkaException as error:
+        raise FatalError(f"kafka: expected the ends of {topic} at {bootstrap}; got {reason(error)}") from error
+
+
+def group_lag(bootstrap: str, group: str, topic: str = SAMPLES, *, timeout_s: float = 10.0) -> int:
+    """Count the messages of `topic` that `group` has not committed yet: what flow control looks at.
+
+    Raises
+    ------
+    FatalError
+        The broker does not answer.
+    """
+    ends = ends_of(bootstrap, topic, timeout_s=timeout_s)
+    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in ends])
+    try:
+        (future,) = _admin(bootstrap).list_consumer_group_offsets([asked], request_timeout=timeout_s).values()
+        commits = {at.partition: max(at.offset, 0) for at in future.result(timeout_s).topic_partitions}
+    except KafkaException as error:
+        raise FatalError(f"kafka: expected the commits of {group!r} at {bootstrap}; got {reason(error)}") from error
+    return sum(end - commits.get(partition, 0) for partition, end in ends.items())
 
 
 def reason(error: KafkaException) -> str:

@@ -1,0 +1,165 @@
+"""Readers outside the group: the alerts as they stand, and a topic as it grows, readable.
+
+All of them see committed messages only and leave nothing behind at the broker.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from importlib import resources
+from io import BytesIO
+from typing import Any
+
+import fastavro
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from streaming.errors import FatalError, UserError
+from streaming.kafka import topics
+
+_OFF = "off"
+_TOPIC_OF = {"beats": topics.BEATS, "alerts": topics.ALERTS}
+
+
+def read_active_alerts(bootstrap: str, *, topic: str = topics.ALERTS, timeout_s: float = 60.0) -> list[dict[str, Any]]:
+    """Return the last state of every alert that is not off, oldest first.
+
+    Reads the compacted topic to its present end; where a transaction is still open before that end,
+    waits until it is over.
+
+    Raises
+    ------
+    FatalError
+        The end was not reached within `timeout_s` seconds.
+    """
+    last: dict[bytes, bytes | None] = {}
+    ends = topics.ends_of(bootstrap, topic)
+    left = {p for p, end in ends.items() if end > 0}
+    deadline = time.monotonic() + timeout_s
+    with _reader(bootstrap) as consumer:
+        consumer.assign([TopicPartition(topic, p, 0) for p in left])
+        while left:
+            if time.monotonic() > deadline:
+                raise FatalError(f"kafka: expected to read {topic} at {bootstrap} to its end in {timeout_s:g} s")
+            for message in consumer.consume(10_000, 0.02):
+                error = message.error()
+                if error is None:
+                    key = message.key() or b""
+                    last.pop(key, None)  # the order is that of the last states
+                    last[key] = message.value()
+                elif error.code() == KafkaError._PARTITION_EOF and _offset(message) >= ends[message.partition() or 0]:  # noqa: SLF001
+                    left.discard(message.partition() or 0)
+    alerts = [json.loads(value) for value in last.values() if value]
+    return [alert for alert in alerts if alert.get("state") != _OFF]
+
+
+def follow(
+    bootstrap: str, topic: str, *, stop: threading.Event | None = None, earliest: bool = False
+) -> Iterator[tuple[bytes | None, bytes]]:
+    """Yield key and value of every committed message of `topic` until `stop` is set.
+
+    Parameters
+    ----------
+    bootstrap
+        ``host:port[,host:port...]``.
+    topic
+        Its name.
+    stop
+        Ends the iteration within a tenth of a second; without it there is no end.
+    earliest
+        Begin with the oldest message rather than with the next one.
+
+    Raises
+    ------
+    UserError
+        Nothing answers at `bootstrap`, or it has no such topic.
+    """
+    over = stop or threading.Event()
+    topics.check_broker(bootstrap, [topic])
+    begin = dict.fromkeys(topics.ends_of(bootstrap, topic), 0) if earliest else topics.ends_of(bootstrap, topic)
+    with _reader(bootstrap) as consumer:
+        consumer.assign([TopicPartition(topic, p, offset) for p, offset in begin.items()])
+        while not over.is_set():
+            waiting = consumer.consume(1, 0.1)
+            for message in waiting + (consumer.consume(10_000, 0) if waiting else []):
+                value = message.value()
+                if message.error() is None and value is not None:
+                    yield message.key(), value
+
+
+def tail(
+    kind: str, bootstrap: str, *, stop: threading.Event | None = None, earliest: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield what comes out of the monitor, decoded: ``kind`` is ``beats`` or ``alerts``.
+
+    Raises
+    ------
+    UserError
+        Another kind; nothing answers at `bootstrap`; no such topic.
+    """
+    if kind not in _TOPIC_OF:
+        raise UserError(f"tail: expected 'beats' or 'alerts'; got {kind!r}")
+    decode = decode_beat if kind == "beats" else json.loads
+    for _, value in follow(bootstrap, _TOPIC_OF[kind], stop=stop, earliest=earliest):
+        yield decode(value)
+
+
+def decode_beat(value: bytes) -> dict[str, Any]:
+    """Decode one Avro `Beat`; its times become aware datetimes."""
+    schema = _beat_schema()
+    beat: dict[str, Any] = fastavro.schemaless_reader(BytesIO(value), schema, schema)  # type: ignore[assignment]
+    return beat
+
+
+def line_of(kind: str, record: dict[str, Any]) -> str:
+    """Return `record` as one line for people."""
+    if kind == "alerts":
+        widths = {"stream": 16, "priority": 9, "state": 8, "rule": 20, "text": 0}
+        words = " ".join(f"{record.get(name, '')!s:{width}}" for name, width in widths.items())
+        return f"{_clock(record.get('onset_us'))} {words}".rstrip()
+    rate = record["rate_bpm"]
+    score = record["score"]
+    return (
+        f"{record['time']:%H:%M:%S.%f} {record['stream']:16} sample {record['sample']:>10} "
+        f"{f'{rate:5.0f} /min' if rate is not None else '    - /min'} "
+        f"{f'score {score:5.2f}' if score is not None else 'score     -'} ({record['scored_by']})"
+    )
+
+
+@contextlib.contextmanager
+def _reader(bootstrap: str) -> Iterator[Consumer]:
+    consumer = Consumer(
+        topics.quiet(
+            bootstrap,
+            {
+                "group.id": f"beatwire-reader-{uuid.uuid4()}",  # never joined, never committed
+                "enable.auto.commit": False,
+                "auto.offset.reset": "earliest",
+                "enable.partition.eof": True,
+                "fetch.wait.max.ms": 10,
+            },
+        )
+    )
+    try:
+        yield consumer
+    finally:
+        consumer.close()
+
+
+@cache
+def _beat_schema() -> Any:
+    return fastavro.parse_schema(json.loads(resources.files("streaming").joinpath("schemas/beat.avsc").read_text()))
+
+
+def _offset(message: Message) -> int:
+    return message.offset() or 0
+
+
+def _clock(time_us: int | None) -> str:
+    return datetime.fromtimestamp(time_us / 1e6, UTC).strftime("%H:%M:%S.%f") if time_us is not None else "-"

@@ -1,0 +1,302 @@
+"""The input: one thread that polls, one hand-over of bounded size, ticks out.
+
+In: the topic of sample chunks, as a member of a consumer group. Out: `Taken`, a tick and where it
+ends. Under load a tick is everything that is waiting, up to `handover.TICK_MESSAGES` or `TICK_BYTES`; without
+load the first message that arrives makes one.
+
+An *epoch* is the time between two changes of the assignment. The first ticks of an epoch may be a
+*replay*: partition by partition the messages between the commit's rewind offset and its offset,
+cut exactly there, to be fed through the graph with the output discarded. Then come live ticks,
+beginning at the committed offsets. Invariant: the live ticks of an epoch hold every message of the
+assigned partitions from the commit on, once and in order.
+
+Only the thread consumes, seeks and pauses. `close` leaves the group.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Self
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from streaming.errors import FatalError
+from streaming.kafka import topics
+from streaming.kafka.batch import Taken, before, part_of, split_errors, tick_of
+from streaming.kafka.handover import HandOver
+from streaming.kafka.positions import Position
+from streaming.kafka.rewind import Replay, find_positions, seek
+
+_SLICE = 8_192
+_POLL_S = 0.1
+_PATIENCE_S = 5.0
+_SETTLED_S = 1.0
+_FINISH_S = 60.0
+_UNREACHABLE = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT}  # noqa: SLF001
+_REFUSED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+
+
+class Source:
+    """Sample chunks of the partitions that the group assigns to us.
+
+    Parameters
+    ----------
+    bootstrap
+        ``host:port[,host:port...]``.
+    group
+        The consumer group; its members share the partitions.
+    topic
+        Of the chunks.
+    earliest
+        A group without a commit begins with the oldest message rather than with the next one.
+    protocol
+        ``consumer`` (KIP-848, brokers from 4.0) or ``classic``.
+    clock_us
+        Microseconds since 1970.
+
+    Raises
+    ------
+    UserError
+        Nothing answers at `bootstrap`, or it has no such topic.
+    """
+
+    def __init__(
+        self,
+        bootstrap: str,
+        group: str,
+        *,
+        topic: str = topics.SAMPLES,
+        earliest: bool = True,
+        protocol: str = "consumer",
+        clock_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+    ) -> None:
+        topics.check_broker(bootstrap, [topic])
+        self.bootstrap, self.topic = bootstrap, topic
+        self.lost = 0
+        self._earliest, self._clock_us = earliest, clock_us
+        self._consumer = Consumer(
+            topics.quiet(
+                bootstrap,
+                {
+                    "group.id": group,
+                    "group.protocol": protocol,
+                    "enable.auto.commit": False,
+                    "enable.auto.offset.store": False,
+                    "auto.offset.reset": "earliest" if earliest else "latest",
+                    "fetch.wait.max.ms": 10,
+                    "fetch.message.max.bytes": 4 << 20,
+                    "queued.min.messages": 200_000,
+                    "fetch.error.backoff.ms": 100,
+                    "reconnect.backoff.max.ms": 1_000,
+                    "error_cb": self._on_error,
+                }
+                | ({"partition.assignment.strategy": "cooperative-sticky"} if protocol == "classic" else {}),
+            )
+        )
+        self._handover = HandOver()
+        self._next: dict[int, int] = {}  # to be taken; the monitor's
+        self._read: dict[int, int] = {}  # to be polled; the thread's
+        self._replay: Replay | None = None
+        self._paused: list[TopicPartition] = []  # because the hand-over is full
+        self._epoch = 0
+        self._changing = True
+        self._closing = False
+        self._drained = False
+        self._down = False
+        self._heard_s = time.monotonic()
+        self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._consumer.subscribe(
+            [self.topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+        )
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop polling and leave the group; what was taken and not committed will come again."""
+        self._closing = True
+        self._handover.close()
+        if self._thread.is_alive():
+            self._thread.join()
+        self._consumer.close()
+
+    # ---- the monitor's side ----
+
+    @property
+    def epoch(self) -> int:
+        """The present epoch: a tick of an earlier one may have lost its right to be published."""
+        return self._epoch + self._changing
+
+    def take(self, timeout_s: float) -> Taken | None:
+        """Return everything that waits, or an empty tick after `timeout_s` seconds.
+
+        Taking also says that the tick before has been published and committed. None means that
+        there is nothing to do and no time to tell either: the assignment changes or a replay runs.
+
+        Raises
+        ------
+        UserError, FatalError
+            What ended the polling thread.
+        """
+        taken = self._handover.take(timeout_s)
+        if taken is None:
+            return None
+        parts, replay, all_taken = taken
+        if not parts and self._replay is not None:
+            return None
+        start = dict(self._next)
+        positions = {p: offset for part in parts for p, offset in part.next_offset.items()}
+        self._next.update(positions)
+        caught_up = not replay and all_taken and self._has_all()
+        now_us = int(parts[0].arrival_us.min()) if replay else self._clock_us()
+        tick, origin = tick_of(parts, now_us=now_us, caught_up=caught_up)
+        return Taken(tick, origin, self._epoch, replay, start, positions)
+
+    def rewind(self) -> None:
+        """Begin a new epoch at what the group has committed."""
+        self._end_epoch()
+
+    def group_metadata(self) -> object:
+        """Return what a transaction needs to know about our membership."""
+        return self._consumer.consumer_group_metadata()
+
+    def commit(self, positions: Mapping[int, Position], *, wait: bool) -> None:
+        """Commit outside a transaction; in order, whether it waits or not."""
+        offsets = self.offsets(positions)
+        if offsets and wait:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+        elif offsets:
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+
+    def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
+        """Return `positions` as the library writes commits."""
+        return [TopicPartition(self.topic, p, at.offset, at.metadata) for p, at in positions.items()]
+
+    def _has_all(self) -> bool:
+        """Say whether the broker has nothing for us that we have not taken."""
+        if self._down or not self._drained:
+            return False
+        if time.monotonic() - self._heard_s > _SETTLED_S:
+            return True  # what lies behind our position is not for readers of committed messages
+        for partition, offset in self._next.items():
+            kept = self._consumer.get_watermark_offsets(TopicPartition(self.topic, partition), cached=True)
+            if kept is not None and kept[1] > offset + 1:  # a transaction's end marker takes an offset
+                return False
+        return True
+
+    # ---- the thread's side ----
+
+    def _run(self) -> None:
+        try:
+            while not self._closing:
+                messages = self._poll()
+                if self._changing:
+                    self._begin_epoch()  # what was polled will be polled again
+                else:
+                    self._hand_over(messages)
+                    self._wait_for_room()
+        except BaseException as error:  # the monitor's to handle
+            self._handover.fail(error)
+
+    def _poll(self) -> list[Message]:
+        """Return what waits in the library, at most a slice; wait for the first message only."""
+        messages = self._consumer.consume(_SLICE, 0)
+        if not messages:
+            self._drained = True
+            messages = self._consumer.consume(1, _POLL_S)
+            if messages:
+                messages += self._consumer.consume(_SLICE - 1, 0)
+        self._drained = len(messages) < _SLICE
+        messages, errors = split_errors(messages)
+        for error in errors:
+            self._judge(error)
+        if messages:
+            self._down, self._heard_s = False, time.monotonic()
+        elif self._down:
+            self._down = not topics.answers(self.bootstrap)
+        return messages
+
+    def _hand_over(self, messages: list[Message]) -> None:
+        replay = self._replay
+        if replay is not None:
+            messages = before(messages, replay.until)
+        if messages:
+            part = part_of(messages)
+            self._read.update(part.next_offset)
+            self._handover.put(part, replay=replay is not None)
+            if replay is not None:
+                replay.reached(self._read)
+        if replay is not None and replay.done:
+            self._replay = None
+            self._go_on(replay.held)
+
+    def _wait_for_room(self) -> None:
+        """Wait while the hand-over is full; after a while pause and go on polling: the group keeps us."""
+        room = self._handover.wait_for_room(0 if self._paused else _PATIENCE_S)
+        if not room and not self._paused:
+            held = self._replay.held if self._replay is not None else set()
+            self._paused = [at for at in self._consumer.assignment() if at.partition not in held]
+            self._consumer.pause(self._paused)
+        elif room and self._paused:
+            paused, self._paused = self._paused, []
+            self._go_on({at.partition for at in paused})
+
+    def _go_on(self, partitions: set[int]) -> None:
+        """Let paused partitions go on exactly where they were read to."""
+        targets = [TopicPartition(self.topic, p, self._read[p]) for p in sorted(partitions)]
+        self._consumer.resume(targets)
+        seek(self._consumer, targets)
+
+    def _begin_epoch(self) -> None:
+        """Rewind everything that is assigned; when the broker does not answer, the next poll tries again."""
+        if not self._handover.wait_until_idle(_FINISH_S):
+            return
+        assigned = self._consumer.assignment()
+        try:
+            positions, lost = find_positions(self._consumer, assigned, earliest=self._earliest)
+            self._read = {p: at.rewind for p, at in positions.items()}
+            self._go_on(set(positions))
+        except KafkaException:
+            return
+        self._next = dict(self._read)
+        self._epoch += 1
+        self._changing, self._paused = False, []
+        self.lost += lost
+        replay = Replay(self._consumer, self.topic, positions)
+        self._replay = None if replay.done else replay
+        self._handover.reopen()
+
+    def _judge(self, error: KafkaError) -> None:
+        """Stop for what will not get better; all else the library tries again by itself."""
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and topics.answers(self.bootstrap):
+            topics.check_broker(self.bootstrap, [self.topic])
+        if error.fatal() or error.code() in _REFUSED:
+            raise FatalError(f"kafka: expected to read {self.topic} at {self.bootstrap}; got {error.str()}")
+
+    # ---- called by the library inside _poll, on our thread ----
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._end_epoch()
+        consumer.incremental_assign(partitions)
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._end_epoch()
+        self._handover.wait_until_idle(_FINISH_S)  # the tick in work is published while the partitions are ours
+        consumer.incremental_unassign(partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        self._end_epoch()
+        consumer.incremental_unassign(partitions)
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._down = self._down or error.code() in _UNREACHABLE
+
+    def _end_epoch(self) -> None:
+        self._changing = True
+        self._handover.shut()
