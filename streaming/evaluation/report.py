@@ -1,0 +1,162 @@
+"""The figures of an evaluation as one JSON object, as text, and as a page that stands by itself.
+
+JSON: ``records`` (one object each), ``gross`` and ``gross_paced`` (``beats tp fn fp se ppv f1
+se_50ms ppv_50ms``, per cent), the same after the first five minutes, ``timing_ms``, ``delay_ms``,
+``auroc`` and ``average_precision`` (``V S F any``, each ``pooled mean low high records beats``),
+``false_positives_per_day``, ``alarms``, ``confidence``, ``failed``. A figure that does not exist is null.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from streaming.evaluation.alarms import AlarmCounts
+from streaming.evaluation.anomaly import separate
+from streaming.evaluation.confidence import confidence
+from streaming.evaluation.evaluate import Evaluation, RecordResult
+from streaming.evaluation.match import Counts
+from streaming.records import F64
+
+Json = dict[str, Any]
+PROMISE = 2.0  # minus log10 of the promised rate of false positives: 1 %
+
+
+def number(value: float, digits: int = 3) -> float | None:
+    """Round, and put None in the place of NaN and infinity."""
+    return round(float(value), digits) if math.isfinite(value) else None
+
+
+def as_json(run: Evaluation, *, threshold: float = PROMISE, draws: int = 1000) -> Json:
+    """Put all figures of a run together.
+
+    Parameters
+    ----------
+    run
+        what :func:`evaluate` returned.
+    threshold
+        score from which on a beat is flagged.
+    draws
+        of the bootstrap by subject.
+    """
+    plain = [r for r in run.results if not r.paced]
+    paced = [r for r in run.results if r.paced]
+    return {
+        "condition": run.condition,
+        "records": [_record(r) for r in run.results],
+        "gross": gross(plain),
+        "gross_paced": gross(paced),
+        "gross_after_5min": _counts(_sum(plain, lambda r: r.settled)),
+        "gross_paced_after_5min": _counts(_sum(paced, lambda r: r.settled)),
+        "timing_ms": timing([r.timing_ms for r in plain]),
+        "delay_ms": delay([r.delay_ms for r in run.results]),
+        **_anomaly(plain, threshold, draws),
+        "alarms": _alarms(run.results),
+        "confidence": {k: number(v, 4) for k, v in confidence(r.judged for r in plain).items()},
+        "failed": [{"record": name, "reason": reason} for name, reason in run.failed.items()],
+    }
+
+
+def gross(results: Sequence[RecordResult]) -> Json:
+    """Sum over records."""
+    narrow = _sum(results, lambda r: r.narrow)
+    return {
+        **_counts(_sum(results, lambda r: r.wide)),
+        "se_50ms": number(narrow.se),
+        "ppv_50ms": number(narrow.ppv),
+    }
+
+
+def _sum(results: Iterable[RecordResult], what: Callable[[RecordResult], Counts]) -> Counts:
+    return sum((what(r) for r in results), Counts())
+
+
+def _counts(c: Counts) -> Json:
+    return {
+        "beats": c.beats,
+        "tp": c.tp,
+        "fn": c.fn,
+        "fp": c.fp,
+        "se": number(c.se),
+        "ppv": number(c.ppv),
+        "f1": number(c.f1),
+    }
+
+
+def timing(errors: Sequence[F64]) -> Json:
+    """Errors of the R peak: of their size the median and 95 %, their mean, and the worst record's median."""
+    some = [e for e in errors if len(e)]
+    if not some:
+        return {"median": None, "p95": None, "bias": None, "worst_record_median": None, "worst_record_p95": None}
+    every = np.concatenate(some)
+    return {
+        "median": number(float(np.median(np.abs(every)))),
+        "p95": number(float(np.percentile(np.abs(every), 95))),
+        "bias": number(float(every.mean())),
+        "worst_record_median": number(max(float(np.median(np.abs(e))) for e in some)),
+        "worst_record_p95": number(max(float(np.percentile(np.abs(e), 95)) for e in some)),
+    }
+
+
+def delay(delays: Sequence[F64]) -> Json:
+    """R peak to the newest sample that the decision about the beat needed, signal time."""
+    every = np.concatenate([*delays, np.empty(0)])
+    if len(every) == 0:
+        return {"median": None, "p99": None, "max": None}
+    return {
+        "median": number(float(np.median(every))),
+        "p99": number(float(np.percentile(every, 99))),
+        "max": number(float(every.max())),
+    }
+
+
+def _anomaly(results: Sequence[RecordResult], threshold: float, draws: int) -> Json:
+    record = [r.name for r in results for _ in r.beat_class]
+    classes = np.array([c for r in results for c in r.beat_class], str)
+    score = np.concatenate([*(r.score for r in results), np.empty(0)])
+    areas, precisions = separate(record, classes.tolist(), score, {r.name: r.subject for r in results}, draws=draws)
+    flagged = score >= threshold
+    seconds = sum(r.seconds for r in results)
+    scored = ~np.isnan(score)
+
+    def share(letter: str) -> float | None:
+        of_class = (classes == letter) & scored
+        return number(100.0 * float(flagged[of_class].mean())) if of_class.any() else None
+
+    per_day = float(flagged[classes == "N"].sum()) * 86400.0 / seconds if seconds and scored.any() else float("nan")
+    return {
+        "auroc": {k: v.as_json() for k, v in areas.items()},
+        "average_precision": {k: v.as_json() for k, v in precisions.items()},
+        "threshold": threshold,
+        "false_positives_per_day": number(per_day, 1),
+        "flagged_percent": {letter: share(letter) for letter in "NSVF"},
+        "not_scored": int((~scored).sum()),
+    }
+
+
+def _alarms(results: Sequence[RecordResult]) -> Json:
+    rules = sorted({rule for r in results for rule in r.alarms})
+    out: Json = {}
+    for rule in rules:
+        c = sum((r.alarms[rule] for r in results), AlarmCounts())
+        out[rule] = {"episodes": c.episodes, "found": c.found, "false": c.false}
+    return out
+
+
+def _record(r: RecordResult) -> Json:
+    return {
+        "record": r.name,
+        "lead": r.lead,
+        "paced": r.paced,
+        "seconds": number(r.seconds),
+        "excluded_s": number(r.excluded_s),
+        **gross([r]),
+        "after_5min": _counts(r.settled),
+        "timing_ms": timing([r.timing_ms]),
+        "delay_ms": delay([r.delay_ms]),
+        "confidence": {k: number(v, 4) for k, v in confidence([r.judged]).items()},
+        "alarms": _alarms([r]),
+    }

@@ -1,0 +1,202 @@
+"""The engine over records written for the test: failures, exclusions, leads, delay, alarms, report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wfdb
+
+from streaming.errors import UserError
+from streaming.evaluation import Alarm, Cuts, Detected, as_html, as_json, as_text, evaluate, full_report
+from streaming.evaluation.alarms import AlarmCounts, judge_alarms, reference_episodes
+from streaming.evaluation.confidence import confidence
+from streaming.evaluation.match import inside
+from streaming.evaluation.records import read_annotated
+
+RATE = 250
+SECONDS = 360
+BEATS = np.arange(100, SECONDS * RATE - 100, 200)
+
+
+def write_record(folder: Path, name: str, *, symbols=None, extra=(), leads=2) -> None:
+    """A record whose first lead has a spike at every beat; ``extra`` are (sample, symbol, note)."""
+    lead = np.zeros(SECONDS * RATE)
+    lead[BEATS] = 1.0
+    signal = np.stack([lead, *([0.5 * np.roll(lead, 3)] * (leads - 1))], axis=1)
+    wfdb.wrsamp(name, RATE, ["mV"] * leads, [f"L{k}" for k in range(leads)], signal, fmt=["16"] * leads,
+                adc_gain=[200.0] * leads, baseline=[0] * leads, write_dir=str(folder))  # fmt: skip
+    rows = [(int(b), s, "") for b, s in zip(BEATS, symbols or ["N"] * len(BEATS), strict=True)] + list(extra)
+    rows.sort(key=lambda row: row[0])
+    wfdb.wrann(name, "atr", np.array([r[0] for r in rows]), [r[1] for r in rows], aux_note=[r[2] for r in rows],
+               write_dir=str(folder))  # fmt: skip
+
+
+def spikes(samples, rate_hz, uv_per_unit, cuts):
+    """Every sample above half a millivolt on any lead, decided 75 samples later, quality 1."""
+    at = np.flatnonzero((samples > 0.4e3 / uv_per_unit).any(axis=0)).astype(np.int64)
+    return Detected(at, decided=at + 75, quality=np.ones(len(at)), score=np.zeros(len(at)))
+
+
+def test_a_detector_without_errors_gets_a_hundred_per_cent(tmp_path):
+    write_record(tmp_path, "a")
+    figures = as_json(evaluate(tmp_path, spikes))
+    assert figures["gross"] == {
+        "beats": len(BEATS), "tp": len(BEATS), "fn": 0, "fp": 0,
+        "se": 100.0, "ppv": 100.0, "f1": 100.0, "se_50ms": 100.0, "ppv_50ms": 100.0,
+    }  # fmt: skip
+    assert figures["gross_paced"]["beats"] == 0
+    assert figures["gross_paced"]["se"] is None
+    assert figures["timing_ms"]["median"] == 0.0
+    assert figures["delay_ms"] == {"median": 300.0, "p99": 300.0, "max": 300.0}
+    assert figures["gross_after_5min"]["beats"] == int((BEATS >= 300 * RATE).sum())
+
+
+def test_errors_are_counted_where_they_are(tmp_path):
+    write_record(tmp_path, "a")
+
+    def careless(samples, rate_hz, uv_per_unit, cuts):
+        at = np.concatenate([BEATS[5:], [BEATS[10] + 70]])  # five missed at the start, one invented
+        at[20] += 20  # 80 ms late
+        return Detected(np.sort(at))
+
+    figures = as_json(evaluate(tmp_path, careless))
+    assert (figures["gross"]["fn"], figures["gross"]["fp"]) == (5, 1)
+    assert (figures["gross_after_5min"]["fn"], figures["gross_after_5min"]["fp"]) == (0, 0)
+    assert figures["gross"]["se_50ms"] < figures["gross"]["se"]
+    assert figures["delay_ms"]["max"] is None
+    assert figures["confidence"] == {"beat_auc": None, "window_auc": None}
+
+
+def test_a_record_that_cannot_be_read_is_named_and_the_others_are_reported(tmp_path):
+    write_record(tmp_path, "good")
+    write_record(tmp_path, "short")
+    (tmp_path / "short.dat").write_bytes((tmp_path / "short.dat").read_bytes()[:1000])
+    (tmp_path / "gone.atr").write_bytes((tmp_path / "good.atr").read_bytes())
+    figures = as_json(evaluate(tmp_path, spikes))
+    assert [r["record"] for r in figures["records"]] == ["good"]
+    assert {f["record"] for f in figures["failed"]} == {"short", "gone"}
+    assert all("\n" not in f["reason"] and f["record"] in f["reason"] for f in figures["failed"])
+
+
+def test_a_folder_without_records_is_an_error_of_one_line(tmp_path):
+    with pytest.raises(UserError, match="there are none"):
+        evaluate(tmp_path, spikes)
+    with pytest.raises(UserError, match="no such folder"):
+        evaluate(tmp_path / "nowhere", spikes)
+
+
+def test_flutter_between_its_marks_is_left_out(tmp_path):
+    a, b = int(BEATS[50]) - 20, int(BEATS[60]) + 20
+    write_record(tmp_path, "vf", extra=[(a, "[", ""), (b, "]", "")])
+
+    def silent_in_flutter(samples, rate_hz, uv_per_unit, cuts):
+        keep = ~inside(BEATS, np.array([[a, b]]))
+        return Detected(np.sort(np.append(BEATS[keep], a + 90)))
+
+    figures = as_json(evaluate(tmp_path, silent_in_flutter))
+    assert (figures["gross"]["beats"], figures["gross"]["fn"], figures["gross"]["fp"]) == (len(BEATS) - 11, 0, 0)
+    assert figures["records"][0]["excluded_s"] == pytest.approx((b - a + 1) / RATE, abs=0.01)
+
+
+def test_paced_records_are_summed_apart(tmp_path):
+    for name in ("102", "plain"):
+        write_record(tmp_path, name)
+    figures = as_json(evaluate(tmp_path, spikes))
+    assert figures["gross"]["beats"] == figures["gross_paced"]["beats"] == len(BEATS)
+
+
+def test_leads_are_given_as_asked_for(tmp_path):
+    write_record(tmp_path, "a", leads=3)
+    seen = []
+
+    def look(samples, rate_hz, uv_per_unit, cuts):
+        seen.append(samples.shape[0])
+        return spikes(samples, rate_hz, uv_per_unit, cuts)
+
+    assert evaluate(tmp_path, look, lead="first").results[0].lead == "L0"
+    assert evaluate(tmp_path, look, lead="all").results[0].lead == "all"
+    assert evaluate(tmp_path, look, lead="best").results[0].lead == "L0"
+    assert seen == [1, 3, 1, 1, 1]
+    with pytest.raises(UserError, match="first, best, all"):
+        evaluate(tmp_path, look, lead="second")
+
+
+def test_scores_are_measured_on_matched_beats(tmp_path):
+    symbols = ["V" if k % 10 == 0 else "A" if k % 10 == 5 else "N" for k in range(len(BEATS))]
+    write_record(tmp_path, "a", symbols=symbols)
+
+    def scoring(samples, rate_hz, uv_per_unit, cuts):
+        score = np.array([{"V": 5.0, "A": 1.0, "N": 0.0}[s] for s in symbols])
+        score[1] = 3.0
+        return Detected(BEATS, score=score)
+
+    figures = as_json(evaluate(tmp_path, scoring), threshold=2.0, draws=50)
+    assert figures["auroc"]["V"]["pooled"] == 1.0
+    assert figures["auroc"]["any"]["pooled"] > 0.99
+    assert figures["auroc"]["F"]["pooled"] is None
+    assert figures["false_positives_per_day"] == pytest.approx(86400 / SECONDS, rel=0.01)
+    assert figures["flagged_percent"]["V"] == 100.0
+
+
+def test_confidence_is_judged_by_beat_and_by_ten_seconds(tmp_path):
+    write_record(tmp_path, "a")
+
+    def unsure(samples, rate_hz, uv_per_unit, cuts):
+        at = np.sort(np.append(BEATS, BEATS[[3, 200]] + 100))
+        return Detected(at, quality=np.where(np.isin(at, BEATS), 0.9, 0.1))
+
+    run = evaluate(tmp_path, unsure)
+    assert confidence(r.judged for r in run.results) == {"beat_auc": 1.0, "window_auc": 1.0}
+
+
+def test_cuts_cover_a_recording_once_and_are_the_same_again():
+    for samples in (1, 5, 1000, 90_001):
+        cuts = Cuts.random(samples, 250.0, seed=4)
+        assert (cuts.chunk[0], cuts.chunk[-1]) == (0, samples)
+        assert (np.diff(cuts.chunk) > 0).all()
+        assert (cuts.tick[0], cuts.tick[-1]) == (0, len(cuts.chunk) - 1)
+        assert (np.diff(cuts.tick) > 0).all()
+        again = Cuts.random(samples, 250.0, seed=4)
+        assert np.array_equal(cuts.chunk, again.chunk)
+        assert np.array_equal(cuts.tick, again.tick)
+
+
+def test_detections_out_of_order_are_refused():
+    with pytest.raises(ValueError, match="in order"):
+        Detected(np.array([5, 3]))
+    with pytest.raises(ValueError, match="1 values of score"):
+        Detected(np.array([5]), score=np.zeros(2))
+
+
+def test_alarms_are_found_or_false_by_their_episodes(tmp_path):
+    write_record(tmp_path, "a", extra=[(1000, "[", ""), (5000, "]", ""), (20_000, "+", "(VFL"), (21_000, "+", "(N")])
+    record = read_annotated(tmp_path, "a")
+    assert reference_episodes(record)["flutter"] == [(1000, 5000), (20_000, 20_999)]
+    assert reference_episodes(record, tachycardia_bpm=70.0)["tachycardia"] == [(int(BEATS[7]), int(BEATS[-1]))]
+    given = [
+        Alarm("flutter", 1500, 2000, 4000),
+        Alarm("flutter", 60_000, 60_500, 61_000),
+        Alarm("tachycardia", 2000, 2100, 2200),  # in flutter: not counted against
+        Alarm("tachycardia", 40_000, 40_100, 40_200),
+        Alarm("other", 0, 1, 2),
+    ]
+    judged = judge_alarms(record, given)
+    assert judged["flutter"] == AlarmCounts(episodes=2, found=1, false=1)
+    assert judged["tachycardia"] == AlarmCounts(episodes=0, found=0, false=1)
+    assert judged["asystole"] == AlarmCounts()
+
+
+def test_the_report_is_json_and_reads_as_text_and_page(tmp_path):
+    write_record(tmp_path, "a")
+    write_record(tmp_path, "noise")
+    (tmp_path / "noise.atr").unlink()
+    report = full_report(tmp_path, spikes, noise=[str(tmp_path / "noise")], snr_db=(24.0,))
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    assert [n["condition"] for n in report["noise"]] == ["noise 24 dB"]
+    assert "noise 24 dB" in as_text(report)
+    page = as_html(report, "a<b")
+    assert "a&lt;b" in page
+    assert "a<b" not in page
