@@ -124,9 +124,9 @@ def inject(
         return _uniform(seed, kind, rows.lane, rows.number)
 
     def hit(kind: str, among: Bool | None = None) -> Bool:
-        chosen = draw(kind) < getattr(faults, kind)
+        chosen: Bool = draw(kind) < getattr(faults, kind)
         if among is not None:
-            chosen &= among
+            chosen = chosen & among
         done[kind] = np.stack([rows.lane[chosen], rows.number[chosen]], axis=1)
         return chosen
 
