@@ -1,0 +1,99 @@
+"""The bodies of windows and history compiled for the CPU; see ``cpu``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config
+
+from streaming.kernels import history, windows
+from streaming.kernels.cpu import cache_folder, compiled
+
+_previous = config.CACHE_DIR
+config.CACHE_DIR = str(cache_folder())
+_cut_window = compiled(windows.cut_window)
+_recall_size = compiled(history.recall_size)
+_recall_beats = compiled(history.recall_beats)
+_jit = numba.njit(nogil=True, cache=True)
+
+
+@_jit
+def cut_window(
+    n: int,
+    lane: Any,
+    at: Any,
+    base: Any,
+    lead: Any,
+    rate_hz: Any,
+    x: Any,
+    work: Any,
+    window: Any,
+    amplitude: Any,
+) -> None:
+    """Cut ``n`` windows."""
+    for i in range(n):
+        _cut_window(i, lane, at, base, lead, rate_hz, x, work, window, amplitude)
+
+
+def gather_window(
+    n: int, x: Any, lane: Any, lead: Any, at: Any, oldest: Any, rate_hz: Any, window: Any, amplitude: Any
+) -> None:
+    """Cut windows of one rate and lead: goes as soon as the beats stage calls ``cut_window``."""
+    if n:
+        work = np.empty((1, int(rate_hz[0]) + 8), np.int32)
+        cut_window(n, lane, at, oldest, int(lead[0]), float(rate_hz[0]), x, work, window, amplitude)
+
+
+@_jit
+def recall_size(
+    n: int,
+    run: Any,
+    order: Any,
+    slot: Any,
+    time_s: Any,
+    rr_s: Any,
+    restart: Any,
+    amplitude: Any,
+    past_time: Any,
+    past_rr: Any,
+    past_size: Any,
+    reference: Any,
+) -> None:
+    """Follow the sizes of the beats of ``n`` streams."""
+    for i in range(n):
+        _recall_size(
+            i, run, order, slot, time_s, rr_s, restart, amplitude, past_time, past_rr, past_size, reference
+        )  # fmt: skip
+
+
+@_jit
+def recall_beats(
+    n: int,
+    run: Any,
+    order: Any,
+    slot: Any,
+    time_s: Any,
+    rr_s: Any,
+    restart: Any,
+    latent: Any,
+    seen: Any,
+    past_time: Any,
+    past_rr: Any,
+    past_latent: Any,
+    ordered: Any,
+    place: Any,
+    distance: Any,
+    prematurity: Any,
+    references: Any,
+) -> None:
+    """Compare and remember the beats of ``n`` streams."""
+    for i in range(n):
+        _recall_beats(
+            i, run, order, slot, time_s, rr_s, restart, latent, seen,
+            past_time, past_rr, past_latent, ordered, place, distance, prematurity, references,
+        )  # fmt: skip
+
+
+config.CACHE_DIR = _previous

@@ -1,0 +1,57 @@
+"""From the terms of normal beats to a score with a meaning: tables of their tail probability.
+
+Each subject counts the same, however many beats it has. The terms must come from networks that
+did not see the subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from streaming.records import F64
+from streaming.stages.score import Calibration, Terms, weigh
+
+LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)
+WEIGHTS = (0.5, 1.0, 1.0)  # population, history, prematurity
+
+
+def calibrate(normal: Sequence[Terms], weights: Sequence[float] = WEIGHTS) -> Calibration:
+    """Build the tables from the terms of normal beats, one element a subject."""
+    tables = [quantiles([getattr(t, name) for t in normal], LEVEL) for name in ("population", "history", "prematurity")]
+    flat = np.zeros((4, len(LEVEL)))
+    first = Calibration(LEVEL, np.stack(tables), np.asarray(weights, np.float64), flat)
+    sums = []
+    for case in range(4):
+        known = [only(t, case) for t in normal]
+        sums.append(quantiles([weigh(first, t) for t in known], LEVEL))
+    return replace(first, sums=np.stack(sums))
+
+
+def only(terms: Terms, case: int) -> Terms:
+    """Return the beats that have the terms of a case, without the terms that the case has not."""
+    has_history, has_prematurity = bool(case & 2), bool(case & 1)
+    rows = ~np.isnan(terms.population)
+    rows &= ~np.isnan(terms.history) if has_history else True
+    rows &= ~np.isnan(terms.prematurity) if has_prematurity else True
+    none = np.full(int(rows.sum()), np.nan, np.float32)
+    return Terms(
+        terms.population[rows],
+        terms.history[rows] if has_history else none,
+        terms.prematurity[rows] if has_prematurity else none,
+        terms.latent[rows],
+    )
+
+
+def quantiles(values: Sequence[np.ndarray], level: F64) -> F64:
+    """Return the values with a tail probability of 10^-level, NaN left out, every array of the same weight."""
+    kept = [v[~np.isnan(v)].astype(np.float64) for v in values]
+    kept = [v for v in kept if len(v)]
+    joined = np.concatenate(kept)
+    weight = np.concatenate([np.full(len(v), 1 / len(v)) for v in kept])
+    order = np.argsort(joined, kind="stable")
+    below = (np.cumsum(weight[order]) - 0.5 * weight[order]) / weight.sum()
+    knots = np.interp(1 - 10.0**-level, below, joined[order])
+    return np.maximum.accumulate(knots + 1e-6 * np.arange(len(level)))

@@ -1,0 +1,148 @@
+"""A model on disk: ``NAME.safetensors`` (weights) and ``NAME.json`` (everything else), read and checked.
+
+The config's ``window`` must be the one this program cuts and ``calibration`` must be there and
+ascending; anything else is refused with the reason. A model is named by its version and the
+SHA-256 of both files' content, for instance ``vae-1+ab12cd34``. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from streaming.errors import UserError
+from streaming.kernels import history, windows
+from streaming.records import F32, F64
+from streaming.stages.score import Calibration, Network
+
+FORMAT = 1
+VERSION = "vae-1"
+WINDOW: dict[str, float] = {
+    "points": windows.WINDOW,
+    "half_s": windows.HALF_S,
+    "shift_s": windows.SHIFT_S,
+    "history_s": history.BEATS_S,
+    "history_beats": history.BEATS,
+}
+SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A VAE that can score: weights, calibration, reference distributions, and its name."""
+
+    name: str
+    network: Network
+    calibration: Calibration
+    config: dict[str, Any]
+
+
+def save_model(path: Path, network: Network, calibration: Calibration, about: dict[str, Any]) -> Model:
+    """Write ``path`` and its config, and return the model as it reads back.
+
+    ``about`` goes into the config beside what reading needs: how it was trained, reference
+    distributions for drift.
+    """
+    weights = {f.name: getattr(network, f.name) for f in fields(network) if f.name != "variance"}
+    config = {
+        "format": FORMAT,
+        "version": VERSION,
+        "window": WINDOW,
+        "latents": history.LATENTS,
+        "variance": network.variance,
+        "calibration": {f.name: getattr(calibration, f.name).round(6).tolist() for f in fields(calibration)},
+        **about,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(save(weights))
+    path.with_suffix(".json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    return load_model(path)
+
+
+def load_model(path: Path | None = None) -> Model:
+    """Read a model; the one in the package by default.
+
+    Raises
+    ------
+    UserError
+        no such file, not a model, another window than this program's, calibration missing or not usable.
+    """
+    path = SHIPPED if path is None else path
+    if path.suffix != ".safetensors":
+        raise UserError(f"{path}: expected the NAME.safetensors of a model; got {path.name!r}")
+    config_path = path.with_suffix(".json")
+    for needed in (path, config_path):
+        if not needed.is_file():
+            raise UserError(f"{needed}: expected a file of the model; it is not there")
+    raw, text = path.read_bytes(), config_path.read_bytes()
+    try:
+        config = json.loads(text)
+        arrays = load(raw)
+    except (ValueError, SafetensorError) as error:
+        raise UserError(f"{path}: expected safetensors weights and a JSON config; got {error}") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        got = config.get("format") if isinstance(config, dict) else type(config).__name__
+        raise UserError(f"{config_path}: expected model format {FORMAT}; got {got}")
+    _check_window(config_path, config)
+    network = _network(path, arrays, config)
+    calibration = _calibration(config_path, config)
+    digest = hashlib.sha256(raw + text).hexdigest()[:8]
+    return Model(f"{config.get('version', 'unnamed')}+{digest}", network, calibration, config)
+
+
+def _check_window(path: Path, config: dict[str, Any]) -> None:
+    window = config.get("window")
+    if not isinstance(window, dict):
+        raise UserError(f"{path}: expected the window that the model was trained on; it is missing")
+    for name, value in WINDOW.items():
+        if window.get(name) != value:
+            raise UserError(f"{path}: expected a model with window {name} {value:g}; got {window.get(name)}")
+
+
+def _network(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> Network:
+    hidden = arrays["encode"].shape[-1] if "encode" in arrays else 0
+    shapes = {
+        "encode": (windows.WINDOW, hidden), "encode_bias": (hidden,), "latent": (hidden, history.LATENTS),
+        "latent_bias": (history.LATENTS,), "decode": (history.LATENTS, hidden), "decode_bias": (hidden,),
+        "output": (hidden, windows.WINDOW), "output_bias": (windows.WINDOW,), "map": (history.LATENTS, 2),
+    }  # fmt: skip
+    weights: dict[str, F32] = {}
+    for name, shape in shapes.items():
+        found = arrays.get(name)
+        if found is None or found.shape != shape or found.dtype != np.float32:
+            got = "nothing" if found is None else f"{found.dtype} {list(found.shape)}"
+            raise UserError(f"{path}: expected {name} as float32 {list(shape)}; got {got}")
+        if not np.isfinite(found).all():
+            raise UserError(f"{path}: expected finite weights; {name} has others")
+        weights[name] = np.ascontiguousarray(found)
+    variance = config.get("variance")
+    if not isinstance(variance, float | int) or not 0 < variance < 1e6:
+        raise UserError(f"{path.with_suffix('.json')}: expected a variance above 0; got {variance}")
+    return Network(**weights, variance=float(variance))
+
+
+def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
+    table = config.get("calibration")
+    if not isinstance(table, dict):
+        raise UserError(f"{path}: expected a calibration; it is missing (train the model with beatwire train vae)")
+    arrays: dict[str, F64] = {}
+    for f in fields(Calibration):
+        try:
+            arrays[f.name] = np.asarray(table[f.name], np.float64)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UserError(f"{path}: expected calibration {f.name} as numbers; got {error}") from error
+    k = arrays["level"].size
+    for name, shape in {"level": (k,), "terms": (3, k), "weights": (3,), "sums": (4, k)}.items():
+        found = arrays[name]
+        if k < 10 or found.shape != shape or not np.isfinite(found).all():
+            raise UserError(f"{path}: expected calibration {name} of {list(shape)} numbers; got {list(found.shape)}")
+        if name != "weights" and (np.diff(found) < 0).any():
+            raise UserError(f"{path}: expected calibration {name} in ascending order; it is not")
+    return Calibration(**arrays)

@@ -1,0 +1,107 @@
+"""What is measured of a training run: figures by database, the ablation, records by name, drift's reference.
+
+Everything here is from terms by networks that did not see the subject; scores of a fold use tables
+of the calibration that were built from the other folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streaming.model.calibrate import calibrate
+from streaming.model.dataset import NORMAL, Subject
+from streaming.model.measure import TARGETS, at_promise, aurocs, rounded, summary
+from streaming.records import F64
+from streaming.stages.score import Terms, combine
+
+ABLATION = {
+    "prematurity (RR) alone": (0.0, 0.0, 1.0),
+    "reconstruction alone": (1.0, 0.0, 0.0),
+    "latent history alone": (0.0, 1.0, 0.0),
+    "history + prematurity": (0.0, 1.0, 1.0),
+    "reconstruction + prematurity (a stream that has just started)": (0.5, 0.0, 1.0),
+}
+SCORE_EDGES = np.round(np.arange(0.0, 4.01, 0.25), 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One subject with the terms that a network that never saw it gave its beats."""
+
+    subject: Subject
+    fold: int
+    terms: Terms
+
+
+def normal(judged: Judged) -> Terms:
+    """Return the terms of a subject's normal beats."""
+    return rows(judged.terms, judged.subject.label == NORMAL)
+
+
+def rows(terms: Terms, chosen: Any) -> Terms:
+    """Return the terms of some beats."""
+    return Terms(terms.population[chosen], terms.history[chosen], terms.prematurity[chosen], terms.latent[chosen])
+
+
+def scores(judged: Sequence[Judged], weights: Sequence[float] | None = None) -> list[F64]:
+    """Return each subject's scores, by a calibration that did not see its fold."""
+    tables = {}
+    for fold in sorted({j.fold for j in judged}):
+        others = [normal(j) for j in judged if j.fold != fold]
+        tables[fold] = calibrate(others, weights) if weights is not None else calibrate(others)
+    return [combine(tables[j.fold], j.terms).astype(np.float64) for j in judged]
+
+
+def report(judged: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, Any]:
+    """Return the metrics of a run: ``databases``, ``by_record``; ``linear`` is PCA in the VAE's place."""
+    columns = {"score": scores(judged)}
+    for name, weights in ABLATION.items():
+        columns[name] = scores(judged, weights)
+    columns["PCA: reconstruction alone"] = scores(linear, ABLATION["reconstruction alone"])
+    columns["PCA: history alone"] = scores(linear, ABLATION["latent history alone"])
+    columns["PCA: all"] = scores(linear)
+    databases: dict[str, Any] = {}
+    for database in dict.fromkeys(j.subject.database for j in judged):
+        mine = [k for k, j in enumerate(judged) if j.subject.database == database]
+        labels = [judged[k].subject.label for k in mine]
+        databases[database] = {
+            "normal_beats": int(sum((y == NORMAL).sum() for y in labels)),
+            **summary([columns["score"][k] for k in mine], labels),
+            "ablation": {
+                name: rounded(aurocs([column[judged_k] for judged_k in mine], labels))
+                for name, column in columns.items()
+            },
+        }
+    return {"databases": databases, "by_record": by_record(judged, columns["score"])}
+
+
+def by_record(judged: Sequence[Judged], score: Sequence[F64]) -> dict[str, Any]:
+    """Return for each record its AUROCs, where it has five beats of a kind, and its marked beats at 1 %."""
+    found = {}
+    for j, s in zip(judged, score, strict=True):
+        one = aurocs([s], [j.subject.label])
+        found[f"{j.subject.database}/{j.subject.name}"] = rounded(
+            {
+                **{name: one[name]["mean"] for name in TARGETS},
+                "normal_marked_at_1_percent": at_promise([s], [j.subject.label], 0.01)["normal"],
+            }
+        )
+    return found
+
+
+def reference(judged: Sequence[Judged]) -> dict[str, Any]:
+    """Return what drift is measured against: shares of scores, and latents' mean and deviation, of all beats."""
+    score = np.concatenate(scores(judged))
+    counts = np.histogram(score[~np.isnan(score)], [*SCORE_EDGES, np.inf])[0]
+    latent = np.concatenate([j.terms.latent for j in judged])
+    latent = latent[~np.isnan(latent[:, 0])]
+    return {
+        "score_edges": SCORE_EDGES.tolist(),
+        "score_shares": (counts / counts.sum()).round(5).tolist(),
+        "latent_mean": latent.mean(0).round(4).tolist(),
+        "latent_deviation": latent.std(0).round(4).tolist(),
+    }
