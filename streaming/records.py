@@ -29,7 +29,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-type_ = type
 U8 = NDArray[np.uint8]
 I16 = NDArray[np.int16]
 I32 = NDArray[np.int32]
@@ -50,6 +49,7 @@ class RawTick:
     partition    int32 [m]       the partition it came from (0 without a broker)
     now_us       the clock when the tick was taken; microseconds since 1970
     caught_up    nothing more was waiting at the broker: silence is the device's, not ours
+    overloaded   so far behind that beats are not scored: rules and beats come first
     """
 
     payload: U8
@@ -58,6 +58,7 @@ class RawTick:
     partition: I32
     now_us: int
     caught_up: bool = True
+    overloaded: bool = False
 
     @staticmethod
     def of(
@@ -80,3 +81,242 @@ class RawTick:
             now_us=now_us,
             caught_up=caught_up,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Rejects:
+    """Messages of a tick that cannot be used: which, and why (one line each)."""
+
+    message: list[int] = field(default_factory=list)
+    reason: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunks:
+    """The valid messages of a tick, ``n`` of them, as columns.
+
+    payload      uint8 [bytes]   where the ids and the samples still stand
+    ints         int64 [n, 10]   id position, id length, id hash, session, first sample, device
+                                 time (us), leads, lead-off mask, position of the samples,
+                                 samples per lead
+    floats       float64 [n, 3]  rate (Hz), microvolts per unit, -
+    message      int64 [n]       number of the message in its tick
+    arrival_us   int64 [n]       when it arrived at the broker
+    partition    int32 [n]
+    """
+
+    payload: U8
+    ints: I64
+    floats: F64
+    message: I64
+    arrival_us: I64
+    partition: I32
+    rejects: Rejects
+    now_us: int
+    caught_up: bool
+    overloaded: bool
+
+
+class Bank(NamedTuple):
+    """Streams of one sampling rate and number of leads: they share rings."""
+
+    number: int
+    rate_hz: float
+    leads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Lanes of one bank with new samples ``[start, stop)`` in one pass, ``n`` of them.
+
+    number         of the pass
+    lane, slot, start, stop, base, session   int64 [n]; ``base`` is the lane's first sample
+    uv_per_unit    float64 [n], 0 when not calibrated
+    quiet          int64 [q, 3]: row of a lane, start and stop of a stretch where no beat may be
+    """
+
+    number: int
+    bank: Bank
+    lane: I64
+    slot: I64
+    start: I64
+    stop: I64
+    base: I64
+    session: I64
+    uv_per_unit: F64
+    quiet: I64
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Bytes of the tick and where they go: one bank, one pass.
+
+    place        int64 [p, 7]    pass, bank, lane, first sample, count, position in ``payload``, stride
+    off          int64 [p]       lead-off masks
+    lanes        how many lanes the bank has room for
+    """
+
+    payload: U8
+    place: I64
+    off: I64
+    lanes: int
+    fresh: Fresh
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Names of the kinds of events of a stream, in the order in which they travel."""
+
+    RESTART = 0
+    GAP = 1
+    LEADS = 2
+    BEAT = 3
+    BLOCK = 4
+    KNOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Aligned:
+    """A tick put in its place.
+
+    passes       placements, by pass and bank
+    events       int64 [e, 6]: pass, slot, kind (``Event``), sample, value, session
+    seen         int64 [s]: the slots of this tick, each once
+    arrival_us   int64 [slots]: when each stream's last chunk arrived
+    expected     int64 [slots]: up to where each stream is known without a hole
+    anchors      int64 [slots, .]: device times, see ``kernels.align``
+    """
+
+    passes: list[Placement]
+    events: I64
+    seen: I64
+    arrival_us: I64
+    expected: I64
+    anchors: I64
+    rejects: Rejects
+    now_us: int
+    caught_up: bool
+    overloaded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ringed:
+    """New samples in their rings. ``x``: int16 [lanes, leads, R] (xp)."""
+
+    fresh: Fresh
+    x: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The response up to ``stop - delay``. ``f``: int32 [lanes, R] (xp)."""
+
+    fresh: Fresh
+    x: Any
+    f: Any
+    delay: int
+
+
+@dataclass(frozen=True, slots=True)
+class Peaks:
+    """Local maxima of the response that the new samples decided.
+
+    found        int64 [n]          peaks of each lane
+    peaks        int64 [n, most, 4] sample, f, median of five block maxima, 80 % quantile of thirty
+    closed       int64 [n]          2-s blocks of each lane that became complete
+    blocks       int64 [n, most, 2] where each ends, its largest f
+    known        int64 [n]          every peak before this sample has been decided
+    """
+
+    fresh: Fresh
+    x: Any
+    f: Any
+    found: I64
+    peaks: I64
+    closed: I64
+    blocks: I64
+    known: I64
+
+
+@dataclass(frozen=True, slots=True)
+class Beats:
+    """Heartbeats of one bank and pass, ``b`` of them, by lane and in order.
+
+    slot, session, sample   int64 [b]
+    rr_s, median_rr_s       float64 [b], NaN: none
+    response, quality       float32 [b]
+    windows, amplitude      float32 [b, 256] (xp), [b]: see ``kernels.windows``
+    fresh, known            the lanes of the pass, and up to where their beats are complete
+    flat                    int64 [k, 3]: row of a lane, end of a 2-s block, whether it was flat
+    """
+
+    fresh: Fresh
+    known: I64
+    flat: I64
+    slot: I64
+    session: I64
+    sample: I64
+    rr_s: F64
+    median_rr_s: F64
+    response: F32
+    quality: F32
+    windows: Any
+    amplitude: F32
+
+
+@dataclass(frozen=True, slots=True)
+class TickBeats:
+    """All heartbeats of a tick, ``b`` of them, sorted by slot, those of one slot in order.
+
+    slot, session, sample, time_us, arrived_us   int64 [b]
+    rate_hz, rr_s, median_rr_s                   float64 [b]
+    response, quality                            float32 [b]
+    restart      bool [b]       the first beat after a restart of its stream
+    windows, amplitude   float32 [b, 256] (xp), [b]
+    events       int64 [e, 5]   slot, session, kind, sample, value, by slot and in order: restarts, gaps,
+                                leads (value: the mask), beats (value: row of the beat), blocks (value:
+                                whether flat), and how far the stream is known
+    scored by the score stage (``None`` before):
+    score, prematurity           float32 [b], NaN: none
+    scored_by                    uint8 [b], see ``stages.score``
+    anomalous                    bool [b]
+    """
+
+    aligned: Aligned
+    slot: I64
+    session: I64
+    sample: I64
+    time_us: I64
+    arrived_us: I64
+    rate_hz: F64
+    rr_s: F64
+    median_rr_s: F64
+    response: F32
+    quality: F32
+    restart: Bool
+    windows: Any
+    amplitude: F32
+    events: I64
+    overloaded: bool = False
+    score: F32 | None = None
+    prematurity: F32 | None = None
+    scored_by: U8 | None = None
+    anomalous: Bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alerts:
+    """Transitions of alerts in a tick: one JSON-ready dict each, and the beats they came with."""
+
+    beats: TickBeats
+    transitions: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Messages of one topic, ready to send."""
+
+    topic: str
+    keys: list[bytes | None]
+    values: list[bytes]
+    headers: list[list[tuple[str, bytes]]] | None = None

@@ -1,0 +1,481 @@
+"""Body that puts the chunks of a tick in their place: the sequential part of the align stage.
+
+Law of this file: a sample is placed by its session and its index, never by when it came. What is
+known is a prefix ``[base, expected)`` of the stream plus a few *pending* intervals not further
+ahead than ``reorder``; a sample inside either is a duplicate, a hole that can no longer be filled
+is bridged (short) or restarts the lane (long). Rows of a stream are read in arrival order and no
+decision looks at where a tick begins or ends.
+
+Slot state, int64 ``slots[slot, column]``::
+
+    0 session  1 base  2 expected  3 bank  4 lane  5 leads  6 lead-off mask  7 last arrival
+    8 tick of the last placement  9 pass in that tick  10 pass base  11 row in ``fresh``
+    12 nanovolts per unit  13 pending intervals
+    14 + 2k, 15 + 2k: pending interval k (sorted, disjoint)
+
+Output rows::
+
+    place  int64 [?, 7]   pass, bank, lane, first index, count, position in payload, lead stride
+                          (count < 0: bridge of -count samples to the one at that position,
+                          or, where it is -1, to the one that stands in the ring)
+    off    int64 [?]      lead-off mask of a placement
+    fresh  int64 [?, 9]   pass, bank, lane, slot, start, stop, base, session, nanovolts per unit
+    event  int64 [?, 6]   pass, slot, kind, index, value, session
+"""
+
+from __future__ import annotations
+
+import math
+
+from streaming.records import F64, I64, U8
+
+SESSION, BASE, EXPECTED, BANK, LANE, LEADS, OFF, ARRIVAL = range(8)
+TICK, PASS, PASS_BASE, FRESH, UNITS, PENDING, FIRST_PENDING = range(8, 15)
+MAX_PENDING = 8
+MAX_ANCHORS = 16
+SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING
+
+PLACE_COLUMNS, FRESH_COLUMNS, EVENT_COLUMNS = 7, 9, 6
+
+DONE = 0
+NO_LANE = 1
+NO_ROOM = 2
+
+RESTART = 0
+GAP = 1
+LEADS_CHANGED = 2
+
+PLACED = 0
+DUPLICATE = 20
+RATE_CHANGED = 21
+LEADS_COUNT_CHANGED = 22
+BACKWARDS = 23
+UNITS_CHANGED = 24
+
+N_COUNTS = 8
+DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = range(N_COUNTS)
+
+
+def no_value(payload: U8, at: int, stride: int, leads: int, j: int) -> bool:
+    """Tell whether sample ``j`` is missing (-32768) on any lead."""
+    for lead in range(leads):
+        p = at + lead * stride + 2 * j
+        if payload[p] == 0 and payload[p + 1] == 128:
+            return True
+    return False
+
+
+def any_no_value(payload: U8, at: int, values: int) -> bool:
+    """Tell whether any of ``values`` consecutive int16 is -32768."""
+    found = 0
+    for j in range(values):
+        found += (payload[at + 2 * j] == 0) & (payload[at + 2 * j + 1] == 128)
+    return found > 0
+
+
+def anchor(anchors: I64, session: int, first: int, zero_us: int) -> None:
+    """Remember the device time of sample 0 that a chunk implies; ``anchors`` [3 MAX_ANCHORS + 1]."""
+    n = int(anchors[0])
+    last = 1 + 3 * ((n - 1) % MAX_ANCHORS)
+    if n > 0 and anchors[last] == session and abs(anchors[last + 2] - zero_us) <= 1:
+        return
+    at = 1 + 3 * (n % MAX_ANCHORS)
+    anchors[at] = session
+    anchors[at + 1] = first
+    anchors[at + 2] = zero_us
+    anchors[0] = n + 1
+
+
+def device_time(i: int, slot: I64, session: I64, sample: I64, rate_hz: F64, anchors: I64, time_us: I64) -> None:
+    """Write the device time of sample ``sample[i]``: by the chunk that it came in."""
+    row = anchors[slot[i]]
+    newest = int(row[0])
+    zero_us = 0
+    for n in range(newest - 1, max(-1, newest - 1 - MAX_ANCHORS), -1):
+        at = 1 + 3 * (n % MAX_ANCHORS)
+        if row[at] == session[i]:
+            zero_us = int(row[at + 2])
+            if row[at + 1] <= sample[i]:
+                break
+    time_us[i] = zero_us + int(math.floor(sample[i] * 1e6 / rate_hz[i] + 0.5))
+
+
+def open_pass(slots: I64, slot: int, fresh: I64, sizes: I64) -> None:
+    """Begin a row of ``fresh`` for the slot at its expected sample."""
+    row = int(sizes[1])
+    sizes[1] = row + 1
+    slots[slot, FRESH] = row
+    slots[slot, PASS_BASE] = slots[slot, EXPECTED]
+    fresh[row, 0] = slots[slot, PASS]
+    fresh[row, 1] = slots[slot, BANK]
+    fresh[row, 2] = slots[slot, LANE]
+    fresh[row, 3] = slot
+    fresh[row, 4] = slots[slot, EXPECTED]
+    fresh[row, 5] = slots[slot, EXPECTED]
+    fresh[row, 6] = slots[slot, BASE]
+    fresh[row, 7] = slots[slot, SESSION]
+    fresh[row, 8] = slots[slot, UNITS]
+    if slots[slot, PASS] >= sizes[3]:
+        sizes[3] = slots[slot, PASS] + 1
+
+
+def put_event(slots: I64, slot: int, event: I64, sizes: I64, kind: int, index: int, value: int) -> None:
+    """Append an event of the slot's current pass."""
+    row = int(sizes[2])
+    sizes[2] = row + 1
+    event[row, 0] = slots[slot, PASS]
+    event[row, 1] = slot
+    event[row, 2] = kind
+    event[row, 3] = index
+    event[row, 4] = value
+    event[row, 5] = slots[slot, SESSION]
+
+
+def restart(slots: I64, slot: int, fresh: I64, event: I64, sizes: I64, index: int, value: int) -> None:
+    """Forget the lane's past: it begins again at ``index``, in a pass of its own."""
+    slots[slot, BASE] = index
+    slots[slot, EXPECTED] = index
+    slots[slot, PASS] += 1
+    open_pass(slots, slot, fresh, sizes)
+    put_event(slots, slot, event, sizes, RESTART, index, value)
+
+
+def put(slots: I64, slot: int, place: I64, off: I64, sizes: I64, first: int, count: int, at: int, stride: int) -> None:
+    """Append a placement in the slot's current pass."""
+    row = int(sizes[0])
+    sizes[0] = row + 1
+    place[row, 0] = slots[slot, PASS]
+    place[row, 1] = slots[slot, BANK]
+    place[row, 2] = slots[slot, LANE]
+    place[row, 3] = first
+    place[row, 4] = count
+    place[row, 5] = at
+    place[row, 6] = stride
+    off[row] = slots[slot, OFF]
+
+
+def advance(slots: I64, slot: int, fresh: I64, to: int) -> None:
+    """Move the end of the known prefix to ``to``, over any pending interval that it reaches."""
+    while slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] <= to:
+        to = max(to, int(slots[slot, FIRST_PENDING + 1]))
+        drop_pending(slots, slot, 0)
+    slots[slot, EXPECTED] = to
+    fresh[slots[slot, FRESH], 5] = to
+
+
+def drop_pending(slots: I64, slot: int, k: int) -> None:
+    """Remove pending interval ``k``."""
+    left = int(slots[slot, PENDING]) - 1
+    for m in range(FIRST_PENDING + 2 * k, FIRST_PENDING + 2 * left):
+        slots[slot, m] = slots[slot, m + 2]
+    slots[slot, PENDING] = left
+
+
+def add_pending(slots: I64, slot: int, first: int, stop: int) -> None:
+    """Add an interval to the pending ones, merging what touches; the caller has checked for room."""
+    k = 0
+    while k < slots[slot, PENDING]:
+        begin = int(slots[slot, FIRST_PENDING + 2 * k])
+        end = int(slots[slot, FIRST_PENDING + 2 * k + 1])
+        if first <= end and begin <= stop:
+            first = min(first, begin)
+            stop = max(stop, end)
+            drop_pending(slots, slot, k)
+        else:
+            k += 1
+    k = int(slots[slot, PENDING])
+    while k > 0 and slots[slot, FIRST_PENDING + 2 * k - 2] > first:
+        slots[slot, FIRST_PENDING + 2 * k] = slots[slot, FIRST_PENDING + 2 * k - 2]
+        slots[slot, FIRST_PENDING + 2 * k + 1] = slots[slot, FIRST_PENDING + 2 * k - 1]
+        k -= 1
+    slots[slot, FIRST_PENDING + 2 * k] = first
+    slots[slot, FIRST_PENDING + 2 * k + 1] = stop
+    slots[slot, PENDING] += 1
+
+
+def place_ahead(
+    slots: I64, slot: int, place: I64, off: I64, sizes: I64, counts: I64, first: int, stop: int, at: int, stride: int
+) -> None:
+    """Write samples that came before their turn, except where pending ones already stand."""
+    begin = first
+    k = 0
+    placed = 0
+    while begin < stop:
+        end = stop
+        skip = stop
+        while k < slots[slot, PENDING] and slots[slot, FIRST_PENDING + 2 * k + 1] <= begin:
+            k += 1
+        if k < slots[slot, PENDING]:
+            end = max(begin, min(stop, int(slots[slot, FIRST_PENDING + 2 * k])))
+            skip = min(stop, int(slots[slot, FIRST_PENDING + 2 * k + 1]))
+        if end > begin:
+            put(slots, slot, place, off, sizes, begin, end - begin, at + 2 * (begin - first), stride)
+            placed += end - begin
+        begin = max(skip, end)
+    if placed == 0:
+        counts[DUPLICATES] += 1
+    else:
+        counts[REORDERED] += 1
+        if placed < stop - first:
+            counts[OVERLAPS] += 1
+        add_pending(slots, slot, first, stop)
+
+
+def place_run(
+    slots: I64,
+    slot: int,
+    limits: I64,
+    place: I64,
+    off: I64,
+    fresh: I64,
+    event: I64,
+    sizes: I64,
+    counts: I64,
+    first: int,
+    stop: int,
+    at: int,
+    stride: int,
+) -> None:
+    """Place samples ``[first, stop)`` that stand at ``at``: in turn, ahead of it, or not at all.
+
+    ``limits`` of the bank: samples a pass, reorder window, longest bridged gap.
+    """
+    while True:
+        expected = int(slots[slot, EXPECTED])
+        if stop <= expected:
+            counts[DUPLICATES] += 1
+            return
+        if first <= expected:
+            break
+        if stop - expected <= limits[1] and slots[slot, PENDING] < MAX_PENDING:
+            place_ahead(slots, slot, place, off, sizes, counts, first, stop, at, stride)
+            return
+        close_gap(slots, slot, limits, place, off, fresh, event, sizes, counts, first, at, stride)
+    if first < expected:
+        counts[OVERLAPS] += 1
+        at += 2 * (expected - first)
+        first = expected
+    while first < stop:
+        room = int(limits[0] - (slots[slot, EXPECTED] - slots[slot, PASS_BASE]))
+        if room <= 0:
+            slots[slot, PASS] += 1
+            open_pass(slots, slot, fresh, sizes)
+            continue
+        count = min(stop - first, room)
+        put(slots, slot, place, off, sizes, first, count, at, stride)
+        advance(slots, slot, fresh, first + count)
+        passed = int(slots[slot, EXPECTED]) - first
+        first += passed
+        at += 2 * passed
+
+
+def close_gap(
+    slots: I64,
+    slot: int,
+    limits: I64,
+    place: I64,
+    off: I64,
+    fresh: I64,
+    event: I64,
+    sizes: I64,
+    counts: I64,
+    first: int,
+    at: int,
+    stride: int,
+) -> None:
+    """Give up waiting for what is missing: bridge a short gap, restart after a long one."""
+    expected = int(slots[slot, EXPECTED])
+    resume = first
+    if slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] <= first:
+        resume = int(slots[slot, FIRST_PENDING])
+        at = -1
+    counts[LOST] += resume - expected
+    if resume - expected <= limits[2] and expected > slots[slot, BASE]:
+        counts[BRIDGED] += 1
+        if expected - slots[slot, PASS_BASE] >= limits[0]:
+            slots[slot, PASS] += 1
+            open_pass(slots, slot, fresh, sizes)
+        put_event(slots, slot, event, sizes, GAP, expected, resume)
+        put(slots, slot, place, off, sizes, expected, expected - resume, at, stride)
+    else:
+        counts[RESTARTS] += 1
+        restart(slots, slot, fresh, event, sizes, resume, expected)
+    advance(slots, slot, fresh, resume)
+
+
+def align_row(
+    i: int,
+    payload: U8,
+    ints: I64,
+    floats: F64,
+    arrival_us: I64,
+    row_slot: I64,
+    row_bank: I64,
+    row_limits: I64,
+    holes: bool,
+    tick: int,
+    slots: I64,
+    anchors: I64,
+    place: I64,
+    off: I64,
+    fresh: I64,
+    event: I64,
+    sizes: I64,
+    counts: I64,
+) -> int:
+    """Place chunk ``i``; returns PLACED or why the chunk is rejected.
+
+    Parameters
+    ----------
+    ints, floats
+        Columns as ``read_chunk`` writes them.
+    row_slot, row_bank : int64 [n]
+        The chunk's slot, and the bank its rate and leads belong to.
+    row_limits : int64 [banks, 5]
+        Samples a pass, reorder window, longest bridge, how far back is a duplicate; microseconds
+        of silence after which a stream starts anew.
+    slots, anchors
+        Slot state; device times, int64 [slots, 1 + 3 MAX_ANCHORS].
+    place, off, fresh, event
+        Output rows; ``sizes`` counts those written: placements, fresh, events, and passes.
+    counts : int64 [N_COUNTS]
+        What happened.
+    holes
+        Some sample of the chunk has no value.
+    """
+    slot = int(row_slot[i])
+    bank = int(row_bank[i])
+    session = int(ints[i, 3])
+    first = int(ints[i, 4])
+    count = int(ints[i, 9])
+    leads = int(ints[i, 6])
+    at = int(ints[i, 8])
+    stride = 2 * count
+    units = int(math.floor(1000.0 * floats[i, 1] + 0.5))
+    limits = row_limits[bank]
+    fresh_start = slots[slot, EXPECTED] < 0 or slots[slot, SESSION] != session
+    if not fresh_start:
+        if slots[slot, BANK] != bank:
+            return LEADS_COUNT_CHANGED if slots[slot, LEADS] != leads else RATE_CHANGED
+        if slots[slot, UNITS] != units:
+            return UNITS_CHANGED
+        if first + count + limits[3] < slots[slot, EXPECTED]:
+            return BACKWARDS
+        if arrival_us[i] - slots[slot, ARRIVAL] > limits[4] and first + count > slots[slot, EXPECTED]:
+            counts[SILENCES] += 1
+            fresh_start = True
+        elif first + count <= slots[slot, EXPECTED]:
+            counts[DUPLICATES] += 1
+            slots[slot, ARRIVAL] = arrival_us[i]
+            return PLACED
+    slots[slot, ARRIVAL] = arrival_us[i]
+    if slots[slot, TICK] != tick:
+        slots[slot, TICK] = tick
+        slots[slot, PASS] = -1 if fresh_start else 0
+        if not fresh_start:
+            open_pass(slots, slot, fresh, sizes)
+    if fresh_start:
+        known = slots[slot, EXPECTED] if slots[slot, SESSION] == session else -1
+        slots[slot, SESSION] = session
+        slots[slot, LEADS] = leads
+        slots[slot, PENDING] = 0
+        slots[slot, OFF] = 0
+        slots[slot, UNITS] = units
+        restart(slots, slot, fresh, event, sizes, first, known)
+    zero_us = int(ints[i, 5]) - int(math.floor(first * 1e6 / floats[i, 0] + 0.5))
+    anchor(anchors[slot], session, first, zero_us)
+    mask = int(ints[i, 7])
+    all_off = mask == (1 << leads) - 1
+    if mask != slots[slot, OFF]:
+        slots[slot, OFF] = mask
+        put_event(slots, slot, event, sizes, LEADS_CHANGED, first, mask)
+    if all_off:
+        return PLACED
+    if not holes:
+        place_run(slots, slot, limits, place, off, fresh, event, sizes, counts, first, first + count, at, stride)
+        return PLACED
+    j = 0
+    while j < count:
+        while j < count and no_value(payload, at, stride, leads, j):
+            j += 1
+            counts[NO_VALUE] += 1
+        k = j
+        while k < count and not no_value(payload, at, stride, leads, k):
+            k += 1
+        if k > j:
+            place_run(
+                slots, slot, limits, place, off, fresh, event, sizes, counts, first + j, first + k, at + 2 * j, stride
+            )
+        j = k
+    return PLACED
+
+
+def align_rows(
+    begin: int,
+    n: int,
+    payload: U8,
+    ints: I64,
+    floats: F64,
+    arrival_us: I64,
+    row_slot: I64,
+    row_bank: I64,
+    row_limits: I64,
+    tick: int,
+    slots: I64,
+    anchors: I64,
+    place: I64,
+    off: I64,
+    fresh: I64,
+    event: I64,
+    sizes: I64,
+    counts: I64,
+    code: I64,
+) -> int:
+    """Place chunks from ``begin`` on, in order; stop at the first that needs a lane or more room.
+
+    Returns the row it stopped at; ``sizes[4]`` says why: DONE, NO_LANE, NO_ROOM. Nothing of that
+    row has been done. ``code`` [n] becomes PLACED or why a chunk is rejected; rows whose slot is
+    negative are passed over.
+    """
+    for i in range(begin, n):
+        slot = row_slot[i]
+        if slot < 0:
+            continue
+        bank = row_bank[i]
+        values = ints[i, 9]
+        if slots[slot, LANE] < 0 or (slots[slot, SESSION] != ints[i, 3] and slots[slot, BANK] != bank):
+            sizes[4] = NO_LANE
+            return i
+        holes = any_no_value(payload, ints[i, 8], values * ints[i, 6])
+        need = MAX_PENDING + 4 + values // row_limits[bank, 0]
+        if holes:
+            need += values
+        if (
+            sizes[0] + 2 * need > place.shape[0]
+            or sizes[1] + 2 * need > fresh.shape[0]
+            or sizes[2] + 2 * need > event.shape[0]
+        ):
+            sizes[4] = NO_ROOM
+            return i
+        code[i] = align_row(
+            i,
+            payload,
+            ints,
+            floats,
+            arrival_us,
+            row_slot,
+            row_bank,
+            row_limits,
+            holes,
+            tick,
+            slots,
+            anchors,
+            place,
+            off,
+            fresh,
+            event,
+            sizes,
+            counts,
+        )
+    sizes[4] = DONE
+    return n

@@ -1,0 +1,149 @@
+"""Bodies of the beats stage: which peaks are heartbeats, where their R is, and their intervals.
+
+Lane state, int64 ``state[lane, column]``: 0 R of the last beat (-1: none), 1 intervals kept,
+2 quiet stretches kept, then ``QUIET`` pairs [start, stop) where no beat may be, then ``KEPT``
+pairs (sample of the beat, its RR in samples).
+"""
+
+from __future__ import annotations
+
+import math
+
+from streaming.kernels.ricker import magnitude
+from streaming.kernels.ring import unroll
+from streaming.records import F64, I16, I32, I64
+
+QUIET = 4
+KEPT = 8
+LAST, INTERVALS, STRETCHES = range(3)
+FIRST_QUIET = 3
+FIRST_INTERVAL = FIRST_QUIET + 2 * QUIET
+BEAT_COLUMNS = FIRST_INTERVAL + 2 * KEPT
+
+
+def add_quiet(state: I64, start: int, stop: int) -> None:
+    """Remember a stretch of a lane in which no beat may be; the oldest is forgotten."""
+    at = FIRST_QUIET + 2 * (int(state[STRETCHES]) % QUIET)
+    state[at] = start
+    state[at + 1] = stop
+    state[STRETCHES] += 1
+
+
+def is_quiet(state: I64, sample: int, margin: int) -> bool:
+    """Tell whether ``sample`` lies in a quiet stretch or within ``margin`` of it."""
+    for k in range(min(QUIET, int(state[STRETCHES]))):
+        if state[FIRST_QUIET + 2 * k] - margin <= sample < state[FIRST_QUIET + 2 * k + 1] + margin:
+            return True
+    return False
+
+
+def interrupted(state: I64, sample: int) -> bool:
+    """Tell whether a quiet stretch began between the last beat and ``sample``."""
+    for k in range(min(QUIET, int(state[STRETCHES]))):
+        if state[LAST] < state[FIRST_QUIET + 2 * k] <= sample:
+            return True
+    return False
+
+
+def median_interval(state: I64, oldest: int) -> float:
+    """Return the median of the last intervals of beats from sample ``oldest`` on; NaN without any."""
+    n = min(KEPT, int(state[INTERVALS]))
+    used = 0
+    for p in range(n):
+        used += state[FIRST_INTERVAL + 2 * p] >= oldest
+    if used == 0:
+        return math.nan
+    lower = 0.0
+    upper = 0.0
+    for p in range(n):
+        if state[FIRST_INTERVAL + 2 * p] < oldest:
+            continue
+        value = int(state[FIRST_INTERVAL + 2 * p + 1])
+        below = 0
+        for q in range(n):
+            if state[FIRST_INTERVAL + 2 * q] >= oldest:
+                other = int(state[FIRST_INTERVAL + 2 * q + 1])
+                below += (other < value) | ((other == value) & (q < p))
+        if below == (used - 1) // 2:
+            lower = float(value)
+        if below == used // 2:
+            upper = float(value)
+    return 0.5 * (lower + upper)
+
+
+def accept(
+    i: int,
+    lanes: I64,
+    base: I64,
+    found: I64,
+    peaks: I64,
+    floor: I64,
+    durations: I64,
+    taps: I32,
+    shift: int,
+    x: I16,
+    f: I32,
+    state: I64,
+    work: I32,
+    count: I64,
+    samples: I64,
+    floats: F64,
+) -> None:
+    """Decide which of the peaks of lane ``lanes[i]`` are beats.
+
+    Parameters
+    ----------
+    found, peaks
+        As ``kernels.nms.suppress`` writes them.
+    floor : int64 [n]
+        Least ``f`` of a beat (0: not calibrated).
+    durations : int64 [6]
+        In samples: mark reach before and after, valley reach, margin of quiet stretches, longest
+        interval, age of the oldest interval in the median.
+    count, samples, floats : [n], [n, most], [n, most, 4], written
+        Beats, their R, and RR (samples; NaN), median RR (samples; NaN), response, quality.
+    """
+    lane = lanes[i]
+    row = state[lane]
+    before, after, reach = int(durations[0]), int(durations[1]), int(durations[2])
+    n = 0
+    for k in range(found[i]):
+        c, value = int(peaks[i, k, 0]), int(peaks[i, k, 1])
+        median, quantile = int(peaks[i, k, 2]), int(peaks[i, k, 3])
+        level = max(10 * median, 3 * quantile)
+        if 100 * value <= 3 * level or value < floor[i]:
+            continue
+        first = max(int(base[i]), c - before)
+        a = magnitude(x[lane], int(base[i]), first, c + after + 1 - first, taps, shift, work)
+        r = first
+        for j in range(c + after + 1 - first):
+            if a[j] > a[r - first]:
+                r = first + j
+        if is_quiet(row, r, int(durations[3])):
+            continue
+        rr = math.nan
+        if row[LAST] >= 0 and r - row[LAST] <= durations[4] and not interrupted(row, r):
+            rr = float(r - row[LAST])
+            at = FIRST_INTERVAL + 2 * (int(row[INTERVALS]) % KEPT)
+            row[at] = r
+            row[at + 1] = r - row[LAST]
+            row[INTERVALS] += 1
+        row[LAST] = r
+        response = 10.0 * value / level
+        lowest = max(int(base[i]), c - reach)
+        unroll(f[lane], lowest, c + reach - lowest + 1, work[0])
+        valley = 0
+        for side in range(2):
+            least = value
+            for j in range((c - lowest + 1) if side == 0 else reach + 1):
+                least = min(least, int(work[0][j + (0 if side == 0 else c - lowest)]))
+            valley += least
+        steep = min(1.0, max(0.0, 1.0 - valley / value))
+        high = min(1.0, max(0.0, (response - 0.3) / 0.7))
+        samples[i, n] = r
+        floats[i, n, 0] = rr
+        floats[i, n, 1] = median_interval(row, r - int(durations[5]))
+        floats[i, n, 2] = response
+        floats[i, n, 3] = math.sqrt(high) * steep
+        n += 1
+    count[i] = n

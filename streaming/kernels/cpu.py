@@ -1,0 +1,197 @@
+"""The bodies compiled for the CPU: ``name(n, *arrays)`` runs items 0..n-1 without the GIL.
+
+``compiled`` turns a body and the bodies it calls into machine code and leaves their text alone,
+so the same functions stay callable as Python: oracle, debugger and this file share one text.
+
+Machine code is kept between runs in a folder named by the text of all kernels, because Numba
+notices a change of the caller's file only.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import tempfile
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import config
+
+from streaming.kernels import align, avro, beats, directory, nms, ricker, ring, rules
+
+Kernel = Callable[..., Any]
+
+
+def cache_folder() -> Path:
+    """Return the folder for the machine code of exactly these kernels."""
+    texts = sorted(Path(__file__).parent.glob("*.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in texts)).hexdigest()[:16]
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME")
+    root = Path(home) / ("beatwire" if "XDG_CACHE_HOME" in os.environ else ".cache/beatwire") if home else None
+    if root is None or not os.access(root if root.exists() else root.parent if root.parent.exists() else "/", os.W_OK):
+        root = Path(tempfile.gettempdir()) / "beatwire"
+    return root / "kernels" / digest
+
+
+@functools.cache
+def compiled(body: Any) -> Kernel:
+    """Compile a body and every body it calls."""
+    scope = dict(body.__globals__)
+    for name in body.__code__.co_names:
+        callee = scope.get(name)
+        if isinstance(callee, types.FunctionType) and callee.__module__.startswith("streaming.kernels"):
+            scope[name] = compiled(callee)
+    copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
+    copy.__module__ = body.__module__
+    copy.__qualname__ = body.__qualname__
+    return numba.njit(copy, nogil=True, cache=True, error_model="numpy")  # type: ignore[no-any-return]
+
+
+_previous = config.CACHE_DIR
+config.CACHE_DIR = str(cache_folder())
+
+_read_chunk = compiled(avro.read_chunk)
+_write_beat = compiled(avro.write_beat)
+align_rows = compiled(align.align_rows)
+_device_time = compiled(align.device_time)
+_find_slot = compiled(directory.find_slot)
+enter = compiled(directory.enter)
+_write_samples = compiled(ring.write_samples)
+_respond = compiled(ricker.respond)
+_suppress = compiled(nms.suppress)
+_accept = compiled(beats.accept)
+_apply_rules = compiled(rules.apply_rules)
+add_quiet = compiled(beats.add_quiet)
+_jit = numba.njit(nogil=True, cache=True)
+
+
+@_jit
+def read_chunk(n: int, payload: Any, start: Any, schema_id: Any, ints: Any, floats: Any, code: Any) -> None:
+    """Decode ``n`` messages."""
+    for i in range(n):
+        _read_chunk(i, payload, start, schema_id, ints, floats, code)
+
+
+@_jit
+def write_beat(
+    n: int,
+    buffer: Any,
+    stop: Any,
+    width: Any,
+    ids: Any,
+    id_size: Any,
+    ints: Any,
+    floats: Any,
+    absent: Any,
+    labels: Any,
+    label_size: Any,
+    label: Any,
+    model: Any,
+) -> None:
+    """Encode ``n`` beats."""
+    for i in range(n):
+        _write_beat(i, buffer, stop, width, ids, id_size, ints, floats, absent, labels, label_size, label, model)
+
+
+@_jit
+def device_time(n: int, slot: Any, session: Any, sample: Any, rate_hz: Any, anchors: Any, time_us: Any) -> None:
+    """Tell the device time of ``n`` samples."""
+    for i in range(n):
+        _device_time(i, slot, session, sample, rate_hz, anchors, time_us)
+
+
+@_jit
+def find_slot(n: int, payload: Any, ints: Any, table: Any, ids: Any, id_size: Any, slot: Any) -> None:
+    """Look up the slots of ``n`` chunks."""
+    for i in range(n):
+        _find_slot(i, payload, ints, table, ids, id_size, slot)
+
+
+@_jit
+def write_samples(n: int, place: Any, off: Any, payload: Any, x: Any) -> None:
+    """Write ``n`` placements into the rings."""
+    for i in range(n):
+        _write_samples(i, place, off, payload, x)
+
+
+@_jit
+def respond(
+    n: int, lanes: Any, start: Any, stop: Any, base: Any, taps: Any, box: Any, shift: Any, x: Any, f: Any, work: Any
+) -> None:
+    """Filter the new samples of ``n`` lanes."""
+    for i in range(n):
+        _respond(i, lanes, start, stop, base, taps, box, shift, x, f, work)
+
+
+@_jit
+def suppress(
+    n: int,
+    lanes: Any,
+    start: Any,
+    stop: Any,
+    base: Any,
+    delay: Any,
+    left: Any,
+    right: Any,
+    block: Any,
+    f: Any,
+    maxima: Any,
+    work: Any,
+    found: Any,
+    peaks: Any,
+    closed: Any,
+    blocks: Any,
+) -> None:
+    """Find the peaks of ``n`` lanes."""
+    for i in range(n):
+        _suppress(i, lanes, start, stop, base, delay, left, right, block, f, maxima, work, found, peaks, closed, blocks)
+
+
+@_jit
+def accept(
+    n: int,
+    lanes: Any,
+    base: Any,
+    found: Any,
+    peaks: Any,
+    floor: Any,
+    durations: Any,
+    taps: Any,
+    shift: Any,
+    x: Any,
+    f: Any,
+    state: Any,
+    work: Any,
+    count: Any,
+    samples: Any,
+    floats: Any,
+) -> None:
+    """Find the beats of ``n`` lanes."""
+    for i in range(n):
+        _accept(i, lanes, base, found, peaks, floor, durations, taps, shift, x, f, state, work, count, samples, floats)
+
+
+@_jit
+def apply_rules(
+    n: int,
+    run: Any,
+    events: Any,
+    median_rr_s: Any,
+    anomalous: Any,
+    asystole_samples: Any,
+    limits_bpm: Any,
+    state: Any,
+    count: Any,
+    out: Any,
+    values: Any,
+) -> None:
+    """Run the rules over ``n`` streams."""
+    for i in range(n):
+        _apply_rules(i, run, events, median_rr_s, anomalous, asystole_samples, limits_bpm, state, count, out, values)
+
+
+config.CACHE_DIR = _previous

@@ -1,0 +1,149 @@
+"""Body of non-maximum suppression over the response, and of the level around a peak.
+
+A sample is a peak when ``f`` there is positive, greater than everything in the ``left`` samples
+before it and at least everything in the ``right`` samples after it. That says nothing of blocks
+or cuts, and it is decided as soon as the right side is known.
+
+The level of a peak is taken from maxima of ``f`` over blocks of ``block`` samples, aligned to the
+absolute sample index, complete when the peak is decided and wholly after the lane's start: the
+median of the last five, and the 80 % quantile of the last thirty. ``maxima[lane]`` keeps them::
+
+    0 f is absorbed up to this sample   1 maximum of the block begun   2 complete blocks kept
+    3 median of the last five           4 80 % quantile of the last thirty
+    5 + (b % KEPT) maximum of block b
+
+While no block is complete, both are the largest ``f`` so far.
+"""
+
+from __future__ import annotations
+
+from streaming.kernels.ring import unroll
+from streaming.records import I32, I64
+
+KEPT = 30
+RECENT = 5
+ABSORBED, BEGUN, COMPLETE, MEDIAN, QUANTILE, FIRST = range(6)
+MAXIMA_COLUMNS = FIRST + KEPT
+
+
+def rank(maxima: I64, last: int, n: int, k: int) -> int:
+    """Return the ``k``-th smallest (from 0) of the ``n`` block maxima that end with block ``last``."""
+    for p in range(n):
+        value = maxima[FIRST + (last - p) % KEPT]
+        below = 0
+        for q in range(n):
+            other = maxima[FIRST + (last - q) % KEPT]
+            below += (other < value) | ((other == value) & (q < p))
+        if below == k:
+            return int(value)
+    return 0
+
+
+def absorb(maxima: I64, f: I32, offset: int, to: int, base: int, block: int, blocks: I64, done: int) -> int:
+    """Take ``f`` up to ``to`` into the block maxima; ``f[0]`` is sample ``offset``.
+
+    Blocks that become complete are written to ``blocks`` from row ``done`` on: where each ends and
+    its maximum. Returns how many rows there are then.
+    """
+    at = int(maxima[ABSORBED])
+    while at < to:
+        number = at // block
+        end = min(to, (number + 1) * block)
+        stretch = f[at - offset : end - offset]
+        most = int(maxima[BEGUN])
+        for j in range(end - at):
+            most = max(most, int(stretch[j]))
+        maxima[BEGUN] = most
+        if maxima[COMPLETE] == 0:
+            maxima[MEDIAN] = max(int(maxima[MEDIAN]), most)
+            maxima[QUANTILE] = maxima[MEDIAN]
+        if end == (number + 1) * block:
+            if number * block >= base:
+                n = min(KEPT, int(maxima[COMPLETE]) + 1)
+                maxima[FIRST + number % KEPT] = most
+                maxima[COMPLETE] = n
+                maxima[MEDIAN] = rank(maxima, number, min(n, RECENT), (min(n, RECENT) - 1) // 2)
+                maxima[QUANTILE] = rank(maxima, number, n, (4 * (n - 1)) // 5)
+                blocks[done, 0] = end
+                blocks[done, 1] = most
+                done += 1
+            maxima[BEGUN] = 0
+        at = end
+    maxima[ABSORBED] = at
+    return done
+
+
+def suppress(
+    i: int,
+    lanes: I64,
+    start: I64,
+    stop: I64,
+    base: I64,
+    delay: int,
+    left: int,
+    right: int,
+    block: int,
+    f: I32,
+    maxima: I64,
+    work: I32,
+    found: I64,
+    peaks: I64,
+    closed: I64,
+    blocks: I64,
+) -> None:
+    """Find the peaks of lane ``lanes[i]`` that its new samples decide.
+
+    Parameters
+    ----------
+    delay
+        ``f`` is known up to ``stop - delay``.
+    found : int64 [n], written
+        How many peaks there are.
+    peaks : int64 [n, most, 4], written
+        Sample, f, median of five, 80 % quantile of thirty.
+    closed, blocks : int64 [n], [n, most, 2], written
+        Blocks that became complete: where each ends, its maximum.
+    """
+    lane = lanes[i]
+    lowest = int(base[i])
+    known = int(stop[i]) - delay
+    first = max(lowest, int(start[i]) - delay - right)
+    last = known - right
+    level = maxima[lane]
+    if start[i] == lowest:
+        for k in range(FIRST):
+            level[k] = 0
+        level[ABSORBED] = lowest
+    count = 0
+    done = 0
+    begin = max(lowest, min(first - left, int(level[ABSORBED])))
+    unroll(f[lane], begin, known - begin, work[0])
+    window = work[0]
+    c = first
+    while c < last:
+        value = int(window[c - begin])
+        most = value
+        ahead = window[c - begin + 1 : c - begin + 1 + right]
+        for j in range(right):
+            most = max(most, int(ahead[j]))
+        if most > value:
+            c += 1
+            while c < last and window[c - begin] < most:
+                c += 1
+            continue
+        behind = max(lowest, c - left)
+        past = window[behind - begin : c - begin]
+        most = 0
+        for j in range(c - behind):
+            most = max(most, int(past[j]))
+        if value > most:
+            done = absorb(level, window, begin, min(known, c + right + 1), lowest, block, blocks[i], done)
+            peaks[i, count, 0] = c
+            peaks[i, count, 1] = value
+            peaks[i, count, 2] = level[MEDIAN]
+            peaks[i, count, 3] = level[QUANTILE]
+            count += 1
+            c += right
+        c += 1
+    closed[i] = absorb(level, window, begin, known, lowest, block, blocks[i], done)
+    found[i] = count

@@ -1,0 +1,116 @@
+"""Bodies of the detection filter, in integers: Ricker by overlap-save, magnitude, short box.
+
+Overlap-save: the ring keeps the past, so a block of new samples is filtered together with the
+overlap before it and every response is stored once. Taps are integers and sums are exact, so the
+response of a sample is the same number for every cut, every order and on every machine.
+
+With ``r = sum_k taps[k] x[j - half + k]`` per lead and ``a[j] = sum over leads |r| >> shift``,
+``f[j]`` is the sum of ``a`` over ``[j - box, j + box]``. Before a lane's first sample the first
+sample is held; before its first ``a`` there is zero. ``f`` is known up to ``stop - half - box``.
+"""
+
+from __future__ import annotations
+
+from streaming.kernels.ring import store, unroll
+from streaming.records import I16, I32, I64
+
+
+def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
+    """Filter ``x[: n + 2 half]`` into ``out[:n]``; ``taps`` from the centre outwards, four at a time."""
+    half = taps.shape[0] - 1
+    centre = int(taps[0])
+    x0 = x[half : half + n]
+    for j in range(n):
+        out[j] = centre * int(x0[j])
+    k = 1
+    while k + 3 <= half:
+        t0, t1, t2, t3 = int(taps[k]), int(taps[k + 1]), int(taps[k + 2]), int(taps[k + 3])
+        lo = half - k
+        hi = half + k
+        l0, l1, l2, l3 = x[lo : lo + n], x[lo - 1 : lo - 1 + n], x[lo - 2 : lo - 2 + n], x[lo - 3 : lo - 3 + n]
+        h0, h1, h2, h3 = x[hi : hi + n], x[hi + 1 : hi + 1 + n], x[hi + 2 : hi + 2 + n], x[hi + 3 : hi + 3 + n]
+        for j in range(n):
+            out[j] += (
+                t0 * (int(l0[j]) + int(h0[j]))
+                + t1 * (int(l1[j]) + int(h1[j]))
+                + t2 * (int(l2[j]) + int(h2[j]))
+                + t3 * (int(l3[j]) + int(h3[j]))
+            )
+        k += 4
+    while k <= half:
+        t0 = int(taps[k])
+        l0, h0 = x[half - k : half - k + n], x[half + k : half + k + n]
+        for j in range(n):
+            out[j] += t0 * (int(l0[j]) + int(h0[j]))
+        k += 1
+
+
+def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> I32:
+    """Compute ``a[first : first + n]`` of one lane; returns a view of ``work`` [3, capacity]."""
+    half = taps.shape[0] - 1
+    x, r, total = work[0], work[1], work[2]
+    for j in range(n):
+        total[j] = 0
+    missing = min(n + 2 * half, max(0, base - (first - half)))
+    for lead in range(rings.shape[0]):
+        unroll(rings[lead], first - half + missing, n + 2 * half - missing, x[missing:])
+        for j in range(missing):
+            x[j] = x[missing]
+        filter_block(x, n, taps, r)
+        for j in range(n):
+            total[j] += abs(int(r[j])) >> shift
+    return total
+
+
+def sum_box(a: I32, n: int, box: int, out: I32) -> None:
+    """Write ``out[j] = a[j] + ... + a[j + 2 box]`` for ``n`` outputs."""
+    total = 0
+    for j in range(2 * box):
+        total += int(a[j])
+    added = a[2 * box : 2 * box + n]
+    for j in range(n):
+        total += int(added[j])
+        out[j] = total
+        total -= int(a[j])
+
+
+def respond(
+    i: int,
+    lanes: I64,
+    start: I64,
+    stop: I64,
+    base: I64,
+    taps: I32,
+    box: int,
+    shift: int,
+    x: I16,
+    f: I32,
+    work: I32,
+) -> None:
+    """Extend the response ``f`` [lanes, R] of lane ``lanes[i]`` to its new samples.
+
+    Parameters
+    ----------
+    start, stop, base
+        New samples ``[start, stop)`` of a lane whose first sample is ``base``.
+    work : int32 [3, capacity]
+        Scratch for ``stop - start + 2 (half + box)`` samples.
+    """
+    lane = lanes[i]
+    half = taps.shape[0] - 1
+    first = max(int(base[i]), int(start[i]) - half - box)
+    n = int(stop[i]) - half - box - first
+    if n <= 0:
+        return
+    early = max(0, int(base[i]) - (first - box))
+    a = magnitude(x[lane], int(base[i]), first - box + early, n + 2 * box - early, taps, shift, work)
+    if early > 0:
+        shifted = work[0]
+        for j in range(early):
+            shifted[j] = 0
+        for j in range(n + 2 * box - early):
+            shifted[early + j] = a[j]
+        sum_box(shifted, n, box, work[1])
+    else:
+        sum_box(a, n, box, work[1])
+    store(work[1], n, f[lane], first)

@@ -1,0 +1,77 @@
+"""Bodies that write placements into the rings of a bank, and read a stretch of a ring.
+
+A ring is ``x[lane, lead, R]``: sample ``a`` stands at column ``a % R``. Where a lead is off its last
+value is held, which is a response of zero.
+"""
+
+from __future__ import annotations
+
+from streaming.records import I16, I32, I64, U8
+
+
+def write_samples(i: int, place: I64, off: I64, payload: U8, x: I16) -> None:
+    """Copy placement ``i`` (columns as in ``kernels.align``) into the ring of its lane."""
+    lane = int(place[i, 2])
+    first = int(place[i, 3])
+    count = int(place[i, 4])
+    at = int(place[i, 5])
+    stride = int(place[i, 6])
+    leads = x.shape[1]
+    size = x.shape[2]
+    column = first % size
+    for lead in range(leads):
+        ring = x[lane, lead]
+        p = at + lead * stride
+        if count < 0:
+            begin = int(ring[(first - 1) % size])
+            if at < 0:
+                end = int(ring[(first - count) % size])
+            else:
+                end = int(payload[p]) | (int(payload[p + 1]) << 8)
+                if end > 32767:
+                    end -= 65536
+            if (off[i] >> lead) & 1:
+                end = begin
+            for j in range(-count):
+                value = begin + (end - begin) * (j + 1) // (1 - count)
+                ring[(column + j) % size] = value
+        elif (off[i] >> lead) & 1:
+            held = ring[(first - 1) % size]
+            for j in range(count):
+                ring[(column + j) % size] = held
+        else:
+            head = min(count, size - column)
+            decode_int16(payload[p : p + 2 * head], ring[column : column + head], head)
+            p += 2 * head
+            decode_int16(payload[p : p + 2 * (count - head)], ring[: count - head], count - head)
+
+
+def decode_int16(source: U8, ring: I16, n: int) -> None:
+    """Write ``n`` little-endian int16."""
+    for j in range(n):
+        value = int(source[2 * j]) | (int(source[2 * j + 1]) << 8)
+        ring[j] = value - ((value & 32768) << 1)
+
+
+def unroll(ring: I16, first: int, n: int, out: I32) -> None:
+    """Copy samples ``[first, first + n)`` of one ring to ``out[:n]``."""
+    column = first % ring.shape[0]
+    head = min(n, ring.shape[0] - column)
+    old, new = ring[column : column + head], ring[: n - head]
+    front, back = out[:head], out[head:n]
+    for j in range(head):
+        front[j] = old[j]
+    for j in range(n - head):
+        back[j] = new[j]
+
+
+def store(values: I32, n: int, ring: I32, first: int) -> None:
+    """Copy ``values[:n]`` to samples ``[first, first + n)`` of one ring."""
+    column = first % ring.shape[0]
+    head = min(n, ring.shape[0] - column)
+    old, new = ring[column : column + head], ring[: n - head]
+    front, back = values[:head], values[head:n]
+    for j in range(head):
+        old[j] = front[j]
+    for j in range(n - head):
+        new[j] = back[j]

@@ -1,0 +1,135 @@
+"""Body of the alert rules: a stream's events in order, in; transitions of its alerts, out.
+
+Work item ``i`` is one stream's run of events in the tick, ``run[i]`` up to ``run[i + 1]``. Every
+rule is a function of the stream's last beats and blocks, so that a replay of the horizon ends in
+the same state; nothing here looks at scores but the anomalous rule, and nothing waits for them.
+
+State, int64 ``state[slot, column]``: 0 whether the stream is known, 1 session, 2 last beat (or where
+the lane began), 3 flat blocks in a row, 4 the last eight beats as bits (1: anomalous), 5.. beats since
+each rate rule last held, then per rule the onset of its alert (-1: none).
+"""
+
+from __future__ import annotations
+
+from streaming.records import F64, I64, Bool
+
+ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = range(5)
+ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA = range(5, 9)
+RULES = 9
+OFF, ON, LATCHED = range(3)
+
+KNOWN, SESSION, REFERENCE, FLAT, RECENT, SINCE = range(6)
+FIRST_ONSET = SINCE + RULES
+STATE_COLUMNS = FIRST_ONSET + RULES
+
+HOLD_BEATS = 8
+EIGHT = 255
+
+RESTARTED, GAPPED, LEADS, BEAT, BLOCK, REACHED = range(6)
+
+
+def tell(
+    slot: int, session: int, rule: int, to: int, onset: int, at: int, value: float, out: I64, values: F64, n: int
+) -> int:
+    """Append a transition: slot, session, rule, state, onset, at; its value."""
+    out[n, 0] = slot
+    out[n, 1] = session
+    out[n, 2] = rule
+    out[n, 3] = to
+    out[n, 4] = onset
+    out[n, 5] = at
+    values[n] = value
+    return n + 1
+
+
+def switch(
+    row: I64, slot: int, rule: int, active: bool, latching: bool, at: int, value: float, out: I64, values: F64, n: int
+) -> int:
+    """Turn a rule's alert on or off at sample ``at`` if it is not so already."""
+    onset = int(row[FIRST_ONSET + rule])
+    if active and onset < 0:
+        row[FIRST_ONSET + rule] = at
+        return tell(slot, int(row[SESSION]), rule, ON, at, at, value, out, values, n)
+    if not active and onset >= 0:
+        row[FIRST_ONSET + rule] = -1
+        return tell(slot, int(row[SESSION]), rule, LATCHED if latching else OFF, onset, at, value, out, values, n)
+    return n
+
+
+def hold(row: I64, rule: int, now: bool) -> bool:
+    """Keep a rule of beats on until it has not held for eight beats."""
+    if now:
+        row[SINCE + rule] = 0
+    else:
+        row[SINCE + rule] = min(HOLD_BEATS, int(row[SINCE + rule]) + 1)
+    return int(row[SINCE + rule]) < HOLD_BEATS
+
+
+def apply_rules(
+    i: int,
+    run: I64,
+    events: I64,
+    median_rr_s: F64,
+    anomalous: Bool,
+    asystole_samples: I64,
+    limits_bpm: F64,
+    state: I64,
+    count: I64,
+    out: I64,
+    values: F64,
+) -> None:
+    """Run the rules over one stream's events.
+
+    Parameters
+    ----------
+    events : int64 [e, 5]
+        slot, session, kind, sample, value.
+    median_rr_s, anomalous : [b]
+        Of the beats that events of kind BEAT name.
+    asystole_samples : int64 [runs]
+        Samples without a beat.
+    limits_bpm : float64 [4]
+        Extreme tachycardia, tachycardia, bradycardia, extreme bradycardia.
+    count, out, values : [runs], [., 6], [.], written
+        Transitions of run ``i`` stand from ``(RULES + 1) run[i]`` on.
+    """
+    first = (RULES + 1) * int(run[i])
+    n = first
+    for e in range(run[i], run[i + 1]):
+        slot, session, kind = int(events[e, 0]), int(events[e, 1]), int(events[e, 2])
+        sample, value = int(events[e, 3]), int(events[e, 4])
+        row = state[slot]
+        if kind == RESTARTED:
+            for rule in range(RULES):
+                if row[KNOWN] and rule not in (LEADS_OFF, NO_DATA):
+                    n = switch(row, slot, rule, False, rule == ASYSTOLE, sample, 0.0, out, values, n)
+                row[SINCE + rule] = HOLD_BEATS
+            row[KNOWN] = 1
+            row[SESSION] = session
+            row[REFERENCE] = sample
+            row[FLAT] = 0
+            row[RECENT] = 0
+        elif kind == LEADS:
+            n = switch(row, slot, LEADS_OFF, value != 0, False, sample, float(value), out, values, n)
+        elif kind == BLOCK:
+            row[FLAT] = min(2, int(row[FLAT]) + 1) if value else 0
+            n = switch(row, slot, FLAT_LINE, row[FLAT] == 2, False, sample, 0.0, out, values, n)
+        elif kind == BEAT or kind == REACHED:
+            late = int(row[REFERENCE]) + int(asystole_samples[i])
+            if sample > late:
+                n = switch(row, slot, ASYSTOLE, True, True, late, 0.0, out, values, n)
+            if kind == BEAT:
+                n = switch(row, slot, ASYSTOLE, False, True, sample, 0.0, out, values, n)
+                row[REFERENCE] = sample
+                rate = 60.0 / median_rr_s[value] if median_rr_s[value] > 0.0 else -1.0
+                for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
+                    limit = limits_bpm[rule - EXTREME_TACHYCARDIA]
+                    beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
+                    n = switch(row, slot, rule, hold(row, rule, beyond), False, sample, rate, out, values, n)
+                row[RECENT] = ((int(row[RECENT]) << 1) | int(anomalous[value])) & EIGHT
+                strange = 0
+                for k in range(8):
+                    strange += (int(row[RECENT]) >> k) & 1
+                many = hold(row, ANOMALOUS_BEATS, strange >= 3)
+                n = switch(row, slot, ANOMALOUS_BEATS, many, False, sample, float(strange), out, values, n)
+    count[i] = n - first

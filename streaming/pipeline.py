@@ -1,0 +1,188 @@
+"""THE streamz graph: the journey of a sample, one line per stage. Read this first.
+
+A tick goes in as RawTick and comes out as messages. The pass from ring to beats may repeat within a
+tick: the rings hold about two seconds, so a tick that brings more of a stream is cut into passes.
+Every node is an attribute of ``Pipeline`` (``decoded`` ... ``published``): attach a sink or a branch of your
+own to any of them::
+
+    pipeline = Pipeline(Settings())
+    pipeline.alerts.sink(lambda alerts: print(alerts.transitions))
+
+What a stage does is in ``streaming/stages``; what travels is in ``streaming/records``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from streamz import Stream
+
+from streaming.directory import Directory
+from streaming.model.checkpoint import load_model
+from streaming.records import Aligned, Outgoing, RawTick, Rejects
+from streaming.rewind import Marks
+from streaming.settings import HORIZON_S, Settings
+from streaming.stages import alert, align, beats, decode, gather, nms, publish, ricker, ring, score
+from streaming.wire import DEAD_LETTERS
+
+
+class Origin(Protocol):
+    """The messages of a tick as they were; ``k`` counts them."""
+
+    def key(self, k: int) -> bytes | None:
+        """Return the key of message ``k``."""
+
+    def value(self, k: int) -> bytes:
+        """Return the value of message ``k``."""
+
+    def where(self, k: int) -> tuple[str, int, int]:
+        """Return topic, partition and offset of message ``k``."""
+
+
+class Pipeline:
+    """The graph and the state of its stages.
+
+    Parameters
+    ----------
+    settings
+        What it does.
+
+    Raises
+    ------
+    UserError
+        The model of the settings cannot be used.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.model = load_model(settings.model)
+        self._out: list[Outgoing] = []
+        states = self._fresh_states()
+
+        def stage(stream: Stream, step: Any) -> Stream:
+            return stream.accumulate(step, start=states[step], returns_state=True)
+
+        self.source = Stream()                                          # RawTick    m messages
+        self.decoded = stage(self.source, decode.step)                  # Chunks     n columns
+        self.aligned = stage(self.decoded, align.step)                  # Aligned    passes, events
+        self.passes = self.aligned.map(lambda t: t.passes).flatten()    # Placement  per bank and pass
+        self.ringed = stage(self.passes, ring.step)                     # Ringed     x [lanes, leads, R]
+        self.responses = stage(self.ringed, ricker.step)                # Response   f [lanes, R]
+        self.peaks = stage(self.responses, nms.step)                    # Peaks      [n, most]
+        self.beats = stage(self.peaks, beats.step)                      # Beats      b, windows [b, 256]
+        self.collected = self.beats.collect()                           # (Beats, ...) of all passes
+        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (Beats, ...))
+        self.gathered = stage(self.ticks, gather.step)                  # TickBeats  b, by stream, in order
+        self.scored = stage(self.gathered, score.step)                  # TickBeats  with scores
+        self.alerts = stage(self.scored, alert.step)                    # Alerts     transitions
+        self.published = stage(self.alerts, publish.step)               # [Outgoing] messages
+        self.rejects = self.aligned.map(lambda t: t.rejects)            # Rejects    a branch of its own
+
+        self.aligned.sink(lambda _: self.collected.flush())  # attached last, so after the passes: the tick ends
+        self.aligned.sink(self._note)
+        self.published.sink(self._out.extend)
+        self.rejects.sink(self._reject)
+        self._stateful = {
+            decode.step: self.decoded,
+            align.step: self.aligned,
+            ring.step: self.ringed,
+            ricker.step: self.responses,
+            nms.step: self.peaks,
+            beats.step: self.beats,
+            gather.step: self.gathered,
+            score.step: self.scored,
+            alert.step: self.alerts,
+            publish.step: self.published,
+        }
+
+    def _fresh_states(self) -> dict[Any, Any]:
+        s = self.settings
+        self.directory = Directory(s.most_streams)
+        self._alert = alert.State(s.alert, self.directory)
+        self._align = align.State(s.align(), self.directory)
+        self._marks = Marks(HORIZON_S, s.silence_s)
+        self._tick = -1
+        self._rejects = Rejects()
+        self._aligned: Aligned | None = None
+        return {
+            decode.step: decode.State(s.decode()),
+            align.step: self._align,
+            ring.step: ring.State(s.ring()),
+            ricker.step: ricker.State(s.ricker()),
+            nms.step: nms.State(s.nms),
+            beats.step: beats.State(s.beats()),
+            gather.step: gather.State(),
+            score.step: score.State(score.Settings(self.model.network, self.model.calibration)),
+            alert.step: self._alert,
+            publish.step: publish.State(self.directory, self.model.name, score.SCORED_BY),
+        }
+
+    def _note(self, aligned: Aligned) -> None:
+        self._aligned = aligned
+        self._marks.note(self._tick, aligned)
+
+    def _reject(self, rejects: Rejects) -> None:
+        self._rejects = rejects
+
+    def emit(self, tick: RawTick, origin: Origin | None = None) -> Sequence[Outgoing]:
+        """Take a tick through all stages; return what is to be published.
+
+        Parameters
+        ----------
+        origin
+            Where the messages came from; without it rejects are counted but no dead letters made.
+        """
+        self._tick += 1
+        self._out.clear()
+        self.source.emit(tick)
+        out = list(self._out)
+        if self._rejects.message and origin is not None:
+            out.append(dead_letters(self._rejects, origin))
+        return out
+
+    def reset(self) -> None:
+        """Forget every stream; what is attached to the graph stays."""
+        for step, state in self._fresh_states().items():
+            self._stateful[step].state = state
+
+    def adopt(self, alerts: list[dict[str, Any]]) -> None:
+        """Take over the alerts that are not off according to the log."""
+        alert.adopt(self._alert, alerts)
+
+    def rewind_tick(self, partition: int) -> int:
+        """Return the tick from whose start a successor must replay ``partition``."""
+        if self._aligned is None:
+            return self._tick + 1
+        known = len(self.directory.names)
+        partitions = self.directory.partition[:known].astype(np.int64)
+        return self._marks.oldest(partition, partitions, self._aligned.arrival_us[:known], self._tick + 1)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What happened to chunks since the start: duplicates, gaps, restarts."""
+        return dict(zip(align.COUNTS, self._align.counts.tolist(), strict=True))
+
+    @property
+    def rejected(self) -> Rejects:
+        """The rejects of the last tick."""
+        return self._rejects
+
+
+def dead_letters(rejects: Rejects, origin: Origin) -> Outgoing:
+    """Wrap rejected messages as they came, with reason and origin in the headers."""
+    headers = []
+    for k, reason in zip(rejects.message, rejects.reason, strict=True):
+        topic, partition, offset = origin.where(k)
+        headers.append(
+            [
+                ("reason", reason.encode()),
+                ("topic", topic.encode()),
+                ("partition", str(partition).encode()),
+                ("offset", str(offset).encode()),
+            ]
+        )
+    return Outgoing(
+        DEAD_LETTERS, [origin.key(k) for k in rejects.message], [origin.value(k) for k in rejects.message], headers
+    )

@@ -1,0 +1,84 @@
+"""Settings of the whole graph: frozen, in seconds and hertz, validated once.
+
+``HORIZON_S`` is the one published constant: what the monitor says of time t follows from the samples
+in [t - HORIZON_S, t + lookahead]. Each window inside it: level 60 s, rate 60 s, score 95 s.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streaming.errors import UserError
+from streaming.filters import Design
+from streaming.stages import align, alert, beats, decode, nms, ricker, ring
+
+HORIZON_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a monitor does.
+
+    pass_s       the longest stretch of a stream that goes through the rings at once
+    reorder_s    how far ahead of its turn a chunk may come
+    bridge_s     the longest hole that is bridged rather than restarting the lane
+    silence_s    a stream that was silent for longer starts anew
+    model        the scoring model; None: the one in the package
+    """
+
+    pass_s: float = 0.6
+    reorder_s: float = 0.4
+    bridge_s: float = 0.25
+    silence_s: float = 60.0
+    duplicate_s: float = 60.0
+    most_streams: int = 1_000_000
+    schema_id: int | None = None
+    model: Path | None = None
+    design: Design = field(default_factory=Design)
+    nms: nms.Settings = field(default_factory=nms.Settings)
+    alert: alert.Settings = field(default_factory=alert.Settings)
+
+    def __post_init__(self) -> None:
+        """Check what cannot work."""
+        for name in ("pass_s", "reorder_s", "bridge_s", "silence_s", "duplicate_s"):
+            value = getattr(self, name)
+            if not 0 < value <= HORIZON_S:
+                raise UserError(f"settings: expected 0 < {name} <= {HORIZON_S:g}; got {value:g}")
+
+    @property
+    def decide_s(self) -> float:
+        """Seconds after a sample that a decision about it waits for."""
+        return self.design.support_s + self.design.box_s / 2 + self.nms.right_s
+
+    @property
+    def response_ring_s(self) -> float:
+        """Responses behind a pass, in it, and ahead of it."""
+        return self.pass_s + self.reorder_s + self.bridge_s + self.nms.left_s + 2 * self.decide_s + 0.05
+
+    @property
+    def ring_s(self) -> float:
+        """Samples behind a pass that windows need, in it, and waiting ahead of it."""
+        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + 0.45
+
+    def decode(self) -> decode.Settings:
+        """Settings of the decode stage."""
+        return decode.Settings(self.schema_id)
+
+    def align(self) -> align.Settings:
+        """Settings of the align stage."""
+        return align.Settings(
+            self.pass_s, self.reorder_s, self.bridge_s, self.silence_s, self.duplicate_s, self.most_streams
+        )
+
+    def ring(self) -> ring.Settings:
+        """Settings of the ring stage."""
+        return ring.Settings(self.ring_s)
+
+    def ricker(self) -> ricker.Settings:
+        """Settings of the ricker stage."""
+        return ricker.Settings(self.response_ring_s, self.design)
+
+    def beats(self) -> beats.Settings:
+        """Settings of the beats stage."""
+        return beats.Settings(self.design)

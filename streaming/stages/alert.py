@@ -1,0 +1,190 @@
+"""Alert: rules over each stream's events; transitions of alerts, with ids that a replay repeats.
+
+In: TickBeats. Out: Alerts. State: int64 ``slots[slots, STATE_COLUMNS]`` (``kernels.rules``), and what
+the log said of streams that have not been seen since a restart of the process.
+
+Rules by samples are functions of the stream alone. ``no data`` looks at the clock that came with
+the tick, and only when nothing was waiting at the broker.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from streaming.directory import Directory
+from streaming.kernels import cpu
+from streaming.kernels import rules as body
+from streaming.records import F64, I64, Alerts, TickBeats
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Limits of the rules; rates in beats per minute."""
+
+    asystole_s: float = 4.0
+    extreme_tachycardia_bpm: float = 150.0
+    tachycardia_bpm: float = 120.0
+    bradycardia_bpm: float = 45.0
+    extreme_bradycardia_bpm: float = 35.0
+    no_data_s: float = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What people are told of a rule."""
+
+    name: str
+    priority: str
+    technical: bool
+    text: str
+
+
+RULES = (
+    Rule("asystole", "high", False, "no beat for {limit:g} s"),
+    Rule("extreme tachycardia", "high", False, "median rate {value:.0f}/min, limit {limit:g}"),
+    Rule("tachycardia", "medium", False, "median rate {value:.0f}/min, limit {limit:g}"),
+    Rule("bradycardia", "medium", False, "median rate {value:.0f}/min, limit {limit:g}"),
+    Rule("extreme bradycardia", "high", False, "median rate {value:.0f}/min, limit {limit:g}"),
+    Rule("anomalous beats", "low", False, "{value:.0f} of the last 8 beats unlike this stream's own"),
+    Rule("lead off", "medium", True, "leads {value:.0f} (bit mask) off"),
+    Rule("flat line", "medium", True, "no signal for {limit:g} s though the leads are on"),
+    Rule("no data", "high", True, "no chunk for {limit:g} s"),
+)
+STATES = ("off", "on", "latched")
+
+
+@dataclass(slots=True)
+class State:
+    """slots by slot; ``logged``: stream id -> rule -> alert, as read from the log."""
+
+    settings: Settings
+    directory: Directory
+    slots: I64 = field(default_factory=lambda: np.zeros((0, body.STATE_COLUMNS), np.int64))
+    rate_hz: F64 = field(default_factory=lambda: np.zeros(0))
+    logged: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+
+
+def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
+    """Return the id of an alert: the same for everyone who finds it."""
+    return hashlib.sha256(f"{stream}|{session}|{rule}|{onset}".encode()).hexdigest()[:32]
+
+
+def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
+    """Run the rules over a tick."""
+    _make_room(state, len(tick.aligned.arrival_us))
+    for placement in tick.aligned.passes:
+        state.rate_hz[placement.fresh.slot] = placement.fresh.bank.rate_hz
+    rows, values = _by_samples(state, tick)
+    late_rows, late_values = _by_clock(state, tick)
+    rows, values = np.concatenate([rows, late_rows]), np.concatenate([values, late_values])
+    return state, Alerts(tick, [_told(state, tick, *map(int, r), float(v)) for r, v in zip(rows, values, strict=True)])
+
+
+def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
+    """Take over alerts that the log says are on: they began before the horizon that was replayed."""
+    names = {rule.name: number for number, rule in enumerate(RULES)}
+    for alert in alerts:
+        if alert["state"] == "on" and alert["rule"] in names:
+            state.logged.setdefault(alert["stream"], {})[names[alert["rule"]]] = alert
+    for slot, name in enumerate(state.directory.names[: len(state.slots)]):
+        _take_over(state, slot, state.logged.pop(name, {}))
+
+
+def _take_over(state: State, slot: int, logged: dict[int, dict[str, Any]]) -> None:
+    row = state.slots[slot]
+    for rule, alert in logged.items():
+        same = alert["session"] == row[body.SESSION]
+        if rule == body.NO_DATA or (same and row[body.FIRST_ONSET + rule] >= 0):
+            row[body.FIRST_ONSET + rule] = alert["onset"]
+            if rule == body.NO_DATA and not row[body.KNOWN]:
+                row[body.SESSION] = alert["session"]
+
+
+def _make_room(state: State, n: int) -> None:
+    old = len(state.slots)
+    if n > old:
+        grown = np.zeros((n, body.STATE_COLUMNS), np.int64)
+        grown[:old] = state.slots
+        grown[old:, body.FIRST_ONSET :] = -1
+        state.slots = grown
+        state.rate_hz = np.concatenate([state.rate_hz, np.ones(n - old)])
+    if state.logged:
+        for slot in range(len(state.directory.names)):
+            if state.directory.names[slot] in state.logged:
+                _take_over(state, slot, state.logged.pop(state.directory.names[slot]))
+
+
+def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
+    events, s = tick.events, state.settings
+    if len(events) == 0:
+        return np.zeros((0, 6), np.int64), np.zeros(0)
+    run = np.concatenate([np.flatnonzero(np.diff(events[:, 0], prepend=-1)), [len(events)]])
+    n = len(run) - 1
+    room = (body.RULES + 1) * len(events)
+    count, out, values = np.zeros(n, np.int64), np.empty((room, 6), np.int64), np.empty(room)
+    late = np.rint(s.asystole_s * state.rate_hz[events[run[:-1], 0]]).astype(np.int64)
+    limits = np.array([s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm])
+    anomalous = np.zeros(len(tick.slot), np.bool_) if tick.anomalous is None else tick.anomalous
+    cpu.apply_rules(n, run, events, tick.median_rr_s, anomalous, late, limits, state.slots, count, out, values)
+    told = [np.arange(c) + (body.RULES + 1) * run[i] for i, c in enumerate(count) if c]
+    rows = np.concatenate(told) if told else np.zeros(0, np.int64)
+    return out[rows], values[rows]
+
+
+def _by_clock(state: State, tick: TickBeats) -> tuple[I64, F64]:
+    """No data: by the clock of the tick; a chunk ends it."""
+    aligned, column = tick.aligned, body.FIRST_ONSET + body.NO_DATA
+    known = len(state.directory.names)
+    silent = state.slots[:known, column] >= 0
+    seen = np.zeros(known, np.bool_)
+    seen[aligned.seen] = True
+    ended = np.flatnonzero(silent & seen)
+    begun = np.zeros(0, np.int64)
+    if aligned.now_us and aligned.caught_up:
+        late = aligned.now_us - aligned.arrival_us[:known] > state.settings.no_data_s * 1e6
+        begun = np.flatnonzero(late & ~silent & ~seen & (state.slots[:known, body.KNOWN] > 0))
+    rows = []
+    for slot in ended.tolist():
+        onset = int(state.slots[slot, column])
+        rows.append((slot, state.slots[slot, body.SESSION], body.NO_DATA, body.OFF, onset, aligned.expected[slot]))
+        state.slots[slot, column] = -1
+    for slot in begun.tolist():
+        onset = int(aligned.expected[slot])
+        rows.append((slot, state.slots[slot, body.SESSION], body.NO_DATA, body.ON, onset, onset))
+        state.slots[slot, column] = onset
+    return np.array(rows, np.int64).reshape(-1, 6), np.zeros(len(rows))
+
+
+def _told(
+    state: State, tick: TickBeats, slot: int, session: int, rule: int, to: int, onset: int, at: int, value: float
+) -> dict[str, Any]:
+    """Put a transition into the words of the alerts topic."""
+    s, what = state.settings, RULES[rule]
+    limit = (
+        s.asystole_s, s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm,
+        3.0, 0.0, 4.0, s.no_data_s,
+    )[rule]  # fmt: skip
+    time_us = np.empty(2, np.int64)
+    same = np.full(2, slot), np.full(2, session), np.array([onset, at]), np.full(2, state.rate_hz[slot])
+    cpu.device_time(2, *same, tick.aligned.anchors, time_us)
+    stream = state.directory.names[slot]
+    return {
+        "id": alert_id(stream, session, what.name, onset),
+        "stream": stream,
+        "session": session,
+        "rule": what.name,
+        "priority": what.priority,
+        "technical": what.technical,
+        "state": STATES[to],
+        "onset": onset,
+        "onset_us": int(time_us[0]),
+        "decided": at,
+        "decided_us": int(time_us[1]),
+        "value": round(value, 3),
+        "limit": limit,
+        "text": f"{what.name}: " + what.text.format(value=value, limit=limit),
+    }

@@ -1,0 +1,237 @@
+"""Align: put the chunks of a tick in their place, by session and sample index.
+
+In: Chunks. Out: Aligned. State: the directory of streams, and per slot where its stream stands
+(columns in ``kernels.align``). Duplicates and overlaps are dropped to the sample, chunks that come
+before their turn wait inside ``reorder_s``, a hole up to ``bridge_s`` is bridged and marked, a
+longer one restarts the lane. Nothing shifts in time, and each case is counted.
+
+A stream silent for ``silence_s`` by the broker's clock starts anew: so what a stream's output
+depends on is bounded in time as well as in samples.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from streaming.directory import Directory
+from streaming.kernels import align as body
+from streaming.kernels import cpu
+from streaming.records import I64, Aligned, Bank, Chunks, Fresh, Placement, Rejects
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Durations in seconds; ``most_streams`` bounds memory against stray ids."""
+
+    pass_s: float
+    reorder_s: float
+    bridge_s: float
+    silence_s: float
+    duplicate_s: float
+    most_streams: int
+
+
+@dataclass(slots=True)
+class State:
+    """Where each stream stands.
+
+    slots      int64 [slots, SLOT_COLUMNS]
+    anchors    int64 [slots, 1 + 3 MAX_ANCHORS]: device times
+    banks      by number; ``lanes`` used in each, and those given back
+    counts     what happened to chunks since the start, by ``COUNTS``
+    """
+
+    settings: Settings
+    directory: Directory
+    tick: int = 0
+    slots: I64 = field(default_factory=lambda: _no_slots(0))
+    anchors: I64 = field(default_factory=lambda: np.zeros((0, 1 + 3 * body.MAX_ANCHORS), np.int64))
+    banks: list[Bank] = field(default_factory=list)
+    lanes: list[int] = field(default_factory=list)
+    free: list[list[int]] = field(default_factory=list)
+    limits: I64 = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    counts: I64 = field(default_factory=lambda: np.zeros(body.N_COUNTS, np.int64))
+
+
+COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
+
+
+def _no_slots(n: int) -> I64:
+    slots = np.zeros((n, body.SLOT_COLUMNS), np.int64)
+    slots[:, [body.LANE, body.BANK, body.EXPECTED, body.TICK]] = -1
+    return slots
+
+
+def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
+    """Place a tick."""
+    rejects = Rejects(list(chunks.rejects.message), list(chunks.rejects.reason))
+    slot, refused = state.directory.find(chunks)
+    for i, reason in refused:
+        rejects.message.append(int(chunks.message[i]))
+        rejects.reason.append(f"align: {reason}")
+    _make_room(state)
+    bank = _banks_of(state, chunks)
+    state.tick += 1
+    n = len(slot)
+    values = int(chunks.ints[:, 9].sum()) if n else 0
+    place, off, fresh, event = _rows(2 * n + 64 + values // 256)
+    sizes = np.zeros(5, np.int64)
+    code = np.zeros(n, np.int64)
+    at = 0
+    while True:
+        at = cpu.align_rows(
+            at, n, chunks.payload, chunks.ints, chunks.floats, chunks.arrival_us, slot, bank, state.limits,
+            state.tick, state.slots, state.anchors, place, off, fresh, event, sizes, state.counts, code,
+        )  # fmt: skip
+        if sizes[4] == body.DONE:
+            break
+        if sizes[4] == body.NO_LANE:
+            _give_lane(state, int(slot[at]), int(bank[at]))
+        else:
+            more = _rows(2 * len(place) + 4 * int(chunks.ints[at, 9]) + 64)
+            for old, new in zip((place, off, fresh, event), more, strict=True):
+                new[: len(old)] = old
+            place, off, fresh, event = more
+    for i in np.flatnonzero(code):
+        rejects.message.append(int(chunks.message[i]))
+        rejects.reason.append("align: " + _reason(state, chunks, int(i), int(slot[i]), int(code[i])))
+    event = event[: sizes[2]]
+    return state, Aligned(
+        passes=_passes(state, chunks, place[: sizes[0]], off[: sizes[0]], fresh[: sizes[1]], event, int(sizes[3])),
+        events=event,
+        seen=np.unique(slot[slot >= 0]),
+        arrival_us=state.slots[:, body.ARRIVAL],
+        expected=state.slots[:, body.EXPECTED],
+        anchors=state.anchors,
+        rejects=rejects,
+        now_us=chunks.now_us,
+        caught_up=chunks.caught_up,
+        overloaded=chunks.overloaded,
+    )
+
+
+def _rows(n: int) -> tuple[I64, I64, I64, I64]:
+    return (
+        np.empty((n, body.PLACE_COLUMNS), np.int64),
+        np.empty(n, np.int64),
+        np.empty((n, body.FRESH_COLUMNS), np.int64),
+        np.empty((n, body.EVENT_COLUMNS), np.int64),
+    )
+
+
+def _make_room(state: State) -> None:
+    missing = state.directory.capacity - len(state.slots)
+    if missing > 0:
+        state.slots = np.concatenate([state.slots, _no_slots(missing)])
+        state.anchors = np.concatenate([state.anchors, np.zeros((missing, state.anchors.shape[1]), np.int64)])
+
+
+def _banks_of(state: State, chunks: Chunks) -> I64:
+    """Return the bank of every chunk; a rate and number of leads seen first opens one."""
+    bank = np.full(len(chunks.message), -1, np.int64)
+    for known in state.banks:
+        bank[(chunks.floats[:, 0] == known.rate_hz) & (chunks.ints[:, 6] == known.leads)] = known.number
+    while (bank < 0).any():
+        i = int(np.argmax(bank < 0))
+        new = Bank(len(state.banks), float(chunks.floats[i, 0]), int(chunks.ints[i, 6]))
+        state.banks.append(new)
+        state.lanes.append(0)
+        state.free.append([])
+        s = state.settings
+        durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
+        row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6)]
+        state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
+        bank[(chunks.floats[:, 0] == new.rate_hz) & (chunks.ints[:, 6] == new.leads)] = new.number
+    return bank
+
+
+def _give_lane(state: State, slot: int, bank: int) -> None:
+    """Give the slot a lane of the bank; one that it had elsewhere becomes free."""
+    row = state.slots[slot]
+    if row[body.LANE] >= 0:
+        state.free[row[body.BANK]].append(int(row[body.LANE]))
+    if state.free[bank]:
+        lane = state.free[bank].pop()
+    else:
+        lane = state.lanes[bank]
+        state.lanes[bank] += 1
+    row[body.BANK], row[body.LANE], row[body.EXPECTED] = bank, lane, -1
+
+
+def _passes(
+    state: State, chunks: Chunks, place: I64, off: I64, fresh: I64, event: I64, passes: int
+) -> list[Placement]:
+    """Split the rows by pass and bank; within one they keep their order."""
+    placements = []
+    single = passes == 1 and len(state.banks) == 1
+    gaps = event[(event[:, 2] == body.GAP) | (event[:, 2] == body.LEADS_CHANGED)]
+    for number in range(passes):
+        for bank in state.banks:
+            mine = fresh if single else fresh[(fresh[:, 0] == number) & (fresh[:, 1] == bank.number)]
+            written = slice(None) if single else (place[:, 0] == number) & (place[:, 1] == bank.number)
+            mine = mine[mine[:, 5] > mine[:, 4]]
+            if len(mine) == 0 and len(place[written]) == 0:
+                continue
+            placements.append(
+                Placement(
+                    payload=chunks.payload,
+                    place=place[written],
+                    off=off[written],
+                    lanes=_rounded(state.lanes[bank.number]),
+                    fresh=_fresh(number, bank, mine, gaps[gaps[:, 0] == number]),
+                )
+            )
+    return placements
+
+
+def _rounded(lanes: int) -> int:
+    """Round up, so that arrays by lane grow rarely: by a quarter, at least 64."""
+    size = 64
+    while size < lanes:
+        size += max(64, size // 4)
+    return size
+
+
+def _fresh(number: int, bank: Bank, rows: I64, gaps: I64) -> Fresh:
+    quiet = np.zeros((0, 3), np.int64)
+    if len(gaps):
+        row_of = {int(slot): k for k, slot in enumerate(rows[:, 3])}
+        quiet = np.array(
+            [
+                (row_of[slot], index, value if kind == body.GAP else index + 1)
+                for _, slot, kind, index, value, _ in gaps.tolist()
+                if slot in row_of
+            ],
+            np.int64,
+        ).reshape(-1, 3)
+    return Fresh(
+        number=number,
+        bank=bank,
+        lane=rows[:, 2],
+        slot=rows[:, 3],
+        start=rows[:, 4],
+        stop=rows[:, 5],
+        base=rows[:, 6],
+        session=rows[:, 7],
+        uv_per_unit=rows[:, 8] / 1000.0,
+        quiet=quiet,
+    )
+
+
+def _reason(state: State, chunks: Chunks, i: int, slot: int, code: int) -> str:
+    name = state.directory.names[slot]
+    row = state.slots[slot]
+    bank = state.banks[row[body.BANK]]
+    if code == body.RATE_CHANGED:
+        return f"stream {name!r} is {bank.rate_hz:g} Hz; this chunk says {chunks.floats[i, 0]:g} Hz"
+    if code == body.LEADS_COUNT_CHANGED:
+        return f"stream {name!r} has {bank.leads} leads; this chunk says {chunks.ints[i, 6]}"
+    if code == body.UNITS_CHANGED:
+        now = row[body.UNITS] / 1000
+        return f"stream {name!r} has {now:g} microvolts per unit; this chunk says {chunks.floats[i, 1]:g}"
+    return (
+        f"stream {name!r} stands at sample {row[body.EXPECTED]} of session {row[body.SESSION]}; this chunk goes back "
+        f"to {chunks.ints[i, 4]}; a device that counts anew must change its session"
+    )

@@ -1,0 +1,73 @@
+"""Decode: the payloads of a tick become columns; what cannot be read becomes a reject.
+
+In: RawTick. Out: Chunks. State: none, so any cut of a stream into ticks gives the same rows.
+Avro messages cost no Python each; JSON messages are turned into Avro first, one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from streaming.kernels import avro, cpu
+from streaming.records import Chunks, RawTick, Rejects
+from streaming.wire import REASONS, columns, json_to_avro
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """schema_id: the id that Confluent-framed messages must carry; None accepts any."""
+
+    schema_id: int | None = None
+
+
+@dataclass(slots=True)
+class State:
+    """Decode remembers nothing but its settings."""
+
+    settings: Settings
+
+
+def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
+    """Decode a tick: valid messages in their order, the others as rejects with a reason each."""
+    m = len(tick.arrival_us)
+    ints, floats, code = columns(m)
+    schema_id = -1 if state.settings.schema_id is None else state.settings.schema_id
+    cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
+    rejects = Rejects()
+    if (code == avro.JSON).any():
+        tick = _with_json_as_avro(tick, np.flatnonzero(code == avro.JSON), rejects)
+        cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
+    known = set(rejects.message)
+    for k in np.flatnonzero(code):
+        if int(k) not in known:
+            rejects.message.append(int(k))
+            rejects.reason.append("decode: " + REASONS[int(code[k])].format(floats[k, 2]))
+    valid = np.flatnonzero(code == avro.OK)
+    everything = len(valid) == m
+    return state, Chunks(
+        payload=tick.payload,
+        ints=ints if everything else ints[valid],
+        floats=floats if everything else floats[valid],
+        message=valid,
+        arrival_us=tick.arrival_us if everything else tick.arrival_us[valid],
+        partition=tick.partition if everything else tick.partition[valid],
+        rejects=rejects,
+        now_us=tick.now_us,
+        caught_up=tick.caught_up,
+        overloaded=tick.overloaded,
+    )
+
+
+def _with_json_as_avro(tick: RawTick, rows: np.ndarray, rejects: Rejects) -> RawTick:  # type: ignore[type-arg]
+    """Replace JSON messages by the Avro that says the same; those that say nothing stay and are rejected."""
+    values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start[:-1], tick.start[1:], strict=True)]
+    for k in map(int, rows):
+        try:
+            values[k] = json_to_avro(values[k])
+        except ValueError as error:
+            rejects.message.append(k)
+            rejects.reason.append(f"decode: {error}")
+    joined = RawTick.of(values)
+    return replace(tick, payload=joined.payload, start=joined.start)

@@ -1,0 +1,80 @@
+"""Publish: beats become Avro, alerts JSON, rejects dead letters; keys are stream ids.
+
+In: Alerts (with the beats of the tick). Out: list of Outgoing. State: nothing but its settings.
+Beats are encoded by a kernel into one buffer and cut into messages, which is all the Python a
+beat costs here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+
+from streaming.directory import Directory
+from streaming.kernels import cpu
+from streaming.records import Alerts, Outgoing, TickBeats
+from streaming.wire import ALERTS, BEATS, texts
+
+
+@dataclass(slots=True)
+class State:
+    """model: version and hash; scored_by: texts of the codes."""
+
+    directory: Directory
+    model: str
+    scored_by: tuple[str, ...]
+
+
+def step(state: State, alerts: Alerts) -> tuple[State, list[Outgoing]]:
+    """Turn a tick's results into messages."""
+    outgoing = []
+    if len(alerts.beats.slot):
+        outgoing.append(encode_beats(state, alerts.beats))
+    if alerts.transitions:
+        model = {"model": state.model}
+        outgoing.append(
+            Outgoing(
+                ALERTS,
+                [told["id"].encode() for told in alerts.transitions],
+                [json.dumps(told | model).encode() for told in alerts.transitions],
+            )
+        )
+    return state, outgoing
+
+
+def encode_beats(state: State, beats: TickBeats) -> Outgoing:
+    """Encode all beats of a tick."""
+    b = len(beats.slot)
+    directory = state.directory
+    ints = np.stack([beats.slot, beats.session, beats.sample, beats.time_us, beats.arrived_us], axis=1)
+    none = np.full(b, np.nan, np.float32)
+    floats = np.stack(
+        [
+            1000 * beats.rr_s,
+            60 / beats.median_rr_s,
+            beats.response,
+            beats.quality,
+            none if beats.score is None else beats.score,
+            none if beats.prematurity is None else beats.prematurity,
+        ],
+        axis=1,
+    ).astype(np.float32)
+    labels, label_size = texts(state.scored_by, 16)
+    label = np.zeros(b, np.int32) if beats.scored_by is None else beats.scored_by.astype(np.int32)
+    model = np.frombuffer(state.model.encode(), np.uint8)
+    width = 66 + 4 * 10 + 6 * 5 + 17 + 2 + len(model) + 10
+    buffer = np.empty(b * width, np.uint8)
+    stop = np.empty(b, np.int64)
+    cpu.write_beat(
+        b, buffer, stop, width, directory.ids, directory.id_size, ints, floats.view(np.uint8),
+        np.isnan(floats).view(np.uint8), labels, label_size, label, model,
+    )  # fmt: skip
+    joined = buffer.tobytes()
+    keys = directory.keys
+    return Outgoing(
+        BEATS,
+        [keys[s] for s in beats.slot.tolist()],
+        [joined[i * width : end] for i, end in enumerate(stop.tolist())],
+    )

@@ -1,0 +1,80 @@
+"""Ricker: the response of a lane to its new samples, by overlap-save, in integers.
+
+In: Ringed. Out: Response. State: for each bank int32 ``f[lanes, R]`` and the taps for its rate.
+The response is exact, so direct form and FFT give the same numbers; short kernels take the
+direct form, kernels of ``fft_from_taps`` taps and more the FFT.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+import numpy as np
+
+from streaming.filters import Design, Filter, filter_fft, filter_for
+from streaming.kernels import cpu
+from streaming.records import I32, Response, Ringed
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """ring_s: seconds of responses kept; fft_from_taps: measured on one core, see README."""
+
+    ring_s: float
+    design: Design
+    fft_from_taps: int = 1024
+
+
+@dataclass(slots=True)
+class State:
+    """filters, responses: by number of the bank; work: scratch int32 [3, capacity]."""
+
+    settings: Settings
+    filters: dict[int, Filter] = field(default_factory=dict)
+    responses: dict[int, I32] = field(default_factory=dict)
+    work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
+
+
+def step(state: State, ringed: Ringed) -> tuple[State, Response]:
+    """Extend the responses of the lanes with new samples."""
+    fresh, bank = ringed.fresh, ringed.fresh.bank
+    one = state.filters.get(bank.number)
+    if one is None:
+        one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
+    f = state.responses.get(bank.number)
+    if f is None or len(f) < len(ringed.x):
+        columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16
+        grown = np.zeros((len(ringed.x), columns), np.int32)
+        if f is not None:
+            grown[: len(f)] = f
+        f = state.responses[bank.number] = grown
+    n = len(fresh.lane)
+    need = ringed.x.shape[2] + 4 * one.delay
+    if state.work.shape[1] < need:
+        state.work = np.zeros((3, need), np.int32)
+    if 2 * len(one.taps) - 1 < state.settings.fft_from_taps:
+        cpu.respond(
+            n, fresh.lane, fresh.start, fresh.stop, fresh.base, one.taps, one.box, one.shift, ringed.x, f, state.work
+        )
+    else:
+        _respond_fft(ringed, one, f)
+    return state, Response(fresh, ringed.x, f, one.delay)
+
+
+def _respond_fft(ringed: Ringed, one: Filter, f: I32) -> None:
+    """Do what ``kernels.ricker.respond`` does, by FFT, lane by lane."""
+    fresh = ringed.fresh
+    half, box = len(one.taps) - 1, one.box
+    for lane, start, stop, base in zip(
+        fresh.lane.tolist(), fresh.start.tolist(), fresh.stop.tolist(), fresh.base.tolist(), strict=True
+    ):
+        first = max(base, start - half - box)
+        n = stop - half - box - first
+        if n <= 0:
+            continue
+        early = max(0, base - (first - box))
+        wanted = np.arange(first - box + early - half, stop)
+        x = ringed.x[lane][:, np.maximum(wanted, base) % ringed.x.shape[2]]
+        a = (np.abs(filter_fft(x, one.taps)) >> one.shift).sum(0)
+        summed = np.concatenate([np.zeros(early + 1, np.int64), np.cumsum(a)])
+        summed[:early] = 0
+        f[lane, np.arange(first, first + n) % f.shape[1]] = summed[2 * box + 1 :] - summed[: -(2 * box + 1)]
