@@ -200,7 +200,7 @@ class Sink:
         if not self.exactly_once:
             self._queue(outgoing)
             self._sender.flush(_OUTAGE_S)
-            source.commit(positions, wait=False)
+            source.commit(positions)
             return
         deadline = time.monotonic() + _OUTAGE_S
         while True:
@@ -243,7 +243,7 @@ class Sink:
         producer.begin_transaction()
         self._queue(outgoing)
         if positions:
-            producer.send_offsets_to_transaction(source.offsets(positions), source.group_metadata(), _TRANSACTION_S)
+            producer.send_offsets_to_transaction(source.offsets(positions), source.group_metadata, _TRANSACTION_S)
         deadline = time.monotonic() + _OUTAGE_S
         while True:
             try:

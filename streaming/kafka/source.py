@@ -10,11 +10,13 @@ cut exactly there, to be fed through the graph with the output discarded. Then c
 beginning at the committed offsets. Invariant: the live ticks of an epoch hold every message of the
 assigned partitions from the commit on, once and in order.
 
-Only the thread consumes, seeks and pauses. `close` leaves the group.
+Only the thread touches the consumer: confluent-kafka lets one call at a time into a client, and a
+second one waits until the poll is over, or longer. What others ask for it does between two polls.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -103,7 +105,10 @@ class Source:
         self._epoch = 0
         self._changing = True
         self._closing = False
-        self._drained = False
+        self._membership: object = None
+        self._to_commit: dict[int, Position] = {}
+        self._commit_lock = threading.Lock()
+        self._has_all = False
         self._down = False
         self._heard_s = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
@@ -124,6 +129,8 @@ class Source:
         self._handover.close()
         if self._thread.is_alive():
             self._thread.join()
+            with contextlib.suppress(KafkaException):  # what was not committed comes again
+                self._commit_waiting(wait=True)
         self._consumer.close()
 
     # ---- the monitor's side ----
@@ -153,7 +160,7 @@ class Source:
         start = dict(self._next)
         positions = {p: offset for part in parts for p, offset in part.next_offset.items()}
         self._next.update(positions)
-        caught_up = not replay and all_taken and self._has_all()
+        caught_up = not replay and all_taken and self._has_all
         now_us = int(parts[0].arrival_us.min()) if replay else self._clock_us()
         tick, origin = tick_of(parts, now_us=now_us, caught_up=caught_up)
         return Taken(tick, origin, self._epoch, replay, start, positions)
@@ -162,57 +169,44 @@ class Source:
         """Begin a new epoch at what the group has committed."""
         self._end_epoch()
 
+    @property
     def group_metadata(self) -> object:
-        """Return what a transaction needs to know about our membership."""
-        return self._consumer.consumer_group_metadata()
+        """What a transaction needs to know about our membership, as of the last poll."""
+        return self._membership
 
-    def commit(self, positions: Mapping[int, Position], *, wait: bool) -> None:
-        """Commit outside a transaction; in order, whether it waits or not."""
-        offsets = self.offsets(positions)
-        if offsets and wait:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
-        elif offsets:
-            self._consumer.commit(offsets=offsets, asynchronous=True)
+    def commit(self, positions: Mapping[int, Position]) -> None:
+        """Commit outside a transaction, after the present poll; what is newer replaces what waits."""
+        with self._commit_lock:
+            self._to_commit.update(positions)
 
     def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
         """Return `positions` as the library writes commits."""
         return [TopicPartition(self.topic, p, at.offset, at.metadata) for p, at in positions.items()]
-
-    def _has_all(self) -> bool:
-        """Say whether the broker has nothing for us that we have not taken."""
-        if self._down or not self._drained:
-            return False
-        if time.monotonic() - self._heard_s > _SETTLED_S:
-            return True  # what lies behind our position is not for readers of committed messages
-        for partition, offset in self._next.items():
-            kept = self._consumer.get_watermark_offsets(TopicPartition(self.topic, partition), cached=True)
-            if kept is not None and kept[1] > offset + 1:  # a transaction's end marker takes an offset
-                return False
-        return True
 
     # ---- the thread's side ----
 
     def _run(self) -> None:
         try:
             while not self._closing:
-                messages = self._poll()
+                messages, drained = self._poll()
+                self._membership = self._consumer.consumer_group_metadata()
+                self._commit_waiting()
                 if self._changing:
                     self._begin_epoch()  # what was polled will be polled again
                 else:
-                    self._hand_over(messages)
+                    self._hand_over(messages, drained=drained)
                     self._wait_for_room()
         except BaseException as error:  # the monitor's to handle
             self._handover.fail(error)
 
-    def _poll(self) -> list[Message]:
-        """Return what waits in the library, at most a slice; wait for the first message only."""
+    def _poll(self) -> tuple[list[Message], bool]:
+        """Return what waits in the library, at most a slice, and whether that was all; wait for the first only."""
         messages = self._consumer.consume(_SLICE, 0)
         if not messages:
-            self._drained = True
             messages = self._consumer.consume(1, _POLL_S)
             if messages:
                 messages += self._consumer.consume(_SLICE - 1, 0)
-        self._drained = len(messages) < _SLICE
+        drained = len(messages) < _SLICE
         messages, errors = split_errors(messages)
         for error in errors:
             self._judge(error)
@@ -220,15 +214,37 @@ class Source:
             self._down, self._heard_s = False, time.monotonic()
         elif self._down:
             self._down = not topics.answers(self.bootstrap)
-        return messages
+        return messages, drained
 
-    def _hand_over(self, messages: list[Message]) -> None:
+    def _reached_the_end(self) -> bool:
+        """Say whether the broker has nothing for us that we have not polled."""
+        if self._down:
+            return False
+        if time.monotonic() - self._heard_s > _SETTLED_S:
+            return True  # what lies behind our position is not for readers of committed messages
+        for partition, offset in self._read.items():
+            kept = self._consumer.get_watermark_offsets(TopicPartition(self.topic, partition), cached=True)
+            if kept is not None and kept[1] > offset + 1:  # a transaction's end marker takes an offset
+                return False
+        return True
+
+    def _commit_waiting(self, *, wait: bool = False) -> None:
+        with self._commit_lock:
+            offsets = self.offsets({p: at for p, at in self._to_commit.items() if p in self._read})
+            self._to_commit.clear()
+        if offsets and wait:
+            self._consumer.commit(offsets=offsets, asynchronous=False)
+        elif offsets:
+            self._consumer.commit(offsets=offsets, asynchronous=True)
+
+    def _hand_over(self, messages: list[Message], *, drained: bool) -> None:
         replay = self._replay
         if replay is not None:
             messages = before(messages, replay.until)
+        part = part_of(messages)
+        self._read.update(part.next_offset)
+        self._has_all = drained and self._reached_the_end()
         if messages:
-            part = part_of(messages)
-            self._read.update(part.next_offset)
             self._handover.put(part, replay=replay is not None)
             if replay is not None:
                 replay.reached(self._read)
@@ -259,6 +275,7 @@ class Source:
             return
         assigned = self._consumer.assignment()
         try:
+            self._commit_waiting(wait=True)
             positions, lost = find_positions(self._consumer, assigned, earliest=self._earliest)
             self._read = {p: at.rewind for p, at in positions.items()}
             self._go_on(set(positions))
@@ -288,6 +305,7 @@ class Source:
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._end_epoch()
         self._handover.wait_until_idle(_FINISH_S)  # the tick in work is published while the partitions are ours
+        self._commit_waiting()
         consumer.incremental_unassign(partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:

@@ -132,7 +132,7 @@ def ends_of(bootstrap: str, topic: str, *, timeout_s: float = 10.0) -> dict[int,
         asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in parts}  # type: ignore[no-untyped-call]
         found = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=timeout_s)
         return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
-    except KafkaException as error:
+    except (KafkaException, TimeoutError) as error:
         raise FatalError(f"kafka: expected the ends of {topic} at {bootstrap}; got {reason(error)}") from error
 
 
@@ -146,18 +146,19 @@ def group_lag(bootstrap: str, group: str, topic: str = SAMPLES, *, timeout_s: fl
     """
     ends = ends_of(bootstrap, topic, timeout_s=timeout_s)
     asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in ends])
+    admin = _admin(bootstrap)  # a name of its own: its futures do not outlive it
     try:
-        (future,) = _admin(bootstrap).list_consumer_group_offsets([asked], request_timeout=timeout_s).values()
+        (future,) = admin.list_consumer_group_offsets([asked], request_timeout=timeout_s).values()
         commits = {at.partition: max(at.offset, 0) for at in future.result(timeout_s).topic_partitions}
-    except KafkaException as error:
+    except (KafkaException, TimeoutError) as error:
         raise FatalError(f"kafka: expected the commits of {group!r} at {bootstrap}; got {reason(error)}") from error
     return sum(end - commits.get(partition, 0) for partition, end in ends.items())
 
 
-def reason(error: KafkaException) -> str:
+def reason(error: Exception) -> str:
     """Return the broker's or the library's own words for `error`, one line."""
     cause = error.args[0] if error.args else error
-    return cause.str() if isinstance(cause, KafkaError) else str(cause)
+    return cause.str() if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
 
 
 def _wait_for(admin: AdminClient, names: list[str], timeout_s: float) -> None:

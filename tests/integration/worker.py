@@ -1,0 +1,137 @@
+"""A monitor with a graph small enough to say what must come out, as a process of its own.
+
+A message is ``stream:n`` with n = 0, 1, 2...; its beat says the last `REACH` numbers of its stream,
+so a worker that has not replayed gets it wrong. Every hundredth message raises an alert that the
+fiftieth after it ends: far beyond `REACH`, so only the log of alerts knows of it. Every 97th message is
+called bad and becomes a dead letter instead of a beat.
+
+    python worker.py BOOTSTRAP GROUP [--until MESSAGES] [--at-least-once]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict, deque
+from typing import Any
+
+from streaming.errors import FatalError, UserError
+from streaming.kafka import topics
+from streaming.kafka.sink import Sink
+from streaming.kafka.source import Source
+from streaming.monitor import Monitor, Origin
+from streaming.records import Outgoing, RawTick
+from streaming.shutdown import stop_on_signals
+
+REACH = 20
+
+
+def expected(stream: str, count: int) -> tuple[list[str], list[str], list[str]]:
+    """Return the beats, alert transitions and dead letters of a stream of `count` messages."""
+    beats, alerts, dead = [], [], []
+    for n in range(count):
+        if n % 97 == 96:
+            dead.append(f"{stream}:{n}")
+            continue
+        beats.append(beat(stream, [k for k in range(max(0, n - 3 * REACH), n + 1) if k % 97 != 96][-REACH:]))
+        if n % 100 == 0:
+            alerts.append(f"{stream}-{n} on")
+        elif n % 100 == 50:
+            alerts.append(f"{stream}-{n - 50} off")
+    return beats, alerts, dead
+
+
+def beat(stream: str, window: list[int]) -> str:
+    return f"{stream}:{window[-1]} after {window[0]} of {len(window)}"
+
+
+class FakeGraph:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.tick = 0
+        self.window: dict[str, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=REACH))
+        self.partition: dict[str, int] = {}
+        self.active: set[str] = set()
+
+    def adopt(self, alerts: list[dict[str, Any]]) -> None:
+        self.active = {alert["id"] for alert in alerts}
+
+    def rewind_tick(self, partition: int) -> int:
+        return min((w[0][1] for s, w in self.window.items() if self.partition[s] == partition), default=self.tick)
+
+    def emit(self, tick: RawTick, origin: Origin) -> list[Outgoing]:
+        beats, alerts, dead = Outgoing(topics.BEATS, [], []), Outgoing(topics.ALERTS, [], []), []
+        whole = tick.payload.tobytes()
+        for k in range(len(tick.arrival_us)):
+            value = whole[tick.start[k] : tick.start[k + 1]]
+            stream, n = value.decode().split(":")[0], int(value.split(b":")[1])
+            self.partition[stream] = int(tick.partition[k])
+            if n % 97 == 96:
+                dead.append(k)
+                continue
+            self.window[stream].append((n, self.tick))
+            beats.keys.append(stream.encode())
+            beats.values.append(beat(stream, [m for m, _ in self.window[stream]]).encode())
+            if n % 100 == 0:
+                self.active.add(f"{stream}-{n}")
+                self._alert(alerts, f"{stream}-{n}", "on")
+            elif n % 100 == 50 and f"{stream}-{n - 50}" in self.active:
+                self.active.discard(f"{stream}-{n - 50}")
+                self._alert(alerts, f"{stream}-{n - 50}", "off")
+        self.tick += 1
+        letters = Outgoing(
+            topics.DLQ,
+            [origin.key(k) for k in dead],
+            [origin.value(k) for k in dead],
+            [[("reason", b"every 97th"), ("origin", "/".join(map(str, origin.where(k))).encode())] for k in dead],
+        )
+        return [outgoing for outgoing in (beats, alerts, letters) if outgoing.values]
+
+    @staticmethod
+    def _alert(alerts: Outgoing, name: str, state: str) -> None:
+        alerts.keys.append(name.encode())
+        alerts.values.append(json.dumps({"id": name, "state": state}).encode())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("bootstrap")
+    parser.add_argument("group")
+    parser.add_argument("--until", type=int)
+    parser.add_argument("--at-least-once", action="store_true")
+    asked = parser.parse_args()
+    try:
+        with (
+            stop_on_signals() as stop,
+            Source(asked.bootstrap, asked.group) as source,
+            Sink(asked.bootstrap, exactly_once=not asked.at_least_once) as sink,
+        ):
+            monitor = Monitor(FakeGraph(), source, sink)
+            until = None if asked.until is None else lambda counters: counters.messages >= asked.until
+            done = monitor.run(stop, until=until)
+        print(
+            json.dumps(
+                {
+                    "messages": done.messages,
+                    "replayed": done.replayed,
+                    "epochs": done.epochs,
+                    "stale": done.stale_ticks,
+                    "ticks": done.ticks,
+                    "p50_ms": done.latency.quantile_ms(0.5),
+                    "p99_ms": done.latency.quantile_ms(0.99),
+                }
+            )
+        )
+    except (UserError, FatalError) as error:
+        print(error, file=sys.stderr)
+        return 2 if isinstance(error, UserError) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
