@@ -87,6 +87,10 @@ def _open(path: Path) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(path)) if zipped else path.open("rb")
 
 
+def _open_text(path: Path) -> io.TextIOWrapper:
+    return io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="replace")
+
+
 def _layout(path: Path) -> Layout:
     where = path.name
     try:
@@ -106,7 +110,7 @@ def _layout(path: Path) -> Layout:
     rows = lines[before : before + 200]
     if not rows:
         raise UserError(f"{where}: expected rows of numbers; the file is empty")
-    delimiter = next((d for d in (";", "\t", ",") if d in rows[0]), " ")
+    delimiter = next((d for d in (";", "\t", ",") if d in rows[-1]), " " if len(rows[-1].split()) > 1 else ",")
     cells = [_split(row, delimiter) for row in rows]
     decimal = "."
     if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", c) for row in cells for c in row):
@@ -139,9 +143,9 @@ def _unique(names: list[str]) -> tuple[str, ...]:
 
 def _table(path: Path, layout: Layout) -> pd.DataFrame:
     try:
-        with _open(path) as file:
+        with _open_text(path) as text:
             table = pd.read_csv(
-                io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace"),
+                text,
                 sep=r"\s+" if layout.delimiter == " " else layout.delimiter,
                 decimal=layout.decimal,
                 header=None,
@@ -229,8 +233,7 @@ def _clock(
 def _numbers(path: Path, layout: Layout, column: pd.Series, k: int) -> F64:
     if column.dtype.kind in "ifb":
         return np.asarray(column, np.float64)
-    with _open(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace")
+    with _open_text(path) as text:
         for number, line in enumerate(text, 1):
             if number <= layout.lines_before:
                 continue

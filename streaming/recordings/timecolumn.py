@@ -74,13 +74,14 @@ def place(where: str, name: str, seconds: F64, fs: float | None) -> tuple[float,
     """
     steps = np.diff(seconds)
     rising = steps[steps > 0]
-    coarse = len(rising) < 0.7 * len(steps)  # many rows share a time: its resolution is above the sampling interval
+    coarse = float(np.median(steps)) == 0  # most rows share a time: its resolution is above the sampling interval
     if coarse:
         jump = np.where(steps > 1.5 * float(np.median(rising)), steps - float(np.median(rising)), 0.0)
         rate_hz = len(steps) / float((steps - jump).sum())
         missing = np.rint(jump * rate_hz).astype(np.int64)
     else:
-        rate_hz = 1.0 / float(steps[steps < 1.5 * float(np.median(rising))].mean())
+        over = min(32, len(steps))  # the median over windows minds neither jitter nor gaps
+        rate_hz = over / float(np.median(seconds[over:] - seconds[:-over]))
         missing = _missing(seconds, steps, rate_hz)
     over_s = float(seconds[-1] - seconds[0])
     rate_hz = _snap((len(steps) + int(missing.sum())) / over_s, (float(np.median(rising)) if coarse else 1e-3) / over_s)
@@ -103,16 +104,16 @@ def place(where: str, name: str, seconds: F64, fs: float | None) -> tuple[float,
 def _missing(seconds: F64, steps: F64, rate_hz: float) -> I64:
     """Count the samples missing before each row but the first.
 
-    A late stamp that the next ones make up for is no gap: the medians of what the clock is ahead
-    of the count, over five rows before the step and five after it, must differ as well.
+    A late stamp that the next ones make up for is no gap: what the clock is ahead of the count, at
+    least, over 16 rows before the step and 16 after it, must differ as well.
     """
     missing = np.zeros(len(steps), np.int64)
     at = np.flatnonzero(np.rint(steps * rate_hz) >= 2)
     ahead = (seconds - seconds[0]) * rate_hz - np.arange(len(seconds))
-    around = np.arange(-4, 1)
-    before = np.median(ahead[np.clip(at[:, None] + around, 0, None)], axis=1)
-    after = np.median(ahead[np.clip(at[:, None] + 1 - around, None, len(ahead) - 1)], axis=1)
-    missing[at] = np.maximum(np.rint(after - before), 0)
+    around = np.arange(-15, 1)
+    before = np.min(ahead[np.clip(at[:, None] + around, 0, None)], axis=1)
+    after = np.min(ahead[np.clip(at[:, None] + 1 - around, None, len(ahead) - 1)], axis=1)
+    missing[at] = np.clip(np.rint(after - before), 0, np.rint(steps[at] * rate_hz) - 1)
     return missing
 
 
@@ -136,8 +137,11 @@ def _as_numbers(where: str, column: pd.Series, name: str) -> F64:
         values = column.to_numpy(np.float64)
     else:
         text = column.astype(str).str.strip(" '\"[]")
+        number = pd.to_numeric(text, errors="coerce")
         clock = text.str.extract(r"^(?:(\d+):)?(\d+):(\d+(?:\.\d+)?)$")
-        if clock[2].notna().all():
+        if number.notna().mean() > 0.5:
+            values = number.to_numpy(np.float64)
+        elif clock[2].notna().all():
             h, m, s = (pd.to_numeric(clock[k]).fillna(0).to_numpy(np.float64) for k in range(3))
             values = h * 3600 + m * 60 + s
         else:

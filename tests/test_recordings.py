@@ -1,0 +1,314 @@
+"""Recordings: every kind of source gives the same samples, and whatever is wrong is one clear line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+import wfdb
+
+from streaming.errors import UserError
+from streaming.recordings import NO_VALUE, Recording, read_recording
+
+ECG = Path(__file__).parents[1].parent / "shared/ecg"
+needs_ecg = pytest.mark.skipif(not ECG.exists(), reason="the recordings in ../shared/ecg are not here")
+
+N = 500
+RATE_HZ = 250.0
+MV = np.round(0.3 * np.sin(np.arange(N) / 7.0) + np.where(np.arange(N) % 200 == 50, 1.2, 0.0), 3)
+UV = np.rint(MV * 1000).astype(np.int16)
+
+
+def write(path: Path, rows: list[list[object]], delimiter: str = ",", head: str = "") -> Path:
+    text = head + "".join(delimiter.join(str(cell) for cell in row) + "\n" for row in rows)
+    path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
+    return path
+
+
+def comma(value: float) -> str:
+    return str(value).replace(".", ",")
+
+
+def same_as_mv(recording: Recording, lead: int = 0) -> bool:
+    return bool(np.allclose(recording.samples[lead] * recording.uv_per_unit, UV, atol=2.51))
+
+
+def message_of(source: object, **kwargs: object) -> str:
+    with pytest.raises(UserError) as error:
+        read_recording(str(source), **kwargs)  # type: ignore[arg-type]
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+LAYOUTS = {
+    "no header, one column": ([[v] for v in MV], ",", "", {"fs": RATE_HZ}, "x.csv"),
+    "header, one column": ([[v] for v in MV], ",", "ECG (mV)\n", {"fs": RATE_HZ}, "x.csv"),
+    "time in seconds": ([[k / 250, v] for k, v in enumerate(MV)], ",", "time,II\n", {}, "x.csv"),
+    "time in milliseconds": ([[k * 4, v] for k, v in enumerate(MV)], ",", "time_ms,II\n", {}, "x.csv"),
+    "time in microseconds, unnamed": ([[k * 4000, v] for k, v in enumerate(MV)], ",", "", {}, "x.csv"),
+    "time in seconds, unnamed": ([[round(k / 250, 3), v] for k, v in enumerate(MV)], ",", "", {}, "x.csv"),
+    "time last": ([[v, k / 250] for k, v in enumerate(MV)], ",", "II,Timestamp\n", {}, "x.csv"),
+    "dates": ([[f"2024-02-03T10:00:{k / 250:06.3f}", v] for k, v in enumerate(MV)], ",", "time,II\n", {}, "x.csv"),
+    "semicolon and decimal comma": ([[comma(k / 250), comma(v)] for k, v in enumerate(MV)], ";", "t;II\n", {}, "x.csv"),
+    "tab": ([[k / 250, v] for k, v in enumerate(MV)], "\t", "time\tII\n", {}, "x.tsv"),
+    "blanks": ([[k / 250, v] for k, v in enumerate(MV)], "   ", "", {}, "x.txt"),
+    "gzip": ([[k / 250, v] for k, v in enumerate(MV)], ",", "time,II\n", {}, "x.csv.gz"),
+    "comments, quotes, a byte order mark": (
+        [[k / 250, v] for k, v in enumerate(MV)], ",", "\ufeff# made by hand\n'time','II'\n", {}, "x.csv"),
+    "row of units": (
+        [[f"'0:{k / 250:06.3f}'", v] for k, v in enumerate(MV)], ",",
+        "'Elapsed time','MLII'\n'hh:mm:ss.mmm','mV'\n", {}, "x.csv"),
+    "counts and a rate": ([[k, v] for k, v in enumerate(MV)], ",", "sample,II\n", {"fs": RATE_HZ}, "x.csv"),
+    "microvolts by name": ([[k / 250, v] for k, v in enumerate(UV)], ",", "time,II (uV)\n", {}, "x.csv"),
+    "integers with a gain": (
+        [[k / 250, round(v * 200)] for k, v in enumerate(MV)], ",", "time,II\n", {"gain": 200.0}, "x.csv"),
+    "beside a column of text": ([[k / 250, v, "N"] for k, v in enumerate(MV)], ",", "time,II,note\n", {}, "x.csv"),
+    "written by pandas": ([[k, v] for k, v in enumerate(MV)], ",", ",0\n", {"fs": RATE_HZ}, "x.csv"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_a_csv_of_any_layout_gives_the_same_samples(tmp_path: Path, layout: str) -> None:
+    rows, delimiter, head, kwargs, name = LAYOUTS[layout]
+    recording = read_recording(write(tmp_path / name, rows, delimiter, head), **kwargs)  # type: ignore[arg-type]
+    assert recording.name == "x"
+    assert recording.rate_hz == RATE_HZ
+    assert recording.samples.dtype == np.int16
+    assert recording.samples.shape == (1, N)
+    assert same_as_mv(recording)
+
+
+def test_several_leads_are_read_and_picked_by_name_number_or_first(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", [[k / 250, -v, v] for k, v in enumerate(MV)], head="time,MLII,V5\n")
+    both = read_recording(path)
+    assert both.leads == ("MLII", "V5")
+    assert same_as_mv(both, 1)
+    for lead in ("V5", "v5", "1", 1):
+        assert read_recording(path, lead=lead).leads == ("V5",)
+    assert read_recording(path, lead="first").leads == ("MLII",)
+    assert read_recording(path, column="V5").leads == ("V5",)
+    assert read_recording(path, column="V5,MLII").leads == ("V5", "MLII")
+
+
+def test_a_missing_number_is_a_sample_without_a_value(tmp_path: Path) -> None:
+    rows: list[list[object]] = [[k / 250, v] for k, v in enumerate(MV)]
+    for k, nothing in ((10, "NaN"), (11, ""), (12, "-"), (13, "nan"), (14, "inf")):
+        rows[k][1] = nothing
+    recording = read_recording(write(tmp_path / "x.csv", rows, head="time,II\n"))
+    assert np.array_equal(np.flatnonzero(recording.samples[0] == NO_VALUE), [10, 11, 12, 13, 14])
+
+
+def test_a_blank_line_in_a_single_column_is_a_gap_and_at_the_end_is_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("0.1\n0.2\n\n0.4\n\n\n")
+    assert read_recording(path, fs=250).samples[0, 2] == NO_VALUE
+    assert read_recording(path, fs=250).samples.shape == (1, 4)
+
+
+def test_a_gap_in_the_times_is_a_gap_in_the_samples(tmp_path: Path) -> None:
+    rows: list[list[object]] = [[f"{k / 360:.3f}", v] for k, v in enumerate(MV) if not 100 <= k < 107 and k != 300]
+    recording = read_recording(write(tmp_path / "x.csv", rows, head="time,II\n"))
+    assert recording.rate_hz == 360.0
+    assert np.array_equal(np.flatnonzero(recording.samples[0] == NO_VALUE), [*range(100, 107), 300])
+
+
+def test_stamps_that_jitter_are_no_gaps(tmp_path: Path) -> None:
+    late = np.random.default_rng(1).choice((0.0, 0.0, 0.0, 0.007), N)
+    at = np.maximum.accumulate(np.arange(N) / 250 + late)
+    recording = read_recording(
+        write(tmp_path / "x.csv", [[f"{t:.4f}", v] for t, v in zip(at, MV, strict=True)], head="t,a\n")
+    )
+    assert recording.samples.shape == (1, N)
+    assert recording.rate_hz == pytest.approx(250, rel=0.02)
+
+
+def test_numbers_that_cannot_be_millivolts_are_not_calibrated(tmp_path: Path) -> None:
+    counts = read_recording(write(tmp_path / "x.csv", [[round(v * 200) + 1024] for v in MV]), fs=250)
+    assert counts.uv_per_unit == 0
+    assert np.array_equal(counts.samples[0], np.rint(MV * 200) + 1024)
+    wide = read_recording(write(tmp_path / "y.csv", [[round(v * 1e6) + 4_000_000] for v in MV]), fs=250)
+    assert wide.uv_per_unit == 0
+    assert np.corrcoef(wide.samples[0], MV)[0, 1] > 0.9999
+    fractions = read_recording(write(tmp_path / "z.csv", [[v * 1e3 + 0.25] for v in MV]), fs=250)
+    assert fractions.uv_per_unit == 0
+    assert any("too large for millivolts" in note for note in fractions.notes)
+
+
+def test_an_offset_that_does_not_fit_is_taken_away_and_small_numbers_keep_their_steps(tmp_path: Path) -> None:
+    offset = read_recording(write(tmp_path / "x.csv", [[v + 300] for v in MV]), fs=250)
+    assert offset.uv_per_unit == 1.0
+    assert np.ptp(offset.samples[0]) == np.ptp(UV)
+    volts = read_recording(write(tmp_path / "y.csv", [[f"{v / 1000:.6f}"] for v in MV], head="ecg [V]\n"), fs=250)
+    assert volts.uv_per_unit == 1.0
+    small = read_recording(write(tmp_path / "z.csv", [[f"{v / 1000:.6f}"] for v in MV]), fs=250)
+    assert np.ptp(small.samples[0]) > 1000
+    assert np.ptp(small.samples[0]) * small.uv_per_unit == pytest.approx(np.ptp(MV), rel=0.01)
+
+
+MESSAGES = {
+    "text in the column": (
+        "t,II\n0,0.1\n0.004,oops\n0.008,0.3\n", {},
+        "x.csv: line 3, column 'II': expected a number; got 'oops'"),
+    "text after blank lines": (
+        "II\n0.1\n\n\nbad\n", {"fs": 250},
+        "x.csv: line 5, column 'II': expected a number; got 'bad'"),
+    "only text": ("t,II\n0,a\n0.004,b\n", {}, "x.csv: expected a column of numbers; got column 'II' begins with 'a'"),
+    "no such column": (
+        "t,II,V5\n0,1,2\n0.004,1,2\n", {"column": "V9"},
+        "x.csv: expected one of its columns, 0 't', 1 'II', 2 'V5'; got 'V9'"),
+    "no such lead": ("t,II\n0,1\n0.004,2\n", {"lead": 3}, "x: expected one of its leads, 0 'II'; got '3'"),
+    "empty": ("", {"fs": 250}, "x.csv: expected rows of numbers; the file is empty"),
+    "only a header": ("t,II\n", {}, "x.csv: expected rows of numbers; there is nothing after the header"),
+    "only missing numbers": ("II\nNaN\nNaN\n", {"fs": 250}, "x.csv: expected rows of numbers; there is no value in it"),
+    "no rate": ("II\n0.1\n0.2\n", {}, "x.csv: expected a sampling rate; it has no time column, so give --fs"),
+    "counts without a rate": (
+        "sample,II\n0,0.1\n1,0.2\n2,0.1\n", {},
+        "x.csv: expected a sampling rate; column 'sample' only counts samples, so give --fs"),
+    "rate 0": ("II\n0.1\n0.2\n", {"fs": 0}, "--fs: expected 50-4000 Hz; got 0"),
+    "rate 1e9": ("II\n0.1\n0.2\n", {"fs": 1e9}, "--fs: expected 50-4000 Hz; got 1e+09"),
+    "rate -250": ("II\n0.1\n0.2\n", {"fs": -250}, "--fs: expected 50-4000 Hz; got -250"),
+    "rate nan": ("II\n0.1\n0.2\n", {"fs": float("nan")}, "--fs: expected 50-4000 Hz; got nan"),
+    "a contradicted rate": (
+        "time,II\n0,0.1\n0.004,0.2\n0.008,0.1\n", {"fs": 360},
+        "x.csv: expected --fs 250, as its time column 'time' says; got --fs 360"),
+    "times too far apart": ("t_s,II\n0,0.1\n1,0.2\n2.5,0.2\n4,0.1\n", {}, "x.csv: expected a rate of 50-4000 Hz; got"),
+    "times that fall": (
+        "time,II\n0,0.1\n0.004,0.2\n0.002,0.2\n", {},
+        "x.csv: expected times that rise in column 'time'; got 0.004 then 0.002 (rows 2 and 3)"),
+    "a time that is none": (
+        "time,II\n0,0.1\nnoon,0.2\n0.008,0.2\n", {},
+        "x.csv: expected a time in every row of column 'time'; row 2 has 'noon'"),
+    "too many columns in a line": (
+        "t,II\n0,0.1\n0.004,0.2,7\n", {},
+        "x.csv: expected 2 columns in every line; line 3 has 3"),
+    "13 leads": (",".join("abcdefghijklm") + "\n" + ",".join("1" * 13), {"fs": 250},
+                 "x.csv: expected 1-12 leads; got 13 columns (choose with --column)"),
+    "binary": (
+        "a\0b\0", {"fs": 250},
+        "x.csv: expected a CSV; got a binary file (a WFDB record is named by its header, x.hea)"),
+    "gain 0": (
+        "II\n0.1\n", {"fs": 250, "gain": 0.0},
+        "--gain: expected a positive number of units per millivolt; got 0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_a_csv_that_cannot_be_used_is_one_clear_line(tmp_path: Path, case: str) -> None:
+    text, kwargs, expected = MESSAGES[case]
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    assert message_of(path, **kwargs).startswith(expected)
+
+
+def test_a_cut_gzip_file_is_one_clear_line(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "x.csv.gz", [[k / 250, v] for k, v in enumerate(np.random.default_rng(0).normal(size=20_000))]
+    )
+    path.write_bytes(path.read_bytes()[:-100])
+    assert "x.csv.gz: expected a whole gzip file" in message_of(path)
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+    assert message_of(tmp_path / "no.csv").endswith(
+        "no.csv: expected a CSV or a WFDB record; there is neither this file nor no.csv.hea"
+    )
+    assert message_of(tmp_path).endswith("got a folder (it holds no WFDB record)")
+
+
+# WFDB
+
+
+def write_wfdb(folder: Path, **changes: object) -> Path:
+    digital = np.stack([np.rint(MV * 200) + 1024, np.rint(MV * 400)], axis=1).astype(np.int64)
+    settings = {
+        "record_name": "r1", "fs": 250, "units": ["mV", "mV"], "sig_name": ["MLII", "V5"], "d_signal": digital,
+        "fmt": ["16", "16"], "adc_gain": [200.0, 400.0], "baseline": [1024, 0], "write_dir": str(folder),
+    } | changes  # fmt: skip
+    wfdb.wrsamp(**settings)
+    return folder / "r1"
+
+
+def test_leads_of_different_gains_stand_on_one_scale(tmp_path: Path) -> None:
+    for source in (write_wfdb(tmp_path), tmp_path / "r1.hea", tmp_path / "r1.dat"):
+        recording = read_recording(source)
+        assert (recording.name, recording.rate_hz, recording.leads) == ("r1", 250.0, ("MLII", "V5"))
+        assert recording.uv_per_unit == 2.5
+        assert same_as_mv(recording, 0)
+        assert same_as_mv(recording, 1)
+    assert read_recording(tmp_path / "r1", lead="V5").leads == ("V5",)
+
+
+def test_invalid_samples_have_no_value_and_other_units_are_left_out(tmp_path: Path) -> None:
+    digital = np.stack([np.rint(MV * 200), np.full(N, 80)], axis=1).astype(np.int64)
+    digital[7, 0] = -32768
+    write_wfdb(tmp_path, d_signal=digital, units=["mV", "mmHg"], baseline=[0, 0], sig_name=["II", "ABP"])
+    recording = read_recording(tmp_path / "r1")
+    assert recording.leads == ("II",)
+    assert np.array_equal(np.flatnonzero(recording.samples[0] == NO_VALUE), [7])
+    assert recording.notes == ("left out: ABP",)
+
+
+def test_a_gain_of_zero_is_not_calibrated(tmp_path: Path) -> None:
+    write_wfdb(tmp_path)
+    header = tmp_path / "r1.hea"
+    header.write_text(header.read_text().replace("200.0(1024)/mV", "0(1024)/mV").replace("400.0(0)/mV", "0"))
+    recording = read_recording(tmp_path / "r1")
+    assert recording.uv_per_unit == 0
+    assert np.array_equal(recording.samples[0], np.rint(MV * 200))
+    assert recording.notes == ("not calibrated: amplitudes are relative to this recording",)
+
+
+def test_a_truncated_wfdb_record_says_the_bytes_expected_and_found(tmp_path: Path) -> None:
+    signal = write_wfdb(tmp_path).with_suffix(".dat")
+    signal.write_bytes(signal.read_bytes()[:1500])
+    assert message_of(tmp_path / "r1") == "r1.dat: expected 2000 bytes (500 samples of 2 leads); found 1500"
+
+
+def test_what_is_missing_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
+    write_wfdb(tmp_path)
+    assert message_of(tmp_path / "r1", fs=360) == "r1: expected --fs 250, as its header says; got --fs 360"
+    assert message_of(tmp_path / "r1", lead="V1") == "r1: expected one of its leads, 0 'MLII', 1 'V5'; got 'V1'"
+    (tmp_path / "r1.hea").rename(tmp_path / "r2.hea")
+    assert message_of(tmp_path / "r1.dat").endswith("r1.dat: expected its WFDB header r1.hea beside it; there is none")
+    (tmp_path / "r1.dat").unlink()
+    assert message_of(tmp_path / "r2") == "r2: expected r1.dat beside its header; there is none"
+    (tmp_path / "r3.hea").write_text("this is not a header\n")
+    assert message_of(tmp_path / "r3").startswith("r3: expected a WFDB record that the wfdb package can read; ")
+    (tmp_path / "r4.hea").write_text("r4 1 0 10\nr4.dat 16 200 16 0 0 0 0 II\n")
+    assert message_of(tmp_path / "r4").startswith("r4.hea: expected a rate of 50-4000 Hz; got 0")
+
+
+@needs_ecg
+@pytest.mark.parametrize(
+    ("record", "rate_hz", "uv"), [("mitdb/101", 360, 5), ("svdb/800", 128, 5), ("qtdb/sel14046", 250, 0)]
+)
+def test_a_real_record_reads_as_the_wfdb_package_reads_it(record: str, rate_hz: float, uv: float) -> None:
+    recording = read_recording(ECG / record)
+    assert (recording.rate_hz, recording.uv_per_unit, len(recording.leads)) == (rate_hz, uv, 2)
+    raw = wfdb.rdrecord(str(ECG / record), physical=False)
+    assert np.array_equal(recording.samples, (raw.d_signal - np.array(raw.baseline)).T)
+
+
+# synthetic
+
+
+def test_synthetic_is_a_recording_by_name() -> None:
+    recording = read_recording("synthetic:seconds=10,leads=2,rate=360,seed=3,bpm=70")
+    assert (recording.rate_hz, recording.leads, recording.samples.shape) == (360.0, ("II", "V1"), (2, 3600))
+    assert read_recording("synthetic", fs=128).rate_hz == 128.0
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("synthetic:speed=3", "expected keys among seconds, leads, rate, seed, bpm, ectopy, noise; got 'speed'"),
+        ("synthetic:seconds=ten", "expected a number for seconds; got 'ten'"),
+        ("synthetic:leads=13", "expected leads within 1-12; got 13"),
+        ("synthetic:rate=1e9", "expected rate within 50-4000; got 1e9"),
+        ("synthetic:leads=1.5", "expected leads within 1-12; got 1.5"),
+    ],
+)
+def test_a_synthetic_source_that_cannot_be_is_one_clear_line(source: str, expected: str) -> None:
+    assert expected in message_of(source)
