@@ -243,6 +243,7 @@ class Beats:
     """Heartbeats of one bank and pass, ``b`` of them, by lane and in order.
 
     slot, session, sample   int64 [b]
+    decided                 int64 [b]: the newest sample that the decision waited for
     rr_s, median_rr_s       float64 [b], NaN: none
     response, quality       float32 [b]
     windows, amplitude      float32 [b, 256] (xp), [b]: see ``kernels.windows``
@@ -256,6 +257,7 @@ class Beats:
     slot: I64
     session: I64
     sample: I64
+    decided: I64
     rr_s: F64
     median_rr_s: F64
     response: F32
@@ -268,7 +270,7 @@ class Beats:
 class TickBeats:
     """All heartbeats of a tick, ``b`` of them, sorted by slot, those of one slot in order.
 
-    slot, session, sample, time_us, arrived_us   int64 [b]
+    slot, session, sample, decided, time_us, arrived_us   int64 [b]
     rate_hz, rr_s, median_rr_s                   float64 [b]
     response, quality                            float32 [b]
     restart      bool [b]       the first beat after a restart of its stream
@@ -286,6 +288,7 @@ class TickBeats:
     slot: I64
     session: I64
     sample: I64
+    decided: I64
     time_us: I64
     arrived_us: I64
     rate_hz: F64

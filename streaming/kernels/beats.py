@@ -100,8 +100,8 @@ def accept(
     durations : int64 [6]
         In samples: mark reach before and after, valley reach, margin of quiet stretches, longest
         interval, age of the oldest interval in the median.
-    count, samples, floats : [n], [n, most], [n, most, 4], written
-        Beats, their R, and RR (samples; NaN), median RR (samples; NaN), response, quality.
+    count, samples, floats : [n], [n, most, 2], [n, most, 4], written
+        Beats, their R and peak of the response, and RR (samples; NaN), median RR (samples; NaN), response, quality.
     """
     lane = lanes[i]
     row = state[lane]
@@ -140,7 +140,8 @@ def accept(
             valley += least
         steep = min(1.0, max(0.0, 1.0 - valley / value))
         high = min(1.0, max(0.0, (response - 0.3) / 0.7))
-        samples[i, n] = r
+        samples[i, n, 0] = r
+        samples[i, n, 1] = c
         floats[i, n, 0] = rr
         floats[i, n, 1] = median_interval(row, r - int(durations[5]))
         floats[i, n, 2] = response

@@ -64,14 +64,15 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
         state.settings.floor_uv * state.unit[bank.number] / fresh.uv_per_unit[calibrated]
     ).astype(np.int64)
     count = np.zeros(n, np.int64)
-    samples = np.empty((n, most), np.int64)
+    samples = np.empty((n, most, 2), np.int64)
     floats = np.empty((n, most, 4))
     cpu.accept(
         n, fresh.lane, fresh.base, peaks.found, peaks.peaks, floor, state.durations[bank.number], one.taps, one.shift,
         peaks.x, peaks.f, lanes, state.work, count, samples, floats,
     )  # fmt: skip
     row, column = np.nonzero(np.arange(most) < count[:, None])
-    sample, values = samples[row, column], floats[row, column]
+    sample, peak = samples[row, column].T
+    values = floats[row, column]
     cut = np.empty((len(sample), windows.WINDOW), np.float32)
     amplitude = np.empty(len(sample), np.float32)
     cpu_score.cut_window(
@@ -84,6 +85,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
         slot=fresh.slot[row],
         session=fresh.session[row],
         sample=sample,
+        decided=peak + int((fresh.stop - peaks.known)[0]) if len(peak) else peak,
         rr_s=values[:, 0] / bank.rate_hz,
         median_rr_s=values[:, 1] / bank.rate_hz,
         response=values[:, 2].astype(np.float32),

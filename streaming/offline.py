@@ -1,0 +1,146 @@
+"""A recording through the graph without a broker: as fast as it goes, whatever the cuts.
+
+The same messages, the same stages. At the end the last value is held for a second, so that the
+last beats are decided; nothing can be found in a constant.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from streaming.pipeline import Pipeline
+from streaming.recordings import Recording
+from streaming.records import Alerts, RawTick
+from streaming.settings import Settings
+from streaming.stages.score import SCORED_BY
+from streaming.wire import encode_chunk
+
+HOLD_S = 1.0
+LONG_PASS_S = 20.0
+START_US = 1_000_000_000_000_000
+COLUMNS = (
+    "sample", "time_s", "rr_ms", "quality", "score", "rate_bpm", "response", "prematurity", "scored_by", "decided",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """beats: a column of one length for each of ``COLUMNS``; alerts: transitions in order."""
+
+    beats: dict[str, Any]
+    alerts: list[dict[str, Any]]
+    counts: dict[str, int]
+
+
+@dataclass(slots=True)
+class _Kept:
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, result: Alerts) -> None:
+        beats = result.beats
+        self.alerts += result.transitions
+        if len(beats.slot):
+            assert beats.scored_by is not None
+            self.parts.append(
+                {
+                    "sample": beats.sample,
+                    "time_s": beats.sample / beats.rate_hz,
+                    "rr_ms": 1000 * beats.rr_s,
+                    "quality": beats.quality,
+                    "score": beats.score,
+                    "rate_bpm": 60 / beats.median_rr_s,
+                    "response": beats.response,
+                    "prematurity": beats.prematurity,
+                    "scored_by": np.array(SCORED_BY)[beats.scored_by],
+                    "decided": beats.decided,
+                }
+            )
+
+
+def analyze(
+    recording: Recording,
+    *,
+    settings: Settings | None = None,
+    chunks: Sequence[int] | None = None,
+    ticks: Sequence[int] | None = None,
+    chunk_ms: float = 1000.0,
+    stream: str = "analyze",
+    progress: Callable[[int], None] | None = None,
+) -> Analysis:
+    """Take a recording through the graph.
+
+    Parameters
+    ----------
+    chunks
+        Samples of each chunk, one after the other; by default ``chunk_ms`` each.
+    ticks
+        Chunks of each tick; by default 20 s of signal.
+    progress
+        Called with the chunks done.
+
+    Raises
+    ------
+    UserError
+        The model or the settings cannot be used.
+    """
+    settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
+    pipeline = Pipeline(settings)
+    kept = _Kept()
+    pipeline.alerts.sink(kept.add)
+    n = recording.samples.shape[1]
+    held = _held(recording)
+    size = max(1, round(chunk_ms / 1000 * recording.rate_hz))
+    lengths = list(chunks) if chunks is not None else [size] * (n // size) + [n % size] * (n % size > 0)
+    messages = _messages(recording, lengths, held, stream)
+    per_tick = max(1, round(LONG_PASS_S * 1000 / chunk_ms))
+    done = 0
+    for count in [*(ticks if ticks is not None else [per_tick] * (len(lengths) // per_tick + 1)), len(lengths) + 1]:
+        values = list(itertools.islice(messages, count))
+        if values:
+            pipeline.emit(RawTick.of(values))
+        done += len(values)
+        if pipeline.rejected.message:
+            raise ValueError(f"{recording.name}: {pipeline.rejected.reason[0]}")
+        if progress is not None:
+            progress(done)
+    return Analysis(_joined(kept.parts), kept.alerts, pipeline.counts)
+
+
+def _held(recording: Recording) -> Any:
+    """Return what follows the end: the last value of each lead, held."""
+    samples = recording.samples
+    valid = np.flatnonzero((samples != -32768).all(axis=0))
+    last = samples[:, valid[-1] if len(valid) else -1]
+    return np.repeat(last[:, None], round(HOLD_S * recording.rate_hz), axis=1)
+
+
+def _messages(recording: Recording, lengths: Sequence[int], held: Any, stream: str) -> Iterator[bytes]:
+    first = 0
+    most = 32_000 // len(recording.leads)
+    for block in [*(recording.samples[:, a : a + k] for a, k in _spans(lengths)), held]:
+        for at in range(0, block.shape[1], most):
+            piece = block[:, at : at + most]
+            yield encode_chunk(
+                stream, 1, first, START_US + round(first * 1e6 / recording.rate_hz), recording.rate_hz,
+                recording.leads, piece, uv_per_unit=recording.uv_per_unit,
+            )  # fmt: skip
+            first += piece.shape[1]
+
+
+def _spans(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
+    at = 0
+    for length in lengths:
+        yield at, length
+        at += length
+
+
+def _joined(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    if not parts:
+        return {name: np.zeros(0) for name in COLUMNS}
+    return {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
