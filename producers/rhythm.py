@@ -56,7 +56,7 @@ def beat_times(
         float64 [beats] rising; int64 [beats], a kind of :mod:`producers.morphology`.
     """
     curve_s = np.arange(0.0, seconds + 2.0, 1.0 / GRID_HZ)
-    bpm = float(rng.uniform(55, 90)) if bpm is None else bpm
+    bpm = float(rng.uniform(55, 90)) if bpm is None else float(bpm)
     breath_hz, phases = rng.uniform(0.18, 0.32), rng.uniform(0, 2 * np.pi, 3)
     sway = (
         rng.uniform(0.01, 0.045) * np.sin(2 * np.pi * breath_hz * curve_s + phases[0])

@@ -1,0 +1,194 @@
+"""Replay on the embedded broker: what is sent arrives, all of it, and what is wrong is said."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from producers.faults import Faults
+from producers.feeds import feeds_of
+from producers.pacing import MAX
+from producers.replay import play, replay
+from producers.sink import Sink
+from producers.ward import ward
+from streaming import wire
+from streaming.errors import UserError
+from streaming.kafka import topics
+from streaming.kafka.mock import MockKafka
+from streaming.recordings import read_recording
+
+
+@pytest.fixture
+def broker() -> Iterator[str]:
+    with MockKafka() as mock:
+        yield mock.bootstrap
+
+
+class Reader(threading.Thread):
+    """Reads and commits in the background until it has what it waits for."""
+
+    def __init__(self, bootstrap: str, group: str = "beatwire") -> None:
+        super().__init__(daemon=True)
+        settings = {
+            "group.id": group,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 5,
+        }
+        self.consumer = Consumer(topics.quiet(bootstrap, settings))
+        parts = self.consumer.list_topics(topics.SAMPLES, timeout=5).topics[topics.SAMPLES].partitions
+        self.consumer.assign([TopicPartition(topics.SAMPLES, part, 0) for part in parts])  # joining takes seconds
+        self.messages: list[tuple[bytes, bytes]] = []
+        self.stopped = threading.Event()
+        self.start()
+
+    def run(self) -> None:
+        while not self.stopped.is_set():
+            got = self.consumer.consume(10_000, 0.02)
+            if got:
+                self.messages += [(m.key() or b"", m.value() or b"") for m in got]
+                self.consumer.commit(asynchronous=False)
+        self.consumer.close()
+
+    def take(self, count: int, timeout_s: float = 20.0) -> list[tuple[bytes, bytes]]:
+        deadline = time.monotonic() + timeout_s
+        while len(self.messages) < count and time.monotonic() < deadline:
+            self.stopped.wait(0.01)
+        self.stopped.set()
+        self.join(10)
+        return self.messages
+
+
+def test_at_full_speed_more_than_the_mock_keeps_arrives_whole(broker: str) -> None:
+    reader = Reader(broker)
+    recording = read_recording("synthetic:seconds=60,leads=2,rate=500")
+    with Sink(broker) as sink:
+        assert sink.is_mock()
+        summary = play(feeds_of([recording], 300), sink, speed=MAX)
+    assert summary.bytes > 30 << 20  # four partitions keep 20 MiB
+    assert summary.chunks == 300 * 300
+    assert summary.samples == 300 * 2 * 30_000
+    messages = reader.take(summary.chunks)
+    assert len(messages) == summary.chunks
+    some = [wire.decode_chunk(value) for key, value in messages if key == b"synthetic-1"]
+    together = np.concatenate([np.frombuffer(c["samples"], "<i2").reshape(2, -1) for c in some], axis=1)
+    assert np.array_equal(together, recording.samples)
+
+
+def test_a_csv_is_replayed_with_its_own_samples_in_order(broker: str, tmp_path: Path) -> None:
+    reader = Reader(broker)
+    values = np.round(np.random.default_rng(1).normal(0, 1, 500), 3)
+    path = tmp_path / "mine.csv"
+    path.write_text("time,II\n" + "".join(f"{k / 250:.3f},{v}\n" for k, v in enumerate(values)))
+    told: list[tuple[float, float]] = []
+    summary = replay([str(path)], broker, speed="20", progress=lambda at, of: told.append((at, of)))
+    chunks = [wire.decode_chunk(value) for _, value in reader.take(summary.chunks)]
+    assert (summary.streams, summary.chunks, summary.samples, summary.stopped) == (1, 10, 500, False)
+    assert np.array_equal(np.concatenate([np.frombuffer(c["samples"], "<i2") for c in chunks]), np.rint(values * 1000))
+    assert {(c["stream"], c["rate_hz"], tuple(c["leads"]), c["uv_per_unit"]) for c in chunks} == {
+        ("mine-1", 250.0, ("II",), 1.0)
+    }
+    assert np.allclose(np.diff([c["time"].timestamp() for c in chunks]), 0.2, atol=1e-6)
+    assert told[-1] == (2.0, 2.0)
+    assert 0.09 < summary.seconds < 5
+    assert set(summary.as_dict()) >= {"streams", "chunks", "samples", "faults", "seconds", "behind_ms"}
+
+
+def test_chunks_are_sent_when_their_last_sample_exists(broker: str) -> None:
+    now_s, waits = [100.0], []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        now_s[0] += seconds
+
+    with Sink(broker) as sink:
+        feeds = feeds_of([read_recording("synthetic:seconds=60")], 10)
+        summary = play(feeds, sink, speed=1.0, seconds=30, clock=lambda: now_s[0], sleep=sleep)
+    assert summary.chunks == 10 * 150
+    assert now_s[0] - 100.0 == pytest.approx(30.2, abs=0.05)
+    assert max(waits) <= 0.2 + 1e-6
+    assert summary.behind_ms["max"] < 0.001
+
+
+def test_faults_are_injected_and_counted(broker: str) -> None:
+    reader = Reader(broker)
+    recording = read_recording("synthetic:seconds=20")
+    faults = Faults(dropped=0.05, duplicated=0.05, reordered=0.05, late=0.01, malformed=0.02)
+    with Sink(broker) as sink:
+        summary = play(feeds_of([recording], 20), sink, speed=MAX, faults=faults, seed=7)
+    messages = reader.take(summary.chunks)
+    assert len(messages) == summary.chunks == 2000 - summary.faults["dropped"] + summary.faults["duplicated"]
+    bad = 0
+    for _, value in messages:
+        try:
+            wire.decode_chunk(value)
+        except Exception:
+            bad += 1
+    assert bad == summary.faults["malformed"] > 0
+    assert all(summary.faults[kind] > 0 for kind in ("dropped", "duplicated", "reordered", "late"))
+
+
+def test_a_ward_plays_what_was_planted(broker: str) -> None:
+    reader = Reader(broker)
+    made = ward(8, 30)
+    with Sink(broker) as sink:
+        summary = play(made.feeds, sink, speed=MAX)
+    messages = reader.take(summary.chunks)
+    gap, off, bad = (next(p for p in made.planted if p.kind == kind) for kind in ("gap", "lead_off", "malformed"))
+
+    def first_samples(stream: str) -> dict[int, int]:
+        chunks = [wire.decode_chunk(v) for k, v in messages if k.decode() == stream and v[0] != 255]
+        return {c["first"]: c["lead_off"] for c in chunks}
+
+    assert not any(gap.first <= first < gap.last for first in first_samples(gap.stream))
+    masks = first_samples(off.stream)
+    assert {mask for first, mask in masks.items() if off.first <= first < off.last} == {1}
+    assert sum(v[0] == 255 for k, v in messages if k.decode() == bad.stream) == 1
+
+
+def test_a_replay_can_be_stopped(broker: str) -> None:
+    with Sink(broker) as sink:
+        summary = play(feeds_of([read_recording("synthetic")], 2), sink, stop=lambda: True)
+    assert summary.stopped
+    assert summary.chunks == 0
+
+
+def test_an_address_where_nobody_answers_is_named_within_seconds() -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))  # bound, but nobody listens
+        address = f"127.0.0.1:{held.getsockname()[1]}"
+        began = time.monotonic()
+        with pytest.raises(UserError, match=address):
+            Sink(address, timeout_s=1.0)
+        assert time.monotonic() - began < 5
+
+
+def test_a_missing_topic_is_named(broker: str) -> None:
+    with pytest.raises(UserError, match=r"'ecg\.nothing'"):
+        replay(["synthetic:seconds=5"], broker, topic="ecg.nothing")
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"sources": []}, "replay: expected at least 1 source; got 0"),
+        ({"speed": "fast"}, "--speed: expected a number above 0, or max; got 'fast'"),
+        ({"streams": 0}, "--streams: expected at least 1; got 0"),
+        ({"chunk_ms": 0}, "--chunk-ms: expected 1-10000; got 0"),
+        ({"sources": ["synthetic:leads=12,rate=1000"], "chunk_ms": 5000}, "--chunk-ms: expected messages below 64 kB"),
+        ({"faults": "lost=1"}, "--faults: expected names among"),
+        ({"seconds": 0}, "--seconds: expected more than 0; got 0"),
+    ],
+)
+def test_settings_that_cannot_be_are_one_clear_line(broker: str, settings: dict[str, object], expected: str) -> None:
+    arguments = {"sources": ["synthetic:seconds=5"], "bootstrap": broker} | settings
+    with pytest.raises(UserError) as error:
+        replay(**arguments)  # type: ignore[arg-type]
+    assert str(error.value).startswith(expected)
