@@ -1,0 +1,87 @@
+"""What ``beatwire analyze`` does: read, run, write, summarise."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from streaming.exports import check_out, write_alerts, write_beats
+from streaming.offline import analyze
+from streaming.recordings import read_recording
+
+
+def run_analysis(
+    source: str,
+    *,
+    lead: str = "first",
+    fs: float | None = None,
+    column: str | None = None,
+    gain: float | None = None,
+    chunk_ms: float = 1000.0,
+    seed: int | None = None,
+    out: Path | None = None,
+    progress: Callable[[int, int], None] = lambda *_: None,
+    notes: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Analyse a recording; see the command. Returns the summary, the same names in ``--json``.
+
+    Raises
+    ------
+    UserError
+        The source, the lead or the output cannot be used.
+    """
+    if out is not None:
+        check_out(out)
+    recording = read_recording(source, fs=fs, column=column, lead=lead, gain=gain)
+    for note in recording.notes:
+        notes(f"{recording.name}: {note}")
+    n = recording.samples.shape[1]
+    chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms, seed) if seed is not None else (None, None)
+    total = len(chunks) if chunks is not None else int(np.ceil(n / max(1, chunk_ms / 1000 * recording.rate_hz)))
+    begin = time.perf_counter()
+    result = analyze(
+        recording, chunks=chunks, ticks=ticks, chunk_ms=chunk_ms, progress=lambda done: progress(done, total)
+    )
+    took_s = time.perf_counter() - begin
+    written: dict[str, str] = {}
+    if out is not None:
+        written["out"] = str(write_beats(out, result.beats, rate_hz=recording.rate_hz))
+        written["alerts_out"] = str(write_alerts(out, result.alerts))
+    rate = result.beats["rate_bpm"]
+    return {
+        "source": source,
+        "leads": list(recording.leads),
+        "rate_hz": recording.rate_hz,
+        "seconds": round(recording.seconds, 3),
+        "samples": int(n * len(recording.leads)),
+        "beats": len(result.beats["sample"]),
+        "median_rate_bpm": round(float(np.nanmedian(rate)), 2) if np.isfinite(rate).any() else None,
+        "alerts": sum(alert["state"] == "on" for alert in result.alerts),
+        "gaps": result.counts["bridged"] + max(0, result.counts["restarts"]),
+        "took_s": round(took_s, 3),
+        **written,
+    }
+
+
+def random_cuts(n: int, rate_hz: float, chunk_ms: float, seed: int) -> tuple[list[int], list[int]]:
+    """Cut ``n`` samples into chunks of up to twice ``chunk_ms``, and those into ticks of 1-20.
+
+    >>> chunks, ticks = random_cuts(1000, 250, 100, seed=1)
+    >>> sum(chunks), sum(ticks) >= len(chunks)
+    (1000, True)
+    """
+    rng = np.random.default_rng(seed)
+    longest = max(1, round(2 * chunk_ms / 1000 * rate_hz))
+    chunks: list[int] = []
+    left = n
+    while left > 0:
+        chunks.append(min(left, int(rng.integers(1, longest + 1))))
+        left -= chunks[-1]
+    ticks: list[int] = []
+    while sum(ticks) < len(chunks):
+        ticks.append(int(rng.integers(1, 21)))
+    return chunks, ticks

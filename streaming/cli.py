@@ -1,0 +1,247 @@
+"""The commands: arguments become settings, then something runs. No logic of its own.
+
+A user's error is one line on standard error and exit code 2; ours is one line and exit code 1.
+With ``--json`` standard output holds one JSON object and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from streaming.errors import FatalError, UserError
+
+app = typer.Typer(
+    help="A streaming ECG monitor. Not a medical device.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+train = typer.Typer(help="Train the models that ship with the package.", no_args_is_help=True)
+app.add_typer(train, name="train")
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
+Bootstrap = Annotated[str, typer.Option("--bootstrap-servers", help="host:port[,host:port...] of Kafka.")]
+errors = Console(stderr=True)
+
+
+class BrokerKind(StrEnum):
+    """Which broker the demo brings."""
+
+    AUTO = "auto"
+    KAFKA = "kafka"
+    MOCK = "mock"
+
+
+class BackendKind(StrEnum):
+    """Where the arrays live."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+class Delivery(StrEnum):
+    """What a crash may cost: nothing, or messages that come twice."""
+
+    EXACTLY_ONCE = "exactly-once"
+    AT_LEAST_ONCE = "at-least-once"
+
+
+class Kind(StrEnum):
+    """What to listen to."""
+
+    BEATS = "beats"
+    ALERTS = "alerts"
+
+
+def say(result: dict[str, Any], as_json: bool, title: str) -> None:
+    """Print a result: one JSON object, or a table of its plain values."""
+    if as_json:
+        typer.echo(json.dumps(result))
+        return
+    table = Table(title=title, show_header=False)
+    for name, value in result.items():
+        table.add_row(name, f"{value:g}" if isinstance(value, float) else str(value))
+    Console().print(table)
+
+
+def progress_bar(what: str, hidden: bool) -> Progress:
+    """Return a progress bar on standard error."""
+    return Progress(
+        TextColumn(what), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn(),
+        console=errors, transient=True, disable=hidden or not errors.is_terminal,
+    )  # fmt: skip
+
+
+@app.command()
+def demo(
+    streams: Annotated[int, typer.Option(min=1, help="Beds in the ward.")] = 8,
+    seconds: Annotated[float, typer.Option(min=10, help="Length of the show.")] = 30,
+    broker: Annotated[BrokerKind, typer.Option(help="A real Kafka, librdkafka's mock, or what is there.")] = BrokerKind.AUTO,
+    seed: int = 0,
+    as_json: Json = False,
+) -> None:
+    """Show the whole monitor: a broker of its own, a synthetic ward, alerts as they happen."""
+    from streaming.demo import run_demo
+
+    result = run_demo(streams, seconds, broker.value, seed, quiet=as_json)
+    say(result, as_json, "beatwire demo")
+    if result["missed"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def broker(
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 9092,
+    directory: Annotated[Path | None, typer.Option("--dir", help="Where it keeps its log; a temporary one by default.")] = None,
+    jars: Annotated[Path | None, typer.Option(help="Folder with Kafka's jars, for a machine without network.")] = None,
+) -> None:
+    """Run a real Apache Kafka on this machine, without Docker."""
+    from streaming.broker import main_broker
+
+    main_broker(port, directory, jars)
+
+
+@app.command()
+def replay(
+    sources: Annotated[list[str], typer.Argument(help="CSV files, WFDB records, or synthetic[:key=value,...].")],
+    bootstrap: Bootstrap,
+    speed: Annotated[str, typer.Option(help="Times real time, or max.")] = "1",
+    streams: Annotated[int | None, typer.Option(min=1, help="How many; the sources repeat.")] = None,
+    fs: Annotated[float | None, typer.Option(help="Hz, where the source does not say.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column or lead to read.")] = None,
+    gain: Annotated[float | None, typer.Option(help="Units per millivolt of a CSV's numbers.")] = None,
+    chunk_ms: Annotated[float, typer.Option(min=1, help="Length of a chunk.")] = 200,
+    faults: Annotated[str | None, typer.Option(help="For instance dropped=0.01,duplicated=0.01.")] = None,
+    seed: int = 0,
+    seconds: Annotated[float | None, typer.Option(help="Seconds of signal of each stream; all by default.")] = None,
+    group: Annotated[str | None, typer.Option(help="At full speed: the group that must not be outrun.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Play recordings as live streams."""
+    from producers.replay import replay as play
+
+    with progress_bar("replay", as_json) as bar:
+        task = bar.add_task("replay", total=1.0)
+        summary = play(
+            sources, bootstrap, speed=speed, streams=streams, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms,
+            faults=faults, seed=seed, seconds=seconds, group=group,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            notes=lambda note: errors.print(note, style="dim"),
+        )  # fmt: skip
+    say(summary.as_dict(), as_json, "replayed")
+
+
+@app.command()
+def monitor(
+    bootstrap: Bootstrap,
+    group: Annotated[str, typer.Option(help="Consumer group; its members share the streams.")] = "beatwire",
+    backend: BackendKind = BackendKind.AUTO,
+    delivery: Delivery = Delivery.EXACTLY_ONCE,
+    model: Annotated[Path | None, typer.Option(help="A model of your own, NAME.safetensors.")] = None,
+    score_within: Annotated[
+        float, typer.Option(min=0, help="Seconds behind from which on beats are no longer scored; 0: always score.")
+    ] = 30.0,
+    metrics_port: Annotated[int | None, typer.Option(help="Serve Prometheus metrics there.")] = None,
+) -> None:
+    """Run the service: sample chunks in; beats, alerts and dead letters out."""
+    from streaming.service import run_monitor
+
+    run_monitor(
+        bootstrap, group, backend.value, delivery.value, model=model, score_within_s=score_within,
+        metrics_port=metrics_port, say=lambda line: errors.print(line, highlight=False),
+    )  # fmt: skip
+
+
+@app.command()
+def analyze(
+    source: Annotated[str, typer.Argument(help="A CSV file, a WFDB record, or synthetic[:key=value,...].")],
+    lead: Annotated[str, typer.Option(help="first, all, a name, or a number counted from 0.")] = "first",
+    fs: Annotated[float | None, typer.Option(help="Hz, where the source does not say.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column or lead to read.")] = None,
+    gain: Annotated[float | None, typer.Option(help="Units per millivolt of a CSV's numbers.")] = None,
+    chunk_ms: Annotated[float, typer.Option(min=1, help="Length of a chunk.")] = 1000,
+    seed: Annotated[int | None, typer.Option(help="Cut at random instead.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Beats to .csv, .parquet or a WFDB annotation file.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Take a recording through the same graph, without a broker."""
+    from streaming.analysis import run_analysis
+
+    with progress_bar("analyze", as_json) as bar:
+        task = bar.add_task("analyze", total=1.0)
+        result = run_analysis(
+            source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            notes=lambda note: errors.print(note, style="dim"),
+        )  # fmt: skip
+    say(result, as_json, "analyzed")
+
+
+@app.command()
+def tail(
+    kind: Annotated[Kind, typer.Argument(help="What to listen to.")],
+    bootstrap: Bootstrap,
+    earliest: Annotated[bool, typer.Option("--from-beginning", help="All that is there, then what comes.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Print beats or alerts as they come."""
+    from streaming.kafka.readers import line_of
+    from streaming.kafka.readers import tail as follow
+    from streaming.shutdown import stop_on_signals
+
+    with stop_on_signals() as stop:
+        for record in follow(kind.value, bootstrap, stop=stop, earliest=earliest):
+            typer.echo(json.dumps(record, default=str) if as_json else line_of(kind.value, record))
+
+
+@app.command()
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(help="Some of the benchmarks; all by default.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure the bars, each beside its rival in the same run."""
+    from streaming.benchmarks import run_benchmarks
+
+    rows = run_benchmarks(names or [], say=lambda line: errors.print(line, highlight=False))
+    if as_json:
+        typer.echo(json.dumps({"rows": rows}))
+        return
+    table = Table("name", "value", "unit", "against", "its value", "ratio", "bar", "meets")
+    for row in rows:
+        table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
+    Console().print(table)
+
+
+@train.command("vae")
+def train_vae(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of annotated WFDB records.")],
+    out: Annotated[Path, typer.Option(help="Where the weights go: NAME.safetensors.")],
+    seed: int = 0,
+    as_json: Json = False,
+) -> None:
+    """Train the scoring model on normal beats, split by subject."""
+    from streaming.model.train import train_vae as run
+
+    say(run(folders, out, seed=seed, say=lambda line: errors.print(line, highlight=False)), as_json, "trained")
+
+
+def main() -> None:
+    """Run the command line; errors become one line and an exit code."""
+    try:
+        app()
+    except UserError as error:
+        errors.print(f"beatwire: {error}", style="red", highlight=False, soft_wrap=True, markup=False)
+        sys.exit(2)
+    except FatalError as error:
+        errors.print(f"beatwire: {error}", style="bold red", highlight=False, soft_wrap=True, markup=False)
+        sys.exit(1)

@@ -1,0 +1,149 @@
+"""The laws as tools: cut streams at random, run the graph, compare what came out.
+
+A *run* is what a graph said: for each stream its beats, and every transition of an alert in order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from streaming.pipeline import Pipeline
+from streaming.records import Alerts, RawTick
+from streaming.settings import Settings
+from streaming.wire import encode_chunk
+
+START_US = 1_700_000_000_000_000
+
+
+@dataclass
+class Signal:
+    """One stream to be cut: int16 [leads, n]."""
+
+    stream: str
+    samples: np.ndarray
+    rate_hz: float = 250.0
+    uv_per_unit: float = 5.0
+    session: int = 1
+    first: int = 0
+    lead_off: dict[int, int] = field(default_factory=dict)
+
+    def chunk(self, start: int, stop: int, **changed: Any) -> bytes:
+        """The message for samples [start, stop) of the signal."""
+        index = self.first + start
+        given = {
+            "stream": self.stream,
+            "session": self.session,
+            "first": index,
+            "time_us": START_US + round(index * 1e6 / self.rate_hz),
+            "rate_hz": self.rate_hz,
+            "leads": [f"L{k}" for k in range(len(self.samples))],
+            "samples": self.samples[:, start:stop],
+            "uv_per_unit": self.uv_per_unit,
+        }
+        return encode_chunk(**(given | changed))
+
+
+def cut(n: int, rng: np.random.Generator, longest: int) -> list[tuple[int, int]]:
+    """Cut [0, n) at random: lengths 1..longest, now and then single samples."""
+    bounds = [0]
+    while bounds[-1] < n:
+        bounds.append(min(n, bounds[-1] + int(rng.integers(1, longest if rng.random() < 0.9 else 3))))
+    return list(zip(bounds[:-1], bounds[1:], strict=True))
+
+
+def ticks_of(signals: list[Signal], rng: np.random.Generator, longest: int = 200, per_tick: int = 40) -> list[list[bytes]]:
+    """Cut all signals, shuffle them together (each in its own order), and cut that into ticks."""
+    queues = [[s.chunk(a, b) for a, b in cut(s.samples.shape[1], rng, longest)] for s in signals]
+    return grouped(shuffled(queues, rng), rng, per_tick)
+
+
+def shuffled(queues: list[list[bytes]], rng: np.random.Generator) -> list[bytes]:
+    """Merge queues at random, each in its own order."""
+    owner = np.repeat(np.arange(len(queues)), [len(q) for q in queues])
+    rng.shuffle(owner)
+    at = [0] * len(queues)
+    merged = []
+    for k in owner:
+        merged.append(queues[k][at[k]])
+        at[k] += 1
+    return merged
+
+
+def grouped(messages: list[bytes], rng: np.random.Generator, per_tick: int) -> list[list[bytes]]:
+    """Cut messages into ticks of 0..2 per_tick."""
+    ticks = []
+    at = 0
+    while at < len(messages):
+        size = int(rng.integers(0, 2 * per_tick + 1))
+        ticks.append(messages[at : at + size])
+        at += size
+    return ticks
+
+
+@dataclass
+class Run:
+    """beats: stream -> rows (session, sample, time, rr, median rr, response, quality, score, prematurity, by)."""
+
+    beats: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+    rejects: list[str] = field(default_factory=list)
+
+    def of(self, *streams: str) -> Run:
+        """Only what concerns some streams."""
+        return Run(
+            {s: self.beats[s] for s in streams if s in self.beats},
+            [a for a in self.alerts if a["stream"] in streams],
+        )
+
+
+def listen(pipeline: Pipeline, run: Run) -> None:
+    """Write down what a graph says."""
+
+    def hear(result: Alerts) -> None:
+        b = result.beats
+        run.alerts += result.transitions
+        for k, slot in enumerate(b.slot.tolist()):
+            run.beats.setdefault(pipeline.directory.names[slot], []).append(
+                (
+                    int(b.session[k]), int(b.sample[k]), int(b.time_us[k]), float(b.rr_s[k]), float(b.median_rr_s[k]),
+                    float(b.response[k]), float(b.quality[k]), float(b.score[k]), float(b.prematurity[k]),
+                    int(b.scored_by[k]),
+                )
+            )  # fmt: skip
+
+    pipeline.alerts.sink(hear)
+    pipeline.rejects.sink(lambda rejects: run.rejects.extend(rejects.reason))
+
+
+def run_graph(ticks: list[list[bytes]], settings: Settings | None = None, **tick: Any) -> Run:
+    """Take ticks of messages through a fresh graph."""
+    pipeline = Pipeline(settings or Settings())
+    run = Run()
+    listen(pipeline, run)
+    for values in ticks:
+        pipeline.emit(replace(RawTick.of(values), **tick))
+    return run
+
+
+def assert_same(a: Run, b: Run) -> None:
+    """Integers equal, floats within 1e-4 (times: within a microsecond), alerts equal by id and state."""
+    assert sorted(a.beats) == sorted(b.beats)
+    for stream in a.beats:
+        one, other = np.array(a.beats[stream], float), np.array(b.beats[stream], float)
+        assert one.shape == other.shape, f"{stream}: {one.shape} and {other.shape}"
+        for column in (0, 1, 9):
+            np.testing.assert_array_equal(one[:, column], other[:, column], err_msg=stream)
+        np.testing.assert_allclose(one[:, 2], other[:, 2], rtol=0, atol=1.5)
+        np.testing.assert_allclose(one[:, 3:9], other[:, 3:9], rtol=1e-4, atol=1e-4, err_msg=stream)
+    assert told(a) == told(b)
+
+
+def told(run: Run) -> dict[str, list[tuple[Any, ...]]]:
+    """Alerts by stream: what was said of them, in order of the samples."""
+    by_stream: dict[str, list[tuple[Any, ...]]] = {}
+    for a in run.alerts:
+        by_stream.setdefault(a["stream"], []).append((a["decided"], a["rule"], a["state"], a["id"], a["onset"]))
+    return {stream: sorted(rows) for stream, rows in by_stream.items()}

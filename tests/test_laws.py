@@ -1,0 +1,141 @@
+"""The laws, on the whole graph: cuts, horizon, recovery, lanes, poison, and the model's place."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from laws import Run, Signal, assert_same, cut, grouped, listen, run_graph, shuffled, ticks_of, told
+
+from producers.ward import ward
+from streaming.pipeline import Pipeline
+from streaming.records import RawTick
+from streaming.settings import HORIZON_S, Settings
+
+
+@pytest.fixture(scope="module")
+def signals() -> list[Signal]:
+    """A ward of different rates and leads with everything planted that is in the samples."""
+    shown = ward(8, 40, seed=5, rates_hz=(128, 250, 360, 500, 1000), leads=(1, 2, 3))
+    return [
+        Signal(f.stream, f.recording.samples, f.recording.rate_hz, f.recording.uv_per_unit or 5.0) for f in shown.feeds
+    ]
+
+
+@pytest.fixture(scope="module")
+def whole(signals: list[Signal]) -> Run:
+    """What the graph says of the streams in one piece each."""
+    return run_graph([[s.chunk(a, min(a + 8000, s.samples.shape[1])) for a in range(0, s.samples.shape[1], 8000)] for s in signals])
+
+
+def test_the_ward_has_beats_and_alerts_worth_comparing(whole: Run) -> None:
+    assert sum(map(len, whole.beats.values())) > 250
+    assert {"asystole", "tachycardia"} <= {a["rule"] for a in whole.alerts}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_cut_into_chunks_and_ticks_gives_the_same_output(signals: list[Signal], whole: Run, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    longest = (20, 60, 200, 900)[seed]
+    assert_same(run_graph(ticks_of(signals, rng, longest)), whole)
+
+
+def test_single_samples_give_the_same_output(signals: list[Signal]) -> None:
+    short = [Signal(s.stream, s.samples[:, :2500], s.rate_hz, s.uv_per_unit) for s in signals[:2]]
+    singles = [[s.chunk(a, a + 1)] for s in short for a in range(s.samples.shape[1])]
+    ticks = [[m for one in singles[k : k + 25] for m in one] for k in range(0, len(singles), 25)]
+    assert_same(run_graph(ticks), run_graph([[s.chunk(0, 2500)] for s in short]))
+
+
+@pytest.mark.parametrize("pass_s", [0.25, 5.0])
+def test_the_length_of_a_pass_changes_nothing(signals: list[Signal], whole: Run, pass_s: float) -> None:
+    rng = np.random.default_rng(9)
+    assert_same(run_graph(ticks_of(signals, rng, 300), Settings(pass_s=pass_s)), whole)
+
+
+def test_other_streams_change_nothing(signals: list[Signal], whole: Run) -> None:
+    rng = np.random.default_rng(3)
+    chosen = signals[5:1:-2]
+    alone = run_graph(ticks_of(chosen, rng))
+    assert_same(alone, whole.of(*(s.stream for s in chosen)))
+
+
+def test_output_follows_from_the_horizon(signals: list[Signal]) -> None:
+    """Two graphs, one of which saw another past before the horizon, agree after it."""
+    rng = np.random.default_rng(11)
+    person = signals[-1].samples[:1]
+    rate = signals[-1].rate_hz
+    parts = int(np.ceil((HORIZON_S + 90) * rate / person.shape[1]))
+    later = np.tile(person, parts)
+    early = [np.tile(person[:, ::-1], 2), (0.3 * person).astype(np.int16)]
+    runs = []
+    for past in early:
+        length = (20 * int(rate), 20 * int(rate))
+        both = np.concatenate([past[:, : length[0]], later], axis=1)
+        runs.append(run_graph(ticks_of([Signal("bed", both, rate)], rng, 400)))
+    settled = (20 + HORIZON_S) * rate
+    for run in runs:
+        run.beats["bed"] = [row for row in run.beats["bed"] if row[1] >= settled]
+        run.alerts = [a for a in run.alerts if a["onset"] >= settled]
+    assert len(runs[0].beats["bed"]) > 60
+    assert_same(*runs)
+
+
+def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had_happened(signals: list[Signal]) -> None:
+    rng = np.random.default_rng(12)
+    long = [Signal(s.stream, np.tile(s.samples, 5), s.rate_hz, s.uv_per_unit) for s in signals]
+    ticks = ticks_of(long, rng, 300, per_tick=60)
+    undisturbed = run_graph(ticks)
+    at = int(0.8 * len(ticks))
+    first, published = Pipeline(Settings()), Run()
+    listen(first, published)
+    for values in ticks[:at]:
+        first.emit(RawTick.of(values))
+    mark = first.rewind_tick(0)
+    assert 0 < mark < at, "the mark must lie inside the run, or this test shows nothing"
+    second, discarded = Pipeline(Settings()), Run()
+    listen(second, discarded)
+    for values in ticks[mark:at]:
+        second.emit(RawTick.of(values))
+    active = {a["id"]: a for a in published.alerts}
+    second.adopt([a for a in active.values() if a["state"] != "off"])
+    discarded.beats.clear()
+    discarded.alerts.clear()
+    for values in ticks[at:]:
+        second.emit(RawTick.of(values))
+    for stream, rows in discarded.beats.items():
+        published.beats.setdefault(stream, []).extend(rows)
+    published.alerts += discarded.alerts
+    assert_same(published, undisturbed)
+
+
+def test_messages_that_cannot_be_used_change_nothing_but_the_rejects(signals: list[Signal], whole: Run) -> None:
+    rng = np.random.default_rng(4)
+    s = signals[0]
+    poison = [
+        b"", b"\0", b"{", b'{"stream": 3}', b"\xff" * 40, s.chunk(0, 10)[:-3], s.chunk(0, 10) + b"more",
+        s.chunk(0, 10, rate_hz=0.0), s.chunk(0, 10, rate_hz=1e9), s.chunk(0, 0), s.chunk(0, 10, stream=""),
+        s.chunk(0, 10, rate_hz=s.rate_hz + 1), bytes(10_000_000),
+    ]  # fmt: skip
+    queues = [[x.chunk(a, b) for a, b in cut(x.samples.shape[1], rng, 300)] for x in signals]
+    queues[0] = [queues[0][0], *poison[:6], *queues[0][1:]]
+    run = run_graph(grouped(shuffled([*queues, poison[6:11]], rng), rng, 40) + [[poison[11], poison[12]]])
+    assert len(run.rejects) == len(poison)
+    assert_same(run, whole)
+
+
+def test_without_scores_beats_and_rules_stay_as_they_are(signals: list[Signal], whole: Run) -> None:
+    rng = np.random.default_rng(6)
+    run = run_graph(ticks_of(signals, rng), overloaded=True)
+    for stream, rows in whole.beats.items():
+        assert [row[:2] for row in rows] == [row[:2] for row in run.beats[stream]]
+        assert all(np.isnan(row[7]) and row[9] == 2 for row in run.beats[stream])
+    rules = {s: [r for r in rows if r[1] != "anomalous beats"] for s, rows in told(whole).items()}
+    assert {s: r for s, r in rules.items() if r} == told(run)
+
+
+def test_an_empty_tick_passes_and_leaves_the_graph_usable(signals: list[Signal]) -> None:
+    rng = np.random.default_rng(8)
+    s = Signal(signals[1].stream, signals[1].samples[:, :4000], signals[1].rate_hz)
+    ticks = ticks_of([s], rng)
+    padded = [[], *(t for values in ticks for t in (values, [])), []]
+    assert_same(run_graph(padded), run_graph(ticks))
