@@ -18,7 +18,7 @@ from io import BytesIO
 from typing import Any
 
 import fastavro
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from streaming.errors import FatalError, UserError
 from streaming.kafka import topics
@@ -30,8 +30,7 @@ _TOPIC_OF = {"beats": topics.BEATS, "alerts": topics.ALERTS}
 def read_active_alerts(bootstrap: str, *, topic: str = topics.ALERTS, timeout_s: float = 60.0) -> list[dict[str, Any]]:
     """Return the last state of every alert that is not off, oldest first.
 
-    Reads the compacted topic to its present end; where a transaction is still open before that end,
-    waits until it is over.
+    Reads the compacted topic to its present end, see `read_to_end`.
 
     Raises
     ------
@@ -39,6 +38,23 @@ def read_active_alerts(bootstrap: str, *, topic: str = topics.ALERTS, timeout_s:
         The end was not reached within `timeout_s` seconds.
     """
     last: dict[bytes, bytes | None] = {}
+    for key, value in read_to_end(bootstrap, topic, timeout_s=timeout_s):
+        last.pop(key or b"", None)  # the order is that of the last states
+        last[key or b""] = value
+    alerts = [json.loads(value) for value in last.values() if value]
+    return [alert for alert in alerts if alert.get("state") != _OFF]
+
+
+def read_to_end(bootstrap: str, topic: str, *, timeout_s: float = 60.0) -> Iterator[tuple[bytes | None, bytes | None]]:
+    """Yield key and value of every committed message up to the present end of `topic`.
+
+    Where a transaction is still open before that end, waits until it is over.
+
+    Raises
+    ------
+    FatalError
+        The end was not reached within `timeout_s` seconds.
+    """
     ends = topics.ends_of(bootstrap, topic)
     left = {p for p, end in ends.items() if end > 0}
     deadline = time.monotonic() + timeout_s
@@ -48,15 +64,12 @@ def read_active_alerts(bootstrap: str, *, topic: str = topics.ALERTS, timeout_s:
             if time.monotonic() > deadline:
                 raise FatalError(f"kafka: expected to read {topic} at {bootstrap} to its end in {timeout_s:g} s")
             for message in consumer.consume(10_000, 0.02):
-                error = message.error()
-                if error is None:
-                    key = message.key() or b""
-                    last.pop(key, None)  # the order is that of the last states
-                    last[key] = message.value()
-                elif error.code() == KafkaError._PARTITION_EOF and _offset(message) >= ends[message.partition() or 0]:  # noqa: SLF001
-                    left.discard(message.partition() or 0)
-    alerts = [json.loads(value) for value in last.values() if value]
-    return [alert for alert in alerts if alert.get("state") != _OFF]
+                error, partition, offset = message.error(), message.partition() or 0, message.offset() or 0
+                if error is None and offset < ends[partition]:
+                    yield message.key(), message.value()
+                at_end = error is not None and error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001
+                if (error is None and offset + 1 >= ends[partition]) or (at_end and offset >= ends[partition]):
+                    left.discard(partition)
 
 
 def follow(
@@ -155,10 +168,6 @@ def _reader(bootstrap: str) -> Iterator[Consumer]:
 @cache
 def _beat_schema() -> Any:
     return fastavro.parse_schema(json.loads(resources.files("streaming").joinpath("schemas/beat.avsc").read_text()))
-
-
-def _offset(message: Message) -> int:
-    return message.offset() or 0
 
 
 def _clock(time_us: int | None) -> str:

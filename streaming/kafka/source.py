@@ -90,6 +90,7 @@ class Source:
                     "fetch.wait.max.ms": 10,
                     "fetch.message.max.bytes": 4 << 20,
                     "queued.min.messages": 200_000,
+                    "fetch.queue.backoff.ms": 5,  # by default a full queue stops fetching for a second
                     "fetch.error.backoff.ms": 100,
                     "reconnect.backoff.max.ms": 1_000,
                     "error_cb": self._on_error,

@@ -15,6 +15,7 @@ topic                holds                                                   kep
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -31,6 +32,8 @@ ALERTS = "ecg.alerts"
 ACKS = "ecg.acks"
 DLQ = "ecg.samples.dlq"
 
+_LOGGER = logging.getLogger("librdkafka")
+_LOGGER.addHandler(logging.NullHandler())
 _MAX_MESSAGE_BYTES = str(16 << 20)
 TOPICS: Mapping[str, Mapping[str, str]] = {
     SAMPLES: {"message.timestamp.type": "LogAppendTime", "max.message.bytes": _MAX_MESSAGE_BYTES},
@@ -42,10 +45,11 @@ TOPICS: Mapping[str, Mapping[str, str]] = {
 
 
 def quiet(bootstrap: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return client settings with librdkafka's own log off: what matters reaches us as errors."""
+    """Return client settings that keep librdkafka from writing to stderr: what matters reaches us as errors."""
     return {
         "bootstrap.servers": bootstrap,
         "log_level": 0,
+        "logger": _LOGGER,
         "topic.metadata.refresh.interval.ms": 30_000,
     } | dict(settings or {})
 

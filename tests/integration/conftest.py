@@ -1,0 +1,179 @@
+"""One real Kafka for all tests here, emptied before each; skipped by name where it cannot be had."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from streaming import broker
+from streaming.kafka import topics
+from streaming.kafka.readers import read_to_end
+from streaming.kafka.sink import Sender
+
+WORKER = Path(__file__).with_name("worker.py")
+
+
+def _load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+worker = _load(WORKER)
+
+
+def need_kafka() -> None:
+    """Skip where no broker can be had, except in CI: there it is a failure."""
+    missing = broker.available()
+    if missing is not None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no local Kafka: {missing}")
+
+
+@pytest.fixture(scope="session")
+def shared_kafka() -> Iterator[broker.LocalKafka]:
+    need_kafka()
+    with broker.LocalKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def kafka(shared_kafka: broker.LocalKafka) -> broker.LocalKafka:
+    """The shared broker with empty topics."""
+    empty(shared_kafka.bootstrap)
+    return shared_kafka
+
+
+@pytest.fixture
+def own_kafka() -> Iterator[broker.LocalKafka]:
+    """A broker that a test may ill-treat."""
+    need_kafka()
+    with broker.LocalKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def ward() -> Iterator[Callable[[str], Ward]]:
+    """Return a maker of wards; what they started is ended."""
+    made: list[Ward] = []
+
+    def make(bootstrap: str, streams: int = 12) -> Ward:
+        made.append(Ward(bootstrap, streams))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.end()
+
+
+def empty(bootstrap: str) -> None:
+    admin = AdminClient(topics.quiet(bootstrap))
+    known = [name for name in topics.TOPICS if name in admin.list_topics(timeout=10).topics]
+    for future in admin.delete_topics(known).values() if known else ():
+        future.result(20)
+    _wait(lambda: not set(topics.TOPICS) & set(admin.list_topics(timeout=10).topics))
+    topics.create_topics(bootstrap)
+
+
+class Ward:
+    """Streams of numbered messages, the workers that read them, and what has to come out."""
+
+    def __init__(self, bootstrap: str, streams: int) -> None:
+        self.bootstrap = bootstrap
+        self.streams = [f"s{n}" for n in range(streams)]
+        self.sent = 0
+        self.workers: list[subprocess.Popen[str]] = []
+
+    @contextmanager
+    def feeding(self) -> Iterator[Callable[[int], None]]:
+        """Yield a function that sends the next n messages of every stream, `rate_hz` a second and stream."""
+        with Sender(self.bootstrap) as sender:
+
+            def feed(count: int, rate_hz: float = 0.0) -> None:
+                began = time.monotonic()
+                for k in range(count):
+                    keys = [name.encode() for name in self.streams]
+                    sender.send(topics.SAMPLES, keys, [f"{name}:{self.sent}".encode() for name in self.streams])
+                    self.sent += 1
+                    if rate_hz:
+                        time.sleep(max(0.0, began + (k + 1) / rate_hz - time.monotonic()))
+                sender.flush()
+
+            yield feed
+
+    def start_worker(self, *arguments: str, group: str = "ward") -> subprocess.Popen[str]:
+        started = subprocess.Popen(
+            [sys.executable, str(WORKER), self.bootstrap, group, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.workers.append(started)
+        return started
+
+    def wait_published(self, beats: int, timeout_s: float = 60.0) -> None:
+        """Wait until at least so many offsets of the beats topic are taken."""
+        _wait(lambda: sum(topics.ends_of(self.bootstrap, topics.BEATS).values()) >= beats, timeout_s)
+
+    def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
+        """Wait until the group has committed everything that was sent."""
+        _wait(lambda: topics.group_lag(self.bootstrap, group) == 0, timeout_s)
+
+    def stop(self, process: subprocess.Popen[str], timeout_s: float = 30.0) -> dict[str, float]:
+        """SIGTERM; return what the worker says of itself. It must end well."""
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=timeout_s)
+        assert process.returncode == 0, err
+        told: dict[str, float] = json.loads(out)
+        return told
+
+    def end(self) -> None:
+        for process in self.workers:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+
+    def due(self) -> dict[str, Counter[str]]:
+        """Return what has to be in each topic after all that was sent."""
+        lines: dict[str, Counter[str]] = {name: Counter() for name in (topics.BEATS, topics.ALERTS, topics.DLQ)}
+        for stream in self.streams:
+            for name, more in zip(lines, worker.expected(stream, self.sent), strict=True):
+                lines[name].update(more)
+        return lines
+
+    def surplus_and_missing(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+        """Compare the topics with what has to be in them: (more than once or never expected, lost)."""
+        due = self.due()
+        got = {name: Counter(self.published(name)) for name in due}
+        return (
+            {name: list((got[name] - due[name]).elements()) for name in due if got[name] - due[name]},
+            {name: list((due[name] - got[name]).elements()) for name in due if due[name] - got[name]},
+        )
+
+    def published(self, topic: str) -> list[str]:
+        values = [value.decode() for _, value in read_to_end(self.bootstrap, topic) if value is not None]
+        if topic != topics.ALERTS:
+            return values
+        return [f"{alert['id']} {alert['state']}" for alert in map(json.loads, values)]
+
+
+def _wait(done: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not done():
+        assert time.monotonic() < deadline, f"not within {timeout_s:g} s"
+        time.sleep(0.05)
