@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numba
-import numpy as np
 from numba.core import config
 
 from streaming.kernels import history, windows
@@ -35,15 +34,6 @@ def cut_window(
     """Cut ``n`` windows."""
     for i in range(n):
         _cut_window(i, lane, at, base, lead, rate_hz, x, work, window, amplitude)
-
-
-def gather_window(
-    n: int, x: Any, lane: Any, lead: Any, at: Any, oldest: Any, rate_hz: Any, window: Any, amplitude: Any
-) -> None:
-    """Cut windows of one rate and lead: goes as soon as the beats stage calls ``cut_window``."""
-    if n:
-        work = np.empty((1, int(rate_hz[0]) + 8), np.int32)
-        cut_window(n, lane, at, oldest, int(lead[0]), float(rate_hz[0]), x, work, window, amplitude)
 
 
 @_jit
@@ -86,13 +76,13 @@ def recall_beats(
     place: Any,
     distance: Any,
     prematurity: Any,
-    references: Any,
+    irregularity: Any,
 ) -> None:
     """Compare and remember the beats of ``n`` streams."""
     for i in range(n):
         _recall_beats(
             i, run, order, slot, time_s, rr_s, restart, latent, seen,
-            past_time, past_rr, past_latent, ordered, place, distance, prematurity, references,
+            past_time, past_rr, past_latent, ordered, place, distance, prematurity, irregularity,
         )  # fmt: skip
 
 

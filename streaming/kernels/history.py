@@ -18,9 +18,9 @@ from streaming.records import F32, F64, I64, Bool
 SIZES = 16
 BEATS = 96
 LATENTS = 8
-SIZES_S = 30.0
+SIZES_S = 10.0
 BEATS_S = 60.0
-QUANTILE = 0.8
+HIGH, LOW = 0.8, 0.2
 FEWEST_INTERVALS = 4
 FEWEST_REFERENCES = 4
 HUGE = 3.0e38
@@ -42,7 +42,7 @@ def recall_size(
 ) -> None:
     """Tell for each beat the usual size of the stream's beats, itself included.
 
-    The last 16 beats of 30 s are looked at; slot arrays are ``[slots, 16]``, size NaN where there
+    The last 16 beats of 10 s are looked at; slot arrays are ``[slots, 16]``, size NaN where there
     is none. ``reference`` is NaN where no beat has a size.
     """
     for k in range(run[i], run[i + 1]):
@@ -118,7 +118,7 @@ def recall_beats(
     place: I64,
     distance: F32,
     prematurity: F32,
-    references: I64,
+    irregularity: F32,
 ) -> None:
     """Compare each beat with the up to 96 beats of the 60 s before it, then remember it.
 
@@ -127,8 +127,8 @@ def recall_beats(
     without a window (not ``seen``) has the latent 0 and a negative RR in the list.
 
     Out: ``distance`` to the mean latent of the reference beats (NaN with fewer than four),
-    ``prematurity`` = 1 - RR over the 80 % quantile of the RRs before (NaN with fewer than four),
-    and the number of ``references``.
+    ``prematurity`` = 1 - RR over the 80 % quantile of the RRs before, and their ``irregularity`` =
+    1 - 20 % quantile over 80 % quantile (both NaN with fewer than four).
     """
     for k in range(run[i], run[i + 1]):
         b = order[k]
@@ -143,10 +143,13 @@ def recall_beats(
             forget_oldest(rr, intervals, place, s)
         n = place[s, 2]
         prematurity[b] = math.nan
+        irregularity[b] = math.nan
         if n >= FEWEST_INTERVALS and rr_s[b] > 0.0:
-            prematurity[b] = 1.0 - rr_s[b] / intervals[min(n - 1, int(QUANTILE * n))]
+            long = intervals[int(HIGH * n)]
+            prematurity[b] = 1.0 - rr_s[b] / long
+            irregularity[b] = 1.0 - intervals[int(LOW * n)] / long
         threshold = intervals[(n - 1) // 2] if n > 0 else HUGE
-        compare(b, latent, past_latent[s], rr, threshold, place[s, 0], place[s, 1], distance, references)
+        distance[b] = to_references(b, latent, past_latent[s], rr, threshold, place[s, 0], place[s, 1])
         if place[s, 1] == BEATS:
             forget_oldest(rr, intervals, place, s)
         at = (place[s, 0] + place[s, 1]) % BEATS
@@ -165,18 +168,8 @@ def recall_beats(
             past_latent[s, at] = 0.0
 
 
-def compare(
-    b: int,
-    latent: F32,
-    past: F32,
-    rr: F32,
-    threshold: float,
-    head: int,
-    count: int,
-    distance: F32,
-    references: I64,
-) -> None:
-    """Write the distance of beat ``b`` to the mean of the ``count`` past beats with RR >= threshold."""
+def to_references(b: int, latent: F32, past: F32, rr: F32, threshold: float, head: int, count: int) -> float:
+    """Return the distance of beat ``b`` to the mean of the ``count`` past beats with RR >= threshold."""
     m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = 0.0
     found = 0
     for j in range(count):
@@ -193,10 +186,8 @@ def compare(
         m5 += use * past[k, 5]
         m6 += use * past[k, 6]
         m7 += use * past[k, 7]
-    references[b] = found
     if found < FEWEST_REFERENCES:
-        distance[b] = math.nan
-        return
+        return math.nan
     d0 = latent[b, 0] - m0 / found
     d1 = latent[b, 1] - m1 / found
     d2 = latent[b, 2] - m2 / found
@@ -205,7 +196,7 @@ def compare(
     d5 = latent[b, 5] - m5 / found
     d6 = latent[b, 6] - m6 / found
     d7 = latent[b, 7] - m7 / found
-    distance[b] = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7)
+    return math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7)
 
 
 def forget_oldest(rr: F32, intervals: F32, place: I64, s: int) -> None:

@@ -1,26 +1,29 @@
 """From the terms of normal beats to a score with a meaning: tables of their tail probability.
 
-Each subject counts the same, however many beats it has. The terms must come from networks that
-did not see the subject.
+Each subject counts the same, however many beats it has. The table of a term is the mean of the
+subjects' own tables, so that one strange heart does not decide what is strange; the table of the
+sum, which makes the promise, is of all their beats together. The terms must come from networks
+that did not see the subject.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 
-from streaming.records import F64
-from streaming.stages.score import Calibration, Terms, weigh
+from streaming.records import F32, F64
+from streaming.stages.score import TERMS, Calibration, Terms, weigh
 
 LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)
-WEIGHTS = (0.5, 1.0, 1.0)  # population, history, prematurity
+WEIGHTS = (0.5, 1.0, 1.0, 0.2)  # population, history, prematurity, haste
+FEWEST = 100  # beats of a subject that a table is made of
 
 
 def calibrate(normal: Sequence[Terms], weights: Sequence[float] = WEIGHTS) -> Calibration:
     """Build the tables from the terms of normal beats, one element a subject."""
-    tables = [quantiles([getattr(t, name) for t in normal], LEVEL) for name in ("population", "history", "prematurity")]
+    tables = [mean_quantiles([getattr(t, name) for t in normal], LEVEL) for name in TERMS]
     flat = np.zeros((4, len(LEVEL)))
     first = Calibration(LEVEL, np.stack(tables), np.asarray(weights, np.float64), flat)
     sums = []
@@ -36,16 +39,23 @@ def only(terms: Terms, case: int) -> Terms:
     rows = ~np.isnan(terms.population)
     rows &= ~np.isnan(terms.history) if has_history else True
     rows &= ~np.isnan(terms.prematurity) if has_prematurity else True
+    some = Terms(*(getattr(terms, f.name)[rows] for f in fields(Terms)))
     none = np.full(int(rows.sum()), np.nan, np.float32)
-    return Terms(
-        terms.population[rows],
-        terms.history[rows] if has_history else none,
-        terms.prematurity[rows] if has_prematurity else none,
-        terms.latent[rows],
-    )
+    if not has_history:
+        some = replace(some, history=none)
+    if not has_prematurity:
+        some = replace(some, prematurity=none)
+    return some
 
 
-def quantiles(values: Sequence[np.ndarray], level: F64) -> F64:
+def mean_quantiles(values: Sequence[F32], level: F64) -> F64:
+    """Return the mean over arrays of their values with a tail probability of 10^-level, NaN left out."""
+    kept = [v[~np.isnan(v)].astype(np.float64) for v in values]
+    knots = np.mean([np.quantile(v, 1 - 10.0**-level) for v in kept if len(v) >= FEWEST], axis=0)
+    return np.maximum.accumulate(knots + 1e-6 * np.arange(len(level)))
+
+
+def quantiles(values: Sequence[F64], level: F64) -> F64:
     """Return the values with a tail probability of 10^-level, NaN left out, every array of the same weight."""
     kept = [v[~np.isnan(v)].astype(np.float64) for v in values]
     kept = [v for v in kept if len(v)]

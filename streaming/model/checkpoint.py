@@ -20,7 +20,7 @@ from safetensors.numpy import load, save
 from streaming.errors import UserError
 from streaming.kernels import history, windows
 from streaming.records import F32, F64
-from streaming.stages.score import Calibration, Network
+from streaming.stages.score import TERMS, Calibration, Network
 
 FORMAT = 1
 VERSION = "vae-1"
@@ -30,6 +30,7 @@ WINDOW: dict[str, float] = {
     "shift_s": windows.SHIFT_S,
     "history_s": history.BEATS_S,
     "history_beats": history.BEATS,
+    "sizes_s": history.SIZES_S,
 }
 SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
 
@@ -139,7 +140,7 @@ def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
         except (KeyError, ValueError, TypeError) as error:
             raise UserError(f"{path}: expected calibration {f.name} as numbers; got {error}") from error
     k = arrays["level"].size
-    for name, shape in {"level": (k,), "terms": (3, k), "weights": (3,), "sums": (4, k)}.items():
+    for name, shape in {"level": (k,), "terms": (len(TERMS), k), "weights": (len(TERMS),), "sums": (4, k)}.items():
         found = arrays[name]
         if k < 10 or found.shape != shape or not np.isfinite(found).all():
             raise UserError(f"{path}: expected calibration {name} of {list(shape)} numbers; got {list(found.shape)}")

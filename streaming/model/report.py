@@ -7,7 +7,7 @@ of the calibration that were built from the other folds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -19,11 +19,13 @@ from streaming.records import F64
 from streaming.stages.score import Terms, combine
 
 ABLATION = {
-    "prematurity (RR) alone": (0.0, 0.0, 1.0),
-    "reconstruction alone": (1.0, 0.0, 0.0),
-    "latent history alone": (0.0, 1.0, 0.0),
-    "history + prematurity": (0.0, 1.0, 1.0),
-    "reconstruction + prematurity (a stream that has just started)": (0.5, 0.0, 1.0),
+    "prematurity (RR) alone": (0.0, 0.0, 1.0, 0.0),
+    "reconstruction alone": (1.0, 0.0, 0.0, 0.0),
+    "latent history alone": (0.0, 1.0, 0.0, 0.0),
+    "no VAE (prematurity and haste)": (0.0, 0.0, 1.0, 0.2),
+    "no reconstruction": (0.0, 1.0, 1.0, 0.2),
+    "no history (a stream that has just started)": (0.5, 0.0, 1.0, 0.2),
+    "no haste": (0.5, 1.0, 1.0, 0.0),
 }
 SCORE_EDGES = np.round(np.arange(0.0, 4.01, 0.25), 2)
 
@@ -44,7 +46,7 @@ def normal(judged: Judged) -> Terms:
 
 def rows(terms: Terms, chosen: Any) -> Terms:
     """Return the terms of some beats."""
-    return Terms(terms.population[chosen], terms.history[chosen], terms.prematurity[chosen], terms.latent[chosen])
+    return Terms(*(getattr(terms, f.name)[chosen] for f in fields(Terms)))
 
 
 def scores(judged: Sequence[Judged], weights: Sequence[float] | None = None) -> list[F64]:
@@ -71,10 +73,7 @@ def report(judged: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, Any]
         databases[database] = {
             "normal_beats": int(sum((y == NORMAL).sum() for y in labels)),
             **summary([columns["score"][k] for k in mine], labels),
-            "ablation": {
-                name: rounded(aurocs([column[judged_k] for judged_k in mine], labels))
-                for name, column in columns.items()
-            },
+            "ablation": {name: rounded(aurocs([column[k] for k in mine], labels)) for name, column in columns.items()},
         }
     return {"databases": databases, "by_record": by_record(judged, columns["score"])}
 

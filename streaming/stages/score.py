@@ -2,14 +2,16 @@
 
 In:    TickBeats, the beats of a tick, those of a stream in order
 Out:   TickBeats, scored
-State: per slot the last 16 sizes (30 s) and the last 96 beats (60 s): time, RR, 8 latents; 5 kB
+State: per slot the last 16 sizes (10 s) and the last 96 beats (60 s): time, RR, 8 latents; 5 kB
 
-Three terms, each a number that grows with strangeness, each turned into minus log10 of its tail
-probability among normal beats and then added by weights; the sum is turned into the same once more:
+Four terms, each a number that grows with strangeness, each turned into minus log10 of its tail
+probability among normal beats (at most 4) and then added by weights; the sum is turned into the same
+once more:
 
 population   misfit of the VAE: squared residual over twice its variance, plus half the squared latent
 history      distance, in the 8 latents, to the mean of the stream's own reference beats
-prematurity  1 - RR over the 80 % quantile of the RRs of the last 60 s
+prematurity  1 - RR over the 80 % quantile of the RRs of the last 60 s, over how irregular those are
+haste        minus RR: how fast, for a person
 
 What is missing (a new stream, the first beat after a gap) is left out, and there is a last table
 for each such case, so that a score means the same in all of them: S says that one normal beat in
@@ -28,12 +30,14 @@ from streaming.kernels.history import BEATS, LATENTS, SIZES
 from streaming.kernels.windows import WINDOW
 from streaming.records import F32, F64, I64, Bool, TickBeats
 
-HORIZON_S = 95.0  # 60 s of beats, each scaled by 30 s of sizes, and an interval of at most 5 s before the first
+HORIZON_S = 75.0  # 60 s of beats, each scaled by 10 s of sizes, and an interval of at most 5 s before the first
 TILE = 256
 LONGEST_RR_S = 5.0
 BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(4)
 SCORED_BY = ("history", "population", "overload", "gap")
-MOST_SCORE = 12.0
+MOST_LEVEL, MOST_SCORE = 4.0, 12.0
+STEADY = 0.2  # irregularity at which prematurity counts half of what it does in a clockwork
+TERMS = ("population", "history", "prematurity", "haste")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,12 @@ class Calibration:
     """Tables from a term, and from the weighted sum, to minus log10 of the tail probability.
 
     ``level[k]`` belongs to ``terms[term, k]`` and ``sums[case, k]``, all ascending; case =
-    2 x (history is known) + (prematurity is known). Terms: population, history, prematurity.
+    2 x (history is known) + (prematurity is known). ``terms`` in the order of ``TERMS``.
     """
 
     level: F64  # [k]
-    terms: F64  # [3, k]
-    weights: F64  # [3]
+    terms: F64  # [4, k]
+    weights: F64  # [4]
     sums: F64  # [4, k]
 
 
@@ -96,12 +100,16 @@ class Seen:
 class Terms:
     """Per beat what the score is made of; NaN where it is not known.
 
-    population, history, prematurity  float32 [b]; latent float32 [b, 8]
+    population, history, prematurity, haste  float32 [b], the terms
+    early                                    float32 [b], prematurity as people read it, 1 - RR / usual RR
+    latent                                   float32 [b, 8]
     """
 
     population: F32
     history: F32
     prematurity: F32
+    haste: F32
+    early: F32
     latent: F32
 
 
@@ -157,7 +165,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     return state, replace(
         beats,
         score=score,
-        prematurity=terms.prematurity,
+        prematurity=terms.early,
         scored_by=why,
         anomalous=score >= settings.anomalous,
     )
@@ -168,7 +176,7 @@ def remember(network: Network, memory: Memory, beats: Seen, overloaded: bool = F
     b = len(beats.slot)
     if b == 0:
         none = np.zeros(0, np.float32)
-        return Terms(none, none, none, np.zeros((0, LATENTS), np.float32))
+        return Terms(none, none, none, none, none, np.zeros((0, LATENTS), np.float32))
     memory.grow(int(beats.slot.max()) + 1)
     runs = in_runs(beats.slot)
     scale = usual_scale(memory, beats, *runs)
@@ -177,13 +185,20 @@ def remember(network: Network, memory: Memory, beats: Seen, overloaded: bool = F
         latent, population = np.full((b, LATENTS), np.nan, np.float32), np.full(b, np.nan, np.float32)
     else:
         latent, population = embed(network, beats.windows, scale)
-    history, prematurity, references = np.empty(b, np.float32), np.empty(b, np.float32), np.empty(b, np.int64)
+    distance, early, irregular = np.empty(b, np.float32), np.empty(b, np.float32), np.empty(b, np.float32)
     cpu_score.recall_beats(
         len(runs[0]) - 1, *runs, beats.slot, beats.time_s, beats.rr_s, beats.restart, latent, known,
-        memory.time, memory.rr, memory.latent, memory.ordered, memory.place, history, prematurity, references,
+        memory.time, memory.rr, memory.latent, memory.ordered, memory.place, distance, early, irregular,
     )  # fmt: skip
-    history[~known] = np.nan
-    return Terms(population, np.log(history + np.float32(0.05)), prematurity, latent)
+    distance[~known] = np.nan
+    return Terms(
+        population=population,
+        history=np.log(distance + np.float32(0.05)),
+        prematurity=early / (irregular + np.float32(STEADY)),
+        haste=-beats.rr_s.astype(np.float32),
+        early=early,
+        latent=latent,
+    )
 
 
 def in_runs(slot: I64) -> tuple[I64, I64]:
@@ -236,23 +251,24 @@ def combine(calibration: Calibration, terms: Terms) -> F32:
     case = 2 * ~np.isnan(terms.history) + ~np.isnan(terms.prematurity)
     score = np.full(len(total), np.nan)
     for k in range(4):
-        score[case == k] = tail(total[case == k], calibration.sums[k], calibration.level)
+        score[case == k] = tail(total[case == k], calibration.sums[k], calibration.level, MOST_SCORE)
     return score.astype(np.float32)
 
 
 def weigh(calibration: Calibration, terms: Terms) -> F64:
     """Return the weighted sum of the terms' levels, those not known left out; NaN without a window."""
     total = np.zeros(len(terms.population))
-    for k, values in enumerate((terms.population, terms.history, terms.prematurity)):
-        level = tail(values.astype(np.float64), calibration.terms[k], calibration.level)
+    for k, name in enumerate(TERMS):
+        values = getattr(terms, name).astype(np.float64)
+        level = tail(values, calibration.terms[k], calibration.level, MOST_LEVEL)
         total += calibration.weights[k] * np.nan_to_num(level, nan=0.0 if k else np.nan)
     return total
 
 
-def tail(values: F64, knots: F64, level: F64) -> F64:
-    """Look values up in a table; beyond its end its last slope goes on, up to ``MOST_SCORE``."""
+def tail(values: F64, knots: F64, level: F64, most: float) -> F64:
+    """Look values up in a table; beyond its end its last slope goes on, up to ``most``."""
     found = np.interp(values, knots, level)
     slope = (level[-1] - level[-9]) / max(knots[-1] - knots[-9], 1e-6)
     above = values > knots[-1]
-    found[above] = np.minimum(level[-1] + slope * (values[above] - knots[-1]), MOST_SCORE)
-    return found
+    found[above] = level[-1] + slope * (values[above] - knots[-1])
+    return np.minimum(found, most)
