@@ -16,7 +16,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -146,6 +146,8 @@ class Monitor:
         Returns the alerts that are not off; by default from the alerts topic.
     clock_us
         Microseconds since 1970.
+    score_within_s
+        So far behind the broker, beats are no longer scored; 0: always score.
     """
 
     def __init__(
@@ -156,8 +158,10 @@ class Monitor:
         *,
         read_alerts: Callable[[], list[dict[str, Any]]] | None = None,
         clock_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+        score_within_s: float = 0.0,
     ) -> None:
         self.counters = Counters()
+        self._score_within_us = round(score_within_s * 1e6)
         self._graph, self._source, self._sink = graph, source, sink
         self._read_alerts = read_alerts or (lambda: read_active_alerts(source.bootstrap))
         self._clock_us = clock_us
@@ -186,11 +190,18 @@ class Monitor:
             self._graph.adopt(self._read_alerts())
             self._adopted = True
         self._log.add(taken.start)
-        outgoing = self._graph.emit(taken.tick, taken.origin)
+        outgoing = self._graph.emit(self._relieved(taken.tick), taken.origin)
         if taken.replay:
             self.counters.replayed += len(taken.tick.arrival_us)
         else:
             self._publish(taken, outgoing)
+
+    def _relieved(self, tick: RawTick) -> RawTick:
+        """Spare the tick the scoring when it comes too late: beats and rules first."""
+        if not self._score_within_us or not len(tick.arrival_us):
+            return tick
+        behind_us = self._clock_us() - int(tick.arrival_us.max())
+        return replace(tick, overloaded=behind_us > self._score_within_us)
 
     def _begin(self, epoch: int) -> None:
         self._graph.reset()

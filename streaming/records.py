@@ -96,12 +96,11 @@ class Chunks:
     """The valid messages of a tick, ``n`` of them, as columns.
 
     payload      uint8 [bytes]   where the ids and the samples still stand
-    ints         int64 [n, 10]   id position, id length, id hash, session, first sample, device
+    ints         int64 [n, 13]   id position, id length, id hash, session, first sample, device
                                  time (us), leads, lead-off mask, position of the samples,
-                                 samples per lead
+                                 samples per lead, arrival at the broker (us), slot, bank
     floats       float64 [n, 3]  rate (Hz), microvolts per unit, -
     message      int64 [n]       number of the message in its tick
-    arrival_us   int64 [n]       when it arrived at the broker
     partition    int32 [n]
     """
 
@@ -109,7 +108,6 @@ class Chunks:
     ints: I64
     floats: F64
     message: I64
-    arrival_us: I64
     partition: I32
     rejects: Rejects
     now_us: int
@@ -151,14 +149,13 @@ class Fresh:
 class Placement:
     """Bytes of the tick and where they go: one bank, one pass.
 
-    place        int64 [p, 7]    pass, bank, lane, first sample, count, position in ``payload``, stride
-    off          int64 [p]       lead-off masks
+    place        int64 [p, 8]    pass, bank, lane, first sample, count, position in ``payload``, stride,
+                                 lead-off mask
     lanes        how many lanes the bank has room for
     """
 
     payload: U8
     place: I64
-    off: I64
     lanes: int
     fresh: Fresh
 
@@ -184,7 +181,7 @@ class Aligned:
     seen         int64 [s]: the slots of this tick, each once
     arrival_us   int64 [slots]: when each stream's last chunk arrived
     expected     int64 [slots]: up to where each stream is known without a hole
-    anchors      int64 [slots, .]: device times, see ``kernels.align``
+    slots        int64 [slots, .]: all that is known of each, see ``kernels.align``
     """
 
     passes: list[Placement]
@@ -192,7 +189,7 @@ class Aligned:
     seen: I64
     arrival_us: I64
     expected: I64
-    anchors: I64
+    slots: I64
     rejects: Rejects
     now_us: int
     caught_up: bool

@@ -200,4 +200,4 @@ def texts(strings: Sequence[str], width: int) -> tuple[U8, Any]:
 
 def columns(n: int) -> tuple[I64, F64, I16]:
     """Allocate what ``kernels.avro.read_chunk`` writes for ``n`` messages."""
-    return np.zeros((n, 10), np.int64), np.zeros((n, 3)), np.zeros(n, np.int16)
+    return np.zeros((n, 13), np.int64), np.zeros((n, 3)), np.zeros(n, np.int16)

@@ -12,13 +12,14 @@ Slot state, int64 ``slots[slot, column]``::
     8 tick of the last placement  9 pass in that tick  10 pass base  11 row in ``fresh``
     12 nanovolts per unit  13 pending intervals
     14 + 2k, 15 + 2k: pending interval k (sorted, disjoint)
+    from ANCHORS on: how many device times were remembered, then the last ones in turn: session,
+    first sample, device time of sample 0 that the chunk implied
 
 Output rows::
 
-    place  int64 [?, 7]   pass, bank, lane, first index, count, position in payload, lead stride
-                          (count < 0: bridge of -count samples to the one at that position,
-                          or, where it is -1, to the one that stands in the ring)
-    off    int64 [?]      lead-off mask of a placement
+    place  int64 [?, 8]   pass, bank, lane, first index, count, position in payload, lead stride,
+                          lead-off mask (count < 0: bridge of -count samples to the one at that
+                          position, or, where it is -1, to the one that stands in the ring)
     fresh  int64 [?, 9]   pass, bank, lane, slot, start, stop, base, session, nanovolts per unit
     event  int64 [?, 6]   pass, slot, kind, index, value, session
 """
@@ -33,9 +34,10 @@ SESSION, BASE, EXPECTED, BANK, LANE, LEADS, OFF, ARRIVAL = range(8)
 TICK, PASS, PASS_BASE, FRESH, UNITS, PENDING, FIRST_PENDING = range(8, 15)
 MAX_PENDING = 8
 MAX_ANCHORS = 16
-SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING
+ANCHORS = FIRST_PENDING + 2 * MAX_PENDING
+SLOT_COLUMNS = ANCHORS + 1 + 3 * MAX_ANCHORS
 
-PLACE_COLUMNS, FRESH_COLUMNS, EVENT_COLUMNS = 7, 9, 6
+PLACE_COLUMNS, FRESH_COLUMNS, EVENT_COLUMNS = 8, 9, 6
 
 DONE = 0
 NO_LANE = 1
@@ -46,14 +48,17 @@ GAP = 1
 LEADS_CHANGED = 2
 
 PLACED = 0
+ARRIVED, SLOT, ROW_BANK = 10, 11, 12
+ROW_COLUMNS = 13
 DUPLICATE = 20
 RATE_CHANGED = 21
 LEADS_COUNT_CHANGED = 22
 BACKWARDS = 23
 UNITS_CHANGED = 24
 
-N_COUNTS = 8
-DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = range(N_COUNTS)
+PLACED_ROWS, FRESH_ROWS, EVENT_ROWS, PASSES, STATUS = range(5)
+DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = range(5, 13)
+SIZES = 13
 
 
 def no_value(payload: U8, at: int, stride: int, leads: int, j: int) -> bool:
@@ -68,13 +73,14 @@ def no_value(payload: U8, at: int, stride: int, leads: int, j: int) -> bool:
 def any_no_value(payload: U8, at: int, values: int) -> bool:
     """Tell whether any of ``values`` consecutive int16 is -32768."""
     found = 0
+    part = payload[at:]
     for j in range(values):
-        found += (payload[at + 2 * j] == 0) & (payload[at + 2 * j + 1] == 128)
-    return found > 0
+        found |= int((int(part[2 * j]) | (int(part[2 * j + 1]) << 8)) == 32768)
+    return found != 0
 
 
 def anchor(anchors: I64, session: int, first: int, zero_us: int) -> None:
-    """Remember the device time of sample 0 that a chunk implies; ``anchors`` [3 MAX_ANCHORS + 1]."""
+    """Remember the device time of sample 0 that a chunk implies."""
     n = int(anchors[0])
     last = 1 + 3 * ((n - 1) % MAX_ANCHORS)
     if n > 0 and anchors[last] == session and abs(anchors[last + 2] - zero_us) <= 1:
@@ -86,9 +92,9 @@ def anchor(anchors: I64, session: int, first: int, zero_us: int) -> None:
     anchors[0] = n + 1
 
 
-def device_time(i: int, slot: I64, session: I64, sample: I64, rate_hz: F64, anchors: I64, time_us: I64) -> None:
+def device_time(i: int, slot: I64, session: I64, sample: I64, rate_hz: F64, slots: I64, time_us: I64) -> None:
     """Write the device time of sample ``sample[i]``: by the chunk that it came in."""
-    row = anchors[slot[i]]
+    row = slots[slot[i], ANCHORS:]
     newest = int(row[0])
     zero_us = 0
     for n in range(newest - 1, max(-1, newest - 1 - MAX_ANCHORS), -1):
@@ -102,8 +108,8 @@ def device_time(i: int, slot: I64, session: I64, sample: I64, rate_hz: F64, anch
 
 def open_pass(slots: I64, slot: int, fresh: I64, sizes: I64) -> None:
     """Begin a row of ``fresh`` for the slot at its expected sample."""
-    row = int(sizes[1])
-    sizes[1] = row + 1
+    row = int(sizes[FRESH_ROWS])
+    sizes[FRESH_ROWS] = row + 1
     slots[slot, FRESH] = row
     slots[slot, PASS_BASE] = slots[slot, EXPECTED]
     fresh[row, 0] = slots[slot, PASS]
@@ -115,14 +121,14 @@ def open_pass(slots: I64, slot: int, fresh: I64, sizes: I64) -> None:
     fresh[row, 6] = slots[slot, BASE]
     fresh[row, 7] = slots[slot, SESSION]
     fresh[row, 8] = slots[slot, UNITS]
-    if slots[slot, PASS] >= sizes[3]:
-        sizes[3] = slots[slot, PASS] + 1
+    if slots[slot, PASS] >= sizes[PASSES]:
+        sizes[PASSES] = slots[slot, PASS] + 1
 
 
 def put_event(slots: I64, slot: int, event: I64, sizes: I64, kind: int, index: int, value: int) -> None:
     """Append an event of the slot's current pass."""
-    row = int(sizes[2])
-    sizes[2] = row + 1
+    row = int(sizes[EVENT_ROWS])
+    sizes[EVENT_ROWS] = row + 1
     event[row, 0] = slots[slot, PASS]
     event[row, 1] = slot
     event[row, 2] = kind
@@ -140,10 +146,10 @@ def restart(slots: I64, slot: int, fresh: I64, event: I64, sizes: I64, index: in
     put_event(slots, slot, event, sizes, RESTART, index, value)
 
 
-def put(slots: I64, slot: int, place: I64, off: I64, sizes: I64, first: int, count: int, at: int, stride: int) -> None:
+def put(slots: I64, slot: int, place: I64, sizes: I64, first: int, count: int, at: int, stride: int) -> None:
     """Append a placement in the slot's current pass."""
-    row = int(sizes[0])
-    sizes[0] = row + 1
+    row = int(sizes[PLACED_ROWS])
+    sizes[PLACED_ROWS] = row + 1
     place[row, 0] = slots[slot, PASS]
     place[row, 1] = slots[slot, BANK]
     place[row, 2] = slots[slot, LANE]
@@ -151,7 +157,7 @@ def put(slots: I64, slot: int, place: I64, off: I64, sizes: I64, first: int, cou
     place[row, 4] = count
     place[row, 5] = at
     place[row, 6] = stride
-    off[row] = slots[slot, OFF]
+    place[row, 7] = slots[slot, OFF]
 
 
 def advance(slots: I64, slot: int, fresh: I64, to: int) -> None:
@@ -193,9 +199,7 @@ def add_pending(slots: I64, slot: int, first: int, stop: int) -> None:
     slots[slot, PENDING] += 1
 
 
-def place_ahead(
-    slots: I64, slot: int, place: I64, off: I64, sizes: I64, counts: I64, first: int, stop: int, at: int, stride: int
-) -> None:
+def place_ahead(slots: I64, slot: int, place: I64, sizes: I64, first: int, stop: int, at: int, stride: int) -> None:
     """Write samples that came before their turn, except where pending ones already stand."""
     begin = first
     k = 0
@@ -209,15 +213,15 @@ def place_ahead(
             end = max(begin, min(stop, int(slots[slot, FIRST_PENDING + 2 * k])))
             skip = min(stop, int(slots[slot, FIRST_PENDING + 2 * k + 1]))
         if end > begin:
-            put(slots, slot, place, off, sizes, begin, end - begin, at + 2 * (begin - first), stride)
+            put(slots, slot, place, sizes, begin, end - begin, at + 2 * (begin - first), stride)
             placed += end - begin
         begin = max(skip, end)
     if placed == 0:
-        counts[DUPLICATES] += 1
+        sizes[DUPLICATES] += 1
     else:
-        counts[REORDERED] += 1
+        sizes[REORDERED] += 1
         if placed < stop - first:
-            counts[OVERLAPS] += 1
+            sizes[OVERLAPS] += 1
         add_pending(slots, slot, first, stop)
 
 
@@ -226,43 +230,39 @@ def place_run(
     slot: int,
     limits: I64,
     place: I64,
-    off: I64,
     fresh: I64,
     event: I64,
     sizes: I64,
-    counts: I64,
     first: int,
     stop: int,
     at: int,
     stride: int,
 ) -> None:
-    """Place samples ``[first, stop)`` that stand at ``at``: in turn, ahead of it, or not at all.
-
-    ``limits`` of the bank: samples a pass, reorder window, longest bridged gap.
-    """
+    """Place samples ``[first, stop)`` that stand at ``at``: in turn, ahead of it, or not at all."""
+    bank = int(slots[slot, BANK])
     while True:
         expected = int(slots[slot, EXPECTED])
         if stop <= expected:
-            counts[DUPLICATES] += 1
+            sizes[DUPLICATES] += 1
             return
         if first <= expected:
             break
-        if stop - expected <= limits[1] and slots[slot, PENDING] < MAX_PENDING:
-            place_ahead(slots, slot, place, off, sizes, counts, first, stop, at, stride)
+        if stop - expected <= limits[bank, 1] and slots[slot, PENDING] < MAX_PENDING:
+            place_ahead(slots, slot, place, sizes, first, stop, at, stride)
             return
-        close_gap(slots, slot, limits, place, off, fresh, event, sizes, counts, first, at, stride)
+        close_gap(slots, slot, limits, place, fresh, event, sizes, first, at, stride)
     if first < expected:
-        counts[OVERLAPS] += 1
+        sizes[OVERLAPS] += 1
         at += 2 * (expected - first)
         first = expected
     while first < stop:
-        room = int(limits[0] - (slots[slot, EXPECTED] - slots[slot, PASS_BASE]))
+        room = int(limits[bank, 0] - (slots[slot, EXPECTED] - slots[slot, PASS_BASE]))
         if room <= 0:
             slots[slot, PASS] += 1
             open_pass(slots, slot, fresh, sizes)
             continue
         count = min(stop - first, room)
-        put(slots, slot, place, off, sizes, first, count, at, stride)
+        put(slots, slot, place, sizes, first, count, at, stride)
         advance(slots, slot, fresh, first + count)
         passed = int(slots[slot, EXPECTED]) - first
         first += passed
@@ -274,31 +274,30 @@ def close_gap(
     slot: int,
     limits: I64,
     place: I64,
-    off: I64,
     fresh: I64,
     event: I64,
     sizes: I64,
-    counts: I64,
     first: int,
     at: int,
     stride: int,
 ) -> None:
     """Give up waiting for what is missing: bridge a short gap, restart after a long one."""
+    bank = int(slots[slot, BANK])
     expected = int(slots[slot, EXPECTED])
     resume = first
     if slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] <= first:
         resume = int(slots[slot, FIRST_PENDING])
         at = -1
-    counts[LOST] += resume - expected
-    if resume - expected <= limits[2] and expected > slots[slot, BASE]:
-        counts[BRIDGED] += 1
-        if expected - slots[slot, PASS_BASE] >= limits[0]:
+    sizes[LOST] += resume - expected
+    if resume - expected <= limits[bank, 2] and expected > slots[slot, BASE]:
+        sizes[BRIDGED] += 1
+        if expected - slots[slot, PASS_BASE] >= limits[bank, 0]:
             slots[slot, PASS] += 1
             open_pass(slots, slot, fresh, sizes)
         put_event(slots, slot, event, sizes, GAP, expected, resume)
-        put(slots, slot, place, off, sizes, expected, expected - resume, at, stride)
+        put(slots, slot, place, sizes, expected, expected - resume, at, stride)
     else:
-        counts[RESTARTS] += 1
+        sizes[RESTARTS] += 1
         restart(slots, slot, fresh, event, sizes, resume, expected)
     advance(slots, slot, fresh, resume)
 
@@ -308,43 +307,36 @@ def align_row(
     payload: U8,
     ints: I64,
     floats: F64,
-    arrival_us: I64,
-    row_slot: I64,
-    row_bank: I64,
-    row_limits: I64,
+    limits: I64,
     holes: bool,
     tick: int,
     slots: I64,
-    anchors: I64,
     place: I64,
-    off: I64,
     fresh: I64,
     event: I64,
     sizes: I64,
-    counts: I64,
 ) -> int:
     """Place chunk ``i``; returns PLACED or why the chunk is rejected.
 
     Parameters
     ----------
     ints, floats
-        Columns as ``read_chunk`` writes them.
-    row_slot, row_bank : int64 [n]
-        The chunk's slot, and the bank its rate and leads belong to.
-    row_limits : int64 [banks, 5]
+        Columns as ``read_chunk`` writes them, and in ``ints`` three more: when the chunk arrived, its
+        slot, and the bank that its rate and leads belong to.
+    limits : int64 [banks, 5]
         Samples a pass, reorder window, longest bridge, how far back is a duplicate; microseconds
         of silence after which a stream starts anew.
-    slots, anchors
-        Slot state; device times, int64 [slots, 1 + 3 MAX_ANCHORS].
-    place, off, fresh, event
-        Output rows; ``sizes`` counts those written: placements, fresh, events, and passes.
-    counts : int64 [N_COUNTS]
-        What happened.
+    slots
+        Slot state.
+    place, fresh, event
+        Output rows.
+    sizes : int64 [SIZES]
+        How many placements, rows of fresh, events and passes there are, and what happened to chunks.
     holes
         Some sample of the chunk has no value.
     """
-    slot = int(row_slot[i])
-    bank = int(row_bank[i])
+    slot = int(ints[i, SLOT])
+    bank = int(ints[i, ROW_BANK])
     session = int(ints[i, 3])
     first = int(ints[i, 4])
     count = int(ints[i, 9])
@@ -352,23 +344,22 @@ def align_row(
     at = int(ints[i, 8])
     stride = 2 * count
     units = int(math.floor(1000.0 * floats[i, 1] + 0.5))
-    limits = row_limits[bank]
     fresh_start = slots[slot, EXPECTED] < 0 or slots[slot, SESSION] != session
     if not fresh_start:
         if slots[slot, BANK] != bank:
             return LEADS_COUNT_CHANGED if slots[slot, LEADS] != leads else RATE_CHANGED
         if slots[slot, UNITS] != units:
             return UNITS_CHANGED
-        if first + count + limits[3] < slots[slot, EXPECTED]:
+        if first + count + limits[bank, 3] < slots[slot, EXPECTED]:
             return BACKWARDS
-        if arrival_us[i] - slots[slot, ARRIVAL] > limits[4] and first + count > slots[slot, EXPECTED]:
-            counts[SILENCES] += 1
+        if ints[i, ARRIVED] - slots[slot, ARRIVAL] > limits[bank, 4] and first + count > slots[slot, EXPECTED]:
+            sizes[SILENCES] += 1
             fresh_start = True
         elif first + count <= slots[slot, EXPECTED]:
-            counts[DUPLICATES] += 1
-            slots[slot, ARRIVAL] = arrival_us[i]
+            sizes[DUPLICATES] += 1
+            slots[slot, ARRIVAL] = ints[i, ARRIVED]
             return PLACED
-    slots[slot, ARRIVAL] = arrival_us[i]
+    slots[slot, ARRIVAL] = ints[i, ARRIVED]
     if slots[slot, TICK] != tick:
         slots[slot, TICK] = tick
         slots[slot, PASS] = -1 if fresh_start else 0
@@ -383,7 +374,7 @@ def align_row(
         slots[slot, UNITS] = units
         restart(slots, slot, fresh, event, sizes, first, known)
     zero_us = int(ints[i, 5]) - int(math.floor(first * 1e6 / floats[i, 0] + 0.5))
-    anchor(anchors[slot], session, first, zero_us)
+    anchor(slots[slot, ANCHORS:], session, first, zero_us)
     mask = int(ints[i, 7])
     all_off = mask == (1 << leads) - 1
     if mask != slots[slot, OFF]:
@@ -392,20 +383,18 @@ def align_row(
     if all_off:
         return PLACED
     if not holes:
-        place_run(slots, slot, limits, place, off, fresh, event, sizes, counts, first, first + count, at, stride)
+        place_run(slots, slot, limits, place, fresh, event, sizes, first, first + count, at, stride)
         return PLACED
     j = 0
     while j < count:
         while j < count and no_value(payload, at, stride, leads, j):
             j += 1
-            counts[NO_VALUE] += 1
+            sizes[NO_VALUE] += 1
         k = j
         while k < count and not no_value(payload, at, stride, leads, k):
             k += 1
         if k > j:
-            place_run(
-                slots, slot, limits, place, off, fresh, event, sizes, counts, first + j, first + k, at + 2 * j, stride
-            )
+            place_run(slots, slot, limits, place, fresh, event, sizes, first + j, first + k, at + 2 * j, stride)
         j = k
     return PLACED
 
@@ -416,66 +405,54 @@ def align_rows(
     payload: U8,
     ints: I64,
     floats: F64,
-    arrival_us: I64,
-    row_slot: I64,
-    row_bank: I64,
-    row_limits: I64,
+    limits: I64,
     tick: int,
     slots: I64,
-    anchors: I64,
     place: I64,
-    off: I64,
     fresh: I64,
     event: I64,
     sizes: I64,
-    counts: I64,
     code: I64,
 ) -> int:
     """Place chunks from ``begin`` on, in order; stop at the first that needs a lane or more room.
 
-    Returns the row it stopped at; ``sizes[4]`` says why: DONE, NO_LANE, NO_ROOM. Nothing of that
+    Returns the row it stopped at; ``sizes[STATUS]`` says why: DONE, NO_LANE, NO_ROOM. Nothing of that
     row has been done. ``code`` [n] becomes PLACED or why a chunk is rejected; rows whose slot is
     negative are passed over.
     """
     for i in range(begin, n):
-        slot = row_slot[i]
+        slot = ints[i, SLOT]
         if slot < 0:
             continue
-        bank = row_bank[i]
+        bank = ints[i, ROW_BANK]
         values = ints[i, 9]
         if slots[slot, LANE] < 0 or (slots[slot, SESSION] != ints[i, 3] and slots[slot, BANK] != bank):
-            sizes[4] = NO_LANE
+            sizes[STATUS] = NO_LANE
             return i
         holes = any_no_value(payload, ints[i, 8], values * ints[i, 6])
-        need = MAX_PENDING + 4 + values // row_limits[bank, 0]
+        need = MAX_PENDING + 4 + values // limits[bank, 0]
         if holes:
             need += values
         if (
-            sizes[0] + 2 * need > place.shape[0]
-            or sizes[1] + 2 * need > fresh.shape[0]
-            or sizes[2] + 2 * need > event.shape[0]
+            sizes[PLACED_ROWS] + 2 * need > place.shape[0]
+            or sizes[FRESH_ROWS] + 2 * need > fresh.shape[0]
+            or sizes[EVENT_ROWS] + 2 * need > event.shape[0]
         ):
-            sizes[4] = NO_ROOM
+            sizes[STATUS] = NO_ROOM
             return i
         code[i] = align_row(
             i,
             payload,
             ints,
             floats,
-            arrival_us,
-            row_slot,
-            row_bank,
-            row_limits,
+            limits,
             holes,
             tick,
             slots,
-            anchors,
             place,
-            off,
             fresh,
             event,
             sizes,
-            counts,
         )
-    sizes[4] = DONE
+    sizes[STATUS] = DONE
     return n

@@ -98,10 +98,10 @@ def write_beat(
 
 
 @_jit
-def device_time(n: int, slot: Any, session: Any, sample: Any, rate_hz: Any, anchors: Any, time_us: Any) -> None:
+def device_time(n: int, slot: Any, session: Any, sample: Any, rate_hz: Any, slots: Any, time_us: Any) -> None:
     """Tell the device time of ``n`` samples."""
     for i in range(n):
-        _device_time(i, slot, session, sample, rate_hz, anchors, time_us)
+        _device_time(i, slot, session, sample, rate_hz, slots, time_us)
 
 
 @_jit
@@ -112,10 +112,10 @@ def find_slot(n: int, payload: Any, ints: Any, table: Any, ids: Any, id_size: An
 
 
 @_jit
-def write_samples(n: int, place: Any, off: Any, payload: Any, x: Any) -> None:
+def write_samples(n: int, place: Any, payload: Any, x: Any) -> None:
     """Write ``n`` placements into the rings."""
     for i in range(n):
-        _write_samples(i, place, off, payload, x)
+        _write_samples(i, place, payload, x)
 
 
 @_jit

@@ -9,13 +9,14 @@ from __future__ import annotations
 from streaming.records import I16, I32, I64, U8
 
 
-def write_samples(i: int, place: I64, off: I64, payload: U8, x: I16) -> None:
+def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
     """Copy placement ``i`` (columns as in ``kernels.align``) into the ring of its lane."""
     lane = int(place[i, 2])
     first = int(place[i, 3])
     count = int(place[i, 4])
     at = int(place[i, 5])
     stride = int(place[i, 6])
+    off = int(place[i, 7])
     leads = x.shape[1]
     size = x.shape[2]
     column = first % size
@@ -30,12 +31,12 @@ def write_samples(i: int, place: I64, off: I64, payload: U8, x: I16) -> None:
                 end = int(payload[p]) | (int(payload[p + 1]) << 8)
                 if end > 32767:
                     end -= 65536
-            if (off[i] >> lead) & 1:
+            if (off >> lead) & 1:
                 end = begin
             for j in range(-count):
                 value = begin + (end - begin) * (j + 1) // (1 - count)
                 ring[(column + j) % size] = value
-        elif (off[i] >> lead) & 1:
+        elif (off >> lead) & 1:
             held = ring[(first - 1) % size]
             for j in range(count):
                 ring[(column + j) % size] = held

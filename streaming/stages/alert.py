@@ -170,7 +170,7 @@ def _told(
     )[rule]  # fmt: skip
     time_us = np.empty(2, np.int64)
     same = np.full(2, slot), np.full(2, session), np.array([onset, at]), np.full(2, state.rate_hz[slot])
-    cpu.device_time(2, *same, tick.aligned.anchors, time_us)
+    cpu.device_time(2, *same, tick.aligned.slots, time_us)
     stream = state.directory.names[slot]
     return {
         "id": alert_id(stream, session, what.name, onset),

@@ -38,7 +38,6 @@ class State:
     """Where each stream stands.
 
     slots      int64 [slots, SLOT_COLUMNS]
-    anchors    int64 [slots, 1 + 3 MAX_ANCHORS]: device times
     banks      by number; ``lanes`` used in each, and those given back
     counts     what happened to chunks since the start, by ``COUNTS``
     """
@@ -47,12 +46,11 @@ class State:
     directory: Directory
     tick: int = 0
     slots: I64 = field(default_factory=lambda: _no_slots(0))
-    anchors: I64 = field(default_factory=lambda: np.zeros((0, 1 + 3 * body.MAX_ANCHORS), np.int64))
     banks: list[Bank] = field(default_factory=list)
     lanes: list[int] = field(default_factory=list)
     free: list[list[int]] = field(default_factory=list)
     limits: I64 = field(default_factory=lambda: np.zeros((0, 5), np.int64))
-    counts: I64 = field(default_factory=lambda: np.zeros(body.N_COUNTS, np.int64))
+    counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
 
 
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
@@ -72,39 +70,42 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         rejects.message.append(int(chunks.message[i]))
         rejects.reason.append(f"align: {reason}")
     _make_room(state)
-    bank = _banks_of(state, chunks)
+    ints = chunks.ints
+    ints[:, body.SLOT] = slot
+    _set_banks(state, chunks)
     state.tick += 1
     n = len(slot)
-    values = int(chunks.ints[:, 9].sum()) if n else 0
-    place, off, fresh, event = _rows(2 * n + 64 + values // 256)
-    sizes = np.zeros(5, np.int64)
+    place, fresh, event = _rows(2 * n + 64 + int(ints[:, 9].sum()) // 256)
+    sizes = np.zeros(body.SIZES, np.int64)
     code = np.zeros(n, np.int64)
     at = 0
     while True:
         at = cpu.align_rows(
-            at, n, chunks.payload, chunks.ints, chunks.floats, chunks.arrival_us, slot, bank, state.limits,
-            state.tick, state.slots, state.anchors, place, off, fresh, event, sizes, state.counts, code,
+            at, n, chunks.payload, ints, chunks.floats, state.limits, state.tick, state.slots,
+            place, fresh, event, sizes, code,
         )  # fmt: skip
-        if sizes[4] == body.DONE:
+        if sizes[body.STATUS] == body.DONE:
             break
-        if sizes[4] == body.NO_LANE:
-            _give_lane(state, int(slot[at]), int(bank[at]))
+        if sizes[body.STATUS] == body.NO_LANE:
+            _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK]].tolist())
         else:
-            more = _rows(2 * len(place) + 4 * int(chunks.ints[at, 9]) + 64)
-            for old, new in zip((place, off, fresh, event), more, strict=True):
+            more = _rows(2 * len(place) + 4 * int(ints[at, 9]) + 64)
+            for old, new in zip((place, fresh, event), more, strict=True):
                 new[: len(old)] = old
-            place, off, fresh, event = more
+            place, fresh, event = more
     for i in np.flatnonzero(code):
         rejects.message.append(int(chunks.message[i]))
         rejects.reason.append("align: " + _reason(state, chunks, int(i), int(slot[i]), int(code[i])))
-    event = event[: sizes[2]]
+    state.counts += sizes[body.DUPLICATES :]
+    event = event[: sizes[body.EVENT_ROWS]]
+    place, fresh = place[: sizes[body.PLACED_ROWS]], fresh[: sizes[body.FRESH_ROWS]]
     return state, Aligned(
-        passes=_passes(state, chunks, place[: sizes[0]], off[: sizes[0]], fresh[: sizes[1]], event, int(sizes[3])),
+        passes=_passes(state, chunks, place, fresh, event, int(sizes[body.PASSES])),
         events=event,
         seen=np.unique(slot[slot >= 0]),
         arrival_us=state.slots[:, body.ARRIVAL],
         expected=state.slots[:, body.EXPECTED],
-        anchors=state.anchors,
+        slots=state.slots,
         rejects=rejects,
         now_us=chunks.now_us,
         caught_up=chunks.caught_up,
@@ -112,10 +113,9 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     )
 
 
-def _rows(n: int) -> tuple[I64, I64, I64, I64]:
+def _rows(n: int) -> tuple[I64, I64, I64]:
     return (
         np.empty((n, body.PLACE_COLUMNS), np.int64),
-        np.empty(n, np.int64),
         np.empty((n, body.FRESH_COLUMNS), np.int64),
         np.empty((n, body.EVENT_COLUMNS), np.int64),
     )
@@ -125,11 +125,10 @@ def _make_room(state: State) -> None:
     missing = state.directory.capacity - len(state.slots)
     if missing > 0:
         state.slots = np.concatenate([state.slots, _no_slots(missing)])
-        state.anchors = np.concatenate([state.anchors, np.zeros((missing, state.anchors.shape[1]), np.int64)])
 
 
-def _banks_of(state: State, chunks: Chunks) -> I64:
-    """Return the bank of every chunk; a rate and number of leads seen first opens one."""
+def _set_banks(state: State, chunks: Chunks) -> None:
+    """Write the bank of every chunk; a rate and number of leads seen first opens one."""
     bank = np.full(len(chunks.message), -1, np.int64)
     for known in state.banks:
         bank[(chunks.floats[:, 0] == known.rate_hz) & (chunks.ints[:, 6] == known.leads)] = known.number
@@ -144,7 +143,7 @@ def _banks_of(state: State, chunks: Chunks) -> I64:
         row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6)]
         state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
         bank[(chunks.floats[:, 0] == new.rate_hz) & (chunks.ints[:, 6] == new.leads)] = new.number
-    return bank
+    chunks.ints[:, body.ROW_BANK] = bank
 
 
 def _give_lane(state: State, slot: int, bank: int) -> None:
@@ -160,9 +159,7 @@ def _give_lane(state: State, slot: int, bank: int) -> None:
     row[body.BANK], row[body.LANE], row[body.EXPECTED] = bank, lane, -1
 
 
-def _passes(
-    state: State, chunks: Chunks, place: I64, off: I64, fresh: I64, event: I64, passes: int
-) -> list[Placement]:
+def _passes(state: State, chunks: Chunks, place: I64, fresh: I64, event: I64, passes: int) -> list[Placement]:
     """Split the rows by pass and bank; within one they keep their order."""
     placements = []
     single = passes == 1 and len(state.banks) == 1
@@ -178,7 +175,6 @@ def _passes(
                 Placement(
                     payload=chunks.payload,
                     place=place[written],
-                    off=off[written],
                     lanes=_rounded(state.lanes[bank.number]),
                     fresh=_fresh(number, bank, mine, gaps[gaps[:, 0] == number]),
                 )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streaming.kernels import avro, cpu
+from streaming.kernels.align import ARRIVED
 from streaming.records import Chunks, RawTick, Rejects
 from streaming.wire import REASONS, columns, json_to_avro
 
@@ -44,6 +45,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         if int(k) not in known:
             rejects.message.append(int(k))
             rejects.reason.append("decode: " + REASONS[int(code[k])].format(floats[k, 2]))
+    ints[:, ARRIVED] = tick.arrival_us
     valid = np.flatnonzero(code == avro.OK)
     everything = len(valid) == m
     return state, Chunks(
@@ -51,7 +53,6 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         ints=ints if everything else ints[valid],
         floats=floats if everything else floats[valid],
         message=valid,
-        arrival_us=tick.arrival_us if everything else tick.arrival_us[valid],
         partition=tick.partition if everything else tick.partition[valid],
         rejects=rejects,
         now_us=tick.now_us,

@@ -33,7 +33,7 @@ def step(state: State, tick: tuple[Aligned, tuple[Beats, ...]]) -> tuple[State, 
     session = _joined([p.session for p in passes], np.int64)[order]
     sample = _joined([p.sample for p in passes], np.int64)[order]
     time_us = np.empty(b, np.int64)
-    cpu.device_time(b, slot, session, sample, rate_hz, aligned.anchors, time_us)
+    cpu.device_time(b, slot, session, sample, rate_hz, aligned.slots, time_us)
     windows = [p.windows for p in passes if len(p.slot)]
     return state, TickBeats(
         aligned=aligned,

@@ -40,7 +40,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
         if x is not None:
             grown[: len(x)] = x
         x = state.rings[bank.number] = grown
-    cpu.write_samples(len(placement.place), placement.place, placement.off, placement.payload, x)
+    cpu.write_samples(len(placement.place), placement.place, placement.payload, x)
     return state, Ringed(placement.fresh, x)
 
 

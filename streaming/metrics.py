@@ -1,0 +1,70 @@
+"""The monitor's counters for Prometheus: read when they are asked for, at no cost to the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from streaming.errors import UserError
+from streaming.monitor import Counters
+from streaming.pipeline import Pipeline
+
+
+class _Collector:
+    def __init__(self, counters: Counters, pipeline: Pipeline) -> None:
+        self._counters, self._pipeline = counters, pipeline
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield every figure."""
+        totals = {
+            "ticks": "passes through the graph",
+            "messages": "sample messages published for",
+            "beats": "heartbeats published",
+            "alerts": "alert transitions published",
+            "rejects": "messages sent to the dead-letter topic",
+            "replayed": "messages replayed after a hand-over",
+        }
+        for name, text in totals.items():
+            yield CounterMetricFamily(f"beatwire_{name}", text, getattr(self._counters, name))
+        chunks = CounterMetricFamily("beatwire_chunks", "what happened to chunks and samples", labels=["what"])
+        for what, count in self._pipeline.counts.items():
+            chunks.add_metric([what], count)
+        yield chunks
+        latency = GaugeMetricFamily(
+            "beatwire_latency_ms", "arrival at the broker to publication, since the start", labels=["quantile"]
+        )
+        for q in (0.5, 0.99):
+            value = self._counters.latency.quantile_ms(q)
+            if value is not None:
+                latency.add_metric([str(q)], value)
+        yield latency
+        yield GaugeMetricFamily("beatwire_streams", "streams known", len(self._pipeline.directory.names))
+
+
+@contextmanager
+def serve_metrics(port: int | None, counters: Counters, pipeline: Pipeline) -> Iterator[None]:
+    """Serve metrics on a port while the block runs; None: do not.
+
+    Raises
+    ------
+    UserError
+        The port is taken.
+    """
+    if port is None:
+        yield
+        return
+    registry = CollectorRegistry()
+    registry.register(_Collector(counters, pipeline))  # type: ignore[arg-type]
+    try:
+        server, thread = start_http_server(port, registry=registry)
+    except OSError as error:
+        raise UserError(f"--metrics-port: expected a free port; got {port}: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,59 @@
+"""What ``beatwire monitor`` does: put the parts together, run until told to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from streaming import backend as backends
+from streaming.kafka import topics
+from streaming.kafka.sink import Sink
+from streaming.kafka.source import Source
+from streaming.metrics import serve_metrics
+from streaming.monitor import Counters, Monitor
+from streaming.pipeline import Pipeline
+from streaming.settings import Settings
+from streaming.shutdown import stop_on_signals
+from streaming.warmup import warm_up
+
+
+def run_monitor(
+    bootstrap: str,
+    group: str,
+    backend: str = "auto",
+    delivery: str = "exactly-once",
+    *,
+    model: Path | None = None,
+    score_within_s: float = 30.0,
+    metrics_port: int | None = None,
+    say: Callable[[str], None] = print,
+) -> Counters:
+    """Run the service until SIGINT or SIGTERM; see the command.
+
+    Raises
+    ------
+    UserError
+        Nothing answers at the address, topics are missing, no such backend or model.
+    FatalError
+        The broker went away for good, or another process took our place.
+    """
+    chosen = backends.choose(backend)
+    topics.check_broker(bootstrap, topics.TOPICS)
+    pipeline = Pipeline(Settings(model=model))
+    say(chosen.reason)
+    warm_up(say)
+    exactly_once = delivery == "exactly-once"
+    with (
+        stop_on_signals() as stop,
+        Sink(bootstrap, exactly_once=exactly_once) as sink,
+        Source(bootstrap, group) as source,
+    ):
+        monitor = Monitor(pipeline, source, sink, score_within_s=score_within_s)
+        with serve_metrics(metrics_port, monitor.counters, pipeline):
+            say(f"monitoring {bootstrap} as group {group!r}, {delivery}, model {pipeline.model.name}; Ctrl-C stops")
+            counters = monitor.run(stop)
+    say(
+        f"stopped: {counters.messages} messages, {counters.beats} beats, {counters.alerts} alerts, "
+        f"{counters.rejects} rejects; all published"
+    )
+    return counters

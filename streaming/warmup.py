@@ -1,0 +1,34 @@
+"""Have the machine code of all kernels ready before the first sample comes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from streaming.kernels.cpu import cache_folder
+from streaming.pipeline import Pipeline
+from streaming.records import RawTick
+from streaming.settings import Settings
+from streaming.wire import encode_chunk
+
+
+def warm_up(say: Callable[[str], None]) -> None:
+    """Take a few made-up chunks through a graph of their own; says so when that takes a while.
+
+    A sawtooth with a spike a second reaches every kernel: beats, windows, scores, rules.
+    """
+    folder = cache_folder()
+    if not folder.is_dir() or not any(folder.rglob("*.nbc")):
+        say("compiling the kernels, once for this version: about a minute")
+    begin = time.perf_counter()
+    pipeline = Pipeline(Settings())
+    signal = (np.arange(2500) % 50).astype(np.int16)
+    signal[::250] = 2000
+    for first in range(0, 2500, 125):
+        values = [encode_chunk("warm-up", 1, first, 0, 250.0, ["I"], signal[first : first + 125])]
+        pipeline.emit(RawTick.of(values, now_us=first))
+    took_s = time.perf_counter() - begin
+    if took_s > 5:
+        say(f"kernels compiled in {took_s:.0f} s; the next start takes a second")
