@@ -16,7 +16,7 @@ haste        minus RR: how fast, for a person
 What is missing (a new stream, the first beat after a gap) is left out, and there is a last table
 for each such case, so that a score means the same in all of them: S says that one normal beat in
 10^S looks as strange. A score depends on samples of at most ``HORIZON_S`` before it. The network runs
-on full tiles, so that a beat's numbers do not depend on how many beats the tick has.
+on full tiles, so that how many beats a tick has changes a beat's numbers by rounding only.
 """
 
 from __future__ import annotations

@@ -1,0 +1,169 @@
+"""The model on disk, its training on small made-up records, and its floor on annotated ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import wfdb
+
+from streaming.errors import UserError
+from streaming.model.checkpoint import SHIPPED, load_model
+from streaming.model.dataset import NORMAL, VENTRICULAR, read_subjects
+from streaming.model.measure import auroc
+from streaming.model.train import train_vae
+from streaming.model.vae import TrainSettings
+from streaming.stages.score import Memory, combine, remember
+
+ECG = Path(__file__).parents[2] / "shared" / "ecg"
+SHORT = TrainSettings(steps=60, batch=64)
+
+
+def write_records(folder: Path, subjects: int = 6, beats: int = 160) -> Path:
+    """Made-up hearts, each with a shape of its own and now and then a wide early beat."""
+    folder.mkdir()
+    for k in range(subjects):
+        rng = np.random.default_rng(k)
+        early = np.arange(beats) % 12 == 9
+        rr = np.where(early, 0.5, rng.normal(0.8, 0.02, beats))
+        at = np.rint((1 + np.cumsum(rr)) * 250).astype(int)
+        t = np.arange(at[-1] + 500) / 250
+        signal = rng.normal(0, 0.01, len(t))
+        for a, wide in zip(at, early, strict=True):
+            near = slice(a - 100, a + 130)
+            u = t[near] - a / 250
+            width = 0.05 if wide else 0.012 + 0.002 * k
+            signal[near] += np.exp(-((u / width) ** 2) / 2) + 0.25 * np.exp(-(((u - 0.25) / 0.05) ** 2) / 2)
+        wfdb.wrsamp(
+            f"r{k}", fs=250, units=["mV"], sig_name=["I"], p_signal=signal[:, None], fmt=["16"], write_dir=str(folder)
+        )
+        wfdb.wrann(f"r{k}", "atr", at, np.where(early, "V", "N"), write_dir=str(folder))
+    return folder
+
+
+def copy_of_shipped(folder: Path, change: dict[str, Any] | None = None, drop: str | None = None) -> Path:
+    path = folder / "vae.safetensors"
+    shutil.copy(SHIPPED, path)
+    config = json.loads(SHIPPED.with_suffix(".json").read_text())
+    config.update(change or {})
+    config.pop(drop, None) if drop else None
+    path.with_suffix(".json").write_text(json.dumps(config))
+    return path
+
+
+def test_the_shipped_model_is_small_and_has_a_name_with_its_hash() -> None:
+    model = load_model()
+    version, digest = model.name.split("+")
+    assert version == "vae-1"
+    assert len(digest) == 8
+    assert sum(p.stat().st_size for p in SHIPPED.parent.iterdir()) < 1e6
+    assert model.name in SHIPPED.with_suffix(".card.md").read_text()
+    n = model.network
+    assert sum(w.size for w in (n.encode, n.latent, n.decode, n.output)) < 100_000
+
+
+def test_another_config_is_another_name(tmp_path: Path) -> None:
+    path = copy_of_shipped(tmp_path, {"trained": "elsewhere"})
+    assert load_model(path).name != load_model().name
+
+
+@pytest.mark.parametrize(
+    ("change", "drop", "reason"),
+    [
+        ({"window": {"points": 128}}, None, "expected a model with window points 256; got 128"),
+        ({}, "window", "expected the window that the model was trained on; it is missing"),
+        ({}, "calibration", "expected a calibration; it is missing"),
+        ({"calibration": {"level": [1, 2]}}, None, "expected calibration terms as numbers"),
+        ({"format": 99}, None, "expected model format 1; got 99"),
+        ({"variance": -1}, None, "expected a variance above 0; got -1"),
+    ],
+)
+def test_a_model_that_does_not_fit_is_refused_with_the_reason(
+    tmp_path: Path, change: dict[str, Any], drop: str | None, reason: str
+) -> None:
+    with pytest.raises(UserError, match=reason):
+        load_model(copy_of_shipped(tmp_path, change, drop))
+
+
+def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
+    path = copy_of_shipped(tmp_path)
+    path.write_bytes(b"\x80\x04not a model")
+    with pytest.raises(UserError, match="expected safetensors weights"):
+        load_model(path)
+    with pytest.raises(UserError, match="it is not there"):
+        load_model(tmp_path / "none.safetensors")
+    with pytest.raises(UserError, match=r"expected the NAME\.safetensors of a model"):
+        load_model(tmp_path)
+
+
+def test_a_descending_calibration_is_refused(tmp_path: Path) -> None:
+    table = json.loads(SHIPPED.with_suffix(".json").read_text())["calibration"]
+    table["level"] = table["level"][::-1]
+    with pytest.raises(UserError, match="ascending"):
+        load_model(copy_of_shipped(tmp_path, {"calibration": table}))
+
+
+def test_training_twice_gives_the_same_model_and_metrics(tmp_path: Path) -> None:
+    records = write_records(tmp_path / "records")
+    told: list[float] = []
+    first = train_vae(
+        [records], tmp_path / "a" / "m.safetensors", settings=SHORT, progress=lambda done, _: told.append(done)
+    )
+    again = train_vae([records], tmp_path / "b" / "m.safetensors", settings=SHORT)
+    assert first == again
+    assert first["model"] == load_model(tmp_path / "a" / "m.safetensors").name
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert first["databases"]["records"]["auroc"]["V"]["pooled"] > 0.9
+    assert "ODC-By" in (tmp_path / "a" / "m.card.md").read_text()
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == [
+        "m.card.md",
+        "m.json",
+        "m.metrics.json",
+        "m.safetensors",
+    ]
+
+
+def test_an_interrupted_training_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    records = write_records(tmp_path / "records")
+    whole = train_vae([records], tmp_path / "whole.safetensors", settings=SHORT)
+
+    def stop(done: float, what: str) -> None:
+        if what.startswith("all"):
+            raise KeyboardInterrupt
+
+    long = TrainSettings(steps=100, batch=64)
+    with pytest.raises(KeyboardInterrupt):
+        train_vae([records], tmp_path / "m.safetensors", settings=long, progress=stop)
+    told: list[str] = []
+    train_vae([records], tmp_path / "m.safetensors", settings=long, progress=lambda _, what: told.append(what))
+    assert told == ["reading records", "all subjects", "done"]
+    assert whole["settings"]["steps"] == 60
+
+
+def test_a_folder_without_annotated_records_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"expected WFDB records with \.atr annotations; found none"):
+        train_vae([tmp_path], tmp_path / "m.safetensors")
+    with pytest.raises(UserError, match=r"--out: expected NAME\.safetensors"):
+        train_vae([tmp_path], tmp_path / "m.pt")
+
+
+def test_ties_count_half_in_auroc() -> None:
+    assert auroc(np.array([1.0, 1.0, 2.0, 0.0]), np.array([True, False, True, False])) == pytest.approx(0.875)
+
+
+@pytest.mark.skipif(not (ECG / "mitdb").is_dir(), reason="no ../shared/ecg/mitdb on this machine")
+def test_ventricular_beats_of_annotated_records_score_above_normal_ones(tmp_path: Path) -> None:
+    for name in ("106", "119", "223"):
+        for suffix in (".hea", ".dat", ".atr"):
+            (tmp_path / f"{name}{suffix}").symlink_to(ECG / "mitdb" / f"{name}{suffix}")
+    model = load_model()
+    for subject in read_subjects([tmp_path]):
+        score = combine(model.calibration, remember(model.network, Memory(), subject.beats))
+        rows = np.isin(subject.label, (NORMAL, VENTRICULAR)) & ~np.isnan(score)
+        assert auroc(score[rows], subject.label[rows] == VENTRICULAR) > 0.98
+        assert np.mean(score[rows & (subject.label == NORMAL)] >= 2) < 0.03

@@ -1,0 +1,272 @@
+"""The score stage: laws, an oracle of its history, physics of its windows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from streaming.kernels import cpu_score, history, windows
+from streaming.model.checkpoint import load_model
+from streaming.stages.score import (
+    BY_HISTORY,
+    BY_POPULATION,
+    HORIZON_S,
+    TILE,
+    Memory,
+    Seen,
+    Terms,
+    combine,
+    embed,
+    remember,
+)
+
+MODEL = load_model()
+
+
+def some_beats(seed: int, slots: int = 5, each: int = 150) -> Seen:
+    """Beats of several streams mixed as a tick mixes them, shapes and sizes of their own, gaps, restarts."""
+    rng = np.random.default_rng(seed)
+    slot = np.repeat(np.arange(slots), each)
+    rr = rng.normal(0.8, 0.02, (slots, each)) * np.where(rng.random((slots, each)) < 0.1, 0.6, 1.0)
+    time_s = np.cumsum(rr, axis=1).ravel()
+    rr = rr.ravel()
+    rr[rng.random(len(rr)) < 0.03] = np.nan
+    rr[::each] = np.nan
+    restart = rng.random(len(rr)) < 0.004
+    restart[::each] = True
+    shape = rng.normal(size=(slots, 256))[slot] + 0.3 * rng.normal(size=(len(slot), 256))
+    shape /= np.sqrt(np.mean(shape**2, axis=1, keepdims=True))
+    amplitude = np.exp(rng.normal(5, 0.2, len(slot)))
+    amplitude[rng.random(len(slot)) < 0.03] = np.nan
+    seen = Seen(slot, time_s, rr, restart, shape.astype(np.float32), amplitude.astype(np.float32))
+    mixed = np.lexsort((slot, time_s))
+    return pick(seen, mixed)
+
+
+def pick(beats: Seen, rows: np.ndarray) -> Seen:
+    return Seen(*(getattr(beats, f.name)[rows] for f in fields(Seen)))
+
+
+def score_of(beats: Seen, cuts: list[int] | None = None) -> tuple[np.ndarray, Terms]:
+    memory = Memory()
+    edges = [0, *(cuts or []), len(beats.slot)]
+    parts = [remember(MODEL.network, memory, pick(beats, np.arange(a, b))) for a, b in pairwise(edges)]
+    terms = Terms(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Terms)))
+    return combine(MODEL.calibration, terms), terms
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scores_do_not_depend_on_how_beats_fall_into_ticks(seed: int) -> None:
+    beats = some_beats(seed)
+    whole, _ = score_of(beats)
+    rng = np.random.default_rng(seed)
+    cuts = np.sort(rng.integers(0, len(beats.slot), 60)).tolist()
+    np.testing.assert_allclose(score_of(beats, cuts)[0], whole, rtol=1e-5, atol=1e-5)
+    assert np.isfinite(whole).sum() > 600
+
+
+def test_a_tick_of_one_beat_at_a_time_gives_the_same_scores() -> None:
+    beats = some_beats(9, slots=2, each=60)
+    one_by_one = score_of(beats, list(range(1, len(beats.slot))))[0]
+    np.testing.assert_allclose(one_by_one, score_of(beats)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_lanes_are_independent() -> None:
+    beats = some_beats(1)
+    whole = score_of(beats)[0]
+    for slot in range(5):
+        alone = pick(beats, np.flatnonzero(beats.slot == slot))
+        moved = replace(alone, slot=np.full(len(alone.slot), 17 - slot))
+        np.testing.assert_allclose(score_of(moved)[0], whole[beats.slot == slot], rtol=1e-5, atol=1e-5)
+
+
+def test_a_score_depends_on_nothing_older_than_the_horizon() -> None:
+    beats = pick(some_beats(2, slots=1, each=400), np.arange(400))
+    beats = replace(beats, restart=np.arange(400) == 0)
+    begin = np.searchsorted(beats.time_s, beats.time_s[300] - HORIZON_S)
+    late = pick(beats, np.arange(begin, 400))
+    assert begin > 100
+    np.testing.assert_allclose(score_of(late)[0][300 - begin :], score_of(beats)[0][300:], rtol=1e-5, atol=1e-5)
+
+
+def test_a_restart_forgets_everything() -> None:
+    beats = some_beats(3, slots=1, each=200)
+    beats = replace(beats, restart=np.isin(np.arange(200), (0, 100)))
+    fresh = pick(beats, np.arange(100, 200))
+    np.testing.assert_allclose(score_of(beats)[0][100:], score_of(fresh)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_a_released_slot_starts_anew() -> None:
+    beats = some_beats(4, slots=1, each=80)
+    beats = replace(beats, restart=np.zeros(80, np.bool_))
+    memory = Memory()
+    first = remember(MODEL.network, memory, beats)
+    memory.forget(np.array([0]))
+    again = remember(MODEL.network, memory, beats)
+    for f in fields(Terms):
+        np.testing.assert_array_equal(getattr(first, f.name), getattr(again, f.name))
+
+
+def test_history_and_prematurity_equal_a_slow_version() -> None:
+    beats = some_beats(5, slots=1, each=300)
+    _, terms = score_of(beats)
+    past: list[tuple[float, float, np.ndarray | None]] = []
+    for b in range(300):
+        if beats.restart[b]:
+            past = []
+        past = [p for p in past if p[0] >= beats.time_s[b] - history.BEATS_S]
+        known = sorted(p[1] for p in past if p[1] > 0)
+        if len(known) >= history.FEWEST_INTERVALS and beats.rr_s[b] > 0:
+            early = 1 - beats.rr_s[b] / known[int(0.8 * len(known))]
+            assert terms.early[b] == pytest.approx(early, abs=1e-5)
+        else:
+            assert math.isnan(terms.early[b])
+        threshold = known[(len(known) - 1) // 2] if known else math.inf
+        reference = [p[2] for p in past if p[1] >= threshold and p[2] is not None]
+        if len(reference) >= history.FEWEST_REFERENCES and np.isfinite(beats.amplitude[b]):
+            distance = np.linalg.norm(terms.latent[b] - np.mean(reference, axis=0))
+            assert math.exp(terms.history[b]) - 0.05 == pytest.approx(distance, rel=1e-3)
+        else:
+            assert math.isnan(terms.history[b])
+        rr = float(np.float32(beats.rr_s[b])) if beats.rr_s[b] > 0 else 0.0
+        past.append((beats.time_s[b], rr, terms.latent[b] if np.isfinite(beats.amplitude[b]) else None))
+        past = past[-history.BEATS :]
+
+
+def test_the_usual_size_equals_a_slow_version() -> None:
+    beats = some_beats(6, slots=1, each=200)
+    _, terms = score_of(beats)
+    past: list[tuple[float, float, float]] = []
+    scale = np.full(200, np.nan, np.float32)
+    for b in range(200):
+        if beats.restart[b]:
+            past = []
+        if not np.isfinite(beats.amplitude[b]):
+            continue
+        past.append((beats.time_s[b], max(0.0, np.nan_to_num(np.float32(beats.rr_s[b]))), beats.amplitude[b]))
+        past = [p for p in past if p[0] >= beats.time_s[b] - history.SIZES_S][-history.SIZES :]
+        threshold = sorted((p[1] for p in past), reverse=True)[(len(past) - 1) // 2]
+        sizes = sorted(p[2] for p in past if p[1] >= threshold)
+        scale[b] = beats.amplitude[b] / sizes[(len(sizes) - 1) // 2]
+    latent, _ = embed(MODEL.network, beats.windows, scale)
+    np.testing.assert_allclose(latent, terms.latent, rtol=1e-4, atol=1e-4)
+
+
+def test_a_new_stream_is_scored_by_the_population_and_says_so() -> None:
+    beats = some_beats(7, slots=1, each=40)
+    score, terms = score_of(replace(beats, restart=np.arange(40) == 0, amplitude=np.ones(40, np.float32)))
+    by = np.where(np.isnan(terms.history), BY_POPULATION, BY_HISTORY)
+    assert by[0] == BY_POPULATION
+    assert by[-1] == BY_HISTORY
+    assert np.isfinite(score[0])
+
+
+def test_a_beat_without_a_window_has_no_score_and_harms_no_other() -> None:
+    beats = some_beats(8, slots=1, each=60)
+    beats = replace(beats, amplitude=np.where(np.arange(60) == 30, np.nan, 100).astype(np.float32))
+    score, _ = score_of(beats)
+    assert np.flatnonzero(np.isnan(score)).tolist() == [30]
+
+
+def test_overload_skips_the_network_and_keeps_the_rhythm(monkeypatch: pytest.MonkeyPatch) -> None:
+    beats = replace(some_beats(10, slots=2, each=60), restart=np.zeros(120, np.bool_))
+
+    def fail(*_: object) -> None:
+        raise AssertionError("the network ran")
+
+    calm = remember(MODEL.network, Memory(), beats)
+    monkeypatch.setattr("streaming.stages.score.embed", fail)
+    busy = remember(MODEL.network, Memory(), beats, overloaded=True)
+    assert np.isnan(combine(MODEL.calibration, busy)).all()
+    np.testing.assert_array_equal(busy.early, calm.early)
+
+
+def test_an_empty_tick_passes() -> None:
+    memory = Memory()
+    assert remember(MODEL.network, memory, pick(some_beats(0), np.arange(0))).latent.shape == (0, 8)
+
+
+def test_a_beats_numbers_depend_on_the_others_in_its_tile_by_rounding_only() -> None:
+    rng = np.random.default_rng(0)
+    shapes = rng.normal(size=(2 * TILE + 7, 256)).astype(np.float32)
+    ones = np.ones(len(shapes), np.float32)
+    latent, misfit = embed(MODEL.network, shapes, ones)
+    for begin, stop in ((0, 1), (3, 40), (250, 300), (200, 2 * TILE + 1)):
+        some = embed(MODEL.network, shapes[begin:stop], ones[begin:stop])
+        np.testing.assert_allclose(some[0], latent[begin:stop], atol=2e-6)
+        np.testing.assert_allclose(some[1], misfit[begin:stop], atol=2e-6)
+
+
+def cut(signal: np.ndarray, at: int, rate_hz: float, base: int = 0) -> tuple[np.ndarray, float]:
+    window, amplitude = np.empty((1, 256), np.float32), np.empty(1, np.float32)
+    work = np.zeros((1, int(rate_hz) + 8), np.int32)
+    ring = signal.astype(np.int16)[None, None]
+    zero = np.zeros(1, np.int64)
+    cpu_score.cut_window(1, zero, zero + at, zero + base, 0, rate_hz, ring, work, window, amplitude)
+    return window[0], float(amplitude[0])
+
+
+def a_heart(rate_hz: float, seconds: float = 2.0, peak_s: float = 1.0) -> np.ndarray:
+    t = np.arange(int(seconds * rate_hz)) / rate_hz - peak_s
+    waves = ((-0.17, 0.025, 150), (-0.028, 0.012, -120), (0, 0.014, 1000), (0.03, 0.012, -250), (0.24, 0.045, 300))
+    return np.rint(sum(a * np.exp(-(((t - c) / w) ** 2) / 2) for c, w, a in waves))
+
+
+def test_a_window_does_not_see_gain_offset_or_slope_of_the_device() -> None:
+    signal = a_heart(360)
+    window, amplitude = cut(signal, 360, 360.0)
+    assert np.mean(window**2) == pytest.approx(1, abs=0.02)
+    louder, more = cut(7 * signal + 900, 360, 360.0)
+    np.testing.assert_allclose(louder, window, atol=1e-3)
+    assert more == pytest.approx(7 * amplitude, rel=1e-3)
+    tilted, _ = cut(signal + np.arange(len(signal)) // 5, 360, 360.0)
+    np.testing.assert_allclose(tilted, window, atol=0.02)
+    flipped, _ = cut(-signal, 360, 360.0)
+    np.testing.assert_allclose(flipped, -window, atol=1e-3)
+
+
+@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 500.0, 1000.0])
+def test_a_window_looks_the_same_at_any_rate(rate_hz: float) -> None:
+    window, _ = cut(a_heart(rate_hz), round(rate_hz), rate_hz)
+    reference, _ = cut(a_heart(2000.0), 2000, 2000.0)
+    assert np.corrcoef(window, reference)[0, 1] > 0.995
+
+
+@pytest.mark.parametrize("rate_hz", [50.0, 128.0, 250.0, 360.0, 1000.0, 4000.0])
+@pytest.mark.parametrize("lean_s", [-0.06, 0.0, 0.06])
+def test_a_window_depends_on_nothing_later_or_earlier_than_it_says(rate_hz: float, lean_s: float) -> None:
+    at = round(rate_hz)
+    signal = a_heart(rate_hz, 2.0, 1.0 + lean_s)
+    noise = np.random.default_rng(0).integers(-5000, 5000, len(signal))
+    window, _ = cut(signal, at, rate_hz)
+    changed = signal.copy()
+    outside = np.arange(len(signal)) - at
+    far = (outside > windows.LATEST_S * rate_hz) | (outside < -math.ceil(windows.EARLIEST_S * rate_hz))
+    changed[far] = noise[far]
+    np.testing.assert_array_equal(cut(changed, at, rate_hz)[0], window)
+
+
+def test_a_window_wraps_around_the_ring() -> None:
+    signal = a_heart(250.0)
+    window, _ = cut(signal, 250, 250.0)
+    rolled, _ = cut(np.roll(signal, 300), 250 + 300 + 500, 250.0)
+    np.testing.assert_array_equal(rolled, window)
+
+
+def test_no_window_before_the_session_and_of_a_flat_line() -> None:
+    signal = a_heart(250.0)
+    for window, amplitude in (cut(signal, 250, 250.0, base=200), cut(np.full(500, 77), 250, 250.0)):
+        assert math.isnan(amplitude)
+        assert not window.any()
+
+
+def test_the_compiled_bodies_equal_their_python_text() -> None:
+    signal = a_heart(250.0).astype(np.int16)[None, None]
+    window, amplitude, work = np.empty((1, 256), np.float32), np.empty(1, np.float32), np.zeros((1, 300), np.int32)
+    zero = np.zeros(1, np.int64)
+    windows.cut_window(0, zero, zero + 250, zero, 0, 250.0, signal, work, window, amplitude)
+    np.testing.assert_allclose(window[0], cut(signal[0, 0], 250, 250.0)[0], atol=1e-6)
