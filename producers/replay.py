@@ -88,7 +88,7 @@ def replay(
     seconds
         of signal to send of each stream; all of it by default.
     group
-        at full speed, the consumer group that must not be outrun. On the mock broker, which forgets
+        faster than real time, the consumer group that must not be outrun. On the mock broker, which forgets
         what is not read in time, ``beatwire`` where none is given.
     progress
         called now and then with seconds of signal sent, and of all.
@@ -145,7 +145,7 @@ def play(
     summary = Summary(streams=len(feeds))
     blocks = blocks_of(lanes, chunk_ms, faults, seed, seconds, summary, live=speed != MAX)
     encoder.encode(chunks_of(lanes, chunk_ms, 0, 1))  # compiled, and memory touched, before the clock starts
-    limit = _limit(sink, group) if speed == MAX else None
+    limit = _limit(sink, group, clock, sleep) if speed > 1 else None
     signal_s = max(f.recording.seconds for f in feeds) if seconds is None else seconds
     pacer = Pacer(speed, clock, sleep)
     try:
@@ -226,8 +226,10 @@ def _slots(rows: Schedule, speed: float) -> Iterator[slice]:
         yield slice(int(begin), int(end))
 
 
-def _limit(sink: Sink, group: str | None) -> LagLimit | None:
+def _limit(
+    sink: Sink, group: str | None, clock: Callable[[], float], sleep: Callable[[float], None]
+) -> LagLimit | None:
     if group is None and not sink.is_mock():
         return None
     reader = group or DEFAULT_GROUP
-    return LagLimit(lambda: sink.lag(reader), reader)
+    return LagLimit(lambda: sink.lag(reader), reader, clock=clock, sleep=sleep)

@@ -60,6 +60,7 @@ class Sink:
     @property
     def unsent(self) -> int:
         """How many messages no broker has acknowledged yet."""
+        self._producer.poll(0)  # what has been delivered is counted until it has been told
         return len(self._producer)
 
     def lag(self, group: str) -> int:

@@ -32,30 +32,37 @@ def broker() -> Iterator[str]:
 
 
 class Reader(threading.Thread):
-    """Reads and commits in the background until it has what it waits for."""
+    """Reads and commits in the background, or when told to, until it has what it waits for."""
 
-    def __init__(self, bootstrap: str, group: str = "beatwire") -> None:
+    def __init__(self, bootstrap: str, group: str = "beatwire", background: bool = True) -> None:
         super().__init__(daemon=True)
         settings = {
             "group.id": group,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "fetch.wait.max.ms": 5,
+            "queued.max.messages.kbytes": 256,  # the client must not read far ahead of us
+            "fetch.message.max.bytes": 262_144,
+            "fetch.queue.backoff.ms": 2,
         }
         self.consumer = Consumer(topics.quiet(bootstrap, settings))
         parts = self.consumer.list_topics(topics.SAMPLES, timeout=5).topics[topics.SAMPLES].partitions
         self.consumer.assign([TopicPartition(topics.SAMPLES, part, 0) for part in parts])  # joining takes seconds
         self.messages: list[tuple[bytes, bytes]] = []
         self.stopped = threading.Event()
-        self.start()
+        if background:
+            self.start()
 
     def run(self) -> None:
         while not self.stopped.is_set():
-            got = self.consumer.consume(10_000, 0.02)
-            if got:
-                self.messages += [(m.key() or b"", m.value() or b"") for m in got]
-                self.consumer.commit(asynchronous=False)
+            self.read()
         self.consumer.close()
+
+    def read(self) -> None:
+        got = self.consumer.consume(10_000, 0.02)
+        if got:
+            self.messages += [(m.key() or b"", m.value() or b"") for m in got]
+            self.consumer.commit(asynchronous=False)
 
     def take(self, count: int, timeout_s: float = 20.0) -> list[tuple[bytes, bytes]]:
         deadline = time.monotonic() + timeout_s
@@ -67,11 +74,12 @@ class Reader(threading.Thread):
 
 
 def test_at_full_speed_more_than_the_mock_keeps_arrives_whole(broker: str) -> None:
-    reader = Reader(broker)
+    reader = Reader(broker, background=False)  # reads only while the producer waits for it
     recording = read_recording("synthetic:seconds=60,leads=2,rate=500")
     with Sink(broker) as sink:
         assert sink.is_mock()
-        summary = play(feeds_of([recording], 300), sink, speed=MAX)
+        summary = play(feeds_of([recording], 300), sink, speed=MAX, sleep=lambda _: reader.read())
+    reader.start()
     assert summary.bytes > 30 << 20  # four partitions keep 20 MiB
     assert summary.chunks == 300 * 300
     assert summary.samples == 300 * 2 * 30_000
