@@ -34,7 +34,7 @@ REASONS = {
     avro.TOO_BIG: f"expected at most {avro.MAX_BYTES} bytes; got {{:.0f}}",
     avro.STREAM_ID: f"expected a stream id of 1-{avro.MAX_ID} bytes; got {{:.0f}}",
     avro.CALIBRATION: "expected 0-1e6 microvolts per unit; got {:g}",
-    avro.INDEX: "expected a first sample and a time within 0..2^53; got first {:.0f}",
+    avro.INDEX: "expected a first sample within 0..2^53 and a time within -2^53..2^53; got {:.0f}",
     avro.LEAD_OFF: "expected a lead-off mask with one bit a lead; got {:.0f}",
     avro.SCHEMA_ID: "schema id {:.0f} is not one of SampleChunk's: written with a newer schema?",
 }
@@ -152,16 +152,22 @@ def json_to_avro(value: bytes) -> bytes:
         name: _json_field(chunk, name, int, default)
         for name, default in (("session", 0), ("first", None), ("time", 0), ("lead_off", 0))
     }
+    stream = _json_field(chunk, "stream", str)
+    rate_hz = _json_field(chunk, "rate_hz", (int, float))
+    uv_per_unit = _json_field(chunk, "uv_per_unit", (int, float), 5.0)
     try:
+        size = len(stream.encode())
+        if not 1 <= size <= avro.MAX_ID:
+            raise ValueError(f"field 'stream': expected 1-{avro.MAX_ID} bytes; got {size}")
         return encode_chunk(
-            _json_field(chunk, "stream", str),
+            stream,
             numbers["session"],
             numbers["first"],
             numbers["time"],
-            float(_json_field(chunk, "rate_hz", (int, float))),
+            float(rate_hz),
             leads,
             samples,
-            uv_per_unit=float(_json_field(chunk, "uv_per_unit", (int, float), 5.0)),
+            uv_per_unit=float(uv_per_unit),
             lead_off=numbers["lead_off"],
         )
     except (ValueError, OverflowError, struct.error) as error:
@@ -184,7 +190,7 @@ def _json_samples(rows: list[Any]) -> I16:
         raise ValueError("JSON: field 'samples': expected lists of equal length, one a lead")
     for row in nested:
         for value in row:
-            if value is not None and (not isinstance(value, int) or not -32768 <= value <= 32767):
+            if value is not None and (type(value) is not int or not -32768 <= value <= 32767):
                 raise ValueError(f"JSON: field 'samples': expected integers within int16; got {str(value)[:40]!r}")
     return np.array([[-32768 if v is None else v for v in row] for row in nested], np.int16)
 

@@ -8,6 +8,7 @@ runs as Python, as machine code and on a GPU.
 from __future__ import annotations
 
 import math
+
 from streaming.records import F64, I16, I32, I64, U8
 
 OK = 0
@@ -196,8 +197,11 @@ def read_chunk(
     elif lead_off < 0 or lead_off >= (1 << leads):
         floats[i, 2] = lead_off
         code[i] = LEAD_OFF
-    elif ints[i, 4] < 0 or ints[i, 4] > MAX_INDEX or abs(ints[i, 5]) > MAX_INDEX:
+    elif ints[i, 4] < 0 or ints[i, 4] > MAX_INDEX:
         floats[i, 2] = ints[i, 4]
+        code[i] = INDEX
+    elif ints[i, 5] < -MAX_INDEX or ints[i, 5] > MAX_INDEX:
+        floats[i, 2] = ints[i, 5]
         code[i] = INDEX
     else:
         ints[i, 9] = size // (2 * leads)
@@ -283,4 +287,3 @@ def write_beat(
     at = put_bytes(buffer, at, model, 0, model.shape[0])
     at = put_long(buffer, at, int(ints[i, 4]))
     stop[i] = at
-
