@@ -1,0 +1,116 @@
+"""Single stages for tests: ticks in, what the stage made of them out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from streaming.directory import Directory
+from streaming.records import Aligned, Bank, Chunks, Fresh, RawTick, Ringed
+from streaming.settings import Settings
+from streaming.stages import align, decode, ring
+from streaming.wire import encode_chunk
+
+NO_QUIET = np.zeros((0, 3), np.int64)
+
+
+def chunk(**changed: Any) -> bytes:
+    """A small good message, some of its fields changed."""
+    given: dict[str, Any] = {
+        "stream": "bed-3",
+        "session": 1,
+        "first": 0,
+        "time_us": 1_000_000,
+        "rate_hz": 250.0,
+        "leads": ["I"],
+        "samples": np.arange(8, dtype=np.int16),
+    }
+    return encode_chunk(**(given | changed))
+
+
+def decoded(values: Sequence[bytes], schema_id: int | None = None, **tick: Any) -> Chunks:
+    """What decode makes of one tick."""
+    return decode.step(decode.State(decode.Settings(schema_id)), RawTick.of(values, **tick))[1]
+
+
+def row(chunks: Chunks, i: int) -> dict[str, Any]:
+    """Row ``i`` of decoded columns in the words of the schema; leads are a number here."""
+    at, size, _, session, first, time_us, leads, lead_off, samples, n = map(int, chunks.ints[i, :10])
+    return {
+        "stream": chunks.payload[at : at + size].tobytes(),
+        "session": session,
+        "first": first,
+        "time": time_us,
+        "rate_hz": float(chunks.floats[i, 0]),
+        "leads": leads,
+        "uv_per_unit": float(chunks.floats[i, 1]),
+        "lead_off": lead_off,
+        "samples": chunks.payload[samples : samples + 2 * leads * n].tobytes(),
+    }
+
+
+@dataclass
+class Aligner:
+    """Decode, align and rings in a row; ``ring_s`` of None: as in the whole graph."""
+
+    settings: Settings = field(default_factory=Settings)
+    ring_s: float | None = None
+
+    def __post_init__(self) -> None:
+        self.directory = Directory(self.settings.most_streams)
+        self.align = align.State(self.settings.align(), self.directory)
+        self.ring = ring.State(ring.Settings(self.ring_s or self.settings.ring_s))
+        self.passes: list[Ringed] = []
+
+    def tick(self, values: Sequence[bytes], **tick: Any) -> Aligned:
+        """Take one tick through, up to the rings."""
+        aligned = align.step(self.align, decoded(values, **tick))[1]
+        self.passes = [ring.step(self.ring, placement)[1] for placement in aligned.passes]
+        return aligned
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What happened so far, only what did."""
+        return {name: n for name, n in zip(align.COUNTS, self.align.counts.tolist(), strict=True) if n}
+
+    def stands(self, stream: str) -> tuple[int, int, int]:
+        """Session, first sample and end of what is known of a stream."""
+        columns = [align.body.SESSION, align.body.BASE, align.body.EXPECTED]
+        session, base, expected = self.align.slots[self.directory.names.index(stream), columns].tolist()
+        return session, base, expected
+
+    def held(self, stream: str, first: int, stop: int) -> np.ndarray:
+        """What the ring of a stream holds of [first, stop): int16 [leads, n]."""
+        slot = self.align.slots[self.directory.names.index(stream)]
+        x = self.ring.rings[int(slot[align.body.BANK])][slot[align.body.LANE]]
+        return x[:, np.arange(first, stop) % x.shape[1]]
+
+
+def fresh_of(
+    start: Sequence[int],
+    stop: Sequence[int],
+    base: Sequence[int] | None = None,
+    *,
+    rate_hz: float = 250.0,
+    leads: int = 1,
+    uv_per_unit: float = 5.0,
+    quiet: np.ndarray = NO_QUIET,
+) -> Fresh:
+    """New samples of lanes 0, 1, ... of one bank."""
+    n = len(start)
+    numbers = np.arange(n)
+    return Fresh(
+        number=0,
+        bank=Bank(0, rate_hz, leads),
+        lane=numbers,
+        slot=numbers,
+        start=np.array(start, np.int64),
+        stop=np.array(stop, np.int64),
+        base=np.zeros(n, np.int64) if base is None else np.array(base, np.int64),
+        session=np.ones(n, np.int64),
+        uv_per_unit=np.full(n, uv_per_unit),
+        quiet=quiet,
+    )

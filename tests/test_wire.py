@@ -1,0 +1,130 @@
+"""JSON sample messages, beats, and the published schemas."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from steps import chunk, decoded, row
+
+from streaming.wire import decode_chunk, json_to_avro, schema, schema_text, texts
+
+GOOD: dict[str, Any] = {
+    "stream": "bed-3", "session": 4, "first": 100, "time": 5_000_000, "rate_hz": 360, "leads": ["I", "II"],
+    "uv_per_unit": 2.5, "lead_off": 1, "samples": [[1, -2, 32767], [4, None, -32768]],
+}  # fmt: skip
+
+
+def as_json(without: str = "", **changed: Any) -> bytes:
+    return json.dumps({k: v for k, v in (GOOD | changed).items() if k != without}).encode()
+
+
+def test_a_json_message_says_what_the_avro_message_says() -> None:
+    samples = np.array([[1, -2, 32767], [4, -32768, -32768]], np.int16)
+    same = chunk(session=4, first=100, time_us=5_000_000, rate_hz=360.0, leads=["I", "II"], samples=samples,
+                 uv_per_unit=2.5, lead_off=1)  # fmt: skip
+    assert json_to_avro(as_json()) == same
+
+
+def test_what_may_be_left_out_of_a_json_message_is_filled_in() -> None:
+    short = decode_chunk(json_to_avro(b'{"stream": "a", "first": 0, "rate_hz": 250.5, "samples": [3, 4]}'))
+    assert (short["session"], short["uv_per_unit"], short["lead_off"]) == (0, 5.0, 0)
+    assert (short["leads"], short["samples"]) == (["lead0"], b"\3\0\4\0")
+
+
+MALFORMED = [
+    (b"{", "JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+    (b'{"a": 1} x', "JSON: Extra data: line 1 column 10 (char 9)"),
+    (as_json(without="stream"), "JSON: field 'stream' is missing"),
+    (as_json(without="first"), "JSON: field 'first' is missing"),
+    (as_json(without="rate_hz"), "JSON: field 'rate_hz' is missing"),
+    (as_json(without="samples"), "JSON: field 'samples' is missing"),
+    (as_json(first=None), "JSON: field 'first' is missing"),
+    (as_json(stream=3), "JSON: field 'stream': expected str; got '3'"),
+    (as_json(stream=""), "JSON: field 'stream': expected 1-64 bytes; got 0"),
+    (as_json(stream="é" * 33), "JSON: field 'stream': expected 1-64 bytes; got 66"),
+    (as_json(first=1.5), "JSON: field 'first': expected int; got '1.5'"),
+    (as_json(first=True), "JSON: field 'first': expected int; got 'True'"),
+    (as_json(rate_hz="fast"), "JSON: field 'rate_hz': expected number; got 'fast'"),
+    (as_json(rate_hz=10**400), "JSON: int too large to convert to float"),
+    (as_json(samples="abc"), "JSON: field 'samples': expected list; got 'abc'"),
+    (as_json(samples=[[1], [2, 3]]), "JSON: field 'samples': expected lists of equal length, one a lead"),
+    (as_json(samples=[[1], 2]), "JSON: field 'samples': expected lists of equal length, one a lead"),
+    (as_json(samples=[[1], [40_000]]), "JSON: field 'samples': expected integers within int16; got '40000'"),
+    (as_json(samples=[[1], [-32769]]), "JSON: field 'samples': expected integers within int16; got '-32769'"),
+    (as_json(samples=[[1], [0.5]]), "JSON: field 'samples': expected integers within int16; got '0.5'"),
+    (as_json(samples=[[1], [True]]), "JSON: field 'samples': expected integers within int16; got 'True'"),
+    (as_json(leads=["I"]), "JSON: expected one name a lead; got 1 names for 2 leads"),
+    (as_json(leads=["I", 2]), "JSON: expected one name a lead; got 2 names for 2 leads"),
+    (as_json(patient="Ms X"), "JSON: field 'patient' is not in SampleChunk: written with a newer schema?"),
+]
+
+
+@pytest.mark.parametrize(("value", "message"), MALFORMED)
+def test_a_malformed_json_message_is_a_reject_that_says_why(value: bytes, message: str) -> None:
+    result = decoded([chunk(), value])
+    assert (result.message.tolist(), result.rejects.message, result.rejects.reason) == (
+        [0],
+        [1],
+        [f"decode: {message}"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rate_hz": 0}, "expected a rate of 50-4000 Hz; got 0"),
+        ({"rate_hz": float("nan")}, "expected a rate of 50-4000 Hz; got nan"),
+        ({"samples": []}, "expected at least 1 sample per lead; got 0"),
+        ({"samples": [[]] * 2}, "expected at least 1 sample per lead; got 0"),
+        ({"samples": [[1]] * 13}, "expected 1-12 leads; got 13"),
+        ({"lead_off": 8}, "expected a lead-off mask with one bit a lead; got 8"),
+        ({"first": -1}, "expected a first sample within 0..2^53 and a time within -2^53..2^53; got -1"),
+        ({"uv_per_unit": -0.5}, "expected 0-1e6 microvolts per unit; got -0.5"),
+    ],
+)
+def test_a_json_message_is_held_to_the_same_limits(changed: dict[str, Any], message: str) -> None:
+    without = "leads" if "samples" in changed else ""
+    assert decoded([as_json(without, **changed)]).rejects.reason == [f"decode: {message}"]
+
+
+@pytest.mark.parametrize("field", ["session", "first", "time", "lead_off"])
+def test_a_json_integer_beyond_64_bits_is_a_reject(field: str) -> None:
+    result = decoded([as_json(**{field: 2**70}), chunk()])
+    assert (result.message.tolist(), result.rejects.message) == ([1], [0])
+    assert result.rejects.reason[0].startswith("decode: JSON: ")
+
+
+def test_a_json_text_that_is_no_unicode_is_a_reject() -> None:
+    assert decoded([b'{"stream": "\\ud800", "first": 0, "rate_hz": 250, "samples": [1]}']).rejects.message == [0]
+    assert decoded([b'{"stream": "\xff", "first": 0, "rate_hz": 250, "samples": [1]}']).rejects.message == [0]
+
+
+def test_json_of_any_depth_is_a_reject_and_no_error() -> None:
+    values = [b'{"samples": ' + b"[" * k + b"]" * k + b"}" for k in [*range(0, 1000, 7), *range(850, 1010), 30_000]]
+    values += [v.replace(b"samples", b"stream") for v in values] + [v.replace(b"samples", b"first") for v in values]
+    assert decoded(values).rejects.message == list(range(len(values)))
+
+
+def test_json_and_avro_mixed_in_one_tick_keep_their_order() -> None:
+    values = [chunk(first=1), as_json(first=2), b"{", chunk(first=3), as_json(first=-4), as_json(first=5), b""]
+    result = decoded(values, arrival_us=list(range(10, 17)))
+    assert result.message.tolist() == [0, 1, 3, 5]
+    assert result.ints[:, 4].tolist() == [1, 2, 3, 5]
+    assert result.ints[:, 10].tolist() == [10, 11, 13, 15]
+    assert sorted(result.rejects.message) == [2, 4, 6]
+    assert [row(result, k)["rate_hz"] for k in range(4)] == [250.0, 360.0, 250.0, 360.0]
+
+
+def test_the_schemas_are_avro_and_every_field_of_a_chunk_is_explained() -> None:
+    for name in ("sample_chunk", "beat"):
+        assert schema(name)["type"] == "record"
+    assert all("doc" in field for field in json.loads(schema_text("sample_chunk"))["fields"])
+
+
+def test_texts_are_laid_out_with_their_sizes_in_bytes() -> None:
+    table, size = texts(["a", "été", ""], 8)
+    assert size.tolist() == [1, 5, 0]
+    assert table[1].tobytes() == "été".encode() + b"\0\0\0"
