@@ -210,7 +210,7 @@ def bench(
     as_json: Json = False,
 ) -> None:
     """Measure the bars, each beside its rival in the same run."""
-    from streaming.benchmarks import run_benchmarks
+    from streaming.bench import run_benchmarks
 
     rows = run_benchmarks(names or [], say=lambda line: errors.print(line, highlight=False))
     if as_json:

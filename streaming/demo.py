@@ -39,6 +39,7 @@ RULES_OF = {
 }
 STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 LATEST_S = 8.0
+JOIN_S = 15.0
 
 
 def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet:
     UserError
         A real broker was asked for and cannot be had.
     """
-    console = Console(stderr=quiet, highlight=False)
+    console = Console(stderr=quiet, highlight=False, soft_wrap=True)
     show = ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
         kind, bootstrap, why = _broker(stack, broker)
@@ -121,6 +122,9 @@ def _run(bootstrap: str, kind: str, pipeline: Pipeline, show: Ward) -> tuple[Cou
     failed: list[BaseException] = []
 
     def feed() -> None:
+        deadline = time.monotonic() + JOIN_S
+        while not monitor.counters.ticks and not over.is_set() and time.monotonic() < deadline:
+            over.wait(0.02)
         try:
             with Feeder(bootstrap) as feeder:
                 sent.append(play(show.feeds, feeder, chunk_ms=200.0, seconds=show.seconds, stop=over.is_set))

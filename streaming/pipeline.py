@@ -102,7 +102,7 @@ class Pipeline:
         self.directory = Directory(s.most_streams)
         self._alert = alert.State(s.alert, self.directory)
         self._align = align.State(s.align(), self.directory)
-        self._marks = Marks(HORIZON_S, s.silence_s)
+        self.marks = Marks(HORIZON_S, s.silence_s)
         self._tick = -1
         self._rejects = Rejects()
         self._aligned: Aligned | None = None
@@ -121,7 +121,7 @@ class Pipeline:
 
     def _note(self, aligned: Aligned) -> None:
         self._aligned = aligned
-        self._marks.note(self._tick, aligned)
+        self.marks.note(self._tick, aligned)
 
     def _reject(self, rejects: Rejects) -> None:
         self._rejects = rejects
@@ -157,7 +157,12 @@ class Pipeline:
             return self._tick + 1
         known = len(self.directory.names)
         partitions = self.directory.partition[:known].astype(np.int64)
-        return self._marks.oldest(partition, partitions, self._aligned.arrival_us[:known], self._tick + 1)
+        return self.marks.oldest(partition, partitions, self._aligned.arrival_us[:known], self._tick + 1)
+
+    @property
+    def states(self) -> list[Any]:
+        """What every stage holds, in the order of the journey."""
+        return [node.state for node in self._stateful.values()]
 
     @property
     def counts(self) -> dict[str, int]:

@@ -31,7 +31,7 @@ class Settings:
     longest_rr_s: float = 30.0
     rate_window_s: float = 60.0
     floor_uv: float = 60.0
-    flat_uv: float = 10.0
+    flat_uv: float = 4.0
     flat_units: float = 1.0
 
 

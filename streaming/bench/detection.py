@@ -1,0 +1,70 @@
+"""Detection only, on one core: int16 samples in, beats out, rings and laws included.
+
+Ours runs ring, ricker, nms and beats (windows cut too) over eight recordings as eight streams, 20 s of
+each a tick, as ``analyze`` would; SleepECG's C detector runs over the same recordings one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from producers.synthetic import synthesise
+from streaming.bench.row import Row, median_s
+from streaming.kernels import align as columns
+from streaming.records import I16, Bank, Fresh, Placement
+from streaming.settings import Settings
+from streaming.stages import beats, nms, ricker, ring
+
+RATE_HZ = 360.0
+SECONDS = 600
+STREAMS = 8
+PASS_S = 20.0
+
+
+def signals() -> I16:
+    """Return int16 [streams, n], 5 microvolts a unit."""
+    people = [synthesise(k, rate_hz=RATE_HZ, seconds=SECONDS).recording.samples[0] for k in range(STREAMS)]
+    return np.stack(people)
+
+
+def detect(samples: I16) -> list[int]:
+    """Run the four stages over the signals; returns how many beats each pass had."""
+    settings = Settings(pass_s=PASS_S)
+    states = ring.State(settings.ring()), ricker.State(settings.ricker()), nms.State(settings.nms), beats.State(settings.beats())
+    streams, n = samples.shape
+    step = round(PASS_S * RATE_HZ)
+    lanes = np.arange(streams)
+    found = []
+    for start in range(0, n, step):
+        count = min(step, n - start)
+        payload = np.ascontiguousarray(samples[:, start : start + count]).view(np.uint8).ravel()
+        place = np.zeros((streams, columns.PLACE_COLUMNS), np.int64)
+        place[:, 2], place[:, 3], place[:, 4] = lanes, start, count
+        place[:, 5], place[:, 6] = lanes * 2 * count, 2 * count
+        begin = np.full(streams, start)
+        fresh = Fresh(
+            0, Bank(0, RATE_HZ, 1), lanes, lanes, begin, begin + count, np.zeros(streams, np.int64),
+            np.ones(streams, np.int64), np.full(streams, 5.0), np.zeros((0, 3), np.int64),
+        )  # fmt: skip
+        _, ringed = ring.step(states[0], Placement(payload, place, streams, fresh))
+        _, response = ricker.step(states[1], ringed)
+        _, peaks = nms.step(states[2], response)
+        _, some = beats.step(states[3], peaks)
+        found.append(len(some.slot))
+    return found
+
+
+def measure(say: Callable[[str], None]) -> Iterator[Row]:
+    """Compare with SleepECG."""
+    from sleepecg.heartbeats import detect_heartbeats
+
+    samples = signals()
+    as_float = samples.astype(np.float64)
+    ours = median_s(lambda: detect(samples))
+    theirs = median_s(lambda: [detect_heartbeats(row, RATE_HZ, backend="c") for row in as_float])
+    beats_found = sum(detect(samples)), sum(len(detect_heartbeats(row, RATE_HZ, backend="c")) for row in as_float)
+    say(f"detection: {beats_found[0]} beats, SleepECG {beats_found[1]}")
+    million = samples.size / 1e6
+    yield Row("detection", million / ours, "Msamples/s", "SleepECG, C", million / theirs, ">= 2")

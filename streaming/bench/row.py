@@ -1,0 +1,52 @@
+"""One measured figure beside what it is compared with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A figure.
+
+    against, against_value   the rival or the limit, measured in the same run where it is a rival
+    bar                      what the ratio (or, without a rival, the value) has to reach, for instance ">= 2"
+    """
+
+    name: str
+    value: float
+    unit: str
+    against: str
+    against_value: float
+    bar: str
+
+    @property
+    def ratio(self) -> float:
+        """Value over the rival's."""
+        return self.value / self.against_value
+
+    @property
+    def meets(self) -> bool:
+        """Whether the ratio is on the right side of the bar."""
+        sign, limit = self.bar.split()
+        return self.ratio >= float(limit) if sign == ">=" else self.ratio <= float(limit)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        plain = asdict(self)
+        bar = plain.pop("bar")
+        return plain | {"ratio": self.ratio, "bar": bar, "meets": self.meets}
+
+
+def median_s(work: Callable[[], object], repeats: int = 5) -> float:
+    """Return the median seconds of ``repeats`` runs after one that is not counted."""
+    work()
+    taken = []
+    for _ in range(repeats):
+        begin = time.perf_counter()
+        work()
+        taken.append(time.perf_counter() - begin)
+    return sorted(taken)[len(taken) // 2]
