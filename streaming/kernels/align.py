@@ -10,16 +10,18 @@ Slot state, int64 ``slots[slot, column]``::
 
     0 session  1 base  2 expected  3 bank  4 lane  5 leads  6 lead-off mask  7 last arrival
     8 tick of the last placement  9 pass in that tick  10 pass base  11 row in ``fresh``
-    12 nanovolts per unit  13 pending intervals
-    14 + 2k, 15 + 2k: pending interval k (sorted, disjoint)
+    12 nanovolts per unit  13 lead-off mask last told  14 from which sample on
+    15 pending intervals  16 + 2k, 17 + 2k: pending interval k (sorted, disjoint)
     from ANCHORS on: how many device times were remembered, then the last ones in turn: session,
     first sample, device time of sample 0 that the chunk implied
 
 Output rows::
 
     place  int64 [?, 8]   pass, bank, lane, first index, count, position in payload, lead stride,
-                          lead-off mask (count < 0: bridge of -count samples to the one at that
-                          position, or, where it is -1, to the one that stands in the ring)
+                          lead-off mask, its complement for samples that came before their turn
+                          (count < 0: bridge of -count samples to the one at that position, or,
+                          where it is -1, to the one that stands in the ring; count > 0 and position
+                          -1: samples that came before their turn follow now what is known)
     fresh  int64 [?, 9]   pass, bank, lane, slot, start, stop, base, session, nanovolts per unit
     event  int64 [?, 6]   pass, slot, kind, index, value, session
 """
@@ -31,7 +33,7 @@ import math
 from streaming.records import F64, I64, U8
 
 SESSION, BASE, EXPECTED, BANK, LANE, LEADS, OFF, ARRIVAL = range(8)
-TICK, PASS, PASS_BASE, FRESH, UNITS, PENDING, FIRST_PENDING = range(8, 15)
+TICK, PASS, PASS_BASE, FRESH, UNITS, TOLD, TOLD_FROM, PENDING, FIRST_PENDING = range(8, 17)
 MAX_PENDING = 8
 MAX_ANCHORS = 16
 ANCHORS = FIRST_PENDING + 2 * MAX_PENDING
@@ -61,11 +63,11 @@ DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = r
 SIZES = 13
 
 
-def no_value(payload: U8, at: int, stride: int, leads: int, j: int) -> bool:
-    """Tell whether sample ``j`` is missing (-32768) on any lead."""
+def no_value(payload: U8, at: int, stride: int, leads: int, off: int, j: int) -> bool:
+    """Tell whether sample ``j`` is missing (-32768) on any lead that is on."""
     for lead in range(leads):
         p = at + lead * stride + 2 * j
-        if payload[p] == 0 and payload[p + 1] == 128:
+        if payload[p] == 0 and payload[p + 1] == 128 and not (off >> lead) & 1:
             return True
     return False
 
@@ -146,7 +148,9 @@ def restart(slots: I64, slot: int, fresh: I64, event: I64, sizes: I64, index: in
     put_event(slots, slot, event, sizes, RESTART, index, value)
 
 
-def put(slots: I64, slot: int, place: I64, sizes: I64, first: int, count: int, at: int, stride: int) -> None:
+def put(
+    slots: I64, slot: int, place: I64, sizes: I64, first: int, count: int, at: int, stride: int, off: int
+) -> None:
     """Append a placement in the slot's current pass."""
     row = int(sizes[PLACED_ROWS])
     sizes[PLACED_ROWS] = row + 1
@@ -157,13 +161,16 @@ def put(slots: I64, slot: int, place: I64, sizes: I64, first: int, count: int, a
     place[row, 4] = count
     place[row, 5] = at
     place[row, 6] = stride
-    place[row, 7] = slots[slot, OFF]
+    place[row, 7] = off
 
 
-def advance(slots: I64, slot: int, fresh: I64, to: int) -> None:
+def advance(slots: I64, slot: int, place: I64, fresh: I64, sizes: I64, to: int) -> None:
     """Move the end of the known prefix to ``to``, over any pending interval that it reaches."""
     while slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] <= to:
-        to = max(to, int(slots[slot, FIRST_PENDING + 1]))
+        stop = int(slots[slot, FIRST_PENDING + 1])
+        if slots[slot, LEADS] > 1:
+            put(slots, slot, place, sizes, to, stop - to, -1, 0, 0)
+        to = stop
         drop_pending(slots, slot, 0)
     slots[slot, EXPECTED] = to
     fresh[slots[slot, FRESH], 5] = to
@@ -213,7 +220,7 @@ def place_ahead(slots: I64, slot: int, place: I64, sizes: I64, first: int, stop:
             end = max(begin, min(stop, int(slots[slot, FIRST_PENDING + 2 * k])))
             skip = min(stop, int(slots[slot, FIRST_PENDING + 2 * k + 1]))
         if end > begin:
-            put(slots, slot, place, sizes, begin, end - begin, at + 2 * (begin - first), stride)
+            put(slots, slot, place, sizes, begin, end - begin, at + 2 * (begin - first), stride, ~int(slots[slot, OFF]))
             placed += end - begin
         begin = max(skip, end)
     if placed == 0:
@@ -251,7 +258,7 @@ def place_run(
             place_ahead(slots, slot, place, sizes, first, stop, at, stride)
             return
         close_gap(slots, slot, limits, place, fresh, event, sizes, first, at, stride)
-    if first < expected:
+    if first < expected or (slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] < stop):
         sizes[OVERLAPS] += 1
         at += 2 * (expected - first)
         first = expected
@@ -262,8 +269,10 @@ def place_run(
             open_pass(slots, slot, fresh, sizes)
             continue
         count = min(stop - first, room)
-        put(slots, slot, place, sizes, first, count, at, stride)
-        advance(slots, slot, fresh, first + count)
+        if slots[slot, PENDING] > 0:
+            count = min(count, int(slots[slot, FIRST_PENDING]) - first)
+        put(slots, slot, place, sizes, first, count, at, stride, int(slots[slot, OFF]))
+        advance(slots, slot, place, fresh, sizes, first + count)
         passed = int(slots[slot, EXPECTED]) - first
         first += passed
         at += 2 * passed
@@ -295,11 +304,11 @@ def close_gap(
             slots[slot, PASS] += 1
             open_pass(slots, slot, fresh, sizes)
         put_event(slots, slot, event, sizes, GAP, expected, resume)
-        put(slots, slot, place, sizes, expected, expected - resume, at, stride)
+        put(slots, slot, place, sizes, expected, expected - resume, at, stride, int(slots[slot, OFF]))
     else:
         sizes[RESTARTS] += 1
         restart(slots, slot, fresh, event, sizes, resume, expected)
-    advance(slots, slot, fresh, resume)
+    advance(slots, slot, place, fresh, sizes, resume)
 
 
 def align_row(
@@ -366,20 +375,27 @@ def align_row(
         if not fresh_start:
             open_pass(slots, slot, fresh, sizes)
     if fresh_start:
-        known = slots[slot, EXPECTED] if slots[slot, SESSION] == session else -1
+        known = -1
+        if slots[slot, SESSION] == session:
+            known = slots[slot, EXPECTED]
+        else:
+            slots[slot, TOLD] = 0
         slots[slot, SESSION] = session
         slots[slot, LEADS] = leads
         slots[slot, PENDING] = 0
-        slots[slot, OFF] = 0
+        slots[slot, TOLD_FROM] = first
         slots[slot, UNITS] = units
         restart(slots, slot, fresh, event, sizes, first, known)
     zero_us = int(ints[i, 5]) - int(math.floor(first * 1e6 / floats[i, 0] + 0.5))
     anchor(slots[slot, ANCHORS:], session, first, zero_us)
     mask = int(ints[i, 7])
     all_off = mask == (1 << leads) - 1
-    if mask != slots[slot, OFF]:
-        slots[slot, OFF] = mask
-        put_event(slots, slot, event, sizes, LEADS_CHANGED, first, mask)
+    slots[slot, OFF] = mask
+    if first >= slots[slot, TOLD_FROM]:  # a chunk that comes late tells nothing new of the leads
+        slots[slot, TOLD_FROM] = first
+        if mask != slots[slot, TOLD]:
+            slots[slot, TOLD] = mask
+            put_event(slots, slot, event, sizes, LEADS_CHANGED, first, mask)
     if all_off:
         return PLACED
     if not holes:
@@ -387,11 +403,11 @@ def align_row(
         return PLACED
     j = 0
     while j < count:
-        while j < count and no_value(payload, at, stride, leads, j):
+        while j < count and no_value(payload, at, stride, leads, mask, j):
             j += 1
             sizes[NO_VALUE] += 1
         k = j
-        while k < count and not no_value(payload, at, stride, leads, k):
+        while k < count and not no_value(payload, at, stride, leads, mask, k):
             k += 1
         if k > j:
             place_run(slots, slot, limits, place, fresh, event, sizes, first + j, first + k, at + 2 * j, stride)

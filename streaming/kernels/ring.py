@@ -1,12 +1,15 @@
 """Bodies that write placements into the rings of a bank, and read a stretch of a ring.
 
 A ring is ``x[lane, lead, R]``: sample ``a`` stands at column ``a % R``. Where a lead is off its last
-value is held, which is a response of zero.
+value is held, which is a response of zero. Of samples that came before their turn that value is not
+known yet: they are marked, and filled in when their turn comes.
 """
 
 from __future__ import annotations
 
 from streaming.records import I16, I32, I64, U8
+
+NO_VALUE = -32768
 
 
 def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
@@ -17,6 +20,9 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
     at = int(place[i, 5])
     stride = int(place[i, 6])
     off = int(place[i, 7])
+    early = off < 0
+    if early:
+        off = ~off
     leads = x.shape[1]
     size = x.shape[2]
     column = first % size
@@ -27,17 +33,25 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
             begin = int(ring[(first - 1) % size])
             if at < 0:
                 end = int(ring[(first - count) % size])
+                if end == NO_VALUE:
+                    end = begin
             else:
                 end = int(payload[p]) | (int(payload[p + 1]) << 8)
                 if end > 32767:
                     end -= 65536
-            if (off >> lead) & 1:
-                end = begin
+                if (off >> lead) & 1:
+                    end = begin
             for j in range(-count):
                 value = begin + (end - begin) * (j + 1) // (1 - count)
                 ring[(column + j) % size] = value
-        elif (off >> lead) & 1:
+        elif at < 0:
             held = ring[(first - 1) % size]
+            for j in range(count):
+                if ring[(column + j) % size] == NO_VALUE:
+                    ring[(column + j) % size] = held
+                held = ring[(column + j) % size]
+        elif (off >> lead) & 1:
+            held = NO_VALUE if early else ring[(first - 1) % size]
             for j in range(count):
                 ring[(column + j) % size] = held
         else:

@@ -38,7 +38,8 @@ class State:
     """Where each stream stands.
 
     slots      int64 [slots, SLOT_COLUMNS]
-    banks      by number; ``lanes`` used in each, and those given back
+    banks      by number; ``lanes`` used in each, those given back, and those given back in this tick, which
+               still have placements in it
     counts     what happened to chunks since the start, by ``COUNTS``
     """
 
@@ -49,6 +50,7 @@ class State:
     banks: list[Bank] = field(default_factory=list)
     lanes: list[int] = field(default_factory=list)
     free: list[list[int]] = field(default_factory=list)
+    left: list[tuple[int, int]] = field(default_factory=list)
     limits: I64 = field(default_factory=lambda: np.zeros((0, 5), np.int64))
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
 
@@ -74,6 +76,9 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     ints[:, body.SLOT] = slot
     _set_banks(state, chunks)
     state.tick += 1
+    for number, lane in state.left:
+        state.free[number].append(lane)
+    state.left.clear()
     n = len(slot)
     place, fresh, event = _rows(2 * n + 64 + int(ints[:, 9].sum()) // 256)
     sizes = np.zeros(body.SIZES, np.int64)
@@ -150,7 +155,7 @@ def _give_lane(state: State, slot: int, bank: int) -> None:
     """Give the slot a lane of the bank; one that it had elsewhere becomes free."""
     row = state.slots[slot]
     if row[body.LANE] >= 0:
-        state.free[row[body.BANK]].append(int(row[body.LANE]))
+        state.left.append((int(row[body.BANK]), int(row[body.LANE])))
     if state.free[bank]:
         lane = state.free[bank].pop()
     else:

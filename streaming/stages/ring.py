@@ -40,6 +40,9 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
         if x is not None:
             grown[: len(x)] = x
         x = state.rings[bank.number] = grown
+    restarted = placement.fresh.start == placement.fresh.base
+    before = (placement.fresh.base[restarted] - 1) % x.shape[2]
+    x[placement.fresh.lane[restarted], :, before] = 0  # what a lead that is off from the start on holds
     cpu.write_samples(len(placement.place), placement.place, placement.payload, x)
     return state, Ringed(placement.fresh, x)
 
