@@ -265,7 +265,7 @@ class Beats:
 
 @dataclass(frozen=True, slots=True)
 class TickBeats:
-    """All heartbeats of a tick, ``b`` of them, sorted by slot, those of one slot in order.
+    """All heartbeats of a tick, ``b`` of them, by pass, bank and lane: those of a stream in order.
 
     slot, session, sample, decided, time_us, arrived_us   int64 [b]
     rate_hz, rr_s, median_rr_s                   float64 [b]

@@ -27,7 +27,7 @@ class Settings:
     model        the scoring model; None: the one in the package
     """
 
-    pass_s: float = 0.6
+    pass_s: float = 2.0
     reorder_s: float = 0.4
     bridge_s: float = 0.25
     silence_s: float = 60.0

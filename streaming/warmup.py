@@ -1,4 +1,4 @@
-"""Have the machine code of all kernels ready before the first sample comes."""
+"""Have the machine code of all kernels, and memory, ready before the first sample comes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from streaming.heap import keep_freed_memory
 from streaming.kernels.cpu import cache_folder
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
@@ -19,6 +20,7 @@ def warm_up(say: Callable[[str], None]) -> None:
 
     A sawtooth with a spike a second reaches every kernel: beats, windows, scores, rules.
     """
+    keep_freed_memory()
     folder = cache_folder()
     if not folder.is_dir() or not any(folder.rglob("*.nbc")):
         say("compiling the kernels, once for this version: about a minute")

@@ -13,6 +13,7 @@ from typing import Any
 from streaming.bench import accuracy, detection, graph, live, memory, preloaded
 from streaming.bench.row import Row
 from streaming.errors import UserError
+from streaming.warmup import warm_up
 
 Say = Callable[[str], None]
 BENCHMARKS: dict[str, Callable[[Say], Iterator[Row]]] = {
@@ -37,6 +38,7 @@ def run_benchmarks(names: Sequence[str], *, say: Say = print) -> list[dict[str, 
     for name in names:
         if name not in BENCHMARKS:
             raise UserError(f"bench: expected one of {', '.join(BENCHMARKS)}; got {name!r}")
+    warm_up(say)
     rows: list[dict[str, Any]] = []
     for name in names or BENCHMARKS:
         say(f"{name}: running")

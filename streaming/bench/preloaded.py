@@ -25,7 +25,6 @@ from streaming.kafka.source import Source
 from streaming.monitor import Monitor
 from streaming.pipeline import Pipeline
 from streaming.settings import Settings
-from streaming.warmup import warm_up
 
 STREAMS = 2000
 CHUNKS = 1000
@@ -35,7 +34,7 @@ RATE_HZ = 250.0
 
 def preload(bootstrap: str) -> int:
     """Fill the samples topic; returns the number of messages."""
-    shown = ward(STREAMS, 30, seed=1, events=(), distinct=64)
+    shown = ward(STREAMS, CHUNKS * CHUNK / RATE_HZ, seed=1, events=(), distinct=64)
     lanes = Lanes.of(shown.feeds)
     encoder = Encoder.of(lanes, time.time_ns() // 1000)
     sent = 0
@@ -88,7 +87,6 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     if missing:
         say(f"preloaded: left out, {missing}")
         return
-    warm_up(say)
     with broker.LocalKafka() as kafka:
         messages = preload(kafka.bootstrap)
         say(f"preloaded: {messages} messages of {CHUNK} samples")

@@ -71,6 +71,15 @@ def median_interval(state: I64, oldest: int) -> float:
     return 0.5 * (lower + upper)
 
 
+def least(values: I32, n: int, most: int) -> int:
+    """Return the least of ``values[:n]`` and ``most``."""
+    found = most
+    part = values[:n]
+    for j in range(n):
+        found = min(found, int(part[j]))
+    return found
+
+
 def accept(
     i: int,
     lanes: I64,
@@ -132,12 +141,7 @@ def accept(
         response = 10.0 * value / level
         lowest = max(int(base[i]), c - reach)
         unroll(f[lane], lowest, c + reach - lowest + 1, work[0])
-        valley = 0
-        for side in range(2):
-            least = value
-            for j in range((c - lowest + 1) if side == 0 else reach + 1):
-                least = min(least, int(work[0][j + (0 if side == 0 else c - lowest)]))
-            valley += least
+        valley = least(work[0], c - lowest + 1, value) + least(work[0][c - lowest :], reach + 1, value)
         steep = min(1.0, max(0.0, 1.0 - valley / value))
         high = min(1.0, max(0.0, (response - 0.3) / 0.7))
         samples[i, n, 0] = r

@@ -1,4 +1,4 @@
-"""Gather: the beats and events of all passes of a tick, stream by stream and in order.
+"""Gather: the beats and events of all passes of a tick, those of a stream in order.
 
 In: Aligned and the Beats of its passes. Out: TickBeats. State: the streams whose next beat is the
 first since a restart.
@@ -25,33 +25,30 @@ class State:
 def step(state: State, tick: tuple[Aligned, tuple[Beats, ...]]) -> tuple[State, TickBeats]:
     """Merge a tick."""
     aligned, passes = tick
-    b = sum(len(beats.slot) for beats in passes)
-    slot = _joined([beats.slot for beats in passes], np.int64)
-    order = np.argsort(slot, kind="stable")
-    slot = slot[order]
-    rate_hz = _joined([np.full(len(p.slot), p.fresh.bank.rate_hz) for p in passes], np.float64)[order]
-    session = _joined([p.session for p in passes], np.int64)[order]
-    sample = _joined([p.sample for p in passes], np.int64)[order]
-    time_us = np.empty(b, np.int64)
-    cpu.device_time(b, slot, session, sample, rate_hz, aligned.slots, time_us)
-    windows = [p.windows for p in passes if len(p.slot)]
+    slot = _joined([p.slot for p in passes], np.int64)
+    session = _joined([p.session for p in passes], np.int64)
+    sample = _joined([p.sample for p in passes], np.int64)
+    rate_hz = _joined([np.full(len(p.slot), p.fresh.bank.rate_hz) for p in passes], np.float64)
+    time_us = np.empty(len(slot), np.int64)
+    cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, time_us)
+    windows = [p.windows for p in passes] or [np.zeros((0, WINDOW), np.float32)]
     return state, TickBeats(
         aligned=aligned,
         slot=slot,
         session=session,
         sample=sample,
-        decided=_joined([p.decided for p in passes], np.int64)[order],
+        decided=_joined([p.decided for p in passes], np.int64),
         time_us=time_us,
         arrived_us=aligned.arrival_us[slot],
         rate_hz=rate_hz,
-        rr_s=_joined([p.rr_s for p in passes], np.float64)[order],
-        median_rr_s=_joined([p.median_rr_s for p in passes], np.float64)[order],
-        response=_joined([p.response for p in passes], np.float32)[order],
-        quality=_joined([p.quality for p in passes], np.float32)[order],
+        rr_s=_joined([p.rr_s for p in passes], np.float64),
+        median_rr_s=_joined([p.median_rr_s for p in passes], np.float64),
+        response=_joined([p.response for p in passes], np.float32),
+        quality=_joined([p.quality for p in passes], np.float32),
         restart=_restarts(state, aligned, slot, session, sample),
-        windows=np.concatenate(windows)[order] if windows else np.zeros((0, WINDOW), np.float32),
-        amplitude=_joined([p.amplitude for p in passes], np.float32)[order],
-        events=_events(aligned, passes, order),
+        windows=windows[0] if len(windows) == 1 else np.concatenate(windows),
+        amplitude=_joined([p.amplitude for p in passes], np.float32),
+        events=_events(aligned, passes),
         overloaded=aligned.overloaded,
     )
 
@@ -67,28 +64,25 @@ def _restarts(state: State, aligned: Aligned, slot: I64, session: I64, sample: I
         grown[: len(state.restarted)] = state.restarted
         state.restarted = grown
     mark = np.zeros(len(slot), np.bool_)
-    for _, s, _, index, _, sess in aligned.events[aligned.events[:, 2] == Event.RESTART].tolist():
-        begin, end = np.searchsorted(slot, [s, s + 1])
-        later = np.flatnonzero((session[begin:end] == sess) & (sample[begin:end] >= index))
+    for _, s, _, index, _, own in aligned.events[aligned.events[:, 2] == Event.RESTART].tolist():
+        later = np.flatnonzero((slot == s) & (session == own) & (sample >= index))
         state.restarted[s] = len(later) == 0
-        if len(later):
-            mark[begin + later[0]] = True
-    begun = np.flatnonzero(np.diff(slot, prepend=-1))
-    pending = begun[state.restarted[slot[begun]]]
-    mark[pending] = True
-    state.restarted[slot[pending]] = False
+        mark[later[:1]] = True
+    waiting = np.flatnonzero(state.restarted[slot] & ~mark)
+    if len(waiting):
+        _, first = np.unique(slot[waiting], return_index=True)
+        mark[waiting[first]] = True
+        state.restarted[slot[waiting]] = False
     return mark
 
 
-def _events(aligned: Aligned, passes: tuple[Beats, ...], order: I64) -> I64:
+def _events(aligned: Aligned, passes: tuple[Beats, ...]) -> I64:
     """Sort what happened by slot, pass and sample; a restart opens its pass, ``KNOWN`` ends it."""
-    row_of = np.empty(len(order), np.int64)
-    row_of[order] = np.arange(len(order))
     parts = [aligned.events]
     at = 0
     for p in passes:
         fresh, n = p.fresh, len(p.slot)
-        parts.append(_rows(fresh.number, p.slot, Event.BEAT, p.sample, row_of[at : at + n], p.session))
+        parts.append(_rows(fresh.number, p.slot, Event.BEAT, p.sample, np.arange(at, at + n), p.session))
         row, end, flat = p.flat.T
         parts.append(_rows(fresh.number, fresh.slot[row], Event.BLOCK, end, flat, fresh.session[row]))
         parts.append(_rows(fresh.number, fresh.slot, Event.KNOWN, p.known, p.known, fresh.session))
