@@ -51,7 +51,8 @@ def only(terms: Terms, case: int) -> Terms:
 def mean_quantiles(values: Sequence[F32], level: F64) -> F64:
     """Return the mean over arrays of their values with a tail probability of 10^-level, NaN left out."""
     kept = [v[~np.isnan(v)].astype(np.float64) for v in values]
-    knots = np.mean([np.quantile(v, 1 - 10.0**-level) for v in kept if len(v) >= FEWEST], axis=0)
+    many = [v for v in kept if len(v) >= FEWEST] or [np.concatenate(kept)]
+    knots = np.mean([np.quantile(v, 1 - 10.0**-level) for v in many], axis=0)
     return np.maximum.accumulate(knots + 1e-6 * np.arange(len(level)))
 
 
