@@ -24,7 +24,7 @@ from streaming.model.checkpoint import load_model
 from streaming.records import Aligned, Outgoing, RawTick, Rejects
 from streaming.rewind import Marks
 from streaming.settings import HORIZON_S, Settings
-from streaming.stages import alert, align, beats, decode, gather, nms, publish, ricker, ring, score
+from streaming.stages import alert, align, beats, decode, gather, nms, publish, ricker, ring, score, window
 from streaming.wire import DEAD_LETTERS
 
 
@@ -71,9 +71,10 @@ class Pipeline:
         self.ringed = stage(self.passes, ring.step)                     # Ringed     x [lanes, leads, R]
         self.responses = stage(self.ringed, ricker.step)                # Response   f [lanes, R]
         self.peaks = stage(self.responses, nms.step)                    # Peaks      [n, most]
-        self.beats = stage(self.peaks, beats.step)                      # Beats      b, windows [b, 256]
-        self.collected = self.beats.collect()                           # (Beats, ...) of all passes
-        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (Beats, ...))
+        self.beats = stage(self.peaks, beats.step)                      # Beats      b
+        self.windows = stage(self.beats, window.step)                   # Windows    [b, 256]
+        self.collected = self.windows.collect()                         # (Windows, ...) of all passes
+        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (Windows, ...))
         self.gathered = stage(self.ticks, gather.step)                  # TickBeats  b, by stream, in order
         self.scored = stage(self.gathered, score.step)                  # TickBeats  with scores
         self.alerts = stage(self.scored, alert.step)                    # Alerts     transitions
@@ -91,6 +92,7 @@ class Pipeline:
             ricker.step: self.responses,
             nms.step: self.peaks,
             beats.step: self.beats,
+            window.step: self.windows,
             gather.step: self.gathered,
             score.step: self.scored,
             alert.step: self.alerts,
@@ -113,6 +115,7 @@ class Pipeline:
             ricker.step: ricker.State(s.ricker()),
             nms.step: nms.State(s.nms),
             beats.step: beats.State(s.beats()),
+            window.step: window.State(),
             gather.step: gather.State(),
             score.step: score.State(score.Settings(self.model.network, self.model.calibration)),
             alert.step: self._alert,

@@ -8,7 +8,8 @@ Chunks     decode       the columns of its valid messages, and the rejects
 Placement  align        for one bank and one pass: which bytes go to which ring position
 Fresh      ring         for one bank and one pass: which lanes have which new samples
 Peaks      nms          local maxima of the response, with the level around them
-Beats      beats        accepted peaks, with their windows still in the ring
+Beats      beats        accepted peaks, with R and RR
+Windows    window       what the model looks at of each
 TickBeats  score        all beats of the tick, in order, scored
 Alerts     alert        transitions of alerts
 Outgoing   publish      messages, ready to send
@@ -219,7 +220,8 @@ class Peaks:
     """Local maxima of the response that the new samples decided.
 
     found        int64 [n]          peaks of each lane
-    peaks        int64 [n, most, 4] sample, f, median of five block maxima, 80 % quantile of thirty
+    peaks        int64 [n, most, 5] sample, f, median of five block maxima, 80 % quantile of thirty,
+                                    sum of the least f on both sides
     closed       int64 [n]          2-s blocks of each lane that became complete
     blocks       int64 [n, most, 2] where each ends, its largest f
     known        int64 [n]          every peak before this sample has been decided
@@ -243,7 +245,7 @@ class Beats:
     decided                 int64 [b]: the newest sample that the decision waited for
     rr_s, median_rr_s       float64 [b], NaN: none
     response, quality       float32 [b]
-    windows, amplitude      float32 [b, 256] (xp), [b]: see ``kernels.windows``
+    lane, base              int64 [b], x: where the samples around the beat still stand
     fresh, known            the lanes of the pass, and up to where their beats are complete
     flat                    int64 [k, 3]: row of a lane, end of a 2-s block, whether it was flat
     """
@@ -259,6 +261,16 @@ class Beats:
     median_rr_s: F64
     response: F32
     quality: F32
+    lane: I64
+    base: I64
+    x: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What the model looks at: float32 [b, 256] (xp) and [b], see ``kernels.windows``."""
+
+    beats: Beats
     windows: Any
     amplitude: F32
 

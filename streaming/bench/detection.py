@@ -1,7 +1,6 @@
 """Detection only, on one core: int16 samples in, beats out, rings and laws included.
 
-Ours runs ring, ricker, nms and beats (windows cut too) over eight recordings as eight streams, 20 s of
-each a tick, as ``analyze`` would; SleepECG's C detector runs over the same recordings one by one.
+Ours runs ring, ricker, nms and beats over eight recordings as eight streams, a minute of each a tick; SleepECG's C detector runs over the same recordings one by one.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from streaming.stages import beats, nms, ricker, ring
 RATE_HZ = 360.0
 SECONDS = 600
 STREAMS = 8
-PASS_S = 20.0
+PASS_S = 60.0
 
 
 def signals() -> I16:

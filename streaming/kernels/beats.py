@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from streaming.kernels.ricker import magnitude
-from streaming.kernels.ring import unroll
 from streaming.records import F64, I16, I32, I64
 
 QUIET = 4
@@ -71,15 +70,6 @@ def median_interval(state: I64, oldest: int) -> float:
     return 0.5 * (lower + upper)
 
 
-def least(values: I32, n: int, most: int) -> int:
-    """Return the least of ``values[:n]`` and ``most``."""
-    found = most
-    part = values[:n]
-    for j in range(n):
-        found = min(found, int(part[j]))
-    return found
-
-
 def accept(
     i: int,
     lanes: I64,
@@ -91,7 +81,6 @@ def accept(
     taps: I32,
     shift: int,
     x: I16,
-    f: I32,
     state: I64,
     work: I32,
     count: I64,
@@ -106,19 +95,19 @@ def accept(
         As ``kernels.nms.suppress`` writes them.
     floor : int64 [n]
         Least ``f`` of a beat (0: not calibrated).
-    durations : int64 [6]
-        In samples: mark reach before and after, valley reach, margin of quiet stretches, longest
-        interval, age of the oldest interval in the median.
+    durations : int64 [5]
+        In samples: mark reach before and after, margin of quiet stretches, longest interval, age of
+        the oldest interval in the median.
     count, samples, floats : [n], [n, most, 2], [n, most, 4], written
         Beats, their R and peak of the response, and RR (samples; NaN), median RR (samples; NaN), response, quality.
     """
     lane = lanes[i]
     row = state[lane]
-    before, after, reach = int(durations[0]), int(durations[1]), int(durations[2])
+    before, after = int(durations[0]), int(durations[1])
     n = 0
     for k in range(found[i]):
         c, value = int(peaks[i, k, 0]), int(peaks[i, k, 1])
-        median, quantile = int(peaks[i, k, 2]), int(peaks[i, k, 3])
+        median, quantile, valleys = int(peaks[i, k, 2]), int(peaks[i, k, 3]), int(peaks[i, k, 4])
         level = max(10 * median, 3 * quantile)
         if 100 * value <= 3 * level or value < floor[i]:
             continue
@@ -128,10 +117,10 @@ def accept(
         for j in range(c + after + 1 - first):
             if a[j] > a[r - first]:
                 r = first + j
-        if is_quiet(row, r, int(durations[3])):
+        if is_quiet(row, r, int(durations[2])):
             continue
         rr = math.nan
-        if row[LAST] >= 0 and r - row[LAST] <= durations[4] and not interrupted(row, r):
+        if row[LAST] >= 0 and r - row[LAST] <= durations[3] and not interrupted(row, r):
             rr = float(r - row[LAST])
             at = FIRST_INTERVAL + 2 * (int(row[INTERVALS]) % KEPT)
             row[at] = r
@@ -139,15 +128,12 @@ def accept(
             row[INTERVALS] += 1
         row[LAST] = r
         response = 10.0 * value / level
-        lowest = max(int(base[i]), c - reach)
-        unroll(f[lane], lowest, c + reach - lowest + 1, work[0])
-        valley = least(work[0], c - lowest + 1, value) + least(work[0][c - lowest :], reach + 1, value)
-        steep = min(1.0, max(0.0, 1.0 - valley / value))
+        steep = min(1.0, max(0.0, 1.0 - valleys / value))
         high = min(1.0, max(0.0, (response - 0.3) / 0.7))
         samples[i, n, 0] = r
         samples[i, n, 1] = c
         floats[i, n, 0] = rr
-        floats[i, n, 1] = median_interval(row, r - int(durations[5]))
+        floats[i, n, 1] = median_interval(row, r - int(durations[4]))
         floats[i, n, 2] = response
         floats[i, n, 3] = math.sqrt(high) * steep
         n += 1

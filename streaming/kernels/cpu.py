@@ -163,7 +163,6 @@ def accept(
     taps: Any,
     shift: Any,
     x: Any,
-    f: Any,
     state: Any,
     work: Any,
     count: Any,
@@ -172,7 +171,7 @@ def accept(
 ) -> None:
     """Find the beats of ``n`` lanes."""
     for i in range(n):
-        _accept(i, lanes, base, found, peaks, floor, durations, taps, shift, x, f, state, work, count, samples, floats)
+        _accept(i, lanes, base, found, peaks, floor, durations, taps, shift, x, state, work, count, samples, floats)
 
 
 @_jit

@@ -26,6 +26,24 @@ ABSORBED, BEGUN, COMPLETE, MEDIAN, QUANTILE, FIRST = range(6)
 MAXIMA_COLUMNS = FIRST + KEPT
 
 
+def largest(values: I32, n: int) -> int:
+    """Return the largest of ``values[:n]``; ``n`` is at least 1."""
+    found = values[0]
+    part = values[:n]
+    for j in range(n):
+        found = max(found, part[j])
+    return int(found)
+
+
+def least(values: I32, n: int) -> int:
+    """Return the least of ``values[:n]``; ``n`` is at least 1."""
+    found = values[0]
+    part = values[:n]
+    for j in range(n):
+        found = min(found, part[j])
+    return int(found)
+
+
 def rank(maxima: I64, last: int, n: int, k: int) -> int:
     """Return the ``k``-th smallest (from 0) of the ``n`` block maxima that end with block ``last``."""
     for p in range(n):
@@ -49,10 +67,7 @@ def absorb(maxima: I64, f: I32, offset: int, to: int, base: int, block: int, blo
     while at < to:
         number = at // block
         end = min(to, (number + 1) * block)
-        stretch = f[at - offset : end - offset]
-        most = int(maxima[BEGUN])
-        for j in range(end - at):
-            most = max(most, int(stretch[j]))
+        most = max(int(maxima[BEGUN]), largest(f[at - offset :], end - at))
         maxima[BEGUN] = most
         if maxima[COMPLETE] == 0:
             maxima[MEDIAN] = max(int(maxima[MEDIAN]), most)
@@ -93,14 +108,18 @@ def suppress(
 ) -> None:
     """Find the peaks of lane ``lanes[i]`` that its new samples decide.
 
+    In any stretch of ``right + 1`` samples only the first of its largest can be a peak, so one
+    candidate a stretch is compared with its surroundings; where stretches begin says nothing.
+
     Parameters
     ----------
     delay
         ``f`` is known up to ``stop - delay``.
     found : int64 [n], written
         How many peaks there are.
-    peaks : int64 [n, most, 4], written
-        Sample, f, median of five, 80 % quantile of thirty.
+    peaks : int64 [n, most, 5], written
+        Sample, f, median of five, 80 % quantile of thirty, and the sum of the least f within
+        ``right`` on both sides.
     closed, blocks : int64 [n], [n, most, 2], written
         Blocks that became complete: where each ends, its maximum.
     """
@@ -119,31 +138,31 @@ def suppress(
     begin = max(lowest, min(first - left, int(level[ABSORBED])))
     unroll(f[lane], begin, known - begin, work[0])
     window = work[0]
-    c = first
-    while c < last:
-        value = int(window[c - begin])
-        most = value
-        ahead = window[c - begin + 1 : c - begin + 1 + right]
-        for j in range(right):
-            most = max(most, int(ahead[j]))
-        if most > value:
-            c += 1
-            while c < last and window[c - begin] < most:
-                c += 1
-            continue
+    stretch = first
+    while stretch < last:
+        n = min(right + 1, last - stretch)
+        here = window[stretch - begin :]
+        value = largest(here, n)
+        at = 0
+        while here[at] != value:
+            at += 1
+        c = stretch + at
         behind = max(lowest, c - left)
-        past = window[behind - begin : c - begin]
-        most = 0
-        for j in range(c - behind):
-            most = max(most, int(past[j]))
-        if value > most:
+        peak = value > 0
+        if peak and at + right >= n:
+            peak = value >= largest(here[n:], at + right + 1 - n)
+        if peak and behind < stretch:
+            peak = value > largest(window[behind - begin :], stretch - behind)
+        stretch += n
+        if peak:
             done = absorb(level, window, begin, min(known, c + right + 1), lowest, block, blocks[i], done)
             peaks[i, count, 0] = c
             peaks[i, count, 1] = value
             peaks[i, count, 2] = level[MEDIAN]
             peaks[i, count, 3] = level[QUANTILE]
+            near = max(lowest, c - right)
+            valleys = least(window[near - begin :], c - near + 1) + least(window[c - begin :], right + 1)
+            peaks[i, count, 4] = valleys
             count += 1
-            c += right
-        c += 1
     closed[i] = absorb(level, window, begin, known, lowest, block, blocks[i], done)
     found[i] = count

@@ -14,6 +14,8 @@ from __future__ import annotations
 from streaming.kernels.ring import store, unroll
 from streaming.records import I16, I32, I64
 
+BLOCK = 1024
+
 
 def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
     """Filter ``x[: n + 2 half]`` into ``out[:n]``; ``taps`` from the centre outwards, four at a time."""
@@ -94,23 +96,25 @@ def respond(
     start, stop, base
         New samples ``[start, stop)`` of a lane whose first sample is ``base``.
     work : int32 [3, capacity]
-        Scratch for ``stop - start + 2 (half + box)`` samples.
+        Scratch for ``BLOCK + 2 (half + box)`` samples: small enough for the fastest cache.
     """
     lane = lanes[i]
     half = taps.shape[0] - 1
-    first = max(int(base[i]), int(start[i]) - half - box)
-    n = int(stop[i]) - half - box - first
-    if n <= 0:
-        return
-    early = max(0, int(base[i]) - (first - box))
-    a = magnitude(x[lane], int(base[i]), first - box + early, n + 2 * box - early, taps, shift, work)
-    if early > 0:
-        shifted = work[0]
-        for j in range(early):
-            shifted[j] = 0
-        for j in range(n + 2 * box - early):
-            shifted[early + j] = a[j]
-        sum_box(shifted, n, box, work[1])
-    else:
-        sum_box(a, n, box, work[1])
-    store(work[1], n, f[lane], first)
+    lowest = int(base[i])
+    at = max(lowest, int(start[i]) - half - box)
+    end = int(stop[i]) - half - box
+    while at < end:
+        n = min(BLOCK, end - at)
+        early = max(0, lowest - (at - box))
+        a = magnitude(x[lane], lowest, at - box + early, n + 2 * box - early, taps, shift, work)
+        if early > 0:
+            whole = work[0]
+            for j in range(early):
+                whole[j] = 0
+            for j in range(n + 2 * box - early):
+                whole[early + j] = a[j]
+            sum_box(whole, n, box, work[1])
+        else:
+            sum_box(a, n, box, work[1])
+        store(work[1], n, f[lane], at)
+        at += n

@@ -1,4 +1,4 @@
-"""Beats: which peaks are heartbeats, where exactly their R is, their intervals and their windows.
+"""Beats: which peaks are heartbeats, where exactly their R is, and their intervals.
 
 In: Peaks. Out: Beats. State: for each bank int64 ``lanes[lanes, BEAT_COLUMNS]`` (``kernels.beats``):
 the last beat, the last eight intervals, the last four stretches in which no beat may be.
@@ -15,7 +15,7 @@ import numpy as np
 
 from streaming.filters import Design, Filter, filter_for, half_up, unit_response
 from streaming.kernels import beats as body
-from streaming.kernels import cpu, cpu_score, windows
+from streaming.kernels import cpu
 from streaming.records import I32, I64, Bank, Beats, Fresh, Peaks
 
 
@@ -26,7 +26,6 @@ class Settings:
     design: Design
     before_s: float = 0.04
     after_s: float = 0.02
-    valley_s: float = 0.22
     quiet_margin_s: float = 0.06
     longest_rr_s: float = 30.0
     rate_window_s: float = 60.0
@@ -68,16 +67,11 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     floats = np.empty((n, most, 4))
     cpu.accept(
         n, fresh.lane, fresh.base, peaks.found, peaks.peaks, floor, state.durations[bank.number], one.taps, one.shift,
-        peaks.x, peaks.f, lanes, state.work, count, samples, floats,
+        peaks.x, lanes, state.work, count, samples, floats,
     )  # fmt: skip
     row, column = np.nonzero(np.arange(most) < count[:, None])
     sample, peak = samples[row, column].T
     values = floats[row, column]
-    cut = np.empty((len(sample), windows.WINDOW), np.float32)
-    amplitude = np.empty(len(sample), np.float32)
-    cpu_score.cut_window(
-        len(sample), fresh.lane[row], sample, fresh.base[row], 0, bank.rate_hz, peaks.x, state.work, cut, amplitude
-    )
     return state, Beats(
         fresh=fresh,
         known=peaks.known - int(state.durations[bank.number][0]),
@@ -90,8 +84,9 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
         median_rr_s=values[:, 1] / bank.rate_hz,
         response=values[:, 2].astype(np.float32),
         quality=values[:, 3].astype(np.float32),
-        windows=cut,
-        amplitude=amplitude,
+        lane=fresh.lane[row],
+        base=fresh.base[row],
+        x=peaks.x,
     )
 
 
@@ -110,7 +105,7 @@ def _open_bank(state: State, bank: Bank) -> None:
     s = state.settings
     state.filters[bank.number] = filter_for(s.design, bank.rate_hz, bank.leads)
     state.unit[bank.number] = unit_response(state.filters[bank.number])
-    durations = (s.before_s, s.after_s, s.valley_s, s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)
+    durations = (s.before_s, s.after_s, s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)
     state.durations[bank.number] = np.array([half_up(d * bank.rate_hz) for d in durations], np.int64)
 
 

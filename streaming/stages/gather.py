@@ -1,6 +1,6 @@
 """Gather: the beats and events of all passes of a tick, those of a stream in order.
 
-In: Aligned and the Beats of its passes. Out: TickBeats. State: the streams whose next beat is the
+In: Aligned and the Windows of its passes. Out: TickBeats. State: the streams whose next beat is the
 first since a restart.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from streaming.kernels import cpu
 from streaming.kernels.windows import WINDOW
-from streaming.records import I64, Aligned, Beats, Bool, Event, TickBeats
+from streaming.records import I64, Aligned, Beats, Bool, Event, TickBeats, Windows
 
 
 @dataclass(slots=True)
@@ -22,16 +22,17 @@ class State:
     restarted: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
 
 
-def step(state: State, tick: tuple[Aligned, tuple[Beats, ...]]) -> tuple[State, TickBeats]:
+def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State, TickBeats]:
     """Merge a tick."""
-    aligned, passes = tick
+    aligned, cut = tick
+    passes = tuple(one.beats for one in cut)
     slot = _joined([p.slot for p in passes], np.int64)
     session = _joined([p.session for p in passes], np.int64)
     sample = _joined([p.sample for p in passes], np.int64)
     rate_hz = _joined([np.full(len(p.slot), p.fresh.bank.rate_hz) for p in passes], np.float64)
     time_us = np.empty(len(slot), np.int64)
     cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, time_us)
-    windows = [p.windows for p in passes] or [np.zeros((0, WINDOW), np.float32)]
+    windows = [one.windows for one in cut] or [np.zeros((0, WINDOW), np.float32)]
     return state, TickBeats(
         aligned=aligned,
         slot=slot,
@@ -47,7 +48,7 @@ def step(state: State, tick: tuple[Aligned, tuple[Beats, ...]]) -> tuple[State, 
         quality=_joined([p.quality for p in passes], np.float32),
         restart=_restarts(state, aligned, slot, session, sample),
         windows=windows[0] if len(windows) == 1 else np.concatenate(windows),
-        amplitude=_joined([p.amplitude for p in passes], np.float32),
+        amplitude=_joined([one.amplitude for one in cut], np.float32),
         events=_events(aligned, passes),
         overloaded=aligned.overloaded,
     )

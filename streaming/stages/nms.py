@@ -50,7 +50,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     n = len(fresh.lane)
     longest = int((fresh.stop - fresh.start).max()) if n else 0
     found = np.zeros(n, np.int64)
-    peaks = np.empty((n, (longest + right) // (right + 1) + 1, 4), np.int64)
+    peaks = np.empty((n, (longest + right) // (right + 1) + 2, 5), np.int64)
     closed = np.zeros(n, np.int64)
     blocks = np.empty((n, longest // block + 2, 2), np.int64)
     cpu.suppress(

@@ -12,6 +12,7 @@ import numpy as np
 
 from streaming.filters import Design, Filter, filter_fft, filter_for
 from streaming.kernels import cpu
+from streaming.kernels.ricker import BLOCK
 from streaming.records import I32, Response, Ringed
 
 
@@ -48,7 +49,7 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
             grown[: len(f)] = f
         f = state.responses[bank.number] = grown
     n = len(fresh.lane)
-    need = ringed.x.shape[2] + 4 * one.delay
+    need = BLOCK + 4 * one.delay
     if state.work.shape[1] < need:
         state.work = np.zeros((3, need), np.int32)
     if 2 * len(one.taps) - 1 < state.settings.fft_from_taps:
