@@ -9,145 +9,31 @@ Either way messages of one key stay in order, and the broker removes what a retr
 
 from __future__ import annotations
 
-import contextlib
+import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from types import TracebackType
+from queue import Empty, SimpleQueue
 from typing import Self
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from streaming.errors import FatalError
 from streaming.kafka import topics
 from streaming.kafka.positions import Position
+from streaming.kafka.sender import Sender
 from streaming.kafka.source import Source
 from streaming.records import Outgoing
 
-LARGEST_BYTES = 900_000
-_CUT_BYTES = 65_536
 _TRANSACTION_S = 10.0
-_FLUSH_S = 30.0
 _OUTAGE_S = 120.0
+_HUNG_S = 30.0
 _AGAIN_S = 0.05
 _FENCED = {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}  # noqa: SLF001
-_PRODUCER = {
-    "partitioner": "murmur2_random",
-    "linger.ms": 5,
-    "batch.size": 1 << 20,
-    "queue.buffering.max.messages": 1_000_000,
-    "queue.buffering.max.kbytes": 256 << 10,
-    "reconnect.backoff.max.ms": 1_000,
-    "delivery.report.only.error": True,
-    "enable.idempotence": True,
-}
-
-Headers = list[tuple[str, bytes]]
 
 
 class StaleError(Exception):
     """The tick was not published, or nobody can say so: what the group has committed decides."""
-
-
-class Sender:
-    """A producer that waits when its buffer is full and loses no message in silence.
-
-    Parameters
-    ----------
-    bootstrap
-        ``host:port[,host:port...]``.
-    settings
-        librdkafka settings on top of ours.
-
-    Attributes
-    ----------
-    sent : int
-        Messages handed over so far.
-    refused : str
-        The broker's words when it has refused a message, else empty.
-    """
-
-    def __init__(self, bootstrap: str, settings: Mapping[str, object] | None = None) -> None:
-        self._bootstrap = bootstrap
-        self._failed = 0
-        self.refused = ""
-        self.sent = 0
-        own = _PRODUCER | {"on_delivery": self._on_failure} | dict(settings or {})
-        self.producer = Producer(topics.quiet(bootstrap, own))
-
-    def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
-        """Queue messages; waits while the buffer is full."""
-        produce = self.producer.produce
-        for key, value in zip(keys, values, strict=True):
-            try:
-                produce(topic, value, key)
-            except BufferError:
-                self._insist(topic, value, key, None)
-        self.sent += len(values)
-        self.producer.poll(0)
-
-    def send_with_headers(
-        self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None], headers: Sequence[Headers]
-    ) -> None:
-        """Queue messages that carry headers; a value too large for any topic is cut and says so."""
-        for key, value, names in zip(keys, values, headers, strict=True):
-            if value is not None and len(value) > LARGEST_BYTES:
-                names = [*names, ("cut-from-bytes", str(len(value)).encode())]
-                value = value[:_CUT_BYTES]
-            self._insist(topic, value, key, names)
-        self.sent += len(values)
-        self.producer.poll(0)
-
-    def flush(self, timeout_s: float = _FLUSH_S) -> None:
-        """Wait until the broker has acknowledged everything.
-
-        Raises
-        ------
-        FatalError
-            It did not within `timeout_s` seconds, or refused a message.
-        """
-        left = self.producer.flush(timeout_s)
-        if left or self._failed:
-            raise FatalError(
-                f"kafka: expected {self._bootstrap} to acknowledge every message; "
-                f"got {left} unanswered, {self._failed} failed {self.refused}".rstrip()
-            )
-
-    def close(self) -> None:
-        """Let the connection go, and what has not been sent."""
-        self.producer.purge()
-        with contextlib.suppress(SystemError):  # how the library closes a producer that was fenced
-            self.producer.close()
-
-    def __len__(self) -> int:
-        """Count the messages that wait for an acknowledgement."""
-        return len(self.producer)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is None:
-                self.flush()
-        finally:
-            self.close()
-
-    def _insist(self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None) -> None:
-        while True:
-            try:
-                self.producer.produce(topic, value, key, headers=headers)  # type: ignore[arg-type]
-                return
-            except BufferError:
-                self.producer.poll(0.05)
-
-    def _on_failure(self, error: KafkaError | None, message: Message) -> None:
-        if error is not None:
-            self._failed += 1
-            if error.code() > 0:  # the broker's own word; the library's own codes are negative
-                self.refused = f"{message.topic()}: {error.str()}"
 
 
 class Sink:
@@ -172,6 +58,7 @@ class Sink:
     def __init__(self, bootstrap: str, *, exactly_once: bool = True, transactional_id: str | None = None) -> None:
         self.exactly_once = exactly_once
         self._bootstrap, self._named = bootstrap, transactional_id
+        self._id = transactional_id or f"beatwire-{uuid.uuid4()}"  # kept when reopened: that ends the one before
         self._sender = self._open()
 
     def close(self) -> None:
@@ -212,8 +99,7 @@ class Sink:
             except KafkaException as error:
                 self._check(error)
                 if not self._aborted(error):
-                    self._sender.close()
-                    self._sender = self._open()
+                    self._reopen()
                     raise StaleError from error
                 if source.epoch != epoch:
                     raise StaleError from error
@@ -227,10 +113,9 @@ class Sink:
     def _open(self) -> Sender:
         if not self.exactly_once:
             return Sender(self._bootstrap, {"message.timeout.ms": int(_OUTAGE_S * 1000)})
-        named = self._named or f"beatwire-{uuid.uuid4()}"
         sender = Sender(
             self._bootstrap,
-            {"transactional.id": named, "transaction.timeout.ms": int(_TRANSACTION_S * 1000)},
+            {"transactional.id": self._id, "transaction.timeout.ms": int(_TRANSACTION_S * 1000)},
         )
         try:
             sender.producer.init_transactions(_OUTAGE_S)
@@ -245,7 +130,7 @@ class Sink:
         producer.begin_transaction()
         self._queue(outgoing)
         if positions:
-            producer.send_offsets_to_transaction(source.offsets(positions), source.group_metadata, _TRANSACTION_S)
+            self._send_offsets(source.offsets(positions), source.group_metadata)
         deadline = time.monotonic() + _OUTAGE_S
         while True:
             try:
@@ -254,6 +139,39 @@ class Sink:
             except KafkaException as error:  # it may say that asking once more can help
                 if not error.args[0].retriable() or time.monotonic() > deadline:
                     raise
+
+    def _send_offsets(self, offsets: list[TopicPartition], membership: object) -> None:
+        """Add the input's offsets; leave the library to itself when it does not come back.
+
+        Raises
+        ------
+        StaleError
+            It has not within a multiple of its time: see `topics.quiet`.
+        """
+        outcome: SimpleQueue[BaseException | None] = SimpleQueue()
+        send = self._sender.producer.send_offsets_to_transaction
+
+        def call() -> None:
+            try:
+                send(offsets, membership, _TRANSACTION_S)
+            except BaseException as error:
+                outcome.put(error)
+            else:
+                outcome.put(None)
+
+        threading.Thread(target=call, name="kafka-offsets", daemon=True).start()
+        try:
+            error = outcome.get(timeout=_HUNG_S)
+        except Empty as hung:
+            self._reopen()
+            raise StaleError from hung
+        if error is not None:
+            raise error
+
+    def _reopen(self) -> None:
+        """Take a new producer with the same id: whatever the old one still does, the broker refuses."""
+        threading.Thread(target=self._sender.close, name="kafka-lost", daemon=True).start()
+        self._sender = self._open()
 
     def _check(self, error: KafkaException) -> None:
         """Stop for what will not get better."""

@@ -1,8 +1,8 @@
 """The input: one thread that polls, one hand-over of bounded size, ticks out.
 
 In: the topic of sample chunks, as a member of a consumer group. Out: `Taken`, a tick and where it
-ends. Under load a tick is everything that is waiting, up to `handover.TICK_MESSAGES` or `TICK_BYTES`; without
-load the first message that arrives makes one.
+ends. Under load a tick is everything that is waiting, up to a bound (`handover`);
+without load the first message that arrives makes one.
 
 An *epoch* is the time between two changes of the assignment. The first ticks of an epoch may be a
 *replay*: partition by partition the messages between the commit's rewind offset and its offset,
@@ -22,22 +22,18 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Self
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaException, Message, TopicPartition
 
-from streaming.errors import FatalError
 from streaming.kafka import topics
-from streaming.kafka.batch import Taken, before, part_of, split_errors, tick_of
+from streaming.kafka.batch import Taken, before, part_of, tick_of
+from streaming.kafka.client import GroupClient
 from streaming.kafka.handover import HandOver
 from streaming.kafka.positions import Position
 from streaming.kafka.rewind import Replay, find_positions, seek
 
-_SLICE = 8_192
-_POLL_S = 0.1
 _PATIENCE_S = 5.0
-_SETTLED_S = 1.0
 _FINISH_S = 60.0
-_UNREACHABLE = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT}  # noqa: SLF001
-_REFUSED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
+_STUCK_S = 30.0
 
 
 class Source:
@@ -78,26 +74,7 @@ class Source:
         self.bootstrap, self.topic = bootstrap, topic
         self.lost = 0
         self._earliest, self._clock_us = earliest, clock_us
-        self._consumer = Consumer(
-            topics.quiet(
-                bootstrap,
-                {
-                    "group.id": group,
-                    "group.protocol": protocol,
-                    "enable.auto.commit": False,
-                    "enable.auto.offset.store": False,
-                    "auto.offset.reset": "earliest" if earliest else "latest",
-                    "fetch.wait.max.ms": 10,
-                    "fetch.message.max.bytes": 4 << 20,
-                    "queued.min.messages": 200_000,
-                    "fetch.queue.backoff.ms": 5,  # by default a full queue stops fetching for a second
-                    "fetch.error.backoff.ms": 100,
-                    "reconnect.backoff.max.ms": 1_000,
-                    "error_cb": self._on_error,
-                }
-                | ({"partition.assignment.strategy": "cooperative-sticky"} if protocol == "classic" else {}),
-            )
-        )
+        self._client = GroupClient(bootstrap, group, topic, self, earliest=earliest, protocol=protocol)
         self._handover = HandOver()
         self._next: dict[int, int] = {}  # to be taken; the monitor's
         self._read: dict[int, int] = {}  # to be polled; the thread's
@@ -110,14 +87,11 @@ class Source:
         self._to_commit: dict[int, Position] = {}
         self._commit_lock = threading.Lock()
         self._has_all = False
-        self._down = False
-        self._heard_s = time.monotonic()
+        self._changed_s = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
 
     def __enter__(self) -> Self:
-        self._consumer.subscribe(
-            [self.topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
-        )
+        self._client.join()
         self._thread.start()
         return self
 
@@ -130,9 +104,8 @@ class Source:
         self._handover.close()
         if self._thread.is_alive():
             self._thread.join()
-            with contextlib.suppress(KafkaException):  # what was not committed comes again
-                self._commit_waiting(wait=True)
-        self._consumer.close()
+            self._commit_waiting(wait=True)
+        self._client.consumer.close()
 
     # ---- the monitor's side ----
 
@@ -168,7 +141,8 @@ class Source:
 
     def rewind(self) -> None:
         """Begin a new epoch at what the group has committed."""
-        self._end_epoch()
+        self._changing, self._changed_s = True, time.monotonic()
+        self._handover.shut()
 
     @property
     def group_metadata(self) -> object:
@@ -189,54 +163,29 @@ class Source:
     def _run(self) -> None:
         try:
             while not self._closing:
-                messages, drained = self._poll()
-                self._membership = self._consumer.consumer_group_metadata()
+                messages, drained = self._client.poll()
+                self._membership = self._client.consumer.consumer_group_metadata()
                 self._commit_waiting()
                 if self._changing:
                     self._begin_epoch()  # what was polled will be polled again
                 else:
                     self._hand_over(messages, drained=drained)
                     self._wait_for_room()
+                    self._replace_if_deaf()
         except BaseException as error:  # the monitor's to handle
             self._handover.fail(error)
-
-    def _poll(self) -> tuple[list[Message], bool]:
-        """Return what waits in the library, at most a slice, and whether that was all; wait for the first only."""
-        messages = self._consumer.consume(_SLICE, 0)
-        if not messages:
-            messages = self._consumer.consume(1, _POLL_S)
-            if messages:
-                messages += self._consumer.consume(_SLICE - 1, 0)
-        drained = len(messages) < _SLICE
-        messages, errors = split_errors(messages)
-        for error in errors:
-            self._judge(error)
-        if messages:
-            self._down, self._heard_s = False, time.monotonic()
-        elif self._down:
-            self._down = not topics.answers(self.bootstrap)
-        return messages, drained
-
-    def _reached_the_end(self) -> bool:
-        """Say whether the broker has nothing for us that we have not polled."""
-        if self._down:
-            return False
-        if time.monotonic() - self._heard_s > _SETTLED_S:
-            return True  # what lies behind our position is not for readers of committed messages
-        for partition, offset in self._read.items():
-            kept = self._consumer.get_watermark_offsets(TopicPartition(self.topic, partition), cached=True)
-            if kept is not None and kept[1] > offset + 1:  # a transaction's end marker takes an offset
-                return False
-        return True
 
     def _commit_waiting(self, *, wait: bool = False) -> None:
         with self._commit_lock:
             offsets = self.offsets({p: at for p, at in self._to_commit.items() if p in self._read})
             self._to_commit.clear()
-        if offsets and wait:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
-        elif offsets:
-            self._consumer.commit(offsets=offsets, asynchronous=True)
+        if not offsets:
+            return
+        with contextlib.suppress(KafkaException):  # what is not committed comes again: at least once
+            if wait:
+                self._client.consumer.commit(offsets=offsets, asynchronous=False)
+            else:
+                self._client.consumer.commit(offsets=offsets, asynchronous=True)
 
     def _hand_over(self, messages: list[Message], *, drained: bool) -> None:
         replay = self._replay
@@ -244,7 +193,7 @@ class Source:
             messages = before(messages, replay.until)
         part = part_of(messages)
         self._read.update(part.next_offset)
-        self._has_all = drained and self._reached_the_end()
+        self._has_all = drained and self._client.at_end(self._read)
         if messages:
             self._handover.put(part, replay=replay is not None)
             if replay is not None:
@@ -258,64 +207,62 @@ class Source:
         room = self._handover.wait_for_room(0 if self._paused else _PATIENCE_S)
         if not room and not self._paused:
             held = self._replay.held if self._replay is not None else set()
-            self._paused = [at for at in self._consumer.assignment() if at.partition not in held]
-            self._consumer.pause(self._paused)
+            self._paused = [at for at in self._client.consumer.assignment() if at.partition not in held]
+            self._client.consumer.pause(self._paused)
         elif room and self._paused:
             paused, self._paused = self._paused, []
             self._go_on({at.partition for at in paused})
 
+    def _replace_if_deaf(self) -> None:
+        held = self._replay.held if self._replay is not None else set()
+        if not self._paused and self._client.misses({p: at for p, at in self._read.items() if p not in held}):
+            self._client.replace()
+            self.rewind()
+
     def _go_on(self, partitions: set[int]) -> None:
         """Let paused partitions go on exactly where they were read to."""
         targets = [TopicPartition(self.topic, p, self._read[p]) for p in sorted(partitions)]
-        self._consumer.resume(targets)
-        seek(self._consumer, targets)
+        try:
+            self._client.consumer.resume(targets)
+            seek(self._client.consumer, targets)
+        except KafkaException:  # not ours any more, or not yet
+            self.rewind()
 
     def _begin_epoch(self) -> None:
         """Rewind everything that is assigned; when the broker does not answer, the next poll tries again."""
         if not self._handover.wait_until_idle(_FINISH_S):
             return
-        assigned = self._consumer.assignment()
+        assigned = self._client.consumer.assignment()
+        if not assigned:
+            self._client.misses({})  # no topic any more is an error, no partition for us is not
+            return
         try:
             self._commit_waiting(wait=True)
-            positions, lost = find_positions(self._consumer, assigned, earliest=self._earliest)
-            self._read = {p: at.rewind for p, at in positions.items()}
-            self._go_on(set(positions))
+            positions, lost = find_positions(self._client.consumer, assigned, earliest=self._earliest)
         except KafkaException:
+            if time.monotonic() - self._changed_s > _STUCK_S and topics.answers(self.bootstrap):
+                self._client.replace()
+                self.rewind()
             return
-        self._next = dict(self._read)
-        self._epoch += 1
         self._changing, self._paused = False, []
+        self._epoch += 1
+        self._read = {p: at.rewind for p, at in positions.items()}
+        self._next = dict(self._read)
+        self._go_on(set(positions))
+        if self._changing:
+            return
         self.lost += lost
-        replay = Replay(self._consumer, self.topic, positions)
+        replay = Replay(self._client.consumer, self.topic, positions)
         self._replay = None if replay.done else replay
         self._handover.reopen()
 
-    def _judge(self, error: KafkaError) -> None:
-        """Stop for what will not get better; all else the library tries again by itself."""
-        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and topics.answers(self.bootstrap):
-            topics.check_broker(self.bootstrap, [self.topic])
-        if error.fatal() or error.code() in _REFUSED:
-            raise FatalError(f"kafka: expected to read {self.topic} at {self.bootstrap}; got {error.str()}")
+    # ---- `Changes`, called inside a poll, on our thread ----
 
-    # ---- called by the library inside _poll, on our thread ----
+    def changed(self) -> None:
+        """Drop what was polled: partitions came or went."""
+        self.rewind()
 
-    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._end_epoch()
-        consumer.incremental_assign(partitions)
-
-    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._end_epoch()
-        self._handover.wait_until_idle(_FINISH_S)  # the tick in work is published while the partitions are ours
+    def release(self) -> None:
+        """Let the tick in work be published: its partitions are ours until we return."""
+        self._handover.wait_until_idle(_FINISH_S)
         self._commit_waiting()
-        consumer.incremental_unassign(partitions)
-
-    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._end_epoch()
-        consumer.incremental_unassign(partitions)
-
-    def _on_error(self, error: KafkaError) -> None:
-        self._down = self._down or error.code() in _UNREACHABLE
-
-    def _end_epoch(self) -> None:
-        self._changing = True
-        self._handover.shut()

@@ -51,6 +51,9 @@ def quiet(bootstrap: str, settings: Mapping[str, Any] | None = None) -> dict[str
         "log_level": 0,
         "logger": _LOGGER,
         "topic.metadata.refresh.interval.ms": 30_000,
+        # The default forgets its brokers when all are gone; what still refers to one of them then hangs for
+        # ever, send_offsets_to_transaction above all (librdkafka issue 5511, seen with 2.16.0).
+        "metadata.recovery.strategy": "none",
     } | dict(settings or {})
 
 
@@ -122,19 +125,24 @@ def create_topics(bootstrap: str, *, partitions: int = 4, timeout_s: float = 15.
     return [topic.topic for topic in new]
 
 
-def ends_of(bootstrap: str, topic: str, *, timeout_s: float = 10.0) -> dict[int, int]:
-    """Return partition -> the offset after its last message, open transactions included.
+def ends_of(bootstrap: str, topic: str, *, committed: bool = False, timeout_s: float = 10.0) -> dict[int, int]:
+    """Return partition -> the offset after its last message, open transactions included unless `committed`.
 
     Raises
     ------
+    UserError
+        There is no such topic.
     FatalError
         The broker does not answer.
     """
     admin = _admin(bootstrap)
+    level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
     try:
         parts = admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions
+        if not parts:
+            raise UserError(f"kafka: expected topic {topic!r} at {bootstrap}; got none of that name")
         asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in parts}  # type: ignore[no-untyped-call]
-        found = admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=timeout_s)
+        found = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout_s)
         return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
     except (KafkaException, TimeoutError) as error:
         raise FatalError(f"kafka: expected the ends of {topic} at {bootstrap}; got {reason(error)}") from error

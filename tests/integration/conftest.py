@@ -21,7 +21,7 @@ from confluent_kafka.admin import AdminClient
 from streaming import broker
 from streaming.kafka import topics
 from streaming.kafka.readers import read_to_end
-from streaming.kafka.sink import Sender
+from streaming.kafka.sender import Sender
 
 WORKER = Path(__file__).with_name("worker.py")
 

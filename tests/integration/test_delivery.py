@@ -14,7 +14,8 @@ from streaming.errors import FatalError, UserError
 from streaming.kafka import topics
 from streaming.kafka.positions import Position
 from streaming.kafka.readers import read_active_alerts, read_to_end
-from streaming.kafka.sink import LARGEST_BYTES, Sender, Sink
+from streaming.kafka.sender import LARGEST_BYTES, Sender
+from streaming.kafka.sink import Sink
 from streaming.kafka.source import Source
 from streaming.monitor import Monitor
 from streaming.records import Outgoing
@@ -241,7 +242,8 @@ def test_a_topic_deleted_under_the_monitor_stops_it_with_its_name(kafka):
     send(kafka, b"1")
     with Source(kafka.bootstrap, "g") as source:
         take(source)
-        for future in AdminClient(topics.quiet(kafka.bootstrap)).delete_topics([topics.SAMPLES]).values():
+        admin = AdminClient(topics.quiet(kafka.bootstrap))
+        for future in admin.delete_topics([topics.SAMPLES]).values():
             future.result(10)
         with pytest.raises(UserError, match=r"ecg\.samples"):
             take(source, within_s=60.0)
