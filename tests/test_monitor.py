@@ -1,0 +1,200 @@
+"""The loop, with a source and a sink made of lists; and both over the embedded broker."""
+
+from __future__ import annotations
+
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from streaming.errors import UserError
+from streaming.kafka import topics
+from streaming.kafka.batch import Taken, _plateaus, before, part_of, runs_of, split_errors
+from streaming.kafka.mock import MockKafka
+from streaming.kafka.positions import Position
+from streaming.kafka.readers import line_of, read_to_end
+from streaming.kafka.sender import Sender
+from streaming.kafka.sink import Sink, StaleError
+from streaming.kafka.source import Source
+from streaming.monitor import Monitor, TickLog
+from streaming.records import Outgoing, RawTick
+
+
+class Graph:
+    """Publishes every message as a beat; its past reaches back `reach` ticks."""
+
+    def __init__(self, reach: int = 2) -> None:
+        self.calls: list[str] = []
+        self.reach, self.tick = reach, 0
+
+    def reset(self):
+        self.calls.append("reset")
+        self.tick = 0
+
+    def adopt(self, alerts):
+        self.calls.append(f"adopt {alerts}")
+
+    def rewind_tick(self, partition):
+        return self.tick - self.reach
+
+    def emit(self, tick: RawTick, origin):
+        self.calls.append(f"emit {tick.payload.tobytes().decode()}")
+        self.tick += 1
+        values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start, tick.start[1:], strict=False)]
+        return [Outgoing(topics.BEATS, [None] * len(values), values)] if values else []
+
+
+def taken(text: str, start: int, *, epoch: int = 1, replay: bool = False) -> Taken:
+    values = [letter.encode() for letter in text]
+    positions = {0: start + len(text)} if text else {}
+    return Taken(RawTick.of(values, now_us=1), SimpleNamespace(), epoch, replay, {0: start}, positions)
+
+
+class Ticks:
+    """A source that gives what it was told, and a sink that keeps what it gets."""
+
+    bootstrap = "nowhere"
+
+    def __init__(self, *ticks: Taken | None, stale: tuple[int, ...] = ()) -> None:
+        self.ticks, self.stale = list(ticks), stale
+        self.published: list[tuple[bytes, dict[int, Position]]] = []
+        self.rewinds = self.tries = 0
+
+    def take(self, timeout_s):
+        return self.ticks.pop(0) if self.ticks else None
+
+    def rewind(self):
+        self.rewinds += 1
+
+    def publish(self, outgoing, positions, source, epoch):
+        self.tries += 1
+        if self.tries in self.stale:
+            raise StaleError
+        self.published.append((b"".join(value for messages in outgoing for value in messages.values), positions))
+
+
+def run(ticks: Ticks, graph: Graph) -> Monitor:
+    monitor = Monitor(graph, ticks, ticks, read_alerts=lambda: [{"id": "a"}], clock_us=lambda: 2_000)
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    return monitor
+
+
+def test_a_replay_is_fed_and_not_published_and_the_alerts_are_adopted_after_it():
+    ticks, graph = Ticks(taken("ab", 3, replay=True), taken("c", 5, replay=True), taken("d", 6)), Graph()
+    monitor = run(ticks, graph)
+    assert graph.calls == ["reset", "emit ab", "emit c", "adopt [{'id': 'a'}]", "emit d"]
+    assert [value for value, _ in ticks.published] == [b"d"]
+    assert (monitor.counters.replayed, monitor.counters.messages) == (3, 1)
+
+
+def test_a_commit_says_where_the_tick_began_that_a_successor_must_start_with():
+    ticks = Ticks(*[taken(text, start) for text, start in (("ab", 10), ("c", 12), ("def", 13), ("g", 16))])
+    run(ticks, Graph(reach=2))
+    assert [at for _, at in ticks.published] == [
+        {0: Position(12, 10)},
+        {0: Position(13, 10)},
+        {0: Position(16, 12)},
+        {0: Position(17, 13)},
+    ]
+
+
+def test_a_graph_without_a_past_rewinds_to_the_commit_itself():
+    ticks = Ticks(taken("ab", 10), taken("c", 12))
+    run(ticks, Graph(reach=0))
+    assert [at for _, at in ticks.published] == [{0: Position(12, 12)}, {0: Position(13, 13)}]
+
+
+def test_a_new_epoch_starts_from_nothing():
+    ticks, graph = Ticks(taken("ab", 10), taken("b", 11, epoch=2)), Graph()
+    run(ticks, graph)
+    assert graph.calls.count("reset") == 2
+    assert ticks.published[-1] == (b"b", {0: Position(12, 11)})
+
+
+def test_a_stale_tick_is_not_counted_and_everything_is_rewound():
+    ticks = Ticks(taken("a", 0), taken("a", 0, epoch=2), stale=(1,))
+    monitor = run(ticks, Graph())
+    assert ticks.rewinds == 1
+    assert (monitor.counters.stale_ticks, monitor.counters.messages) == (1, 1)
+
+
+def test_an_empty_tick_with_nothing_to_say_is_no_transaction():
+    ticks, graph = Ticks(taken("", 0), None, taken("", 0)), Graph()
+    run(ticks, graph)
+    assert graph.calls.count("emit ") == 2
+    assert ticks.published == []
+
+
+def test_the_latency_is_from_arrival_to_publication():
+    monitor = run(Ticks(taken("abc", 0)), Graph())  # arrived at 1 us, published at 2 ms
+    assert monitor.counters.latency.quantile_ms(0.5) == 1.0
+
+
+def test_the_tick_log_keeps_what_may_be_asked():
+    log = TickLog()
+    for start in range(5):
+        log.add({0: start})
+    log.forget_before(3)
+    assert [log.start(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
+
+
+def test_runs_and_plateaus_are_cut_where_the_column_changes():
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        column = np.sort(rng.integers(0, 6, rng.integers(1, 40))).astype(np.int32)
+        runs = runs_of(column)
+        assert [run.partition for run in runs for _ in range(run.begin, run.end)] == column.tolist()
+        flats = list(_plateaus(column.tolist().__getitem__, 0, len(column)))
+        assert [value for begin, end, value in flats for _ in range(begin, end)] == column.tolist()
+
+
+@pytest.fixture(scope="module")
+def mock():
+    with MockKafka() as kafka:
+        yield kafka
+
+
+def test_the_embedded_broker_carries_samples_in_and_beats_out(mock):
+    values = [str(n).encode() for n in range(500)]
+    with Sender(mock.bootstrap) as sender:
+        sender.send(topics.SAMPLES, [value[-1:] for value in values], list(values))
+    with Source(mock.bootstrap, "g") as source, Sink(mock.bootstrap, exactly_once=False) as sink:
+        monitor = Monitor(Graph(), source, sink)
+        monitor.run(threading.Event(), until=lambda counters: counters.messages == 500)
+    assert sorted(value for _, value in read_to_end(mock.bootstrap, topics.BEATS)) == sorted(values)
+    assert topics.group_lag(mock.bootstrap, "g") == 0
+    assert monitor.counters.beats == 500
+
+
+def test_an_error_event_is_not_a_payload(mock):
+    class Event:
+        def __init__(self, error):
+            self.error = lambda: error
+
+    bad, good = Event("why"), Event(None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streaming.kafka.batch.Message", SimpleNamespace(error=lambda event: event.error()))
+        assert split_errors([good, bad, good]) == ([good, good], ["why"])
+
+
+def test_nothing_polled_is_an_empty_part():
+    part = part_of([])
+    assert len(part.payload) == len(part.length) == len(part.partition) == 0
+    assert part.next_offset == {}
+    assert before([], {0: 3}) == []
+
+
+def test_an_unreachable_broker_is_named_within_seconds():
+    with pytest.raises(UserError, match=r"expected a broker at 127\.0\.0\.1:1; got no answer in 5 s"):
+        Source("127.0.0.1:1", "g")
+
+
+def test_a_missing_topic_is_named(mock):
+    with pytest.raises(UserError, match=r"expected topic 'ecg\.none'"):
+        Source(mock.bootstrap, "g", topic="ecg.none")
+
+
+def test_an_alert_is_one_line_for_people():
+    alert = {"stream": "bed-3", "rule": "asystole", "priority": "high", "state": "on", "onset_us": 0, "text": "4 s"}
+    assert line_of("alerts", alert) == "00:00:00.000000 bed-3            high      on       asystole             4 s"
