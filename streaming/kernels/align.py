@@ -325,7 +325,7 @@ def align_row(
     event: I64,
     sizes: I64,
 ) -> int:
-    """Place chunk ``i``; returns PLACED or why the chunk is rejected.
+    """Place chunk ``i``; returns PLACED or why it is rejected, with what was expected in ``floats[i, 2]``.
 
     Parameters
     ----------
@@ -356,10 +356,13 @@ def align_row(
     fresh_start = slots[slot, EXPECTED] < 0 or slots[slot, SESSION] != session
     if not fresh_start:
         if slots[slot, BANK] != bank:
+            floats[i, 2] = slots[slot, BANK]
             return LEADS_COUNT_CHANGED if slots[slot, LEADS] != leads else RATE_CHANGED
         if slots[slot, UNITS] != units:
+            floats[i, 2] = slots[slot, UNITS]
             return UNITS_CHANGED
         if first + count + limits[bank, 3] < slots[slot, EXPECTED]:
+            floats[i, 2] = slots[slot, EXPECTED]
             return BACKWARDS
         if ints[i, ARRIVED] - slots[slot, ARRIVAL] > limits[bank, 4] and first + count > slots[slot, EXPECTED]:
             sizes[SILENCES] += 1

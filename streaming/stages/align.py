@@ -222,17 +222,14 @@ def _fresh(number: int, bank: Bank, rows: I64, gaps: I64) -> Fresh:
 
 
 def _reason(state: State, chunks: Chunks, i: int, slot: int, code: int) -> str:
-    name = state.directory.names[slot]
-    row = state.slots[slot]
-    bank = state.banks[row[body.BANK]]
+    name, stood = state.directory.names[slot], float(chunks.floats[i, 2])
     if code == body.RATE_CHANGED:
-        return f"stream {name!r} is {bank.rate_hz:g} Hz; this chunk says {chunks.floats[i, 0]:g} Hz"
+        return f"stream {name!r} is {state.banks[int(stood)].rate_hz:g} Hz; this chunk says {chunks.floats[i, 0]:g} Hz"
     if code == body.LEADS_COUNT_CHANGED:
-        return f"stream {name!r} has {bank.leads} leads; this chunk says {chunks.ints[i, 6]}"
+        return f"stream {name!r} has {state.banks[int(stood)].leads} leads; this chunk says {chunks.ints[i, 6]}"
     if code == body.UNITS_CHANGED:
-        now = row[body.UNITS] / 1000
-        return f"stream {name!r} has {now:g} microvolts per unit; this chunk says {chunks.floats[i, 1]:g}"
+        return f"stream {name!r} has {stood / 1000:g} microvolts per unit; this chunk says {chunks.floats[i, 1]:g}"
     return (
-        f"stream {name!r} stands at sample {row[body.EXPECTED]} of session {row[body.SESSION]}; this chunk goes back "
-        f"to {chunks.ints[i, 4]}; a device that counts anew must change its session"
+        f"stream {name!r} stands at sample {stood:.0f} of session {chunks.ints[i, 3]}; this chunk goes back to "
+        f"{chunks.ints[i, 4]}; a device that counts anew must change its session"
     )
