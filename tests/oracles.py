@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import struct
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -85,3 +86,135 @@ def usable_chunk(value: bytes) -> dict[str, Any] | None:
         and abs(chunk["time"]) <= 2**53
     )
     return chunk if good else None
+
+
+@dataclass
+class Sent:
+    """A chunk as a device sent it: int16 samples [leads, n]."""
+
+    stream: str
+    session: int
+    first: int
+    samples: np.ndarray
+    rate_hz: float = 100.0
+    uv_per_unit: float = 5.0
+    lead_off: int = 0
+    arrival_us: int = 0
+
+    @property
+    def stop(self) -> int:
+        return self.first + self.samples.shape[1]
+
+
+@dataclass
+class PlacedStream:
+    """What must be held of one stream: a dictionary from sample index to the values of its leads."""
+
+    reorder: int
+    bridge: int
+    duplicate: int
+    silence_us: int
+    session: int | None = None
+    base: int = 0
+    expected: int = 0
+    kind: tuple[Any, ...] = ()
+    arrival_us: int = 0
+    known: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    ahead: dict[int, tuple[tuple[int, ...], int]] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def take(self, c: Sent) -> str:
+        """Take a chunk; returns why it cannot be used, or nothing."""
+        leads = len(c.samples)
+        anew = c.session != self.session
+        if not anew:
+            for mine, its, why in zip(
+                self.kind, (leads, c.rate_hz, c.uv_per_unit), ("leads", "Hz", "microvolts"), strict=True
+            ):
+                if mine != its:
+                    return why
+            if c.stop + self.duplicate < self.expected:
+                return "goes back"
+            if c.stop <= self.expected:
+                self.counts["duplicates"] += 1
+                self.arrival_us = c.arrival_us
+                return ""
+            anew = c.arrival_us - self.arrival_us > self.silence_us
+            self.counts["silences"] += anew
+        self.arrival_us = c.arrival_us
+        if anew:
+            self.session, self.kind = c.session, (leads, c.rate_hz, c.uv_per_unit)
+            self.restart(c.first)
+            self.ahead.clear()
+        if c.lead_off == 2**leads - 1:
+            return ""
+        on = [lead for lead in range(leads) if not c.lead_off >> lead & 1]
+        usable = [bool((c.samples[on, j] != -32768).all()) for j in range(c.samples.shape[1])]
+        self.counts["no_value"] += usable.count(False)
+        first = None
+        for a, good in zip(range(c.first, c.stop + 1), [*usable, False], strict=True):
+            if good and first is None:
+                first = a
+            if not good and first is not None:
+                self.run(c, first, a)
+                first = None
+        return ""
+
+    def run(self, c: Sent, first: int, stop: int) -> None:
+        """Take samples [first, stop) of a chunk, all of which have values."""
+        values = {a: (tuple(map(int, c.samples[:, a - c.first])), c.lead_off) for a in range(first, stop)}
+        while first > self.expected and stop > self.expected:
+            pieces = sum(a - 1 not in self.ahead for a in self.ahead)
+            if stop - self.expected <= self.reorder and pieces < 8:
+                new = {a: v for a, v in values.items() if a not in self.ahead}
+                self.counts["duplicates" if not new else "reordered"] += 1
+                self.counts["overlaps"] += 0 < len(new) < len(values)
+                self.ahead |= new
+                return
+            self.give_up(min([first, *self.ahead]), values)
+        if stop <= self.expected:
+            self.counts["duplicates"] += 1
+            return
+        self.counts["overlaps"] += first < self.expected or any(a in self.ahead for a in values)
+        while self.expected < stop:
+            self.settle(self.ahead.pop(self.expected, None) or values[self.expected])
+        self.advance()
+
+    def give_up(self, resume: int, values: dict[int, tuple[tuple[int, ...], int]]) -> None:
+        """Wait no longer for what is missing before ``resume``."""
+        missing = resume - self.expected
+        self.counts["lost_samples"] += missing
+        if missing <= self.bridge and self.expected > self.base:
+            self.counts["bridged"] += 1
+            there, off = self.ahead.get(resume) or values[resume]
+            here = self.known[self.expected - 1]
+            for j in range(1, missing + 1):
+                line = (
+                    a if off >> k & 1 else a + (b - a) * j // (missing + 1)
+                    for k, (a, b) in enumerate(zip(here, there, strict=True))
+                )
+                self.known[self.expected] = tuple(line)
+                self.expected += 1
+        else:
+            self.counts["restarts"] += 1
+            self.restart(resume)
+        self.advance()
+
+    def advance(self) -> None:
+        """Take over what came before its turn and follows now."""
+        while self.expected in self.ahead:
+            self.settle(self.ahead.pop(self.expected))
+
+    def settle(self, sample: tuple[tuple[int, ...], int]) -> None:
+        """Know one sample more; a lead that is off holds its last value, zero before the first."""
+        values, off = sample
+        last = self.known.get(self.expected - 1, (0,) * len(values))
+        self.known[self.expected] = tuple(
+            b if off >> k & 1 else v for k, (v, b) in enumerate(zip(values, last, strict=True))
+        )
+        self.expected += 1
+
+    def restart(self, first: int) -> None:
+        """Forget everything before ``first``."""
+        self.base = self.expected = first
+        self.known = {}

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from streaming.directory import Directory
-from streaming.records import Aligned, Bank, Chunks, Fresh, RawTick, Ringed
+from streaming.records import Aligned, Bank, Chunks, Event, Fresh, RawTick
 from streaming.settings import Settings
 from streaming.stages import align, decode, ring
 from streaming.wire import encode_chunk
@@ -63,13 +63,24 @@ class Aligner:
         self.directory = Directory(self.settings.most_streams)
         self.align = align.State(self.settings.align(), self.directory)
         self.ring = ring.State(ring.Settings(self.ring_s or self.settings.ring_s))
-        self.passes: list[Ringed] = []
+        self.watched: list[tuple[Fresh, np.ndarray]] = []
 
-    def tick(self, values: Sequence[bytes], **tick: Any) -> Aligned:
-        """Take one tick through, up to the rings."""
+    def tick(self, values: Sequence[bytes], *, watch: bool = False, **tick: Any) -> Aligned:
+        """Take one tick through, up to the rings; ``watch`` keeps a copy of these after each pass."""
         aligned = align.step(self.align, decoded(values, **tick))[1]
-        self.passes = [ring.step(self.ring, placement)[1] for placement in aligned.passes]
+        self.watched.clear()
+        for placement in aligned.passes:
+            ringed = ring.step(self.ring, placement)[1]
+            if watch:
+                self.watched.append((ringed.fresh, ringed.x.copy()))
         return aligned
+
+    def kinds(self, aligned: Aligned) -> list[tuple[str, str, int, int]]:
+        """The events of a tick: stream, kind, sample, value."""
+        names = {v: k for k, v in vars(Event).items() if k.isupper()}
+        return [
+            (self.directory.names[s], names[kind], at, value) for _, s, kind, at, value, _ in aligned.events.tolist()
+        ]
 
     @property
     def counts(self) -> dict[str, int]:

@@ -1,0 +1,291 @@
+"""Align against a dictionary per stream: faults of every kind, any ticks; what the rings hold in the end."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracles import PlacedStream, Sent
+from steps import Aligner, chunk
+
+from streaming.settings import Settings
+
+SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0)
+RATE_HZ = 100.0
+
+
+def message(c: Sent) -> bytes:
+    return chunk(
+        stream=c.stream, session=c.session, first=c.first, time_us=c.first * 10_000, rate_hz=c.rate_hz,
+        leads=[f"L{k}" for k in range(len(c.samples))], samples=c.samples, uv_per_unit=c.uv_per_unit,
+        lead_off=c.lead_off,
+    )  # fmt: skip
+
+
+def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: float) -> list[Sent]:
+    """What one unreliable device sends: ``faults`` is how often something is wrong with a chunk."""
+    made: list[Sent] = []
+    at, session, mask = int(rng.integers(0, 10_000)), 1, 0
+    for _ in range(n):
+        size = int(rng.integers(1, 40))
+        wrong = str(rng.choice(KINDS)) if rng.random() < faults else ""
+        if wrong == "short gap":
+            at += int(rng.integers(1, 21))
+        elif wrong == "long gap":
+            at += int(rng.integers(21, 500))
+        elif wrong == "session":
+            session, at = session + 1, int(rng.integers(0, 10_000))
+        elif wrong == "overlap":
+            at = max(0, at - int(rng.integers(1, 30)))
+        elif wrong == "mask":
+            mask = int(rng.integers(0, 2**leads))
+        elif wrong == "units":
+            session, at = session + 1, 0
+        samples = rng.integers(-32767, 32768, (leads, size)).astype(np.int16)
+        if wrong == "no value":
+            samples[rng.integers(0, leads), rng.random(size) < 0.4] = -32768
+        if wrong == "off without value":
+            mask = int(rng.integers(1, 2**leads))
+            samples[[k for k in range(leads) if mask >> k & 1]] = -32768
+        c = Sent(stream, session, at, samples, RATE_HZ, lead_off=mask)
+        made.append(c)
+        at += size
+        if wrong == "duplicate":
+            made.append(replace(c, samples=rng.integers(-9, 9, c.samples.shape).astype(np.int16)))
+        elif wrong == "back":
+            made.append(replace(c, first=max(0, c.first - int(rng.integers(1, 600)))))
+        elif wrong == "rate":
+            made.append(replace(c, first=at, rate_hz=360.0))
+        elif wrong == "leads":
+            made.append(replace(c, first=at, samples=np.ones((leads + 1, 5), np.int16), lead_off=0))
+        elif wrong == "scale":
+            made.append(replace(c, first=at, uv_per_unit=2.0))
+    for _ in range(int(faults * n / 3)):
+        k = int(rng.integers(0, len(made)))
+        made.insert(min(len(made), k + int(rng.choice([1, 1, 2, 3, 30]))), made.pop(k))
+    return made
+
+
+KINDS = ["short gap", "long gap", "session", "overlap", "mask", "units", "no value", "off without value", "duplicate",
+         "back", "rate", "leads", "scale"]  # fmt: skip
+
+
+def arrive(rng: np.random.Generator, queues: list[list[Sent]]) -> list[Sent]:
+    """Merge what devices send, each in its order; now and then all is silent for more than a minute."""
+    order = np.repeat(np.arange(len(queues)), [len(q) for q in queues])
+    rng.shuffle(order)
+    heads = [iter(q) for q in queues]
+    now_us, merged = 0, []
+    for k in order:
+        now_us += 61_000_000 if rng.random() < 0.004 else 10_000
+        merged.append(replace(next(heads[k]), arrival_us=now_us))
+    return merged
+
+
+def new_oracle() -> PlacedStream:
+    s = SHORT
+    samples = [round(d * RATE_HZ) for d in (s.reorder_s, s.bridge_s, s.duplicate_s)]
+    return PlacedStream(*samples, silence_us=round(s.silence_s * 1e6))
+
+
+def check(aligner: Aligner, oracles: dict[str, PlacedStream]) -> None:
+    for stream, oracle in oracles.items():
+        assert aligner.stands(stream) == (oracle.session, oracle.base, oracle.expected)
+        truth = np.array([oracle.known[a] for a in range(oracle.base, oracle.expected)], np.int16).T
+        if oracle.known:
+            np.testing.assert_array_equal(aligner.held(stream, oracle.base, oracle.expected), truth)
+        for a, (values, off) in oracle.ahead.items():
+            on = [k for k in range(len(values)) if not off >> k & 1]
+            assert aligner.held(stream, a, a + 1)[on, 0].tolist() == [values[k] for k in on]
+    assert aligner.counts == dict(+sum((o.counts for o in oracles.values()), Counter()))
+
+
+def reasons_of(oracles: dict[str, PlacedStream], tick: list[Sent]) -> dict[int, str]:
+    said = {k: oracles[c.stream].take(c) for k, c in enumerate(tick)}
+    return {k: why for k, why in said.items() if why}
+
+
+@pytest.mark.parametrize("per_tick", [1, 7, 200])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: int) -> None:
+    rng = np.random.default_rng(seed)
+    faults = (0.0, 0.1, 0.5, 0.9)[seed % 4]
+    queue = arrive(rng, [device(rng, f"bed-{k}", k % 3 + 1, 120, faults) for k in range(4)])
+    aligner, oracles = Aligner(SHORT, ring_s=400.0), defaultdict(new_oracle)
+    at = 0
+    while at < len(queue):
+        tick = queue[at : at + int(rng.integers(1, 2 * per_tick))]
+        aligned = aligner.tick([message(c) for c in tick], arrival_us=[c.arrival_us for c in tick])
+        reasons = reasons_of(oracles, tick)
+        assert sorted(aligned.rejects.message) == sorted(reasons)
+        assert all(reasons[k] in text for k, text in zip(aligned.rejects.message, aligned.rejects.reason, strict=True))
+        check(aligner, oracles)
+        at += len(tick)
+    if faults > 0.4:
+        assert all(aligner.counts[name] > 0 for name in aligner.counts)
+        assert len(aligner.counts) >= 7
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rings_of_the_graphs_size_still_hold_what_a_pass_looks_back_at(seed: int) -> None:
+    """After each pass: its new samples, those before them that a decision needs."""
+    rng = np.random.default_rng(seed)
+    queue = arrive(rng, [device(rng, f"bed-{k}", 2, 150, 0.4) for k in range(3)])
+    aligner, oracles = Aligner(SHORT), defaultdict(new_oracle)
+    back = round((SHORT.decide_s + 0.40) * RATE_HZ)
+    for at in range(0, len(queue), 50):
+        tick = queue[at : at + 50]
+        history: dict[tuple[str, int, int], dict[int, tuple[int, ...]]] = {}
+        for c in tick:
+            oracle = oracles[c.stream]
+            history[c.stream, oracle.session or 0, oracle.base] = oracle.known
+            oracle.take(c)
+            history[c.stream, oracle.session or 0, oracle.base] = oracle.known
+        aligner.tick([message(c) for c in tick], arrival_us=[c.arrival_us for c in tick], watch=True)
+        assert aligner.watched
+        for fresh, x in aligner.watched:
+            for lane, slot, start, stop, base, session in zip(
+                fresh.lane, fresh.slot, fresh.start, fresh.stop, fresh.base, fresh.session, strict=True
+            ):
+                known = history[aligner.directory.names[slot], int(session), int(base)]
+                wanted = np.arange(max(base, start - back), stop)
+                truth = np.array([known[a] for a in wanted.tolist()], np.int16).T
+                np.testing.assert_array_equal(x[lane][:, wanted % x.shape[2]], truth)
+
+
+def sent(first: int, n: int = 10, **changed: object) -> Sent:
+    return replace(Sent("bed-3", 1, first, np.arange(first, first + n, dtype=np.int16)[None]), **changed)
+
+
+def ticked(*ticks: list[Sent]) -> tuple[Aligner, list]:
+    """Take ticks through; the events of each."""
+    aligner = Aligner(SHORT, ring_s=60.0)
+    return aligner, [
+        aligner.kinds(aligner.tick([message(c) for c in tick], arrival_us=[c.arrival_us for c in tick]))
+        for tick in ticks
+    ]
+
+
+REJECTED = [
+    (sent(10, rate_hz=360.0), "stream 'bed-3' is 100 Hz; this chunk says 360 Hz"),
+    (sent(10, samples=np.ones((2, 4), np.int16)), "stream 'bed-3' has 1 leads; this chunk says 2"),
+    (sent(10, uv_per_unit=2.5), "stream 'bed-3' has 5 microvolts per unit; this chunk says 2.5"),
+    (sent(0, 5), "stream 'bed-3' stands at sample 310 of session 1; this chunk goes back to 0; "
+                 "a device that counts anew must change its session"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bad", "message_of_it"), REJECTED)
+def test_a_chunk_that_does_not_fit_its_stream_is_a_reject_that_says_why(bad: Sent, message_of_it: str) -> None:
+    aligner = Aligner(SHORT)
+    good = [message(sent(0)), message(sent(300))]
+    aligned = aligner.tick([*good, message(bad), message(sent(310))])
+    assert (aligned.rejects.message, aligned.rejects.reason) == ([2], [f"align: {message_of_it}"])
+    assert aligner.stands("bed-3") == (1, 300, 320)
+
+
+def test_a_new_session_may_have_another_rate_other_leads_and_another_scale() -> None:
+    aligner, _ = ticked([sent(0)])
+    for k, changed in enumerate([{"rate_hz": 360.0}, {"samples": np.ones((2, 9), np.int16)}, {"uv_per_unit": 1.0}]):
+        assert not aligner.tick([message(sent(7, session=k + 2, **changed))]).rejects.message
+        assert aligner.stands("bed-3")[:2] == (k + 2, 7)
+
+
+def test_a_short_gap_is_bridged_by_a_straight_line_and_marked() -> None:
+    aligner, events = ticked([sent(0)], [sent(14)], [sent(24, 30)])
+    assert events == [[("bed-3", "RESTART", 0, -1)], [], [("bed-3", "GAP", 10, 14)]]
+    assert aligner.held("bed-3", 0, 54)[0].tolist() == list(range(54))
+    assert aligner.counts == {"reordered": 1, "bridged": 1, "lost_samples": 4}
+
+
+def test_a_bridge_between_levels_is_rounded_down() -> None:
+    aligner, _ = ticked(
+        [sent(0, samples=np.full((1, 10), 7, np.int16))], [sent(13, 90, samples=np.full((1, 90), 0, np.int16))]
+    )
+    assert aligner.held("bed-3", 9, 14)[0].tolist() == [7, 5, 3, 1, 0]
+
+
+def test_a_long_gap_restarts_the_lane_where_samples_come_again() -> None:
+    aligner, events = ticked([sent(0)], [sent(200)])
+    assert events[1] == [("bed-3", "RESTART", 200, 10)]
+    assert aligner.stands("bed-3") == (1, 200, 210)
+    assert aligner.counts == {"restarts": 1, "lost_samples": 190}
+
+
+def test_a_chunk_that_comes_after_its_gap_was_given_up_is_dropped_and_shifts_nothing() -> None:
+    aligner, _ = ticked([sent(0)], [sent(14, 50)], [sent(10, 4, samples=np.full((1, 4), 999, np.int16))], [sent(64)])
+    assert aligner.held("bed-3", 0, 74)[0].tolist() == list(range(74))
+    assert aligner.counts["duplicates"] == 1
+
+
+def test_chunks_inside_the_window_are_put_right_and_nothing_is_said() -> None:
+    aligner, events = ticked([sent(0)], [sent(20), sent(30)], [sent(10)])
+    assert events[1:] == [[], []]
+    assert aligner.stands("bed-3") == (1, 0, 40)
+    assert aligner.held("bed-3", 0, 40)[0].tolist() == list(range(40))
+    assert aligner.counts == {"reordered": 2}
+
+
+def test_duplicates_and_overlaps_are_dropped_to_the_sample() -> None:
+    other = np.full((1, 10), -1, np.int16)
+    aligner, _ = ticked([sent(0), sent(0, samples=other), sent(5, samples=other), sent(12, samples=other)])
+    assert aligner.held("bed-3", 0, 15)[0].tolist() == [*range(10), -1, -1, -1, -1, -1]
+    assert aligner.counts == {"duplicates": 1, "overlaps": 2}
+
+
+def test_a_silence_starts_the_stream_anew_and_less_does_not() -> None:
+    for seconds, base in ((60, 0), (61, 10)):
+        aligner, events = ticked([sent(0)], [sent(10, arrival_us=seconds * 1_000_000)])
+        assert aligner.stands("bed-3") == (1, base, 20)
+        assert (("bed-3", "RESTART", 10, 10) in events[1]) == (base == 10)
+
+
+def test_a_change_of_leads_is_told_once_by_the_newest_chunk() -> None:
+    def two(first: int, mask: int) -> Sent:
+        return sent(first, samples=np.ones((2, 10), np.int16), lead_off=mask)
+
+    ticks = [two(0, 0), two(20, 1), two(10, 0), two(30, 1), two(40, 0)]
+    aligner, apart = ticked(*[[c] for c in ticks])
+    assert [e for tick in apart for e in tick if e[1] == "LEADS"] == [
+        ("bed-3", "LEADS", 20, 1),
+        ("bed-3", "LEADS", 40, 0),
+    ]
+    assert [e for e in ticked(ticks)[1][0] if e[1] == "LEADS"] == [("bed-3", "LEADS", 20, 1), ("bed-3", "LEADS", 40, 0)]
+
+
+def test_a_lead_that_is_off_holds_its_last_value_and_needs_none() -> None:
+    samples = np.array([[1, 2, 3], [-32768, -32768, -32768]], np.int16)
+    aligner, _ = ticked([sent(0, samples=np.array([[5], [9]], np.int16)), sent(1, samples=samples, lead_off=2)])
+    assert aligner.held("bed-3", 0, 4).tolist() == [[5, 1, 2, 3], [9, 9, 9, 9]]
+
+
+def test_while_all_leads_are_off_nothing_is_known() -> None:
+    aligner, events = ticked([sent(0)], [sent(10, lead_off=1)], [sent(20, lead_off=1)])
+    assert aligner.stands("bed-3") == (1, 0, 10)
+    assert events[1:] == [[("bed-3", "LEADS", 10, 1)], []]
+
+
+def test_a_lane_given_back_is_not_claimed_within_the_same_tick() -> None:
+    first, second = sent(0, 40), replace(sent(0, 40), stream="bed-4", samples=np.full((1, 40), 77, np.int16))
+    aligner, _ = ticked([first])
+    aligner.tick([message(c) for c in (sent(40, 20), sent(0, 20, session=2, rate_hz=360.0), second)], watch=True)
+    fresh, x = aligner.watched[0]
+    assert len(set(fresh.lane.tolist())) == len(fresh.lane) == 2
+    lane = fresh.lane[fresh.slot == 0][0]
+    assert x[lane, 0, :60].tolist() == list(range(60))
+    aligner.tick([message(replace(second, stream="bed-5"))])
+    assert len(x) == 64
+    assert aligner.held("bed-5", 0, 40)[0].tolist() == [77] * 40
+
+
+def test_a_chunk_of_nothing_but_missing_values_passes() -> None:
+    aligner, _ = ticked([sent(0)], [sent(10, samples=np.full((1, 10), -32768, np.int16))], [sent(20)])
+    assert aligner.stands("bed-3") == (1, 0, 10)
+    assert aligner.counts == {"no_value": 10, "reordered": 1}
+
+
+def test_an_empty_tick_passes_and_leaves_the_state_usable() -> None:
+    aligner, _ = ticked([], [sent(0)], [], [sent(10)])
+    assert aligner.stands("bed-3") == (1, 0, 20)
