@@ -45,16 +45,22 @@ def least(values: I32, n: int) -> int:
 
 
 def rank(maxima: I64, last: int, n: int, k: int) -> int:
-    """Return the ``k``-th smallest (from 0) of the ``n`` block maxima that end with block ``last``."""
-    for p in range(n):
-        value = maxima[FIRST + (last - p) % KEPT]
-        below = 0
-        for q in range(n):
-            other = maxima[FIRST + (last - q) % KEPT]
-            below += (other < value) | ((other == value) & (q < p))
-        if below == k:
-            return int(value)
-    return 0
+    """Return the ``k``-th largest (from 1) of the ``n`` block maxima that end with block ``last``."""
+    found = -1
+    bound = 1 << 62
+    while k > 0:
+        found = -1
+        same = 0
+        at = last % KEPT
+        for _ in range(n):
+            value = int(maxima[FIRST + at])
+            at = KEPT - 1 if at == 0 else at - 1
+            if value < bound:
+                same = 1 if value > found else same + (value == found)
+                found = max(found, value)
+        k -= same
+        bound = found
+    return found
 
 
 def absorb(maxima: I64, f: I32, offset: int, to: int, base: int, block: int, blocks: I64, done: int) -> int:
@@ -77,8 +83,8 @@ def absorb(maxima: I64, f: I32, offset: int, to: int, base: int, block: int, blo
                 n = min(KEPT, int(maxima[COMPLETE]) + 1)
                 maxima[FIRST + number % KEPT] = most
                 maxima[COMPLETE] = n
-                maxima[MEDIAN] = rank(maxima, number, min(n, RECENT), (min(n, RECENT) - 1) // 2)
-                maxima[QUANTILE] = rank(maxima, number, n, (4 * (n - 1)) // 5)
+                maxima[MEDIAN] = rank(maxima, number, min(n, RECENT), min(n, RECENT) // 2 + 1)
+                maxima[QUANTILE] = rank(maxima, number, n, n - (4 * (n - 1)) // 5)
                 blocks[done, 0] = end
                 blocks[done, 1] = most
                 done += 1
