@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -15,7 +16,7 @@ config.CACHE_DIR = str(cache_folder())
 _cut_window = compiled(windows.cut_window)
 _recall_size = compiled(history.recall_size)
 _recall_beats = compiled(history.recall_beats)
-_jit = numba.njit(nogil=True, cache=True)
+_jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
 
 @_jit
