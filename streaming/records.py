@@ -131,7 +131,8 @@ class Fresh:
     number         of the pass
     lane, slot, start, stop, base, session   int64 [n]; ``base`` is the lane's first sample
     uv_per_unit    float64 [n], 0 when not calibrated
-    quiet          int64 [q, 3]: row of a lane, start and stop of a stretch where no beat may be
+    quiet          int64 [q, 3]: lane, start and stop of a stretch where no beat may be; also of lanes
+                   without new samples
     """
 
     number: int

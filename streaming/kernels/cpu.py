@@ -158,6 +158,8 @@ def accept(
     base: Any,
     found: Any,
     peaks: Any,
+    run: Any,
+    quiet: Any,
     floor: Any,
     durations: Any,
     taps: Any,
@@ -171,7 +173,10 @@ def accept(
 ) -> None:
     """Find the beats of ``n`` lanes."""
     for i in range(n):
-        _accept(i, lanes, base, found, peaks, floor, durations, taps, shift, x, state, work, count, samples, floats)
+        _accept(
+            i, lanes, base, found, peaks, run, quiet, floor, durations, taps, shift, x, state, work, count, samples,
+            floats,
+        )  # fmt: skip
 
 
 @_jit

@@ -173,15 +173,16 @@ def _passes(state: State, chunks: Chunks, place: I64, fresh: I64, event: I64, pa
         for bank in state.banks:
             mine = fresh if single else fresh[(fresh[:, 0] == number) & (fresh[:, 1] == bank.number)]
             written = slice(None) if single else (place[:, 0] == number) & (place[:, 1] == bank.number)
+            quiet = _quiet(mine, gaps[gaps[:, 0] == number])
             mine = mine[mine[:, 5] > mine[:, 4]]
-            if len(mine) == 0 and len(place[written]) == 0:
+            if len(mine) + len(place[written]) + len(quiet) == 0:
                 continue
             placements.append(
                 Placement(
                     payload=chunks.payload,
                     place=place[written],
                     lanes=_rounded(state.lanes[bank.number]),
-                    fresh=_fresh(number, bank, mine, gaps[gaps[:, 0] == number]),
+                    fresh=_fresh(number, bank, mine, quiet),
                 )
             )
     return placements
@@ -195,18 +196,20 @@ def _rounded(lanes: int) -> int:
     return size
 
 
-def _fresh(number: int, bank: Bank, rows: I64, gaps: I64) -> Fresh:
-    quiet = np.zeros((0, 3), np.int64)
-    if len(gaps):
-        row_of = {int(slot): k for k, slot in enumerate(rows[:, 3])}
-        quiet = np.array(
-            [
-                (row_of[slot], index, value if kind == body.GAP else index + 1)
-                for _, slot, kind, index, value, _ in gaps.tolist()
-                if slot in row_of
-            ],
-            np.int64,
-        ).reshape(-1, 3)
+def _quiet(rows: I64, gaps: I64) -> I64:
+    """Return where no beat may be: bridged gaps, and where leads changed."""
+    if len(gaps) == 0:
+        return np.zeros((0, 3), np.int64)
+    lane_of = dict(zip(rows[:, 3].tolist(), rows[:, 2].tolist(), strict=True))
+    stretches = [
+        (lane_of[slot], index, value if kind == body.GAP else index + 1)
+        for _, slot, kind, index, value, _ in gaps.tolist()
+        if slot in lane_of
+    ]
+    return np.array(stretches, np.int64).reshape(-1, 3)
+
+
+def _fresh(number: int, bank: Bank, rows: I64, quiet: I64) -> Fresh:
     return Fresh(
         number=number,
         bank=bank,

@@ -1,7 +1,7 @@
 """Beats: which peaks are heartbeats, where exactly their R is, and their intervals.
 
 In: Peaks. Out: Beats. State: for each bank int64 ``lanes[lanes, BEAT_COLUMNS]`` (``kernels.beats``):
-the last beat, the last eight intervals, the last four stretches in which no beat may be.
+the last beat, the last eight intervals, the last eight stretches in which no beat may be.
 
 A peak is a beat when its response exceeds 0.3 of the level (median of the last five 2-s maxima,
 at least 0.3 of the 80 % quantile of the last thirty) and, for a calibrated stream, ``floor_uv``.
@@ -65,10 +65,14 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     count = np.zeros(n, np.int64)
     samples = np.empty((n, most, 2), np.int64)
     floats = np.empty((n, most, 4))
+    quiet = fresh.quiet[np.argsort(fresh.quiet[:, 0], kind="stable")]
+    run = np.stack([np.searchsorted(quiet[:, 0], fresh.lane, side) for side in ("left", "right")], axis=1)
     cpu.accept(
-        n, fresh.lane, fresh.base, peaks.found, peaks.peaks, floor, state.durations[bank.number], one.taps, one.shift,
-        peaks.x, lanes, state.work, count, samples, floats,
+        n, fresh.lane, fresh.base, peaks.found, peaks.peaks, run, quiet, floor, state.durations[bank.number],
+        one.taps, one.shift, peaks.x, lanes, state.work, count, samples, floats,
     )  # fmt: skip
+    for lane, start, stop in fresh.quiet.tolist():
+        cpu.add_quiet(lanes[lane], start, stop, int(state.durations[bank.number][2]))
     row, column = np.nonzero(np.arange(most) < count[:, None])
     sample, peak = samples[row, column].T
     values = floats[row, column]
@@ -110,7 +114,7 @@ def _open_bank(state: State, bank: Bank) -> None:
 
 
 def _lanes(state: State, fresh: Fresh, size: int) -> I64:
-    """Return the state of the bank's lanes: restarted ones forgotten, quiet stretches added."""
+    """Return the state of the bank's lanes, the restarted ones forgotten."""
     lanes = state.lanes.get(fresh.bank.number)
     if lanes is None or len(lanes) < size:
         grown = np.zeros((size, body.BEAT_COLUMNS), np.int64)
@@ -119,7 +123,5 @@ def _lanes(state: State, fresh: Fresh, size: int) -> I64:
         lanes = state.lanes[fresh.bank.number] = grown
     restarted = fresh.lane[fresh.start == fresh.base]
     lanes[restarted, : body.FIRST_QUIET] = (-1, 0, 0)
-    for row, start, stop in fresh.quiet.tolist():
-        cpu.add_quiet(lanes[fresh.lane[row]], start, stop)
     return lanes
 

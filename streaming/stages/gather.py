@@ -30,6 +30,7 @@ def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State
     session = _joined([p.session for p in passes], np.int64)
     sample = _joined([p.sample for p in passes], np.int64)
     rate_hz = _joined([np.full(len(p.slot), p.fresh.bank.rate_hz) for p in passes], np.float64)
+    number = _joined([np.full(len(p.slot), p.fresh.number) for p in passes], np.int64)
     time_us = np.empty(len(slot), np.int64)
     cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, time_us)
     windows = [one.windows for one in cut] or [np.zeros((0, WINDOW), np.float32)]
@@ -46,7 +47,7 @@ def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State
         median_rr_s=_joined([p.median_rr_s for p in passes], np.float64),
         response=_joined([p.response for p in passes], np.float32),
         quality=_joined([p.quality for p in passes], np.float32),
-        restart=_restarts(state, aligned, slot, session, sample),
+        restart=_restarts(state, aligned, slot, number),
         windows=windows[0] if len(windows) == 1 else np.concatenate(windows),
         amplitude=_joined([one.amplitude for one in cut], np.float32),
         events=_events(aligned, passes),
@@ -58,18 +59,21 @@ def _joined(parts: list[np.ndarray], dtype: type) -> np.ndarray:  # type: ignore
     return np.concatenate(parts) if parts else np.zeros(0, dtype)
 
 
-def _restarts(state: State, aligned: Aligned, slot: I64, session: I64, sample: I64) -> Bool:
-    """Mark the first beat of a stream at or after each restart of its lane."""
+def _restarts(state: State, aligned: Aligned, slot: I64, number: I64) -> Bool:
+    """Mark the first beat of a stream after each restart of its lane; a restart opens its pass."""
     if len(aligned.arrival_us) > len(state.restarted):
         grown = np.zeros(len(aligned.arrival_us), np.bool_)
         grown[: len(state.restarted)] = state.restarted
         state.restarted = grown
     mark = np.zeros(len(slot), np.bool_)
-    for _, s, _, index, _, own in aligned.events[aligned.events[:, 2] == Event.RESTART].tolist():
-        later = np.flatnonzero((slot == s) & (session == own) & (sample >= index))
-        state.restarted[s] = len(later) == 0
-        mark[later[:1]] = True
-    waiting = np.flatnonzero(state.restarted[slot] & ~mark)
+    restarts = aligned.events[aligned.events[:, 2] == Event.RESTART]
+    for s in np.unique(restarts[:, 1]).tolist():
+        mine = np.flatnonzero(slot == s)
+        after = np.searchsorted(restarts[restarts[:, 1] == s, 0], number[mine], "right")
+        fresh = np.diff(after, prepend=-1 if state.restarted[s] else 0) > 0
+        mark[mine[fresh]] = True
+        state.restarted[s] = len(mine) == 0 or after[-1] < np.count_nonzero(restarts[:, 1] == s)
+    waiting = np.flatnonzero(state.restarted[slot] & ~np.isin(slot, restarts[:, 1]))
     if len(waiting):
         _, first = np.unique(slot[waiting], return_index=True)
         mark[waiting[first]] = True
