@@ -122,40 +122,39 @@ def electrode_motion(samples: int, leads: int, rate_hz: float, rng: np.random.Ge
     seconds, time_s = samples / rate_hz, 0.0
     while time_s < seconds:
         length_s = float(rng.exponential(12.0)) + 1.0
-        rate = float(rng.uniform(0.8, 4.0))
+        rate, sharp = float(rng.uniform(1.0, 6.0)), float(rng.uniform(0.15, 0.5))
         for at_s in rng.uniform(time_s, time_s + length_s, rng.poisson(rate * length_s)):
-            _add_event(out, float(at_s), rate_hz, rng)
-        time_s += length_s + float(rng.exponential(2.0))
+            _add_event(out, float(at_s), sharp, rate_hz, rng)
+        time_s += length_s + float(rng.exponential(1.0))
     for lead in range(leads):
-        out[lead] += 0.3 * _wander(samples, rate_hz, rng) + 0.02 * rng.standard_normal(samples)
+        out[lead] += 0.4 * _wander(samples, rate_hz, rng) + 0.02 * rng.standard_normal(samples)
     return out
 
 
-def _add_event(out: F64, at_s: float, rate_hz: float, rng: np.random.Generator) -> None:
-    """Add one pull at the electrodes to all leads."""
-    kind = rng.uniform()
-    height = float(rng.lognormal(0.0, 0.6)) * (1 if rng.uniform() < 0.5 else -1)
-    if kind < 0.35:  # a step: fast rise, slow recovery
-        rise_s, fall_s = float(rng.uniform(0.02, 0.12)), float(rng.uniform(0.15, 1.2))
-        t = np.arange(int(5 * fall_s * rate_hz)) / rate_hz
-        shape = (1 - np.exp(-3 * t / rise_s)) * np.exp(-t / fall_s)
-    elif kind < 0.85:  # a transient: one to three swings under a bell
+def _add_event(out: F64, at_s: float, sharp: float, rate_hz: float, rng: np.random.Generator) -> None:
+    """Add one pull at the electrodes to all leads; ``sharp`` is the share of fast transients."""
+    kind = float(rng.uniform())
+    if kind < sharp:  # one to three swings under a bell
         width_s, swings = float(rng.uniform(0.015, 0.06)), float(rng.uniform(0.0, 2.5))
         t = np.arange(int(6 * width_s * rate_hz)) / rate_hz - 3 * width_s
         shape = np.exp(-0.5 * (t / width_s) ** 2) * np.cos(
             2 * np.pi * swings * t / (4 * width_s) + rng.uniform(0, 6.28)
         )
+    elif kind < sharp + 0.4:  # a step: fast rise, slow recovery
+        rise_s, fall_s = float(rng.uniform(0.02, 0.12)), float(rng.uniform(0.15, 1.2))
+        t = np.arange(int(5 * fall_s * rate_hz)) / rate_hz
+        shape = (1 - np.exp(-3 * t / rise_s)) * np.exp(-t / fall_s)
     else:  # a slow push
         width_s = float(rng.uniform(0.1, 0.4))
         t = np.arange(int(6 * width_s * rate_hz)) / rate_hz - 3 * width_s
         shape = np.exp(-0.5 * (t / width_s) ** 2)
-    first = int(at_s * rate_hz)
-    common = rng.standard_normal()
+    shape = shape * float(rng.lognormal(0.0, 0.4))
+    first, common = int(at_s * rate_hz), 1.0 if rng.uniform() < 0.5 else -1.0
+    last = min(out.shape[1], first + len(shape))
     for lead in range(out.shape[0]):
-        last = min(out.shape[1], first + len(shape))
+        own = 0.7 * common + 0.7 * float(rng.uniform(-1.0, 1.0))
         if last > first:
-            own = 0.7 * common + 0.7 * rng.standard_normal()
-            out[lead, first:last] += height * own * shape[: last - first]
+            out[lead, first:last] += own * shape[: last - first]
 
 
 def _wander(samples: int, rate_hz: float, rng: np.random.Generator) -> F64:
