@@ -190,7 +190,8 @@ class Monitor:
             self._graph.adopt(self._read_alerts())
             self._adopted = True
         self._log.add(taken.start)
-        outgoing = self._graph.emit(self._relieved(taken.tick), taken.origin)
+        tick = taken.tick if taken.replay else self._relieved(taken.tick)  # a replay leads to the same past
+        outgoing = self._graph.emit(tick, taken.origin)
         if taken.replay:
             self.counters.replayed += len(taken.tick.arrival_us)
         else:

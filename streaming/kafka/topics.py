@@ -34,6 +34,7 @@ DLQ = "ecg.samples.dlq"
 
 _LOGGER = logging.getLogger("librdkafka")
 _LOGGER.addHandler(logging.NullHandler())
+_LEADER_MOVES = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 _MAX_MESSAGE_BYTES = str(16 << 20)
 TOPICS: Mapping[str, Mapping[str, str]] = {
     SAMPLES: {"message.timestamp.type": "LogAppendTime", "max.message.bytes": _MAX_MESSAGE_BYTES},
@@ -137,15 +138,20 @@ def ends_of(bootstrap: str, topic: str, *, committed: bool = False, timeout_s: f
     """
     admin = _admin(bootstrap)
     level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-    try:
-        parts = admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions
-        if not parts:
-            raise UserError(f"kafka: expected topic {topic!r} at {bootstrap}; got none of that name")
-        asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in parts}  # type: ignore[no-untyped-call]
-        found = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout_s)
-        return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
-    except (KafkaException, TimeoutError) as error:
-        raise FatalError(f"kafka: expected the ends of {topic} at {bootstrap}; got {reason(error)}") from error
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            parts = admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions
+            if not parts:
+                raise UserError(f"kafka: expected topic {topic!r} at {bootstrap}; got none of that name")
+            asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in parts}  # type: ignore[no-untyped-call]
+            found = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout_s)
+            return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
+        except (KafkaException, TimeoutError) as error:
+            moving = isinstance(error, KafkaException) and error.args[0].code() in _LEADER_MOVES
+            if not moving or time.monotonic() > deadline:
+                raise FatalError(f"kafka: expected the ends of {topic} at {bootstrap}; got {reason(error)}") from error
+            time.sleep(0.05)
 
 
 def group_lag(bootstrap: str, group: str, topic: str = SAMPLES, *, timeout_s: float = 10.0) -> int:

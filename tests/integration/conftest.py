@@ -81,6 +81,12 @@ def ward() -> Iterator[Callable[[str], Ward]]:
         one.end()
 
 
+@pytest.fixture(name="wait")
+def wait_fixture() -> Callable[[Callable[[], bool], float], None]:
+    """Wait for a condition, at most so many seconds."""
+    return _wait
+
+
 def empty(bootstrap: str) -> None:
     admin = AdminClient(topics.quiet(bootstrap))
     known = [name for name in topics.TOPICS if name in admin.list_topics(timeout=10).topics]
