@@ -14,6 +14,7 @@ from typing import Any
 import fastavro
 import numpy as np
 
+from streaming.filters import Filter
 from streaming.wire import schema_text
 
 
@@ -218,3 +219,37 @@ class PlacedStream:
         """Forget everything before ``first``."""
         self.base = self.expected = first
         self.known = {}
+
+
+def response_of(x: np.ndarray, one: Filter) -> np.ndarray:
+    """Response of a lane from its first sample on, by numpy.convolve: int64 [n - delay]."""
+    half = len(one.taps) - 1
+    kernel = np.concatenate([one.taps[:0:-1], one.taps]).astype(np.int64)
+    held = np.concatenate([np.repeat(x[:, :1], half, axis=1), x], axis=1).astype(np.int64)
+    a = sum(np.abs(np.convolve(lead, kernel, "valid")) >> one.shift for lead in held)
+    return np.convolve(np.concatenate([np.zeros(one.box, np.int64), a]), np.ones(2 * one.box + 1, np.int64), "valid")
+
+
+def blocks_of(f: np.ndarray, base: int, block: int) -> list[tuple[int, int]]:
+    """Blocks of ``f`` [n], which begins at sample ``base``, that lie wholly in it: where each ends, its maximum."""
+    ends = range(-(-base // block) * block + block, base + len(f) + 1, block)
+    return [(end, int(f[end - block - base : end - base].max())) for end in ends]
+
+
+def peaks_of(
+    f: np.ndarray, base: int, left: int, right: int, block: int, recent: int, kept: int
+) -> list[tuple[int, int, int, int, int]]:
+    """Peaks of ``f`` [n] by looking at every sample: sample, f, median, 80 % quantile, sum of the valleys."""
+    peaks = []
+    blocks = blocks_of(f, base, block)
+    for c in range(len(f) - right):
+        before, after = f[max(0, c - left) : c], f[c + 1 : c + 1 + right]
+        if f[c] > max(0, before.max(initial=0)) and f[c] >= after.max():
+            done = [most for end, most in blocks if end <= base + c + right + 1]
+            level = [
+                np.quantile(done[-count:], q, method="lower") if done else f[: c + right + 1].max()
+                for count, q in ((recent, 0.5), (kept, 0.8))
+            ]
+            valleys = f[max(0, c - right) : c + 1].min() + f[c : c + right + 1].min()
+            peaks.append((base + c, int(f[c]), int(level[0]), int(level[1]), int(valleys)))
+    return peaks
