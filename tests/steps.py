@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from laws import Signal
 
 from streaming.directory import Directory
-from streaming.records import Aligned, Bank, Chunks, Event, Fresh, RawTick
+from streaming.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
 from streaming.settings import Settings
-from streaming.stages import align, decode, ring
+from streaming.stages import align, beats, decode, nms, ricker, ring
 from streaming.wire import encode_chunk
 
 NO_QUIET = np.zeros((0, 3), np.int64)
@@ -125,3 +126,45 @@ def fresh_of(
         uv_per_unit=np.full(n, uv_per_unit),
         quiet=quiet,
     )
+
+
+@dataclass
+class Detector(Aligner):
+    """The stages from decode to beats."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        s = self.settings
+        self.states = ricker.State(s.ricker()), nms.State(s.nms), beats.State(s.beats())
+
+    def beats(self, values: Sequence[bytes], **tick: Any) -> tuple[Aligned, list[Beats]]:
+        """Take one tick through, up to the beats of its passes."""
+        aligned = align.step(self.align, decoded(values, **tick))[1]
+        found = []
+        for placement in aligned.passes:
+            ringed = ring.step(self.ring, placement)[1]
+            response = ricker.step(self.states[0], ringed)[1]
+            found.append(beats.step(self.states[2], nms.step(self.states[1], response)[1])[1])
+        return aligned, found
+
+
+def beats_of(signal: Signal, cuts: Sequence[tuple[int, int]] | None = None, settings: Settings | None = None) -> Found:
+    """Beats of one stream, all of them in one array a column."""
+    detector = Detector(settings or Settings())
+    n = signal.samples.shape[1]
+    parts = []
+    for a, b in cuts or [(a, min(n, a + 1000)) for a in range(0, n, 1000)]:
+        parts += detector.beats([signal.chunk(a, b)])[1]
+    names = ("sample", "rr_s", "median_rr_s", "response", "quality", "decided")
+    return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
+
+
+class Found(NamedTuple):
+    """Columns of the beats of one stream."""
+
+    sample: np.ndarray
+    rr_s: np.ndarray
+    median_rr_s: np.ndarray
+    response: np.ndarray
+    quality: np.ndarray
+    decided: np.ndarray

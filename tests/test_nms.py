@@ -18,7 +18,7 @@ DELAY = 21
 def suppressed(
     f: np.ndarray, cuts: list[tuple[int, int]], base: int, settings: nms.Settings, rate_hz: float
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[int]]:
-    """Take ``f`` [n] of a lane that begins at ``base`` through the stage: peaks, blocks, what is known after each cut."""
+    """Take ``f`` [n] of a lane that begins at ``base`` through the stage: peaks, blocks, known after each cut."""
     state = nms.State(settings)
     longest = max(b - a for a, b in cuts)
     columns = longest + round(3 * (settings.left_s + settings.right_s) * rate_hz) + 2 * DELAY

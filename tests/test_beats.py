@@ -1,0 +1,221 @@
+"""Beats: R on the peak, RR, quiet stretches, the floor in microvolts, and physics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from laws import Signal, cut
+from steps import Detector, Found, beats_of
+
+from producers.synthetic import synthesise
+from streaming.settings import Settings
+
+RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
+
+
+def waves(
+    at_s: np.ndarray, size: float, *, rate_hz: float = 250.0, seconds: float = 30.0, sigma_s: float = 0.014
+) -> np.ndarray:
+    """Ricker-shaped waves around given times, int16 [1, n]."""
+    n = round(seconds * rate_hz)
+    x = np.zeros(n)
+    for centre in np.rint(at_s * rate_hz):
+        t = (np.arange(n) - centre) / (sigma_s * rate_hz)
+        near = np.abs(t) < 8
+        x[near] += size * ((1 - t**2) * np.exp(-(t**2) / 2))[near]
+    return np.rint(x)[None].astype(np.int16)
+
+
+def heart(*, leads: int = 1, seed: int = 3, seconds: float = 40.0, rate_hz: float = 250.0) -> np.ndarray:
+    return synthesise(seed, rate_hz=rate_hz, leads=leads, seconds=seconds).recording.samples
+
+
+def bed(samples: np.ndarray, **given: object) -> Signal:
+    return Signal("bed", samples, **{"uv_per_unit": 0.0, **given})
+
+
+def same(a: Found, b: Found, shift: int = 0) -> None:
+    np.testing.assert_array_equal(a.sample + shift, b.sample)
+    np.testing.assert_array_equal(a.rr_s, b.rr_s)
+
+
+TIMES_S = np.arange(0.7, 29, 0.83)
+
+
+@pytest.mark.parametrize("size", [400, -400], ids=["upright", "inverted"])
+@pytest.mark.parametrize("rate_hz", RATES_HZ)
+def test_r_is_marked_on_the_peak_and_rr_is_the_distance_of_the_marks(rate_hz: float, size: int) -> None:
+    found = beats_of(bed(waves(TIMES_S, size, rate_hz=rate_hz), rate_hz=rate_hz))
+    at = np.rint(TIMES_S * rate_hz)
+    np.testing.assert_array_equal(found.sample, at)
+    assert np.isnan(found.rr_s[0])
+    np.testing.assert_allclose(found.rr_s[1:], np.diff(at) / rate_hz, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.response, 1, atol=0.05)
+    assert found.quality.min() > 0.9
+    assert (found.decided - found.sample <= 0.32 * rate_hz).all()
+
+
+@pytest.mark.parametrize("rate_hz", RATES_HZ)
+def test_beats_are_within_10_ms_of_the_truth_in_the_median(rate_hz: float) -> None:
+    truth = synthesise((7, round(rate_hz)), rate_hz=rate_hz, leads=2, seconds=40)
+    found = beats_of(bed(truth.recording.samples, rate_hz=rate_hz, uv_per_unit=2.0))
+    beats = truth.sure_beats()
+    beats = beats[(beats > rate_hz) & (beats < 39 * rate_hz)]
+    off = np.abs(found.sample[None] - beats[:, None]).min(axis=1) / rate_hz
+    assert np.median(off) <= 0.010
+    assert (off <= 0.15).mean() >= 0.99
+    assert abs(len(found.sample) - len(truth.sure_beats())) <= 2
+
+
+def test_the_median_interval_is_that_of_the_last_eight_within_its_window() -> None:
+    rng = np.random.default_rng(4)
+    at_s = 0.5 + np.cumsum(np.concatenate([rng.uniform(0.5, 1.2, 40), [9.0, 9.0, 11.0, 12.0, 12.0, 13.0, 9.0]]))
+    found = beats_of(bed(waves(at_s, 900, seconds=float(at_s[-1]) + 2)))
+    assert len(found.sample) == len(at_s)
+    at, window_s = found.sample / 250.0, Settings().beats().rate_window_s
+    assert 30 <= window_s <= 60
+    for k in range(1, len(at)):
+        last = [at[j] - at[j - 1] for j in range(max(1, k - 7), k + 1) if at[j] >= at[k] - window_s]
+        assert found.median_rr_s[k] == pytest.approx(np.median(last), abs=1e-9)
+    assert np.isnan(found.median_rr_s[0])
+
+
+def test_over_thirty_seconds_without_a_beat_there_is_no_interval() -> None:
+    found = beats_of(bed(waves(np.array([1.0, 2.0, 32.0, 62.004]), 900, seconds=65.0)))
+    assert found.sample.tolist() == [250, 500, 8000, 15501]
+    np.testing.assert_array_equal(found.rr_s, [np.nan, 1.0, 30.0, np.nan])
+
+
+def test_a_wave_below_the_floor_is_no_beat_of_a_calibrated_stream() -> None:
+    small, large = waves(TIMES_S, 20), waves(TIMES_S, 35)
+    assert len(beats_of(bed(small, uv_per_unit=2.0)).sample) == 0
+    assert len(beats_of(bed(large, uv_per_unit=2.0)).sample) == len(TIMES_S)
+    assert len(beats_of(bed(small)).sample) == len(TIMES_S)
+
+
+@pytest.mark.parametrize("rate_hz", RATES_HZ)
+def test_the_floor_is_the_same_number_of_microvolts_at_every_rate(rate_hz: float) -> None:
+    for leads in (1, 3):
+        for size_uv, seen in ((50, False), (70, True)):
+            x = np.repeat(waves(TIMES_S, size_uv / 0.5, rate_hz=rate_hz), leads, axis=0)
+            x[1:] = 0
+            assert (len(beats_of(bed(x, rate_hz=rate_hz, uv_per_unit=0.5)).sample) > 0) is seen
+
+
+@pytest.mark.parametrize("gain", [0.1, 0.5, 3.0, 10.0])
+def test_the_size_of_an_uncalibrated_signal_changes_nothing(gain: float) -> None:
+    x = np.clip(4 * heart().astype(float), -3000, 3000)
+    plain, scaled = beats_of(bed(np.rint(x).astype(np.int16))), beats_of(bed(np.rint(gain * x).astype(np.int16)))
+    assert len(plain.sample) > 40
+    same(plain, scaled)
+    np.testing.assert_allclose(plain.response, scaled.response, atol=0.03)
+    np.testing.assert_allclose(plain.quality, scaled.quality, atol=0.03)
+
+
+@pytest.mark.parametrize("offset", [-20_000, 1, 25_000])
+def test_an_offset_changes_nothing_at_all(offset: int) -> None:
+    x = heart()
+    plain, moved = beats_of(bed(x)), beats_of(bed((x + offset).astype(np.int16)))
+    for a, b in zip(plain, moved, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_polarity_changes_nothing_at_all() -> None:
+    for a, b in zip(beats_of(bed(heart())), beats_of(bed(-heart())), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_counting_from_another_sample_moves_the_beats_by_as_much() -> None:
+    blocks = 77_777 * 500
+    same(beats_of(bed(heart())), beats_of(bed(heart(), first=blocks)), shift=blocks)
+
+
+def test_a_lead_that_says_nothing_leaves_the_beats_of_the_others() -> None:
+    one = heart()
+    silent = np.concatenate([one, np.full_like(one, 5000)])
+    same(beats_of(bed(one)), beats_of(bed(silent)))
+
+
+def test_a_lead_that_is_off_leaves_exactly_the_beats_of_the_one_that_is_on() -> None:
+    both = heart(leads=2)
+    detector = Detector()
+    signal = bed(both)
+    found = [b for a in range(0, both.shape[1], 500) for b in detector.beats([signal.chunk(a, a + 500, lead_off=2)])[1]]
+    np.testing.assert_array_equal(np.concatenate([b.sample for b in found]), beats_of(bed(both[:1])).sample)
+
+
+def test_two_leads_with_weak_waves_find_what_one_lead_alone_misses_in_noise() -> None:
+    rng = np.random.default_rng(8)
+    clean = np.repeat(waves(TIMES_S, 100), 4, axis=0)
+    noisy = (clean + rng.normal(0, 35, clean.shape)).astype(np.int16)
+    at = np.rint(TIMES_S * 250)
+
+    def wrong(found: Found) -> int:
+        hits = (np.abs(found.sample[:, None] - at[None]) <= 10).any(axis=1).sum()
+        return int(len(at) - hits + len(found.sample) - hits)
+
+    assert wrong(beats_of(bed(noisy))) < wrong(beats_of(bed(noisy[:1])))
+
+
+def without(signal: Signal, gaps: list[tuple[int, int]], step: int = 10) -> tuple[Found, Detector]:
+    """Beats of a signal of which stretches never came."""
+    detector = Detector()
+    parts = []
+    for a in range(0, signal.samples.shape[1], step):
+        if not any(start <= a < stop for start, stop in gaps):
+            parts += detector.beats([signal.chunk(a, a + step)])[1]
+    return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in Found._fields)), detector
+
+
+def test_no_beat_is_found_in_a_bridged_gap_and_no_interval_across_it() -> None:
+    at = np.rint(TIMES_S * 250).astype(int)
+    start, stop = int(at[10]) // 10 * 10 - 20, int(at[10]) // 10 * 10 + 30
+    found, detector = without(bed(waves(TIMES_S, 900)), [(start, stop)])
+    assert detector.counts == {"bridged": 1, "lost_samples": stop - start, "reordered": detector.counts["reordered"]}
+    assert found.sample.tolist() == [*at[:10], *at[11:]]
+    assert np.flatnonzero(np.isnan(found.rr_s)).tolist() == [0, 10]
+
+
+def test_a_step_that_a_bridge_makes_is_no_beat() -> None:
+    x = waves(TIMES_S[:10], 900)
+    x[0, 5000:] += 3000
+    gap = [(4980, 5030)]
+    found, _ = without(bed(x), gap)
+    assert len(found.sample) == 10
+    x[0, 4960:] = x[0, 5100]
+    assert len(beats_of(bed(x)).sample) == 11
+
+
+def test_many_gaps_in_one_pass_are_all_quiet() -> None:
+    at = np.rint(TIMES_S * 250).astype(int)
+    gaps = [(int(a) // 10 * 10 - 10, int(a) // 10 * 10 + 20) for a in at[5:30]]
+    found, _ = without(bed(waves(TIMES_S, 900)), gaps)
+    assert found.sample.tolist() == [*at[:5], *at[30:]]
+    detector, signal = Detector(), bed(waves(TIMES_S, 900))
+    tick = [signal.chunk(a, a + 10) for a in range(0, 7500, 10) if not any(b <= a < c for b, c in gaps)]
+    assert [s for b in detector.beats(tick)[1] for s in b.sample.tolist()] == found.sample.tolist()
+
+
+def test_a_long_gap_begins_anew_without_an_interval() -> None:
+    at = np.rint(TIMES_S * 250).astype(int)
+    found, detector = without(bed(waves(TIMES_S, 900)), [(2000, 2500)])
+    assert detector.counts["restarts"] == 1
+    assert found.sample.tolist() == [a for a in at if not 1980 <= a < 2500]
+    assert np.isnan(found.rr_s).sum() == 2
+
+
+def test_after_ten_seconds_of_nothing_a_beat_has_a_finite_response() -> None:
+    x = waves(np.arange(30.5, 45, 0.9), 900, seconds=46.0)
+    found = beats_of(bed(x))
+    assert found.sample[0] == round(30.5 * 250)
+    assert np.isfinite(found.response).all()
+    assert found.quality.max() <= 1
+
+
+def test_single_samples_find_the_same_beats_as_one_piece() -> None:
+    signal = bed(heart(seconds=12.0), uv_per_unit=2.0)
+    n = signal.samples.shape[1]
+    one = beats_of(signal, [(0, n)])
+    for cuts in ([(a, a + 1) for a in range(n)], cut(n, np.random.default_rng(0), 70)):
+        for a, b in zip(one, beats_of(signal, cuts), strict=True):
+            np.testing.assert_array_equal(a, b)
