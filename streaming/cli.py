@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -158,7 +159,7 @@ def monitor(
 
     run_monitor(
         bootstrap, group, backend.value, delivery.value, model=model, score_within_s=score_within,
-        metrics_port=metrics_port, say=lambda line: errors.print(line, highlight=False),
+        metrics_port=metrics_port, say=lambda line: errors.print(line, highlight=False, markup=False),
     )  # fmt: skip
 
 
@@ -212,7 +213,7 @@ def bench(
     """Measure the bars, each beside its rival in the same run."""
     from streaming.bench import run_benchmarks
 
-    rows = run_benchmarks(names or [], say=lambda line: errors.print(line, highlight=False))
+    rows = run_benchmarks(names or [], say=lambda line: errors.print(line, highlight=False, markup=False))
     if as_json:
         typer.echo(json.dumps({"rows": rows}))
         return
@@ -220,6 +221,41 @@ def bench(
     for row in rows:
         table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
     Console().print(table)
+
+
+@app.command()
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="Folder of annotated WFDB records.")],
+    lead: Annotated[str, typer.Option(help="first, best or all.")] = "first",
+    noise: Annotated[
+        list[str] | None, typer.Option(help="A noise record, several joined by +, or electrode-motion.")
+    ] = None,
+    snr: Annotated[str, typer.Option(help="Signal-to-noise ratios in dB, with commas between.")] = "12,6,0",
+    rivals: Annotated[bool, typer.Option("--rivals", help="SleepECG, NeuroKit2 and XQRS in the same run.")] = False,
+    backend: BackendKind = BackendKind.AUTO,
+    seed: int = 0,
+    html: Annotated[Path | None, typer.Option(help="Write a page as well.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Judge the streamed graph on annotated records, cut at random."""
+    from streaming.backend import choose
+    from streaming.evaluation import as_html, as_text, full_report
+    from streaming.evaluation.streamed import detect_streamed
+
+    errors.print(choose(backend.value).reason, highlight=False, markup=False)
+    try:
+        ratios = [float(part) for part in snr.split(",")]
+    except ValueError:
+        raise UserError(f"--snr: expected numbers with commas between; got {snr!r}") from None
+    with errors.status("evaluate") if errors.is_terminal else nullcontext():
+        report = full_report(
+            folder, detect_streamed, lead=lead, seed=seed, noise=noise or [], snr_db=ratios, with_rivals=rivals,
+        )  # fmt: skip
+    if html is not None:
+        html.write_text(as_html(report, title=f"beatwire on {folder.name}"), encoding="utf-8")
+    typer.echo(json.dumps(report) if as_json else as_text(report))
+    if report["failed"]:
+        raise typer.Exit(1)
 
 
 @train.command("vae")
@@ -230,9 +266,18 @@ def train_vae(
     as_json: Json = False,
 ) -> None:
     """Train the scoring model on normal beats, split by subject."""
+    from streaming.model.train import TrainSettings
     from streaming.model.train import train_vae as run
 
-    say(run(folders, out, seed=seed, say=lambda line: errors.print(line, highlight=False)), as_json, "trained")
+    with progress_bar("train", as_json) as bar:
+        task = bar.add_task("train", total=1.0)
+        metrics = run(
+            folders, out, settings=TrainSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
+        )
+    if as_json:
+        typer.echo(json.dumps(metrics))
+    else:
+        errors.print(f"wrote {out}, its config, card and metrics", highlight=False, markup=False)
 
 
 def main() -> None:

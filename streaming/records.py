@@ -221,7 +221,7 @@ class Peaks:
     """Local maxima of the response that the new samples decided.
 
     found        int64 [n]          peaks of each lane
-    peaks        int64 [n, most, 5] sample, f, median of five block maxima, 80 % quantile of thirty,
+    peaks        int64 [n, most, 5] sample, f, median of five block maxima, 80 % quantile of ten,
                                     sum of the least f on both sides
     closed       int64 [n]          2-s blocks of each lane that became complete
     blocks       int64 [n, most, 2] where each ends, its largest f

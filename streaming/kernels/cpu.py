@@ -187,6 +187,7 @@ def apply_rules(
     median_rr_s: Any,
     anomalous: Any,
     asystole_samples: Any,
+    pause_samples: Any,
     limits_bpm: Any,
     state: Any,
     count: Any,
@@ -195,7 +196,7 @@ def apply_rules(
 ) -> None:
     """Run the rules over ``n`` streams."""
     for i in range(n):
-        _apply_rules(i, run, events, median_rr_s, anomalous, asystole_samples, limits_bpm, state, count, out, values)
+        _apply_rules(i, run, events, median_rr_s, anomalous, asystole_samples, pause_samples, limits_bpm, state, count, out, values)
 
 
 config.CACHE_DIR = _previous

@@ -6,10 +6,10 @@ or cuts, and it is decided as soon as the right side is known.
 
 The level of a peak is taken from maxima of ``f`` over blocks of ``block`` samples, aligned to the
 absolute sample index, complete when the peak is decided and wholly after the lane's start: the
-median of the last five, and the 80 % quantile of the last thirty. ``maxima[lane]`` keeps them::
+median of the last five, and the 80 % quantile of the last ten. ``maxima[lane]`` keeps them::
 
     0 f is absorbed up to this sample   1 maximum of the block begun   2 complete blocks kept
-    3 median of the last five           4 80 % quantile of the last thirty
+    3 median of the last five           4 80 % quantile of the last ten
     5 + (b % KEPT) maximum of block b
 
 While no block is complete, both are the largest ``f`` so far.
@@ -20,7 +20,7 @@ from __future__ import annotations
 from streaming.kernels.ring import unroll
 from streaming.records import I32, I64
 
-KEPT = 30
+KEPT = 10
 RECENT = 5
 ABSORBED, BEGUN, COMPLETE, MEDIAN, QUANTILE, FIRST = range(6)
 MAXIMA_COLUMNS = FIRST + KEPT
@@ -124,7 +124,7 @@ def suppress(
     found : int64 [n], written
         How many peaks there are.
     peaks : int64 [n, most, 5], written
-        Sample, f, median of five, 80 % quantile of thirty, and the sum of the least f within
+        Sample, f, median of five, 80 % quantile of ten, and the sum of the least f within
         ``right`` on both sides.
     closed, blocks : int64 [n], [n, most, 2], written
         Blocks that became complete: where each ends, its maximum.

@@ -4,6 +4,9 @@ Work item ``i`` is one stream's run of events in the tick, ``run[i]`` up to ``ru
 rule is a function of the stream's last beats and blocks, so that a replay of the horizon ends in
 the same state; nothing here looks at scores but the anomalous rule, and nothing waits for them.
 
+A restart ends what was on; an alert ends in the session in which it began, at the last sample known of
+that. Leads that are off stay so over a gap within a session (its restart comes with a ``value`` from 0 on).
+
 State, int64 ``state[slot, column]``: 0 whether the stream is known, 1 session, 2 last beat (or where
 the lane began), 3 flat blocks in a row, 4 the last eight beats as bits (1: anomalous), 5.. beats since
 each rate rule last held, then per rule the onset of its alert (-1: none).
@@ -56,12 +59,12 @@ def switch(
     return n
 
 
-def hold(row: I64, rule: int, now: bool) -> bool:
-    """Keep a rule of beats on until it has not held for eight beats."""
+def hold(row: I64, rule: int, now: bool, beats: int) -> bool:
+    """Keep a rule of beats on until it has not held for eight beats; a pause counts as several."""
     if now:
         row[SINCE + rule] = 0
     else:
-        row[SINCE + rule] = min(HOLD_BEATS, int(row[SINCE + rule]) + 1)
+        row[SINCE + rule] = min(HOLD_BEATS, int(row[SINCE + rule]) + beats)
     return int(row[SINCE + rule]) < HOLD_BEATS
 
 
@@ -72,6 +75,7 @@ def apply_rules(
     median_rr_s: F64,
     anomalous: Bool,
     asystole_samples: I64,
+    pause_samples: I64,
     limits_bpm: F64,
     state: I64,
     count: I64,
@@ -86,8 +90,8 @@ def apply_rules(
         slot, session, kind, sample, value.
     median_rr_s, anomalous : [b]
         Of the beats that events of kind BEAT name.
-    asystole_samples : int64 [runs]
-        Samples without a beat.
+    asystole_samples, pause_samples : int64 [runs]
+        Samples without a beat; how long an interval is that counts as one more beat passed.
     limits_bpm : float64 [4]
         Extreme tachycardia, tachycardia, bradycardia, extreme bradycardia.
     count, out, values : [runs], [., 6], [.], written
@@ -101,8 +105,9 @@ def apply_rules(
         row = state[slot]
         if kind == RESTARTED:
             for rule in range(RULES):
-                if row[KNOWN] and rule not in (LEADS_OFF, NO_DATA):
-                    n = switch(row, slot, rule, False, rule == ASYSTOLE, sample, 0.0, out, values, n)
+                if row[KNOWN] and rule != NO_DATA and (rule != LEADS_OFF or value < 0):
+                    at = max(int(row[REFERENCE]), int(row[FIRST_ONSET + rule])) if row[SESSION] != session else sample
+                    n = switch(row, slot, rule, False, rule == ASYSTOLE, at, 0.0, out, values, n)
                 row[SINCE + rule] = HOLD_BEATS
             row[KNOWN] = 1
             row[SESSION] = session
@@ -120,16 +125,18 @@ def apply_rules(
                 n = switch(row, slot, ASYSTOLE, True, True, late, 0.0, out, values, n)
             if kind == BEAT:
                 n = switch(row, slot, ASYSTOLE, False, True, sample, 0.0, out, values, n)
+                passed = sample - int(row[REFERENCE])
+                beats = min(HOLD_BEATS, max(1, passed // int(pause_samples[i])))
                 row[REFERENCE] = sample
                 rate = 60.0 / median_rr_s[value] if median_rr_s[value] > 0.0 else -1.0
                 for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
                     limit = limits_bpm[rule - EXTREME_TACHYCARDIA]
                     beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
-                    n = switch(row, slot, rule, hold(row, rule, beyond), False, sample, rate, out, values, n)
-                row[RECENT] = ((int(row[RECENT]) << 1) | int(anomalous[value])) & EIGHT
+                    n = switch(row, slot, rule, hold(row, rule, beyond, beats), False, sample, rate, out, values, n)
+                row[RECENT] = ((int(row[RECENT]) << beats) | int(anomalous[value])) & EIGHT
                 strange = 0
                 for k in range(8):
                     strange += (int(row[RECENT]) >> k) & 1
-                many = hold(row, ANOMALOUS_BEATS, strange >= 3)
+                many = hold(row, ANOMALOUS_BEATS, strange >= 3, beats)
                 n = switch(row, slot, ANOMALOUS_BEATS, many, False, sample, float(strange), out, values, n)
     count[i] = n - first

@@ -18,12 +18,17 @@ import numpy as np
 from streaming.directory import Directory
 from streaming.kernels import cpu
 from streaming.kernels import rules as body
+from streaming.kernels.align import SESSION
 from streaming.records import F64, I64, Alerts, TickBeats
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits of the rules; rates in beats per minute."""
+    """Limits of the rules; rates in beats per minute.
+
+    ``pause_s``: where rules count beats, an interval counts as one for each of these that it lasts, so
+    that eight beats are never more than 11.2 s.
+    """
 
     asystole_s: float = 4.0
     extreme_tachycardia_bpm: float = 150.0
@@ -31,6 +36,7 @@ class Settings:
     bradycardia_bpm: float = 45.0
     extreme_bradycardia_bpm: float = 35.0
     no_data_s: float = 2.0
+    pause_s: float = 0.7
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +84,11 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     _make_room(state, len(tick.aligned.arrival_us))
     for placement in tick.aligned.passes:
         state.rate_hz[placement.fresh.slot] = placement.fresh.bank.rate_hz
+    ended = _data_again(state, tick)
     rows, values = _by_samples(state, tick)
-    late_rows, late_values = _by_clock(state, tick)
-    rows, values = np.concatenate([rows, late_rows]), np.concatenate([values, late_values])
+    begun = _no_data(state, tick)
+    rows = np.concatenate([ended, rows, begun])
+    values = np.concatenate([np.zeros(len(ended)), values, np.zeros(len(begun))])
     return state, Alerts(tick, [_told(state, tick, *map(int, r), float(v)) for r, v in zip(rows, values, strict=True)])
 
 
@@ -96,12 +104,14 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
 
 def _take_over(state: State, slot: int, logged: dict[int, dict[str, Any]]) -> None:
     row = state.slots[slot]
+    unseen = not row[body.KNOWN]  # silent for so long that nothing of it was replayed: its next chunk is a restart
     for rule, alert in logged.items():
         same = alert["session"] == row[body.SESSION]
-        if rule == body.NO_DATA or (same and row[body.FIRST_ONSET + rule] >= 0):
+        if unseen or rule == body.NO_DATA or (same and row[body.FIRST_ONSET + rule] >= 0):
             row[body.FIRST_ONSET + rule] = alert["onset"]
-            if rule == body.NO_DATA and not row[body.KNOWN]:
+            if unseen:
                 row[body.SESSION] = alert["session"]
+                row[body.KNOWN] = 1
 
 
 def _make_room(state: State, n: int) -> None:
@@ -126,37 +136,43 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     n = len(run) - 1
     room = (body.RULES + 1) * len(events)
     count, out, values = np.zeros(n, np.int64), np.empty((room, 6), np.int64), np.empty(room)
-    late = np.rint(s.asystole_s * state.rate_hz[events[run[:-1], 0]]).astype(np.int64)
+    rate_hz = state.rate_hz[events[run[:-1], 0]]
+    late, pause = (np.rint(d * rate_hz).astype(np.int64) for d in (s.asystole_s, s.pause_s))
     limits = np.array([s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm])
     anomalous = np.zeros(len(tick.slot), np.bool_) if tick.anomalous is None else tick.anomalous
-    cpu.apply_rules(n, run, events, tick.median_rr_s, anomalous, late, limits, state.slots, count, out, values)
+    cpu.apply_rules(n, run, events, tick.median_rr_s, anomalous, late, pause, limits, state.slots, count, out, values)
     told = [np.arange(c) + (body.RULES + 1) * run[i] for i, c in enumerate(count) if c]
     rows = np.concatenate(told) if told else np.zeros(0, np.int64)
     return out[rows], values[rows]
 
 
-def _by_clock(state: State, tick: TickBeats) -> tuple[I64, F64]:
-    """No data: by the clock of the tick; a chunk ends it."""
+def _data_again(state: State, tick: TickBeats) -> I64:
+    """End ``no data`` where a chunk came; before the rules, which may learn of a new session."""
     aligned, column = tick.aligned, body.FIRST_ONSET + body.NO_DATA
-    known = len(state.directory.names)
-    silent = state.slots[:known, column] >= 0
-    seen = np.zeros(known, np.bool_)
-    seen[aligned.seen] = True
-    ended = np.flatnonzero(silent & seen)
-    begun = np.zeros(0, np.int64)
-    if aligned.now_us and aligned.caught_up:
-        late = aligned.now_us - aligned.arrival_us[:known] > state.settings.no_data_s * 1e6
-        begun = np.flatnonzero(late & ~silent & ~seen & (state.slots[:known, body.KNOWN] > 0))
     rows = []
-    for slot in ended.tolist():
-        onset = int(state.slots[slot, column])
-        rows.append((slot, state.slots[slot, body.SESSION], body.NO_DATA, body.OFF, onset, aligned.expected[slot]))
+    for slot in aligned.seen[state.slots[aligned.seen, column] >= 0].tolist():
+        session, onset = state.slots[slot, [body.SESSION, column]].tolist()
+        at = aligned.expected[slot] if aligned.slots[slot, SESSION] == session else onset
+        rows.append((slot, session, body.NO_DATA, body.OFF, onset, at))
         state.slots[slot, column] = -1
-    for slot in begun.tolist():
+    return np.array(rows, np.int64).reshape(-1, 6)
+
+
+def _no_data(state: State, tick: TickBeats) -> I64:
+    """Begin ``no data`` by the clock of the tick, where no chunk came for too long."""
+    aligned, column = tick.aligned, body.FIRST_ONSET + body.NO_DATA
+    if not aligned.now_us or not aligned.caught_up:
+        return np.zeros((0, 6), np.int64)
+    known = len(state.directory.names)
+    waiting = (state.slots[:known, column] < 0) & (state.slots[:known, body.KNOWN] > 0)
+    waiting[aligned.seen] = False
+    late = aligned.now_us - aligned.arrival_us[:known] > state.settings.no_data_s * 1e6
+    rows = []
+    for slot in np.flatnonzero(waiting & late).tolist():
         onset = int(aligned.expected[slot])
         rows.append((slot, state.slots[slot, body.SESSION], body.NO_DATA, body.ON, onset, onset))
         state.slots[slot, column] = onset
-    return np.array(rows, np.int64).reshape(-1, 6), np.zeros(len(rows))
+    return np.array(rows, np.int64).reshape(-1, 6)
 
 
 def _told(

@@ -4,7 +4,7 @@ In: Peaks. Out: Beats. State: for each bank int64 ``lanes[lanes, BEAT_COLUMNS]``
 the last beat, the last eight intervals, the last eight stretches in which no beat may be.
 
 A peak is a beat when its response exceeds 0.3 of the level (median of the last five 2-s maxima,
-at least 0.3 of the 80 % quantile of the last thirty) and, for a calibrated stream, ``floor_uv``.
+at least 0.3 of the 80 % quantile of the last ten) and, for a calibrated stream, ``floor_uv``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Settings:
     after_s: float = 0.02
     quiet_margin_s: float = 0.06
     longest_rr_s: float = 30.0
-    rate_window_s: float = 60.0
+    rate_window_s: float = 40.0
     floor_uv: float = 60.0
     flat_uv: float = 4.0
     flat_units: float = 1.0
