@@ -47,6 +47,9 @@ class Settings:
             value = getattr(self, name)
             if not 0 < value <= HORIZON_S:
                 raise UserError(f"settings: expected 0 < {name} <= {HORIZON_S:g}; got {value:g}")
+        left_s, right_s = self.nms.left_s, self.nms.right_s
+        if left_s < right_s:
+            raise UserError(f"settings: expected nms.left_s of at least nms.right_s; got {left_s:g} and {right_s:g}")
 
     @property
     def decide_s(self) -> float:
