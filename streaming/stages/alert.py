@@ -18,7 +18,7 @@ import numpy as np
 from streaming.directory import Directory
 from streaming.kernels import cpu
 from streaming.kernels import rules as body
-from streaming.kernels.align import SESSION
+from streaming.kernels.align import BANK, SESSION
 from streaming.records import F64, I64, Alerts, TickBeats
 
 
@@ -70,7 +70,6 @@ class State:
     settings: Settings
     directory: Directory
     slots: I64 = field(default_factory=lambda: np.zeros((0, body.STATE_COLUMNS), np.int64))
-    rate_hz: F64 = field(default_factory=lambda: np.zeros(0))
     logged: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
 
 
@@ -82,8 +81,6 @@ def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     """Run the rules over a tick."""
     _make_room(state, len(tick.aligned.arrival_us))
-    for placement in tick.aligned.passes:
-        state.rate_hz[placement.fresh.slot] = placement.fresh.bank.rate_hz
     ended = _data_again(state, tick)
     rows, values = _by_samples(state, tick)
     begun = _no_data(state, tick)
@@ -121,7 +118,6 @@ def _make_room(state: State, n: int) -> None:
         grown[:old] = state.slots
         grown[old:, body.FIRST_ONSET :] = -1
         state.slots = grown
-        state.rate_hz = np.concatenate([state.rate_hz, np.ones(n - old)])
     if state.logged:
         for slot in range(len(state.directory.names)):
             if state.directory.names[slot] in state.logged:
@@ -136,7 +132,7 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     n = len(run) - 1
     room = (body.RULES + 1) * len(events)
     count, out, values = np.zeros(n, np.int64), np.empty((room, 6), np.int64), np.empty(room)
-    rate_hz = state.rate_hz[events[run[:-1], 0]]
+    rate_hz = _rate_hz(tick, events[run[:-1], 0])
     late, pause = (np.rint(d * rate_hz).astype(np.int64) for d in (s.asystole_s, s.pause_s))
     limits = np.array([s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm])
     anomalous = np.zeros(len(tick.slot), np.bool_) if tick.anomalous is None else tick.anomalous
@@ -175,6 +171,11 @@ def _no_data(state: State, tick: TickBeats) -> I64:
     return np.array(rows, np.int64).reshape(-1, 6)
 
 
+def _rate_hz(tick: TickBeats, slots: I64) -> F64:
+    rates = np.array([bank.rate_hz for bank in tick.aligned.banks])
+    return np.asarray(rates[tick.aligned.slots[slots, BANK]], np.float64)
+
+
 def _told(
     state: State, tick: TickBeats, slot: int, session: int, rule: int, to: int, onset: int, at: int, value: float
 ) -> dict[str, Any]:
@@ -185,7 +186,8 @@ def _told(
         3.0, 0.0, 4.0, s.no_data_s,
     )[rule]  # fmt: skip
     time_us = np.empty(2, np.int64)
-    same = np.full(2, slot), np.full(2, session), np.array([onset, at]), np.full(2, state.rate_hz[slot])
+    slots = np.full(2, slot)
+    same = slots, np.full(2, session), np.array([onset, at]), _rate_hz(tick, slots)
     cpu.device_time(2, *same, tick.aligned.slots, time_us)
     stream = state.directory.names[slot]
     return {

@@ -111,6 +111,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         arrival_us=state.slots[:, body.ARRIVAL],
         expected=state.slots[:, body.EXPECTED],
         slots=state.slots,
+        banks=state.banks,
         rejects=rejects,
         now_us=chunks.now_us,
         caught_up=chunks.caught_up,
