@@ -15,7 +15,7 @@ import fastavro
 import numpy as np
 
 from streaming.filters import Filter
-from streaming.wire import schema_text
+from streaming.wire import encode_chunk, schema_text
 
 
 def avro_long(value: int) -> bytes:
@@ -105,6 +105,14 @@ class Sent:
     @property
     def stop(self) -> int:
         return self.first + self.samples.shape[1]
+
+    def message(self) -> bytes:
+        """The message; its device time is that of a clock that began with the session."""
+        return encode_chunk(
+            self.stream, self.session, self.first, round(1e9 * self.session + self.first * 1e6 / self.rate_hz),
+            self.rate_hz, [f"L{k}" for k in range(len(self.samples))], self.samples,
+            uv_per_unit=self.uv_per_unit, lead_off=self.lead_off,
+        )  # fmt: skip
 
 
 @dataclass

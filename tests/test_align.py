@@ -8,20 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from oracles import PlacedStream, Sent
-from steps import Aligner, chunk
+from steps import Aligner
 
 from streaming.settings import Settings
 
 SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0)
 RATE_HZ = 100.0
-
-
-def message(c: Sent) -> bytes:
-    return chunk(
-        stream=c.stream, session=c.session, first=c.first, time_us=c.first * 10_000, rate_hz=c.rate_hz,
-        leads=[f"L{k}" for k in range(len(c.samples))], samples=c.samples, uv_per_unit=c.uv_per_unit,
-        lead_off=c.lead_off,
-    )  # fmt: skip
 
 
 def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: float) -> list[Sent]:
@@ -41,8 +33,6 @@ def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: fl
             at = max(0, at - int(rng.integers(1, 30)))
         elif wrong == "mask":
             mask = int(rng.integers(0, 2**leads))
-        elif wrong == "units":
-            session, at = session + 1, 0
         samples = rng.integers(-32767, 32768, (leads, size)).astype(np.int16)
         if wrong == "no value":
             samples[rng.integers(0, leads), rng.random(size) < 0.4] = -32768
@@ -52,23 +42,25 @@ def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: fl
         c = Sent(stream, session, at, samples, RATE_HZ, lead_off=mask)
         made.append(c)
         at += size
-        if wrong == "duplicate":
-            made.append(replace(c, samples=rng.integers(-9, 9, c.samples.shape).astype(np.int16)))
-        elif wrong == "back":
-            made.append(replace(c, first=max(0, c.first - int(rng.integers(1, 600)))))
-        elif wrong == "rate":
-            made.append(replace(c, first=at, rate_hz=360.0))
-        elif wrong == "leads":
-            made.append(replace(c, first=at, samples=np.ones((leads + 1, 5), np.int16), lead_off=0))
-        elif wrong == "scale":
-            made.append(replace(c, first=at, uv_per_unit=2.0))
+        made += [bad for kind, bad in misfits(rng, c).items() if kind == wrong]
     for _ in range(int(faults * n / 3)):
         k = int(rng.integers(0, len(made)))
         made.insert(min(len(made), k + int(rng.choice([1, 1, 2, 3, 30]))), made.pop(k))
     return made
 
 
-KINDS = ["short gap", "long gap", "session", "overlap", "mask", "units", "no value", "off without value", "duplicate",
+def misfits(rng: np.random.Generator, c: Sent) -> dict[str, Sent]:
+    """Chunks that may follow ``c`` though they should not."""
+    return {
+        "duplicate": replace(c, samples=rng.integers(-9, 9, c.samples.shape).astype(np.int16)),
+        "back": replace(c, first=max(0, c.first - int(rng.integers(1, 600)))),
+        "rate": replace(c, first=c.stop, rate_hz=360.0),
+        "leads": replace(c, first=c.stop, samples=np.ones((len(c.samples) + 1, 5), np.int16), lead_off=0),
+        "scale": replace(c, first=c.stop, uv_per_unit=2.0),
+    }
+
+
+KINDS = ["short gap", "long gap", "session", "overlap", "mask", "no value", "off without value", "duplicate",
          "back", "rate", "leads", "scale"]  # fmt: skip
 
 
@@ -117,7 +109,7 @@ def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: 
     at = 0
     while at < len(queue):
         tick = queue[at : at + int(rng.integers(1, 2 * per_tick))]
-        aligned = aligner.tick([message(c) for c in tick], arrival_us=[c.arrival_us for c in tick])
+        aligned = aligner.tick([c.message() for c in tick], arrival_us=[c.arrival_us for c in tick])
         reasons = reasons_of(oracles, tick)
         assert sorted(aligned.rejects.message) == sorted(reasons)
         assert all(reasons[k] in text for k, text in zip(aligned.rejects.message, aligned.rejects.reason, strict=True))
@@ -143,7 +135,7 @@ def test_rings_of_the_graphs_size_still_hold_what_a_pass_looks_back_at(seed: int
             history[c.stream, oracle.session or 0, oracle.base] = oracle.known
             oracle.take(c)
             history[c.stream, oracle.session or 0, oracle.base] = oracle.known
-        aligner.tick([message(c) for c in tick], arrival_us=[c.arrival_us for c in tick], watch=True)
+        aligner.tick([c.message() for c in tick], arrival_us=[c.arrival_us for c in tick], watch=True)
         assert aligner.watched
         for fresh, x in aligner.watched:
             for lane, slot, start, stop, base, session in zip(
@@ -163,7 +155,7 @@ def ticked(*ticks: list[Sent]) -> tuple[Aligner, list]:
     """Take ticks through; the events of each."""
     aligner = Aligner(SHORT, ring_s=60.0)
     return aligner, [
-        aligner.kinds(aligner.tick([message(c) for c in tick], arrival_us=[c.arrival_us for c in tick]))
+        aligner.kinds(aligner.tick([c.message() for c in tick], arrival_us=[c.arrival_us for c in tick]))
         for tick in ticks
     ]
 
@@ -172,16 +164,16 @@ REJECTED = [
     (sent(10, rate_hz=360.0), "stream 'bed-3' is 100 Hz; this chunk says 360 Hz"),
     (sent(10, samples=np.ones((2, 4), np.int16)), "stream 'bed-3' has 1 leads; this chunk says 2"),
     (sent(10, uv_per_unit=2.5), "stream 'bed-3' has 5 microvolts per unit; this chunk says 2.5"),
-    (sent(0, 5), "stream 'bed-3' stands at sample 310 of session 1; this chunk goes back to 0; "
-                 "a device that counts anew must change its session"),
+    (sent(0, 5), ("stream 'bed-3' stands at sample 310 of session 1; this chunk goes back to 0; "
+                  "a device that counts anew must change its session")),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("bad", "message_of_it"), REJECTED)
 def test_a_chunk_that_does_not_fit_its_stream_is_a_reject_that_says_why(bad: Sent, message_of_it: str) -> None:
     aligner = Aligner(SHORT)
-    good = [message(sent(0)), message(sent(300))]
-    aligned = aligner.tick([*good, message(bad), message(sent(310))])
+    good = [sent(0).message(), sent(300).message()]
+    aligned = aligner.tick([*good, bad.message(), sent(310).message()])
     assert (aligned.rejects.message, aligned.rejects.reason) == ([2], [f"align: {message_of_it}"])
     assert aligner.stands("bed-3") == (1, 300, 320)
 
@@ -189,7 +181,7 @@ def test_a_chunk_that_does_not_fit_its_stream_is_a_reject_that_says_why(bad: Sen
 def test_a_new_session_may_have_another_rate_other_leads_and_another_scale() -> None:
     aligner, _ = ticked([sent(0)])
     for k, changed in enumerate([{"rate_hz": 360.0}, {"samples": np.ones((2, 9), np.int16)}, {"uv_per_unit": 1.0}]):
-        assert not aligner.tick([message(sent(7, session=k + 2, **changed))]).rejects.message
+        assert not aligner.tick([sent(7, session=k + 2, **changed).message()]).rejects.message
         assert aligner.stands("bed-3")[:2] == (k + 2, 7)
 
 
@@ -247,7 +239,7 @@ def test_a_change_of_leads_is_told_once_by_the_newest_chunk() -> None:
         return sent(first, samples=np.ones((2, 10), np.int16), lead_off=mask)
 
     ticks = [two(0, 0), two(20, 1), two(10, 0), two(30, 1), two(40, 0)]
-    aligner, apart = ticked(*[[c] for c in ticks])
+    _, apart = ticked(*[[c] for c in ticks])
     assert [e for tick in apart for e in tick if e[1] == "LEADS"] == [
         ("bed-3", "LEADS", 20, 1),
         ("bed-3", "LEADS", 40, 0),
@@ -270,12 +262,12 @@ def test_while_all_leads_are_off_nothing_is_known() -> None:
 def test_a_lane_given_back_is_not_claimed_within_the_same_tick() -> None:
     first, second = sent(0, 40), replace(sent(0, 40), stream="bed-4", samples=np.full((1, 40), 77, np.int16))
     aligner, _ = ticked([first])
-    aligner.tick([message(c) for c in (sent(40, 20), sent(0, 20, session=2, rate_hz=360.0), second)], watch=True)
+    aligner.tick([c.message() for c in (sent(40, 20), sent(0, 20, session=2, rate_hz=360.0), second)], watch=True)
     fresh, x = aligner.watched[0]
     assert len(set(fresh.lane.tolist())) == len(fresh.lane) == 2
     lane = fresh.lane[fresh.slot == 0][0]
     assert x[lane, 0, :60].tolist() == list(range(60))
-    aligner.tick([message(replace(second, stream="bed-5"))])
+    aligner.tick([replace(second, stream="bed-5").message()])
     assert len(x) == 64
     assert aligner.held("bed-5", 0, 40)[0].tolist() == [77] * 40
 

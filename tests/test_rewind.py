@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from oracles import Sent
-from steps import Aligner, chunk
+from steps import Aligner
 
 from streaming.rewind import STEP_S, Marks
 
@@ -31,7 +31,7 @@ class Told:
             for a in np.arange(begin, end, 1.0):
                 n = round((min(a + 1, end) - a) * RATE_HZ)
                 c = Sent(stream, session, round(a * RATE_HZ), np.zeros((1, n), np.int16))
-                values.append(chunk(stream=stream, session=session, first=c.first, rate_hz=RATE_HZ, samples=c.samples))
+                values.append(c.message())
         arrival_us = [round(self.now_s * 1e6)] * len(values)
         aligned = self.aligner.tick(values, arrival_us=arrival_us, partition=[partition] * len(values))
         self.marks.note(self.tick, aligned)
