@@ -18,6 +18,8 @@ _FLUSH_S = 30.0
 _PRODUCER = {
     "partitioner": "murmur2_random",
     "linger.ms": 5,
+    # The next transaction may ask while the last is being wound up, is refused, and asks again after this.
+    "retry.backoff.ms": 5,
     "batch.size": 1 << 20,
     "queue.buffering.max.messages": 1_000_000,
     "queue.buffering.max.kbytes": 256 << 10,
