@@ -130,6 +130,7 @@ class PlacedStream:
     arrival_us: int = 0
     known: dict[int, tuple[int, ...]] = field(default_factory=dict)
     ahead: dict[int, tuple[tuple[int, ...], int]] = field(default_factory=dict)
+    past: dict[tuple[int | None, int], dict[int, tuple[int, ...]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
     def take(self, c: Sent) -> str:
@@ -226,7 +227,7 @@ class PlacedStream:
     def restart(self, first: int) -> None:
         """Forget everything before ``first``."""
         self.base = self.expected = first
-        self.known = {}
+        self.known = self.past[self.session, first] = {}
 
 
 def response_of(x: np.ndarray, one: Filter) -> np.ndarray:

@@ -129,19 +129,14 @@ def test_rings_of_the_graphs_size_still_hold_what_a_pass_looks_back_at(seed: int
     back = round((SHORT.decide_s + 0.40) * RATE_HZ)
     for at in range(0, len(queue), 50):
         tick = queue[at : at + 50]
-        history: dict[tuple[str, int, int], dict[int, tuple[int, ...]]] = {}
-        for c in tick:
-            oracle = oracles[c.stream]
-            history[c.stream, oracle.session or 0, oracle.base] = oracle.known
-            oracle.take(c)
-            history[c.stream, oracle.session or 0, oracle.base] = oracle.known
+        reasons_of(oracles, tick)
         aligner.tick([c.message() for c in tick], arrival_us=[c.arrival_us for c in tick], watch=True)
         assert aligner.watched
         for fresh, x in aligner.watched:
             for lane, slot, start, stop, base, session in zip(
                 fresh.lane, fresh.slot, fresh.start, fresh.stop, fresh.base, fresh.session, strict=True
             ):
-                known = history[aligner.directory.names[slot], int(session), int(base)]
+                known = oracles[aligner.directory.names[slot]].past[int(session), int(base)]
                 wanted = np.arange(max(base, start - back), stop)
                 truth = np.array([known[a] for a in wanted.tolist()], np.int16).T
                 np.testing.assert_array_equal(x[lane][:, wanted % x.shape[2]], truth)

@@ -179,10 +179,12 @@ def edited(**changed: Any) -> bytes:
 
 
 HUGE = 2**53 + 2
+INDEX = "expected a first sample within 0..2^53 and a time within -2^53..2^53; got "
+NEWER = "4 bytes are left after the last field of SampleChunk: written with a newer schema?"
 REJECTED = [
     (avro.MALFORMED, b"", "truncated or malformed: no SampleChunk within 0 bytes"),
     (avro.MALFORMED, edited()[:-1], "truncated or malformed: no SampleChunk within 34 bytes"),
-    (avro.NEWER, edited() + b"more", "4 bytes are left after the last field of SampleChunk: written with a newer schema?"),
+    (avro.NEWER, edited() + b"1234", NEWER),
     (avro.EMPTY, edited(samples=b""), "expected at least 1 sample per lead; got 0"),
     (avro.LEADS, edited(leads=list("abcdefghijklm"), samples=bytes(26)), "expected 1-12 leads; got 13"),
     (avro.LEADS, avro_chunk(GOOD | {"leads": []}, []), "expected 1-12 leads; got 0"),
@@ -201,11 +203,11 @@ REJECTED = [
     (avro.CALIBRATION, edited(uv_per_unit=-1.0), "expected 0-1e6 microvolts per unit; got -1"),
     (avro.CALIBRATION, edited(uv_per_unit=float("inf")), "expected 0-1e6 microvolts per unit; got inf"),
     (avro.CALIBRATION, edited(uv_per_unit=float("nan")), "expected 0-1e6 microvolts per unit; got nan"),
-    (avro.INDEX, edited(first=-1), "expected a first sample within 0..2^53 and a time within -2^53..2^53; got -1"),
-    (avro.INDEX, edited(first=HUGE), f"expected a first sample within 0..2^53 and a time within -2^53..2^53; got {float(HUGE):.0f}"),
-    (avro.INDEX, edited(time=HUGE), f"expected a first sample within 0..2^53 and a time within -2^53..2^53; got {float(HUGE):.0f}"),
-    (avro.INDEX, edited(time=-HUGE), f"expected a first sample within 0..2^53 and a time within -2^53..2^53; got {float(-HUGE):.0f}"),
-    (avro.INDEX, edited(time=-(2**63)), f"expected a first sample within 0..2^53 and a time within -2^53..2^53; got {float(-(2**63)):.0f}"),
+    (avro.INDEX, edited(first=-1), INDEX + "-1"),
+    (avro.INDEX, edited(first=HUGE), INDEX + f"{float(HUGE):.0f}"),
+    (avro.INDEX, edited(time=HUGE), INDEX + f"{float(HUGE):.0f}"),
+    (avro.INDEX, edited(time=-HUGE), INDEX + f"{float(-HUGE):.0f}"),
+    (avro.INDEX, edited(time=-(2**63)), INDEX + f"{float(-(2**63)):.0f}"),
     (avro.LEAD_OFF, edited(lead_off=2), "expected a lead-off mask with one bit a lead; got 2"),
     (avro.LEAD_OFF, edited(lead_off=-1), "expected a lead-off mask with one bit a lead; got -1"),
     (avro.SCHEMA_ID, frame(edited(), 8), "schema id 8 is not one of SampleChunk's: written with a newer schema?"),
