@@ -33,7 +33,7 @@ def missing_gpu() -> str | None:
         return f"{error} (pip install 'beatwire[gpu]')"
     try:
         found = int(cupy.cuda.runtime.getDeviceCount())
-    except Exception as error:  # noqa: BLE001 - the driver's errors are of no common class
+    except Exception as error:
         return str(error).splitlines()[0]
     return None if found else "no CUDA device"
 

@@ -87,7 +87,7 @@ def progress_bar(what: str, hidden: bool) -> Progress:
 def demo(
     streams: Annotated[int, typer.Option(min=1, help="Beds in the ward.")] = 8,
     seconds: Annotated[float, typer.Option(min=10, help="Length of the show.")] = 30,
-    broker: Annotated[BrokerKind, typer.Option(help="A real Kafka, librdkafka's mock, or what is there.")] = BrokerKind.AUTO,
+    broker: Annotated[BrokerKind, typer.Option(help="Real, librdkafka's mock, or what is there.")] = BrokerKind.AUTO,
     seed: int = 0,
     as_json: Json = False,
 ) -> None:
@@ -103,7 +103,7 @@ def demo(
 @app.command()
 def broker(
     port: Annotated[int, typer.Option(min=0, max=65535)] = 9092,
-    directory: Annotated[Path | None, typer.Option("--dir", help="Where it keeps its log; a temporary one by default.")] = None,
+    directory: Annotated[Path | None, typer.Option("--dir", help="For its log; a temporary one by default.")] = None,
     jars: Annotated[Path | None, typer.Option(help="Folder with Kafka's jars, for a machine without network.")] = None,
 ) -> None:
     """Run a real Apache Kafka on this machine, without Docker."""
@@ -266,8 +266,8 @@ def train_vae(
     as_json: Json = False,
 ) -> None:
     """Train the scoring model on normal beats, split by subject."""
-    from streaming.model.train import TrainSettings
     from streaming.model.train import train_vae as run
+    from streaming.model.vae import TrainSettings
 
     with progress_bar("train", as_json) as bar:
         task = bar.add_task("train", total=1.0)

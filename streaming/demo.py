@@ -128,7 +128,7 @@ def _run(bootstrap: str, kind: str, pipeline: Pipeline, show: Ward) -> tuple[Cou
         try:
             with Feeder(bootstrap) as feeder:
                 sent.append(play(show.feeds, feeder, chunk_ms=200.0, seconds=show.seconds, stop=over.is_set))
-        except BaseException as error:  # noqa: BLE001 - told by the thread that waits
+        except BaseException as error:
             failed.append(error)
             over.set()
 

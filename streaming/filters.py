@@ -61,7 +61,8 @@ def ricker_taps(rate_hz: float, sigma_s: float, support_s: float) -> I32:
     while np.abs(taps).sum() > 32767:
         taps[half] -= 2
         taps[[half - 1, half + 1]] += 1
-    return taps[half:].astype(np.int32)
+    whole: I32 = taps[half:].astype(np.int32)
+    return whole
 
 
 def filter_for(design: Design, rate_hz: float, leads: int) -> Filter:
@@ -90,4 +91,5 @@ def filter_fft(x: np.ndarray[Any, Any], taps: I32) -> I32:
     size = scipy.fft.next_fast_len(x.shape[-1] + 2 * half, real=True)
     spectrum = scipy.fft.rfft(x.astype(np.float64), size) * scipy.fft.rfft(kernel.astype(np.float64), size)
     full = scipy.fft.irfft(spectrum, size)[..., 2 * half : x.shape[-1]]
-    return np.rint(full).astype(np.int32)
+    exact: I32 = np.rint(full).astype(np.int32)
+    return exact

@@ -57,7 +57,7 @@ def serve_metrics(port: int | None, counters: Counters, pipeline: Pipeline) -> I
         yield
         return
     registry = CollectorRegistry()
-    registry.register(_Collector(counters, pipeline))  # type: ignore[arg-type]
+    registry.register(_Collector(counters, pipeline))
     try:
         server, thread = start_http_server(port, registry=registry)
     except OSError as error:

@@ -64,6 +64,7 @@ class Pipeline:
         def stage(stream: Stream, step: Any) -> Stream:
             return stream.accumulate(step, start=states[step], returns_state=True)
 
+        # fmt: off
         self.source = Stream()                                          # RawTick    m messages
         self.decoded = stage(self.source, decode.step)                  # Chunks     n columns
         self.aligned = stage(self.decoded, align.step)                  # Aligned    passes, events
@@ -81,6 +82,7 @@ class Pipeline:
         self.published = stage(self.alerts, publish.step)               # [Outgoing] messages
         self.rejects = self.aligned.map(lambda t: t.rejects)            # Rejects    a branch of its own
 
+        # fmt: on
         self.aligned.sink(lambda _: self.collected.flush())  # attached last, so after the passes: the tick ends
         self.aligned.sink(self._note)
         self.published.sink(self._out.extend)

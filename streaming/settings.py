@@ -13,7 +13,7 @@ from pathlib import Path
 
 from streaming.errors import UserError
 from streaming.filters import Design
-from streaming.stages import align, alert, beats, decode, nms, ricker, ring
+from streaming.stages import alert, align, beats, decode, nms, ricker, ring
 
 HORIZON_S = 120.0
 
@@ -67,23 +67,23 @@ class Settings:
         return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + 0.45
 
     def decode(self) -> decode.Settings:
-        """Settings of the decode stage."""
+        """Return the settings of the decode stage."""
         return decode.Settings(self.schema_id)
 
     def align(self) -> align.Settings:
-        """Settings of the align stage."""
+        """Return the settings of the align stage."""
         return align.Settings(
             self.pass_s, self.reorder_s, self.bridge_s, self.silence_s, self.duplicate_s, self.most_streams
         )
 
     def ring(self) -> ring.Settings:
-        """Settings of the ring stage."""
+        """Return the settings of the ring stage."""
         return ring.Settings(self.ring_s)
 
     def ricker(self) -> ricker.Settings:
-        """Settings of the ricker stage."""
+        """Return the settings of the ricker stage."""
         return ricker.Settings(self.response_ring_s, self.design)
 
     def beats(self) -> beats.Settings:
-        """Settings of the beats stage."""
+        """Return the settings of the beats stage."""
         return beats.Settings(self.design)

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, cast
 
 import fastavro
 import numpy as np
@@ -103,14 +103,14 @@ def encode_chunk(
 
 def decode_chunk(value: bytes) -> dict[str, Any]:
     """Decode a plain or framed SampleChunk with fastavro; the oracle of the decode kernel."""
-    chunk: dict[str, Any] = fastavro.schemaless_reader(io.BytesIO(unframed(value)), schema("sample_chunk"), None)
-    return chunk
+    chunk = fastavro.schemaless_reader(io.BytesIO(unframed(value)), schema("sample_chunk"), None)
+    return cast("dict[str, Any]", chunk)
 
 
 def decode_beat(value: bytes) -> dict[str, Any]:
     """Decode a Beat."""
-    beat: dict[str, Any] = fastavro.schemaless_reader(io.BytesIO(unframed(value)), schema("beat"), None)
-    return beat
+    beat = fastavro.schemaless_reader(io.BytesIO(unframed(value)), schema("beat"), None)
+    return cast("dict[str, Any]", beat)
 
 
 def frame(value: bytes, schema_id: int) -> bytes:

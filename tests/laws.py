@@ -5,6 +5,7 @@ A *run* is what a graph said: for each stream its beats, and every transition of
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,10 +52,12 @@ def cut(n: int, rng: np.random.Generator, longest: int) -> list[tuple[int, int]]
     bounds = [0]
     while bounds[-1] < n:
         bounds.append(min(n, bounds[-1] + int(rng.integers(1, longest if rng.random() < 0.9 else 3))))
-    return list(zip(bounds[:-1], bounds[1:], strict=True))
+    return list(itertools.pairwise(bounds))
 
 
-def ticks_of(signals: list[Signal], rng: np.random.Generator, longest: int = 200, per_tick: int = 40) -> list[list[bytes]]:
+def ticks_of(
+    signals: list[Signal], rng: np.random.Generator, longest: int = 200, per_tick: int = 40
+) -> list[list[bytes]]:
     """Cut all signals, shuffle them together (each in its own order), and cut that into ticks."""
     queues = [[s.chunk(a, b) for a, b in cut(s.samples.shape[1], rng, longest)] for s in signals]
     return grouped(shuffled(queues, rng), rng, per_tick)

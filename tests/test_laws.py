@@ -24,7 +24,9 @@ def signals() -> list[Signal]:
 @pytest.fixture(scope="module")
 def whole(signals: list[Signal]) -> Run:
     """What the graph says of the streams in one piece each."""
-    return run_graph([[s.chunk(a, min(a + 8000, s.samples.shape[1])) for a in range(0, s.samples.shape[1], 8000)] for s in signals])
+    return run_graph(
+        [[s.chunk(a, min(a + 8000, s.samples.shape[1])) for a in range(0, s.samples.shape[1], 8000)] for s in signals]
+    )
 
 
 def test_the_ward_has_beats_and_alerts_worth_comparing(whole: Run) -> None:
@@ -80,7 +82,9 @@ def test_output_follows_from_the_horizon(signals: list[Signal]) -> None:
     assert_same(*runs)
 
 
-def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had_happened(signals: list[Signal]) -> None:
+def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had_happened(
+    signals: list[Signal],
+) -> None:
     rng = np.random.default_rng(12)
     long = [Signal(s.stream, np.tile(s.samples, 5), s.rate_hz, s.uv_per_unit) for s in signals]
     ticks = ticks_of(long, rng, 300, per_tick=60)
@@ -118,7 +122,7 @@ def test_messages_that_cannot_be_used_change_nothing_but_the_rejects(signals: li
     ]  # fmt: skip
     queues = [[x.chunk(a, b) for a, b in cut(x.samples.shape[1], rng, 300)] for x in signals]
     queues[0] = [queues[0][0], *poison[:6], *queues[0][1:]]
-    run = run_graph(grouped(shuffled([*queues, poison[6:11]], rng), rng, 40) + [[poison[11], poison[12]]])
+    run = run_graph([*grouped(shuffled([*queues, poison[6:11]], rng), rng, 40), [poison[11], poison[12]]])
     assert len(run.rejects) == len(poison)
     assert_same(run, whole)
 

@@ -24,9 +24,7 @@ def run(bootstrap: str, group: str) -> None:
             "fetch.wait.max.ms": 10,
         }
     )
-    producer = Producer(
-        {"bootstrap.servers": bootstrap, "transactional.id": f"bare-{uuid.uuid4()}", "linger.ms": 5}
-    )
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": f"bare-{uuid.uuid4()}", "linger.ms": 5})
     producer.init_transactions(30)
     consumer.subscribe([topics.SAMPLES])
     sys.stderr.write("monitoring with no work\n")

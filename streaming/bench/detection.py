@@ -1,6 +1,7 @@
 """Detection only, on one core: int16 samples in, beats out, rings and laws included.
 
-Ours runs ring, ricker, nms and beats over eight recordings as eight streams, a minute of each a tick; SleepECG's C detector runs over the same recordings one by one.
+Ours runs ring, ricker, nms and beats over eight recordings as eight streams, a minute of each a tick;
+SleepECG's C detector runs over the same recordings one by one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ def signals() -> I16:
 def detect(samples: I16) -> list[int]:
     """Run the four stages over the signals; returns how many beats each pass had."""
     settings = Settings(pass_s=PASS_S)
-    states = ring.State(settings.ring()), ricker.State(settings.ricker()), nms.State(settings.nms), beats.State(settings.beats())
+    ring_state, ricker_state = ring.State(settings.ring()), ricker.State(settings.ricker())
+    nms_state, beats_state = nms.State(settings.nms), beats.State(settings.beats())
     streams, n = samples.shape
     step = round(PASS_S * RATE_HZ)
     lanes = np.arange(streams)
@@ -47,10 +49,10 @@ def detect(samples: I16) -> list[int]:
             0, Bank(0, RATE_HZ, 1), lanes, lanes, begin, begin + count, np.zeros(streams, np.int64),
             np.ones(streams, np.int64), np.full(streams, 5.0), np.zeros((0, 3), np.int64),
         )  # fmt: skip
-        _, ringed = ring.step(states[0], Placement(payload, place, streams, fresh))
-        _, response = ricker.step(states[1], ringed)
-        _, peaks = nms.step(states[2], response)
-        _, some = beats.step(states[3], peaks)
+        _, ringed = ring.step(ring_state, Placement(payload, place, streams, fresh))
+        _, response = ricker.step(ricker_state, ringed)
+        _, peaks = nms.step(nms_state, response)
+        _, some = beats.step(beats_state, peaks)
         found.append(len(some.slot))
     return found
 

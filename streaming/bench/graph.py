@@ -33,7 +33,8 @@ def ticks_for(streams: int, ticks: int = TICKS, per_tick: int = PER_TICK, chunk:
     encoder = Encoder.of(lanes, 1_700_000_000_000_000)
     made = []
     for tick in range(ticks):
-        payload, start = encoder.encode(chunks_of(lanes, 1000 * chunk / RATE_HZ, tick * per_tick, (tick + 1) * per_tick))
+        rows = chunks_of(lanes, 1000 * chunk / RATE_HZ, tick * per_tick, (tick + 1) * per_tick)
+        payload, start = encoder.encode(rows)
         m = len(start) - 1
         made.append(RawTick(payload, start, np.zeros(m, np.int64), np.zeros(m, np.int32), 0))
     return made

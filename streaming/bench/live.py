@@ -19,6 +19,7 @@ from streaming import broker
 from streaming.bench.row import Row
 from streaming.kafka import topics
 from streaming.kafka.readers import follow
+from streaming.records import F64
 from streaming.wire import decode_beat
 
 STREAMS = 2000
@@ -48,7 +49,7 @@ class Listener(threading.Thread):
             self.came_us.append(time.time_ns() // 1000)
             self.values.append(value)
 
-    def latencies_ms(self, kind: str) -> np.ndarray:  # type: ignore[type-arg]
+    def latencies_ms(self, kind: str) -> F64:
         """Return the latencies of everything after the first seconds."""
         if kind == "bare":
             arrived = np.array([int(value) for value in self.values])
@@ -56,7 +57,8 @@ class Listener(threading.Thread):
             arrived = np.array([round(decode_beat(value)["arrived"].timestamp() * 1e6) for value in self.values])
         came = np.array(self.came_us)
         settled = arrived > arrived.min() + SETTLE_S * 1e6
-        return (came - arrived)[settled] / 1000.0
+        waited: F64 = (came - arrived)[settled] / 1000.0
+        return waited
 
 
 def run_live(kind: str, say: Callable[[str], None], seconds: int = SECONDS) -> tuple[float, int, int]:

@@ -93,7 +93,8 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
         before = bare(kafka.bootstrap, messages, "bare-1")
         taken = ours(kafka.bootstrap, messages, "ours")
         after = bare(kafka.bootstrap, messages, "bare-2")
-        say(f"preloaded: bare {messages / before:.0f} and {messages / after:.0f} messages/s, ours {messages / taken:.0f}")
+        bare_rates = f"{messages / before:.0f} and {messages / after:.0f}"
+        say(f"preloaded: bare {bare_rates} messages/s, ours {messages / taken:.0f}")
     million = messages * CHUNK / 1e6
     best = min(before, after)
     yield Row("preloaded, exactly-once", million / taken, "Msamples/s", "bare consume loop", million / best, ">= 0.4")

@@ -148,9 +148,7 @@ def restart(slots: I64, slot: int, fresh: I64, event: I64, sizes: I64, index: in
     put_event(slots, slot, event, sizes, RESTART, index, value)
 
 
-def put(
-    slots: I64, slot: int, place: I64, sizes: I64, first: int, count: int, at: int, stride: int, off: int
-) -> None:
+def put(slots: I64, slot: int, place: I64, sizes: I64, first: int, count: int, at: int, stride: int, off: int) -> None:
     """Append a placement in the slot's current pass."""
     row = int(sizes[PLACED_ROWS])
     sizes[PLACED_ROWS] = row + 1

@@ -66,7 +66,7 @@ _suppress = compiled(nms.suppress)
 _accept = compiled(beats.accept)
 _apply_rules = compiled(rules.apply_rules)
 add_quiet = compiled(beats.add_quiet)
-_jit = numba.njit(nogil=True, cache=True)
+_jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
 
 @_jit
@@ -196,7 +196,20 @@ def apply_rules(
 ) -> None:
     """Run the rules over ``n`` streams."""
     for i in range(n):
-        _apply_rules(i, run, events, median_rr_s, anomalous, asystole_samples, pause_samples, limits_bpm, state, count, out, values)
+        _apply_rules(
+            i,
+            run,
+            events,
+            median_rr_s,
+            anomalous,
+            asystole_samples,
+            pause_samples,
+            limits_bpm,
+            state,
+            count,
+            out,
+            values,
+        )
 
 
 config.CACHE_DIR = _previous

@@ -50,7 +50,8 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
 def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> I32:
     """Compute ``a[first : first + n]`` of one lane; returns a view of ``work`` [3, capacity]."""
     half = taps.shape[0] - 1
-    x, r, total = work[0], work[1], work[2]
+    x, r = work[0], work[1]
+    total: I32 = work[2]
     for j in range(n):
         total[j] = 0
     missing = min(n + 2 * half, max(0, base - (first - half)))

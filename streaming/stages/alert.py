@@ -86,7 +86,8 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     begun = _no_data(state, tick)
     rows = np.concatenate([ended, rows, begun])
     values = np.concatenate([np.zeros(len(ended)), values, np.zeros(len(begun))])
-    return state, Alerts(tick, [_told(state, tick, *map(int, r), float(v)) for r, v in zip(rows, values, strict=True)])
+    told = [_told(state, tick, row, value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)]
+    return state, Alerts(tick, told)
 
 
 def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
@@ -176,10 +177,9 @@ def _rate_hz(tick: TickBeats, slots: I64) -> F64:
     return np.asarray(rates[tick.aligned.slots[slots, BANK]], np.float64)
 
 
-def _told(
-    state: State, tick: TickBeats, slot: int, session: int, rule: int, to: int, onset: int, at: int, value: float
-) -> dict[str, Any]:
+def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
     """Put a transition into the words of the alerts topic."""
+    slot, session, rule, to, onset, at = row
     s, what = state.settings, RULES[rule]
     limit = (
         s.asystole_s, s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm,

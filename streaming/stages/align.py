@@ -20,6 +20,8 @@ from streaming.kernels import align as body
 from streaming.kernels import cpu
 from streaming.records import I64, Aligned, Bank, Chunks, Fresh, Placement, Rejects
 
+COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -53,9 +55,6 @@ class State:
     left: list[tuple[int, int]] = field(default_factory=list)
     limits: I64 = field(default_factory=lambda: np.zeros((0, 5), np.int64))
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
-
-
-COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
 
 
 def _no_slots(n: int) -> I64:
@@ -98,16 +97,16 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
             for old, new in zip((place, fresh, event), more, strict=True):
                 new[: len(old)] = old
             place, fresh, event = more
-    for i in np.flatnonzero(code):
+    for i in np.flatnonzero(code).tolist():
         rejects.message.append(int(chunks.message[i]))
-        rejects.reason.append("align: " + _reason(state, chunks, int(i), int(slot[i]), int(code[i])))
+        rejects.reason.append("align: " + _reason(state, chunks, i, int(slot[i]), int(code[i])))
     state.counts += sizes[body.DUPLICATES :]
     event = event[: sizes[body.EVENT_ROWS]]
     place, fresh = place[: sizes[body.PLACED_ROWS]], fresh[: sizes[body.FRESH_ROWS]]
     return state, Aligned(
         passes=_passes(state, chunks, place, fresh, event, int(sizes[body.PASSES])),
         events=event,
-        seen=np.unique(slot[slot >= 0]),
+        seen=_seen(slot, len(state.slots)),
         arrival_us=state.slots[:, body.ARRIVAL],
         expected=state.slots[:, body.EXPECTED],
         slots=state.slots,
@@ -117,6 +116,13 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         caught_up=chunks.caught_up,
         overloaded=chunks.overloaded,
     )
+
+
+def _seen(slot: I64, slots: int) -> I64:
+    """Return the slots that occur, each once."""
+    there = np.zeros(slots, np.bool_)
+    there[slot[slot >= 0]] = True
+    return np.flatnonzero(there)
 
 
 def _rows(n: int) -> tuple[I64, I64, I64]:

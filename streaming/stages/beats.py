@@ -124,4 +124,3 @@ def _lanes(state: State, fresh: Fresh, size: int) -> I64:
     restarted = fresh.lane[fresh.start == fresh.base]
     lanes[restarted, : body.FIRST_QUIET] = (-1, 0, 0)
     return lanes
-

@@ -12,7 +12,7 @@ import numpy as np
 
 from streaming.kernels import avro, cpu
 from streaming.kernels.align import ARRIVED
-from streaming.records import Chunks, RawTick, Rejects
+from streaming.records import I64, Chunks, RawTick, Rejects
 from streaming.wire import REASONS, columns, json_to_avro
 
 
@@ -61,7 +61,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     )
 
 
-def _with_json_as_avro(tick: RawTick, rows: np.ndarray, rejects: Rejects) -> RawTick:  # type: ignore[type-arg]
+def _with_json_as_avro(tick: RawTick, rows: I64, rejects: Rejects) -> RawTick:
     """Replace JSON messages by the Avro that says the same; those that say nothing stay and are rejected."""
     values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start[:-1], tick.start[1:], strict=True)]
     for k in map(int, rows):

@@ -8,6 +8,7 @@ direct form, kernels of ``fft_from_taps`` taps and more the FFT.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+
 import numpy as np
 
 from streaming.filters import Design, Filter, filter_fft, filter_for

@@ -30,7 +30,5 @@ def step(state: State, beats: Beats) -> tuple[State, Windows]:
         state.work = np.zeros((1, need), np.int32)
     b = len(beats.slot)
     windows, amplitude = np.empty((b, WINDOW), np.float32), np.empty(b, np.float32)
-    cpu_score.cut_window(
-        b, beats.lane, beats.sample, beats.base, 0, rate_hz, beats.x, state.work, windows, amplitude
-    )
+    cpu_score.cut_window(b, beats.lane, beats.sample, beats.base, 0, rate_hz, beats.x, state.work, windows, amplitude)
     return state, Windows(beats, windows, amplitude)
