@@ -1,0 +1,193 @@
+"""What goes out: beats byte for byte as fastavro writes them, alerts as their JSON Schema says."""
+
+from __future__ import annotations
+
+import io
+import json
+from importlib import resources
+from typing import Any
+
+import fastavro
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator, ValidationError
+from steps import chunk, decoded
+from test_alert import Ward, came
+
+from streaming.directory import Directory
+from streaming.records import Alerts, TickBeats
+from streaming.stages import alert, publish
+from streaming.stages.score import SCORED_BY
+from streaming.wire import ALERTS, BEATS, decode_beat, schema
+
+LONGS = st.integers(-(2**63), 2**63 - 1)
+NUMBERS = st.none() | st.floats(width=32, allow_nan=False, allow_infinity=False)
+STREAMS = ["bed-1", "é", "x" * 64]
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> dict[str, Any]:
+    return {
+        "stream": draw(st.sampled_from(STREAMS)),
+        "session": draw(LONGS),
+        "sample": draw(LONGS),
+        "time": draw(LONGS),
+        "rr_ms": draw(NUMBERS),
+        "rate_bpm": draw(st.none() | st.floats(20, 300, width=32)),
+        "response": draw(st.floats(width=32, allow_nan=False)),
+        "quality": draw(st.floats(0, 1, width=32)),
+        "score": draw(NUMBERS),
+        "prematurity": draw(NUMBERS),
+        "scored_by": draw(st.sampled_from(SCORED_BY)),
+        "model": "",
+        "arrived": draw(LONGS),
+    }
+
+
+def column(rows: list[dict[str, Any]], name: str, scale: float = 1.0) -> np.ndarray:
+    return np.array([np.nan if r[name] is None else r[name] * scale for r in rows], np.float64)
+
+
+def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
+    """The columns that would be encoded as ``rows``."""
+    ints = {name: np.array([r[name] for r in rows], np.int64) for name in ("session", "sample", "time", "arrived")}
+    given = {
+        "aligned": None,
+        "slot": np.array([STREAMS.index(r["stream"]) for r in rows], np.int64),
+        "session": ints["session"],
+        "sample": ints["sample"],
+        "decided": ints["sample"],
+        "time_us": ints["time"],
+        "arrived_us": ints["arrived"],
+        "rate_hz": np.full(len(rows), 250.0),
+        "rr_s": column(rows, "rr_ms") / 1000,
+        "median_rr_s": 60 / column(rows, "rate_bpm"),
+        "response": column(rows, "response").astype(np.float32),
+        "quality": column(rows, "quality").astype(np.float32),
+        "restart": np.zeros(len(rows), np.bool_),
+        "windows": None,
+        "amplitude": None,
+        "events": None,
+        "score": column(rows, "score").astype(np.float32),
+        "prematurity": column(rows, "prematurity").astype(np.float32),
+        "scored_by": np.array([SCORED_BY.index(r["scored_by"]) for r in rows], np.uint8),
+    }
+    return TickBeats(**(given | changed))
+
+
+def state_of(model: str) -> publish.State:
+    directory = Directory(10)
+    directory.find(decoded([chunk(stream=name) for name in STREAMS]))
+    return publish.State(directory, model, SCORED_BY)
+
+
+def as_written(row: dict[str, Any], model: str) -> bytes:
+    """What fastavro writes; numbers that went through seconds and back may have lost their last bit."""
+    buffer = io.BytesIO()
+    back = {
+        "model": model,
+        "rr_ms": None if row["rr_ms"] is None else float(np.float32(1000 * (row["rr_ms"] / 1000))),
+        "rate_bpm": None if row["rate_bpm"] is None else float(np.float32(60 / (60 / row["rate_bpm"]))),
+    }
+    fastavro.schemaless_writer(buffer, schema("beat"), row | back)
+    return buffer.getvalue()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(rows(), min_size=1, max_size=8), st.text(st.characters(codec="ascii"), max_size=40) | st.just("m" * 200)
+)
+def test_beats_are_the_bytes_that_fastavro_writes(given: list[dict[str, Any]], model: str) -> None:
+    out = publish.encode_beats(state_of(model), beats_of(given))
+    assert out.topic == BEATS
+    assert out.values == [as_written(row, model) for row in given]
+    assert out.keys == [row["stream"].encode() for row in given]
+
+
+BEAT = {
+    "stream": "bed-1", "session": 2, "sample": 500, "time": 2_000_000, "rr_ms": 800.0, "rate_bpm": 75.0,
+    "response": 1.0, "quality": 0.5, "score": 2.5, "prematurity": 0.25, "scored_by": "history", "model": "",
+    "arrived": 3_000_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["rr_ms", "rate_bpm", "score", "prematurity"])
+def test_a_number_that_is_not_known_is_null(name: str) -> None:
+    read = decode_beat(publish.encode_beats(state_of("m"), beats_of([BEAT | {name: None}])).values[0])
+    assert read[name] is None
+    assert [k for k, v in read.items() if v is None] == [name]
+
+
+def test_beats_that_were_never_scored_have_null_scores() -> None:
+    beats = beats_of([BEAT], score=None, prematurity=None, scored_by=None)
+    read = decode_beat(publish.encode_beats(state_of("m"), beats).values[0])
+    assert (read["score"], read["prematurity"]) == (None, None)
+    assert read["rr_ms"] == 800.0
+
+
+def test_a_tick_without_beats_and_alerts_sends_nothing() -> None:
+    assert publish.step(state_of("m"), Alerts(beats_of([]), []))[1] == []
+
+
+def validator(name: str) -> Draft202012Validator:
+    text = resources.files("streaming").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    Draft202012Validator.check_schema(json.loads(text))
+    return Draft202012Validator(json.loads(text))
+
+
+def everything_told() -> list[dict[str, Any]]:
+    """Alerts of every rule, on and over, as they are published."""
+    ward = Ward()
+    told = ward.tick(came(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
+    told += ward.tick(
+        beats=[("bed", 50 * k, 160, True) for k in range(1, 9)], blocks=[("bed", 200, True), ("bed", 400, True)]
+    )
+    told += ward.tick(beats=[("bed", 400 + 200 * k, 30) for k in range(1, 12)], known=[("bed", 4000)])
+    told += ward.tick(now_us=10**9)
+    told += ward.tick(came(9000, samples=np.zeros((2, 10), np.int16), session=2))
+    out = publish.step(publish.State(ward.aligner.directory, "vae-1", SCORED_BY), Alerts(beats_of([]), told))[1]
+    assert (len(out), out[0].topic) == (1, ALERTS)
+    read = [json.loads(value) for value in out[0].values]
+    assert out[0].keys == [a["id"].encode() for a in read]
+    return read
+
+
+def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
+    told, check = everything_told(), validator("alert")
+    for one in told:
+        check.validate(one)
+        assert set(one) == set(check.schema["properties"]) == set(check.schema["required"])
+    assert (
+        {a["rule"] for a in told}
+        == {rule.name for rule in alert.RULES}
+        == set(check.schema["properties"]["rule"]["enum"])
+    )
+    assert {a["state"] for a in told} == {"on", "latched", "off"} < set(check.schema["properties"]["state"]["enum"])
+    assert {rule.priority for rule in alert.RULES} == set(check.schema["properties"]["priority"]["enum"])
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"state": "over"},
+        {"rule": "flutter"},
+        {"onset": -1},
+        {"onset": "1"},
+        {"id": "abc"},
+        {"technical": 1},
+        {"model": None},
+    ],
+)
+def test_what_is_no_alert_is_refused_by_the_schema(changed: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        validator("alert").validate(everything_told()[0] | changed)
+
+
+def test_an_acknowledgement_names_an_alert_and_who_saw_it() -> None:
+    good = {"id": alert.alert_id("bed", 1, "asystole", 4), "by": "ward 3", "time_us": 5, "note": "leads changed"}
+    validator("ack").validate(good)
+    for missing in ("id", "by", "time_us"):
+        with pytest.raises(ValidationError):
+            validator("ack").validate({k: v for k, v in good.items() if k != missing})
