@@ -27,14 +27,21 @@ Kernel = Callable[..., Any]
 
 
 def cache_folder() -> Path:
-    """Return the folder for the machine code of exactly these kernels."""
+    """Return the folder for the machine code of exactly these kernels; make it where caches are, if that may be."""
     texts = sorted(Path(__file__).parent.glob("*.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in texts)).hexdigest()[:16]
-    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("HOME")
-    root = Path(home) / ("beatwire" if "XDG_CACHE_HOME" in os.environ else ".cache/beatwire") if home else None
-    if root is None or not os.access(root if root.exists() else root.parent if root.parent.exists() else "/", os.W_OK):
-        root = Path(tempfile.gettempdir()) / "beatwire"
-    return root / "kernels" / digest
+    caches, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
+    places = [Path(caches)] if caches else []
+    places += [Path(home) / ".cache"] if home else []
+    for place in places:
+        folder = place / "beatwire" / "kernels" / digest
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return Path(tempfile.gettempdir()) / f"beatwire-{os.getuid()}" / "kernels" / digest
 
 
 @functools.cache
