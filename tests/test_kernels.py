@@ -1,0 +1,181 @@
+"""Every body as plain Python equals what was compiled from it, on what a small ward makes of it."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import pkgutil
+import shutil
+import sys
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from laws import Run, Signal, cut, grouped, listen, shuffled
+from numba.core.registry import CPUDispatcher
+
+from producers.synthetic import synthesise
+from streaming import kernels
+from streaming.kernels import cpu, cpu_score, ricker
+from streaming.pipeline import Pipeline
+from streaming.records import RawTick
+from streaming.settings import Settings
+
+COMPILED = ("cpu", "cpu_score")
+TEXTS = [
+    importlib.import_module(f"streaming.kernels.{found.name}")
+    for found in pkgutil.iter_modules(kernels.__path__)
+    if found.name not in COMPILED
+]
+
+
+def bodies() -> dict[str, Callable[..., Any]]:
+    """Every function of the kernels' texts, by module and name."""
+    return {
+        f"{text.__name__.rpartition('.')[2]}.{name}": function
+        for text in TEXTS
+        for name, function in inspect.getmembers(text, inspect.isfunction)
+        if function.__module__ == text.__name__
+    }
+
+
+def entries() -> Iterator[tuple[types.ModuleType, str, Callable[..., Any], bool]]:
+    """What stages call: where it is, its name, the body, and whether that is called once an item."""
+    by_name = {key.rpartition(".")[2]: body for key, body in bodies().items()}
+    for module in (cpu, cpu_score):
+        for name, function in vars(module).items():
+            if isinstance(function, CPUDispatcher) and not name.startswith("_"):
+                yield module, name, by_name[name], hasattr(module, f"_{name}")
+
+
+def messages() -> list[list[bytes]]:
+    """Ticks of three people with something of everything wrong."""
+    rng = np.random.default_rng(5)
+    queues = []
+    for number, (rate_hz, leads) in enumerate([(250.0, 1), (128.0, 3), (250.0, 1)]):
+        samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=11).recording.samples
+        signal = Signal(f"bed-{number}", samples, rate_hz, 2.0)
+        queue = []
+        for a, b in cut(samples.shape[1], rng, 60):
+            x = samples[:, a:b].copy()
+            wrong = rng.random() if a > 4 * rate_hz else 1.0
+            x[0, wrong < 0.1 :: 5] = -32768 if wrong < 0.1 else x[0, ::5]
+            if wrong > 0.05:
+                queue.append(signal.chunk(a, b, samples=x, lead_off=int(wrong < 0.15) * 2 ** (leads - 1)))
+            if 0.15 < wrong < 0.25:
+                queue.append(queue.pop(-2))
+        queue.append(signal.chunk(0, 40, session=2))
+        queues.append(queue)
+    queues.append([b"", b"\0\0\0\0\7", b'{"stream": 1}', queues[0][0][:-3], queues[0][0] + b"x", b"\xff" * 30])
+    queues.append([Signal("bed-0", np.ones((2, 9), np.int16)).chunk(0, 9)])
+    return grouped(shuffled(queues, rng), rng, 12)
+
+
+class Twin:
+    """Stands for a compiled kernel: runs it, runs the body as Python on a copy of the same, compares every byte."""
+
+    def __init__(self, kernel: Callable[..., Any], body: Callable[..., Any], each: bool, calls: Counter[str]) -> None:
+        self.kernel, self.body, self.each, self.calls = kernel, body, each, calls
+
+    def __call__(self, *args: Any) -> Any:
+        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        returned = self.kernel(*args)
+        if self.each:
+            for i in range(copies[0]):
+                self.body(i, *copies[1:])
+        else:
+            assert self.body(*copies) == returned
+        for k, (a, b) in enumerate(zip(args, copies, strict=True)):
+            if isinstance(a, np.ndarray):
+                assert a.tobytes() == b.tobytes(), f"{self.body.__name__}: argument {k}"
+        self.calls[self.body.__name__] += int(args[0]) if self.each else 1
+        return returned
+
+
+def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+    ran: set[types.CodeType] = set()
+    wanted = [name for _, name, _, _ in entries()]
+    for module, name, body, each in list(entries()):
+        monkeypatch.setattr(module, name, Twin(getattr(module, name), body, each, calls))
+    pipeline, run = Pipeline(Settings(pass_s=1.0)), Run()
+    listen(pipeline, run)
+    sys.setprofile(lambda frame, event, _: ran.add(frame.f_code) if event == "call" else None)
+    try:
+        for values in messages():
+            pipeline.emit(RawTick.of(values))
+    finally:
+        sys.setprofile(None)
+    assert len(run.rejects) == 7
+    assert sum(map(len, run.beats.values())) > 20
+    assert set(calls) == set(wanted), "a kernel that was never called shows nothing"
+    assert min(calls.values()) >= 3
+    missing = {name for name, body in bodies().items() if body.__code__ not in ran}
+    assert not missing, "bodies that never ran as Python show nothing"
+
+
+def test_compiling_leaves_the_body_a_python_function() -> None:
+    for name, body in bodies().items():
+        assert isinstance(body, types.FunctionType), name
+        assert not any(isinstance(body.__globals__.get(callee), CPUDispatcher) for callee in body.__code__.co_names), (
+            name
+        )
+    assert cpu.compiled(ricker.sum_box) is cpu.compiled(ricker.sum_box)
+    assert isinstance(cpu.compiled(ricker.sum_box), CPUDispatcher)
+
+
+def test_bodies_call_nothing_but_bodies_and_math() -> None:
+    allowed = {"math", "min", "max", "abs", "int", "float", "range", "round", "len"}
+    for name, body in bodies().items():
+        for used in body.__code__.co_names:
+            value = body.__globals__.get(used)
+            if isinstance(value, types.FunctionType):
+                assert value.__module__.startswith("streaming.kernels"), (name, used)
+            elif isinstance(value, types.ModuleType) or used in dir(__builtins__):
+                assert used in allowed, (name, used)
+
+
+def test_machine_code_lies_in_a_folder_named_by_the_text_of_all_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    texts = tmp_path / "kernels"
+    shutil.copytree(Path(cpu.__file__).parent, texts, ignore=shutil.ignore_patterns("__pycache__"))
+    now = cpu.cache_folder()
+    assert Path(cpu.respond.stats.cache_path).is_relative_to(now)
+    assert Path(cpu._respond.stats.cache_path).is_relative_to(now)
+    monkeypatch.setattr(cpu, "__file__", str(texts / "cpu.py"))
+    assert cpu.cache_folder() == now
+    for name in ("ring.py", "windows.py", "cpu_score.py"):
+        before = (texts / name).read_text()
+        (texts / name).write_text(before + "# another text\n")
+        assert cpu.cache_folder() != now, name
+        (texts / name).write_text(before)
+    assert cpu.cache_folder() == now
+
+
+@pytest.mark.parametrize("home", ["", ".cache"])
+def test_the_cache_is_where_caches_are_and_in_the_temporary_folder_when_that_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(temporary))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    (tmp_path / "home" / home).mkdir(parents=True)
+    assert cpu.cache_folder().parent == tmp_path / "home" / ".cache" / "beatwire" / "kernels"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cpu.cache_folder().parent == tmp_path / "xdg" / "beatwire" / "kernels"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    assert cpu.cache_folder().is_relative_to(temporary)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME")
+    assert cpu.cache_folder().is_relative_to(temporary)
+    assert os.access(temporary, os.W_OK)
