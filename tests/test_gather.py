@@ -1,0 +1,139 @@
+"""Gather: the beats of all passes in order, with their times, restarts and events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from laws import START_US, Signal, cut
+from steps import Detector
+
+from producers.synthetic import synthesise
+from streaming.records import Event, TickBeats
+from streaming.settings import Settings
+from streaming.stages import gather, window
+
+RATE_HZ = 250.0
+
+
+class Gatherer(Detector):
+    """The stages from decode to gather."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.window, self.gather = window.State(), gather.State()
+
+    def gathered(self, values: list[bytes], **tick: Any) -> TickBeats:
+        aligned, found = self.beats(values, **tick)
+        return gather.step(self.gather, (aligned, tuple(window.step(self.window, b)[1] for b in found)))[1]
+
+    def named(self, tick: TickBeats) -> list[tuple[str, int, int]]:
+        """Stream, session and sample of the beats of a tick."""
+        names = [self.directory.names[s] for s in tick.slot]
+        return list(zip(names, tick.session.tolist(), tick.sample.tolist(), strict=True))
+
+
+@pytest.fixture(scope="module")
+def heart() -> Signal:
+    return Signal("bed", synthesise(1, rate_hz=RATE_HZ, seconds=30).recording.samples, RATE_HZ, 2.0)
+
+
+def chunks(signal: Signal, *spans: tuple[int, int], step: int = 50, **changed: Any) -> list[bytes]:
+    return [signal.chunk(a, min(a + step, stop), **changed) for start, stop in spans for a in range(start, stop, step)]
+
+
+def marked(gatherer: Gatherer, ticks: list[list[bytes]]) -> list[tuple[str, int, int]]:
+    """The beats that are marked as the first after a restart."""
+    found = []
+    for values in ticks:
+        tick = gatherer.gathered(values)
+        found += [beat for beat, first in zip(gatherer.named(tick), tick.restart, strict=True) if first]
+    return found
+
+
+def test_the_first_beat_after_each_restart_is_marked_however_ticks_are_cut(heart: Signal) -> None:
+    spans = (0, 1500), (2000, 3000), (3200, 3250), (3400, 4500)
+    again = [heart.chunk(a, a + 50, session=2, first=a) for a in range(4500, 6000, 50)]
+    other = Signal("bed-2", heart.samples[:, 700:], RATE_HZ, 2.0)
+    messages = chunks(heart, *spans) + chunks(other, (0, 5000)) + again
+    one_by_one = marked(Gatherer(), [[m] for m in messages])
+    assert [name for name, _, _ in one_by_one] == ["bed", "bed", "bed", "bed-2", "bed"]
+    assert [session for _, session, _ in one_by_one] == [1, 1, 1, 1, 2]
+    rng = np.random.default_rng(0)
+    for longest in (3, 20, 60, 1000):
+        ticks = [messages[a:b] for a, b in cut(len(messages), rng, longest)]
+        assert sorted(marked(Gatherer(), ticks)) == sorted(one_by_one)
+        assert sorted(marked(Gatherer(Settings(pass_s=0.3)), ticks)) == sorted(one_by_one)
+
+
+def test_beats_of_many_passes_are_those_of_each_stream_in_order(heart: Signal) -> None:
+    other = Signal("bed-2", synthesise(2, rate_hz=360.0, leads=2, seconds=20).recording.samples, 360.0, 2.0)
+    gatherer = Gatherer(Settings(pass_s=0.5))
+    tick = gatherer.gathered(chunks(heart, (0, 5000)) + chunks(other, (0, 7200)), arrival_us=list(range(244)))
+    for slot, rate_hz in ((0, 250.0), (1, 360.0)):
+        mine = tick.slot == slot
+        assert mine.sum() > 15
+        assert (np.diff(tick.sample[mine]) > 0).all()
+        assert set(tick.rate_hz[mine]) == {rate_hz}
+        np.testing.assert_allclose(tick.rr_s[mine][1:], np.diff(tick.sample[mine]) / rate_hz)
+        np.testing.assert_array_equal(tick.time_us[mine], START_US + np.rint(tick.sample[mine] * 1e6 / rate_hz))
+        assert set(tick.arrived_us[mine].tolist()) == {99 if slot == 0 else 243}
+    assert tick.windows.shape == (len(tick.slot), 256)
+    assert np.isfinite(tick.amplitude).sum() >= len(tick.slot) - 2
+
+
+def test_events_are_by_stream_and_pass_a_restart_first_and_what_is_known_last(heart: Signal) -> None:
+    gatherer = Gatherer(Settings(pass_s=1.0))
+    other = Signal("bed-2", heart.samples, RATE_HZ, 2.0)
+    tick = gatherer.gathered(chunks(heart, (0, 1500), (2000, 5000)) + chunks(other, (0, 3000)))
+    assert (np.diff(tick.events[:, 0]) >= 0).all()
+    for slot in (0, 1):
+        mine = tick.events[tick.events[:, 0] == slot]
+        kinds = mine[:, 2].tolist()
+        assert kinds[0] == Event.RESTART
+        assert kinds[-1] == Event.KNOWN
+        assert kinds.count(Event.RESTART) == (2 if slot == 0 else 1)
+        known = mine[mine[:, 2] == Event.KNOWN, 3]
+        assert len(known) > 8
+        for kind, sample, value in mine[:, 2:].tolist():
+            if kind == Event.BEAT:
+                assert (tick.slot[value], tick.sample[value]) == (slot, sample)
+        beats = mine[mine[:, 2] == Event.BEAT, 3]
+        assert (np.diff(beats) > 0).all()
+        assert len(beats) == (tick.slot == slot).sum()
+        for k, event in enumerate(mine[mine[:, 2] == Event.BEAT]):
+            after = known[np.searchsorted(known, event[3], "right") :]
+            assert len(after) or slot == 0, k
+
+
+def test_a_beat_is_never_before_what_was_known_already(heart: Signal) -> None:
+    gatherer = Gatherer()
+    reached = -RATE_HZ
+    for values in [chunks(heart, (a, a + 70), step=70) for a in range(0, 7000, 70)]:
+        for kind, sample in gatherer.gathered(values).events[:, 2:4].tolist():
+            if kind == Event.BEAT:
+                assert sample >= reached
+            if kind == Event.KNOWN:
+                assert sample >= reached
+                reached = sample
+    assert reached > 6500
+
+
+def test_times_follow_the_device_clock_where_it_jumps(heart: Signal) -> None:
+    """From the chunk on in which the clock jumped; beats before it keep theirs, in one tick or many."""
+    jump = 3000
+    early = [heart.chunk(a, a + 50) for a in range(0, jump, 50)]
+    late = [heart.chunk(a, a + 50, time_us=START_US + a * 4000 + 7_000_000) for a in range(jump, 6000, 50)]
+    for ticks in ([early + late], [[m] for m in early + late]):
+        gatherer = Gatherer()
+        told = [t for tick in ticks for t in [gatherer.gathered(tick)]]
+        sample = np.concatenate([t.sample for t in told])
+        time_us = np.concatenate([t.time_us for t in told])
+        assert ((sample < jump).sum() > 10) & ((sample >= jump).sum() > 10)
+        np.testing.assert_array_equal(time_us, START_US + sample * 4000 + 7_000_000 * (sample >= jump))
+
+
+def test_an_empty_tick_passes() -> None:
+    tick = Gatherer().gathered([])
+    assert (len(tick.slot), len(tick.events), tick.windows.shape, tick.overloaded) == (0, 0, (0, 256), False)
