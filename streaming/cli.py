@@ -7,6 +7,7 @@ With ``--json`` standard output holds one JSON object and nothing else.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from contextlib import nullcontext
 from enum import StrEnum
@@ -19,6 +20,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from streaming.errors import FatalError, UserError
+
+# The network's matrices are small: threads of the linear algebra library only get in the way of the others.
+for _limit in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+    os.environ.setdefault(_limit, "1")
 
 app = typer.Typer(
     help="A streaming ECG monitor. Not a medical device.",

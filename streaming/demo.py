@@ -39,7 +39,7 @@ RULES_OF = {
 }
 STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
 LATEST_S = 8.0
-JOIN_S = 15.0
+JOIN_S = 60.0
 
 
 def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:

@@ -58,6 +58,8 @@ def bare(bootstrap: str, messages: int, group: str) -> float:
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
             "queued.min.messages": 200_000,
+            "fetch.message.max.bytes": 4 << 20,
+            "fetch.wait.max.ms": 10,
         }
     )
     consumer.subscribe([topics.SAMPLES])
