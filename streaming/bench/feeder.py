@@ -10,7 +10,7 @@ from producers.ward import ward
 
 if __name__ == "__main__":
     bootstrap, streams, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    shown = ward(streams, 30, seed=1, events=(), distinct=64)
+    shown = ward(streams, seconds, seed=1, events=(), distinct=64)
     with Sink(bootstrap) as sink:
         summary = play(shown.feeds, sink, chunk_ms=200.0, seconds=seconds)
     sys.stdout.write(f"{summary.chunks}\n")
