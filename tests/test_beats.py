@@ -157,13 +157,13 @@ def test_two_leads_with_weak_waves_find_what_one_lead_alone_misses_in_noise() ->
     assert wrong(beats_of(bed(noisy))) < wrong(beats_of(bed(noisy[:1])))
 
 
-def without(signal: Signal, gaps: list[tuple[int, int]], step: int = 10) -> tuple[Found, Detector]:
-    """Beats of a signal of which stretches never came."""
+def without(signal: Signal, gaps: list[tuple[int, int]], per_tick: int = 1) -> tuple[Found, Detector]:
+    """Beats of a signal of which stretches never came, in chunks of 10 samples."""
     detector = Detector()
-    parts = []
-    for a in range(0, signal.samples.shape[1], step):
-        if not any(start <= a < stop for start, stop in gaps):
-            parts += detector.beats([signal.chunk(a, a + step)])[1]
+    came = [a for a in range(0, signal.samples.shape[1], 10) if not any(start <= a < stop for start, stop in gaps)]
+    messages = [signal.chunk(a, a + 10) for a in came]
+    ticks = [messages[k : k + per_tick] for k in range(0, len(messages), per_tick)]
+    parts = [b for tick in ticks for b in detector.beats(tick)[1]]
     return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in Found._fields)), detector
 
 
@@ -186,14 +186,25 @@ def test_a_step_that_a_bridge_makes_is_no_beat() -> None:
     assert len(beats_of(bed(x)).sample) == 11
 
 
-def test_many_gaps_in_one_pass_are_all_quiet() -> None:
+@pytest.mark.parametrize("per_tick", [1, 10_000], ids=["many ticks", "one tick"])
+@pytest.mark.parametrize(
+    ("start", "stop", "seen"), [(10, 40, False), (-40, -10, False), (20, 50, True), (-50, -20, True)]
+)
+def test_a_gap_silences_sixty_milliseconds_on_both_sides(start: int, stop: int, seen: bool, per_tick: int) -> None:
+    at = np.arange(200, 7000, 200)
+    found, _ = without(bed(waves(at / 250, 900)), [(2000 + start, 2000 + stop)], per_tick)
+    assert found.sample.tolist() == [a for a in at if seen or a != 2000]
+    across = 2200 if start > 0 or not seen else 2000
+    assert found.sample[np.isnan(found.rr_s)].tolist() == [200, across]
+
+
+@pytest.mark.parametrize("per_tick", [1, 60, 10_000])
+def test_many_gaps_in_one_pass_are_all_quiet_and_no_interval_goes_across_one(per_tick: int) -> None:
     at = np.rint(TIMES_S * 250).astype(int)
-    gaps = [(int(a) // 10 * 10 - 10, int(a) // 10 * 10 + 20) for a in at[5:30]]
-    found, _ = without(bed(waves(TIMES_S, 900)), gaps)
-    assert found.sample.tolist() == [*at[:5], *at[30:]]
-    detector, signal = Detector(), bed(waves(TIMES_S, 900))
-    tick = [signal.chunk(a, a + 10) for a in range(0, 7500, 10) if not any(b <= a < c for b, c in gaps)]
-    assert [s for b in detector.beats(tick)[1] for s in b.sample.tolist()] == found.sample.tolist()
+    gaps = [(int(a) // 10 * 10 - 10, int(a) // 10 * 10 + 20) for a in at[5:30:2]]
+    found, _ = without(bed(waves(TIMES_S, 900)), gaps, per_tick)
+    assert found.sample.tolist() == [*at[:5], *at[6:30:2], *at[30:]]
+    assert np.isnan(found.rr_s).tolist() == [k == 0 or 5 <= k <= 17 for k in range(len(found.sample))]
 
 
 def test_a_long_gap_begins_anew_without_an_interval() -> None:
