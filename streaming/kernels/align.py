@@ -329,7 +329,7 @@ def align_row(
     ----------
     ints, floats
         Columns as ``read_chunk`` writes them, and in ``ints`` three more: when the chunk arrived, its
-        slot, and the bank that its rate and leads belong to.
+        slot, and the bank that its rate and leads belong to (-1: no stream has had these).
     limits : int64 [banks, 5]
         Samples a pass, reorder window, longest bridge, how far back is a duplicate; microseconds
         of silence after which a stream starts anew.
@@ -447,7 +447,7 @@ def align_rows(
             sizes[STATUS] = NO_LANE
             return i
         holes = any_no_value(payload, ints[i, 8], values * ints[i, 6])
-        need = MAX_PENDING + 4 + values // limits[bank, 0]
+        need = MAX_PENDING + 4 + values // limits[slots[slot, BANK], 0]
         if holes:
             need += values
         if (

@@ -91,6 +91,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         if sizes[body.STATUS] == body.DONE:
             break
         if sizes[body.STATUS] == body.NO_LANE:
+            if ints[at, body.ROW_BANK] < 0:
+                _open_bank(state, chunks, at)
             _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK]].tolist())
         else:
             more = _rows(2 * len(place) + 4 * int(ints[at, 9]) + 64)
@@ -140,22 +142,28 @@ def _make_room(state: State) -> None:
 
 
 def _set_banks(state: State, chunks: Chunks) -> None:
-    """Write the bank of every chunk; a rate and number of leads seen first opens one."""
-    bank = np.full(len(chunks.message), -1, np.int64)
+    """Write the bank of every chunk, -1 where there is none yet."""
+    chunks.ints[:, body.ROW_BANK] = -1
     for known in state.banks:
-        bank[(chunks.floats[:, 0] == known.rate_hz) & (chunks.ints[:, 6] == known.leads)] = known.number
-    while (bank < 0).any():
-        i = int(np.argmax(bank < 0))
-        new = Bank(len(state.banks), float(chunks.floats[i, 0]), int(chunks.ints[i, 6]))
-        state.banks.append(new)
-        state.lanes.append(0)
-        state.free.append([])
-        s = state.settings
-        durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
-        row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6)]
-        state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
-        bank[(chunks.floats[:, 0] == new.rate_hz) & (chunks.ints[:, 6] == new.leads)] = new.number
-    chunks.ints[:, body.ROW_BANK] = bank
+        _write_bank(chunks, known)
+
+
+def _write_bank(chunks: Chunks, bank: Bank) -> None:
+    same = (chunks.floats[:, 0] == bank.rate_hz) & (chunks.ints[:, 6] == bank.leads)
+    chunks.ints[same, body.ROW_BANK] = bank.number
+
+
+def _open_bank(state: State, chunks: Chunks, i: int) -> None:
+    """Open a bank for a stream that begins with chunk ``i``; one that only changes its rate is a reject."""
+    new = Bank(len(state.banks), float(chunks.floats[i, 0]), int(chunks.ints[i, 6]))
+    state.banks.append(new)
+    state.lanes.append(0)
+    state.free.append([])
+    s = state.settings
+    durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
+    row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6)]
+    state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
+    _write_bank(chunks, new)
 
 
 def _give_lane(state: State, slot: int, bank: int) -> None:
