@@ -180,6 +180,20 @@ def test_a_new_session_may_have_another_rate_other_leads_and_another_scale() -> 
         assert aligner.stands("bed-3")[:2] == (k + 2, 7)
 
 
+def test_rates_of_chunks_that_are_rejected_leave_no_trace() -> None:
+    aligner, _ = ticked([sent(0)])
+    wild = [sent(10, rate_hz=100 + k / 7).message() for k in range(1, 50)]
+    aligned = aligner.tick([*wild, sent(10).message()])
+    assert len(aligned.rejects.message) == 49
+    assert [bank.rate_hz for bank in aligned.banks] == [100.0]
+    assert aligner.stands("bed-3") == (1, 0, 20)
+    back = [sent(20, rate_hz=360.0), sent(0, session=2), sent(0, session=1, rate_hz=360.0), sent(10, session=2)]
+    aligned = aligner.tick([c.message() for c in back])
+    assert aligned.rejects.message == [0]
+    assert [bank.rate_hz for bank in aligned.banks] == [100.0, 360.0]
+    assert aligner.stands("bed-3") == (2, 10, 20)
+
+
 def test_a_short_gap_is_bridged_by_a_straight_line_and_marked() -> None:
     aligner, events = ticked([sent(0)], [sent(14)], [sent(24, 30)])
     assert events == [[("bed-3", "RESTART", 0, -1)], [], [("bed-3", "GAP", 10, 14)]]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
-import pkgutil
 import shutil
 import sys
 import types
@@ -18,26 +16,30 @@ import pytest
 from laws import Run, Signal, cut, grouped, listen, shuffled
 from numba.core.registry import CPUDispatcher
 
+import streaming.pipeline
 from producers.synthetic import synthesise
-from streaming import kernels
-from streaming.kernels import cpu, cpu_score, ricker
+from streaming.kernels import cpu, ricker
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
 from streaming.settings import Settings
 
-COMPILED = ("cpu", "cpu_score")
-TEXTS = [
-    importlib.import_module(f"streaming.kernels.{found.name}")
-    for found in pkgutil.iter_modules(kernels.__path__)
-    if found.name not in COMPILED
-]
+
+def modules_in(*modules: types.ModuleType, package: str) -> list[types.ModuleType]:
+    """Modules of a package that others have imported by name."""
+    values = [value for module in modules for value in vars(module).values()]
+    return list({v.__name__: v for v in values if inspect.ismodule(v) and v.__name__.startswith(package)}.values())
+
+
+COMPILED = modules_in(*modules_in(streaming.pipeline, package="streaming.stages."), package="streaming.kernels.cpu")
 
 
 def bodies() -> dict[str, Callable[..., Any]]:
-    """Every function of the kernels' texts, by module and name."""
+    """Every function of the texts that the graph's kernels are compiled from, by module and name."""
+    texts = modules_in(*COMPILED, package="streaming.kernels.")
     return {
         f"{text.__name__.rpartition('.')[2]}.{name}": function
-        for text in TEXTS
+        for text in texts
+        if text not in COMPILED
         for name, function in inspect.getmembers(text, inspect.isfunction)
         if function.__module__ == text.__name__
     }
@@ -46,7 +48,7 @@ def bodies() -> dict[str, Callable[..., Any]]:
 def entries() -> Iterator[tuple[types.ModuleType, str, Callable[..., Any], bool]]:
     """What stages call: where it is, its name, the body, and whether that is called once an item."""
     by_name = {key.rpartition(".")[2]: body for key, body in bodies().items()}
-    for module in (cpu, cpu_score):
+    for module in COMPILED:
         for name, function in vars(module).items():
             if isinstance(function, CPUDispatcher) and not name.startswith("_"):
                 yield module, name, by_name[name], hasattr(module, f"_{name}")
@@ -56,7 +58,9 @@ def messages() -> list[list[bytes]]:
     """Ticks of three people with something of everything wrong, and of one for longer than a minute."""
     rng = np.random.default_rng(5)
     queues = []
-    for number, (rate_hz, leads, seconds) in enumerate([(250.0, 1, 11), (128.0, 3, 11), (250.0, 1, 11), (128.0, 1, 75)]):
+    for number, (rate_hz, leads, seconds) in enumerate(
+        [(250.0, 1, 11), (128.0, 3, 11), (250.0, 1, 11), (128.0, 1, 75)]
+    ):
         samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=seconds).recording.samples
         signal = Signal(f"bed-{number}", samples, rate_hz, 2.0)
         queue = []
@@ -121,6 +125,19 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
     assert not seldom | never, "what hardly runs shows nothing"
+
+
+def test_the_kernels_of_the_graph_are_known_here() -> None:
+    assert {module.__name__.rpartition(".")[2] for module in COMPILED} >= {"cpu", "cpu_score"}
+    assert {name.partition(".")[0] for name in bodies()} >= {
+        "align",
+        "avro",
+        "nms",
+        "ricker",
+        "ring",
+        "rules",
+        "windows",
+    }
 
 
 def test_compiling_leaves_the_body_a_python_function() -> None:
