@@ -184,6 +184,7 @@ class Aligned:
     arrival_us   int64 [slots]: when each stream's last chunk arrived
     expected     int64 [slots]: up to where each stream is known without a hole
     slots        int64 [slots, .]: all that is known of each, see ``kernels.align``
+    clocks       int64 [c, 6]: device times that are in ``slots`` no more, by slot, as rows of ``events``
     banks        by number
     """
 
@@ -193,6 +194,7 @@ class Aligned:
     arrival_us: I64
     expected: I64
     slots: I64
+    clocks: I64
     banks: list[Bank]
     rejects: Rejects
     now_us: int

@@ -23,7 +23,8 @@ Output rows::
                           where it is -1, to the one that stands in the ring; count > 0 and position
                           -1: samples that came before their turn follow now what is known)
     fresh  int64 [?, 9]   pass, bank, lane, slot, start, stop, base, session, nanovolts per unit
-    event  int64 [?, 6]   pass, slot, kind, index, value, session
+    event  int64 [?, 6]   pass, slot, kind, index, value, session (CLOCK: a device time that had to
+                          give way to a newer one in the slot state: from which sample on, of sample 0)
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ NO_ROOM = 2
 RESTART = 0
 GAP = 1
 LEADS_CHANGED = 2
+CLOCK = 6
 
 PLACED = 0
 ARRIVED, SLOT, ROW_BANK = 10, 11, 12
@@ -81,30 +83,59 @@ def any_no_value(payload: U8, at: int, values: int) -> bool:
     return found != 0
 
 
-def anchor(anchors: I64, session: int, first: int, zero_us: int) -> None:
+def anchor(slots: I64, slot: int, event: I64, sizes: I64, session: int, first: int, zero_us: int) -> None:
     """Remember the device time of sample 0 that a chunk implies."""
+    anchors = slots[slot, ANCHORS:]
     n = int(anchors[0])
     last = 1 + 3 * ((n - 1) % MAX_ANCHORS)
     if n > 0 and anchors[last] == session and abs(anchors[last + 2] - zero_us) <= 1:
         return
     at = 1 + 3 * (n % MAX_ANCHORS)
+    if n >= MAX_ANCHORS:
+        row = int(sizes[EVENT_ROWS])
+        sizes[EVENT_ROWS] = row + 1
+        event[row, 0] = 0
+        event[row, 1] = slot
+        event[row, 2] = CLOCK
+        event[row, 3] = anchors[at + 1]
+        event[row, 4] = anchors[at + 2]
+        event[row, 5] = anchors[at]
     anchors[at] = session
     anchors[at + 1] = first
     anchors[at + 2] = zero_us
     anchors[0] = n + 1
 
 
-def device_time(i: int, slot: I64, session: I64, sample: I64, rate_hz: F64, slots: I64, time_us: I64) -> None:
-    """Write the device time of sample ``sample[i]``: by the chunk that it came in."""
+def device_time(
+    i: int, slot: I64, session: I64, sample: I64, rate_hz: F64, slots: I64, clocks: I64, time_us: I64
+) -> None:
+    """Write the device time of sample ``sample[i]``: by the chunk that it came in.
+
+    ``clocks`` int64 [c, 6] are the rows of CLOCK of this tick, by slot, those of a slot from old to new.
+    """
     row = slots[slot[i], ANCHORS:]
     newest = int(row[0])
     zero_us = 0
+    found = False
     for n in range(newest - 1, max(-1, newest - 1 - MAX_ANCHORS), -1):
         at = 1 + 3 * (n % MAX_ANCHORS)
         if row[at] == session[i]:
             zero_us = int(row[at + 2])
-            if row[at + 1] <= sample[i]:
-                break
+            found = row[at + 1] <= sample[i]
+        if found:
+            break
+    low, high = 0, clocks.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if clocks[middle, 1] <= slot[i]:
+            low = middle + 1
+        else:
+            high = middle
+    while not found and low > 0 and clocks[low - 1, 1] == slot[i]:
+        low -= 1
+        if clocks[low, 5] == session[i]:
+            zero_us = int(clocks[low, 4])
+            found = clocks[low, 3] <= sample[i]
     time_us[i] = zero_us + int(math.floor(sample[i] * 1e6 / rate_hz[i] + 0.5))
 
 
@@ -388,7 +419,7 @@ def align_row(
         slots[slot, UNITS] = units
         restart(slots, slot, fresh, event, sizes, first, known)
     zero_us = int(ints[i, 5]) - int(math.floor(first * 1e6 / floats[i, 0] + 0.5))
-    anchor(slots[slot, ANCHORS:], session, first, zero_us)
+    anchor(slots, slot, event, sizes, session, first, zero_us)
     mask = int(ints[i, 7])
     all_off = mask == (1 << leads) - 1
     slots[slot, OFF] = mask
@@ -447,7 +478,7 @@ def align_rows(
             sizes[STATUS] = NO_LANE
             return i
         holes = any_no_value(payload, ints[i, 8], values * ints[i, 6])
-        need = MAX_PENDING + 4 + values // limits[slots[slot, BANK], 0]
+        need = MAX_PENDING + 5 + values // limits[slots[slot, BANK], 0]
         if holes:
             need += values
         if (

@@ -105,10 +105,12 @@ def write_beat(
 
 
 @_jit
-def device_time(n: int, slot: Any, session: Any, sample: Any, rate_hz: Any, slots: Any, time_us: Any) -> None:
+def device_time(
+    n: int, slot: Any, session: Any, sample: Any, rate_hz: Any, slots: Any, clocks: Any, time_us: Any
+) -> None:
     """Tell the device time of ``n`` samples."""
     for i in range(n):
-        _device_time(i, slot, session, sample, rate_hz, slots, time_us)
+        _device_time(i, slot, session, sample, rate_hz, slots, clocks, time_us)
 
 
 @_jit

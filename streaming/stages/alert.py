@@ -188,7 +188,7 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
     time_us = np.empty(2, np.int64)
     slots = np.full(2, slot)
     same = slots, np.full(2, session), np.array([onset, at]), _rate_hz(tick, slots)
-    cpu.device_time(2, *same, tick.aligned.slots, time_us)
+    cpu.device_time(2, *same, tick.aligned.slots, tick.aligned.clocks, time_us)
     stream = state.directory.names[slot]
     return {
         "id": alert_id(stream, session, what.name, onset),

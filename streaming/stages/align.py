@@ -104,6 +104,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         rejects.reason.append("align: " + _reason(state, chunks, i, int(slot[i]), int(code[i])))
     state.counts += sizes[body.DUPLICATES :]
     event = event[: sizes[body.EVENT_ROWS]]
+    gone = event[:, 2] == body.CLOCK
+    clocks, event = event[gone], event[~gone]
     place, fresh = place[: sizes[body.PLACED_ROWS]], fresh[: sizes[body.FRESH_ROWS]]
     return state, Aligned(
         passes=_passes(state, chunks, place, fresh, event, int(sizes[body.PASSES])),
@@ -112,6 +114,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         arrival_us=state.slots[:, body.ARRIVAL],
         expected=state.slots[:, body.EXPECTED],
         slots=state.slots,
+        clocks=clocks[np.argsort(clocks[:, 1], kind="stable")],
         banks=state.banks,
         rejects=rejects,
         now_us=chunks.now_us,

@@ -33,7 +33,7 @@ def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State
     rate_hz = _joined([np.full(len(p.slot), p.fresh.bank.rate_hz) for p in passes], np.float64)
     number = _joined([np.full(len(p.slot), p.fresh.number) for p in passes], np.int64)
     time_us = np.empty(len(slot), np.int64)
-    cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, time_us)
+    cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
     windows = [one.windows for one in cut] or [np.zeros((0, WINDOW), np.float32)]
     return state, TickBeats(
         aligned=aligned,
