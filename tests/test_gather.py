@@ -134,6 +134,25 @@ def test_times_follow_the_device_clock_where_it_jumps(heart: Signal) -> None:
         np.testing.assert_array_equal(time_us, START_US + sample * 4000 + 7_000_000 * (sample >= jump))
 
 
+@pytest.mark.parametrize("per_tick", [1, 30, 1000])
+def test_every_beat_has_the_time_of_its_chunk_though_each_chunk_has_a_clock_of_its_own(
+    heart: Signal, per_tick: int
+) -> None:
+    """As with devices that stamp a chunk when they send it; also where a session begins in the same tick."""
+    wrong_us = np.random.default_rng(2).integers(-9000, 9000, 200)
+    stamps = {(s, k): START_US + 10**9 * s + k * 200_000 + int(wrong_us[k]) for s in (1, 2) for k in range(100)}
+    messages = [heart.chunk(50 * k, 50 * k + 50, session=s, time_us=stamp) for (s, k), stamp in stamps.items()]
+    gatherer = Gatherer()
+    beats = 0
+    for a in range(0, len(messages), per_tick):
+        tick = gatherer.gathered(messages[a : a + per_tick])
+        for row, time_us in zip(gatherer.named(tick), tick.time_us.tolist(), strict=True):
+            _, session, sample = row
+            assert time_us == stamps[session, sample // 50] + sample % 50 * 4000
+        beats += len(tick.slot)
+    assert beats > 40
+
+
 def test_an_empty_tick_passes() -> None:
     tick = Gatherer().gathered([])
     assert (len(tick.slot), len(tick.events), tick.windows.shape, tick.overloaded) == (0, 0, (0, 256), False)
