@@ -4,66 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from bedside import Ward, came, short
 from oracles import Sent
-from steps import Aligner
 
-from streaming.records import Event
-from streaming.stages import alert, gather
-
-RATE_HZ = 100.0
-
-
-class Ward:
-    """Streams at 100 Hz: chunks and beats in, alerts out."""
-
-    def __init__(self, **limits: float) -> None:
-        self.aligner = Aligner()
-        self.gather = gather.State()
-        self.alert = alert.State(alert.Settings(**limits), self.aligner.directory)
-
-    def tick(
-        self,
-        *chunks: Sent,
-        beats: Sequence[tuple[Any, ...]] = (),
-        known: Sequence[tuple[str, int]] = (),
-        blocks: Sequence[tuple[str, int, bool]] = (),
-        **clock: Any,
-    ) -> list[dict[str, Any]]:
-        """One tick; beats are (stream, sample, median rate, anomalous), blocks (stream, end, flat)."""
-        times = [c.arrival_us for c in chunks]
-        aligned = self.aligner.tick([c.message() for c in chunks], arrival_us=times, **clock)
-        tick = gather.step(self.gather, (aligned, ()))[1]
-        rows = [(name, Event.BEAT, sample, row) for row, (name, sample, *_) in enumerate(beats)]
-        rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
-        rows += [(name, Event.KNOWN, sample, sample) for name, sample in known]
-        rows.sort(key=lambda row: (row[2], row[1]))
-        slots = [self.aligner.directory.names.index(name) for name, *_ in rows]
-        sessions = [self.aligner.stands(name)[0] for name, *_ in rows]
-        made = [(s, own, *row[1:]) for s, own, row in zip(slots, sessions, rows, strict=True)]
-        events = np.concatenate([tick.events, np.array(made, np.int64).reshape(-1, 5)])
-        rates = np.array([b[2] if len(b) > 2 else 70.0 for b in beats])
-        tick = replace(
-            tick,
-            slot=np.zeros(len(beats), np.int64),
-            events=events[np.argsort(events[:, 0], kind="stable")],
-            median_rr_s=60 / rates,
-            anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
-        )
-        return alert.step(self.alert, tick)[1].transitions
-
-
-def came(first: int = 0, n: int = 10, stream: str = "bed", **changed: Any) -> Sent:
-    return Sent(stream, **({"session": 1, "first": first, "samples": np.zeros((1, n), np.int16)} | changed))
-
-
-def short(told: list[dict[str, Any]]) -> list[tuple[str, str, int, int]]:
-    return [(a["rule"], a["state"], a["onset"], a["decided"]) for a in told]
+from streaming.stages import alert
 
 
 @pytest.fixture

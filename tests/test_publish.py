@@ -10,11 +10,11 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+from bedside import Ward, came
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from steps import chunk, decoded
-from test_alert import Ward, came
 
 from streaming.directory import Directory
 from streaming.records import Alerts, TickBeats
