@@ -21,10 +21,10 @@ def run_analysis(
     fs: float | None = None,
     column: str | None = None,
     gain: float | None = None,
-    chunk_ms: float = 1000.0,
+    chunk_ms: float | None = None,
     seed: int | None = None,
     out: Path | None = None,
-    progress: Callable[[int, int], None] = lambda *_: None,
+    progress: Callable[[float], None] = lambda _: None,
     notes: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Analyse a recording; see the command. Returns the summary, the same names in ``--json``.
@@ -40,12 +40,9 @@ def run_analysis(
     for note in recording.notes:
         notes(f"{recording.name}: {note}")
     n = recording.samples.shape[1]
-    chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms, seed) if seed is not None else (None, None)
-    total = len(chunks) if chunks is not None else int(np.ceil(n / max(1, chunk_ms / 1000 * recording.rate_hz)))
+    chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
     begin = time.perf_counter()
-    result = analyze(
-        recording, chunks=chunks, ticks=ticks, chunk_ms=chunk_ms, progress=lambda done: progress(done, total)
-    )
+    result = analyze(recording, chunks=chunks, ticks=ticks, chunk_ms=chunk_ms, progress=progress)
     took_s = time.perf_counter() - begin
     written: dict[str, str] = {}
     if out is not None:

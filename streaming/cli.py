@@ -175,8 +175,10 @@ def analyze(
     fs: Annotated[float | None, typer.Option(help="Hz, where the source does not say.")] = None,
     column: Annotated[str | None, typer.Option(help="The column or lead to read.")] = None,
     gain: Annotated[float | None, typer.Option(help="Units per millivolt of a CSV's numbers.")] = None,
-    chunk_ms: Annotated[float, typer.Option(min=1, help="Length of a chunk.")] = 1000,
-    seed: Annotated[int | None, typer.Option(help="Cut at random instead.")] = None,
+    chunk_ms: Annotated[
+        float | None, typer.Option(min=1, help="Go through it in chunks of this length, as a device sends them.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Cut chunks and ticks at random instead.")] = None,
     out: Annotated[Path | None, typer.Option(help="Beats to .csv, .parquet or a WFDB annotation file.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -187,7 +189,7 @@ def analyze(
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
             source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            progress=lambda done: bar.update(task, completed=done),
             notes=lambda note: errors.print(note, style="dim"),
         )  # fmt: skip
     say(result, as_json, "analyzed")

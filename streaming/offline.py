@@ -1,7 +1,8 @@
-"""A recording through the graph without a broker: as fast as it goes, whatever the cuts.
+"""A recording through the graph without a broker: in pieces as fast as it goes, or in chunks cut at will.
 
-The same messages, the same stages. At the end the last value is held for a second, so that the
-last beats are decided; nothing can be found in a constant.
+In pieces (``streaming.archive``) or in the messages that a device would send: the same stages, the same
+output. At the end the last value is held for a second, so that the last beats are decided; nothing can be
+found in a constant.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from streaming.archive import START_US, Plan, analyze_pieces
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
 from streaming.records import Alerts, RawTick
@@ -22,7 +24,6 @@ from streaming.wire import encode_chunk
 
 HOLD_S = 1.0
 LONG_PASS_S = 20.0
-START_US = 1_000_000_000_000_000
 COLUMNS = (
     "sample", "time_s", "rr_ms", "quality", "score", "rate_bpm", "response", "prematurity", "scored_by", "decided",
 )  # fmt: skip
@@ -67,22 +68,27 @@ def analyze(
     recording: Recording,
     *,
     settings: Settings | None = None,
+    plan: Plan | None = None,
     chunks: Sequence[int] | None = None,
     ticks: Sequence[int] | None = None,
-    chunk_ms: float = 1000.0,
+    chunk_ms: float | None = None,
     stream: str = "analyze",
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> Analysis:
     """Take a recording through the graph.
 
     Parameters
     ----------
+    plan
+        How it is cut into pieces.
     chunks
-        Samples of each chunk, one after the other; by default ``chunk_ms`` each.
+        Samples of each chunk, one after the other: as messages rather than in pieces.
     ticks
         Chunks of each tick; by default 20 s of signal.
+    chunk_ms
+        Chunks of this length each.
     progress
-        Called with the chunks done.
+        Called with the part that is done.
 
     Raises
     ------
@@ -90,11 +96,16 @@ def analyze(
         The model or the settings cannot be used.
     """
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
-    pipeline = Pipeline(settings)
+    held = _held(recording)
     kept = _Kept()
+    if chunks is None and chunk_ms is None:
+        alerts, counts = analyze_pieces(recording, settings, plan=plan, stream=stream, held=held, progress=progress)
+        kept.add(alerts)
+        return Analysis(_joined(kept.parts), kept.alerts, counts)
+    pipeline = Pipeline(settings)
     pipeline.alerts.sink(kept.add)
     n = recording.samples.shape[1]
-    held = _held(recording)
+    chunk_ms = 1000.0 if chunk_ms is None else chunk_ms
     size = max(1, round(chunk_ms / 1000 * recording.rate_hz))
     lengths = list(chunks) if chunks is not None else [size] * (n // size) + [n % size] * (n % size > 0)
     messages = _messages(recording, lengths, held, stream)
@@ -107,8 +118,7 @@ def analyze(
         done += len(values)
         if pipeline.rejected.message:
             raise ValueError(f"{recording.name}: {pipeline.rejected.reason[0]}")
-        if progress is not None:
-            progress(done)
+        progress(min(1.0, done / max(1, len(lengths))))
     return Analysis(_joined(kept.parts), kept.alerts, pipeline.counts)
 
 

@@ -1,0 +1,130 @@
+"""A recording in pieces says what it says in one piece: beats, scores, alerts, whatever the cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from producers.rhythm import ASYSTOLE, TACHYCARDIA, Event
+from producers.synthetic import synthesise
+from streaming import archive
+from streaming.archive import Plan
+from streaming.offline import Analysis, analyze
+from streaming.pieces import cut, stretches_of
+from streaming.recordings import NO_VALUE, Recording
+
+PLANS = (
+    Plan(piece_s=37.3, pass_s=11.1, lanes=5),
+    Plan(piece_s=60.0, pass_s=60.0, lanes=64),
+    Plan(piece_s=7.0, pass_s=3.0, lanes=17),
+    Plan(),
+)
+
+
+def person(seed: int, rate_hz: float = 250.0, leads: int = 1, seconds: float = 420.0) -> Recording:
+    events = (Event(TACHYCARDIA, 150.0, 170.0), Event(ASYSTOLE, 260.0, 268.0)) if seconds > 300 else ()
+    made = synthesise(
+        seed, rate_hz=rate_hz, leads=leads, seconds=seconds, events=events, ectopy=0.06, noise=2.0
+    ).recording
+    return replace(made, samples=made.samples.copy())
+
+
+def with_holes(recording: Recording, seed: int) -> Recording:
+    """Holes of all lengths, some only a bridge wide, some in one lead only, at both ends too."""
+    rng, x, hz = np.random.default_rng(seed), recording.samples.copy(), recording.rate_hz
+    for k in range(40):
+        at = int(rng.integers(0, x.shape[1]))
+        width = int(rng.choice([1, 2, round(0.2 * hz), round(0.25 * hz), round(0.25 * hz) + 1, round(1.5 * hz)]))
+        x[k % len(x), at : at + width] = NO_VALUE
+    x[:, : (0, 3, round(0.5 * hz))[seed % 3]] = NO_VALUE
+    end = (0, round(0.1 * hz), round(2.5 * hz))[seed % 3]
+    x[:, x.shape[1] - end :] = NO_VALUE
+    return replace(recording, samples=x)
+
+
+def assert_same(pieces: Analysis, whole: Analysis) -> None:
+    a, b = pieces.beats, whole.beats
+    assert list(a) == list(b)
+    for name in ("sample", "decided", "scored_by", "time_s"):
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+    for name in ("rr_ms", "rate_bpm", "response", "quality", "score", "prematurity"):
+        np.testing.assert_allclose(a[name], b[name], rtol=1e-4, atol=1e-4, err_msg=name)
+    assert sorted(map(told, pieces.alerts)) == sorted(map(told, whole.alerts))
+    for name in ("bridged", "restarts", "lost_samples"):
+        assert pieces.counts[name] == whole.counts[name], name
+
+
+def told(alert: dict[str, Any]) -> tuple[Any, ...]:
+    return alert["decided"], alert["rule"], alert["state"], alert["id"], alert["onset"], alert["onset_us"]
+
+
+@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 257.0, 360.0])
+def test_pieces_say_what_the_whole_says_at_any_rate(rate_hz: float) -> None:
+    recording = person(3, rate_hz)
+    whole = analyze(recording, chunk_ms=1000)
+    assert len(whole.beats["sample"]) > 400
+    assert {"asystole", "tachycardia"} <= {a["rule"] for a in whole.alerts}
+    for plan in PLANS:
+        assert_same(analyze(recording, plan=plan), whole)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_holes_end_and_begin_pieces_as_they_do_streams(seed: int) -> None:
+    recording = with_holes(person(seed, (250.0, 360.0)[seed % 2], 1 + 2 * (seed % 2)), seed)
+    whole = analyze(recording, chunk_ms=200)
+    assert whole.counts["bridged"] > 5
+    assert whole.counts["restarts"] > 5
+    for plan in PLANS[:3]:
+        assert_same(analyze(recording, plan=plan), whole)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 40, 300])
+def test_a_recording_shorter_than_anything_passes(samples: int) -> None:
+    recording = person(1, seconds=20)
+    short = replace(recording, samples=recording.samples[:, :samples])
+    assert_same(analyze(short), analyze(short, chunk_ms=1000))
+
+
+def test_a_recording_without_any_value_has_no_beats() -> None:
+    nothing = Recording("x", 250.0, ("I",), 5.0, np.full((1, 5000), NO_VALUE, np.int16))
+    assert len(analyze(nothing).beats["sample"]) == 0
+
+
+def test_without_calibration_pieces_agree_too() -> None:
+    recording = replace(person(5, seconds=200), uv_per_unit=0.0)
+    assert_same(analyze(recording, plan=PLANS[0]), analyze(recording, chunk_ms=1000))
+
+
+def test_too_short_a_warm_up_is_seen_by_these_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = person(3)
+    whole = analyze(recording, chunk_ms=1000)
+    monkeypatch.setattr(archive, "HORIZON_S", 4.0)
+    with pytest.raises(AssertionError):
+        assert_same(analyze(recording, plan=PLANS[0]), whole)
+
+
+def test_progress_rises_to_one() -> None:
+    seen: list[float] = []
+    analyze(person(2, seconds=100), plan=PLANS[2], progress=seen.append)
+    assert seen == sorted(seen)
+    assert seen[-1] == pytest.approx(1.0)
+    assert len(seen) > 5
+
+
+def test_pieces_answer_for_every_sample_once_and_begin_outside_of_holes() -> None:
+    recording = with_holes(person(9, 250.0), 2)
+    known = stretches_of(recording.samples, 250, 62)
+    pieces = cut(known, 2500, 5000, 250)
+    for s, (first, last) in enumerate(known.segment.tolist()):
+        mine = pieces.segment == s
+        assert pieces.begin[mine][0] == first
+        assert pieces.end[mine][-1] == last
+        assert np.array_equal(pieces.begin[mine][1:], pieces.end[mine][:-1])
+    for a, b in known.gap.tolist():
+        assert not ((pieces.base > a) & (pieces.base < b)).any()
+        assert not ((pieces.stop > a) & (pieces.stop < b)).any()
+    assert (pieces.stop >= pieces.end).all()
+    assert (pieces.base <= pieces.begin).all()
