@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from streaming import frames
 from streaming.errors import UserError
-from streaming.recordings import NO_VALUE, Recording, read_recording
+from streaming.recordings import NO_VALUE, Recording, read_recording, record
+from streaming.recordings.record import to_units
 
 N = 500
 RATE_HZ = 250.0
@@ -234,3 +237,41 @@ def test_synthetic_is_a_recording_by_name() -> None:
 )
 def test_a_synthetic_source_that_cannot_be_is_one_clear_line(source: str, expected: str) -> None:
     assert expected in message_of(source)
+
+
+# the fast way
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_fast_way_and_pandas_read_the_same(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, delimiter, head, kwargs, name = LAYOUTS[layout]
+    path = write(tmp_path / name, rows, delimiter, head)
+    one = read_recording(path, **kwargs)  # type: ignore[arg-type]
+    monkeypatch.setattr(frames, "_read_numbers", lambda *_: None)
+    other = read_recording(path, **kwargs)  # type: ignore[arg-type]
+    assert np.array_equal(one.samples, other.samples)
+    assert replace(one, samples=MV) == replace(other, samples=MV)
+
+
+@pytest.mark.parametrize("layout", ["time in seconds", "no header, one column", "semicolon and decimal comma", "tab"])
+def test_a_table_of_numbers_goes_the_fast_way(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, delimiter, head, kwargs, name = LAYOUTS[layout]
+    monkeypatch.setattr(frames, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+    read_recording(write(tmp_path / name, rows, delimiter, head), **kwargs)  # type: ignore[arg-type]
+
+
+def test_holes_are_read_the_fast_way_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+    recording = read_recording(write(tmp_path / "x.csv", [["0.1"], ["nan"], [""], ["-"], ["0.2"]]), fs=250)
+    assert (recording.samples[0] == NO_VALUE).tolist() == [False, True, True, True, False]
+
+
+def test_numbers_are_put_on_a_scale_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(7).normal(0, 1, (2, 1000))
+    values[0, [3, 500]], values[1, :40] = (np.nan, np.inf), np.nan
+    whole = to_units(list(values), [1000.0, 500.0])
+    monkeypatch.setattr(record, "_BLOCK", 7)
+    blocks = to_units(list(values), [1000.0, 500.0])
+    assert np.array_equal(whole[0], blocks[0])
+    assert whole[1:] == blocks[1:]
+    assert np.count_nonzero(whole[0] == NO_VALUE) == 42

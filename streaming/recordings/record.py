@@ -6,13 +6,15 @@ otherwise an offset is taken away, then the scale is made coarser, and the recor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from streaming.errors import UserError
-from streaming.records import F64, I16
+from streaming.frames import array_module
+from streaming.records import I16
 
 NO_VALUE = -32768
 MAX_LEADS = 12
@@ -23,6 +25,18 @@ _LARGEST = 32767
 _PLAUSIBLE_MV = 100.0  # peak to peak, beyond which a number without a unit is not millivolts
 _FEWEST_STEPS = 200  # peak to peak, below which the scale is made finer
 _UNCALIBRATED_STEPS = 20_000  # peak to peak, of fractions that have no unit
+_BLOCK = 1 << 17  # values that are looked at at once: they stay in the cache
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What a column holds: its least and greatest value, whether all are whole, are there, or any is."""
+
+    low: float
+    high: float
+    whole: bool
+    complete: bool
+    known: bool
 
 
 @dataclass(frozen=True)
@@ -87,23 +101,63 @@ def check_rate(where: str, rate_hz: float) -> float:
     return float(rate_hz)
 
 
-def to_units(values: Sequence[F64], uv_per_value: Sequence[float]) -> tuple[I16, float, tuple[str, ...]]:
+def spans_of(values: Sequence[Any]) -> list[Span]:
+    """Look at columns of numbers; NaN and infinite are no values.
+
+    >>> spans_of([np.array([1.0, np.nan, 3.0])])
+    [Span(low=1.0, high=3.0, whole=True, complete=False, known=True)]
+    """
+    return [_span(v) for v in values]
+
+
+def _span(values: Any) -> Span:
+    xp = array_module(values)
+    low, high, whole, complete = np.inf, -np.inf, True, True
+    for block in _blocks(values):
+        part = values[block]
+        least, most = float(part.min()), float(part.max())
+        if not np.isfinite([least, most]).all():
+            complete = False
+            part = part[xp.isfinite(part)]
+            if len(part) == 0:
+                continue
+            least, most = float(part.min()), float(part.max())
+        low, high = min(low, least), max(high, most)
+        whole = whole and bool((part == xp.rint(part)).all())
+    known = low <= high
+    return Span(low if known else 0.0, high if known else 0.0, whole, complete, known)
+
+
+def _blocks(values: Any) -> Iterator[slice]:
+    """Cut an array for the host's caches; a GPU takes it whole."""
+    n = len(values)
+    step = _BLOCK if isinstance(values, np.ndarray) else max(1, n)
+    for first in range(0, n, step):
+        yield slice(first, min(n, first + step))
+
+
+def to_units(
+    values: Sequence[Any], uv_per_value: Sequence[float], spans: Sequence[Span] | None = None
+) -> tuple[I16, float, tuple[str, ...]]:
     """Put the numbers of all leads on one int16 scale.
 
     Parameters
     ----------
     values
-        float64 [n] for each lead; NaN or infinite where there is no value.
+        float64 [n] for each lead, of NumPy or CuPy; NaN or infinite where there is no value.
     uv_per_value
         microvolts of one, for each lead; 0 where that is not known.
+    spans
+        As ``spans_of`` finds them.
 
     Returns
     -------
     samples, uv_per_unit, notes
         int16 [leads, n]; uv_per_unit is 0 unless all leads are calibrated.
     """
-    lows, highs, middles = np.array([_range(v) for v in values]).T
-    whole = all(_is_whole(v) for v in values)
+    spans = spans_of(values) if spans is None else spans
+    lows, highs = np.array([(span.low, span.high) for span in spans]).T
+    whole = all(span.whole for span in spans)
     notes: list[str] = []
     if min(uv_per_value) > 0:
         scale = np.array(uv_per_value)  # microvolts of one, lead by lead
@@ -115,7 +169,7 @@ def to_units(values: Sequence[F64], uv_per_value: Sequence[float]) -> tuple[I16,
         notes.append("not calibrated: amplitudes are relative to this recording")
     offset = np.zeros(len(values))
     if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * unit:
-        offset = np.rint(middles * scale / unit) * unit / scale
+        offset = np.rint(np.array([_middle(v) for v in values]) * scale / unit) * unit / scale
         notes.append("an offset was taken away: " + ", ".join(f"{o:g}" for o in offset))
     peak = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max()))
     span = float(((highs - lows) * scale).max())
@@ -126,25 +180,22 @@ def to_units(values: Sequence[F64], uv_per_value: Sequence[float]) -> tuple[I16,
         notes.append(f"rescaled: one unit is {new:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
         uv_per_unit = new if uv_per_unit else 0.0
         unit = new
-    samples = np.empty((len(values), len(values[0])), np.int16)
+    xp = array_module(values[0])
+    samples = xp.empty((len(values), len(values[0])), np.int16)
     for row, column in enumerate(values):
-        units = np.rint((column - offset[row]) * (scale[row] / unit))
-        samples[row] = np.where(np.isfinite(units), np.clip(units, -_LARGEST, _LARGEST), NO_VALUE)
+        for block in _blocks(column):
+            units = xp.rint((column[block] - offset[row]) * (scale[row] / unit))
+            clipped = xp.clip(units, -_LARGEST, _LARGEST)
+            samples[row, block] = clipped if spans[row].complete else xp.where(xp.isfinite(units), clipped, NO_VALUE)
     return samples, uv_per_unit, tuple(notes)
 
 
-def plausible_mv(values: Sequence[F64]) -> bool:
+def plausible_mv(spans: Sequence[Span]) -> bool:
     """Say whether numbers without a unit can be millivolts of an ECG."""
-    return all(high - low <= _PLAUSIBLE_MV for low, high, _ in map(_range, values))
+    return all(span.high - span.low <= _PLAUSIBLE_MV for span in spans)
 
 
-def _range(values: F64) -> tuple[float, float, float]:
-    finite = values[np.isfinite(values)]
-    if len(finite) == 0:
-        return 0.0, 0.0, 0.0
-    return float(finite.min()), float(finite.max()), float(np.median(finite))
-
-
-def _is_whole(values: F64) -> bool:
-    finite = values[np.isfinite(values)]
-    return bool(np.all(finite == np.rint(finite)))
+def _middle(values: Any) -> float:
+    xp = array_module(values)
+    finite = values[xp.isfinite(values)]
+    return float(xp.median(finite)) if len(finite) else 0.0

@@ -11,21 +11,29 @@ as not calibrated.
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import re
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from streaming.errors import UserError
-from streaming.recordings.record import MAX_LEADS, Recording, check_rate, find_lead, plausible_mv, to_units
+from streaming.frames import Column, array_module, numbers, open_bytes, open_text, read_table, reason
+from streaming.recordings.record import (
+    MAX_LEADS,
+    Recording,
+    Span,
+    check_rate,
+    find_lead,
+    plausible_mv,
+    spans_of,
+    to_units,
+)
 from streaming.recordings.timecolumn import INDEX_NAMES, TIME_NAMES, bare, place, times_s
-from streaming.records import F64, I64
+from streaming.records import I64
 
 _HEAD_BYTES = 65536
 _NO_NUMBER = ("", "-", "na", "nan", "n/a", "null", "none", "inf", "-inf")
@@ -47,22 +55,31 @@ class Layout:
     units: tuple[str, ...]
     first_row: tuple[str, ...]
 
+    @property
+    def only_numbers(self) -> bool:
+        """Whether the first row holds nothing else."""
+        return all(is_number(c, self.decimal) or c.casefold() in _NO_NUMBER for c in self.first_row)
 
-def read_text(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
+
+def read_text(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any = np) -> Recording:
     """Read a table of text; see :func:`streaming.recordings.read_recording`."""
     layout = _layout(path)
     where = path.name
-    table = _table(path, layout)
+    table = read_table(
+        path, delimiter=layout.delimiter, decimal=layout.decimal, lines_before=layout.lines_before,
+        columns=len(layout.names), only_numbers=layout.only_numbers, xp=xp,
+    )  # fmt: skip
     time = _time_column(layout, table)
     leads, notes = _lead_columns(where, layout, column, time)
     rate_hz, position, more = _clock(where, layout, table, time, fs)
     columns = [_numbers(path, layout, table[k], k) for k in leads]
-    length = len(table) if position is None else int(position[-1]) + 1
+    length = len(table[0]) if position is None else int(position[-1]) + 1
     values = [_placed(c, position, length) for c in columns]
-    if not any(np.isfinite(v).any() for v in values):
+    spans = spans_of(values)
+    if not any(span.known for span in spans):
         raise UserError(f"{where}: expected numbers in column {layout.names[leads[0]]!r}; it has no value at all")
-    scale, why = _scale(layout, leads, values, gain)
-    samples, uv_per_unit, changed = to_units(values, scale)
+    scale, why = _scale(layout, leads, spans, gain)
+    samples, uv_per_unit, changed = to_units(values, scale, spans)
     return Recording(
         name=re.sub(r"(\.(csv|tsv|txt|gz))+$", "", path.name, flags=re.IGNORECASE),
         rate_hz=rate_hz,
@@ -81,23 +98,13 @@ def is_number(cell: str, decimal: str = ".") -> bool:
     return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text) is not None
 
 
-def _open(path: Path) -> IO[bytes]:
-    with path.open("rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], gzip.open(path)) if zipped else path.open("rb")
-
-
-def _open_text(path: Path) -> io.TextIOWrapper:
-    return io.TextIOWrapper(_open(path), encoding="utf-8-sig", errors="replace")
-
-
 def _layout(path: Path) -> Layout:
     where = path.name
     try:
-        with _open(path) as file:
+        with open_bytes(path) as file:
             head = file.read(_HEAD_BYTES)
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: expected a file that can be read; {_reason(error)}") from None
+        raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
     if b"\0" in head:
         raise UserError(f"{where}: expected a CSV; got a binary file (a WFDB record is named by its header, x.hea)")
     text = head.decode("utf-8-sig", errors="replace")
@@ -128,10 +135,6 @@ def _layout(path: Path) -> Layout:
     return Layout(delimiter, decimal, before, names, units, tuple(cells[0]))
 
 
-def _reason(error: BaseException) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
 def _split(row: str, delimiter: str) -> list[str]:
     cells = row.split() if delimiter == " " else next(csv.reader([row], delimiter=delimiter), [""])
     return [cell.strip().strip("'\"").strip() for cell in cells]
@@ -141,48 +144,17 @@ def _unique(names: list[str]) -> tuple[str, ...]:
     return tuple(n if names.index(n) == k else f"{n}.{names[:k].count(n)}" for k, n in enumerate(names))
 
 
-def _table(path: Path, layout: Layout) -> pd.DataFrame:
-    try:
-        with _open_text(path) as text:
-            table = pd.read_csv(
-                text,
-                sep=r"\s+" if layout.delimiter == " " else layout.delimiter,
-                decimal=layout.decimal,
-                header=None,
-                names=range(len(layout.names)),
-                index_col=False,
-                skiprows=layout.lines_before,
-                skip_blank_lines=False,
-                skipinitialspace=True,
-                na_values=["-", "NaN", "nan"],
-                low_memory=False,
-                on_bad_lines="error",
-            )
-    except pd.errors.EmptyDataError:
-        raise UserError(f"{path.name}: expected rows of numbers; the file is empty") from None
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        said = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-        what = f"line {said[2]} has {said[3]}" if said else str(error).strip().splitlines()[-1]
-        raise UserError(f"{path.name}: expected {len(layout.names)} columns in every line; {what}") from None
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path.name}: expected a whole gzip file; {_reason(error)}") from None
-    used = np.flatnonzero(table.notna().to_numpy().any(axis=1))
-    if len(used) == 0:
-        raise UserError(f"{path.name}: expected rows of numbers; there is no value in it")
-    return table.iloc[: int(used[-1]) + 1]  # blank lines at the end are no samples
-
-
-def _time_column(layout: Layout, table: pd.DataFrame) -> int | None:
+def _time_column(layout: Layout, table: list[Column]) -> int | None:
     for k, name in enumerate(layout.names):
         if bare(name).casefold() in TIME_NAMES and (len(layout.names) > 1):
             return k
     if len(layout.names) > 1 and table[0].dtype.kind in "if":
-        first = table[0].to_numpy(np.float64)
         named = bare(layout.names[0]).casefold()
-        steps = np.diff(first)
-        if len(steps) > 1 and (named in INDEX_NAMES or named == layout.names[0] == "0"):
-            middle = np.median(steps)
-            if middle > 0 and np.all(np.abs(steps - middle) <= 0.51 * middle):
+        if len(table[0]) > 2 and (named in INDEX_NAMES or named == layout.names[0] == "0"):
+            xp, first = array_module(table[0]), table[0]
+            steps = xp.diff(first)
+            middle = float(xp.median(steps))
+            if middle > 0 and bool(xp.all(xp.abs(steps - middle) <= 0.51 * middle)):
                 return 0
     return None
 
@@ -214,7 +186,7 @@ def _lead_columns(
 
 
 def _clock(
-    where: str, layout: Layout, table: pd.DataFrame, time: int | None, fs: float | None
+    where: str, layout: Layout, table: list[Column], time: int | None, fs: float | None
 ) -> tuple[float, I64 | None, tuple[str, ...]]:
     if time is None:
         if fs is None:
@@ -230,10 +202,10 @@ def _clock(
     return check_rate(where, rate_hz), position, notes
 
 
-def _numbers(path: Path, layout: Layout, column: pd.Series, k: int) -> F64:
-    if column.dtype.kind in "ifb":
-        return np.asarray(column, np.float64)
-    with _open_text(path) as text:
+def _numbers(path: Path, layout: Layout, column: Column, k: int) -> Any:
+    if column.dtype.kind in "fb":
+        return numbers(column)
+    with open_text(path) as text:
         for number, line in enumerate(text, 1):
             if number <= layout.lines_before:
                 continue
@@ -246,16 +218,16 @@ def _numbers(path: Path, layout: Layout, column: pd.Series, k: int) -> F64:
     return np.asarray(pd.to_numeric(column, errors="coerce"), np.float64)
 
 
-def _placed(values: F64, position: I64 | None, length: int) -> F64:
+def _placed(values: Any, position: I64 | None, length: int) -> Any:
     if position is None:
         return values
-    out = np.full(length, np.nan)
+    out = array_module(values).full(length, np.nan)
     out[position] = values
     return out
 
 
 def _scale(
-    layout: Layout, leads: list[int], values: list[F64], gain: float | None
+    layout: Layout, leads: list[int], spans: list[Span], gain: float | None
 ) -> tuple[list[float], tuple[str, ...]]:
     if gain is not None:
         return [1000.0 / gain] * len(leads), ()
@@ -264,10 +236,9 @@ def _scale(
         return [_UV_PER[unit] for unit in units], ()
     if any(units):
         return [0.0] * len(leads), ()
-    whole = all(np.all(v[np.isfinite(v)] == np.rint(v[np.isfinite(v)])) for v in values)
-    if whole:
+    if all(span.whole for span in spans):
         return [0.0] * len(leads), ("whole numbers without a unit (give --gain, units per millivolt)",)
-    if not plausible_mv(values):
+    if not plausible_mv(spans):
         return [0.0] * len(leads), ("the numbers are too large for millivolts (give --gain, units per millivolt)",)
     return [1000.0] * len(leads), ()
 

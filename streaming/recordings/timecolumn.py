@@ -7,13 +7,14 @@ of seconds, milliseconds, microseconds and nanoseconds do not overlap in that ra
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from streaming.errors import UserError
+from streaming.frames import Column, array_module
 from streaming.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
-from streaming.records import F64, I64
 
 TIME_NAMES = (
     "time", "times", "t", "timestamp", "timestamps", "time_s", "time_ms", "time_us", "t_s", "t_ms", "seconds",
@@ -31,7 +32,7 @@ def bare(name: str) -> str:
     return re.sub(r"\s*[\[(][^\])]*[\])]\s*$", "", name).strip()
 
 
-def times_s(where: str, column: pd.Series, name: str, unit: str, fs: float | None) -> F64 | None:
+def times_s(where: str, column: Column, name: str, unit: str, fs: float | None) -> Any:
     """Return a time column in seconds, or None where it only counts samples.
 
     Raises
@@ -42,16 +43,17 @@ def times_s(where: str, column: pd.Series, name: str, unit: str, fs: float | Non
     values = _as_numbers(where, column, name)
     if len(values) < 2:
         raise UserError(f"{where}: expected at least 2 rows; got {len(values)}")
-    steps = np.diff(values)
-    if not np.all(steps >= 0) or values[-1] == values[0]:
-        k = int(np.argmin(steps)) if np.isfinite(steps).all() else int(np.flatnonzero(~np.isfinite(steps))[0])
-        got = f"{values[k]:.10g} then {values[k + 1]:.10g} (rows {k + 1} and {k + 2})"
+    xp = array_module(values)
+    steps = xp.diff(values)
+    if not bool(xp.all(steps >= 0)) or values[-1] == values[0]:
+        k = int(xp.argmin(steps)) if xp.isfinite(steps).all() else int(xp.flatnonzero(~xp.isfinite(steps))[0])
+        got = f"{float(values[k]):.10g} then {float(values[k + 1]):.10g} (rows {k + 1} and {k + 2})"
         raise UserError(f"{where}: expected times that rise in column {name!r}; got {got}")
-    if column.dtype.kind not in "if":
-        return np.asarray(values, np.float64)
-    step = (values[-1] - values[0]) / (len(values) - 1) if np.median(steps) == 0 else float(np.median(steps))
+    if column.dtype.kind != "f":
+        return values
+    step = float(xp.median(steps)) or float(values[-1] - values[0]) / (len(values) - 1)
     said = _named_unit(name, unit)
-    if said is None and step == 1 and np.all(steps == np.rint(steps)) and not (fs and abs(fs - 1000) < 1):
+    if said is None and step == 1 and bool(xp.all(steps == xp.rint(steps))) and not (fs and abs(fs - 1000) < 1):
         return None
     if said is None:
         fits = [u for u, per in _PER_SECOND.items() if MIN_RATE_HZ * 0.9 <= per / step <= MAX_RATE_HZ * 1.1]
@@ -59,7 +61,7 @@ def times_s(where: str, column: pd.Series, name: str, unit: str, fs: float | Non
     return values / _PER_SECOND[said]
 
 
-def place(where: str, name: str, seconds: F64, fs: float | None) -> tuple[float, I64 | None, tuple[str, ...]]:
+def place(where: str, name: str, seconds: Any, fs: float | None) -> tuple[float, Any, tuple[str, ...]]:
     """Find the rate of a time column and the sample that each row is.
 
     Returns
@@ -72,48 +74,51 @@ def place(where: str, name: str, seconds: F64, fs: float | None) -> tuple[float,
     UserError
         where ``fs`` contradicts the times, or two rows are one sample.
     """
-    steps = np.diff(seconds)
+    xp = array_module(seconds)
+    steps = xp.diff(seconds)
     rising = steps[steps > 0]
-    coarse = float(np.median(steps)) == 0  # most rows share a time: its resolution is above the sampling interval
+    coarse = float(xp.median(steps)) == 0  # most rows share a time: its resolution is above the sampling interval
     if coarse:
-        jump = np.where(steps > 1.5 * float(np.median(rising)), steps - float(np.median(rising)), 0.0)
+        jump = xp.where(steps > 1.5 * float(xp.median(rising)), steps - float(xp.median(rising)), 0.0)
         rate_hz = len(steps) / float((steps - jump).sum())
-        missing = np.rint(jump * rate_hz).astype(np.int64)
+        missing = xp.rint(jump * rate_hz).astype(xp.int64)
     else:
         over = min(32, len(steps))  # the median over windows minds neither jitter nor gaps
-        rate_hz = over / float(np.median(seconds[over:] - seconds[:-over]))
+        rate_hz = over / float(xp.median(seconds[over:] - seconds[:-over]))
         missing = _missing(seconds, steps, rate_hz)
     over_s = float(seconds[-1] - seconds[0])
-    rate_hz = _snap((len(steps) + int(missing.sum())) / over_s, (float(np.median(rising)) if coarse else 1e-3) / over_s)
+    rate_hz = _snap((len(steps) + int(missing.sum())) / over_s, (float(xp.median(rising)) if coarse else 1e-3) / over_s)
     if fs is not None:
         if abs(fs - rate_hz) > 0.01 * rate_hz:
             raise UserError(f"{where}: expected --fs {rate_hz:g}, as its time column {name!r} says; got --fs {fs:g}")
         rate_hz = fs
-    gaps = np.flatnonzero(missing)
+    gaps = xp.flatnonzero(missing)
     if len(gaps) == 0:
         return rate_hz, None, ()
     k = int(steps.argmax())
     if steps[k] > _LONGEST_GAP_S:
-        got = f"{steps[k]:.0f} s after row {k + 1}"
+        got = f"{float(steps[k]):.0f} s after row {k + 1}"
         raise UserError(f"{where}: expected gaps of less than a day in column {name!r}; got {got}")
-    position = np.arange(len(seconds)) + np.concatenate([[0], np.cumsum(missing)])
+    position = xp.arange(len(seconds))
+    position[1:] += xp.cumsum(missing)
     lost_s = int(missing.sum()) / rate_hz
     return rate_hz, position, (f"{len(gaps)} gap{'s'[: len(gaps) > 1]} in its times, {lost_s:.3g} s without samples",)
 
 
-def _missing(seconds: F64, steps: F64, rate_hz: float) -> I64:
+def _missing(seconds: Any, steps: Any, rate_hz: float) -> Any:
     """Count the samples missing before each row but the first.
 
     A late stamp that the next ones make up for is no gap: what the clock is ahead of the count, at
     least, over 16 rows before the step and 16 after it, must differ as well.
     """
-    missing = np.zeros(len(steps), np.int64)
-    at = np.flatnonzero(np.rint(steps * rate_hz) >= 2)
-    ahead = (seconds - seconds[0]) * rate_hz - np.arange(len(seconds))
-    around = np.arange(-15, 1)
-    before = np.min(ahead[np.clip(at[:, None] + around, 0, None)], axis=1)
-    after = np.min(ahead[np.clip(at[:, None] + 1 - around, None, len(ahead) - 1)], axis=1)
-    missing[at] = np.clip(np.rint(after - before), 0, np.rint(steps[at] * rate_hz) - 1)
+    xp = array_module(steps)
+    missing = xp.zeros(len(steps), xp.int64)
+    at = xp.flatnonzero(xp.rint(steps * rate_hz) >= 2)
+    ahead = (seconds - seconds[0]) * rate_hz - xp.arange(len(seconds))
+    around = xp.arange(-15, 1)
+    before = xp.min(ahead[xp.clip(at[:, None] + around, 0, None)], axis=1)
+    after = xp.min(ahead[xp.clip(at[:, None] + 1 - around, None, len(ahead) - 1)], axis=1)
+    missing[at] = xp.clip(xp.rint(after - before), 0, xp.rint(steps[at] * rate_hz) - 1)
     return missing
 
 
@@ -132,9 +137,9 @@ def _named_unit(name: str, unit: str) -> str | None:
     return said if said in _PER_SECOND else None
 
 
-def _as_numbers(where: str, column: pd.Series, name: str) -> F64:
-    if column.dtype.kind in "if":
-        values = column.to_numpy(np.float64)
+def _as_numbers(where: str, column: Column, name: str) -> Any:
+    if not isinstance(column, pd.Series):
+        values = column
     else:
         text = column.astype(str).str.strip(" '\"[]")
         number = pd.to_numeric(text, errors="coerce")
