@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from streaming.exports import check_out, write_alerts, write_beats
+from streaming.frames import rr_statistics
 from streaming.offline import analyze
 from streaming.recordings import read_recording
+from streaming.records import F64
 
 
 def run_analysis(
@@ -57,11 +59,20 @@ def run_analysis(
         "samples": int(n * len(recording.leads)),
         "beats": len(result.beats["sample"]),
         "median_rate_bpm": round(float(np.nanmedian(rate)), 2) if np.isfinite(rate).any() else None,
+        **_rr(result.beats["rr_ms"]),
         "alerts": sum(alert["state"] == "on" for alert in result.alerts),
         "gaps": result.counts["bridged"] + max(0, result.counts["restarts"]),
         "took_s": round(took_s, 3),
         **written,
     }
+
+
+def _rr(rr_ms: F64) -> dict[str, float | None]:
+    """Return the statistics of the intervals: None where there are too few."""
+    if len(rr_ms) == 0:
+        return dict.fromkeys(("mean_rr_ms", "median_rr_ms", "sdnn_ms", "rmssd_ms", "pnn50"))
+    row = rr_statistics(np.zeros(len(rr_ms), np.int64), rr_ms).iloc[0].drop("beats")
+    return {str(name): round(float(value), 2) if np.isfinite(value) else None for name, value in row.items()}
 
 
 def random_cuts(n: int, rate_hz: float, chunk_ms: float, seed: int) -> tuple[list[int], list[int]]:

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from streaming import frames
 from streaming.archive import START_US, Plan, analyze_pieces
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
@@ -36,6 +38,11 @@ class Analysis:
     beats: dict[str, Any]
     alerts: list[dict[str, Any]]
     counts: dict[str, int]
+
+    @property
+    def table(self) -> pa.Table:
+        """The beats as an Arrow table."""
+        return frames.arrow(self.beats)
 
 
 @dataclass(slots=True)
