@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from streaming.bench import accuracy, detection, graph, live, memory, preloaded
+from streaming.bench import accuracy, archive, detection, graph, live, memory, preloaded
 from streaming.bench.row import Row
 from streaming.errors import UserError
 from streaming.warmup import warm_up
@@ -20,6 +20,7 @@ BENCHMARKS: dict[str, Callable[[Say], Iterator[Row]]] = {
     "detection": detection.measure,
     "graph": graph.measure,
     "memory": memory.measure,
+    "archive": archive.measure,
     "accuracy": accuracy.measure,
     "preloaded": preloaded.measure,
     "live": live.measure,
