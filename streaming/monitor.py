@@ -181,6 +181,8 @@ class Monitor:
             taken = self._source.take(IDLE_S)
             if taken is not None:
                 self._work(taken)
+            elif unsettled := self._source.take_unsettled():
+                self._sink.settle(unsettled, self._source)
         return self.counters
 
     def _work(self, taken: Taken) -> None:

@@ -57,7 +57,8 @@ class GroupClient:
     def __init__(
         self, bootstrap: str, group: str, topic: str, changes: Changes, *, earliest: bool, protocol: str
     ) -> None:
-        self._bootstrap, self._topic, self._changes = bootstrap, topic, changes
+        self._bootstrap, self._group, self._topic, self._changes = bootstrap, group, topic, changes
+        self._commits: dict[int, int] = {}
         self._settings: dict[str, Any] = {
             "group.id": group,
             "group.protocol": protocol,
@@ -137,6 +138,25 @@ class GroupClient:
         except FatalError:  # it does not answer to anybody
             return False
         return any(ends.get(partition, 0) > offset + 1 for partition, offset in read.items())
+
+    def is_forgotten(self) -> bool:
+        """Say whether this client has no partitions although messages wait and nobody commits; asks rarely.
+
+        Raises
+        ------
+        UserError
+            The topic has gone.
+        """
+        now_s = time.monotonic()
+        if now_s - max(self._heard_s, self._checked_s) < _SILENCE_S:
+            return False
+        self._checked_s, before = now_s, self._commits
+        try:
+            ends = topics.ends_of(self._bootstrap, self._topic, committed=True)
+            self._commits = topics.commits_of(self._bootstrap, self._group, self._topic, ends)
+        except FatalError:  # it does not answer to anybody
+            return False
+        return self._commits == before and any(end > before[p] + 1 for p, end in ends.items())
 
     def replace(self) -> None:
         """Give this consumer up for a new one, which joins at once."""

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from streaming.kafka.positions import Position, Span, resume_at
 
-_ASK_S = 10.0
+_ASK_S = 5.0
 _SEEK_S = 5.0
 
 
@@ -54,7 +54,7 @@ def find_positions(
     """Ask where the group stands on `assigned`.
 
     A commit inside a transaction that is still open is waited for: the broker gives it up when the
-    transaction's time is over.
+    transaction's time is over, or never (see `Sink.settle`).
 
     Returns
     -------

@@ -9,6 +9,7 @@ Either way messages of one key stay in order, and the broker removes what a retr
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 import uuid
@@ -110,6 +111,23 @@ class Sink:
                     ) from error
                 time.sleep(_AGAIN_S)
 
+    def settle(self, partitions: Sequence[TopicPartition], source: Source) -> None:
+        """End a transaction of ours on the group's offsets that the broker forgot to end.
+
+        A broker that restarts while it gives a transaction up may count it as ended and never write that
+        into the offsets' log (seen with Apache Kafka 4.3.1): the offsets then wait for ever. A later
+        transaction of the same id that touches the same offsets and is aborted ends both.
+        """
+        if not self.exactly_once:
+            return
+        producer = self._sender.producer
+        with contextlib.suppress(KafkaException, StaleError):  # it is asked for again
+            producer.begin_transaction()
+            try:
+                self._send_offsets([TopicPartition(at.topic, at.partition, 0) for at in partitions], source)
+            finally:
+                producer.abort_transaction(_TRANSACTION_S)
+
     def _open(self) -> Sender:
         if not self.exactly_once:
             return Sender(self._bootstrap, {"message.timeout.ms": int(_OUTAGE_S * 1000)})
@@ -130,7 +148,7 @@ class Sink:
         producer.begin_transaction()
         self._queue(outgoing)
         if positions:
-            self._send_offsets(source.offsets(positions), source.group_metadata)
+            self._send_offsets(source.offsets(positions), source)
         deadline = time.monotonic() + _OUTAGE_S
         while True:
             try:
@@ -140,7 +158,7 @@ class Sink:
                 if not error.args[0].retriable() or time.monotonic() > deadline:
                     raise
 
-    def _send_offsets(self, offsets: list[TopicPartition], membership: object) -> None:
+    def _send_offsets(self, offsets: list[TopicPartition], source: Source) -> None:
         """Add the input's offsets; leave the library to itself when it does not come back.
 
         Raises
@@ -149,7 +167,7 @@ class Sink:
             It has not within a multiple of its time: see `topics.quiet`.
         """
         outcome: SimpleQueue[BaseException | None] = SimpleQueue()
-        send = self._sender.producer.send_offsets_to_transaction
+        send, membership = self._sender.producer.send_offsets_to_transaction, source.group_metadata
 
         def call() -> None:
             try:

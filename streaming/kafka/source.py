@@ -24,6 +24,7 @@ from typing import Self
 
 from confluent_kafka import KafkaException, Message, TopicPartition
 
+from streaming.errors import FatalError
 from streaming.kafka import topics
 from streaming.kafka.batch import Taken, before, part_of, tick_of
 from streaming.kafka.client import GroupClient
@@ -34,6 +35,7 @@ from streaming.kafka.rewind import Replay, find_positions, seek
 _PATIENCE_S = 5.0
 _FINISH_S = 60.0
 _STUCK_S = 30.0
+_HANGING_S = 180.0
 
 
 class Source:
@@ -71,7 +73,7 @@ class Source:
         clock_us: Callable[[], int] = lambda: time.time_ns() // 1000,
     ) -> None:
         topics.check_broker(bootstrap, [topic])
-        self.bootstrap, self.topic = bootstrap, topic
+        self.bootstrap, self.topic, self._group = bootstrap, topic, group
         self.lost = 0
         self._earliest, self._clock_us = earliest, clock_us
         self._client = GroupClient(bootstrap, group, topic, self, earliest=earliest, protocol=protocol)
@@ -87,6 +89,7 @@ class Source:
         self._to_commit: dict[int, Position] = {}
         self._commit_lock = threading.Lock()
         self._has_all = False
+        self._unsettled: list[TopicPartition] = []
         self._changed_s = time.monotonic()
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
 
@@ -157,6 +160,11 @@ class Source:
     def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
         """Return `positions` as the library writes commits."""
         return [TopicPartition(self.topic, p, at.offset, at.metadata) for p, at in positions.items()]
+
+    def take_unsettled(self) -> list[TopicPartition]:
+        """Return our partitions, once, when their commits were found to hang in a transaction: see `Sink.settle`."""
+        unsettled, self._unsettled = self._unsettled, []
+        return unsettled
 
     # ---- the thread's side ----
 
@@ -234,15 +242,14 @@ class Source:
             return
         assigned = self._client.consumer.assignment()
         if not assigned:
-            self._client.misses({})  # no topic any more is an error, no partition for us is not
+            if self._client.is_forgotten():
+                self._client.replace()
             return
         try:
             self._commit_waiting(wait=True)
             positions, lost = find_positions(self._client.consumer, assigned, earliest=self._earliest)
         except KafkaException:
-            if time.monotonic() - self._changed_s > _STUCK_S and topics.answers(self.bootstrap):
-                self._client.replace()
-                self.rewind()
+            self._find_out(assigned)
             return
         self._changing, self._paused = False, []
         self._epoch += 1
@@ -255,6 +262,27 @@ class Source:
         replay = Replay(self._client.consumer, self.topic, positions)
         self._replay = None if replay.done else replay
         self._handover.reopen()
+
+    def _find_out(self, assigned: list[TopicPartition]) -> None:
+        """Find out why the broker does not say where the group stands: a transaction, or it cannot reach us.
+
+        Raises
+        ------
+        FatalError
+            Nobody has ended the transaction for very long.
+        """
+        waited_s = time.monotonic() - self._changed_s
+        partitions = [at.partition for at in assigned]
+        if topics.is_unsettled(self.bootstrap, self._group, self.topic, partitions):
+            self._unsettled = assigned
+            if waited_s > _HANGING_S:
+                raise FatalError(
+                    f"kafka: expected the offsets of group {self._group!r} at {self.bootstrap}; got a transaction on "
+                    f"them that was not ended in {_HANGING_S:g} s, and not ours: abort it with kafka-transactions.sh"
+                )
+        elif waited_s > _STUCK_S and topics.answers(self.bootstrap):
+            self._client.replace()
+            self.rewind()
 
     # ---- `Changes`, called inside a poll, on our thread ----
 

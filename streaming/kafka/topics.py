@@ -163,14 +163,39 @@ def group_lag(bootstrap: str, group: str, topic: str = SAMPLES, *, timeout_s: fl
         The broker does not answer.
     """
     ends = ends_of(bootstrap, topic, timeout_s=timeout_s)
-    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in ends])
+    commits = commits_of(bootstrap, group, topic, ends, timeout_s=timeout_s)
+    return sum(end - commits.get(partition, 0) for partition, end in ends.items())
+
+
+def commits_of(
+    bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 10.0
+) -> dict[int, int]:
+    """Return partition -> what `group` has committed, 0 where nothing.
+
+    Raises
+    ------
+    FatalError
+        The broker does not answer.
+    """
+    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in partitions])
     admin = _admin(bootstrap)  # a name of its own: its futures do not outlive it
     try:
         (future,) = admin.list_consumer_group_offsets([asked], request_timeout=timeout_s).values()
-        commits = {at.partition: max(at.offset, 0) for at in future.result(timeout_s).topic_partitions}
+        return {at.partition: max(at.offset, 0) for at in future.result(timeout_s).topic_partitions}
     except (KafkaException, TimeoutError) as error:
         raise FatalError(f"kafka: expected the commits of {group!r} at {bootstrap}; got {reason(error)}") from error
-    return sum(end - commits.get(partition, 0) for partition, end in ends.items())
+
+
+def is_unsettled(bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0) -> bool:
+    """Say whether commits of `group` on `partitions` wait for the end of a transaction."""
+    admin = _admin(bootstrap)
+    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in partitions])
+    try:
+        (future,) = admin.list_consumer_group_offsets([asked], require_stable=True, request_timeout=timeout_s).values()
+        found = future.result(timeout_s).topic_partitions
+    except (KafkaException, TimeoutError):
+        return False
+    return any(at.error is not None and at.error.code() == KafkaError.UNSTABLE_OFFSET_COMMIT for at in found)
 
 
 def reason(error: Exception) -> str:

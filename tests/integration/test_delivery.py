@@ -266,3 +266,27 @@ def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
     with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink, pytest.raises(ZeroDivisionError):
         Monitor(Broken(), source, sink).run(threading.Event())
     assert topics.group_lag(kafka.bootstrap, "g") == 1
+
+
+def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_changes_no_commit(kafka, wait):
+    send(kafka, b"1")
+    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
+        taken = take(source)
+        positions = {p: Position(at, at) for p, at in taken.positions.items()}
+        sink.publish(beats(b"1"), positions, source, taken.epoch)
+        with Sender(kafka.bootstrap, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
+            other.producer.init_transactions(20)
+            other.producer.begin_transaction()
+            offsets = [TopicPartition(topics.SAMPLES, p, 0) for p in positions]
+            other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
+            assert topics.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
+            source.rewind()
+            unsettled: list[TopicPartition] = []
+            wait(lambda: source.take(0.05) is None and bool(unsettled.extend(source.take_unsettled()) or unsettled), 30)
+            sink.settle(unsettled, source)
+            assert topics.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)  # the other's is still open
+            other.producer.abort_transaction(10)
+        assert not topics.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
+        send(kafka, b"2")
+        assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
+        assert values_in(kafka, topics.BEATS) == [b"1"]
