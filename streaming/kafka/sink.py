@@ -60,6 +60,7 @@ class Sink:
         self.exactly_once = exactly_once
         self._bootstrap, self._named = bootstrap, transactional_id
         self._id = transactional_id or f"beatwire-{uuid.uuid4()}"  # kept when reopened: that ends the one before
+        self._doubtful = transactional_id is not None  # something of ours may not have been ended
         self._sender = self._open()
 
     def close(self) -> None:
@@ -95,10 +96,14 @@ class Sink:
         deadline = time.monotonic() + _OUTAGE_S
         while True:
             try:
+                if self._doubtful:
+                    self._sweep()
+                    self._doubtful = False
                 self._transact(outgoing, positions, source)
                 return
             except KafkaException as error:
                 self._check(error)
+                self._doubtful = True
                 if not self._aborted(error):
                     self._reopen()
                     raise StaleError from error
@@ -112,21 +117,43 @@ class Sink:
                 time.sleep(_AGAIN_S)
 
     def settle(self, partitions: Sequence[TopicPartition], source: Source) -> None:
-        """End a transaction of ours on the group's offsets that the broker forgot to end.
+        """End a transaction of ours on the group's offsets that the broker forgot to end: see `_sweep`.
 
-        A broker that restarts while it gives a transaction up may count it as ended and never write that
-        into the offsets' log (seen with Apache Kafka 4.3.1): the offsets then wait for ever. A later
-        transaction of the same id that touches the same offsets and is aborted ends both.
+        Parameters
+        ----------
+        partitions
+            Input partitions whose commits wait for the end of a transaction.
+        source
+            The member of the group.
         """
-        if not self.exactly_once:
-            return
+        if self.exactly_once:
+            with contextlib.suppress(KafkaException, StaleError):  # it is asked for again
+                self._sweep([TopicPartition(at.topic, at.partition, 0) for at in partitions], source)
+
+    def _sweep(self, offsets: list[TopicPartition] | None = None, source: Source | None = None) -> None:
+        """Abort a transaction that touches every partition we publish to, and so end what was there before it.
+
+        A broker that restarts while it gives a transaction up may count it as ended and never write the
+        abort into the logs of some partitions (seen with Apache Kafka 4.3.1). Readers of committed messages
+        then stand before it for ever, and our next commit there would make it visible. A later transaction
+        of the same id on the same partitions, aborted, ends both.
+
+        Raises
+        ------
+        KafkaException, StaleError
+            As a transaction does.
+        """
         producer = self._sender.producer
-        with contextlib.suppress(KafkaException, StaleError):  # it is asked for again
-            producer.begin_transaction()
-            try:
-                self._send_offsets([TopicPartition(at.topic, at.partition, 0) for at in partitions], source)
-            finally:
-                producer.abort_transaction(_TRANSACTION_S)
+        producer.begin_transaction()
+        try:
+            for topic in topics.PUBLISHED:
+                for partition in producer.list_topics(topic, _TRANSACTION_S).topics[topic].partitions:
+                    producer.produce(topic, b"", b"", partition)
+            if offsets and source is not None:
+                self._send_offsets(offsets, source)
+            producer.flush(_TRANSACTION_S)  # what has not been sent is not in the transaction
+        finally:
+            producer.abort_transaction(_TRANSACTION_S)
 
     def _open(self) -> Sender:
         if not self.exactly_once:
@@ -190,6 +217,10 @@ class Sink:
         """Take a new producer with the same id: whatever the old one still does, the broker refuses."""
         threading.Thread(target=self._sender.close, name="kafka-lost", daemon=True).start()
         self._sender = self._open()
+        self._doubtful = True
+        with contextlib.suppress(KafkaException):  # the next tick tries again
+            self._sweep()
+            self._doubtful = False
 
     def _check(self, error: KafkaException) -> None:
         """Stop for what will not get better."""
