@@ -137,10 +137,13 @@ class PlacedStream:
         """Take a chunk; returns why it cannot be used, or nothing."""
         leads = len(c.samples)
         anew = c.session != self.session
+        kind = (leads, c.rate_hz, c.uv_per_unit)
+        if not anew and c.arrival_us - self.arrival_us > self.silence_us:
+            repeated = self.expected - self.duplicate <= c.stop <= self.expected
+            anew = not (repeated and kind == self.kind)
+            self.counts["silences"] += anew
         if not anew:
-            for mine, its, why in zip(
-                self.kind, (leads, c.rate_hz, c.uv_per_unit), ("leads", "Hz", "microvolts"), strict=True
-            ):
+            for mine, its, why in zip(self.kind, kind, ("leads", "Hz", "microvolts"), strict=True):
                 if mine != its:
                     return why
             if c.stop + self.duplicate < self.expected:
@@ -149,11 +152,9 @@ class PlacedStream:
                 self.counts["duplicates"] += 1
                 self.arrival_us = c.arrival_us
                 return ""
-            anew = c.arrival_us - self.arrival_us > self.silence_us
-            self.counts["silences"] += anew
         self.arrival_us = c.arrival_us
         if anew:
-            self.session, self.kind = c.session, (leads, c.rate_hz, c.uv_per_unit)
+            self.session, self.kind = c.session, kind
             self.restart(c.first)
             self.ahead.clear()
         if c.lead_off == 2**leads - 1:

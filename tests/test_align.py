@@ -243,6 +243,28 @@ def test_a_silence_starts_the_stream_anew_and_less_does_not() -> None:
         assert (("bed-3", "RESTART", 10, 10) in events[1]) == (base == 10)
 
 
+@pytest.mark.parametrize(("bad", "message_of_it"), REJECTED)
+def test_what_did_not_fit_the_stream_is_taken_after_a_silence_as_a_monitor_just_started_would(
+    bad: Sent, message_of_it: str
+) -> None:
+    del message_of_it
+    after = [replace(bad, arrival_us=seconds * 1_000_000) for seconds in (30, 60, 61)]
+    aligner = Aligner(SHORT)
+    for c in [sent(0), sent(300), *after[:2]]:
+        aligned = aligner.tick([c.message()], arrival_us=[c.arrival_us])
+    assert len(aligned.rejects.reason) == 1
+    aligned = aligner.tick([after[2].message()], arrival_us=[after[2].arrival_us])
+    assert aligned.rejects.reason == []
+    assert aligner.stands("bed-3") == (1, bad.first, bad.stop)
+    assert aligner.counts["silences"] == 1
+
+
+def test_a_repetition_after_a_silence_is_still_one() -> None:
+    aligner, _ = ticked([sent(0)], [sent(0, arrival_us=61_000_000)])
+    assert aligner.stands("bed-3") == (1, 0, 10)
+    assert aligner.counts == {"duplicates": 1}
+
+
 def test_a_change_of_leads_is_told_once_by_the_newest_chunk() -> None:
     def two(first: int, mask: int) -> Sent:
         return sent(first, samples=np.ones((2, 10), np.int16), lead_off=mask)

@@ -52,7 +52,7 @@ LEADS_CHANGED = 2
 CLOCK = 6
 
 PLACED = 0
-ARRIVED, SLOT, ROW_BANK = 10, 11, 12
+ROW_SESSION, ARRIVED, SLOT, ROW_BANK = 3, 10, 11, 12
 ROW_COLUMNS = 13
 DUPLICATE = 20
 RATE_CHANGED = 21
@@ -340,6 +340,12 @@ def close_gap(
     advance(slots, slot, place, fresh, sizes, resume)
 
 
+def is_silent(ints: I64, i: int, limits: I64, slots: I64) -> bool:
+    """Tell whether nothing usable came of the stream of chunk ``i`` for so long that it starts anew."""
+    slot = ints[i, SLOT]
+    return bool(ints[i, ARRIVED] - slots[slot, ARRIVAL] > limits[slots[slot, BANK], 4])
+
+
 def align_row(
     i: int,
     payload: U8,
@@ -383,6 +389,12 @@ def align_row(
     stride = 2 * count
     units = int(math.floor(1000.0 * floats[i, 1] + 0.5))
     fresh_start = slots[slot, EXPECTED] < 0 or slots[slot, SESSION] != session
+    if not fresh_start and is_silent(ints, i, limits, slots):
+        expected = slots[slot, EXPECTED]
+        repeated = expected - limits[slots[slot, BANK], 3] <= first + count <= expected
+        if not repeated or slots[slot, BANK] != bank or slots[slot, UNITS] != units:
+            sizes[SILENCES] += 1
+            fresh_start = True
     if not fresh_start:
         if slots[slot, BANK] != bank:
             floats[i, 2] = slots[slot, BANK]
@@ -393,10 +405,7 @@ def align_row(
         if first + count + limits[bank, 3] < slots[slot, EXPECTED]:
             floats[i, 2] = slots[slot, EXPECTED]
             return BACKWARDS
-        if ints[i, ARRIVED] - slots[slot, ARRIVAL] > limits[bank, 4] and first + count > slots[slot, EXPECTED]:
-            sizes[SILENCES] += 1
-            fresh_start = True
-        elif first + count <= slots[slot, EXPECTED]:
+        if first + count <= slots[slot, EXPECTED]:
             sizes[DUPLICATES] += 1
             slots[slot, ARRIVAL] = ints[i, ARRIVED]
             return PLACED
@@ -474,7 +483,8 @@ def align_rows(
             continue
         bank = ints[i, ROW_BANK]
         values = ints[i, 9]
-        if slots[slot, LANE] < 0 or (slots[slot, SESSION] != ints[i, 3] and slots[slot, BANK] != bank):
+        anew = slots[slot, LANE] < 0 or slots[slot, SESSION] != ints[i, 3] or is_silent(ints, i, limits, slots)
+        if slots[slot, LANE] < 0 or (anew and slots[slot, BANK] != bank):
             sizes[STATUS] = NO_LANE
             return i
         holes = any_no_value(payload, ints[i, 8], values * ints[i, 6])

@@ -93,7 +93,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         if sizes[body.STATUS] == body.NO_LANE:
             if ints[at, body.ROW_BANK] < 0:
                 _open_bank(state, chunks, at)
-            _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK]].tolist())
+            _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK, body.ROW_SESSION]].tolist())
         else:
             more = _rows(2 * len(place) + 4 * int(ints[at, 9]) + 64)
             for old, new in zip((place, fresh, event), more, strict=True):
@@ -169,10 +169,11 @@ def _open_bank(state: State, chunks: Chunks, i: int) -> None:
     _write_bank(chunks, new)
 
 
-def _give_lane(state: State, slot: int, bank: int) -> None:
+def _give_lane(state: State, slot: int, bank: int, session: int) -> None:
     """Give the slot a lane of the bank; one that it had elsewhere becomes free."""
     row = state.slots[slot]
     if row[body.LANE] >= 0:
+        state.counts[COUNTS.index("silences")] += row[body.SESSION] == session
         state.left.append((int(row[body.BANK]), int(row[body.LANE])))
     if state.free[bank]:
         lane = state.free[bank].pop()
