@@ -138,7 +138,8 @@ class PlacedStream:
         leads = len(c.samples)
         anew = c.session != self.session
         kind = (leads, c.rate_hz, c.uv_per_unit)
-        if not anew and c.arrival_us - self.arrival_us > self.silence_us:
+        silent = c.arrival_us - self.arrival_us > self.silence_us
+        if not anew and silent:
             repeated = self.expected - self.duplicate <= c.stop <= self.expected
             anew = not (repeated and kind == self.kind)
             self.counts["silences"] += anew
@@ -150,7 +151,8 @@ class PlacedStream:
                 return "goes back"
             if c.stop <= self.expected:
                 self.counts["duplicates"] += 1
-                self.arrival_us = c.arrival_us
+                if not silent:
+                    self.arrival_us = c.arrival_us
                 return ""
         self.arrival_us = c.arrival_us
         if anew:

@@ -11,6 +11,7 @@ from oracles import PlacedStream, Sent
 from steps import Aligner
 
 from streaming.settings import Settings
+from streaming.stages import align
 
 SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0)
 RATE_HZ = 100.0
@@ -263,6 +264,27 @@ def test_a_repetition_after_a_silence_is_still_one() -> None:
     aligner, _ = ticked([sent(0)], [sent(0, arrival_us=61_000_000)])
     assert aligner.stands("bed-3") == (1, 0, 10)
     assert aligner.counts == {"duplicates": 1}
+
+
+def test_lanes_of_silent_streams_are_given_to_others_and_nothing_else_changes() -> None:
+    def told(release: bool) -> tuple[Aligner, list[object]]:
+        aligner, out = Aligner(SHORT), []
+        for k in range(40):
+            now_us = 70_000_000 * k
+            back = sent(1000 + k, arrival_us=now_us) if k % 7 == 6 else sent(0, arrival_us=now_us)
+            both = [replace(sent(k, stream=f"bed-{k}"), arrival_us=now_us), back]
+            values, arrivals = [c.message() for c in both], [c.arrival_us for c in both]
+            aligned = aligner.tick(values, arrival_us=arrivals, now_us=now_us, caught_up=release)
+            out.append((aligner.kinds(aligned), aligned.rejects.reason, aligner.stands("bed-3"), aligner.counts))
+        return aligner, out
+
+    kept, one = told(release=False)
+    shared, other = told(release=True)
+    assert one == other
+    assert kept.align.lanes == [40]
+    assert shared.align.lanes[0] < 6
+    held = shared.align.slots[shared.align.slots[:, align.body.LANE] >= 0, align.body.LANE].tolist()
+    assert len(set(held)) == len(held)
 
 
 def test_a_change_of_leads_is_told_once_by_the_newest_chunk() -> None:

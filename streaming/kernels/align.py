@@ -389,7 +389,8 @@ def align_row(
     stride = 2 * count
     units = int(math.floor(1000.0 * floats[i, 1] + 0.5))
     fresh_start = slots[slot, EXPECTED] < 0 or slots[slot, SESSION] != session
-    if not fresh_start and is_silent(ints, i, limits, slots):
+    silent = is_silent(ints, i, limits, slots)
+    if not fresh_start and silent:
         expected = slots[slot, EXPECTED]
         repeated = expected - limits[slots[slot, BANK], 3] <= first + count <= expected
         if not repeated or slots[slot, BANK] != bank or slots[slot, UNITS] != units:
@@ -407,7 +408,8 @@ def align_row(
             return BACKWARDS
         if first + count <= slots[slot, EXPECTED]:
             sizes[DUPLICATES] += 1
-            slots[slot, ARRIVAL] = ints[i, ARRIVED]
+            if not silent:  # a repetition does not end a silence
+                slots[slot, ARRIVAL] = ints[i, ARRIVED]
             return PLACED
     slots[slot, ARRIVAL] = ints[i, ARRIVED]
     if slots[slot, TICK] != tick:

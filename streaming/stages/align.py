@@ -6,7 +6,8 @@ before their turn wait inside ``reorder_s``, a hole up to ``bridge_s`` is bridge
 longer one restarts the lane. Nothing shifts in time, and each case is counted.
 
 A stream silent for ``silence_s`` by the broker's clock starts anew: so what a stream's output
-depends on is bounded in time as well as in samples.
+depends on is bounded in time as well as in samples. Its lane is another's when it has been silent
+for twice as long.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class State:
     banks      by number; ``lanes`` used in each, those given back, and those given back in this tick, which
                still have placements in it
     counts     what happened to chunks since the start, by ``COUNTS``
+    looked_us  when silent streams were last looked for
     """
 
     settings: Settings
@@ -55,6 +57,7 @@ class State:
     left: list[tuple[int, int]] = field(default_factory=list)
     limits: I64 = field(default_factory=lambda: np.zeros((0, 5), np.int64))
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
+    looked_us: int = 0
 
 
 def _no_slots(n: int) -> I64:
@@ -78,6 +81,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     for number, lane in state.left:
         state.free[number].append(lane)
     state.left.clear()
+    _release(state, chunks)
     n = len(slot)
     place, fresh, event = _rows(2 * n + 64 + int(ints[:, 9].sum()) // 256)
     sizes = np.zeros(body.SIZES, np.int64)
@@ -93,7 +97,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         if sizes[body.STATUS] == body.NO_LANE:
             if ints[at, body.ROW_BANK] < 0:
                 _open_bank(state, chunks, at)
-            _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK, body.ROW_SESSION]].tolist())
+            _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK, body.ROW_SESSION, body.ARRIVED]].tolist())
         else:
             more = _rows(2 * len(place) + 4 * int(ints[at, 9]) + 64)
             for old, new in zip((place, fresh, event), more, strict=True):
@@ -169,9 +173,22 @@ def _open_bank(state: State, chunks: Chunks, i: int) -> None:
     _write_bank(chunks, new)
 
 
-def _give_lane(state: State, slot: int, bank: int, session: int) -> None:
+def _release(state: State, chunks: Chunks) -> None:
+    """Take the lanes of streams that have been silent for long, now and then; what they were is still known."""
+    silence_us = round(state.settings.silence_s * 1e6)
+    if not chunks.caught_up or chunks.now_us - state.looked_us < silence_us:
+        return
+    state.looked_us = chunks.now_us
+    silent = chunks.now_us - state.slots[:, body.ARRIVAL] > 2 * silence_us
+    for row in state.slots[silent & (state.slots[:, body.LANE] >= 0)]:
+        state.free[row[body.BANK]].append(int(row[body.LANE]))
+    state.slots[silent, body.LANE] = -1
+
+
+def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int) -> None:
     """Give the slot a lane of the bank; one that it had elsewhere becomes free."""
     row = state.slots[slot]
+    silent = arrived_us - row[body.ARRIVAL] > round(state.settings.silence_s * 1e6)
     if row[body.LANE] >= 0:
         state.counts[COUNTS.index("silences")] += row[body.SESSION] == session
         state.left.append((int(row[body.BANK]), int(row[body.LANE])))
@@ -180,7 +197,9 @@ def _give_lane(state: State, slot: int, bank: int, session: int) -> None:
     else:
         lane = state.lanes[bank]
         state.lanes[bank] += 1
-    row[body.BANK], row[body.LANE], row[body.EXPECTED] = bank, lane, -1
+    if row[body.BANK] != bank or not silent:
+        row[body.EXPECTED] = -1
+    row[body.BANK], row[body.LANE] = bank, lane
 
 
 def _passes(state: State, chunks: Chunks, place: I64, fresh: I64, event: I64, passes: int) -> list[Placement]:
