@@ -33,7 +33,7 @@ RULES_OF = {
     rhythm.ASYSTOLE: {"asystole"},
     rhythm.TACHYCARDIA: {"tachycardia", "extreme tachycardia"},
     rhythm.BRADYCARDIA: {"bradycardia", "extreme bradycardia"},
-    rhythm.VENTRICULAR_RUN: {"anomalous beats"},
+    rhythm.VENTRICULAR_RUN: {"anomalous beats", "ventricular run"},
     rhythm.LEAD_OFF: {"lead off"},
     rhythm.GAP: {"no data"},
 }

@@ -14,6 +14,7 @@ What a stage does is in ``streaming/stages``; what travels is in ``streaming/rec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ from streaming.model.checkpoint import load_model
 from streaming.records import Aligned, Outgoing, RawTick, Rejects
 from streaming.rewind import Marks
 from streaming.settings import HORIZON_S, Settings
-from streaming.stages import alert, align, beats, decode, gather, nms, publish, ricker, ring, score, window
+from streaming.stages import alert, align, beats, decode, drift, gather, nms, publish, ricker, ring, score, window
 from streaming.wire import DEAD_LETTERS
 
 
@@ -78,7 +79,8 @@ class Pipeline:
         self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (Windows, ...))
         self.gathered = stage(self.ticks, gather.step)                  # TickBeats  b, by stream, in order
         self.scored = stage(self.gathered, score.step)                  # TickBeats  with scores
-        self.alerts = stage(self.scored, alert.step)                    # Alerts     transitions
+        self.compared = stage(self.scored, drift.step)                  # TickBeats  with what is unlike all people
+        self.alerts = stage(self.compared, alert.step)                  # Alerts     transitions
         self.published = stage(self.alerts, publish.step)               # [Outgoing] messages
         self.rejects = self.aligned.map(lambda t: t.rejects)            # Rejects    a branch of its own
 
@@ -97,6 +99,7 @@ class Pipeline:
             window.step: self.windows,
             gather.step: self.gathered,
             score.step: self.scored,
+            drift.step: self.compared,
             alert.step: self.alerts,
             publish.step: self.published,
         }
@@ -104,7 +107,8 @@ class Pipeline:
     def _fresh_states(self) -> dict[Any, Any]:
         s = self.settings
         self.directory = Directory(s.most_streams)
-        self._alert = alert.State(s.alert, self.directory)
+        self.drift = drift.State(self.model.reference)
+        self._alert = alert.State(replace(s.alert, drift=self.model.reference.limit), self.directory)
         self._align = align.State(s.align(), self.directory)
         self.marks = Marks(HORIZON_S, s.silence_s)
         self._tick = -1
@@ -120,6 +124,7 @@ class Pipeline:
             window.step: window.State(),
             gather.step: gather.State(),
             score.step: score.State(score.Settings(self.model.network, self.model.calibration)),
+            drift.step: self.drift,
             alert.step: self._alert,
             publish.step: publish.State(self.directory, self.model.name, score.SCORED_BY),
         }

@@ -296,6 +296,8 @@ class TickBeats:
     score, prematurity           float32 [b], NaN: none
     scored_by                    uint8 [b], see ``stages.score``
     anomalous                    bool [b]
+    latent       float32 [b, 8]  what the model made of it, NaN: none
+    misfit       float32 [b]     how unlike a beat of all people, a term of the score, NaN: none
     """
 
     aligned: Aligned
@@ -319,6 +321,8 @@ class TickBeats:
     prematurity: F32 | None = None
     scored_by: U8 | None = None
     anomalous: Bool | None = None
+    latent: F32 | None = None
+    misfit: F32 | None = None
 
 
 @dataclass(frozen=True, slots=True)

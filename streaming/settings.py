@@ -3,7 +3,8 @@
 ``HORIZON_S`` is the one published constant: what the monitor says of time t follows from the samples
 in [t - HORIZON_S, t + lookahead]. The windows inside one another: a level looks back 22 s, a score 75 s
 over beats found by such levels, an alert of anomalous beats 16 beats of at most 1.4 s each over such
-scores: 119.4 s. A rate looks back 40 s, its alert 16 beats more.
+scores: 119.4 s. A rate looks back 40 s, its alert 16 beats more. Drift, once in 20 s, looks back a minute over
+what 15 s before a beat say of its looks: 117 s. An irregular rhythm is 40 beats over levels: 78 s.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import numpy as np
 from oracles import Sent
 from steps import Aligner
 
+from streaming.kernels import rules
 from streaming.records import Event
 from streaming.stages import alert, gather
 
@@ -20,6 +21,7 @@ class Ward:
     def __init__(self, **limits: float) -> None:
         self.aligner = Aligner()
         self.gather = gather.State()
+        self.last: dict[str, int] = {}
         self.alert = alert.State(alert.Settings(**limits), self.aligner.directory)
 
     def tick(
@@ -28,14 +30,19 @@ class Ward:
         beats: Sequence[tuple[Any, ...]] = (),
         known: Sequence[tuple[str, int]] = (),
         blocks: Sequence[tuple[str, int, bool]] = (),
+        drifts: Sequence[tuple[str, int, int]] = (),
         **clock: Any,
     ) -> list[dict[str, Any]]:
-        """One tick; beats are (stream, sample, median rate, anomalous), blocks (stream, end, flat)."""
+        """One tick; beats are (stream, sample, median rate, anomalous, early), blocks (stream, end, flat).
+
+        An interval is known between two beats of a stream that are told; drifts are (stream, sample, value).
+        """
         times = [c.arrival_us for c in chunks]
         aligned = self.aligner.tick([c.message() for c in chunks], arrival_us=times, **clock)
         tick = gather.step(self.gather, (aligned, ()))[1]
         rows = [(name, Event.BEAT, sample, row) for row, (name, sample, *_) in enumerate(beats)]
         rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
+        rows += [(name, rules.DRIFTED, sample, value) for name, sample, value in drifts]
         rows += [(name, Event.KNOWN, sample, sample) for name, sample in known]
         rows.sort(key=lambda row: (row[2], row[1]))
         slots = [self.aligner.directory.names.index(name) for name, *_ in rows]
@@ -47,10 +54,17 @@ class Ward:
             tick,
             slot=np.zeros(len(beats), np.int64),
             events=events[np.argsort(events[:, 0], kind="stable")],
+            rr_s=np.array([self.interval(*b[:2]) for b in beats]),
             median_rr_s=60 / rates,
             anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
+            prematurity=np.array([0.5 if len(b) > 4 and b[4] else np.nan for b in beats], np.float32),
         )
         return alert.step(self.alert, tick)[1].transitions
+
+    def interval(self, name: str, sample: int) -> float:
+        """Seconds since the stream's beat before, NaN for the first."""
+        before, self.last[name] = self.last.get(name), sample
+        return float("nan") if before is None else (sample - before) / 100.0
 
 
 def came(first: int = 0, n: int = 10, stream: str = "bed", **changed: Any) -> Sent:

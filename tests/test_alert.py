@@ -114,6 +114,68 @@ def test_two_anomalous_beats_of_eight_are_not_told(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 50 * k, 70, k % 4 == 0) for k in range(1, 30)]) == []
 
 
+def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asystole() -> None:
+    at = [100, 200, 501, 600, 1000, 1401, *range(1500, 2600, 100)]
+    for step in (1, 50, 5000):
+        ward = Ward()
+        told = ward.tick(came())
+        for a in range(0, 3000, step):
+            told += ward.tick(beats=[("bed", b) for b in at if a <= b < a + step], known=[("bed", min(a + step, 2600))])
+        assert short(told) == [
+            ("pause", "on", 501, 501),
+            ("asystole", "on", 1400, 1400),
+            ("asystole", "latched", 1400, 1401),
+            ("pause", "off", 501, 1700),  # eight beats after the one of 4.00 s; 4.01 s count as five
+        ]
+        assert told[0]["text"] == "pause: 3.0 s between two beats, limit 3"
+        assert (told[0]["value"], told[0]["priority"]) == (3.01, "medium")
+
+
+def test_the_first_beat_after_a_restart_ends_no_pause(ward: Ward) -> None:
+    assert ward.tick(beats=[("bed", 350)]) == []
+
+
+def beats_apart(intervals: list[int], first: int = 100) -> list[tuple[str, int]]:
+    return [("bed", first + int(t)) for t in np.cumsum([0, *intervals])]
+
+
+def test_a_rhythm_is_irregular_when_most_of_32_intervals_are_unlike_the_one_before(ward: Ward) -> None:
+    rng = np.random.default_rng(0)
+    chaos = rng.permutation(np.arange(50, 110, 2)).tolist() * 2
+    told = ward.tick(beats=beats_apart([*chaos, *[80] * 50]))
+    assert [(a["rule"], a["state"]) for a in told] == [("irregular rhythm", "on"), ("irregular rhythm", "off")]
+    assert told[0]["value"] == 22
+    assert told[0]["text"] == "irregular rhythm: 22 of the last 32 intervals unlike the one before"
+
+
+def test_a_heart_that_breathes_and_one_with_an_extra_beat_in_six_are_regular(ward: Ward) -> None:
+    breathing = (80 + 6 * np.sin(np.arange(200) / 3)).astype(int).tolist()
+    extra = [80, 80, 80, 80, 56, 104] * 30
+    assert ward.tick(beats=beats_apart([*breathing, *extra])) == []
+
+
+def test_three_anomalous_early_beats_in_a_row_are_a_run(ward: Ward) -> None:
+    odd = {5: (1, 1), 6: (1, 1), 8: (1, 1), 9: (1, 0), 10: (1, 1), 20: (1, 1), 21: (1, 1), 22: (1, 1), 23: (1, 1)}
+    beats = [("bed", 80 * k, 70, bool(odd.get(k, (0, 0))[0]), bool(odd.get(k, (0, 0))[1])) for k in range(1, 40)]
+    told = [a for a in ward.tick(beats=beats) if a["rule"] != "anomalous beats"]
+    assert short(told) == [("ventricular run", "on", 22 * 80, 22 * 80), ("ventricular run", "off", 22 * 80, 31 * 80)]
+    assert told[0]["text"] == "ventricular run: 3 anomalous early beats in a row"
+
+
+def test_beats_with_a_pause_between_them_are_no_run(ward: Ward) -> None:
+    at = [100, 180, 260, 340, 490, 640, 790, 870]
+    told = ward.tick(beats=[("bed", b, 70, True, True) for b in at[3:]])
+    assert {a["rule"] for a in told} == {"anomalous beats"}
+
+
+def test_drift_is_a_technical_alert_of_low_priority(ward: Ward) -> None:
+    told = ward.tick(drifts=[("bed", 2000, 931), ("bed", 4000, 940), ("bed", 6000, -512), ("bed", 8000, -100)])
+    assert short(told) == [("drift", "on", 2000, 2000), ("drift", "off", 2000, 6000)]
+    assert (told[0]["priority"], told[0]["technical"], told[0]["value"]) == ("low", True, 0.931)
+    assert told[1]["value"] == 0.512
+    assert told[0]["id"] == told[1]["id"] == alert.alert_id("bed", 1, "drift", 2000)
+
+
 def test_a_lead_that_is_off_is_told_when_it_goes_off_and_when_it_is_on_again() -> None:
     def two(first: int, mask: int) -> Sent:
         return came(first, samples=np.zeros((2, 10), np.int16), lead_off=mask)

@@ -12,7 +12,8 @@ import pytest
 import wfdb
 
 from streaming.errors import UserError
-from streaming.model.checkpoint import SHIPPED, load_model
+from streaming.evaluation.streamed import Streamed
+from streaming.model.checkpoint import SHIPPED, left_out, load_model
 from streaming.model.dataset import NORMAL, VENTRICULAR, read_subjects
 from streaming.model.measure import auroc
 from streaming.model.train import train_vae
@@ -58,7 +59,7 @@ def copy_of_shipped(folder: Path, change: dict[str, Any] | None = None, drop: st
 def test_the_shipped_model_is_small_and_has_a_name_with_its_hash() -> None:
     model = load_model()
     version, digest = model.name.split("+")
-    assert version == "vae-1"
+    assert version == "vae-2"
     assert len(digest) == 8
     assert sum(p.stat().st_size for p in SHIPPED.parent.iterdir()) < 1e6
     assert model.name in SHIPPED.with_suffix(".card.md").read_text()
@@ -122,10 +123,28 @@ def test_training_twice_gives_the_same_model_and_metrics(tmp_path: Path) -> None
     assert "ODC-By" in (tmp_path / "a" / "m.card.md").read_text()
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == [
         "m.card.md",
+        *(f"m.fold{k}.{kind}" for k in range(5) for kind in ("json", "safetensors")),
         "m.json",
         "m.metrics.json",
         "m.safetensors",
     ]
+
+
+def test_every_record_learned_from_has_a_companion_that_has_not_seen_it(tmp_path: Path) -> None:
+    records = write_records(tmp_path / "records")
+    train_vae([records], tmp_path / "m.safetensors", settings=SHORT)
+    found = left_out(tmp_path / "m.safetensors")
+    assert sorted(name for name, _ in found) == [f"r{k}" for k in range(6)]
+    assert {len(read_subjects([records])[0].beats.slot)} == {160}
+    names = {load_model(path).name for path in found.values()}
+    assert len(names) == 5
+    assert load_model(tmp_path / "m.safetensors").name not in names
+    assert Streamed(tmp_path / "m.safetensors").instead().keys() == found.keys()
+
+
+def test_the_shipped_model_has_a_companion_for_each_of_its_people() -> None:
+    subjects = json.loads(SHIPPED.with_suffix(".metrics.json").read_text())["by_record"]
+    assert {name for name, _ in left_out()} == {name.partition("/")[2] for name in subjects}
 
 
 def test_an_interrupted_training_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,8 @@ def everything_told() -> list[dict[str, Any]]:
         beats=[("bed", 50 * k, 160, True) for k in range(1, 9)], blocks=[("bed", 200, True), ("bed", 400, True)]
     )
     told += ward.tick(beats=[("bed", 400 + 200 * k, 30) for k in range(1, 12)], known=[("bed", 4000)])
+    told += ward.tick(beats=[("bed", 4000 + 80 * k + 10 * (k % 2), 70, k < 5, k < 5) for k in range(1, 41)])
+    told += ward.tick(beats=[("bed", 7530, 70)], drifts=[("bed", 7600, 950), ("bed", 8000, -100)])
     told += ward.tick(now_us=10**9)
     told += ward.tick(came(9000, samples=np.zeros((2, 10), np.int16), session=2))
     out = publish.step(publish.State(ward.aligner.directory, "vae-1", SCORED_BY), Alerts(beats_of([]), told))[1]

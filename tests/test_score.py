@@ -128,8 +128,10 @@ def test_history_and_prematurity_equal_a_slow_version() -> None:
         threshold = known[(len(known) - 1) // 2] if known else math.inf
         reference = [p[2] for p in past if p[1] >= threshold and p[2] is not None]
         if len(reference) >= history.FEWEST_REFERENCES and np.isfinite(beats.amplitude[b]):
-            distance = np.linalg.norm(terms.latent[b] - np.mean(reference, axis=0))
-            assert math.exp(terms.history[b]) - 0.05 == pytest.approx(distance, rel=1e-3)
+            middle = np.mean(np.array(reference, np.float64), axis=0)
+            distance = np.linalg.norm(terms.latent[b] - middle)
+            spread = np.sqrt(np.mean(np.sum((np.array(reference, np.float64) - middle) ** 2, axis=1)))
+            assert terms.history[b] == pytest.approx(np.log(distance + 0.05) - 0.5 * np.log(spread + 0.1), abs=1e-4)
         else:
             assert math.isnan(terms.history[b])
         rr = float(np.float32(beats.rr_s[b])) if beats.rr_s[b] > 0 else 0.0
@@ -248,6 +250,24 @@ def test_a_window_depends_on_nothing_later_or_earlier_than_it_says(rate_hz: floa
     far = (outside > windows.LATEST_S * rate_hz) | (outside < -math.ceil(windows.EARLIEST_S * rate_hz))
     changed[far] = noise[far]
     np.testing.assert_array_equal(cut(changed, at, rate_hz)[0], window)
+
+
+def test_a_window_never_reads_past_what_it_was_given() -> None:
+    rng = np.random.default_rng(0)
+    out = np.empty((1, 256), np.float32)
+    for rate_hz in [50.0, 57.0, 60.0, 61.7, 77.5, 99.9, 127.3, 128.0, 211.0, 333.3]:
+        before, length = math.ceil(windows.EARLIEST_S * rate_hz), 2 * windows.HALF_S * rate_hz
+        last = before + math.floor(windows.LATEST_S * rate_hz)
+        samples = rng.integers(-2000, 2000, last + 1).astype(np.int32)
+        whole = np.array([math.ceil(length + k) - length for k in range(1, last - math.ceil(length))])
+        begins = np.concatenate([whole - 1e-6, whole - 1e-3, rng.uniform(0, last - length - 0.01, 100)])
+        for begin in begins[(begins >= 0) & (begins <= last - length - 0.01)]:
+            windows.resample(samples, float(begin), length, last, out[0])  # as Python: past the end is an IndexError
+            at = begin + np.arange(256) * length / 255
+            points = np.interp(at, np.arange(last + 1), samples)
+            basis = np.stack([np.ones(256), at, out[0]], axis=1)
+            difference = basis @ np.linalg.lstsq(basis, points)[0] - points
+            assert np.abs(difference).max() < 12.0  # of 2000: the interpolation goes in steps of 1/65536 sample
 
 
 def test_a_window_wraps_around_the_ring() -> None:

@@ -1,4 +1,4 @@
-"""The bodies of windows and history compiled for the CPU; see ``cpu``."""
+"""The bodies of windows, history and drift compiled for the CPU; see ``cpu``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numba
 from numba.core import config
 
-from streaming.kernels import history, windows
+from streaming.kernels import drift, history, windows
 from streaming.kernels.cpu import cache_folder, compiled
 
 _previous = config.CACHE_DIR
@@ -16,6 +16,7 @@ config.CACHE_DIR = str(cache_folder())
 _cut_window = compiled(windows.cut_window)
 _recall_size = compiled(history.recall_size)
 _recall_beats = compiled(history.recall_beats)
+_watch = compiled(drift.watch)
 _jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
 
@@ -76,6 +77,7 @@ def recall_beats(
     ordered: Any,
     place: Any,
     distance: Any,
+    spread: Any,
     prematurity: Any,
     irregularity: Any,
 ) -> None:
@@ -83,8 +85,31 @@ def recall_beats(
     for i in range(n):
         _recall_beats(
             i, run, order, slot, time_s, rr_s, restart, latent, seen,
-            past_time, past_rr, past_latent, ordered, place, distance, prematurity, irregularity,
+            past_time, past_rr, past_latent, ordered, place, distance, spread, prematurity, irregularity,
         )  # fmt: skip
+
+
+@_jit
+def watch(
+    n: int,
+    run: Any,
+    events: Any,
+    bins: Any,
+    seen: Any,
+    length: Any,
+    levels: Any,
+    limit: float,
+    counts: Any,
+    block: Any,
+    unlike: Any,
+    over: Any,
+    count: Any,
+    where: Any,
+    out: Any,
+) -> None:
+    """Count the beats of ``n`` streams."""
+    for i in range(n):
+        _watch(i, run, events, bins, seen, length, levels, limit, counts, block, unlike, over, count, where, out)
 
 
 config.CACHE_DIR = _previous

@@ -117,6 +117,7 @@ def recall_beats(
     ordered: F32,
     place: I64,
     distance: F32,
+    spread: F32,
     prematurity: F32,
     irregularity: F32,
 ) -> None:
@@ -126,9 +127,10 @@ def recall_beats(
     beats, and their ``place[slot, 2]`` known RR intervals in ascending order. A beat
     without a window (not ``seen``) has the latent 0 and a negative RR in the list.
 
-    Out: ``distance`` to the mean latent of the reference beats (NaN with fewer than four),
-    ``prematurity`` = 1 - RR over the 80 % quantile of the RRs before, and their ``irregularity`` =
-    1 - 20 % quantile over 80 % quantile (both NaN with fewer than four).
+    Out: ``distance`` to the mean latent of the reference beats and the ``spread`` of these about it, a
+    root mean square (both NaN with fewer than four references), ``prematurity`` = 1 - RR over the 80 %
+    quantile of the RRs before, and their ``irregularity`` = 1 - 20 % quantile over 80 % quantile (both NaN
+    with fewer than four).
     """
     for k in range(run[i], run[i + 1]):
         b = order[k]
@@ -149,7 +151,7 @@ def recall_beats(
             prematurity[b] = 1.0 - rr_s[b] / long
             irregularity[b] = 1.0 - intervals[int(LOW * n)] / long
         threshold = intervals[(n - 1) // 2] if n > 0 else HUGE
-        distance[b] = to_references(b, latent, past_latent[s], rr, threshold, place[s, 0], place[s, 1])
+        distance[b], spread[b] = to_references(b, latent, past_latent[s], rr, threshold, place[s, 0], place[s, 1])
         if place[s, 1] == BEATS:
             forget_oldest(rr, intervals, place, s)
         at = (place[s, 0] + place[s, 1]) % BEATS
@@ -168,35 +170,56 @@ def recall_beats(
             past_latent[s, at] = 0.0
 
 
-def to_references(b: int, latent: F32, past: F32, rr: F32, threshold: float, head: int, count: int) -> float:
-    """Return the distance of beat ``b`` to the mean of the ``count`` past beats with RR >= threshold."""
-    m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = 0.0
-    found = 0
+def to_references(
+    b: int, latent: F32, past: F32, rr: F32, threshold: float, head: int, count: int
+) -> tuple[float, float]:
+    """Return the distance of beat ``b`` to the mean of the past beats with RR >= threshold, and their spread."""
+    m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = squares = 0.0
+    found = 0.0
     for j in range(count):
         k = head + j
         if k >= BEATS:
             k -= BEATS
-        use = 1 if rr[k] >= threshold else 0
+        use = 1.0 if rr[k] >= threshold else 0.0
         found += use
-        m0 += use * past[k, 0]
-        m1 += use * past[k, 1]
-        m2 += use * past[k, 2]
-        m3 += use * past[k, 3]
-        m4 += use * past[k, 4]
-        m5 += use * past[k, 5]
-        m6 += use * past[k, 6]
-        m7 += use * past[k, 7]
+        z0 = use * float(past[k, 0])
+        z1 = use * float(past[k, 1])
+        z2 = use * float(past[k, 2])
+        z3 = use * float(past[k, 3])
+        z4 = use * float(past[k, 4])
+        z5 = use * float(past[k, 5])
+        z6 = use * float(past[k, 6])
+        z7 = use * float(past[k, 7])
+        m0 += z0
+        m1 += z1
+        m2 += z2
+        m3 += z3
+        m4 += z4
+        m5 += z5
+        m6 += z6
+        m7 += z7
+        squares += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3 + z4 * z4 + z5 * z5 + z6 * z6 + z7 * z7
     if found < FEWEST_REFERENCES:
-        return math.nan
-    d0 = latent[b, 0] - m0 / found
-    d1 = latent[b, 1] - m1 / found
-    d2 = latent[b, 2] - m2 / found
-    d3 = latent[b, 3] - m3 / found
-    d4 = latent[b, 4] - m4 / found
-    d5 = latent[b, 5] - m5 / found
-    d6 = latent[b, 6] - m6 / found
-    d7 = latent[b, 7] - m7 / found
-    return math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7)
+        return math.nan, math.nan
+    m0 /= found
+    m1 /= found
+    m2 /= found
+    m3 /= found
+    m4 /= found
+    m5 /= found
+    m6 /= found
+    m7 /= found
+    middle = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4 + m5 * m5 + m6 * m6 + m7 * m7
+    d0 = float(latent[b, 0]) - m0
+    d1 = float(latent[b, 1]) - m1
+    d2 = float(latent[b, 2]) - m2
+    d3 = float(latent[b, 3]) - m3
+    d4 = float(latent[b, 4]) - m4
+    d5 = float(latent[b, 5]) - m5
+    d6 = float(latent[b, 6]) - m6
+    d7 = float(latent[b, 7]) - m7
+    distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7)
+    return distance, math.sqrt(max(squares / found - middle, 0.0))
 
 
 def forget_oldest(rr: F32, intervals: F32, place: I64, s: int) -> None:

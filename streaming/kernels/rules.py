@@ -2,14 +2,17 @@
 
 Work item ``i`` is one stream's run of events in the tick, ``run[i]`` up to ``run[i + 1]``. Every
 rule is a function of the stream's last beats and blocks, so that a replay of the horizon ends in
-the same state; nothing here looks at scores but the anomalous rule, and nothing waits for them.
+the same state; nothing here looks at scores but the rules of anomalous beats, of runs of them and of
+drift, and nothing waits for them.
 
 A restart ends what was on; an alert ends in the session in which it began, at the last sample known of
 that. Leads that are off stay so over a gap within a session (its restart comes with a ``value`` from 0 on).
 
 State, int64 ``state[slot, column]``: 0 whether the stream is known, 1 session, 2 last beat (or where
-the lane began), 3 flat blocks in a row, 4 the last eight beats as bits (1: anomalous), 5.. beats since
-each rate rule last held, then per rule the onset of its alert (-1: none).
+the lane began), 3 flat blocks in a row, 4 the last eight beats as bits (1: anomalous), 5 the last
+interval in samples (0: unknown), 6 the last 32 intervals as bits (1: unlike the one before), 7 anomalous
+early beats in a row (at most 3), 8.. beats since each rule last held, then per rule the onset of its
+alert (-1: none).
 """
 
 from __future__ import annotations
@@ -17,18 +20,24 @@ from __future__ import annotations
 from streaming.records import F64, I64, Bool
 
 ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = range(5)
-ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA = range(5, 9)
-RULES = 9
+ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS = range(5, 13)
+RULES = 13
 OFF, ON, LATCHED = range(3)
 
-KNOWN, SESSION, REFERENCE, FLAT, RECENT, SINCE = range(6)
+KNOWN, SESSION, REFERENCE, FLAT, RECENT, INTERVAL, DIFFERENT, RUN, SINCE = range(9)
 FIRST_ONSET = SINCE + RULES
 STATE_COLUMNS = FIRST_ONSET + RULES
 
 HOLD_BEATS = 8
 EIGHT = 255
+INTERVALS = 32
+ALL_INTERVALS = (1 << INTERVALS) - 1
+IRREGULAR_INTERVALS = 22
+DIFFERENCE = 10  # a tenth of the shorter interval
+RUN_BEATS = 3
 
 RESTARTED, GAPPED, LEADS, BEAT, BLOCK, REACHED = range(6)
+DRIFTED = 7
 
 
 def tell(
@@ -68,14 +77,33 @@ def hold(row: I64, rule: int, now: bool, beats: int) -> bool:
     return int(row[SINCE + rule]) < HOLD_BEATS
 
 
+def rhythm(
+    row: I64, slot: int, interval: int, asystole: int, pause: int, beats: int, at: int, seconds: float, out: I64,
+    values: F64, n: int,
+) -> int:  # fmt: skip
+    """Judge an interval, in samples (0: unknown), that ends with the beat ``at``: a pause, an irregular rhythm."""
+    paused = hold(row, PAUSE, pause < interval <= asystole, beats)
+    n = switch(row, slot, PAUSE, paused, False, at, seconds, out, values, n)
+    before = int(row[INTERVAL])
+    unlike = before > 0 and interval > 0 and DIFFERENCE * abs(interval - before) > min(interval, before)
+    row[INTERVAL] = interval
+    row[DIFFERENT] = ((int(row[DIFFERENT]) << beats) | int(unlike)) & ALL_INTERVALS
+    many = 0
+    for k in range(INTERVALS):
+        many += (int(row[DIFFERENT]) >> k) & 1
+    irregular = hold(row, IRREGULAR, many >= IRREGULAR_INTERVALS, beats)
+    return switch(row, slot, IRREGULAR, irregular, False, at, float(many), out, values, n)
+
+
 def apply_rules(
     i: int,
     run: I64,
     events: I64,
+    rr_s: F64,
     median_rr_s: F64,
     anomalous: Bool,
-    asystole_samples: I64,
-    pause_samples: I64,
+    early: Bool,
+    durations: I64,
     limits_bpm: F64,
     state: I64,
     count: I64,
@@ -88,10 +116,11 @@ def apply_rules(
     ----------
     events : int64 [e, 5]
         slot, session, kind, sample, value.
-    median_rr_s, anomalous : [b]
+    rr_s, median_rr_s, anomalous, early : [b]
         Of the beats that events of kind BEAT name.
-    asystole_samples, pause_samples : int64 [runs]
-        Samples without a beat; how long an interval is that counts as one more beat passed.
+    durations : int64 [runs, 3]
+        Samples without a beat that are asystole, and a pause; how long an interval is that counts as one
+        more beat passed.
     limits_bpm : float64 [4]
         Extreme tachycardia, tachycardia, bradycardia, extreme bradycardia.
     count, out, values : [runs], [., 6], [.], written
@@ -114,19 +143,25 @@ def apply_rules(
             row[REFERENCE] = sample
             row[FLAT] = 0
             row[RECENT] = 0
+            row[INTERVAL] = 0
+            row[DIFFERENT] = 0
+            row[RUN] = 0
         elif kind == LEADS:
             n = switch(row, slot, LEADS_OFF, value != 0, False, sample, float(value), out, values, n)
         elif kind == BLOCK:
             row[FLAT] = min(2, int(row[FLAT]) + 1) if value else 0
             n = switch(row, slot, FLAT_LINE, row[FLAT] == 2, False, sample, 0.0, out, values, n)
+        elif kind == DRIFTED:
+            n = switch(row, slot, DRIFT, value > 0, False, sample, abs(value) / 1000.0, out, values, n)
         elif kind == BEAT or kind == REACHED:
-            late = int(row[REFERENCE]) + int(asystole_samples[i])
+            late = int(row[REFERENCE]) + int(durations[i, 0])
             if sample > late:
                 n = switch(row, slot, ASYSTOLE, True, True, late, 0.0, out, values, n)
             if kind == BEAT:
                 n = switch(row, slot, ASYSTOLE, False, True, sample, 0.0, out, values, n)
                 passed = sample - int(row[REFERENCE])
-                beats = min(HOLD_BEATS, max(1, passed // int(pause_samples[i])))
+                beats = min(HOLD_BEATS, max(1, passed // int(durations[i, 2])))
+                interval = passed if rr_s[value] > 0.0 else 0
                 row[REFERENCE] = sample
                 rate = 60.0 / median_rr_s[value] if median_rr_s[value] > 0.0 else -1.0
                 for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
@@ -139,4 +174,10 @@ def apply_rules(
                     strange += (int(row[RECENT]) >> k) & 1
                 many = hold(row, ANOMALOUS_BEATS, strange >= 3, beats)
                 n = switch(row, slot, ANOMALOUS_BEATS, many, False, sample, float(strange), out, values, n)
+                asystole, pause, seconds = int(durations[i, 0]), int(durations[i, 1]), float(rr_s[value])
+                n = rhythm(row, slot, interval, asystole, pause, beats, sample, seconds, out, values, n)
+                odd = 1 if anomalous[value] and early[value] else 0
+                row[RUN] = min(RUN_BEATS, odd * ((int(row[RUN]) if beats == 1 else 0) + 1))
+                runs = hold(row, RUN_OF_BEATS, row[RUN] == RUN_BEATS, beats)
+                n = switch(row, slot, RUN_OF_BEATS, runs, False, sample, float(row[RUN]), out, values, n)
     count[i] = n - first

@@ -84,7 +84,7 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
     """Write 256 points of ``length`` samples from ``begin`` on, without mean and slope, and return their size."""
     first = int(begin)
     n = min(int(begin + length) + 2, last + 1) - first
-    part = samples[first : first + n]
+    part = samples[first : last + 1]  # the interpolation's rounding may reach one sample past the n of the sums
     origin = int(part[n // 2])
     total = 0
     moment = 0

@@ -19,11 +19,13 @@ from safetensors.numpy import load, save
 
 from streaming.errors import UserError
 from streaming.kernels import history, windows
+from streaming.kernels.drift import COMPARED, MOST_BINS
 from streaming.records import F32, F64
-from streaming.stages.score import TERMS, Calibration, Network
+from streaming.stages.drift import Reference
+from streaming.stages.score import OWN, TERMS, Calibration, Network
 
 FORMAT = 1
-VERSION = "vae-1"
+VERSION = "vae-2"
 WINDOW: dict[str, float] = {
     "points": windows.WINDOW,
     "half_s": windows.HALF_S,
@@ -31,6 +33,7 @@ WINDOW: dict[str, float] = {
     "history_s": history.BEATS_S,
     "history_beats": history.BEATS,
     "sizes_s": history.SIZES_S,
+    "own_spread": OWN,
 }
 SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
 
@@ -42,6 +45,7 @@ class Model:
     name: str
     network: Network
     calibration: Calibration
+    reference: Reference
     config: dict[str, Any]
 
 
@@ -49,7 +53,7 @@ def save_model(path: Path, network: Network, calibration: Calibration, about: di
     """Write ``path`` and its config, and return the model as it reads back.
 
     ``about`` goes into the config beside what reading needs: how it was trained, reference
-    distributions for drift.
+    distributions for drift, the records that were left out.
     """
     weights = {f.name: getattr(network, f.name) for f in fields(network) if f.name != "variance"}
     config = {
@@ -58,7 +62,7 @@ def save_model(path: Path, network: Network, calibration: Calibration, about: di
         "window": WINDOW,
         "latents": history.LATENTS,
         "variance": network.variance,
-        "calibration": {f.name: getattr(calibration, f.name).round(6).tolist() for f in fields(calibration)},
+        "calibration": as_lists(calibration),
         **about,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +77,8 @@ def load_model(path: Path | None = None) -> Model:
     Raises
     ------
     UserError
-        no such file, not a model, another window than this program's, calibration missing or not usable.
+        no such file, not a model, another window than this program's, calibration or reference missing or not
+        usable.
     """
     path = SHIPPED if path is None else path
     if path.suffix != ".safetensors":
@@ -95,7 +100,31 @@ def load_model(path: Path | None = None) -> Model:
     network = _network(path, arrays, config)
     calibration = _calibration(config_path, config)
     digest = hashlib.sha256(raw + text).hexdigest()[:8]
-    return Model(f"{config.get('version', 'unnamed')}+{digest}", network, calibration, config)
+    reference = _reference(config_path, config)
+    return Model(f"{config.get('version', 'unnamed')}+{digest}", network, calibration, reference, config)
+
+
+def as_lists(tables: Calibration | Reference) -> dict[str, Any]:
+    """Return tables as JSON takes them."""
+    return {f.name: np.round(getattr(tables, f.name), 6).tolist() for f in fields(tables)}
+
+
+def fold_path(path: Path, fold: int) -> Path:
+    """Return where the model of ``path`` lies that did not see the subjects of a fold."""
+    return path.with_suffix(f".fold{fold}{path.suffix}")
+
+
+def left_out(path: Path | None = None) -> dict[tuple[str, int], Path]:
+    """Return for each record that a model learned from, by name and samples a lead, the model that did not.
+
+    Empty for a model without such companions.
+    """
+    path = SHIPPED if path is None else path
+    found: dict[tuple[str, int], Path] = {}
+    for config in sorted(path.parent.glob(f"{path.stem}.fold*.json")):
+        records = json.loads(config.read_text()).get("left_out", {})
+        found |= {(name, samples): config.with_suffix(path.suffix) for name, samples in records.items()}
+    return found
 
 
 def _check_window(path: Path, config: dict[str, Any]) -> None:
@@ -147,3 +176,36 @@ def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
         if name != "weights" and (np.diff(found) < 0).any():
             raise UserError(f"{path}: expected calibration {name} in ascending order; it is not")
     return Calibration(**arrays)
+
+
+def _reference(path: Path, config: dict[str, Any]) -> Reference:
+    table = config.get("reference")
+    if not isinstance(table, dict):
+        raise UserError(
+            f"{path}: expected a reference for drift; it is missing (train the model with beatwire train vae)"
+        )
+    arrays: dict[str, F64] = {}
+    for f in fields(Reference):
+        try:
+            arrays[f.name] = np.asarray(table[f.name], np.float64)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UserError(f"{path}: expected reference {f.name} as numbers; got {error}") from error
+    q, s, each = (
+        arrays["levels"].size,
+        arrays["score"].size,
+        arrays["latents"].shape[-1] if arrays["latents"].ndim else 0,
+    )
+    n = history.LATENTS
+    shapes = {
+        "centre": (n,), "whitener": (n, n), "score": (s,), "latents": (n, each), "radius": (q,), "misfit": (q,),
+        "levels": (q,), "shares": (s + 1 + n * (each + 1) + COMPARED * (q + 1),), "limit": (),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
+            raise UserError(
+                f"{path}: expected reference {name} of {list(shape)} numbers; got {list(arrays[name].shape)}"
+            )
+    if arrays["shares"].size > MOST_BINS:
+        raise UserError(f"{path}: expected a reference of at most {MOST_BINS} bins; got {arrays['shares'].size}")
+    limit = float(arrays.pop("limit"))
+    return Reference(**arrays, limit=limit)

@@ -41,10 +41,11 @@ SIGMA_S = 0.014
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One record: ``label`` uint8 [b] (AAMI class) and ``beats`` [b] of slot 0."""
+    """One record of ``samples`` a lead: ``label`` uint8 [b] (AAMI class) and ``beats`` [b] of slot 0."""
 
     database: str
     name: str
+    samples: int
     label: U8
     beats: Seen
 
@@ -85,7 +86,7 @@ def read_subject(record: Path, seed: int) -> Subject | None:
     marked = detector_marks(signal, np.asarray(notes.sample, np.int64)[known], rate_hz, np.random.default_rng(seed))
     at, kept = np.unique(marked, return_index=True)
     label = np.array([AAMI[s] for s in symbols[known][kept]], np.uint8)
-    return Subject(record.parent.name, record.name, label, cut_beats(signal, at, rate_hz))
+    return Subject(record.parent.name, record.name, len(signal), label, cut_beats(signal, at, rate_hz))
 
 
 def detector_marks(signal: I16, at: I64, rate_hz: float, rng: np.random.Generator) -> I64:

@@ -1,4 +1,4 @@
-"""What is measured of a training run: figures by database, the ablation, records by name, drift's reference.
+"""What is measured of a training run: figures by database, the ablation, records by name.
 
 Everything here is from terms by networks that did not see the subject; scores of a fold use tables
 of the calibration that were built from the other folds.
@@ -7,7 +7,7 @@ of the calibration that were built from the other folds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -27,16 +27,16 @@ ABLATION = {
     "no history (a stream that has just started)": (0.5, 0.0, 1.0, 0.2),
     "no haste": (0.5, 1.0, 1.0, 0.0),
 }
-SCORE_EDGES = np.round(np.arange(0.0, 4.01, 0.25), 2)
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One subject with the terms that a network that never saw it gave its beats."""
+    """One subject with the terms that a network that never saw it gave its beats; their radius, see ``drift``."""
 
     subject: Subject
     fold: int
     terms: Terms
+    radius: F64 = field(default_factory=lambda: np.zeros(0))
 
 
 def normal(judged: Judged) -> Terms:
@@ -90,17 +90,3 @@ def by_record(judged: Sequence[Judged], score: Sequence[F64]) -> dict[str, Any]:
             }
         )
     return found
-
-
-def reference(judged: Sequence[Judged]) -> dict[str, Any]:
-    """Return what drift is measured against: shares of scores, and latents' mean and deviation, of all beats."""
-    score = np.concatenate(scores(judged))
-    counts = np.histogram(score[~np.isnan(score)], [*SCORE_EDGES, np.inf])[0]
-    latent = np.concatenate([j.terms.latent for j in judged])
-    latent = latent[~np.isnan(latent[:, 0])]
-    return {
-        "score_edges": SCORE_EDGES.tolist(),
-        "score_shares": (counts / counts.sum()).round(5).tolist(),
-        "latent_mean": latent.mean(0).round(4).tolist(),
-        "latent_deviation": latent.std(0).round(4).tolist(),
-    }

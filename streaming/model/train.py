@@ -4,7 +4,8 @@
    beats of the others look: no beat is judged by a network that saw its owner.
 2. The tables of the calibration come from the normal beats in 1. For the figures they are built
    without the judged fold, for the shipped model with all.
-3. The network that ships is trained on the normal beats of everybody.
+3. The network that ships is trained on the normal beats of everybody. The five of 1 ship beside it
+   (``NAME.foldK``), so that a record that was learned from can be judged by one that never saw it.
 
 Each network is written beside the model as it is done (``NAME.parts/``), so that an interrupted run
 goes on where it stopped; the folder is removed at the end.
@@ -26,11 +27,13 @@ from safetensors.numpy import load_file, save_file
 from streaming.errors import UserError
 from streaming.model.calibrate import calibrate
 from streaming.model.card import card
-from streaming.model.checkpoint import save_model
+from streaming.model.checkpoint import as_lists, fold_path, save_model
 from streaming.model.dataset import NORMAL, Subject, read_subjects
-from streaming.model.report import Judged, normal, reference, report
+from streaming.model.drift import latents, reference, whitening
+from streaming.model.report import Judged, normal, report, scores
 from streaming.model.vae import TrainSettings, fit, pca
 from streaming.records import F32, F64
+from streaming.stages.drift import radius
 from streaming.stages.score import Memory, Network, Terms, in_runs, remember, usual_scale
 
 FOLDS = 5
@@ -78,21 +81,33 @@ def train_vae(
         )
     parts = Parts(out.with_suffix(".parts"), settings, subjects)
     folds = split(subjects)
+    networks: list[Network] = []
     judged: list[Judged] = []
     linear: list[Judged] = []
     for fold in range(FOLDS):
         known = [s for s, f in zip(subjects, folds, strict=True) if f != fold]
         unseen = [s for s, f in zip(subjects, folds, strict=True) if f == fold]
         network = parts.network(f"fold{fold}", known, _share(progress, fold, f"fold {fold + 1} of {FOLDS}"))
-        simple = pca(learned(known)[0], settings.variance)
-        judged += [Judged(s, fold, judge(network, s)) for s in unseen]
+        networks.append(network)
+        windows = learned(known)[0]
+        units = whitening(latents(network, windows))
+        simple = pca(windows, settings.variance)
+        for s in unseen:
+            terms = judge(network, s)
+            judged.append(Judged(s, fold, terms, radius(*units, terms.latent)))
         linear += [Judged(s, fold, judge(simple, s)) for s in unseen]
     network = parts.network("all", subjects, _share(progress, FOLDS, "all subjects"))
     metrics = report(judged, linear)
     metrics["settings"] = asdict(settings)
-    about = {"settings": asdict(settings), "reference": reference(judged)}
+    drift = reference(judged, scores(judged), latents(network, learned(subjects)[0]))
+    about = {"settings": asdict(settings), "reference": as_lists(drift)}
     model = save_model(out, network, calibrate([normal(j) for j in judged]), about)
     metrics["model"] = model.name
+    for fold, seeing in enumerate(networks):
+        tables = calibrate([normal(j) for j in judged if j.fold != fold])
+        unseen = [j.subject for j in judged if j.fold == fold]
+        left_out = {s.name: s.samples for s in unseen}
+        save_model(fold_path(out, fold), seeing, tables, about | {"left_out": left_out})
     out.with_suffix(".metrics.json").write_text(json.dumps(metrics, indent=1) + "\n")
     out.with_suffix(".card.md").write_text(card(model.name, metrics))
     shutil.rmtree(parts.folder, ignore_errors=True)

@@ -26,8 +26,10 @@ from streaming.records import F64, I64, Alerts, TickBeats
 class Settings:
     """Limits of the rules; rates in beats per minute.
 
-    ``pause_s``: where rules count beats, an interval counts as one for each of these that it lasts, so
-    that eight beats are never more than 11.2 s.
+    ``missed_s``: where rules count beats, an interval counts as one for each of these that it lasts, so
+    that eight beats are never more than 11.2 s. ``pause_s``: an interval longer than that and no longer than
+    ``asystole_s`` is a pause. ``early``: prematurity from which on a beat may belong to a ventricular run.
+    ``drift``: the model's limit, for what people are told.
     """
 
     asystole_s: float = 4.0
@@ -36,7 +38,10 @@ class Settings:
     bradycardia_bpm: float = 45.0
     extreme_bradycardia_bpm: float = 35.0
     no_data_s: float = 2.0
-    pause_s: float = 0.7
+    pause_s: float = 3.0
+    missed_s: float = 0.7
+    early: float = 0.1
+    drift: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,12 @@ RULES = (
     Rule("lead off", "medium", True, "leads {value:.0f} (bit mask) off"),
     Rule("flat line", "medium", True, "no signal for {limit:g} s though the leads are on"),
     Rule("no data", "high", True, "no chunk for {limit:g} s"),
+    Rule(
+        "drift", "low", True, "beats of the last minute unlike those the model knows ({value:.2f}, limit {limit:.2f})"
+    ),
+    Rule("pause", "medium", False, "{value:.1f} s between two beats, limit {limit:g}"),
+    Rule("irregular rhythm", "medium", False, "{value:.0f} of the last 32 intervals unlike the one before"),
+    Rule("ventricular run", "medium", False, "{value:.0f} anomalous early beats in a row"),
 )
 STATES = ("off", "on", "latched")
 
@@ -134,10 +145,14 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     room = (body.RULES + 1) * len(events)
     count, out, values = np.zeros(n, np.int64), np.empty((room, 6), np.int64), np.empty(room)
     rate_hz = _rate_hz(tick, events[run[:-1], 0])
-    late, pause = (np.rint(d * rate_hz).astype(np.int64) for d in (s.asystole_s, s.pause_s))
+    durations = np.rint(np.outer(rate_hz, [s.asystole_s, s.pause_s, s.missed_s])).astype(np.int64)
     limits = np.array([s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm])
     anomalous = np.zeros(len(tick.slot), np.bool_) if tick.anomalous is None else tick.anomalous
-    cpu.apply_rules(n, run, events, tick.median_rr_s, anomalous, late, pause, limits, state.slots, count, out, values)
+    early = np.zeros(len(tick.slot), np.bool_) if tick.prematurity is None else tick.prematurity >= s.early
+    cpu.apply_rules(
+        n, run, events, tick.rr_s, tick.median_rr_s, anomalous, early, durations, limits, state.slots, count, out,
+        values,
+    )  # fmt: skip
     told = [np.arange(c) + (body.RULES + 1) * run[i] for i, c in enumerate(count) if c]
     rows = np.concatenate(told) if told else np.zeros(0, np.int64)
     return out[rows], values[rows]
@@ -183,7 +198,7 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
     s, what = state.settings, RULES[rule]
     limit = (
         s.asystole_s, s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm,
-        3.0, 0.0, 4.0, s.no_data_s,
+        3.0, 0.0, 4.0, s.no_data_s, s.drift, s.pause_s, 22.0, 3.0,
     )[rule]  # fmt: skip
     time_us = np.empty(2, np.int64)
     slots = np.full(2, slot)

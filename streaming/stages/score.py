@@ -9,7 +9,8 @@ probability among normal beats (at most 4) and then added by weights; the sum is
 once more:
 
 population   misfit of the VAE: squared residual over twice its variance, plus half the squared latent
-history      distance, in the 8 latents, to the mean of the stream's own reference beats
+history      distance, in the 8 latents, to the mean of the stream's own reference beats, over the square
+             root of their own spread: a restless heart may wander further before it is strange
 prematurity  1 - RR over the 80 % quantile of the RRs of the last 60 s, over how irregular those are
 haste        minus RR: how fast, for a person
 
@@ -35,7 +36,10 @@ TILE = 256
 LONGEST_RR_S = 5.0
 BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(4)
 SCORED_BY = ("history", "population", "overload", "gap")
+ANOMALOUS = 3.0
 MOST_LEVEL, MOST_SCORE = 4.0, 12.0
+NEAR, TIGHT = 0.05, 0.1  # distances and spreads of latents that are as good as none
+OWN = 0.5  # how much of a stream's own spread is forgiven: 0 none, 1 all
 STEADY = 0.2  # irregularity at which prematurity counts half of what it does in a clockwork
 TERMS = ("population", "history", "prematurity", "haste")
 
@@ -76,7 +80,7 @@ class Settings:
 
     network: Network
     calibration: Calibration
-    anomalous: float = 3.0
+    anomalous: float = ANOMALOUS
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +172,8 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
         prematurity=terms.early,
         scored_by=why,
         anomalous=score >= settings.anomalous,
+        latent=terms.latent,
+        misfit=terms.population,
     )
 
 
@@ -185,15 +191,15 @@ def remember(network: Network, memory: Memory, beats: Seen, overloaded: bool = F
         latent, population = np.full((b, LATENTS), np.nan, np.float32), np.full(b, np.nan, np.float32)
     else:
         latent, population = embed(network, beats.windows, scale)
-    distance, early, irregular = np.empty(b, np.float32), np.empty(b, np.float32), np.empty(b, np.float32)
+    distance, spread, early, irregular = (np.empty(b, np.float32) for _ in range(4))
     cpu_score.recall_beats(
         len(runs[0]) - 1, *runs, beats.slot, beats.time_s, beats.rr_s, beats.restart, latent, known,
-        memory.time, memory.rr, memory.latent, memory.ordered, memory.place, distance, early, irregular,
+        memory.time, memory.rr, memory.latent, memory.ordered, memory.place, distance, spread, early, irregular,
     )  # fmt: skip
     distance[~known] = np.nan
     return Terms(
         population=population,
-        history=np.log(distance + np.float32(0.05)),
+        history=np.log(distance + np.float32(NEAR)) - np.float32(OWN) * np.log(spread + np.float32(TIGHT)),
         prematurity=early / (irregular + np.float32(STEADY)),
         haste=-beats.rr_s.astype(np.float32),
         early=early,

@@ -1,0 +1,183 @@
+"""Drift: what is told of beats that the model does not know, whatever the cuts; counts against a slow version."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from steps import Aligner, chunk
+
+from streaming.kernels import drift as body
+from streaming.kernels import rules
+from streaming.model.checkpoint import load_model
+from streaming.records import Event, TickBeats
+from streaming.stages import drift, gather
+from streaming.stages.drift import BLOCK_S, Reference, bins_of, stability
+
+REFERENCE = load_model().reference
+RATE = 250.0
+BLOCK = round(BLOCK_S * RATE)
+
+
+def beats_like(reference: Reference, n: int, rng: np.random.Generator, shift: float = 0.0) -> dict[str, np.ndarray]:
+    """Scores, latents and misfits of ``n`` beats: the reference's own, or as far out as ``shift`` says."""
+    level = np.clip(rng.uniform(size=n) + shift, 0, 1)
+    edges = np.concatenate([[0.0], reference.levels, [1.0]])
+    far = np.interp(level, edges, np.concatenate([[0.0], reference.radius, [3 * reference.radius[-1]]]))
+    misfit = np.interp(level, edges, np.concatenate([[-2.0], reference.misfit, [2 * reference.misfit[-1]]]))
+    direction = rng.normal(size=(n, 8))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    latent = reference.centre + (far[:, None] * direction) @ np.linalg.inv(reference.whitener)
+    score = rng.exponential(1 / np.log(10), n) + 3 * shift
+    return {name: x.astype(np.float32) for name, x in (("score", score), ("latent", latent), ("misfit", misfit))}
+
+
+class Watched:
+    """One stream of 250 Hz; its beats go through the drift stage tick by tick."""
+
+    def __init__(self) -> None:
+        aligned = Aligner().tick([chunk(stream="bed", rate_hz=RATE)])
+        self.empty = gather.step(gather.State(), (aligned, ()))[1]
+        self.state = drift.State(REFERENCE)
+        self.told: list[tuple[int, int]] = []
+        self.tick([(Event.RESTART, 0, 0)])
+
+    def tick(self, events: list[tuple[int, int, int]], slot: int = 0, **beats: np.ndarray) -> None:
+        """Events are (kind, sample, value); beats the columns of those that they name."""
+        rows = np.array([(slot, 1, *e) for e in events], np.int64).reshape(-1, 5)
+        tick: TickBeats = replace(self.empty, events=rows, **beats)
+        if not beats:
+            none = np.zeros(0, np.float32)
+            tick = replace(tick, score=none, misfit=none, latent=np.zeros((0, 8), np.float32))
+        _, out = drift.step(self.state, tick)
+        self.told += [(int(e[3]), int(e[4])) for e in out.events if e[2] == rules.DRIFTED]
+        kept = out.events[out.events[:, 2] != rules.DRIFTED]
+        np.testing.assert_array_equal(kept, rows)
+        assert (np.diff(out.events[:, 3]) >= 0).all() or len(rows) == 0
+
+    def run(self, at: np.ndarray, columns: dict[str, np.ndarray], cuts: list[int], end: int) -> list[tuple[int, int]]:
+        """Beats at ``at``, cut into ticks by sample; what was told."""
+        for a, b in pairwise([0, *cuts, end]):
+            some = np.flatnonzero((at >= a) & (at < b))
+            events = [(Event.BEAT, int(at[k]), row) for row, k in enumerate(some)]
+            self.tick([*events, (Event.KNOWN, b, b)], **{name: x[some] for name, x in columns.items()})
+        return self.told
+
+
+def a_shift(seed: int, minutes: float = 4.0) -> tuple[np.ndarray, dict[str, np.ndarray], int]:
+    """Beats of which those of the second half are far out."""
+    rng = np.random.default_rng(seed)
+    end = round(minutes * 60 * RATE)
+    at = np.cumsum(rng.integers(150, 250, 4 * round(minutes * 60)))
+    at = at[at < end]
+    late = at > end / 2
+    usual, odd = beats_like(REFERENCE, len(at), rng), beats_like(REFERENCE, len(at), rng, shift=1.0)
+    return at, {n: np.where(late if x.ndim == 1 else late[:, None], odd[n], x) for n, x in usual.items()}, end
+
+
+def test_beats_as_the_model_knows_them_are_not_told() -> None:
+    rng = np.random.default_rng(0)
+    at = np.arange(200, round(600 * RATE), 200)
+    ward = Watched()
+    assert ward.run(at, beats_like(REFERENCE, len(at), rng), [], int(at[-1])) == []
+    assert 0 <= ward.state.unlike[0] < 0.3
+
+
+def test_beats_that_shift_are_told_at_the_end_of_a_block_within_a_minute_and_that_they_are_back() -> None:
+    at, columns, end = a_shift(1)
+    back = {n: x[::-1] for n, x in columns.items()}
+    ward = Watched()
+    both = np.concatenate([at, at + end])
+    told = ward.run(both, {n: np.concatenate([columns[n], back[n]]) for n in columns}, [], 2 * end)
+    (begun, value), (ended, after) = told
+    assert begun % BLOCK == ended % BLOCK == 0
+    assert end / 2 < begun <= end / 2 + 60 * RATE + BLOCK
+    assert 1.5 * end < ended <= 1.5 * end + 60 * RATE + BLOCK
+    assert value > 1000 * REFERENCE.limit >= -after
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_cut_tells_the_same(seed: int) -> None:
+    at, columns, end = a_shift(seed)
+    whole = Watched().run(at, columns, [], end)
+    rng = np.random.default_rng(seed)
+    cuts = sorted({*rng.integers(1, end, 300).tolist(), BLOCK, BLOCK + 1, 6 * BLOCK})
+    assert Watched().run(at, columns, cuts, end) == whole != []
+
+
+def test_the_last_eighty_seconds_are_all_that_counts() -> None:
+    at, columns, end = a_shift(3, minutes=8.0)
+    first = Watched()
+    first.run(at, columns, [], end)
+    recent = at >= (end // BLOCK - body.BLOCKS) * BLOCK
+    second = Watched()
+    second.run(at[recent], {n: x[recent] for n, x in columns.items()}, [], end)
+    assert first.state.unlike[0] == second.state.unlike[0]
+    assert first.state.over[0] == second.state.over[0]
+
+
+def test_a_restart_forgets_and_a_silence_leaves_nothing() -> None:
+    at, columns, end = a_shift(4)
+    for after in ((Event.RESTART, end, 0), (Event.KNOWN, 100 * end, 100 * end)):
+        ward = Watched()
+        ward.run(at, columns, [], end)
+        assert ward.state.over[0]
+        ward.tick([after])
+        assert not ward.state.over[0]
+        assert ward.state.unlike[0] == -1
+        assert not ward.state.counts[0].any()
+
+
+def test_beats_that_were_not_scored_do_not_count() -> None:
+    at, columns, _ = a_shift(5)
+    columns["misfit"][::2] = np.nan
+    ward = Watched()
+    ward.run(at, columns, [], int(at[-1]) + 1)
+    scored = ~np.isnan(columns["misfit"]) & (at // BLOCK == at[-1] // BLOCK)
+    assert ward.state.counts[0, 0].sum() == 11 * scored.sum()
+
+
+def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
+    rng = np.random.default_rng(6)
+    columns = beats_like(REFERENCE, 90, rng, shift=0.3)
+    bins = bins_of(REFERENCE, **columns)
+    counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
+    for k, row in enumerate(bins):
+        for place in row:
+            counts[k % body.BLOCKS, place] += 1
+    far = drift.radius(REFERENCE.centre, REFERENCE.whitener, columns["latent"])
+    distances = [
+        max(0.0, *(q - np.mean(x < border) for q, border in zip(REFERENCE.levels, borders, strict=True)))
+        for x, borders in ((far, REFERENCE.radius), (columns["misfit"], REFERENCE.misfit))
+    ]
+    assert body.compare(counts, REFERENCE.levels) == pytest.approx(np.mean(distances), abs=1e-12)
+    assert 0.2 < np.mean(distances) < 0.4
+
+
+def test_too_few_beats_are_not_compared() -> None:
+    counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
+    counts[0, REFERENCE.groups[-2].start] = counts[0, REFERENCE.groups[-1].start] = body.FEWEST_BEATS - 1
+    assert body.compare(counts, REFERENCE.levels) == -1
+    counts[1, REFERENCE.groups[-2].start] = counts[1, REFERENCE.groups[-1].start] = 1
+    assert body.compare(counts, REFERENCE.levels) == 0
+
+
+def test_the_stability_index_is_nought_for_the_reference_and_large_for_another() -> None:
+    counts = np.rint(REFERENCE.shares * 1_000_000).astype(np.int64)[None]
+    np.testing.assert_allclose(stability(REFERENCE, counts), 0.0, atol=1e-4)
+    moved = np.zeros_like(counts)
+    for group in REFERENCE.groups:
+        moved[0, group.stop - 1] = 1000
+    assert (stability(REFERENCE, moved) > 1.0).all()
+    assert np.isnan(stability(REFERENCE, 0 * counts)).all()
+
+
+def test_streams_are_counted_apart() -> None:
+    ward = Watched()
+    columns = beats_like(REFERENCE, 1, np.random.default_rng(7))
+    ward.state.counts = np.zeros((2, *ward.state.counts.shape[1:]), np.uint8)
+    ward.tick([(Event.BEAT, 100, 0)], **columns)
+    assert ward.state.counts[0].sum() == 11
+    assert not ward.state.counts[1:].any()
