@@ -12,14 +12,15 @@ import sys
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from streaming.errors import FatalError, UserError
+from streaming.terminal import BackendKind, Bootstrap, Json, ModelPath, errors, progress_bar, say
+from streaming.train_commands import train
 
 # The network's matrices are small: threads of the linear algebra library only get in the way of the others.
 for _limit in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
@@ -31,12 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-train = typer.Typer(help="Train the models that ship with the package.", no_args_is_help=True)
 app.add_typer(train, name="train")
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
-Bootstrap = Annotated[str, typer.Option("--bootstrap-servers", help="host:port[,host:port...] of Kafka.")]
-errors = Console(stderr=True)
 
 
 class BrokerKind(StrEnum):
@@ -45,14 +41,6 @@ class BrokerKind(StrEnum):
     AUTO = "auto"
     KAFKA = "kafka"
     MOCK = "mock"
-
-
-class BackendKind(StrEnum):
-    """Where the arrays live."""
-
-    AUTO = "auto"
-    CPU = "cpu"
-    GPU = "gpu"
 
 
 class Delivery(StrEnum):
@@ -67,25 +55,6 @@ class Kind(StrEnum):
 
     BEATS = "beats"
     ALERTS = "alerts"
-
-
-def say(result: dict[str, Any], as_json: bool, title: str) -> None:
-    """Print a result: one JSON object, or a table of its plain values."""
-    if as_json:
-        typer.echo(json.dumps(result))
-        return
-    table = Table(title=title, show_header=False)
-    for name, value in result.items():
-        table.add_row(name, f"{value:g}" if isinstance(value, float) else str(value))
-    Console().print(table)
-
-
-def progress_bar(what: str, hidden: bool) -> Progress:
-    """Return a progress bar on standard error."""
-    return Progress(
-        TextColumn(what), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn(),
-        console=errors, transient=True, disable=hidden or not errors.is_terminal,
-    )  # fmt: skip
 
 
 @app.command()
@@ -153,7 +122,7 @@ def monitor(
     group: Annotated[str, typer.Option(help="Consumer group; its members share the streams.")] = "beatwire",
     backend: BackendKind = BackendKind.AUTO,
     delivery: Delivery = Delivery.EXACTLY_ONCE,
-    model: Annotated[Path | None, typer.Option(help="A model of your own, NAME.safetensors.")] = None,
+    model: ModelPath = None,
     score_within: Annotated[
         float, typer.Option(min=0, help="Seconds behind from which on beats are no longer scored; 0: always score.")
     ] = 30.0,
@@ -239,6 +208,7 @@ def evaluate(
     ] = None,
     snr: Annotated[str, typer.Option(help="Signal-to-noise ratios in dB, with commas between.")] = "12,6,0",
     rivals: Annotated[bool, typer.Option("--rivals", help="SleepECG, NeuroKit2 and XQRS in the same run.")] = False,
+    model: ModelPath = None,
     backend: BackendKind = BackendKind.AUTO,
     seed: int = 0,
     html: Annotated[Path | None, typer.Option(help="Write a page as well.")] = None,
@@ -247,44 +217,25 @@ def evaluate(
     """Judge the streamed graph on annotated records, cut at random."""
     from streaming.backend import choose
     from streaming.evaluation import as_html, as_text, full_report
-    from streaming.evaluation.streamed import detect_streamed
+    from streaming.evaluation.streamed import Streamed
 
     errors.print(choose(backend.value).reason, highlight=False, markup=False)
     try:
         ratios = [float(part) for part in snr.split(",")]
     except ValueError:
         raise UserError(f"--snr: expected numbers with commas between; got {snr!r}") from None
+    graph = Streamed(model)
+    report = {"model": graph.name}
     with errors.status("evaluate") if errors.is_terminal else nullcontext():
-        report = full_report(
-            folder, detect_streamed, lead=lead, seed=seed, noise=noise or [], snr_db=ratios, with_rivals=rivals,
+        report |= full_report(
+            folder, graph, lead=lead, seed=seed, noise=noise or [], snr_db=ratios, with_rivals=rivals,
+            instead=graph.instead(),
         )  # fmt: skip
     if html is not None:
         html.write_text(as_html(report, title=f"beatwire on {folder.name}"), encoding="utf-8")
     typer.echo(json.dumps(report) if as_json else as_text(report))
     if report["failed"]:
         raise typer.Exit(1)
-
-
-@train.command("vae")
-def train_vae(
-    folders: Annotated[list[Path], typer.Argument(help="Folders of annotated WFDB records.")],
-    out: Annotated[Path, typer.Option(help="Where the weights go: NAME.safetensors.")],
-    seed: int = 0,
-    as_json: Json = False,
-) -> None:
-    """Train the scoring model on normal beats, split by subject."""
-    from streaming.model.train import train_vae as run
-    from streaming.model.vae import TrainSettings
-
-    with progress_bar("train", as_json) as bar:
-        task = bar.add_task("train", total=1.0)
-        metrics = run(
-            folders, out, settings=TrainSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
-        )
-    if as_json:
-        typer.echo(json.dumps(metrics))
-    else:
-        errors.print(f"wrote {out}, its config, card and metrics", highlight=False, markup=False)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from streaming import frames
 from streaming.archive import START_US, Plan, analyze_pieces
+from streaming.errors import UserError
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
 from streaming.records import Alerts, RawTick
@@ -100,7 +101,7 @@ def analyze(
     Raises
     ------
     UserError
-        The model or the settings cannot be used.
+        The model, the settings or the recording cannot be used.
     """
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
     held = _held(recording)
@@ -124,7 +125,7 @@ def analyze(
             pipeline.emit(RawTick.of(values))
         done += len(values)
         if pipeline.rejected.message:
-            raise ValueError(f"{recording.name}: {pipeline.rejected.reason[0]}")
+            raise UserError(f"{recording.name}: {pipeline.rejected.reason[0]}")
         progress(min(1.0, done / max(1, len(lengths))))
     return Analysis(_joined(kept.parts), kept.alerts, pipeline.counts)
 

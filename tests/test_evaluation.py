@@ -15,6 +15,8 @@ from streaming.evaluation.alarms import AlarmCounts, judge_alarms, reference_epi
 from streaming.evaluation.confidence import confidence
 from streaming.evaluation.match import inside
 from streaming.evaluation.records import read_annotated
+from streaming.evaluation.streamed import Streamed
+from streaming.stages.score import ANOMALOUS
 
 RATE = 250
 SECONDS = 360
@@ -45,7 +47,7 @@ def test_a_detector_without_errors_gets_a_hundred_per_cent(tmp_path):
     figures = as_json(evaluate(tmp_path, spikes))
     assert figures["gross"] == {
         "beats": len(BEATS), "tp": len(BEATS), "fn": 0, "fp": 0,
-        "se": 100.0, "ppv": 100.0, "f1": 100.0, "se_50ms": 100.0, "ppv_50ms": 100.0,
+        "se": 100.0, "ppv": 100.0, "f1": 100.0, "se_50ms": 100.0, "ppv_50ms": 100.0, "f1_50ms": 100.0,
     }  # fmt: skip
     assert figures["gross_paced"]["beats"] == 0
     assert figures["gross_paced"]["se"] is None
@@ -138,7 +140,64 @@ def test_scores_are_measured_on_matched_beats(tmp_path):
     assert figures["auroc"]["any"]["pooled"] > 0.99
     assert figures["auroc"]["F"]["pooled"] is None
     assert figures["false_positives_per_day"] == pytest.approx(86400 / SECONDS, rel=0.01)
-    assert figures["flagged_percent"]["V"] == 100.0
+    assert figures["flagged_percent"]["1 %"]["V"] == figures["flagged_percent"]["0.1 %"]["V"] == 100.0
+    assert figures["flagged_percent"]["1 %"]["S"] == 0.0
+    assert figures["records"][0]["auroc"] == {"V": 1.0, "S": pytest.approx(0.997, abs=1e-3), "F": None,
+                                              "any": pytest.approx(0.998, abs=1e-3)}  # fmt: skip
+    assert figures["threshold"] == 2.0
+    assert as_json(evaluate(tmp_path, scoring))["threshold"] == ANOMALOUS
+
+
+def test_a_false_detection_that_is_called_anomalous_is_a_false_positive_and_flutter_is_not(tmp_path):
+    a, b = int(BEATS[50]) - 20, int(BEATS[60]) + 20
+    write_record(tmp_path, "vf", extra=[(a, "[", ""), (b, "]", "")])
+
+    def excited(samples, rate_hz, uv_per_unit, cuts):
+        at = np.sort(np.append(BEATS, [BEATS[10] + 90, BEATS[55] + 90]))
+        return Detected(at, score=np.where(np.isin(at, BEATS[~inside(BEATS, np.array([[a, b]]))]), 0.0, 9.0))
+
+    figures = as_json(evaluate(tmp_path, excited))
+    assert figures["false_positives_per_day"] == pytest.approx(86400 / SECONDS, rel=1e-3)
+    assert figures["flagged_percent"]["1 %"]["N"] == 0.0
+
+
+def test_a_record_that_the_model_learned_from_is_judged_by_one_that_did_not(tmp_path):
+    for name in ("known", "other"):
+        write_record(tmp_path, name)
+
+    def honest(samples, rate_hz, uv_per_unit, cuts):
+        return Detected(BEATS[1:])
+
+    report = full_report(tmp_path, spikes, instead={("known", SECONDS * RATE): honest, ("other", 5): honest})
+    assert {r["record"]: (r["unseen"], r["fn"]) for r in report["records"]} == {"known": (True, 1), "other": (False, 0)}
+    assert report["unseen"] == 1
+    assert "1 records were learned from" in as_text(report)
+
+
+def test_a_record_that_the_graph_refuses_is_named_with_the_reason(tmp_path):
+    write_record(tmp_path, "good")
+    write_record(tmp_path, "slow")
+    head = (tmp_path / "slow.hea").read_text()
+    (tmp_path / "slow.hea").write_text(head.replace(f" {RATE} ", " 5000 ", 1))
+    report = as_json(evaluate(tmp_path, Streamed()))
+    assert [r["record"] for r in report["records"]] == ["good"]
+    assert [f["record"] for f in report["failed"]] == ["slow"]
+    assert "expected a rate of 50-4000 Hz; got 5000" in report["failed"][0]["reason"]
+
+
+def test_noise_that_cannot_be_read_is_said_before_any_record_is_run(tmp_path):
+    write_record(tmp_path, "a")
+
+    def never(samples, rate_hz, uv_per_unit, cuts):
+        raise AssertionError("ran")
+
+    with pytest.raises(UserError, match="nowhere"):
+        full_report(tmp_path, never, noise=[str(tmp_path / "nowhere")])
+
+
+def test_a_record_whose_beats_are_paced_is_summed_apart_whatever_its_name(tmp_path):
+    write_record(tmp_path, "mine", symbols=["/" if k % 2 else "N" for k in range(len(BEATS))])
+    assert as_json(evaluate(tmp_path, spikes))["gross_paced"]["beats"] == len(BEATS)
 
 
 def test_confidence_is_judged_by_beat_and_by_ten_seconds(tmp_path):

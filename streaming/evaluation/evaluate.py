@@ -7,8 +7,8 @@ and seeded by the record's name, so that a record is cut alike in any folder.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from streaming.evaluation.records import Annotated, find_records, read_annotated
 from streaming.records import F64, I64
 
 LEADS = ("first", "best", "all")
+FALSE = "-"
 WIDE_S, NARROW_S = 0.150, 0.050
 SETTLING_S = 300.0  # EC57 leaves the first five minutes out; both are reported
 
@@ -33,7 +34,9 @@ class RecordResult:
 
     timing_ms    float64 [tp], detected minus annotated
     delay_ms     float64 [m], R peak to the newest sample that the decision needed
-    beat_class   of each matched detection; score beside it, NaN where there is none
+    beat_class   of each detection that counts, ``FALSE`` where there is no beat; score beside it, NaN
+                 where there is none
+    unseen       judged by a detector that has not learned from the record, in the place of one that has
     """
 
     name: str
@@ -51,6 +54,7 @@ class RecordResult:
     score: F64
     judged: Judged
     alarms: dict[str, AlarmCounts]
+    unseen: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,8 @@ def judge(record: Annotated, detected: Detected, lead: str) -> RecordResult:
     early = np.array([[-(1 << 62), int(SETTLING_S * rate_hz) - 1]], np.int64)
     unsettled = np.concatenate([record.excluded, early])
     counted = ~inside(detected.sample, record.excluded)
-    matched = (partner >= 0) & counted
+    real = (partner < 0) | ~inside(record.beat[partner], record.excluded)  # of a pair the annotation decides
+    counted = np.where(partner >= 0, real, counted)
     scores = detected.score if len(detected.score) else np.full(len(detected.sample), np.nan)
     delay: F64 = np.empty(0)
     if len(detected.decided):
@@ -93,8 +98,8 @@ def judge(record: Annotated, detected: Detected, lead: str) -> RecordResult:
         excluded_s=_covered(record.excluded) / rate_hz,
         timing_ms=timing_ms(record.beat, detected.sample[counted], partner[counted], rate_hz),
         delay_ms=delay,
-        beat_class=tuple(record.beat_class[k] for k in partner[matched]),
-        score=scores[matched],
+        beat_class=tuple(record.beat_class[k] if k >= 0 else FALSE for k in partner[counted]),
+        score=scores[counted],
         judged=Judged.of(record, detected, partner),
         alarms=judge_alarms(record, detected.alarms),
     )
@@ -135,6 +140,7 @@ def evaluate(
     noise: str | None = None,
     snr_db: float | None = None,
     names: Sequence[str] | None = None,
+    instead: Mapping[tuple[str, int], Detect] | None = None,
     progress: Callable[[str], None] = lambda name: None,  # noqa: ARG005
 ) -> Evaluation:
     """Run every annotated WFDB record of a folder.
@@ -153,6 +159,8 @@ def evaluate(
         added before detection; see :mod:`streaming.evaluation.noise`.
     names
         only these records.
+    instead
+        by name and samples a lead, who judges a record that ``detect`` has learned from.
     progress
         called with each record's name before it is run.
 
@@ -169,10 +177,12 @@ def evaluate(
     failed: dict[str, str] = {}
     for name, record in _records(folder, names, failed, progress):
         heard = record
-        if noise is not None and snr_db is not None:
-            heard = with_noise(record, noise, snr_db, seed)
         try:
-            results.append(run_record(heard, detect, lead=lead, seed=seed))
+            if noise is not None and snr_db is not None:
+                heard = with_noise(record, noise, snr_db, seed)
+            other = (instead or {}).get((name, record.recording.samples.shape[1]))
+            judged = run_record(heard, other or detect, lead=lead, seed=seed)
+            results.append(replace(judged, unseen=other is not None))
         except UserError as reason:
             failed[name] = str(reason)
     condition = "as recorded" if noise is None else f"{noise_name(noise)} {snr_db:g} dB"

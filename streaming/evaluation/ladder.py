@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
 
 from streaming.evaluation.detection import Detect
 from streaming.evaluation.evaluate import evaluate
+from streaming.evaluation.noise import read_noise
 from streaming.evaluation.report import as_json
 from streaming.evaluation.rivals import rivals
+from streaming.stages.score import ANOMALOUS
 
 Json = dict[str, Any]
 
@@ -24,8 +26,9 @@ def full_report(
     noise: Sequence[str] = (),
     snr_db: Sequence[float] = (12.0, 6.0, 0.0),
     with_rivals: bool = False,
-    threshold: float = 2.0,
+    threshold: float = ANOMALOUS,
     names: Sequence[str] | None = None,
+    instead: Mapping[tuple[str, int], Detect] | None = None,
     progress: Callable[[str], None] = lambda name: None,  # noqa: ARG005
 ) -> Json:
     """Evaluate, and add ``noise`` (one object a source and ratio) and ``rivals``.
@@ -43,7 +46,7 @@ def full_report(
         began = process_time()
         found = evaluate(
             folder, what, lead=on, seed=seed, noise=source, snr_db=snr, names=names,
-            progress=lambda name: progress(f"{label}{name}"),
+            instead=instead if what is detect else None, progress=lambda name: progress(f"{label}{name}"),
         )  # fmt: skip
         figures = as_json(found, threshold=threshold, draws=1000 if source is None and what is detect else 0)
         return {**figures, "seconds": round(process_time() - began, 2)}
@@ -51,6 +54,8 @@ def full_report(
     def ladder(what: Detect, on: str, label: str) -> list[Json]:
         return [_short(run(what, on, f"{label}{snr:g} dB ", source, snr)) for source in noise for snr in snr_db]
 
+    for source in noise:
+        read_noise(source, 250.0, seed, samples=500, leads=1)  # what cannot be read is said before the work
     report = run(detect, lead, "")
     report["lead"] = lead
     report["noise"] = ladder(detect, lead, "")
@@ -66,5 +71,8 @@ def full_report(
 
 def _short(figures: Json) -> Json:
     """Keep what stands beside the main run."""
-    kept = ("condition", "gross", "gross_paced", "timing_ms", "delay_ms", "confidence", "failed", "seconds")
+    kept = (
+        "condition", "gross", "gross_paced", "gross_after_5min", "timing_ms", "delay_ms", "confidence", "auroc",
+        "false_positives_per_day", "failed", "seconds",
+    )  # fmt: skip
     return {key: figures[key] for key in kept}

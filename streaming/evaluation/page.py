@@ -45,6 +45,7 @@ def as_text(figures: dict[str, Any]) -> str:
     widths = [max(len(row[k]) for row in table) for k in range(len(_HEADS))]
     lines = ["  ".join(v.ljust(w) if k == 0 else v.rjust(w) for k, (v, w) in enumerate(zip(row, widths, strict=True)))
              for row in table]  # fmt: skip
+    lines += summary(figures)
     lines += [f"{n['condition']}: F1 {cell(n['gross']['f1'])}" for n in figures.get("noise", [])]
     for name, own in figures.get("rivals", {}).items():
         ladder = ", ".join(f"{n['condition']} {cell(n['gross']['f1'])}" for n in own.get("noise", []))
@@ -61,6 +62,26 @@ def as_text(figures: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
+def summary(figures: dict[str, Any]) -> list[str]:
+    """Write what the table has no room for, a line each."""
+    settled, timing, delay = figures["gross_after_5min"], figures["timing_ms"], figures["delay_ms"]
+    lines = [
+        f"without the first 5 min: Se {cell(settled['se'])}, +P {cell(settled['ppv'])}, F1 {cell(settled['f1'])}",
+        f"R peak: off by {cell(timing['median'])} ms (median), {cell(timing['p95'])} ms (95 %)",
+        f"delay from R peak to decision: {cell(delay['median'])} ms (median), {cell(delay['max'])} ms (most)",
+    ]
+    if figures["false_positives_per_day"] is not None:
+        lines.append(
+            f"false positives a day at a score of {figures['threshold']:g}: {figures['false_positives_per_day']:g}"
+        )
+        for promise, found in figures["flagged_percent"].items():
+            shares = ", ".join(f"{letter} {cell(value)}" for letter, value in found.items())
+            lines.append(f"marked at a promised {promise} of normal beats, in %: {shares}")
+    if figures["unseen"]:
+        lines.append(f"{figures['unseen']} records were learned from: scored by models that have not seen them")
+    return lines
+
+
 def cell3(value: float | None) -> str:
     """Write three decimals, or a dash."""
     return "-" if value is None else f"{value:.3f}"
@@ -72,6 +93,7 @@ def as_html(figures: dict[str, Any], title: str) -> str:
     sums = 1 + bool(figures["gross_paced"]["beats"])
     table = rows(figures)
     body.append(_table(_HEADS, table, sums))
+    body += [f"<p>{escape(line)}</p>" for line in summary(figures)]
     ladder = [[n["condition"], *(cell(n["gross"][c]) for c in _COLUMNS[1:7])] for n in figures.get("noise", [])]
     if ladder:
         body += ["<h2>With noise</h2>", _table(("noise", *_HEADS[1:7]), ladder)]

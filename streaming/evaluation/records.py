@@ -22,6 +22,7 @@ _SYMBOLS = {"N": "NLRej", "S": "AaJS", "V": "VE", "F": "F", "Q": "/fQ?"}
 CLASS_OF = {symbol: name for name, symbols in _SYMBOLS.items() for symbol in symbols}
 FLUTTER_207_S = ((40.7, 51.0), (54.8, 60.4), (242.1, 246.4), (247.9, 261.5), (269.5, 280.9), (1540.8, 1638.7))
 PACED = frozenset({"102", "104", "107", "217"})  # of the MIT-BIH Arrhythmia Database
+PACED_SHARE = 0.05  # of paced and fusion-with-paced beats, in any other record
 _SUBJECT = {"202": "201"}  # one person, two records
 
 
@@ -97,7 +98,7 @@ def read_annotated(folder: Path, name: str) -> Annotated:
         beat_class=tuple(CLASS_OF[s] for s in symbols if s in CLASS_OF),
         excluded=_flutter(name, symbols, at, recording.rate_hz, last),
         rhythms=_rhythms(symbols, at, [str(note) for note in marks.aux_note], last),
-        paced=name in PACED,
+        paced=name in PACED or sum(s in "/f" for s in symbols) > PACED_SHARE * int(is_beat.sum()),
     )
 
 

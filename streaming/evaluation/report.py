@@ -1,9 +1,11 @@
 """The figures of an evaluation as one JSON object, as text, and as a page that stands by itself.
 
 JSON: ``records`` (one object each), ``gross`` and ``gross_paced`` (``beats tp fn fp se ppv f1
-se_50ms ppv_50ms``, per cent), the same after the first five minutes, ``timing_ms``, ``delay_ms``,
+se_50ms ppv_50ms f1_50ms``, per cent), the same after the first five minutes, ``timing_ms``, ``delay_ms``,
 ``auroc`` and ``average_precision`` (``V S F any``, each ``pooled mean low high records beats``),
-``false_positives_per_day``, ``alarms``, ``confidence``, ``failed``. A figure that does not exist is null.
+``false_positives_per_day`` (normal beats, and detections where there is no beat, at ``threshold`` and above),
+``flagged_percent`` (by promised share of normal beats, what part of N S V F is marked), ``alarms``,
+``confidence``, ``failed``. A figure that does not exist is null.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from streaming.evaluation.alarms import AlarmCounts
-from streaming.evaluation.anomaly import separate
+from streaming.evaluation.anomaly import FEWEST, GROUPS, auroc, separate
 from streaming.evaluation.confidence import confidence
-from streaming.evaluation.evaluate import Evaluation, RecordResult
+from streaming.evaluation.evaluate import FALSE, Evaluation, RecordResult
 from streaming.evaluation.match import Counts
 from streaming.records import F64
+from streaming.stages.score import ANOMALOUS
 
 Json = dict[str, Any]
-PROMISE = 2.0  # minus log10 of the promised rate of false positives: 1 %
+PROMISES = (0.01, 0.001)  # shares of normal beats; a score of 2 promises the first
 
 
 def number(value: float, digits: int = 3) -> float | None:
@@ -30,7 +33,7 @@ def number(value: float, digits: int = 3) -> float | None:
     return round(float(value), digits) if math.isfinite(value) else None
 
 
-def as_json(run: Evaluation, *, threshold: float = PROMISE, draws: int = 1000) -> Json:
+def as_json(run: Evaluation, *, threshold: float = ANOMALOUS, draws: int = 1000) -> Json:
     """Put all figures of a run together.
 
     Parameters
@@ -38,7 +41,7 @@ def as_json(run: Evaluation, *, threshold: float = PROMISE, draws: int = 1000) -
     run
         what :func:`evaluate` returned.
     threshold
-        score from which on a beat is flagged.
+        score from which on a beat is called anomalous; the monitor's by default.
     draws
         of the bootstrap by subject.
     """
@@ -67,6 +70,7 @@ def gross(results: Sequence[RecordResult]) -> Json:
         **_counts(_sum(results, lambda r: r.wide)),
         "se_50ms": number(narrow.se),
         "ppv_50ms": number(narrow.ppv),
+        "f1_50ms": number(narrow.f1),
     }
 
 
@@ -122,18 +126,20 @@ def _anomaly(results: Sequence[RecordResult], threshold: float, draws: int) -> J
     seconds = sum(r.seconds for r in results)
     scored = ~np.isnan(score)
 
-    def share(letter: str) -> float | None:
+    def share(letter: str, promise: float) -> float | None:
         of_class = (classes == letter) & scored
-        return number(100.0 * float(flagged[of_class].mean())) if of_class.any() else None
+        return number(100.0 * float(np.mean(score[of_class] >= -np.log10(promise)))) if of_class.any() else None
 
-    per_day = float(flagged[classes == "N"].sum()) * 86400.0 / seconds if seconds and scored.any() else float("nan")
+    wrong = float(flagged[(classes == "N") | (classes == FALSE)].sum())
+    per_day = wrong * 86400.0 / seconds if seconds and scored.any() else float("nan")
     return {
         "auroc": {k: v.as_json() for k, v in areas.items()},
         "average_precision": {k: v.as_json() for k, v in precisions.items()},
         "threshold": threshold,
         "false_positives_per_day": number(per_day, 1),
-        "flagged_percent": {letter: share(letter) for letter in "NSVF"},
+        "flagged_percent": {f"{100 * p:g} %": {letter: share(letter, p) for letter in "NSVF"} for p in PROMISES},
         "not_scored": int((~scored).sum()),
+        "unseen": sum(r.unseen for r in results),
     }
 
 
@@ -158,5 +164,19 @@ def _record(r: RecordResult) -> Json:
         "timing_ms": timing([r.timing_ms]),
         "delay_ms": delay([r.delay_ms]),
         "confidence": {k: number(v, 4) for k, v in confidence([r.judged]).items()},
+        "auroc": _own_areas(r),
+        "unseen": r.unseen,
         "alarms": _alarms([r]),
     }
+
+
+def _own_areas(r: RecordResult) -> Json:
+    """Areas of one record, where it has enough beats of a kind."""
+    classes = np.array(r.beat_class, str)
+    out: Json = {}
+    for group, letters in GROUPS.items():
+        abnormal = np.isin(classes, list(letters))
+        use = (abnormal | (classes == "N")) & ~np.isnan(r.score)
+        few = min(int(abnormal[use].sum()), int((~abnormal[use]).sum())) < FEWEST
+        out[group] = None if few else number(auroc(r.score[use], abnormal[use]), 5)
+    return out

@@ -2,30 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from streaming.evaluation.detection import Alarm, Cuts, Detected
-from streaming.offline import analyze
+from streaming.evaluation.detection import Alarm, Cuts, Detect, Detected
+from streaming.model.checkpoint import left_out, load_model
+from streaming.offline import LONG_PASS_S, analyze
 from streaming.recordings import Recording
 from streaming.records import I16
+from streaming.settings import Settings
 
 
-def detect_streamed(samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
-    """Run the graph over a recording, cut as ``cuts`` says."""
-    leads = tuple(f"L{k}" for k in range(len(samples)))
-    recording = Recording("evaluate", rate_hz, leads, uv_per_unit, samples)
-    result = analyze(recording, chunks=np.diff(cuts.chunk).tolist(), ticks=np.diff(cuts.tick).tolist())
-    beats = result.beats
-    order = np.argsort(beats["sample"], kind="stable")
-    return Detected(
-        sample=beats["sample"].astype(np.int64)[order],
-        decided=beats["decided"].astype(np.int64)[order],
-        quality=beats["quality"].astype(np.float64)[order],
-        score=beats["score"].astype(np.float64)[order],
-        alarms=_alarms(result.alerts, samples.shape[1]),
-    )
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """The graph with a model, as a detector."""
+
+    model: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Version and hash of the model."""
+        return load_model(self.model).name
+
+    def instead(self) -> Mapping[tuple[str, int], Detect]:
+        """Return who judges the records that the model has learned from: its companions that have not."""
+        return {record: Streamed(path) for record, path in left_out(self.model).items()}
+
+    def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
+        """Run the graph over a recording, cut as ``cuts`` says."""
+        leads = tuple(f"L{k}" for k in range(len(samples)))
+        recording = Recording("evaluate", rate_hz, leads, uv_per_unit, samples)
+        settings = replace(Settings(), pass_s=LONG_PASS_S, model=self.model)
+        chunks, ticks = np.diff(cuts.chunk).tolist(), np.diff(cuts.tick).tolist()
+        result = analyze(recording, settings=settings, chunks=chunks, ticks=ticks)
+        beats = result.beats
+        order = np.argsort(beats["sample"], kind="stable")
+        return Detected(
+            sample=beats["sample"].astype(np.int64)[order],
+            decided=beats["decided"].astype(np.int64)[order],
+            quality=beats["quality"].astype(np.float64)[order],
+            score=beats["score"].astype(np.float64)[order],
+            alarms=_alarms(result.alerts, samples.shape[1]),
+        )
 
 
 def _alarms(alerts: list[dict[str, Any]], end: int) -> tuple[Alarm, ...]:

@@ -1,0 +1,45 @@
+"""What the commands share: where they write, and their options of the same meaning."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
+Bootstrap = Annotated[str, typer.Option("--bootstrap-servers", help="host:port[,host:port...] of Kafka.")]
+ModelPath = Annotated[Path | None, typer.Option("--model", help="A model of your own, NAME.safetensors.")]
+errors = Console(stderr=True)
+
+
+class BackendKind(StrEnum):
+    """Where the arrays live."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+def say(result: dict[str, Any], as_json: bool, title: str) -> None:
+    """Print a result: one JSON object, or a table of its plain values."""
+    if as_json:
+        typer.echo(json.dumps(result))
+        return
+    table = Table(title=title, show_header=False)
+    for name, value in result.items():
+        table.add_row(name, f"{value:g}" if isinstance(value, float) else str(value))
+    Console().print(table)
+
+
+def progress_bar(what: str, hidden: bool) -> Progress:
+    """Return a progress bar on standard error."""
+    return Progress(
+        TextColumn(what), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn(),
+        console=errors, transient=True, disable=hidden or not errors.is_terminal,
+    )  # fmt: skip

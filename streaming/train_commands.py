@@ -1,0 +1,40 @@
+"""``beatwire train``: the models that ship with the package, made again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streaming.terminal import Json, errors, progress_bar
+
+train = typer.Typer(help="Train the models that ship with the package.", no_args_is_help=True)
+
+
+@train.callback()
+def _several() -> None:
+    """Keep the name of the model a command, also while there is one."""
+
+
+@train.command("vae")
+def train_vae(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of annotated WFDB records.")],
+    out: Annotated[Path, typer.Option(help="Where the weights go: NAME.safetensors.")],
+    seed: int = 0,
+    as_json: Json = False,
+) -> None:
+    """Train the scoring model on normal beats, split by subject."""
+    from streaming.model.train import train_vae as run
+    from streaming.model.vae import TrainSettings
+
+    with progress_bar("train", as_json) as bar:
+        task = bar.add_task("train", total=1.0)
+        metrics = run(
+            folders, out, settings=TrainSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
+        )
+    if as_json:
+        typer.echo(json.dumps(metrics))
+    else:
+        errors.print(f"wrote {out}, its config, card and metrics", highlight=False, markup=False)
