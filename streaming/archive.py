@@ -21,12 +21,13 @@ from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
 from streaming.records import I64, Alerts, Aligned, Bank, Beats, Event, Fresh, Placement, Rejects, TickBeats, Windows
 from streaming.settings import HORIZON_S, Settings
-from streaming.stages import alert, gather
+from streaming.stages import alert, drift, gather
 
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 START_US = 1_000_000_000_000_000
 BY_BEAT = (
     "sample", "decided", "rr_s", "median_rr_s", "response", "quality", "score", "prematurity", "scored_by", "anomalous",
+    "latent", "misfit",
 )  # fmt: skip
 
 
@@ -101,7 +102,7 @@ def analyze_pieces(
             lanes.take(placement, kept)
             done += int((placement.fresh.stop - placement.fresh.start).sum())
             progress(done / total)
-    return _put_together(kept, known, bank, settings, stream), _counts(known)
+    return _put_together(kept, known, bank, lanes.pipeline, stream), _counts(known)
 
 
 class _Lanes:
@@ -163,7 +164,7 @@ def _aligned(slots: int, bank: Bank, events: I64 | None = None, expected: int = 
     )  # fmt: skip
 
 
-def _put_together(kept: Kept, known: Stretches, bank: Bank, settings: Settings, stream: str) -> Alerts:
+def _put_together(kept: Kept, known: Stretches, bank: Bank, pipeline: Pipeline, stream: str) -> Alerts:
     """Make one stream of what the pieces said, and run the rules over it."""
     column = {name: np.concatenate(parts) for name, parts in kept.beats.items()}
     order = np.argsort(column["sample"], kind="stable")
@@ -185,9 +186,10 @@ def _put_together(kept: Kept, known: Stretches, bank: Bank, settings: Settings, 
     _, beats = gather.step(gather.State(), (aligned, tuple(told)))
     beats = replace(
         beats, score=column["score"], prematurity=column["prematurity"], scored_by=column["scored_by"],
-        anomalous=column["anomalous"],
+        anomalous=column["anomalous"], latent=column["latent"], misfit=column["misfit"],
     )  # fmt: skip
-    return alert.step(alert.State(settings.alert, Directory(1, names=[stream])), beats)[1]
+    compared = drift.step(drift.State(pipeline.drift.reference), beats)[1]
+    return alert.step(alert.State(pipeline.alert_settings, Directory(1, names=[stream])), compared)[1]
 
 
 def _windows(number: int, bank: Bank, column: dict[str, Any], flat: I64, first: int, last: int, until: int) -> Windows:

@@ -108,7 +108,8 @@ class Pipeline:
         s = self.settings
         self.directory = Directory(s.most_streams)
         self.drift = drift.State(self.model.reference)
-        self._alert = alert.State(replace(s.alert, drift=self.model.reference.limit), self.directory)
+        self.alert_settings = replace(s.alert, drift=self.model.reference.limit)
+        self._alert = alert.State(self.alert_settings, self.directory)
         self._align = align.State(s.align(), self.directory)
         self.marks = Marks(HORIZON_S, s.silence_s)
         self._tick = -1
