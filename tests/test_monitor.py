@@ -60,6 +60,15 @@ class Ticks:
         self.ticks, self.stale = list(ticks), stale
         self.published: list[tuple[bytes, dict[int, Position]]] = []
         self.rewinds = self.tries = 0
+        self.unsettled: list[str] = []
+        self.settled: list[list[str]] = []
+
+    def take_unsettled(self):
+        unsettled, self.unsettled = self.unsettled, []
+        return unsettled
+
+    def settle(self, partitions, source):
+        self.settled.append(partitions)
 
     def take(self, timeout_s):
         return self.ticks.pop(0) if self.ticks else None
@@ -124,6 +133,13 @@ def test_an_empty_tick_with_nothing_to_say_is_no_transaction():
     run(ticks, graph)
     assert graph.calls.count("emit ") == 2
     assert ticks.published == []
+
+
+def test_commits_that_hang_are_settled_once_while_nothing_can_be_taken():
+    ticks = Ticks(None, None, taken("a", 0), None)
+    ticks.unsettled = ["partition 3"]
+    run(ticks, Graph())
+    assert ticks.settled == [["partition 3"]]
 
 
 def test_the_latency_is_from_arrival_to_publication():
