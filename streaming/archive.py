@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from streaming.backend import Table
 from streaming.directory import Directory
 from streaming.kernels import align as columns
 from streaming.pieces import Pieces, Stretches, cut, passes, stretches_of
@@ -61,10 +62,10 @@ class Kept:
 
     def of_pass(self, beats: Beats, pieces: Pieces) -> None:
         """Keep which blocks were flat, and how far each lane knows its beats."""
-        slot = beats.fresh.slot[beats.flat[:, 0]]
-        end = beats.flat[:, 1]
+        row, end, flat = beats.blocks.columns
+        slot = beats.fresh.slot[row]
         mine = (end > pieces.begin[slot]) & (end <= pieces.end[slot])
-        self.blocks.append(np.stack([pieces.segment[slot], *beats.flat[:, 1:].T], axis=1)[mine])
+        self.blocks.append(np.stack([pieces.segment[slot], end, flat], axis=1)[mine])
         self.known.append(np.stack([pieces.segment[beats.fresh.slot], beats.known], axis=1))
 
 
@@ -142,9 +143,10 @@ def _to_score(aligned: Aligned, cut_windows: list[Windows]) -> TickBeats:
         return np.concatenate([getattr(one.beats, name) for one in cut_windows])
 
     slot = all_of("slot")
+    session = np.concatenate([one.beats.fresh.session[one.beats.row] for one in cut_windows])
     zero, no = np.zeros(len(slot), np.int64), np.zeros(len(slot), np.bool_)
     return TickBeats(
-        aligned=aligned, slot=slot, session=all_of("session"), sample=all_of("sample"), decided=all_of("decided"),
+        aligned=aligned, slot=slot, session=session, sample=all_of("sample"), decided=all_of("decided"),
         time_us=zero, arrived_us=zero, rate_hz=np.full(len(slot), aligned.banks[0].rate_hz), rr_s=all_of("rr_s"),
         median_rr_s=all_of("median_rr_s"), response=all_of("response"), quality=all_of("quality"), restart=no,
         windows=np.concatenate([one.windows for one in cut_windows]),
@@ -195,15 +197,16 @@ def _put_together(kept: Kept, known: Stretches, bank: Bank, pipeline: Pipeline, 
 def _windows(number: int, bank: Bank, column: dict[str, Any], flat: I64, first: int, last: int, until: int) -> Windows:
     """Return the beats of a segment as those of one pass of one stream."""
     b = len(column["sample"])
-    zero, one = np.zeros(1, np.int64), np.ones(1, np.int64)
+    none, zero, one = np.zeros(b, np.int64), np.zeros(1, np.int64), np.ones(1, np.int64)
     fresh = Fresh(
         number, bank, zero, zero, np.array([first]), np.array([last]), np.array([first]), one, np.zeros(1),
         np.zeros((0, 3), np.int64),
     )  # fmt: skip
+    column = {"row": none, **column, "restart": np.zeros(b, np.bool_)}
     mine = {f.name: column[f.name] for f in fields(Beats) if f.name in column}
     beats = Beats(
-        fresh=fresh, known=np.array([until]), flat=flat, slot=np.zeros(b, np.int64), session=np.ones(b, np.int64),
-        lane=np.zeros(b, np.int64), base=np.full(b, first), x=None, **mine,
+        fresh=fresh, known=np.array([until]), total=b, x=None, listed=Table("beats", b, tuple(mine.values())),
+        blocks=Table("blocks", len(flat), tuple(flat.T)), lane=none, slot=none, base=np.full(b, first), **mine,
     )  # fmt: skip
     return Windows(beats, np.zeros((b, 0), np.float32), np.zeros(b, np.float32))
 

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 from streamz import Stream
 
+from streaming.backend import CPU, Backend
 from streaming.directory import Directory
 from streaming.model.checkpoint import load_model
 from streaming.records import Aligned, Outgoing, RawTick, Rejects
@@ -49,6 +50,8 @@ class Pipeline:
     ----------
     settings
         What it does.
+    backend
+        Where the stages from ring to gather run.
 
     Raises
     ------
@@ -56,8 +59,9 @@ class Pipeline:
         The model of the settings cannot be used.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, backend: Backend = CPU) -> None:
         self.settings = settings
+        self.backend = backend
         self.model = load_model(settings.model)
         self._out: list[Outgoing] = []
         states = self._fresh_states()
@@ -118,12 +122,12 @@ class Pipeline:
         return {
             decode.step: decode.State(s.decode()),
             align.step: self._align,
-            ring.step: ring.State(s.ring()),
-            ricker.step: ricker.State(s.ricker()),
-            nms.step: nms.State(s.nms),
-            beats.step: beats.State(s.beats()),
-            window.step: window.State(),
-            gather.step: gather.State(),
+            ring.step: ring.State(s.ring(), self.backend),
+            ricker.step: ricker.State(s.ricker(), self.backend),
+            nms.step: nms.State(s.nms, self.backend),
+            beats.step: beats.State(s.beats(), self.backend),
+            window.step: window.State(self.backend),
+            gather.step: gather.State(self.backend),
             score.step: score.State(score.Settings(self.model.network, self.model.calibration)),
             drift.step: self.drift,
             alert.step: self._alert,
@@ -147,6 +151,7 @@ class Pipeline:
         """
         self._tick += 1
         self._out.clear()
+        self.backend.begin()
         self.source.emit(tick)
         out = list(self._out)
         if self._rejects.message and origin is not None:

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -230,6 +230,7 @@ class Peaks:
     closed       int64 [n]          2-s blocks of each lane that became complete
     blocks       int64 [n, most, 2] where each ends, its largest f
     known        int64 [n]          every peak before this sample has been decided
+    most         peaks that the whole pass can have at most, and blocks
     """
 
     fresh: Fresh
@@ -240,44 +241,52 @@ class Peaks:
     closed: I64
     blocks: I64
     known: I64
+    most: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Beats:
-    """Heartbeats of one bank and pass, ``b`` of them, by lane and in order.
+    """Heartbeats of one bank and pass, ``b`` of them, by lane and in order (all xp, see ``backend.Table``).
 
-    slot, session, sample   int64 [b]
+    fresh, known            the lanes of the pass, and up to where their beats are complete
+    total                   ``b``, a number here or on the device
+    lane, slot, base        int64 [b], x: where the samples around the beat still stand
+    listed                  what follows, as a table
+    row                     int64 [b]: row of its lane in ``fresh``
+    sample                  int64 [b]: R
     decided                 int64 [b]: the newest sample that the decision waited for
     rr_s, median_rr_s       float64 [b], NaN: none
     response, quality       float32 [b]
-    lane, base              int64 [b], x: where the samples around the beat still stand
-    fresh, known            the lanes of the pass, and up to where their beats are complete
-    flat                    int64 [k, 3]: row of a lane, end of a 2-s block, whether it was flat
+    restart                 bool [b]: the first beat since its lane began
+    blocks                  table of int64 [k]: row of a lane, end of a 2-s block, whether it was flat
     """
 
     fresh: Fresh
     known: I64
-    flat: I64
+    total: SupportsIndex
+    x: Any
+    listed: Any
+    blocks: Any
+    lane: I64
     slot: I64
-    session: I64
+    base: I64
+    row: I64
     sample: I64
     decided: I64
     rr_s: F64
     median_rr_s: F64
     response: F32
     quality: F32
-    lane: I64
-    base: I64
-    x: Any
+    restart: Bool
 
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """What the model looks at: float32 [b, 256] (xp) and [b], see ``kernels.windows``."""
+    """What the model looks at: float32 [b, 256] and [b] (xp), see ``kernels.windows``."""
 
     beats: Beats
     windows: Any
-    amplitude: F32
+    amplitude: Any
 
 
 @dataclass(frozen=True, slots=True)

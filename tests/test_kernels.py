@@ -16,6 +16,7 @@ import pytest
 from laws import Run, Signal, cut, grouped, listen, shuffled
 from numba.core.registry import CPUDispatcher
 
+import streaming.backend
 import streaming.pipeline
 from producers.synthetic import synthesise
 from streaming.kernels import cpu, ricker
@@ -30,7 +31,12 @@ def modules_in(*modules: types.ModuleType, package: str) -> list[types.ModuleTyp
     return list({v.__name__: v for v in values if inspect.ismodule(v) and v.__name__.startswith(package)}.values())
 
 
-COMPILED = modules_in(*modules_in(streaming.pipeline, package="streaming.stages."), package="streaming.kernels.cpu")
+COMPILED = modules_in(
+    streaming.backend, *modules_in(streaming.pipeline, package="streaming.stages."), package="streaming.kernels.cpu"
+)
+
+
+ON_A_DEVICE = {"ring.write_in_turn"}  # where items do not run one after the other
 
 
 def bodies() -> dict[str, Callable[..., Any]]:
@@ -124,7 +130,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     assert sum(map(len, run.beats.values())) > 20
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
-    assert not seldom | never, "what hardly runs shows nothing"
+    assert not seldom | never - ON_A_DEVICE, "what hardly runs shows nothing"
 
 
 def test_the_kernels_of_the_graph_are_known_here() -> None:

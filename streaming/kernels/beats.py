@@ -2,23 +2,27 @@
 
 Lane state, int64 ``state[lane, column]``: 0 R of the last beat (-1: none), 1 intervals kept,
 2 quiet stretches kept, then ``QUIET`` pairs [start, stop) where no beat may be, then ``KEPT``
-pairs (sample of the beat, its RR in samples). Stretches nearer to each other than two margins are
-one, so that ``QUIET`` of them reach farther back than any peak that is not decided yet.
+pairs (sample of the beat, its RR in samples), then whether the lane began since its last beat.
+Stretches nearer to each other than two margins are one, so that ``QUIET`` of them reach farther back
+than any peak that is not decided yet.
 """
 
 from __future__ import annotations
 
 import math
 
+from streaming.kernels.nms import largest, place_of
 from streaming.kernels.ricker import magnitude
-from streaming.records import F64, I16, I32, I64
+from streaming.kernels.team import member, wait
+from streaming.records import F32, F64, I16, I32, I64, Bool
 
 QUIET = 8
 KEPT = 8
 LAST, INTERVALS, STRETCHES = range(3)
 FIRST_QUIET = 3
 FIRST_INTERVAL = FIRST_QUIET + 2 * QUIET
-BEAT_COLUMNS = FIRST_INTERVAL + 2 * KEPT
+BEGUN = FIRST_INTERVAL + 2 * KEPT
+BEAT_COLUMNS = BEGUN + 1
 
 
 def add_quiet(state: I64, start: int, stop: int, margin: int) -> None:
@@ -33,6 +37,19 @@ def add_quiet(state: I64, start: int, stop: int, margin: int) -> None:
     state[at] = start
     state[at + 1] = stop
     state[STRETCHES] += 1
+
+
+def first_row(quiet: I64, lane: int) -> int:
+    """Return the first row of ``quiet`` that is not of a lane before ``lane``."""
+    low = 0
+    high = quiet.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if quiet[middle, 0] < lane:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 def is_quiet(state: I64, quiet: I64, begin: int, end: int, sample: int, margin: int) -> bool:
@@ -86,12 +103,13 @@ def median_interval(state: I64, oldest: int) -> float:
 def accept(
     i: int,
     lanes: I64,
+    start: I64,
     base: I64,
     found: I64,
     peaks: I64,
-    run: I64,
     quiet: I64,
-    floor: I64,
+    uv_per_unit: F64,
+    floor: float,
     durations: I64,
     taps: I32,
     shift: int,
@@ -106,22 +124,35 @@ def accept(
 
     Parameters
     ----------
+    start, base
+        As in ``kernels.ricker.respond``: where they are equal the lane begins.
     found, peaks
         As ``kernels.nms.suppress`` writes them.
-    run, quiet : int64 [n, 2], [q, 3]
-        Stretches of this pass where no beat may be: lane, start, stop; those of lane ``i`` are the
-        rows from ``run[i, 0]`` to ``run[i, 1]``.
-    floor : int64 [n]
-        Least ``f`` of a beat (0: not calibrated).
+    quiet : int64 [q, 3]
+        Stretches of this pass where no beat may be, by lane: lane, start, stop.
+    floor
+        Least ``f`` of a beat in a stream of one microvolt per unit; 0 of ``uv_per_unit`` is not calibrated.
     durations : int64 [5]
         In samples: mark reach before and after, margin of quiet stretches, longest interval, age of
         the oldest interval in the median.
-    count, samples, floats : [n], [n, most, 2], [n, most, 4], written
-        Beats, their R and peak of the response, and RR (samples; NaN), median RR (samples; NaN), response, quality.
+    count, samples, floats : [n], [n, most, 3], [n, most, 4], written
+        Beats; their R, peak of the response, and whether the lane began since the last one; RR (samples; NaN),
+        median RR (samples; NaN), response, quality.
     """
     lane = lanes[i]
     row = state[lane]
+    if start[i] == base[i]:
+        if member() == 0:
+            row[LAST] = -1
+            row[INTERVALS] = 0
+            row[STRETCHES] = 0
+            row[BEGUN] = 1
+        wait()
     before, after = int(durations[0]), int(durations[1])
+    lowest = 0
+    if uv_per_unit[i] > 0:
+        lowest = round(floor / uv_per_unit[i])
+    begin, end = first_row(quiet, int(lane)), first_row(quiet, int(lane) + 1)
     n = 0
     for k in range(found[i]):
         c, value = int(peaks[i, k, 0]), int(peaks[i, k, 1])
@@ -129,19 +160,18 @@ def accept(
         level = max(10 * median, 3 * quantile)
         if level == 0:
             level = 10 * value  # no signal for so long that this is a beginning
-        if 100 * value <= 3 * level or value < floor[i]:
+        if 100 * value <= 3 * level or value < lowest:
             continue
         first = max(int(base[i]), c - before)
-        a = magnitude(x[lane], int(base[i]), first, c + after + 1 - first, taps, shift, work)
-        r = first
-        for j in range(c + after + 1 - first):
-            if a[j] > a[r - first]:
-                r = first + j
-        if is_quiet(row, quiet, int(run[i, 0]), int(run[i, 1]), r, int(durations[2])):
+        reach = c + after + 1 - first
+        magnitude(x[lane], int(base[i]), first, reach, taps, shift, work)
+        a = work[2, :reach]
+        r = first + place_of(largest(a, reach), a)
+        if member() > 0 or is_quiet(row, quiet, begin, end, r, int(durations[2])):
             continue
         rr = math.nan
         together = row[LAST] >= 0 and r - row[LAST] <= durations[3]
-        if together and not interrupted(row, quiet, int(run[i, 0]), int(run[i, 1]), r):
+        if together and not interrupted(row, quiet, begin, end, r):
             rr = float(r - row[LAST])
             at = FIRST_INTERVAL + 2 * (int(row[INTERVALS]) % KEPT)
             row[at] = r
@@ -153,9 +183,82 @@ def accept(
         high = min(1.0, max(0.0, (response - 0.3) / 0.7))
         samples[i, n, 0] = r
         samples[i, n, 1] = c
+        samples[i, n, 2] = row[BEGUN]
+        row[BEGUN] = 0
         floats[i, n, 0] = rr
         floats[i, n, 1] = median_interval(row, r - int(durations[4]))
         floats[i, n, 2] = response
         floats[i, n, 3] = math.sqrt(high) * steep
         n += 1
-    count[i] = n
+    if member() == 0:
+        count[i] = n
+
+
+def remember_quiet(i: int, quiet: I64, margin: int, state: I64) -> None:
+    """Add the stretches of one lane to its state; ``i`` does something where it is the lane's first row."""
+    if i > 0 and quiet[i, 0] == quiet[i - 1, 0]:
+        return
+    k = i
+    while k < quiet.shape[0] and quiet[k, 0] == quiet[i, 0]:
+        add_quiet(state[quiet[k, 0]], int(quiet[k, 1]), int(quiet[k, 2]), margin)
+        k += 1
+
+
+def list_beats(
+    i: int,
+    first: I64,
+    count: I64,
+    lanes: I64,
+    slots: I64,
+    base: I64,
+    samples: I64,
+    floats: F64,
+    rate_hz: float,
+    waited: int,
+    lane: I64,
+    slot: I64,
+    begin: I64,
+    row: I64,
+    sample: I64,
+    decided: I64,
+    rr_s: F64,
+    median_rr_s: F64,
+    response: F32,
+    quality: F32,
+    restart: Bool,
+) -> None:
+    """Copy the beats of row ``i`` to places ``first[i]``, ``first[i] + 1``, ... of columns without holes.
+
+    A beat was ``decided`` ``waited`` samples after the peak of its response; ``begin`` is the first sample of its lane.
+    """
+    for k in range(count[i]):
+        b = first[i] + k
+        row[b] = i
+        lane[b] = lanes[i]
+        slot[b] = slots[i]
+        begin[b] = base[i]
+        sample[b] = samples[i, k, 0]
+        decided[b] = samples[i, k, 1] + waited
+        restart[b] = samples[i, k, 2] > 0
+        rr_s[b] = floats[i, k, 0] / rate_hz
+        median_rr_s[b] = floats[i, k, 1] / rate_hz
+        response[b] = floats[i, k, 2]
+        quality[b] = floats[i, k, 3]
+
+
+def list_blocks(
+    i: int, first: I64, count: I64, blocks: I64, uv_per_unit: F64, unit: float, flat_uv: float, flat_units: float,
+    row: I64, end: I64, flat: I64,
+) -> None:  # fmt: skip
+    """Copy the blocks of row ``i`` that became complete to columns: row, end, and whether there was no signal.
+
+    ``unit`` is ``f`` of a wave of one unit; a block is flat below ``flat_uv``, or ``flat_units`` without calibration.
+    """
+    least = unit * flat_units
+    if uv_per_unit[i] > 0:
+        least = unit * (flat_uv / uv_per_unit[i])
+    for k in range(count[i]):
+        b = first[i] + k
+        row[b] = i
+        end[b] = blocks[i, k, 0]
+        flat[b] = blocks[i, k, 1] < least

@@ -72,7 +72,10 @@ _respond = compiled(ricker.respond)
 _suppress = compiled(nms.suppress)
 _accept = compiled(beats.accept)
 _apply_rules = compiled(rules.apply_rules)
-add_quiet = compiled(beats.add_quiet)
+_begin_lane = compiled(ring.begin_lane)
+_remember_quiet = compiled(beats.remember_quiet)
+_list_beats = compiled(beats.list_beats)
+_list_blocks = compiled(beats.list_blocks)
 _jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
 
@@ -121,6 +124,13 @@ def find_slot(n: int, payload: Any, ints: Any, table: Any, ids: Any, id_size: An
 
 
 @_jit
+def begin_lane(n: int, lanes: Any, base: Any, x: Any) -> None:
+    """Begin ``n`` lanes."""
+    for i in range(n):
+        _begin_lane(i, lanes, base, x)
+
+
+@_jit
 def write_samples(n: int, place: Any, payload: Any, x: Any) -> None:
     """Write ``n`` placements into the rings."""
     for i in range(n):
@@ -164,11 +174,12 @@ def suppress(
 def accept(
     n: int,
     lanes: Any,
+    start: Any,
     base: Any,
     found: Any,
     peaks: Any,
-    run: Any,
     quiet: Any,
+    uv_per_unit: Any,
     floor: Any,
     durations: Any,
     taps: Any,
@@ -183,9 +194,67 @@ def accept(
     """Find the beats of ``n`` lanes."""
     for i in range(n):
         _accept(
-            i, lanes, base, found, peaks, run, quiet, floor, durations, taps, shift, x, state, work, count, samples,
-            floats,
+            i, lanes, start, base, found, peaks, quiet, uv_per_unit, floor, durations, taps, shift, x, state, work,
+            count, samples, floats,
         )  # fmt: skip
+
+
+@_jit
+def remember_quiet(n: int, quiet: Any, margin: Any, state: Any) -> None:
+    """Take ``n`` quiet stretches into the state of their lanes."""
+    for i in range(n):
+        _remember_quiet(i, quiet, margin, state)
+
+
+@_jit
+def list_beats(
+    n: int,
+    first: Any,
+    count: Any,
+    lanes: Any,
+    slots: Any,
+    base: Any,
+    samples: Any,
+    floats: Any,
+    rate_hz: Any,
+    waited: Any,
+    lane: Any,
+    slot: Any,
+    begin: Any,
+    row: Any,
+    sample: Any,
+    decided: Any,
+    rr_s: Any,
+    median_rr_s: Any,
+    response: Any,
+    quality: Any,
+    restart: Any,
+) -> None:
+    """List the beats of ``n`` lanes."""
+    for i in range(n):
+        _list_beats(
+            i, first, count, lanes, slots, base, samples, floats, rate_hz, waited, lane, slot, begin, row, sample,
+            decided, rr_s, median_rr_s, response, quality, restart,
+        )  # fmt: skip
+
+
+@_jit
+def list_blocks(
+    n: int,
+    first: Any,
+    count: Any,
+    blocks: Any,
+    uv_per_unit: Any,
+    unit: Any,
+    flat_uv: Any,
+    flat_units: Any,
+    row: Any,
+    end: Any,
+    flat: Any,
+) -> None:
+    """List the blocks of ``n`` lanes."""
+    for i in range(n):
+        _list_blocks(i, first, count, blocks, uv_per_unit, unit, flat_uv, flat_units, row, end, flat)
 
 
 @_jit

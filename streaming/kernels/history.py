@@ -163,11 +163,10 @@ def recall_beats(
         if rr[at] > 0.0:
             insert(intervals, place[s, 2], rr[at])
             place[s, 2] += 1
-        if seen[b]:
-            past_latent[s, at] = latent[b]
-        else:
+        if not seen[b]:
             rr[at] = -rr[at]
-            past_latent[s, at] = 0.0
+        for j in range(LATENTS):
+            past_latent[s, at, j] = latent[b, j] if seen[b] else 0.0
 
 
 def to_references(

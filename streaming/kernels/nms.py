@@ -18,6 +18,7 @@ While no block is complete, both are the largest ``f`` so far.
 from __future__ import annotations
 
 from streaming.kernels.ring import unroll
+from streaming.kernels.team import WIDTH, fewest, member, most, wait
 from streaming.records import I32, I64
 
 KEPT = 10
@@ -30,18 +31,26 @@ def largest(values: I32, n: int) -> int:
     """Return the largest of ``values[:n]``; ``n`` is at least 1."""
     found = values[0]
     part = values[:n]
-    for j in range(n):
+    for j in range(member(), n, WIDTH):
         found = max(found, part[j])
-    return int(found)
+    return most(int(found))
 
 
 def least(values: I32, n: int) -> int:
     """Return the least of ``values[:n]``; ``n`` is at least 1."""
     found = values[0]
     part = values[:n]
-    for j in range(n):
+    for j in range(member(), n, WIDTH):
         found = min(found, part[j])
-    return int(found)
+    return fewest(int(found))
+
+
+def place_of(value: int, values: I32) -> int:
+    """Return where ``value`` first stands in ``values``."""
+    j = member()
+    while j < values.shape[0] and values[j] != value:
+        j += WIDTH
+    return fewest(j)
 
 
 def rank(maxima: I64, last: int, n: int, k: int) -> int:
@@ -73,25 +82,36 @@ def absorb(maxima: I64, f: I32, offset: int, to: int, base: int, block: int, blo
     while at < to:
         number = at // block
         end = min(to, (number + 1) * block)
-        most = max(int(maxima[BEGUN]), largest(f[at - offset :], end - at))
-        maxima[BEGUN] = most
-        if maxima[COMPLETE] == 0:
-            maxima[MEDIAN] = max(int(maxima[MEDIAN]), most)
-            maxima[QUANTILE] = maxima[MEDIAN]
-        if end == (number + 1) * block:
-            if number * block >= base:
-                n = min(KEPT, int(maxima[COMPLETE]) + 1)
-                maxima[FIRST + number % KEPT] = most
-                maxima[COMPLETE] = n
-                maxima[MEDIAN] = rank(maxima, number, min(n, RECENT), min(n, RECENT) // 2 + 1)
-                maxima[QUANTILE] = rank(maxima, number, n, n - (4 * (n - 1)) // 5)
+        value = largest(f[at - offset :], end - at)
+        ends = end == (number + 1) * block
+        complete = ends and number * block >= base
+        if member() == 0:
+            maxima[ABSORBED] = end
+            maxima[BEGUN] = max(int(maxima[BEGUN]), value)
+            if complete:
                 blocks[done, 0] = end
-                blocks[done, 1] = most
-                done += 1
-            maxima[BEGUN] = 0
+                blocks[done, 1] = maxima[BEGUN]
+            take_block(maxima, number, ends, complete)
+        if complete:
+            done += 1
         at = end
-    maxima[ABSORBED] = at
+    wait()
     return done
+
+
+def take_block(maxima: I64, number: int, ends: bool, complete: bool) -> None:
+    """Work out the level anew: block ``number`` has grown, and at its ``ends`` it is kept if it is ``complete``."""
+    if maxima[COMPLETE] == 0:
+        maxima[MEDIAN] = max(int(maxima[MEDIAN]), int(maxima[BEGUN]))
+        maxima[QUANTILE] = maxima[MEDIAN]
+    if complete:
+        n = min(KEPT, int(maxima[COMPLETE]) + 1)
+        maxima[FIRST + number % KEPT] = maxima[BEGUN]
+        maxima[COMPLETE] = n
+        maxima[MEDIAN] = rank(maxima, number, min(n, RECENT), min(n, RECENT) // 2 + 1)
+        maxima[QUANTILE] = rank(maxima, number, n, n - (4 * (n - 1)) // 5)
+    if ends:
+        maxima[BEGUN] = 0
 
 
 def suppress(
@@ -136,9 +156,11 @@ def suppress(
     last = known - right
     level = maxima[lane]
     if start[i] == lowest:
-        for k in range(FIRST):
-            level[k] = 0
-        level[ABSORBED] = lowest
+        if member() == 0:
+            for k in range(FIRST):
+                level[k] = 0
+            level[ABSORBED] = lowest
+        wait()
     count = 0
     done = 0
     begin = max(lowest, min(first - left, int(level[ABSORBED])))
@@ -149,9 +171,7 @@ def suppress(
         n = min(right + 1, last - stretch)
         here = window[stretch - begin :]
         value = largest(here, n)
-        at = 0
-        while here[at] != value:
-            at += 1
+        at = place_of(value, here[:n])
         c = stretch + at
         behind = max(lowest, c - left)
         peak = value > 0
@@ -162,13 +182,14 @@ def suppress(
         stretch += n
         if peak:
             done = absorb(level, window, begin, min(known, c + right + 1), lowest, block, blocks[i], done)
-            peaks[i, count, 0] = c
-            peaks[i, count, 1] = value
-            peaks[i, count, 2] = level[MEDIAN]
-            peaks[i, count, 3] = level[QUANTILE]
             near = max(lowest, c - right)
             valleys = least(window[near - begin :], c - near + 1) + least(window[c - begin :], right + 1)
-            peaks[i, count, 4] = valleys
+            if member() == 0:
+                peaks[i, count, 0] = c
+                peaks[i, count, 1] = value
+                peaks[i, count, 2] = level[MEDIAN]
+                peaks[i, count, 3] = level[QUANTILE]
+                peaks[i, count, 4] = valleys
             count += 1
     closed[i] = absorb(level, window, begin, known, lowest, block, blocks[i], done)
     found[i] = count

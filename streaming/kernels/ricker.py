@@ -12,9 +12,8 @@ sample is held; before its first ``a`` there is zero. ``f`` is known up to ``sto
 from __future__ import annotations
 
 from streaming.kernels.ring import store, unroll
+from streaming.kernels.team import BLOCK, WIDTH, member, wait
 from streaming.records import I16, I32, I64
-
-BLOCK = 1024
 
 
 def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
@@ -22,7 +21,7 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
     half = taps.shape[0] - 1
     centre = int(taps[0])
     x0 = x[half : half + n]
-    for j in range(n):
+    for j in range(member(), n, WIDTH):
         out[j] = centre * int(x0[j])
     k = 1
     while k + 3 <= half:
@@ -31,7 +30,7 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
         hi = half + k
         l0, l1, l2, l3 = x[lo : lo + n], x[lo - 1 : lo - 1 + n], x[lo - 2 : lo - 2 + n], x[lo - 3 : lo - 3 + n]
         h0, h1, h2, h3 = x[hi : hi + n], x[hi + 1 : hi + 1 + n], x[hi + 2 : hi + 2 + n], x[hi + 3 : hi + 3 + n]
-        for j in range(n):
+        for j in range(member(), n, WIDTH):
             out[j] += (
                 t0 * (int(l0[j]) + int(h0[j]))
                 + t1 * (int(l1[j]) + int(h1[j]))
@@ -42,39 +41,43 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
     while k <= half:
         t0 = int(taps[k])
         l0, h0 = x[half - k : half - k + n], x[half + k : half + k + n]
-        for j in range(n):
+        for j in range(member(), n, WIDTH):
             out[j] += t0 * (int(l0[j]) + int(h0[j]))
         k += 1
 
 
-def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> I32:
-    """Compute ``a[first : first + n]`` of one lane; returns a view of ``work`` [3, capacity]."""
+def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> None:
+    """Compute ``a[first : first + n]`` of one lane into the last row of ``work`` [3, capacity]."""
     half = taps.shape[0] - 1
     x, r = work[0], work[1]
-    total: I32 = work[2]
-    for j in range(n):
+    total = work[2]
+    for j in range(member(), n, WIDTH):
         total[j] = 0
     missing = min(n + 2 * half, max(0, base - (first - half)))
     for lead in range(rings.shape[0]):
         unroll(rings[lead], first - half + missing, n + 2 * half - missing, x[missing:])
-        for j in range(missing):
-            x[j] = x[missing]
+        if missing > 0:
+            for j in range(member(), missing, WIDTH):
+                x[j] = x[missing]
+            wait()
         filter_block(x, n, taps, r)
-        for j in range(n):
+        for j in range(member(), n, WIDTH):
             total[j] += abs(int(r[j])) >> shift
-    return total
+        wait()
 
 
 def sum_box(a: I32, n: int, box: int, out: I32) -> None:
-    """Write ``out[j] = a[j] + ... + a[j + 2 box]`` for ``n`` outputs."""
+    """Write ``out[j] = a[j] + ... + a[j + 2 box]`` for ``n`` outputs: a running sum over each member's stretch."""
+    first, stop = n * member() // WIDTH, n * (member() + 1) // WIDTH
     total = 0
-    for j in range(2 * box):
+    for j in range(first, first + 2 * box):
         total += int(a[j])
-    added = a[2 * box : 2 * box + n]
-    for j in range(n):
-        total += int(added[j])
-        out[j] = total
-        total -= int(a[j])
+    gone, come, sums = a[first:stop], a[2 * box + first : 2 * box + stop], out[first:stop]
+    for j in range(stop - first):
+        total += int(come[j])
+        sums[j] = total
+        total -= int(gone[j])
+    wait()
 
 
 def respond(
@@ -107,15 +110,16 @@ def respond(
     while at < end:
         n = min(BLOCK, end - at)
         early = max(0, lowest - (at - box))
-        a = magnitude(x[lane], lowest, at - box + early, n + 2 * box - early, taps, shift, work)
+        magnitude(x[lane], lowest, at - box + early, n + 2 * box - early, taps, shift, work)
         if early > 0:
             whole = work[0]
-            for j in range(early):
+            for j in range(member(), early, WIDTH):
                 whole[j] = 0
-            for j in range(n + 2 * box - early):
-                whole[early + j] = a[j]
+            for j in range(member(), n + 2 * box - early, WIDTH):
+                whole[early + j] = work[2, j]
+            wait()
             sum_box(whole, n, box, work[1])
         else:
-            sum_box(a, n, box, work[1])
+            sum_box(work[2], n, box, work[1])
         store(work[1], n, f[lane], at)
         at += n

@@ -7,6 +7,7 @@ known yet: they are marked, and filled in when their turn comes.
 
 from __future__ import annotations
 
+from streaming.kernels.team import WIDTH, member, wait
 from streaming.records import I16, I32, I64, U8
 
 NO_VALUE = -32768
@@ -26,6 +27,8 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
     leads = x.shape[1]
     size = x.shape[2]
     column = first % size
+    if (count < 0 or at < 0 or off != 0) and member() > 0:
+        return
     for lead in range(leads):
         ring = x[lane, lead]
         p = at + lead * stride
@@ -61,9 +64,21 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
             decode_int16(payload[p : p + 2 * (count - head)], ring[: count - head], count - head)
 
 
+def write_in_turn(i: int, run: I64, place: I64, payload: U8, x: I16) -> None:
+    """Copy the placements of one lane, ``run[i]`` up to ``run[i + 1] - 1``, one after the other."""
+    for k in range(run[i], run[i + 1]):
+        write_samples(k, place, payload, x)
+
+
+def begin_lane(i: int, lanes: I64, base: I64, x: I16) -> None:
+    """Put zero before the first sample of lane ``lanes[i]``: what a lead that is off from the start on holds."""
+    for lead in range(x.shape[1]):
+        x[lanes[i], lead, (base[i] - 1) % x.shape[2]] = 0
+
+
 def decode_int16(source: U8, ring: I16, n: int) -> None:
     """Write ``n`` little-endian int16."""
-    for j in range(n):
+    for j in range(member(), n, WIDTH):
         value = int(source[2 * j]) | (int(source[2 * j + 1]) << 8)
         ring[j] = value - ((value & 32768) << 1)
 
@@ -74,10 +89,11 @@ def unroll(ring: I16, first: int, n: int, out: I32) -> None:
     head = min(n, ring.shape[0] - column)
     old, new = ring[column : column + head], ring[: n - head]
     front, back = out[:head], out[head:n]
-    for j in range(head):
+    for j in range(member(), head, WIDTH):
         front[j] = old[j]
-    for j in range(n - head):
+    for j in range(member(), n - head, WIDTH):
         back[j] = new[j]
+    wait()
 
 
 def store(values: I32, n: int, ring: I32, first: int) -> None:
@@ -86,7 +102,8 @@ def store(values: I32, n: int, ring: I32, first: int) -> None:
     head = min(n, ring.shape[0] - column)
     old, new = ring[column : column + head], ring[: n - head]
     front, back = values[:head], values[head:n]
-    for j in range(head):
+    for j in range(member(), head, WIDTH):
         old[j] = front[j]
-    for j in range(n - head):
+    for j in range(member(), n - head, WIDTH):
         new[j] = back[j]
+    wait()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 
 from streaming.kernels.ring import unroll
+from streaming.kernels.team import WIDTH, added, member
 from streaming.records import F32, I16, I32, I64
 
 WINDOW = 256
@@ -41,8 +42,8 @@ def cut_window(
         The window, of root mean square 1, and what that was in the device's units. Zero and NaN
         where it would begin before ``base`` or does not vary.
     """
-    before = math.ceil(EARLIEST_S * rate_hz)
-    last = before + math.floor(LATEST_S * rate_hz)
+    before = int(math.ceil(EARLIEST_S * rate_hz))
+    last = before + int(math.floor(LATEST_S * rate_hz))
     out = window[i]
     if at[i] - before < base[i]:
         amplitude[i] = blank(out)
@@ -57,7 +58,7 @@ def cut_window(
 
 def blank(out: F32) -> float:
     """Set a window to zero; its size is not a number."""
-    for j in range(WINDOW):
+    for j in range(member(), WINDOW, WIDTH):
         out[j] = 0.0
     return math.nan
 
@@ -70,10 +71,12 @@ def energy_centroid(samples: I32, peak: int, rate_hz: float) -> float:
     behind = samples[peak - reach - k :]
     energy = 0
     moment = 0
-    for j in range(2 * reach + 1):
+    for j in range(member(), 2 * reach + 1, WIDTH):
         slope = int(ahead[j]) - int(behind[j])
         energy += slope * slope
         moment += slope * slope * j
+    energy = added(energy)
+    moment = added(moment)
     if energy == 0:
         return 0.0
     limit = SHIFT_S * rate_hz
@@ -89,11 +92,14 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
     total = 0
     moment = 0
     squares = 0
-    for j in range(n):
+    for j in range(member(), n, WIDTH):
         value = int(part[j]) - origin
         total += value
         moment += value * (2 * j - (n - 1))
         squares += value * value
+    total = added(total)
+    moment = added(moment)
+    squares = added(squares)
     spread = n * (n * n - 1) // 3
     variance = (squares - total / n * total - moment / spread * moment) / n
     if variance < LEAST_SIZE * LEAST_SIZE:
@@ -105,7 +111,7 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
     step = round(length * ONE / (WINDOW - 1))
     fraction = 1.0 / ONE
     scale = 1.0 / size
-    for j in range(WINDOW):
+    for j in range(member(), WINDOW, WIDTH):
         p = start + j * step
         b = (p >> 16) & 0xFFFF
         low = int(part[b])

@@ -1,37 +1,58 @@
 """Gather: the beats and events of all passes of a tick, those of a stream in order.
 
-In: Aligned and the Windows of its passes. Out: TickBeats. State: the streams whose next beat is the
-first since a restart.
+In: Aligned and the Windows of its passes. Out: TickBeats, all of it on the host: this is where the results of a
+device come back. State: nothing but the backend.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from streaming.backend import CPU, Backend
 from streaming.kernels import cpu
 from streaming.kernels.windows import WINDOW
-from streaming.records import I64, Aligned, Beats, Bool, Event, TickBeats, Windows
+from streaming.records import F32, F64, I64, Aligned, Bool, Event, Fresh, TickBeats, Windows
 
 
 @dataclass(slots=True)
 class State:
-    """restarted: bool [slots]."""
+    """Where the passes are."""
 
-    restarted: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
+    backend: Backend = CPU
+
+
+class Found(NamedTuple):
+    """What came back of a pass: its blocks, and its beats with columns as in ``Beats``."""
+
+    fresh: Fresh
+    known: I64
+    blocks: tuple[I64, I64, I64]
+    row: I64
+    sample: I64
+    decided: I64
+    rr_s: F64
+    median_rr_s: F64
+    response: F32
+    quality: F32
+    restart: Bool
 
 
 def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State, TickBeats]:
     """Merge a tick."""
     aligned, cut = tick
-    passes = tuple(one.beats for one in cut)
-    slot = _joined([p.slot for p in passes], np.int64)
-    session = _joined([p.session for p in passes], np.int64)
+    tables = [one.beats.listed for one in cut] + [one.beats.blocks for one in cut]
+    came = state.backend.fetch(tables)
+    passes = [
+        Found(one.beats.fresh, one.beats.known, blocks, *listed)
+        for one, listed, blocks in zip(cut, came[: len(cut)], came[len(cut) :], strict=True)
+    ]
+    slot = _joined([p.fresh.slot[p.row] for p in passes], np.int64)
+    session = _joined([p.fresh.session[p.row] for p in passes], np.int64)
     sample = _joined([p.sample for p in passes], np.int64)
-    rate_hz = _joined([np.full(len(p.slot), p.fresh.bank.rate_hz) for p in passes], np.float64)
-    number = _joined([np.full(len(p.slot), p.fresh.number) for p in passes], np.int64)
+    rate_hz = _joined([np.full(len(p.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     time_us = np.empty(len(slot), np.int64)
     cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
     windows = [one.windows for one in cut] or [np.zeros((0, WINDOW), np.float32)]
@@ -48,7 +69,7 @@ def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State
         median_rr_s=_joined([p.median_rr_s for p in passes], np.float64),
         response=_joined([p.response for p in passes], np.float32),
         quality=_joined([p.quality for p in passes], np.float32),
-        restart=_restarts(state, aligned, slot, number),
+        restart=_joined([p.restart for p in passes], np.bool_),
         windows=windows[0] if len(windows) == 1 else np.concatenate(windows),
         amplitude=_joined([one.amplitude for one in cut], np.float32),
         events=_events(aligned, passes),
@@ -60,36 +81,16 @@ def _joined(parts: list[Any], dtype: type) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0, dtype)
 
 
-def _restarts(state: State, aligned: Aligned, slot: I64, number: I64) -> Bool:
-    """Mark the first beat of a stream after each restart of its lane; a restart opens its pass."""
-    if len(aligned.arrival_us) > len(state.restarted):
-        grown = np.zeros(len(aligned.arrival_us), np.bool_)
-        grown[: len(state.restarted)] = state.restarted
-        state.restarted = grown
-    mark = np.zeros(len(slot), np.bool_)
-    restarts = aligned.events[aligned.events[:, 2] == Event.RESTART]
-    for s in np.unique(restarts[:, 1]).tolist():
-        mine = np.flatnonzero(slot == s)
-        after = np.searchsorted(restarts[restarts[:, 1] == s, 0], number[mine], "right")
-        fresh = np.diff(after, prepend=-1 if state.restarted[s] else 0) > 0
-        mark[mine[fresh]] = True
-        state.restarted[s] = len(mine) == 0 or after[-1] < np.count_nonzero(restarts[:, 1] == s)
-    waiting = np.flatnonzero(state.restarted[slot] & ~np.isin(slot, restarts[:, 1]))
-    if len(waiting):
-        _, first = np.unique(slot[waiting], return_index=True)
-        mark[waiting[first]] = True
-        state.restarted[slot[waiting]] = False
-    return mark
-
-
-def _events(aligned: Aligned, passes: tuple[Beats, ...]) -> I64:
+def _events(aligned: Aligned, passes: list[Found]) -> I64:
     """Sort what happened by slot, pass and sample; a restart opens its pass, ``KNOWN`` ends it."""
     parts = [aligned.events]
     at = 0
     for p in passes:
-        fresh, n = p.fresh, len(p.slot)
-        parts.append(_rows(fresh.number, p.slot, Event.BEAT, p.sample, np.arange(at, at + n), p.session))
-        row, end, flat = p.flat.T
+        fresh, n, mine = p.fresh, len(p.row), p.row
+        parts.append(
+            _rows(fresh.number, fresh.slot[mine], Event.BEAT, p.sample, np.arange(at, at + n), fresh.session[mine])
+        )
+        row, end, flat = p.blocks
         parts.append(_rows(fresh.number, fresh.slot[row], Event.BLOCK, end, flat, fresh.session[row]))
         parts.append(_rows(fresh.number, fresh.slot, Event.KNOWN, p.known, p.known, fresh.session))
         at += n

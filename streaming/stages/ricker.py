@@ -2,18 +2,18 @@
 
 In: Ringed. Out: Response. State: for each bank int32 ``f[lanes, R]`` and the taps for its rate.
 The response is exact, so direct form and FFT give the same numbers; short kernels take the
-direct form, kernels of ``fft_from_taps`` taps and more the FFT.
+direct form, kernels of ``fft_from_taps`` taps and more the FFT (on the CPU).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
+from streaming.backend import CPU, Backend
 from streaming.filters import Design, Filter, filter_fft, filter_for
-from streaming.kernels import cpu
-from streaming.kernels.ricker import BLOCK
 from streaming.records import I32, Response, Ringed
 
 
@@ -31,30 +31,28 @@ class State:
     """filters, responses: by number of the bank; work: scratch int32 [3, capacity]."""
 
     settings: Settings
+    backend: Backend = CPU
     filters: dict[int, Filter] = field(default_factory=dict)
-    responses: dict[int, I32] = field(default_factory=dict)
+    responses: dict[int, Any] = field(default_factory=dict)
     work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
 
 
 def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     """Extend the responses of the lanes with new samples."""
-    fresh, bank = ringed.fresh, ringed.fresh.bank
+    fresh, bank, backend = ringed.fresh, ringed.fresh.bank, state.backend
     one = state.filters.get(bank.number)
     if one is None:
         one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
     f = state.responses.get(bank.number)
     if f is None or len(f) < len(ringed.x):
         columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16
-        grown = np.zeros((len(ringed.x), columns), np.int32)
-        if f is not None:
-            grown[: len(f)] = f
-        f = state.responses[bank.number] = grown
+        f = state.responses[bank.number] = backend.grown(f, (len(ringed.x), columns), np.int32)
     n = len(fresh.lane)
-    need = BLOCK + 4 * one.delay
+    need = backend.block + 4 * one.delay
     if state.work.shape[1] < need:
         state.work = np.zeros((3, need), np.int32)
-    if 2 * len(one.taps) - 1 < state.settings.fft_from_taps:
-        cpu.respond(
+    if 2 * len(one.taps) - 1 < state.settings.fft_from_taps or not backend.in_order:
+        backend.kernels.respond(
             n, fresh.lane, fresh.start, fresh.stop, fresh.base, one.taps, one.box, one.shift, ringed.x, f, state.work
         )
     else:

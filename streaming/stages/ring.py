@@ -8,11 +8,12 @@ came before their turn.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from streaming.kernels import cpu
-from streaming.records import I16, Placement, Ringed
+from streaming.backend import CPU, Backend
+from streaming.records import I64, Placement, Ringed
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,27 +25,43 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """rings: by number of the bank."""
+    """rings: by number of the bank (xp)."""
 
     settings: Settings
-    rings: dict[int, I16] = field(default_factory=dict)
+    backend: Backend = CPU
+    rings: dict[int, Any] = field(default_factory=dict)
 
 
 def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     """Write one placement; lanes that the bank gained start as zeros."""
-    bank = placement.fresh.bank
+    fresh, bank, backend = placement.fresh, placement.fresh.bank, state.backend
+    backend.next_pass()
     x = state.rings.get(bank.number)
     if x is None or len(x) < placement.lanes:
         size = ring_samples(state.settings.ring_s, bank.rate_hz)
-        grown = np.zeros((placement.lanes, bank.leads, size), np.int16)
-        if x is not None:
-            grown[: len(x)] = x
-        x = state.rings[bank.number] = grown
-    restarted = placement.fresh.start == placement.fresh.base
-    before = (placement.fresh.base[restarted] - 1) % x.shape[2]
-    x[placement.fresh.lane[restarted], :, before] = 0  # what a lead that is off from the start on holds
-    cpu.write_samples(len(placement.place), placement.place, placement.payload, x)
-    return state, Ringed(placement.fresh, x)
+        x = state.rings[bank.number] = backend.grown(x, (placement.lanes, bank.leads, size), np.int16)
+    begun = np.flatnonzero(fresh.start == fresh.base)
+    if len(begun):
+        backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
+    alone, run, rest = (placement.place, None, None) if backend.in_order else _apart(placement.place)
+    backend.kernels.write_samples(len(alone), alone, placement.payload, x)
+    if run is not None:
+        backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
+    return state, Ringed(fresh, x)
+
+
+def _apart(place: I64) -> tuple[I64, I64 | None, I64 | None]:
+    """Take apart the placements that copy samples, in any order, and those that read the ring: by lane, in turn.
+
+    Returns the former, and where the lanes begin in the latter, and these.
+    """
+    turn = (place[:, 4] < 0) | (place[:, 5] < 0) | ((place[:, 7] != 0) & (place[:, 7] != -1))
+    if not turn.any():
+        return place, None, None
+    rest = place[turn]
+    rest = rest[np.argsort(rest[:, 2], kind="stable")]
+    run = np.concatenate([np.flatnonzero(np.diff(rest[:, 2], prepend=-1)), [len(rest)]])
+    return place[~turn], run, rest
 
 
 def ring_samples(ring_s: float, rate_hz: float) -> int:

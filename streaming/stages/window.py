@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streaming.kernels import cpu_score
+from streaming.backend import CPU, Backend
 from streaming.kernels.windows import EARLIEST_S, LATEST_S, WINDOW
 from streaming.records import I32, Beats, Windows
 
@@ -19,16 +19,19 @@ from streaming.records import I32, Beats, Windows
 class State:
     """work: scratch int32 [1, capacity]."""
 
+    backend: Backend = CPU
     work: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
 
 
 def step(state: State, beats: Beats) -> tuple[State, Windows]:
     """Cut the windows of one pass."""
-    rate_hz = beats.fresh.bank.rate_hz
+    rate_hz, backend = beats.fresh.bank.rate_hz, state.backend
     need = int((EARLIEST_S + LATEST_S) * rate_hz) + 16
     if state.work.shape[1] < need:
         state.work = np.zeros((1, need), np.int32)
-    b = len(beats.slot)
-    windows, amplitude = np.empty((b, WINDOW), np.float32), np.empty(b, np.float32)
-    cpu_score.cut_window(b, beats.lane, beats.sample, beats.base, 0, rate_hz, beats.x, state.work, windows, amplitude)
+    windows = backend.room("windows", (beats.total, WINDOW), np.float32)
+    (amplitude,) = backend.table("amplitude", beats.total, (np.float32,)).columns
+    backend.kernels.cut_window(
+        beats.total, beats.lane, beats.sample, beats.base, 0, rate_hz, beats.x, state.work, windows, amplitude
+    )
     return state, Windows(beats, windows, amplitude)

@@ -1,0 +1,38 @@
+"""Bodies for a team: the threads that share one work item.
+
+A body is written for ``WIDTH`` threads. Loops over samples go ``range(member(), n, WIDTH)``, what every
+thread has found is put together by ``most``, ``fewest`` and ``added``, and what one writes another may
+read after ``wait``. Decisions are taken by every member alike; state is changed by ``member() == 0``.
+
+As Python and on the CPU a team is one thread, and all this is nothing; ``kernels.gpu`` compiles the
+same bodies with a ``WIDTH`` of its own and puts the device's instructions in place of the four.
+"""
+
+from __future__ import annotations
+
+WIDTH = 1
+BLOCK = 1024  # samples worked on at a time: what the fastest memory holds
+
+
+def member() -> int:
+    """Return the number of this thread in its team."""
+    return 0
+
+
+def wait() -> None:
+    """Wait for the whole team, and see what it wrote."""
+
+
+def most(value: int) -> int:
+    """Return the largest of the members' values, to each of them."""
+    return value
+
+
+def fewest(value: int) -> int:
+    """Return the least of the members' values, to each of them."""
+    return value
+
+
+def added(value: int) -> int:
+    """Return the sum of the members' values, to each of them."""
+    return value
