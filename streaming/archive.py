@@ -14,22 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from streaming.backend import Table
-from streaming.directory import Directory
 from streaming.kernels import align as columns
 from streaming.pieces import Pieces, Stretches, cut, passes, stretches_of
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
-from streaming.records import I64, Alerts, Aligned, Bank, Beats, Event, Fresh, Placement, Rejects, TickBeats, Windows
+from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, TickBeats, Windows
 from streaming.settings import HORIZON_S, Settings
-from streaming.stages import alert, drift, gather
 
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 START_US = 1_000_000_000_000_000
-BY_BEAT = (
-    "sample", "decided", "rr_s", "median_rr_s", "response", "quality", "score", "prematurity", "scored_by", "anomalous",
-    "latent", "misfit",
+_OF_A_TICK = (
+    "aligned", "slot", "session", "arrived_us", "rate_hz", "restart", "windows", "amplitude", "events", "overloaded",
 )  # fmt: skip
+BY_BEAT = tuple(f.name for f in fields(TickBeats) if f.name not in _OF_A_TICK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,167 +45,144 @@ class Plan:
 
 @dataclass(slots=True)
 class Kept:
-    """What the pieces said of what they answer for: columns of beats, flat blocks, and how far they know."""
+    """What the pieces said of what they answer for.
+
+    beats    a list of arrays for each column
+    blocks   int64 [., 2] of each tick: where a block of the level ends, and whether it was flat
+    known    int64 [., 2]: segment, up to where its beats are known
+    """
 
     beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BY_BEAT})
     blocks: list[I64] = field(default_factory=list)
     known: list[I64] = field(default_factory=list)
 
-    def of_beats(self, scored: TickBeats, pieces: Pieces) -> None:
-        """Keep beats."""
+    def add(self, scored: TickBeats, pieces: Pieces) -> None:
+        """Keep what a tick said."""
         mine = (scored.sample >= pieces.begin[scored.slot]) & (scored.sample < pieces.end[scored.slot])
         for name, parts in self.beats.items():
             parts.append(getattr(scored, name)[mine])
-
-    def of_pass(self, beats: Beats, pieces: Pieces) -> None:
-        """Keep which blocks were flat, and how far each lane knows its beats."""
-        row, end, flat = beats.blocks.columns
-        slot = beats.fresh.slot[row]
-        mine = (end > pieces.begin[slot]) & (end <= pieces.end[slot])
-        self.blocks.append(np.stack([pieces.segment[slot], end, flat], axis=1)[mine])
-        self.known.append(np.stack([pieces.segment[beats.fresh.slot], beats.known], axis=1))
+        slot, _, kind, sample, value = scored.events.T
+        inside = (kind == Event.BLOCK) & (sample > pieces.begin[slot]) & (sample <= pieces.end[slot])
+        self.blocks.append(np.stack([sample[inside], value[inside]], axis=1))
+        until = kind == Event.KNOWN
+        self.known.append(np.stack([pieces.segment[slot[until]], sample[until]], axis=1))
 
 
-def analyze_pieces(
-    recording: Recording,
-    settings: Settings,
-    *,
-    plan: Plan | None = None,
-    stream: str = "analyze",
-    held: Any,
-    progress: Callable[[float], None] = lambda _: None,
-) -> tuple[Alerts, dict[str, int]]:
-    """Return all beats with their scores and alerts of a recording, and the counts of its holes.
+class Archive:
+    """Analyses recordings, one after the other; what it holds is that of a batch of pieces.
 
     Parameters
     ----------
-    held : int16 [leads, h]
-        What follows the end of the recording.
-    progress
-        Called with the part that is done.
+    settings
+        What the graph does.
+    plan
+        How recordings are cut.
+
+    Raises
+    ------
+    UserError
+        The model of the settings cannot be used.
     """
-    plan = Plan() if plan is None else plan
-    rate_hz, samples = recording.rate_hz, np.ascontiguousarray(recording.samples)
-    held = np.ascontiguousarray(held)
-    known = stretches_of(samples, held.shape[1], max(1, round(settings.bridge_s * rate_hz)))
-    pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, HORIZON_S, AHEAD_S)))
-    bank = Bank(0, rate_hz, len(samples))
-    lanes = _Lanes(replace(settings, pass_s=plan.pass_s))
-    kept = Kept()
-    most, total, done = max(1, round(plan.pass_s * rate_hz)), int((pieces.stop - pieces.base).sum()), 0
-    for first in range(0, len(pieces), plan.lanes):
-        some = pieces.rows(first, first + plan.lanes)
-        lanes.begin(some, bank)
-        for placement in passes(samples, held, known, some, bank, recording.uv_per_unit, most):
-            lanes.take(placement, kept)
-            done += int((placement.fresh.stop - placement.fresh.start).sum())
-            progress(done / total)
-    return _put_together(kept, known, bank, lanes.pipeline, stream), _counts(known)
+
+    def __init__(self, settings: Settings, plan: Plan | None = None) -> None:
+        self.plan = Plan() if plan is None else plan
+        self._lanes = Pipeline(replace(settings, pass_s=self.plan.pass_s))
+        self._whole = Pipeline(settings)
+        self._windows: list[Windows] = []
+        self._scored: list[TickBeats] = []
+        self._alerts: list[Alerts] = []
+        for node, sink in (
+            (self._lanes.windows, self._windows),
+            (self._lanes.scored, self._scored),
+            (self._whole.alerts, self._alerts),
+        ):
+            node.downstreams.clear()
+            node.sink(sink.append)
+
+    def analyze(
+        self, recording: Recording, held: Any, stream: str, progress: Callable[[float], None] = lambda _: None
+    ) -> tuple[Alerts, dict[str, int]]:
+        """Return all beats of a recording with their scores, its alerts, and the counts of its holes.
+
+        Parameters
+        ----------
+        held : int16 [leads, h]
+            What follows the end of the recording.
+        progress
+            Called with the part that is done.
+        """
+        plan, rate_hz = self.plan, recording.rate_hz
+        samples, held = np.ascontiguousarray(recording.samples), np.ascontiguousarray(held)
+        known = stretches_of(samples, held.shape[1], max(1, round(self._whole.settings.bridge_s * rate_hz)))
+        pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, HORIZON_S, AHEAD_S)))
+        bank, kept = Bank(0, rate_hz, len(samples)), Kept()
+        most, total, done = max(1, round(plan.pass_s * rate_hz)), int((pieces.stop - pieces.base).sum()), 0
+        for first in range(0, len(pieces), plan.lanes):
+            some = pieces.rows(first, first + plan.lanes)
+            aligned = _aligned(len(some), bank)
+            self._lanes.reset()
+            for placement in passes(samples, held, known, some, bank, recording.uv_per_unit, most):
+                self._lanes.passes.emit(placement)
+                self._score(aligned, some, kept)
+                done += int((placement.fresh.stop - placement.fresh.start).sum())
+                progress(done / total)
+        return self._put_together(kept, known, bank, stream), _counts(known)
+
+    def _score(self, aligned: Aligned, pieces: Pieces, kept: Kept) -> None:
+        """End a tick: score the beats of its passes and keep what they say."""
+        self._lanes.ticks.emit((aligned, tuple(self._windows)))
+        for scored in self._scored:
+            kept.add(scored, pieces)
+        self._windows.clear()
+        self._scored.clear()
+
+    def _put_together(self, kept: Kept, known: Stretches, bank: Bank, stream: str) -> Alerts:
+        """Make one stream of what the pieces said, and run over it what follows the score."""
+        column: dict[str, Any] = {name: np.concatenate(parts) for name, parts in kept.beats.items()}
+        order = np.argsort(column["sample"], kind="stable")
+        column = {name: values[order] for name, values in column.items()}
+        b = len(order)
+        zero = np.zeros(b, np.int64)
+        self._whole.reset()
+        self._whole.directory.names.append(stream)
+        self._whole.scored.emit(
+            TickBeats(
+                aligned=_aligned(1, bank, int(known.run[-1, 1])), slot=zero, session=zero + 1, arrived_us=zero,
+                rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_), windows=None,
+                amplitude=column["response"], events=_events(kept, known, column["sample"]), **column,
+            )
+        )  # fmt: skip
+        return self._alerts.pop()
 
 
-class _Lanes:
-    """The graph from rings to scores, its branches to the end cut off."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.pipeline = Pipeline(settings)
-        self.windows: list[Windows] = []
-        self.scored: list[TickBeats] = []
-        self.pipeline.windows.downstreams.clear()
-        self.pipeline.scored.downstreams.clear()
-        self.pipeline.windows.sink(self.windows.append)
-        self.pipeline.scored.sink(self.scored.append)
-
-    def begin(self, pieces: Pieces, bank: Bank) -> None:
-        """Begin a batch of pieces."""
-        self.pipeline.reset()
-        self.pieces = pieces
-        self.aligned = _aligned(len(pieces), bank)
-
-    def take(self, placement: Placement, kept: Kept) -> None:
-        """Take one pass through it."""
-        self.pipeline.passes.emit(placement)
-        for one in self.windows:
-            kept.of_pass(one.beats, self.pieces)
-        self.pipeline.gathered.emit(_to_score(self.aligned, self.windows))
-        for scored in self.scored:
-            kept.of_beats(scored, self.pieces)
-        self.windows.clear()
-        self.scored.clear()
-
-
-def _to_score(aligned: Aligned, cut_windows: list[Windows]) -> TickBeats:
-    """Make of the beats of some passes what the score stage takes: without times and events."""
-
-    def all_of(name: str) -> Any:
-        return np.concatenate([getattr(one.beats, name) for one in cut_windows])
-
-    slot = all_of("slot")
-    session = np.concatenate([one.beats.fresh.session[one.beats.row] for one in cut_windows])
-    zero, no = np.zeros(len(slot), np.int64), np.zeros(len(slot), np.bool_)
-    return TickBeats(
-        aligned=aligned, slot=slot, session=session, sample=all_of("sample"), decided=all_of("decided"),
-        time_us=zero, arrived_us=zero, rate_hz=np.full(len(slot), aligned.banks[0].rate_hz), rr_s=all_of("rr_s"),
-        median_rr_s=all_of("median_rr_s"), response=all_of("response"), quality=all_of("quality"), restart=no,
-        windows=np.concatenate([one.windows for one in cut_windows]),
-        amplitude=np.concatenate([one.amplitude for one in cut_windows]), events=np.zeros((0, 5), np.int64),
-    )  # fmt: skip
-
-
-def _aligned(slots: int, bank: Bank, events: I64 | None = None, expected: int = 0) -> Aligned:
+def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
     """Return what align would say of streams that began at ``START_US``."""
     rows = np.zeros((slots, columns.SLOT_COLUMNS), np.int64)
     rows[:, columns.BANK], rows[:, columns.SESSION] = bank.number, 1
     rows[:, columns.ANCHORS : columns.ANCHORS + 4] = 1, 1, 0, START_US
     return Aligned(
-        passes=[], events=np.zeros((0, 6), np.int64) if events is None else events, seen=np.arange(slots),
+        passes=[], events=np.zeros((0, 6), np.int64), seen=np.arange(slots),
         arrival_us=np.zeros(slots, np.int64), expected=np.full(slots, expected), slots=rows,
         clocks=np.zeros((0, 6), np.int64), banks=[bank], rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
     )  # fmt: skip
 
 
-def _put_together(kept: Kept, known: Stretches, bank: Bank, pipeline: Pipeline, stream: str) -> Alerts:
-    """Make one stream of what the pieces said, and run the rules over it."""
-    column = {name: np.concatenate(parts) for name, parts in kept.beats.items()}
-    order = np.argsort(column["sample"], kind="stable")
-    column = {name: values[order] for name, values in column.items()}
-    restart = np.flatnonzero(known.event[:, 0] == Event.RESTART)
-    number = np.searchsorted(restart, np.arange(len(known.event)), "right") - 1
-    events = np.zeros((len(known.event), 6), np.int64)
-    events[:, 0], events[:, 2:5], events[:, 5] = number, known.event, 1
+def _events(kept: Kept, known: Stretches, sample: I64) -> I64:
+    """Return what happened in order: a restart, what was found in its segment, how far that is known."""
     blocks, reached = np.concatenate(kept.blocks), np.concatenate(kept.known)
-    before = len(restart) - len(known.segment)  # a restart without samples: a recording that begins with a hole
-    told = []
-    for s, (first, last) in enumerate(known.segment.tolist()):
-        mine = slice(*np.searchsorted(column["sample"], (first, last)))
-        here = blocks[blocks[:, 0] == s]
-        flat = np.concatenate([np.zeros((len(here), 1), np.int64), here[:, 1:]], axis=1)
-        until = reached[reached[:, 0] == s, 1].max(initial=first)
-        told.append(_windows(before + s, bank, {k: v[mine] for k, v in column.items()}, flat, first, last, int(until)))
-    aligned = _aligned(1, bank, events, int(known.run[-1, 1]))
-    _, beats = gather.step(gather.State(), (aligned, tuple(told)))
-    beats = replace(
-        beats, score=column["score"], prematurity=column["prematurity"], scored_by=column["scored_by"],
-        anomalous=column["anomalous"], latent=column["latent"], misfit=column["misfit"],
-    )  # fmt: skip
-    compared = drift.step(drift.State(pipeline.drift.reference), beats)[1]
-    return alert.step(alert.State(pipeline.alert_settings, Directory(1, names=[stream])), compared)[1]
-
-
-def _windows(number: int, bank: Bank, column: dict[str, Any], flat: I64, first: int, last: int, until: int) -> Windows:
-    """Return the beats of a segment as those of one pass of one stream."""
-    b = len(column["sample"])
-    none, zero, one = np.zeros(b, np.int64), np.zeros(1, np.int64), np.ones(1, np.int64)
-    fresh = Fresh(
-        number, bank, zero, zero, np.array([first]), np.array([last]), np.array([first]), one, np.zeros(1),
-        np.zeros((0, 3), np.int64),
-    )  # fmt: skip
-    column = {"row": none, **column, "restart": np.zeros(b, np.bool_)}
-    mine = {f.name: column[f.name] for f in fields(Beats) if f.name in column}
-    beats = Beats(
-        fresh=fresh, known=np.array([until]), total=b, x=None, listed=Table("beats", b, tuple(mine.values())),
-        blocks=Table("blocks", len(flat), tuple(flat.T)), lane=none, slot=none, base=np.full(b, first), **mine,
-    )  # fmt: skip
-    return Windows(beats, np.zeros((b, 0), np.float32), np.zeros(b, np.float32))
+    restart = known.event[known.event[:, 0] == Event.RESTART, 1]
+    until = known.segment[:, 0].copy()
+    np.maximum.at(until, *reached.T)
+    rows = np.concatenate([
+        known.event,
+        np.stack([np.full(len(sample), Event.BEAT), sample, np.arange(len(sample))], axis=1),
+        np.stack([np.full(len(blocks), Event.BLOCK), *blocks.T], axis=1),
+        np.stack([np.full(len(until), Event.KNOWN), until, until], axis=1),
+    ])  # fmt: skip
+    kind, at, _ = rows.T
+    rank = np.where(kind == Event.RESTART, 0, np.where(kind == Event.KNOWN, 2, 1))
+    rows = rows[np.lexsort((kind, at, rank, np.searchsorted(restart, at, "right")))]
+    return np.concatenate([np.zeros((len(rows), 1), np.int64), np.ones((len(rows), 1), np.int64), rows], axis=1)
 
 
 def _counts(known: Stretches) -> dict[str, int]:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from streaming import frames
-from streaming.archive import START_US, Plan, analyze_pieces
+from streaming.archive import START_US, Archive, Plan
 from streaming.errors import UserError
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
@@ -107,7 +107,7 @@ def analyze(
     held = _held(recording)
     kept = _Kept()
     if chunks is None and chunk_ms is None:
-        alerts, counts = analyze_pieces(recording, settings, plan=plan, stream=stream, held=held, progress=progress)
+        alerts, counts = Archive(settings, plan).analyze(recording, held, stream, progress)
         kept.add(alerts)
         return Analysis(_joined(kept.parts), kept.alerts, counts)
     pipeline = Pipeline(settings)
