@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from streaming import frames
 from streaming.errors import UserError
+from streaming.frames import parse
 from streaming.recordings import NO_VALUE, Recording, read_recording, record
 from streaming.recordings.record import to_units
 
@@ -247,7 +247,7 @@ def test_the_fast_way_and_pandas_read_the_same(tmp_path: Path, layout: str, monk
     rows, delimiter, head, kwargs, name = LAYOUTS[layout]
     path = write(tmp_path / name, rows, delimiter, head)
     one = read_recording(path, **kwargs)  # type: ignore[arg-type]
-    monkeypatch.setattr(frames, "_read_numbers", lambda *_: None)
+    monkeypatch.setattr(parse, "_read_numbers", lambda *_: None)
     other = read_recording(path, **kwargs)  # type: ignore[arg-type]
     assert np.array_equal(one.samples, other.samples)
     assert replace(one, samples=MV) == replace(other, samples=MV)
@@ -256,12 +256,12 @@ def test_the_fast_way_and_pandas_read_the_same(tmp_path: Path, layout: str, monk
 @pytest.mark.parametrize("layout", ["time in seconds", "no header, one column", "semicolon and decimal comma", "tab"])
 def test_a_table_of_numbers_goes_the_fast_way(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, delimiter, head, kwargs, name = LAYOUTS[layout]
-    monkeypatch.setattr(frames, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
     read_recording(write(tmp_path / name, rows, delimiter, head), **kwargs)  # type: ignore[arg-type]
 
 
 def test_holes_are_read_the_fast_way_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
     recording = read_recording(write(tmp_path / "x.csv", [["0.1"], ["nan"], [""], ["-"], ["0.2"]]), fs=250)
     assert (recording.samples[0] == NO_VALUE).tolist() == [False, True, True, True, False]
 

@@ -1,7 +1,7 @@
 """Decode: the payloads of a tick become columns; what cannot be read becomes a reject.
 
 In: RawTick. Out: Chunks. State: none, so any cut of a stream into ticks gives the same rows.
-Avro messages cost no Python each; JSON messages are turned into Avro first, one by one.
+Avro messages cost no Python each; JSON messages are turned into Avro first (``streaming.json_chunks``).
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from streaming.json_chunks import json_tick_to_avro
 from streaming.kernels import avro, cpu
 from streaming.kernels.align import ARRIVED
 from streaming.records import I64, Chunks, RawTick, Rejects
-from streaming.wire import REASONS, columns, json_to_avro
+from streaming.wire import REASONS, columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,11 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
 def _with_json_as_avro(tick: RawTick, rows: I64, rejects: Rejects) -> RawTick:
     """Replace JSON messages by the Avro that says the same; those that say nothing stay and are rejected."""
     values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start[:-1], tick.start[1:], strict=True)]
-    for k in map(int, rows):
-        try:
-            values[k] = json_to_avro(values[k])
-        except ValueError as error:
+    for k, made in zip(rows.tolist(), json_tick_to_avro([values[k] for k in rows.tolist()]), strict=True):
+        if isinstance(made, bytes):
+            values[k] = made
+        else:
             rejects.message.append(k)
-            rejects.reason.append(f"decode: {error}")
+            rejects.reason.append(f"decode: {made}")
     joined = RawTick.of(values)
     return replace(tick, payload=joined.payload, start=joined.start)

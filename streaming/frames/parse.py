@@ -1,8 +1,7 @@
-"""Tables: the one place that chooses between pandas with pyarrow (CPU) and cuDF (GPU).
+"""CSV to columns.
 
-Columns are arrays of the backend's ``xp`` (NumPy or CuPy) wherever they are all numbers; a column that holds
-text is a pandas Series. A table of nothing but numbers takes the fast way: pyarrow's parser, which uses
-all cores, or cuDF's. Anything else, and whatever the fast way refuses, is read by pandas, which says what is wrong.
+A table of nothing but numbers takes the fast way: pyarrow's parser, which uses all cores, or cuDF's. Anything else,
+and whatever the fast way refuses, is read by pandas, which says what is wrong.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -22,23 +21,9 @@ import pyarrow as pa
 import pyarrow.csv
 
 from streaming.errors import UserError
+from streaming.frames.columns import Column, host_array
 
-NO_NUMBER = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None", "inf", "-inf")
-Column = Any  # float64 [n] of xp, or a pandas Series
-
-
-def array_module(array: Any) -> Any:
-    """Return NumPy or CuPy: where an array lives."""
-    if isinstance(array, np.ndarray):
-        return np
-    import cupy
-
-    return cupy.get_array_module(array)
-
-
-def numbers(column: Column) -> Any:
-    """Return a column of numbers as an array."""
-    return column.to_numpy(np.float64) if isinstance(column, pd.Series) else column
+NO_NUMBER = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None")
 
 
 def read_table(
@@ -75,54 +60,6 @@ def read_table(
     return [column[:rows] for column in found]  # blank lines at the end are no samples
 
 
-def frame(columns: Mapping[str, Any], xp: Any = np) -> Any:
-    """Return columns of one length as a table of the backend: pandas, or cuDF without a copy of what is there."""
-    if xp is np:
-        return pd.DataFrame(dict(columns), copy=False)
-    import cudf
-
-    return cudf.DataFrame(dict(columns))
-
-
-def arrow(columns: Mapping[str, Any]) -> pa.Table:
-    """Return columns as an Arrow table; NaN stands for no value and becomes null."""
-    made = {}
-    for name, values in columns.items():
-        host = values.get() if hasattr(values, "get") else np.asarray(values)
-        made[name] = pa.array(host, from_pandas=host.dtype.kind == "f")
-    return pa.table(made)
-
-
-def rr_statistics(stream: Any, rr_ms: Any, xp: Any = np) -> Any:
-    """Tell of each stream how its heart beats: a row a stream, in order of ``stream``.
-
-    Parameters
-    ----------
-    stream : [b]
-        Whose beat it is; those of a stream in order of time.
-    rr_ms : float [b]
-        The interval before each beat, NaN where there is none.
-
-    Returns
-    -------
-    table
-        ``beats``; ``mean_rr_ms``, ``median_rr_ms``, ``sdnn_ms`` (their standard deviation), ``rmssd_ms`` (root mean
-        square of the change from one interval to the next), ``pnn50`` (per cent of changes beyond 50 ms). All
-        intervals count, those of ectopic beats too.
-    """
-    table = frame({"stream": stream, "rr_ms": rr_ms}, xp)
-    change = table.groupby("stream")["rr_ms"].diff()
-    table["square"] = change * change
-    table["beyond"] = (table["square"] > 2500.0).astype("float64").where(table["square"] >= 0.0)
-    by_stream = table.groupby("stream", sort=True)
-    interval, mean = by_stream["rr_ms"], by_stream[["square", "beyond"]].mean()
-    columns = {
-        "beats": by_stream.size(), "mean_rr_ms": interval.mean(), "median_rr_ms": interval.median(),
-        "sdnn_ms": interval.std(), "rmssd_ms": mean["square"] ** 0.5, "pnn50": 100.0 * mean["beyond"],
-    }  # fmt: skip
-    return frame(columns, xp)
-
-
 def open_bytes(path: Path) -> IO[bytes]:
     """Open a file, unpacked if it is gzip."""
     return cast(IO[bytes], gzip.open(path)) if _is_gzip(path) else path.open("rb")
@@ -154,15 +91,11 @@ def _used(columns: Sequence[Column]) -> int:
     while rows:
         first = max(0, rows - step)
         held = [c[first:rows].notna() if isinstance(c, pd.Series) else c[first:rows] == c[first:rows] for c in columns]
-        last = max(int(np.flatnonzero(_host(h)).max(initial=-1)) for h in held)
+        last = max(int(np.flatnonzero(host_array(h)).max(initial=-1)) for h in held)
         if last >= 0:
             return first + last + 1
         rows, step = first, 4 * step
     return 0
-
-
-def _host(array: Any) -> Any:
-    return array.get() if hasattr(array, "get") and not isinstance(array, pd.Series) else np.asarray(array)
 
 
 def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> list[Column] | None:
@@ -175,7 +108,7 @@ def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, c
             read_options=pa.csv.ReadOptions(column_names=names, skip_rows=lines_before, block_size=1 << 22),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
             convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.float64()), null_values=list(NO_NUMBER[:-2]), decimal_point=decimal
+                column_types=dict.fromkeys(names, pa.float64()), null_values=list(NO_NUMBER), decimal_point=decimal
             ),
         )
     except (pa.ArrowException, OSError):

@@ -1,0 +1,74 @@
+"""The JSON sample messages of a tick become Avro: parsed as one table, one by one where that is not sure.
+
+In: message values. Out: for each the Avro that says the same, or the line that says why there is none. The table
+is pyarrow's or, on a GPU, cuDF's (``streaming.frames``). Whatever a parser might take in its own way (escapes,
+``null``, ``true``) and whatever is not plainly as it should be goes through ``wire.json_to_avro``, which is the
+law: both ways give the same bytes and the same reasons.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from streaming.wire import encode_chunk, json_to_avro
+
+FEWEST = 8  # messages that are worth a table
+_UNSURE = (b"null", b"true", b"false", b"\\", b"NaN", b"Infinity")
+_ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
+
+
+def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str]:
+    """Turn JSON sample messages into Avro, or into the reason why one cannot be used.
+
+    >>> json_tick_to_avro([b'{"stream": 3}'])
+    ["JSON: field 'samples' is missing"]
+    """
+    made: list[bytes | str | None] = [None] * len(values)
+    sure = [k for k, value in enumerate(values) if not any(word in value for word in _UNSURE)]
+    if len(sure) >= FEWEST:
+        for k, message in zip(sure, _as_table([values[k] for k in sure], xp), strict=True):
+            made[k] = message
+    return [_one(value) if message is None else message for value, message in zip(values, made, strict=True)]
+
+
+def _one(value: bytes) -> bytes | str:
+    try:
+        return json_to_avro(value)
+    except ValueError as error:
+        return str(error)
+
+
+def _as_table(values: list[bytes], xp: Any) -> list[bytes | None]:
+    from streaming.frames import read_json_lines  # tables cost half a second to import; Avro needs none
+
+    lines = read_json_lines(b"\n".join(value.translate(_ONE_LINE) for value in values), len(values), xp)
+    if lines is None:
+        return [None] * len(values)
+    small = np.clip(lines.values, -32768, 32767).astype(np.int16)
+    outside = np.concatenate([[0], np.cumsum(small != lines.values)])
+    return [
+        None if outside[stop] > outside[begin] else _message(lines.fields, k, small[begin:stop], lines.rows[k])
+        for k, (begin, stop) in enumerate(zip(lines.start[:-1].tolist(), lines.start[1:].tolist(), strict=True))
+    ]
+
+
+def _message(fields: dict[str, list[Any]], k: int, samples: Any, rows: int) -> bytes | None:
+    """Encode one row; None where it lacks what it needs or has what it should not."""
+    row = {name: column[k] for name, column in fields.items() if column[k] is not None}
+    leads = row.pop("leads", [f"lead{i}" for i in range(max(1, rows))])
+    needed = {"stream", "first", "rate_hz"} <= row.keys()
+    if not needed or len(leads) != max(1, rows) or None in leads or len(samples) == 0 or len(samples) % len(leads):
+        return None
+    if not 1 <= len(row["stream"].encode()) <= 64:
+        return None
+    try:
+        return encode_chunk(
+            row["stream"], row.get("session", 0), row["first"], row.get("time", 0), row["rate_hz"], leads,
+            samples.reshape(len(leads), -1), uv_per_unit=row.get("uv_per_unit", 5.0), lead_off=row.get("lead_off", 0),
+        )  # fmt: skip
+    except (ValueError, OverflowError, struct.error):
+        return None

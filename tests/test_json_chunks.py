@@ -1,0 +1,90 @@
+"""A tick of JSON messages parsed as a table says what the messages say one by one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from streaming import frames, json_chunks
+from streaming.json_chunks import json_tick_to_avro
+from streaming.wire import json_to_avro
+
+
+def one_by_one(values: list[bytes]) -> list[bytes | str]:
+    out: list[bytes | str] = []
+    for value in values:
+        try:
+            out.append(json_to_avro(value))
+        except ValueError as error:
+            out.append(str(error))
+    return out
+
+
+def message(k: int, **changed: Any) -> bytes:
+    given = {"stream": f"bed-{k}", "first": 10 * k, "rate_hz": 250, "samples": [k, -k, 7]} | changed
+    return json.dumps({name: value for name, value in given.items() if value is not ...}).encode()
+
+
+ODD = {
+    "a field of the wrong type": {"first": "12"},
+    "a fraction where an integer belongs": {"first": 1.0},
+    "true": {"first": True},
+    "null": {"session": None},
+    "null among the samples": {"samples": [1, None, 3]},
+    "an unknown field": {"patient": "x"},
+    "no first sample": {"first": ...},
+    "no samples": {"samples": ...},
+    "empty samples": {"samples": []},
+    "samples beyond int16": {"samples": [1, 40_000]},
+    "an integer beyond 64 bits": {"first": 2**70},
+    "several leads": {"samples": [[1, 2], [3, 4]], "leads": ["I", "II"]},
+    "uneven leads": {"samples": [[1, 2], [3]]},
+    "names that do not fit": {"leads": ["I", "II"]},
+    "an escaped name": {"stream": "bed\n1 \u00e9"},
+    "an empty name": {"stream": ""},
+    "a long name": {"stream": "x" * 70},
+    "every field": {"session": 5, "time": 3, "lead_off": 1, "uv_per_unit": 2.5, "rate_hz": 360.5, "leads": ["V1"]},
+    "a rate out of range": {"rate_hz": 1e9},
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_one_odd_message_changes_nothing_for_it_or_its_neighbours(odd: str) -> None:
+    values = [message(k) for k in range(12)]
+    values[5] = message(5, **ODD[odd])
+    assert json_tick_to_avro(values) == one_by_one(values)
+
+
+@pytest.mark.parametrize("bad", [b"{", b'{"a": 1} x', b"{}{}", b'{"stream": "\xff"}', b"{" * 5000])
+def test_what_is_no_json_is_the_same_reject(bad: bytes) -> None:
+    values = [message(k) for k in range(12)]
+    values[3] = bad
+    assert json_tick_to_avro(values) == one_by_one(values)
+
+
+def test_a_clean_tick_goes_through_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = [message(k, samples=[[k, 2, 3], [4, 5, -32768]], leads=["I", "II"], uv_per_unit=1) for k in range(20)]
+    spread = [json.dumps(json.loads(message(k)), indent=2).encode() for k in range(20)]
+    expected = [one_by_one(values) for values in (nested, spread)]
+    monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("one by one"))
+    assert [json_tick_to_avro(values) for values in (nested, spread)] == expected
+
+
+def test_few_messages_are_not_worth_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frames, "read_json_lines", lambda *_: pytest.fail("a table"))
+    values = [message(k) for k in range(json_chunks.FEWEST - 1)]
+    assert json_tick_to_avro(values) == one_by_one(values)
+
+
+def test_random_ticks_agree() -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        values = []
+        for k in range(30):
+            samples = rng.integers(-32768, 32768, int(rng.integers(1, 20))).tolist()
+            changed: dict[str, Any] = {"samples": samples, "rate_hz": float(rng.choice([128, 250.5, 1e3]))}
+            values.append(message(k, **changed))
+        assert json_tick_to_avro(values) == one_by_one(values)
