@@ -86,6 +86,7 @@ class Archive:
 
     def __init__(self, settings: Settings, plan: Plan | None = None) -> None:
         self.plan = Plan() if plan is None else plan
+        self.xp: Any = np
         self._lanes = Pipeline(replace(settings, pass_s=self.plan.pass_s))
         self._whole = Pipeline(settings)
         self._windows: list[Windows] = []
@@ -112,7 +113,7 @@ class Archive:
             Called with the part that is done.
         """
         plan, rate_hz = self.plan, recording.rate_hz
-        samples, held = np.ascontiguousarray(recording.samples), np.ascontiguousarray(held)
+        samples, held = recording.samples, self.xp.ascontiguousarray(self.xp.asarray(held))
         known = stretches_of(samples, held.shape[1], max(1, round(self._whole.settings.bridge_s * rate_hz)))
         pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, HORIZON_S, AHEAD_S)))
         bank, kept = Bank(0, rate_hz, len(samples)), Kept()
@@ -121,12 +122,22 @@ class Archive:
             some = pieces.rows(first, first + plan.lanes)
             aligned = _aligned(len(some), bank)
             self._lanes.reset()
-            for placement in passes(samples, held, known, some, bank, recording.uv_per_unit, most):
+            source, origin = self._part(samples, some)
+            for placement in passes(
+                source, origin, samples.shape[1], held, known, some, bank, recording.uv_per_unit, most
+            ):
                 self._lanes.passes.emit(placement)
                 self._score(aligned, some, kept)
                 done += int((placement.fresh.stop - placement.fresh.start).sum())
                 progress(done / total)
         return self._put_together(kept, known, bank, stream), _counts(known)
+
+    def _part(self, samples: Any, pieces: Pieces) -> tuple[Any, int]:
+        """Return the samples of some pieces where the backend has its arrays, and which the first of them is."""
+        if self.xp is np:
+            return np.ascontiguousarray(samples), 0
+        first = int(pieces.base.min())
+        return self.xp.ascontiguousarray(self.xp.asarray(samples[:, first : int(pieces.stop.max())])), first
 
     def _score(self, aligned: Aligned, pieces: Pieces, kept: Kept) -> None:
         """End a tick: score the beats of its passes and keep what they say."""

@@ -19,7 +19,7 @@ from streaming import frames
 from streaming.archive import START_US, Archive, Plan
 from streaming.errors import UserError
 from streaming.pipeline import Pipeline
-from streaming.recordings import Recording
+from streaming.recordings import NO_VALUE, Recording
 from streaming.records import Alerts, RawTick
 from streaming.settings import Settings
 from streaming.stages.score import SCORED_BY
@@ -131,11 +131,15 @@ def analyze(
 
 
 def _held(recording: Recording) -> Any:
-    """Return what follows the end: the last value of each lead, held."""
-    samples = recording.samples
-    valid = np.flatnonzero((samples != -32768).all(axis=0))
-    last = samples[:, valid[-1] if len(valid) else -1]
-    return np.repeat(last[:, None], round(HOLD_S * recording.rate_hz), axis=1)
+    """Return what follows the end: the last value of each lead, held; int16 [leads, h] on the host."""
+    samples, end = recording.samples, recording.samples.shape[1]
+    while end > 0:
+        part = frames.host_array(samples[:, max(0, end - 4096) : end])
+        known = np.flatnonzero((part != NO_VALUE).all(axis=0))
+        if len(known):
+            return np.repeat(part[:, known[-1], None], round(HOLD_S * recording.rate_hz), axis=1)
+        end -= 4096
+    return np.repeat(frames.host_array(samples[:, -1:]), round(HOLD_S * recording.rate_hz), axis=1)
 
 
 def _messages(recording: Recording, lengths: Sequence[int], held: Any, stream: str) -> Iterator[bytes]:

@@ -14,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from streaming.frames import array_module, host_array
 from streaming.kernels.align import GAP, PLACE_COLUMNS, RESTART
 from streaming.recordings.record import NO_VALUE
-from streaming.records import I16, I64, Bank, Fresh, Placement
+from streaming.records import I64, Bank, Fresh, Placement
 
 MOST_IN_A_ROW = 8192
 
@@ -69,7 +71,7 @@ class Pieces:
         return Pieces(*(getattr(self, name)[start:stop] for name in self.__slots__))
 
 
-def stretches_of(samples: I16, held: int, bridge: int) -> Stretches:
+def stretches_of(samples: Any, held: int, bridge: int) -> Stretches:
     """Find the stretches of a recording that is followed by ``held`` samples of the last value.
 
     >>> some = np.array([[1, 2, NO_VALUE, 3, NO_VALUE, NO_VALUE, NO_VALUE, 4]], np.int16)
@@ -77,13 +79,7 @@ def stretches_of(samples: I16, held: int, bridge: int) -> Stretches:
     >>> found.segment.tolist(), found.gap.tolist()
     ([[0, 4], [7, 10]], [[2, 3]])
     """
-    n = samples.shape[1]
-    if samples.size and samples.min() == NO_VALUE:
-        known = np.concatenate([(samples != NO_VALUE).all(axis=0), np.ones(held, np.bool_)])
-        edge = np.flatnonzero(np.diff(known, prepend=False, append=False))
-        run = edge.reshape(-1, 2).astype(np.int64)
-    else:
-        run = np.array([[0, n + held]], np.int64)
+    run = _runs(samples, held)
     first = int(run[0, 0])
     hole = np.stack([run[:-1, 1], run[1:, 0]], axis=1)
     ends = hole[:, 1] - hole[:, 0] > bridge
@@ -96,6 +92,17 @@ def stretches_of(samples: I16, held: int, bridge: int) -> Stretches:
         [np.concatenate([[first], hole[ends, 1]]), np.concatenate([hole[ends, 0], [run[-1, 1]]])], axis=1
     )
     return Stretches(run, segment, np.concatenate([np.array(begun, np.int64), told]))
+
+
+def _runs(samples: Any, held: int) -> I64:
+    """Return the stretches of samples that all leads have: [r, 2], and what follows the end."""
+    n, xp = samples.shape[1], array_module(samples)
+    if n == 0 or samples.min() != NO_VALUE:
+        return np.array([[0, n + held]], np.int64)
+    known = (samples != NO_VALUE).all(axis=0)
+    changed = host_array(xp.flatnonzero(known[1:] != known[:-1])) + 1
+    edges = [np.zeros(int(known[0]), np.int64), changed, np.full(1 - int(known[-1]), n), [n + held]]
+    return np.concatenate(edges).astype(np.int64).reshape(-1, 2)
 
 
 def cut(known: Stretches, length: int, warm: int, ahead: int) -> Pieces:
@@ -131,29 +138,32 @@ def _out_of_gaps(gap: I64, at: I64, side: int) -> I64:
 
 
 def passes(
-    samples: I16, held: I16, known: Stretches, pieces: Pieces, bank: Bank, uv_per_unit: float, most: int
-) -> Iterator[Placement]:
+    source: Any, origin: int, n: int, held: Any, known: Stretches, pieces: Pieces, bank: Bank, uv_per_unit: float,
+    most: int,
+) -> Iterator[Placement]:  # fmt: skip
     """Yield the placements of a batch of pieces, lane by lane, at most ``most`` samples of a lane at a time.
 
     Parameters
     ----------
-    held : int16 [leads, h]
-        What follows the samples: in a pass of its own.
+    source, origin : int16 [leads, .]
+        The samples of the recording, at least those of the pieces, and which the first of them is.
+    n, held : int16 [leads, h]
+        How many the recording has, and what follows them: in a pass of its own.
     most
         Longer than any bridged hole.
     """
-    n, number, at = samples.shape[1], 0, pieces.base
+    number, at = 0, pieces.base
     last = n if known.run[-1, 0] < n or len(known.run) == 1 else int(known.run[-2, 1])  # what follows closes a hole
     while (at < pieces.stop).any():
         here = np.minimum(_out_of_gaps(known.gap, at + most, 0), last)
         to = np.minimum(np.where(at < last, here, pieces.stop), pieces.stop)
-        for source, origin, mine in ((samples, 0, at < last), (held, n, at >= last)):
+        for array, first, mine in ((source, origin, at < last), (held, n, at >= last)):
             lane = np.flatnonzero(mine & (at < to))
             if len(lane):
                 fresh, place = _placed(known, pieces, lane, at[lane], to[lane], bank, uv_per_unit, number)
-                place[:, 5] = 2 * (place[:, 5] - origin)
-                place[:, 6] = 2 * source.shape[1]
-                yield Placement(source.reshape(-1).view(np.uint8), place, len(pieces), fresh)
+                place[:, 5] = 2 * (place[:, 5] - first)
+                place[:, 6] = 2 * array.shape[1]
+                yield Placement(array.reshape(-1).view(np.uint8), place, len(pieces), fresh)
         at = to
         number += 1
 

@@ -10,6 +10,9 @@ Whatever is wrong with a source is found here, before anything runs, and raised 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from streaming.errors import UserError
 from streaming.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, NO_VALUE, Recording
@@ -28,6 +31,7 @@ def read_recording(
     column: str | None = None,
     lead: str | int | None = None,
     gain: float | None = None,
+    xp: Any = np,
 ) -> Recording:
     """Read a recording whole.
 
@@ -44,6 +48,8 @@ def read_recording(
         of these only ``first``, one by its name, or one by its number, counted from 0.
     gain
         units per millivolt of a CSV's numbers.
+    xp
+        NumPy, or CuPy: then a CSV of numbers is parsed on the GPU and its samples stay there.
 
     Raises
     ------
@@ -61,11 +67,11 @@ def read_recording(
         recording = synthetic_recording(name, rate_hz=fs)
         recording = recording.pick(*column.split(",")) if column else recording
     else:
-        recording = _read_file(Path(name).expanduser(), fs, column, gain)
+        recording = _read_file(Path(name).expanduser(), fs, column, gain, xp)
     return recording if lead is None or lead == "all" else recording.pick(lead)
 
 
-def _read_file(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
+def _read_file(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any) -> Recording:
     if path.is_dir():
         inside = sorted(p.stem for p in path.glob("*.hea"))
         example = f"for example {path / inside[0]}" if inside else "it holds no WFDB record"
@@ -79,4 +85,4 @@ def _read_file(path: Path, fs: float | None, column: str | None, gain: float | N
         raise UserError(f"{path}: expected a CSV or a WFDB record; there is neither this file nor {header.name}")
     if path.suffix in _WFDB_SUFFIXES:
         raise UserError(f"{path}: expected its WFDB header {path.with_suffix('.hea').name} beside it; there is none")
-    return read_text(path, fs, column, gain)
+    return read_text(path, fs, column, gain, xp)

@@ -47,7 +47,7 @@ class Recording:
     rate_hz       samples a second, 50-4000
     leads         names of the 1-12 leads
     uv_per_unit   microvolts of one unit of a sample; 0 where the source is not calibrated
-    samples       int16 [leads, n]; -32768 where there is no value
+    samples       int16 [leads, n], NumPy's or CuPy's; -32768 where there is no value
     notes         what was changed or left out while reading, a sentence each
     """
 
@@ -72,7 +72,10 @@ class Recording:
             naming the leads there are.
         """
         rows = [find_lead(self.name, self.leads, lead) for lead in wanted]
-        return replace(self, leads=tuple(self.leads[r] for r in rows), samples=np.ascontiguousarray(self.samples[rows]))
+        kept = self.samples if rows == list(range(len(self.leads))) else self.samples[rows]
+        return replace(
+            self, leads=tuple(self.leads[r] for r in rows), samples=array_module(kept).ascontiguousarray(kept)
+        )
 
 
 def find_lead(where: str, leads: Sequence[str], wanted: str | int, what: str = "lead") -> int:
