@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 from prometheus_client import CollectorRegistry, start_http_server
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from streaming.errors import UserError
 from streaming.monitor import Counters
 from streaming.pipeline import Pipeline
+from streaming.stages.drift import figures
+
+FURTHEST = 20
 
 
 class _Collector:
@@ -42,6 +46,41 @@ class _Collector:
                 latency.add_metric([str(q)], value)
         yield latency
         yield GaugeMetricFamily("beatwire_streams", "streams known", len(self._pipeline.directory.names))
+        yield from drift_metrics(self._pipeline)
+
+
+def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:
+    """Yield how unlike the model's reference the beats of the last minute are: overall, over streams, the furthest.
+
+    Over all streams these are figures and no alert: what is said of a stream depends on that stream alone.
+    """
+    found = figures(pipeline.drift)
+    overall = GaugeMetricFamily(
+        "beatwire_drift_stability_index", "all streams' last minute against the model's reference", labels=["of"]
+    )
+    for name, value in found.overall.items():
+        if np.isfinite(value):
+            overall.add_metric([name], value)
+    yield overall
+    spread = GaugeMetricFamily(
+        "beatwire_stream_drift",
+        "streams' last minute: stability index of the score, distance of looks; quantiles over streams",
+        labels=["of", "quantile"],
+    )
+    compared = found.unlike >= 0
+    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.unlike[compared])):
+        for q in (0.5, 0.9, 0.99, 1.0) if len(values) else ():
+            spread.add_metric([name, str(q)], float(np.quantile(values, q)))
+    yield spread
+    yield GaugeMetricFamily("beatwire_streams_drifting", "streams above the model's limit", int(found.over.sum()))
+    furthest = GaugeMetricFamily(
+        "beatwire_stream_looks", f"distance of looks of the streams above the limit, the furthest {FURTHEST}",
+        labels=["stream"],
+    )  # fmt: skip
+    over = np.flatnonzero(found.over)
+    for k in over[np.argsort(-found.unlike[over], kind="stable")][:FURTHEST].tolist():
+        furthest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.unlike[k]))
+    yield furthest
 
 
 @contextmanager

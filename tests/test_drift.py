@@ -11,8 +11,13 @@ from steps import Aligner, chunk
 
 from streaming.kernels import drift as body
 from streaming.kernels import rules
+from streaming.metrics import drift_metrics
 from streaming.model.checkpoint import load_model
+from streaming.offline import analyze
+from streaming.pipeline import Pipeline
+from streaming.recordings import read_recording
 from streaming.records import Event, TickBeats
+from streaming.settings import Settings
 from streaming.stages import drift, gather
 from streaming.stages.drift import BLOCK_S, Reference, bins_of, stability
 
@@ -181,3 +186,44 @@ def test_streams_are_counted_apart() -> None:
     ward.tick([(Event.BEAT, 100, 0)], **columns)
     assert ward.state.counts[0].sum() == 11
     assert not ward.state.counts[1:].any()
+
+
+def samples_of(pipeline: Pipeline) -> dict[str, dict[tuple[str, ...], float]]:
+    return {
+        family.name: {tuple(s.labels.values()): s.value for s in family.samples} for family in drift_metrics(pipeline)
+    }
+
+
+def test_metrics_tell_of_all_streams_and_of_those_that_drift() -> None:
+    pipeline = Pipeline(Settings())
+    assert samples_of(pipeline)["beatwire_streams_drifting"] == {(): 0.0}
+    rng = np.random.default_rng(8)
+    ward = Watched()
+    ward.state = pipeline.drift
+    for slot in range(3):
+        pipeline.directory.names.append(f"bed-{slot}")
+        drift._make_room(pipeline.drift, slot + 1)
+        at = np.arange(100, round(61 * RATE), 180)
+        columns = beats_like(REFERENCE, len(at), rng, shift=float(slot == 2))
+        events = [(Event.BEAT, int(t), k) for k, t in enumerate(at)]
+        ward.tick([(Event.RESTART, 0, 0), *events, (Event.KNOWN, int(at[-1]), 0)], slot=slot, **columns)
+    told = samples_of(pipeline)
+    assert told["beatwire_streams_drifting"] == {(): 1.0}
+    assert told["beatwire_stream_looks"].keys() == {("bed-2",)}
+    assert (
+        told["beatwire_stream_drift"][("looks", "1.0")]
+        > REFERENCE.limit
+        > told["beatwire_stream_drift"][("looks", "0.5")]
+    )
+    overall = told["beatwire_drift_stability_index"]
+    assert len(overall) == 11
+    assert overall[("misfit",)] > 0.5
+
+
+def test_a_stream_upside_down_is_told_and_the_right_way_up_is_not() -> None:
+    """The whole graph: a lead that the model has never seen."""
+    recording = read_recording("synthetic:seconds=150,rate=250,seed=3,ectopy=0")
+    upright = analyze(recording)
+    turned = analyze(replace(recording, samples=-recording.samples))
+    assert [a for a in upright.alerts if a["rule"] == "drift"] == []
+    assert [a["state"] for a in turned.alerts if a["rule"] == "drift"] == ["on"]

@@ -26,6 +26,7 @@ from streaming.kernels.history import LATENTS
 from streaming.records import F32, F64, I64, U8, Bool, TickBeats
 
 BLOCK_S = 20.0
+QUANTITIES = ("score", *(f"latent {k}" for k in range(LATENTS)), "radius", "misfit")
 LEAST_SHARE = 1e-3  # of a bin, in the stability index
 
 
@@ -120,6 +121,39 @@ def stability(reference: Reference, counts: I64) -> F64:
         due = np.maximum(there, LEAST_SHARE)
         out.append(((share - due) * np.log(share / due)).sum(1))
     return np.stack(out, axis=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What there is to say of all streams, each by its last three blocks.
+
+    overall     the stability index of each quantity over all streams' beats, by name; NaN without beats
+    stream      slots that have beats
+    score       their stability indices of the score
+    unlike      their comparisons of radius and misfit, -1 with too few beats
+    over        whether those are above the limit
+    """
+
+    overall: dict[str, float]
+    stream: I64
+    score: F64
+    unlike: F64
+    over: Bool
+
+
+def figures(state: State) -> Figures:
+    """Return the figures of the moment; costs nothing until it is called."""
+    counts = state.counts.sum(axis=1, dtype=np.int64)
+    stream = np.flatnonzero(counts.any(axis=1))
+    counts = counts[stream]
+    every = stability(state.reference, counts.sum(axis=0, keepdims=True))[0]
+    return Figures(
+        overall=dict(zip(QUANTITIES, every.tolist(), strict=True)),
+        stream=stream,
+        score=stability(state.reference, counts)[:, 0],
+        unlike=state.unlike[stream],
+        over=state.over[stream],
+    )
 
 
 def _bins(reference: Reference, beats: TickBeats) -> tuple[U8, Bool]:
