@@ -53,6 +53,7 @@ def card(name: str, metrics: dict[str, Any]) -> str:
             "## Figures",
             "",
             *(line for n, d in databases.items() for line in _table(n, d)),
+            *_where(metrics),
             "## Known failures",
             "",
             *_failures(metrics["by_record"]),
@@ -81,6 +82,28 @@ def _table(name: str, database: dict[str, Any]) -> list[str]:
         f"{_p(marked['V'])} of V, {_p(marked['S'])} of S.",
         "",
     ]
+
+
+def _where(metrics: dict[str, Any]) -> list[str]:
+    heads = {"score": "score", "PCA: all": "PCA of 8 in the VAE's place", "no VAE (prematurity and haste)": "no VAE"}
+    lines = [
+        "## Where the VAE earns its place",
+        "",
+        "AUROC against normal beats, pooled, people left out.",
+        "",
+        f"| database | beats | how many | {' | '.join(heads.values())} |",
+        "|---|---|---|---|---|---|",
+    ]
+    for database, kinds in metrics["where"].items():
+        for kind, found in kinds.items():
+            if found["beats"]:
+                cells = " | ".join(_f(found[name]) for name in heads)
+                lines.append(f"| {database} | {kind} | {found['beats']} | {cells} |")
+    told = metrics["drift"]
+    shares = "; ".join(
+        f"{name} {_p(d['as_recorded'])} and {_p(d['upside_down'])} (limit {d['limit']:.2f})" for name, d in told.items()
+    )
+    return [*lines, "", f"Drift told of minutes as recorded, and with the lead upside down: {shares}.", ""]
 
 
 def _failures(records: dict[str, Any]) -> list[str]:

@@ -28,6 +28,7 @@ FORMAT = 1
 VERSION = "vae-2"
 WINDOW: dict[str, float] = {
     "points": windows.WINDOW,
+    "rate_hz": round(windows.WINDOW / (2 * windows.HALF_S), 3),
     "half_s": windows.HALF_S,
     "shift_s": windows.SHIFT_S,
     "history_s": history.BEATS_S,

@@ -6,7 +6,7 @@ of the calibration that were built from the other folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -18,11 +18,12 @@ from streaming.model.measure import TARGETS, at_promise, aurocs, rounded, summar
 from streaming.records import F64
 from streaming.stages.score import Terms, combine
 
+NO_VAE, PCA = "no VAE (prematurity and haste)", "PCA: all"
 ABLATION = {
     "prematurity (RR) alone": (0.0, 0.0, 1.0, 0.0),
     "reconstruction alone": (1.0, 0.0, 0.0, 0.0),
     "latent history alone": (0.0, 1.0, 0.0, 0.0),
-    "no VAE (prematurity and haste)": (0.0, 0.0, 1.0, 0.2),
+    NO_VAE: (0.0, 0.0, 1.0, 0.2),
     "no reconstruction": (0.0, 1.0, 1.0, 0.2),
     "no history (a stream that has just started)": (0.5, 0.0, 1.0, 0.2),
     "no haste": (0.5, 1.0, 1.0, 0.0),
@@ -58,14 +59,20 @@ def scores(judged: Sequence[Judged], weights: Sequence[float] | None = None) -> 
     return [combine(tables[j.fold], j.terms).astype(np.float64) for j in judged]
 
 
-def report(judged: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, Any]:
-    """Return the metrics of a run: ``databases``, ``by_record``; ``linear`` is PCA in the VAE's place."""
+def columns_of(judged: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, list[F64]]:
+    """Return the score and everything that it is compared with; ``linear`` is PCA in the VAE's place."""
     columns = {"score": scores(judged)}
     for name, weights in ABLATION.items():
         columns[name] = scores(judged, weights)
     columns["PCA: reconstruction alone"] = scores(linear, ABLATION["reconstruction alone"])
     columns["PCA: history alone"] = scores(linear, ABLATION["latent history alone"])
-    columns["PCA: all"] = scores(linear)
+    columns["PCA: no history"] = scores(linear, ABLATION["no history (a stream that has just started)"])
+    columns[PCA] = scores(linear)
+    return columns
+
+
+def report(judged: Sequence[Judged], columns: Mapping[str, Sequence[F64]]) -> dict[str, Any]:
+    """Return the metrics of a run: ``databases``, ``by_record``."""
     databases: dict[str, Any] = {}
     for database in dict.fromkeys(j.subject.database for j in judged):
         mine = [k for k, j in enumerate(judged) if j.subject.database == database]

@@ -30,8 +30,10 @@ from streaming.model.card import card
 from streaming.model.checkpoint import as_lists, fold_path, save_model
 from streaming.model.dataset import NORMAL, Subject, read_subjects
 from streaming.model.drift import latents, reference, whitening
-from streaming.model.report import Judged, normal, report, scores
+from streaming.model.measure import rounded
+from streaming.model.report import NO_VAE, PCA, Judged, columns_of, normal, report
 from streaming.model.vae import TrainSettings, fit, pca
+from streaming.model.where import told, turned, where
 from streaming.records import F32, F64
 from streaming.stages.drift import radius
 from streaming.stages.score import Memory, Network, Terms, in_runs, remember, usual_scale
@@ -82,24 +84,35 @@ def train_vae(
     parts = Parts(out.with_suffix(".parts"), settings, subjects)
     folds = split(subjects)
     networks: list[Network] = []
-    judged: list[Judged] = []
-    linear: list[Judged] = []
+    judged, linear, upside_down, linear_upside_down = (list[Judged]() for _ in range(4))
     for fold in range(FOLDS):
         known = [s for s, f in zip(subjects, folds, strict=True) if f != fold]
         unseen = [s for s, f in zip(subjects, folds, strict=True) if f == fold]
         network = parts.network(f"fold{fold}", known, _share(progress, fold, f"fold {fold + 1} of {FOLDS}"))
         networks.append(network)
         windows = learned(known)[0]
-        units = whitening(latents(network, windows))
-        simple = pca(windows, settings.variance)
-        for s in unseen:
-            terms = judge(network, s)
-            judged.append(Judged(s, fold, terms, radius(*units, terms.latent)))
-        linear += [Judged(s, fold, judge(simple, s)) for s in unseen]
+        for one, into, odd in (
+            (network, judged, upside_down), (pca(windows, settings.variance), linear, linear_upside_down),
+        ):  # fmt: skip
+            units = whitening(latents(one, windows))
+            into += [judged_by(one, units, s, fold) for s in unseen]
+            odd += [judged_by(one, units, turned(s), fold) for s in unseen]
     network = parts.network("all", subjects, _share(progress, FOLDS, "all subjects"))
-    metrics = report(judged, linear)
+    columns = columns_of(judged, linear)
+    metrics = report(judged, columns)
+    metrics["where"] = where(judged, {name: columns[name] for name in ("score", PCA, NO_VAE)})
     metrics["settings"] = asdict(settings)
-    drift = reference(judged, scores(judged), latents(network, learned(subjects)[0]))
+    windows = learned(subjects)[0]
+    drift = reference(judged, columns["score"], latents(network, windows))
+    plain = reference(linear, columns[PCA], latents(pca(windows, settings.variance), windows))
+    metrics["drift"] = rounded(
+        {
+            name: {"limit": table.limit, "as_recorded": told(table, usual), "upside_down": told(table, odd)}
+            for name, table, usual, odd in (
+                ("VAE", drift, judged, upside_down), ("PCA", plain, linear, linear_upside_down),
+            )
+        }
+    )  # fmt: skip
     about = {"settings": asdict(settings), "reference": as_lists(drift)}
     model = save_model(out, network, calibrate([normal(j) for j in judged]), about)
     metrics["model"] = model.name
@@ -172,6 +185,12 @@ def learned(subjects: Sequence[Subject]) -> tuple[F32, F64]:
 def judge(network: Network, subject: Subject) -> Terms:
     """Return the terms of a subject's beats, as the stage works them out."""
     return remember(network, Memory(), subject.beats)
+
+
+def judged_by(network: Network, units: tuple[F64, F64], subject: Subject, fold: int) -> Judged:
+    """Return what a network says of a subject; ``units`` are those of the radius."""
+    terms = judge(network, subject)
+    return Judged(subject, fold, terms, radius(*units, terms.latent))
 
 
 def _share(progress: Progress, run: int, what: str) -> Callable[[float], None]:
