@@ -13,11 +13,13 @@ import wfdb
 
 from streaming.errors import UserError
 from streaming.evaluation.streamed import Streamed
-from streaming.model.checkpoint import SHIPPED, left_out, load_model
+from streaming.model.card import card
+from streaming.model.checkpoint import SHIPPED, WINDOW, left_out, load_model
 from streaming.model.dataset import NORMAL, VENTRICULAR, read_subjects
 from streaming.model.measure import auroc
 from streaming.model.train import train_vae
 from streaming.model.vae import TrainSettings
+from streaming.model.where import in_runs_of_three
 from streaming.stages.score import Memory, combine, remember
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
@@ -79,6 +81,10 @@ def test_another_config_is_another_name(tmp_path: Path) -> None:
         ({}, "window", "expected the window that the model was trained on; it is missing"),
         ({}, "calibration", "expected a calibration; it is missing"),
         ({"calibration": {"level": [1, 2]}}, None, "expected calibration terms as numbers"),
+        ({"window": {**WINDOW, "rate_hz": 500.0}}, None, "expected a model with window rate_hz 492.308; got 500"),
+        ({"window": {**WINDOW, "half_s": 0.3}}, None, "expected a model with window half_s 0.26; got 0.3"),
+        ({}, "reference", "expected a reference for drift; it is missing"),
+        ({"reference": {"centre": 1}}, None, "expected reference whitener as numbers"),
         ({"format": 99}, None, "expected model format 1; got 99"),
         ({"variance": -1}, None, "expected a variance above 0; got -1"),
     ],
@@ -145,6 +151,25 @@ def test_every_record_learned_from_has_a_companion_that_has_not_seen_it(tmp_path
 def test_the_shipped_model_has_a_companion_for_each_of_its_people() -> None:
     subjects = json.loads(SHIPPED.with_suffix(".metrics.json").read_text())["by_record"]
     assert {name for name, _ in left_out()} == {name.partition("/")[2] for name in subjects}
+
+
+def test_three_ventricular_beats_in_a_row_are_a_run() -> None:
+    label = np.array([VENTRICULAR if c == "V" else NORMAL for c in "VVNVVVNVVVV"])
+    assert "".join("x" if x else "." for x in in_runs_of_three(label)) == "...xxx.xxxx"
+    assert not in_runs_of_three(label[:0]).any()
+
+
+def test_the_card_says_what_the_metrics_say() -> None:
+    metrics = json.loads(SHIPPED.with_suffix(".metrics.json").read_text())
+    assert card(metrics["model"], metrics) == SHIPPED.with_suffix(".card.md").read_text()
+    assert metrics["drift"]["VAE"]["upside_down"] > 10 * metrics["drift"]["VAE"]["as_recorded"]
+
+
+def test_the_shipped_model_keeps_its_promise_on_people_it_has_not_seen() -> None:
+    for name, found in json.loads(SHIPPED.with_suffix(".metrics.json").read_text())["databases"].items():
+        marked = found["marked_at_1_percent"]
+        assert 0.005 <= marked["normal"] <= 0.02, name
+        assert marked["V"] >= 0.9, name
 
 
 def test_an_interrupted_training_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
