@@ -62,6 +62,7 @@ def run_analysis(
         **_rr(result.beats["rr_ms"]),
         "alerts": sum(alert["state"] == "on" for alert in result.alerts),
         "gaps": result.counts["bridged"] + max(0, result.counts["restarts"]),
+        "model": result.model,
         "took_s": round(took_s, 3),
         **written,
     }

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from streaming.kernels import align as columns
+from streaming.model.checkpoint import Model
 from streaming.pieces import Pieces, Stretches, cut, passes, stretches_of
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
@@ -99,6 +100,11 @@ class Archive:
         ):
             node.downstreams.clear()
             node.sink(sink.append)
+
+    @property
+    def model(self) -> Model:
+        """The model that scores."""
+        return self._whole.model
 
     def analyze(
         self, recording: Recording, held: Any, stream: str, progress: Callable[[float], None] = lambda _: None

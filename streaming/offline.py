@@ -18,6 +18,7 @@ import pyarrow as pa
 from streaming import frames
 from streaming.archive import START_US, Archive, Plan
 from streaming.errors import UserError
+from streaming.model.checkpoint import Model
 from streaming.pipeline import Pipeline
 from streaming.recordings import NO_VALUE, Recording
 from streaming.records import Alerts, RawTick
@@ -29,16 +30,23 @@ HOLD_S = 1.0
 LONG_PASS_S = 20.0
 COLUMNS = (
     "sample", "time_s", "rr_ms", "quality", "score", "rate_bpm", "response", "prematurity", "scored_by", "decided",
+    "map_x", "map_y",
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """beats: a column of one length for each of ``COLUMNS``; alerts: transitions in order."""
+    """What was found.
+
+    beats: a column of one length for each of ``COLUMNS``; ``map_x`` and ``map_y`` are where a beat lies in the
+    plane of the model's latents that people look at
+    alerts: transitions in order, each with the model's name; model: that name
+    """
 
     beats: dict[str, Any]
     alerts: list[dict[str, Any]]
     counts: dict[str, int]
+    model: str
 
     @property
     def table(self) -> pa.Table:
@@ -48,14 +56,17 @@ class Analysis:
 
 @dataclass(slots=True)
 class _Kept:
+    model: Model
     parts: list[dict[str, Any]] = field(default_factory=list)
     alerts: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, result: Alerts) -> None:
         beats = result.beats
-        self.alerts += result.transitions
+        self.alerts += [told | {"model": self.model.name} for told in result.transitions]
         if len(beats.slot):
             assert beats.scored_by is not None
+            assert beats.latent is not None
+            where = beats.latent @ self.model.network.map
             self.parts.append(
                 {
                     "sample": beats.sample,
@@ -68,6 +79,8 @@ class _Kept:
                     "prematurity": beats.prematurity,
                     "scored_by": np.array(SCORED_BY)[beats.scored_by],
                     "decided": beats.decided,
+                    "map_x": where[:, 0],
+                    "map_y": where[:, 1],
                 }
             )
 
@@ -105,12 +118,14 @@ def analyze(
     """
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
     held = _held(recording)
-    kept = _Kept()
     if chunks is None and chunk_ms is None:
-        alerts, counts = Archive(settings, plan).analyze(recording, held, stream, progress)
+        archive = Archive(settings, plan)
+        kept = _Kept(archive.model)
+        alerts, counts = archive.analyze(recording, held, stream, progress)
         kept.add(alerts)
-        return Analysis(_joined(kept.parts), kept.alerts, counts)
+        return Analysis(_joined(kept.parts), kept.alerts, counts, kept.model.name)
     pipeline = Pipeline(settings)
+    kept = _Kept(pipeline.model)
     pipeline.alerts.sink(kept.add)
     n = recording.samples.shape[1]
     chunk_ms = 1000.0 if chunk_ms is None else chunk_ms
@@ -127,7 +142,7 @@ def analyze(
         if pipeline.rejected.message:
             raise UserError(f"{recording.name}: {pipeline.rejected.reason[0]}")
         progress(min(1.0, done / max(1, len(lengths))))
-    return Analysis(_joined(kept.parts), kept.alerts, pipeline.counts)
+    return Analysis(_joined(kept.parts), kept.alerts, pipeline.counts, kept.model.name)
 
 
 def _held(recording: Recording) -> Any:

@@ -248,6 +248,21 @@ def test_alarms_are_found_or_false_by_their_episodes(tmp_path):
     assert judged["asystole"] == AlarmCounts()
 
 
+def test_the_page_shows_where_beats_of_each_class_lie_on_the_map(tmp_path):
+    write_record(tmp_path, "a", symbols=["V" if k % 10 == 0 else "N" for k in range(len(BEATS))])
+
+    def placing(samples, rate_hz, uv_per_unit, cuts):
+        place = np.stack([np.arange(len(BEATS)), np.arange(len(BEATS)) % 7], axis=1).astype(float)
+        place[0] = np.nan
+        return Detected(BEATS, place=place)
+
+    figures = full_report(tmp_path, placing)
+    assert [len(figures["map"][c]) for c in "NVSF"] == [202, 44, 0, 0]  # every second of 404, all but the one without
+    page = as_html(figures, "map")
+    assert page.count("<circle") == 202 + 44
+    assert "<svg" not in as_html(full_report(tmp_path, spikes), "none")
+
+
 def test_the_report_is_json_and_reads_as_text_and_page(tmp_path):
     write_record(tmp_path, "a")
     write_record(tmp_path, "noise")

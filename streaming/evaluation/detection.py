@@ -58,6 +58,7 @@ class Detected:
               counted to it. Empty: not known, no delay is reported
     quality   float64 [m]  0-1, confidence that it is a beat. Empty: none is given
     score     float64 [m]  higher is more abnormal, NaN where not scored. Empty: none is given
+    place     float64 [m, 2] where each lies on the model's map. Empty: none is given
     expected_errors  float64 [w]  of each 10 s from the first sample on, beats that are expected to
               be false or missed. Empty: the sum of 1 - quality is taken
     """
@@ -67,13 +68,14 @@ class Detected:
     quality: F64 = field(default_factory=lambda: np.empty(0))
     score: F64 = field(default_factory=lambda: np.empty(0))
     expected_errors: F64 = field(default_factory=lambda: np.empty(0))
+    place: F64 = field(default_factory=lambda: np.empty((0, 2)))
     alarms: tuple[Alarm, ...] = ()
 
     def __post_init__(self) -> None:
         m = len(self.sample)
         if m and np.any(np.diff(self.sample) < 0):
             raise ValueError("detected: expected sample indices in order; got some that go backwards")
-        for name in ("decided", "quality", "score"):
+        for name in ("decided", "quality", "score", "place"):
             n = len(getattr(self, name))
             if n not in (0, m):
                 raise ValueError(f"detected: expected {m} values of {name}, one a beat, or none; got {n}")

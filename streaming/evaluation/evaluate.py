@@ -35,7 +35,7 @@ class RecordResult:
     timing_ms    float64 [tp], detected minus annotated
     delay_ms     float64 [m], R peak to the newest sample that the decision needed
     beat_class   of each detection that counts, ``FALSE`` where there is no beat; score beside it, NaN
-                 where there is none
+                 where there is none; place on the map [m, 2], empty where there is none
     unseen       judged by a detector that has not learned from the record, in the place of one that has
     """
 
@@ -54,6 +54,7 @@ class RecordResult:
     score: F64
     judged: Judged
     alarms: dict[str, AlarmCounts]
+    place: F64 = field(default_factory=lambda: np.empty((0, 2)))
     unseen: bool = False
 
 
@@ -102,6 +103,7 @@ def judge(record: Annotated, detected: Detected, lead: str) -> RecordResult:
         score=scores[counted],
         judged=Judged.of(record, detected, partner),
         alarms=judge_alarms(record, detected.alarms),
+        place=detected.place[counted] if len(detected.place) else detected.place,
     )
 
 

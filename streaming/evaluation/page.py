@@ -8,6 +8,7 @@ from typing import Any
 
 _COLUMNS = ("record", "beats", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms")
 _HEADS = ("record", "beats", "missed", "false", "Se %", "+P %", "F1 %", "Se 50 ms", "+P 50 ms", "error ms", "delay ms")
+_COLOURS = {"N": "#6b7a8c", "S": "#c98a00", "V": "#c0392b", "F": "#6f42c1"}
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1d2733}"
     "table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;text-align:right;"
@@ -110,6 +111,7 @@ def as_html(figures: dict[str, Any], title: str) -> str:
     if areas:
         heads = ("against N", "AUROC", "low", "high", "mean over records", "average precision")
         body += ["<h2>Score</h2>", _table(heads, areas)]
+    body += _picture(figures["map"])
     alarms = [[rule, *(str(a[k]) for k in ("episodes", "found", "false"))] for rule, a in figures["alarms"].items()]
     body += ["<h2>Alarms</h2>", _table(("rule", "episodes", "found", "false"), alarms)]
     if figures["failed"]:
@@ -119,6 +121,28 @@ def as_html(figures: dict[str, Any], title: str) -> str:
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{_STYLE}</style><body>{''.join(body)}</body></html>\n"
     )
+
+
+def _picture(places: dict[str, list[list[float]]]) -> list[str]:
+    """Draw the beats of each class on the model's map."""
+    every = [point for points in places.values() for point in points]
+    if not every:
+        return []
+    (left, top), (right, low) = ([f(p[k] for p in every) for k in (0, 1)] for f in (min, max))
+    dots = []
+    for letter, points in places.items():
+        at = (
+            ((x - left) / max(right - left, 1e-9) * 580 + 10, (y - top) / max(low - top, 1e-9) * 380 + 10)
+            for x, y in points
+        )
+        circles = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in at)
+        dots.append(f'<g fill="{_COLOURS[letter]}" fill-opacity=".5">{circles}</g>')
+    legend = ", ".join(f'<span style="color:{_COLOURS[k]}">{k} {len(v)}</span>' for k, v in places.items() if v)
+    return [
+        "<h2>Beats on the model's map</h2>",
+        f"<p>Some of each class: {legend}. What lies together looks alike to the model.</p>",
+        f'<svg viewBox="0 0 600 400" width="600" role="img" aria-label="Map of the latents">{"".join(dots)}</svg>',
+    ]
 
 
 def _table(heads: Sequence[str], body: Sequence[Sequence[str]], sums: int = 0) -> str:

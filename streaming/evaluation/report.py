@@ -5,7 +5,8 @@ se_50ms ppv_50ms f1_50ms``, per cent), the same after the first five minutes, ``
 ``auroc`` and ``average_precision`` (``V S F any``, each ``pooled mean low high records beats``),
 ``false_positives_per_day`` (normal beats, and detections where there is no beat, at ``threshold`` and above),
 ``flagged_percent`` (by promised share of normal beats, what part of N S V F is marked), ``alarms``,
-``confidence``, ``failed``. A figure that does not exist is null.
+``confidence``, ``map`` (where some beats of each class lie in the plane that people look at), ``failed``. A
+figure that does not exist is null.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from streaming.records import F64
 from streaming.stages.score import ANOMALOUS
 
 Json = dict[str, Any]
+POINTS = 400
 PROMISES = (0.01, 0.001)  # shares of normal beats; a score of 2 promises the first
 
 
@@ -59,6 +61,7 @@ def as_json(run: Evaluation, *, threshold: float = ANOMALOUS, draws: int = 1000)
         **_anomaly(plain, threshold, draws),
         "alarms": _alarms(run.results),
         "confidence": {k: number(v, 4) for k, v in confidence(r.judged for r in plain).items()},
+        "map": _map(plain),
         "failed": [{"record": name, "reason": reason} for name, reason in run.failed.items()],
     }
 
@@ -149,6 +152,18 @@ def _alarms(results: Sequence[RecordResult]) -> Json:
     for rule in rules:
         c = sum((r.alarms[rule] for r in results), AlarmCounts())
         out[rule] = {"episodes": c.episodes, "found": c.found, "false": c.false}
+    return out
+
+
+def _map(results: Sequence[RecordResult]) -> Json:
+    """Where beats of each class lie on the model's map: evenly chosen, at most ``POINTS`` of a class."""
+    results = [r for r in results if len(r.place)]
+    classes = np.array([c for r in results for c in r.beat_class], str)
+    place = np.concatenate([np.empty((0, 2)), *(r.place for r in results)])
+    out: Json = {}
+    for letter in "NSVF":
+        mine = place[(classes == letter) & ~np.isnan(place).any(axis=1)]
+        out[letter] = mine[:: max(1, -(-len(mine) // POINTS))].round(2).tolist()
     return out
 
 

@@ -46,6 +46,7 @@ class Streamed:
             decided=beats["decided"].astype(np.int64)[order],
             quality=beats["quality"].astype(np.float64)[order],
             score=beats["score"].astype(np.float64)[order],
+            place=np.stack([beats["map_x"], beats["map_y"]], axis=1).astype(np.float64)[order],
             alarms=_alarms(result.alerts, samples.shape[1]),
         )
 

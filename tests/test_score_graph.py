@@ -1,0 +1,114 @@
+"""The score in the whole graph: devices that are scaled or not calibrated, another model, what carries its name."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from laws import Signal
+from typer.testing import CliRunner
+
+from streaming.analysis import run_analysis
+from streaming.cli import app
+from streaming.errors import UserError
+from streaming.kafka.mock import MockKafka
+from streaming.model.checkpoint import SHIPPED, load_model
+from streaming.offline import Analysis, analyze
+from streaming.pipeline import Pipeline
+from streaming.recordings import Recording, read_recording
+from streaming.records import RawTick
+from streaming.service import run_monitor
+from streaming.settings import Settings
+from streaming.wire import ALERTS, BEATS, decode_beat
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return read_recording("synthetic:seconds=120,rate=250,seed=4,ectopy=0.1")
+
+
+@pytest.fixture(scope="module")
+def usual(recording: Recording) -> Analysis:
+    return analyze(recording)
+
+
+@pytest.mark.parametrize(("times", "uv_per_unit"), [(1, 0.0), (5, 0.0), (5, 1.0), (3, 5.0)])
+def test_a_device_that_is_not_calibrated_or_scaled_scores_alike(
+    recording: Recording, usual: Analysis, times: int, uv_per_unit: float
+) -> None:
+    changed = replace(recording, samples=(times * recording.samples).astype(np.int16), uv_per_unit=uv_per_unit)
+    found = analyze(changed)
+    np.testing.assert_array_equal(found.beats["sample"], usual.beats["sample"])
+    np.testing.assert_allclose(found.beats["score"], usual.beats["score"], atol=1e-3)
+    assert np.isfinite(usual.beats["score"]).sum() > 100
+
+
+def test_a_score_tells_the_early_wide_beats_of_a_synthetic_heart(usual: Analysis) -> None:
+    early = usual.beats["prematurity"] > 0.2
+    assert early.sum() > 5
+    assert np.nanmedian(usual.beats["score"][early]) > 2 > np.nanquantile(usual.beats["score"][~early], 0.9)
+
+
+def test_a_stream_that_has_just_started_says_so_and_is_scored(usual: Analysis) -> None:
+    by = usual.beats["scored_by"]
+    first = np.flatnonzero(by == "history")[0]
+    assert 3 < first < 10
+    assert set(by[1:first]) == {"population"}
+    assert set(by[first:]) == {"history"}
+    assert np.isfinite(usual.beats["score"][1:first]).all()
+
+
+def another_model(folder: Path, **window: float) -> Path:
+    path = folder / "other.safetensors"
+    shutil.copy(SHIPPED, path)
+    config = json.loads(SHIPPED.with_suffix(".json").read_text())
+    config["window"] |= window
+    config["version"] = "mine-7"
+    path.with_suffix(".json").write_text(json.dumps(config))
+    return path
+
+
+def test_every_beat_and_every_alert_carries_the_version_and_hash_of_the_model(
+    tmp_path: Path, recording: Recording
+) -> None:
+    path = another_model(tmp_path)
+    pipeline = Pipeline(Settings(model=path))
+    samples = recording.samples[:, : 250 * 30].copy()
+    samples[:, 250 * 20 :] = samples[0, 250 * 20]
+    signal = Signal("bed", samples)
+    out = [o for a in range(0, samples.shape[1], 500) for o in pipeline.emit(RawTick.of([signal.chunk(a, a + 500)]))]
+    beats = [decode_beat(v) for o in out if o.topic == BEATS for v in o.values]
+    alerts = [json.loads(v) for o in out if o.topic == ALERTS for v in o.values]
+    assert len(beats) > 10
+    assert "asystole" in {a["rule"] for a in alerts}
+    assert {told["model"] for told in [*beats, *alerts]} == {load_model(path).name}
+    assert load_model(path).name.startswith("mine-7+")
+
+
+def test_what_analyze_writes_names_the_model_and_shows_the_map(tmp_path: Path) -> None:
+    source = "synthetic:seconds=40,rate=250,seed=4,ectopy=0.1"
+    summary = run_analysis(source, out=tmp_path / "beats.csv")
+    assert summary["model"] == load_model().name
+    head, *rows = (tmp_path / "beats.csv").read_text().splitlines()
+    assert head.endswith("map_x,map_y")
+    assert all(abs(float(v)) < 20 for row in rows[1:] for v in row.split(",")[-2:])
+
+
+def test_a_model_that_does_not_fit_stops_the_monitor_before_it_begins_with_the_reason(tmp_path: Path) -> None:
+    for wrong, reason in (
+        ({"points": 128}, "window points 256; got 128"),
+        ({"rate_hz": 250.0}, r"window rate_hz 492\.308; got 250"),
+        ({"half_s": 0.3}, r"window half_s 0\.26; got 0\.3"),
+    ):
+        with MockKafka() as kafka, pytest.raises(UserError, match=reason):
+            run_monitor(kafka.bootstrap, "g", "cpu", "at-least-once", model=another_model(tmp_path, **wrong))
+
+
+def test_evaluate_refuses_a_model_that_is_not_there(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--model", str(tmp_path / "no.safetensors")])
+    assert isinstance(done.exception, UserError)
+    assert "it is not there" in str(done.exception)
