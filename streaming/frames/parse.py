@@ -119,7 +119,6 @@ def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, c
 def _read_numbers_gpu(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> list[Column] | None:
     """Parse by cuDF; None where a cell is not a number, which only pandas tells from an empty one."""
     import cudf
-    import cupy
 
     names = [str(k) for k in range(columns + 1)]  # one more, so that a line that is too long is seen
     try:
@@ -131,7 +130,14 @@ def _read_numbers_gpu(path: Path, delimiter: str, decimal: str, lines_before: in
         return None
     if table[names[-1]].null_count != len(table) or any(table[name].null_count for name in names[:-1]):
         return None
-    return [cupy.asarray(table[name]) for name in names[:-1]]
+    return [cupy_of(table[name]) for name in names[:-1]]
+
+
+def cupy_of(series: Any) -> Any:
+    """Return a cuDF column without nulls as a CuPy array: the same memory."""
+    import cupy
+
+    return cupy.asarray(series)
 
 
 def _read_any(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> pd.DataFrame:

@@ -1,0 +1,128 @@
+"""On a GPU: cuDF reads what pandas reads, and every hop from a column to torch and back is the same memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import test_json_chunks
+import test_recordings
+from test_recordings import LAYOUTS, MESSAGES, MV, write
+
+from streaming.backend import missing_gpu
+from streaming.errors import UserError
+from streaming.frames import arrow, frame, host_array, parse, rr_statistics
+from streaming.json_chunks import json_tick_to_avro
+from streaming.recordings import read_recording
+
+WHY = missing_gpu()
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU and cuDF: {WHY}")]
+
+
+@pytest.fixture(scope="module")
+def cupy() -> Any:
+    pytest.importorskip("cudf", reason="needs cuDF (pip install 'beatwire[gpu]')")
+    return pytest.importorskip("cupy")
+
+
+def pointer(array: Any) -> int:
+    return int(array.__cuda_array_interface__["data"][0])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_cudf_reads_what_pyarrow_reads(tmp_path: Path, layout: str, cupy: Any) -> None:
+    rows, delimiter, head, kwargs, name = LAYOUTS[layout]
+    path = write(tmp_path / name, rows, delimiter, head)
+    here, there = read_recording(path, **kwargs), read_recording(path, xp=cupy, **kwargs)  # type: ignore[arg-type]
+    assert (here.rate_hz, here.leads, here.uv_per_unit) == (there.rate_hz, there.leads, there.uv_per_unit)
+    np.testing.assert_array_equal(here.samples, host_array(there.samples))
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_what_is_wrong_with_a_csv_is_said_in_the_same_words(tmp_path: Path, case: str, cupy: Any) -> None:
+    text, kwargs, expected = MESSAGES[case]
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    with pytest.raises(UserError) as error:
+        read_recording(path, xp=cupy, **kwargs)
+    assert str(error.value).startswith(expected)
+
+
+@pytest.mark.parametrize("cell", ["oops", "1.2abc", "", "nan", "-", "--3", "1 2", "0x1F", "1,5", "1e5", "+0.5", "inf"])
+def test_an_odd_cell_is_read_as_on_the_cpu(tmp_path: Path, cell: str, cupy: Any) -> None:
+    path = write(tmp_path / "x.csv", [[f"{v:.3f}"] for v in MV[:50]] + [[cell]] + [[f"{v:.3f}"] for v in MV[:50]])
+
+    def read(xp: Any) -> Any:
+        try:
+            return host_array(read_recording(path, fs=250, xp=xp).samples).tolist()
+        except UserError as error:
+            return str(error)
+
+    assert read(cupy) == read(np)
+
+
+def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+    path = write(tmp_path / "x.csv", [[k / 250, v] for k, v in enumerate(MV)], head="time,II\n")
+    assert isinstance(read_recording(path, xp=cupy).samples, cupy.ndarray)
+
+
+@pytest.mark.parametrize("odd", test_json_chunks.ODD)
+def test_json_ticks_say_the_same_by_cudf(odd: str, cupy: Any) -> None:
+    values = [test_json_chunks.message(k) for k in range(12)]
+    values[5] = test_json_chunks.message(5, **test_json_chunks.ODD[odd])
+    assert json_tick_to_avro(values, cupy) == test_json_chunks.one_by_one(values)
+
+
+def test_a_clean_json_tick_goes_through_cudf(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    nested = [test_json_chunks.message(k, samples=[[k, 2], [4, -5]], leads=["I", "II"]) for k in range(20)]
+    flat = [test_json_chunks.message(k, session=3, time=k, uv_per_unit=2) for k in range(20)]
+    expected = [test_json_chunks.one_by_one(values) for values in (nested, flat)]
+    monkeypatch.setattr("streaming.json_chunks.json_to_avro", lambda _: pytest.fail("one by one"))
+    assert [json_tick_to_avro(values, cupy) for values in (nested, flat)] == expected
+
+
+def test_rr_statistics_are_the_same_by_cudf(cupy: Any) -> None:
+    rng = np.random.default_rng(5)
+    stream, rr = np.repeat(np.arange(30), 40), rng.normal(800, 60, 1200)
+    rr[rng.random(1200) < 0.1] = np.nan
+    here = rr_statistics(stream, rr)
+    there = rr_statistics(cupy.asarray(stream), cupy.asarray(rr), cupy).to_pandas()
+    np.testing.assert_allclose(here.to_numpy(), there[here.columns].to_numpy(), rtol=1e-9)
+
+
+def test_every_hop_is_the_same_memory(tmp_path: Path, cupy: Any) -> None:
+    import cudf
+    import torch
+    from numba import cuda
+
+    path = write(tmp_path / "x.csv", [[v] for v in MV], head="II\n")
+    series = cudf.read_csv(str(path), dtype={"II": "float64"})["II"]
+    column = cupy.asarray(series)
+    assert pointer(column) == pointer(series)
+    assert pointer(parse.cupy_of(series)) == pointer(series)
+    assert pointer(cuda.as_cuda_array(column)) == pointer(column)
+    tensor = torch.as_tensor(column, device="cuda")
+    assert tensor.data_ptr() == pointer(column)
+    assert torch.from_dlpack(column).data_ptr() == pointer(column)
+    assert pointer(cupy.asarray(tensor)) == pointer(column)
+    assert pointer(cupy.from_dlpack(tensor)) == pointer(column)
+    assert pointer(cuda.as_cuda_array(tensor)) == pointer(column)
+    assert pointer(cudf.Series(cupy.asarray(tensor))) == pointer(column)
+    table = frame({"II": cupy.asarray(tensor)}, cupy)
+    assert pointer(table["II"]) == pointer(column)
+    assert arrow({"II": column}).num_rows == len(MV)
+
+
+def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
+    from streaming.pieces import cut, passes, stretches_of
+    from streaming.records import Bank
+
+    samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
+    known = stretches_of(samples, 10, 5)
+    pieces, held = cut(known, 300, 100, 20), samples[:, :10].copy()
+    placements = list(passes(samples, 0, len(MV), held, known, pieces, Bank(0, 250.0, 1), 1.0, 100))
+    assert all(pointer(p.payload) == pointer(samples) for p in placements[:-1])
+    assert len(MV) == test_recordings.N
