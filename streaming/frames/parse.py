@@ -24,6 +24,7 @@ from streaming.errors import UserError
 from streaming.frames.columns import Column, host_array
 
 NO_NUMBER = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None")
+_LEAST_PART = 1 << 20  # bytes of a file that must fit into a device's memory, with what parsing needs
 
 
 def read_table(
@@ -117,20 +118,50 @@ def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, c
 
 
 def _read_numbers_gpu(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> list[Column] | None:
-    """Parse by cuDF; None where a cell is not a number, which only pandas tells from an empty one."""
+    """Parse by cuDF; None where a cell is not a number, which only pandas tells from an empty one.
+
+    What does not fit into the device's memory at once is parsed in parts and put together on the host.
+    """
+    size = path.stat().st_size
+    part = size
+    while True:
+        try:
+            parts = [
+                _part_gpu(path, delimiter, decimal, lines_before, columns, first, part if part < size else None)
+                for first in range(0, size, part)
+            ]
+            break
+        except MemoryError:
+            part //= 2
+            if part < _LEAST_PART:
+                raise
+    if any(one is None for one in parts):
+        return None
+    found = [one for one in parts if one is not None]
+    return found[0] if len(found) == 1 else [np.concatenate([one[k] for one in found]) for k in range(columns)]
+
+
+def _part_gpu(
+    path: Path, delimiter: str, decimal: str, lines_before: int, columns: int, first: int, size: int | None
+) -> list[Column] | None:
+    """Parse the rows that begin in ``size`` bytes from ``first`` on, all of them without it; parts come to the host."""
     import cudf
 
     names = [str(k) for k in range(columns + 1)]  # one more, so that a line that is too long is seen
+    where: dict[str, Any] = {"skiprows": lines_before} if size is None else {"byte_range": (first, size)}
     try:
         table = cudf.read_csv(
-            str(path), sep=delimiter, decimal=decimal, header=None, names=names, skiprows=lines_before,
-            skip_blank_lines=False, dtype=dict.fromkeys(names, "float64"),
+            str(path), sep=delimiter, decimal=decimal, header=None, names=names, skip_blank_lines=False,
+            dtype=dict.fromkeys(names, "float64"), **where,
         )  # fmt: skip
     except (RuntimeError, ValueError, OSError):
         return None
+    if size is not None and first == 0:
+        table = table.iloc[lines_before:]
     if table[names[-1]].null_count != len(table) or any(table[name].null_count for name in names[:-1]):
         return None
-    return [cupy_of(table[name]) for name in names[:-1]]
+    arrays = [cupy_of(table[name]) for name in names[:-1]]
+    return arrays if size is None else [host_array(array) for array in arrays]
 
 
 def cupy_of(series: Any) -> Any:

@@ -26,6 +26,8 @@ _PLAUSIBLE_MV = 100.0  # peak to peak, beyond which a number without a unit is n
 _FEWEST_STEPS = 200  # peak to peak, below which the scale is made finer
 _UNCALIBRATED_STEPS = 20_000  # peak to peak, of fractions that have no unit
 _BLOCK = 1 << 17  # values that are looked at at once: they stay in the cache
+_DEVICE_BLOCK = 1 << 23
+_TIE = 1e-6  # parsers differ in the last bit: what is this near to a half goes up on every backend
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +134,9 @@ def _span(values: Any) -> Span:
 
 
 def _blocks(values: Any) -> Iterator[slice]:
-    """Cut an array for the host's caches; a GPU takes it whole."""
+    """Cut an array for the host's caches, or for the memory of a GPU."""
     n = len(values)
-    step = _BLOCK if isinstance(values, np.ndarray) else max(1, n)
+    step = _BLOCK if isinstance(values, np.ndarray) else _DEVICE_BLOCK
     for first in range(0, n, step):
         yield slice(first, min(n, first + step))
 
@@ -187,7 +189,7 @@ def to_units(
     samples = xp.empty((len(values), len(values[0])), np.int16)
     for row, column in enumerate(values):
         for block in _blocks(column):
-            units = xp.rint((column[block] - offset[row]) * (scale[row] / unit))
+            units = xp.floor((column[block] - offset[row]) * (scale[row] / unit) + (0.5 + _TIE))
             clipped = xp.clip(units, -_LARGEST, _LARGEST)
             samples[row, block] = clipped if spans[row].complete else xp.where(xp.isfinite(units), clipped, NO_VALUE)
     return samples, uv_per_unit, tuple(notes)

@@ -152,7 +152,9 @@ def _as_numbers(where: str, column: Column, name: str) -> Any:
         else:
             stamps = pd.to_datetime(text, errors="coerce", format="ISO8601", utc=True)
             values = (stamps - stamps.min()).dt.total_seconds().to_numpy(np.float64)
-    if not np.isfinite(values).all():
-        k = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise UserError(f"{where}: expected a time in every row of column {name!r}; row {k + 1} has {column.iloc[k]!r}")
-    return np.asarray(values, np.float64)
+    xp = array_module(values)
+    if not xp.isfinite(values).all():
+        k = int(xp.flatnonzero(~xp.isfinite(values))[0])
+        got = column.iloc[k] if isinstance(column, pd.Series) else float(values[k])
+        raise UserError(f"{where}: expected a time in every row of column {name!r}; row {k + 1} has {got!r}")
+    return values
