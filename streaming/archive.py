@@ -185,21 +185,21 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
 
 
 def _events(kept: Kept, known: Stretches, sample: I64) -> I64:
-    """Return what happened in order: a restart, what was found in its segment, how far that is known."""
+    """Return what happened, by sample: nothing of a segment comes before its restart or after the next one."""
     blocks, reached = np.concatenate(kept.blocks), np.concatenate(kept.known)
-    restart = known.event[known.event[:, 0] == Event.RESTART, 1]
     until = known.segment[:, 0].copy()
     np.maximum.at(until, *reached.T)
-    rows = np.concatenate([
-        known.event,
-        np.stack([np.full(len(sample), Event.BEAT), sample, np.arange(len(sample))], axis=1),
-        np.stack([np.full(len(blocks), Event.BLOCK), *blocks.T], axis=1),
-        np.stack([np.full(len(until), Event.KNOWN), until, until], axis=1),
-    ])  # fmt: skip
-    kind, at, _ = rows.T
-    rank = np.where(kind == Event.RESTART, 0, np.where(kind == Event.KNOWN, 2, 1))
-    rows = rows[np.lexsort((kind, at, rank, np.searchsorted(restart, at, "right")))]
-    return np.concatenate([np.zeros((len(rows), 1), np.int64), np.ones((len(rows), 1), np.int64), rows], axis=1)
+    parts = (
+        known.event.T,
+        (np.full(len(sample), Event.BEAT), sample, np.arange(len(sample))),
+        (np.full(len(blocks), Event.BLOCK), *blocks.T),
+        (np.full(len(until), Event.KNOWN), until, until),
+    )
+    kind, at, value = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(8 * at + kind, kind="stable")
+    rows = np.zeros((len(order), 5), np.int64)
+    rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] = 1, kind[order], at[order], value[order]
+    return rows
 
 
 def _counts(known: Stretches) -> dict[str, int]:
