@@ -19,7 +19,7 @@ from streaming.model.checkpoint import Model
 from streaming.pieces import Pieces, Stretches, cut, passes, stretches_of
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
-from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, TickBeats, Windows
+from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, TickBeats
 from streaming.settings import HORIZON_S, Settings
 
 AHEAD_S = 1.0  # more than any decision or window looks ahead
@@ -90,11 +90,11 @@ class Archive:
         self.xp: Any = np
         self._lanes = Pipeline(replace(settings, pass_s=self.plan.pass_s))
         self._whole = Pipeline(settings)
-        self._windows: list[Windows] = []
+        self._cut: list[Any] = []
         self._scored: list[TickBeats] = []
         self._alerts: list[Alerts] = []
         for node, sink in (
-            (self._lanes.windows, self._windows),
+            (self._lanes.collected.upstreams[0], self._cut),  # what a pass ends with
             (self._lanes.scored, self._scored),
             (self._whole.alerts, self._alerts),
         ):
@@ -147,10 +147,10 @@ class Archive:
 
     def _score(self, aligned: Aligned, pieces: Pieces, kept: Kept) -> None:
         """End a tick: score the beats of its passes and keep what they say."""
-        self._lanes.ticks.emit((aligned, tuple(self._windows)))
+        self._lanes.ticks.emit((aligned, tuple(self._cut)))
         for scored in self._scored:
             kept.add(scored, pieces)
-        self._windows.clear()
+        self._cut.clear()
         self._scored.clear()
 
     def _put_together(self, kept: Kept, known: Stretches, bank: Bank, stream: str) -> Alerts:
