@@ -258,7 +258,8 @@ class Beats:
     rr_s, median_rr_s       float64 [b], NaN: none
     response, quality       float32 [b]
     restart                 bool [b]: the first beat since its lane began
-    blocks                  table of int64 [k]: row of a lane, end of a 2-s block, whether it was flat
+    blocks                  table of int64 [k]: row of a lane, end of a 2-s block, whether it was flat (1),
+                            or waves without beats (2)
     """
 
     fresh: Fresh
@@ -300,7 +301,7 @@ class TickBeats:
     windows, amplitude   float32 [b, 256] (xp), [b]
     events       int64 [e, 5]   slot, session, kind, sample, value, by slot and in order: restarts, gaps,
                                 leads (value: the mask), beats (value: row of the beat), blocks (value:
-                                whether flat), and how far the stream is known
+                                flat, waves), and how far the stream is known
     scored by the score stage (``None`` before):
     score, prematurity           float32 [b], NaN: none
     scored_by                    uint8 [b], see ``stages.score``

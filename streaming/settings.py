@@ -64,8 +64,8 @@ class Settings:
 
     @property
     def ring_s(self) -> float:
-        """Samples behind a pass that windows need, in it, and waiting ahead of it."""
-        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + 0.45
+        """Samples behind a pass that windows and blocks need, in it, and waiting ahead of it."""
+        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + self.nms.block_s + 0.1
 
     def decode(self) -> decode.Settings:
         """Return the settings of the decode stage."""
@@ -87,4 +87,4 @@ class Settings:
 
     def beats(self) -> beats.Settings:
         """Return the settings of the beats stage."""
-        return beats.Settings(self.design)
+        return beats.Settings(self.design, block_s=self.nms.block_s)

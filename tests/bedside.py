@@ -29,11 +29,11 @@ class Ward:
         *chunks: Sent,
         beats: Sequence[tuple[Any, ...]] = (),
         known: Sequence[tuple[str, int]] = (),
-        blocks: Sequence[tuple[str, int, bool]] = (),
+        blocks: Sequence[tuple[str, int, int]] = (),
         drifts: Sequence[tuple[str, int, int]] = (),
         **clock: Any,
     ) -> list[dict[str, Any]]:
-        """One tick; beats are (stream, sample, median rate, anomalous, early), blocks (stream, end, flat).
+        """One tick; beats are (stream, sample, median rate, anomalous, early), blocks (stream, end, flat or waves).
 
         An interval is known between two beats of a stream that are told; drifts are (stream, sample, value).
         """

@@ -168,6 +168,18 @@ def test_beats_with_a_pause_between_them_are_no_run(ward: Ward) -> None:
     assert {a["rule"] for a in told} == {"anomalous beats"}
 
 
+def test_two_blocks_of_waves_are_flutter_and_three_without_a_pair_end_it_and_it_stays_to_be_seen(ward: Ward) -> None:
+    what = [0, 2, 0, 2, 2, 0, 2, 0, 0, 1, 2, 2]
+    told = ward.tick(blocks=[("bed", 200 * k + 200, b) for k, b in enumerate(what)])
+    assert short(told) == [
+        ("flutter", "on", 1000, 1000),
+        ("flutter", "latched", 1000, 1600),
+        ("flutter", "on", 2400, 2400),
+    ]
+    assert told[0]["text"] == "flutter: waves without beats for 4 s: flutter or fibrillation?"
+    assert told[0]["priority"] == "high"
+
+
 def test_drift_is_a_technical_alert_of_low_priority(ward: Ward) -> None:
     told = ward.tick(drifts=[("bed", 2000, 931), ("bed", 4000, 940), ("bed", 6000, -512), ("bed", 8000, -100)])
     assert short(told) == [("drift", "on", 2000, 2000), ("drift", "off", 2000, 6000)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -246,6 +247,20 @@ def test_alarms_are_found_or_false_by_their_episodes(tmp_path):
     assert judged["flutter"] == AlarmCounts(episodes=2, found=1, false=1)
     assert judged["tachycardia"] == AlarmCounts(episodes=0, found=0, false=1)
     assert judged["asystole"] == AlarmCounts()
+
+
+def test_runs_pauses_and_fibrillation_are_stretches_too(tmp_path):
+    symbols = ["V" if k in (9, 20, 21, 22, 23, 40, 41) else "N" for k in range(len(BEATS))]
+    write_record(tmp_path, "a", symbols=symbols, extra=[(10, "+", "(N"), (30_000, "+", "(AFIB"), (31_000, "+", "(N")])
+    record = read_annotated(tmp_path, "a")
+    episodes = reference_episodes(record)
+    assert episodes["ventricular run"] == [(int(BEATS[20]), int(BEATS[23]))]
+    assert episodes["irregular rhythm"] == [(30_000, 30_999)]
+    gap = replace(record, beat=np.array([0, 200, 200 + 3 * RATE + 1, 2000]), beat_class=("N",) * 4, rhythms=())
+    assert reference_episodes(gap)["pause"] == [(200, 951)]
+    assert "irregular rhythm" not in reference_episodes(gap)
+    judged = judge_alarms(record, [Alarm("ventricular run", int(BEATS[22]), int(BEATS[22]), int(BEATS[31]))])
+    assert judged["ventricular run"] == AlarmCounts(episodes=1, found=1, false=0)
 
 
 def test_the_page_shows_where_beats_of_each_class_lie_on_the_map(tmp_path):

@@ -144,6 +144,7 @@ def everything_told() -> list[dict[str, Any]]:
     told += ward.tick(
         beats=[("bed", 50 * k, 160, True) for k in range(1, 9)], blocks=[("bed", 200, True), ("bed", 400, True)]
     )
+    told += ward.tick(blocks=[("bed", 600, 2), ("bed", 800, 2), ("bed", 1000, 0), ("bed", 1200, 0), ("bed", 1400, 0)])
     told += ward.tick(beats=[("bed", 400 + 200 * k, 30) for k in range(1, 12)], known=[("bed", 4000)])
     told += ward.tick(beats=[("bed", 4000 + 80 * k + 10 * (k % 2), 70, k < 5, k < 5) for k in range(1, 41)])
     told += ward.tick(beats=[("bed", 7530, 70)], drifts=[("bed", 7600, 950), ("bed", 8000, -100)])
@@ -174,7 +175,7 @@ def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
     "changed",
     [
         {"state": "over"},
-        {"rule": "flutter"},
+        {"rule": "hiccup"},
         {"onset": -1},
         {"onset": "1"},
         {"id": "abc"},

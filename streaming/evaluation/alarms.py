@@ -2,7 +2,9 @@
 
 Reference stretches: *flutter*, between ``[`` and ``]`` and of the rhythms VFL and VF; *asystole*,
 no annotated beat for longer than 4 s outside flutter, and the rhythm ASYS; *tachycardia*, where
-the median of the last eight annotated intervals is faster than the limit. A stretch is found when
+the median of the last eight annotated intervals is faster than the limit; *ventricular run*, three annotated V
+or more in a row; *pause*, an annotated interval of 3-4 s; *irregular rhythm*, atrial fibrillation, in records
+that have rhythm marks. A stretch is found when
 an alarm of its rule is on during it or is decided at most 10 s after its end; an alarm is false
 when it belongs to no stretch in this sense.
 """
@@ -19,6 +21,8 @@ from streaming.evaluation.match import inside
 from streaming.evaluation.records import Annotated
 
 ASYSTOLE_S = 4.0
+PAUSE_S = 3.0
+RUN = 3
 TACHYCARDIA_BPM = 120.0
 ALLOWED_S = 10.0
 _INTERVALS = 8
@@ -55,7 +59,20 @@ def reference_episodes(
         fast[_INTERVALS - 1 :] = medians < 60.0 * rate_hz / tachycardia_bpm
     edges = np.flatnonzero(np.diff(np.concatenate([[False], fast, [False]]).astype(int)))
     tachycardia = [(int(record.beat[a]), int(record.beat[b])) for a, b in edges.reshape(-1, 2)]
-    return {"asystole": _merge(asystole), "tachycardia": _merge(tachycardia), "flutter": _merge(flutter)}
+    out = {"asystole": _merge(asystole), "tachycardia": _merge(tachycardia), "flutter": _merge(flutter)}
+    out["ventricular run"] = _runs(record)
+    paused = np.flatnonzero((rr > PAUSE_S * rate_hz) & (rr <= ASYSTOLE_S * rate_hz))
+    out["pause"] = _merge([(int(record.beat[k]), int(record.beat[k + 1])) for k in paused])
+    if record.rhythms:
+        out["irregular rhythm"] = _merge([(r.first, r.last) for r in record.rhythms if r.name == "AFIB"])
+    return out
+
+
+def _runs(record: Annotated) -> list[tuple[int, int]]:
+    """Stretches of ``RUN`` ventricular beats or more in a row."""
+    ventricular = np.array([c == "V" for c in record.beat_class], np.int8)
+    edges = np.flatnonzero(np.diff(ventricular, prepend=0, append=0)).reshape(-1, 2)
+    return [(int(record.beat[a]), int(record.beat[b - 1])) for a, b in edges.tolist() if b - a >= RUN]
 
 
 def _merge(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:

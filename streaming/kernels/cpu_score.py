@@ -1,4 +1,4 @@
-"""The bodies of windows, history and drift compiled for the CPU; see ``cpu``."""
+"""The bodies of windows, history, drift and flutter compiled for the CPU; see ``cpu``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numba
 from numba.core import config
 
-from streaming.kernels import drift, history, windows
+from streaming.kernels import drift, flutter, history, windows
 from streaming.kernels.cpu import cache_folder, compiled
 
 _previous = config.CACHE_DIR
@@ -17,6 +17,7 @@ _cut_window = compiled(windows.cut_window)
 _recall_size = compiled(history.recall_size)
 _recall_beats = compiled(history.recall_beats)
 _watch = compiled(drift.watch)
+_find_waves = compiled(flutter.find_waves)
 _jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
 
@@ -87,6 +88,13 @@ def recall_beats(
             i, run, order, slot, time_s, rr_s, restart, latent, seen,
             past_time, past_rr, past_latent, ordered, place, distance, spread, prematurity, irregularity,
         )  # fmt: skip
+
+
+@_jit
+def find_waves(n: int, row: Any, end: Any, lane: Any, base: Any, length: int, x: Any, work: Any, flat: Any) -> None:
+    """Look at ``n`` blocks."""
+    for i in range(n):
+        _find_waves(i, row, end, lane, base, length, x, work, flat)
 
 
 @_jit

@@ -11,25 +11,28 @@ that. Leads that are off stay so over a gap within a session (its restart comes 
 State, int64 ``state[slot, column]``: 0 whether the stream is known, 1 session, 2 last beat (or where
 the lane began), 3 flat blocks in a row, 4 the last eight beats as bits (1: anomalous), 5 the last
 interval in samples (0: unknown), 6 the last 32 intervals as bits (1: unlike the one before), 7 anomalous
-early beats in a row (at most 3), 8.. beats since each rule last held, then per rule the onset of its
-alert (-1: none).
+early beats in a row (at most 3), 8 the last four blocks as bits (1: waves), 9.. beats since each rule
+last held, then per rule the onset of its alert (-1: none).
 """
 
 from __future__ import annotations
 
+from streaming.kernels.flutter import FLAT as FLAT_BLOCK
+from streaming.kernels.flutter import WAVES as WAVE_BLOCK
 from streaming.records import F64, I64, Bool
 
 ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = range(5)
-ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS = range(5, 13)
-RULES = 13
+ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER = range(5, 14)
+RULES = 14
 OFF, ON, LATCHED = range(3)
 
-KNOWN, SESSION, REFERENCE, FLAT, RECENT, INTERVAL, DIFFERENT, RUN, SINCE = range(9)
+KNOWN, SESSION, REFERENCE, FLAT, RECENT, INTERVAL, DIFFERENT, RUN, WAVES, SINCE = range(10)
 FIRST_ONSET = SINCE + RULES
 STATE_COLUMNS = FIRST_ONSET + RULES
 
 HOLD_BEATS = 8
 EIGHT = 255
+FOUR = 15
 INTERVALS = 32
 ALL_INTERVALS = (1 << INTERVALS) - 1
 IRREGULAR_INTERVALS = 22
@@ -136,7 +139,7 @@ def apply_rules(
             for rule in range(RULES):
                 if row[KNOWN] and rule != NO_DATA and (rule != LEADS_OFF or value < 0):
                     at = max(int(row[REFERENCE]), int(row[FIRST_ONSET + rule])) if row[SESSION] != session else sample
-                    n = switch(row, slot, rule, False, rule == ASYSTOLE, at, 0.0, out, values, n)
+                    n = switch(row, slot, rule, False, rule == ASYSTOLE or rule == FLUTTER, at, 0.0, out, values, n)
                 row[SINCE + rule] = HOLD_BEATS
             row[KNOWN] = 1
             row[SESSION] = session
@@ -146,10 +149,14 @@ def apply_rules(
             row[INTERVAL] = 0
             row[DIFFERENT] = 0
             row[RUN] = 0
+            row[WAVES] = 0
         elif kind == LEADS:
             n = switch(row, slot, LEADS_OFF, value != 0, False, sample, float(value), out, values, n)
         elif kind == BLOCK:
-            row[FLAT] = min(2, int(row[FLAT]) + 1) if value else 0
+            row[FLAT] = min(2, int(row[FLAT]) + 1) if value == FLAT_BLOCK else 0
+            row[WAVES] = ((int(row[WAVES]) << 1) | int(value == WAVE_BLOCK)) & FOUR
+            waves = row[WAVES] & (row[WAVES] >> 1) != 0
+            n = switch(row, slot, FLUTTER, waves, True, sample, 0.0, out, values, n)
             n = switch(row, slot, FLAT_LINE, row[FLAT] == 2, False, sample, 0.0, out, values, n)
         elif kind == DRIFTED:
             n = switch(row, slot, DRIFT, value > 0, False, sample, abs(value) / 1000.0, out, values, n)

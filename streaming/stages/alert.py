@@ -70,6 +70,7 @@ RULES = (
     Rule("pause", "medium", False, "{value:.1f} s between two beats, limit {limit:g}"),
     Rule("irregular rhythm", "medium", False, "{value:.0f} of the last 32 intervals unlike the one before"),
     Rule("ventricular run", "medium", False, "{value:.0f} anomalous early beats in a row"),
+    Rule("flutter", "high", False, "waves without beats for {limit:g} s: flutter or fibrillation?"),
 )
 STATES = ("off", "on", "latched")
 
@@ -198,7 +199,7 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
     s, what = state.settings, RULES[rule]
     limit = (
         s.asystole_s, s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm,
-        3.0, 0.0, 4.0, s.no_data_s, s.drift, s.pause_s, 22.0, 3.0,
+        3.0, 0.0, 4.0, s.no_data_s, s.drift, s.pause_s, 22.0, 3.0, 4.0,
     )[rule]  # fmt: skip
     time_us = np.empty(2, np.int64)
     slots = np.full(2, slot)

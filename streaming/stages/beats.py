@@ -17,6 +17,7 @@ import numpy as np
 from streaming.backend import CPU, Backend, Table
 from streaming.filters import Design, Filter, filter_for, half_up, unit_response
 from streaming.kernels import beats as body
+from streaming.kernels.flutter import POINTS
 from streaming.records import I32, Bank, Beats, Peaks
 
 LISTED = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float32, np.float32, np.bool_)
@@ -35,6 +36,7 @@ class Settings:
     floor_uv: float = 60.0
     flat_uv: float = 4.0
     flat_units: float = 1.0
+    block_s: float = 2.0
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     if lanes is None or len(lanes) < len(peaks.f):
         lanes = state.lanes[bank.number] = backend.grown(lanes, (len(peaks.f), body.BEAT_COLUMNS), np.int64)
     one, durations, s = state.filters[bank.number], state.durations[bank.number], state.settings
-    need = int(durations[0] + durations[1]) + 1 + 2 * len(one.taps)
+    need = max(int(durations[0] + durations[1]) + 1 + 2 * len(one.taps), POINTS)
     if state.work.shape[1] < need:
         state.work = np.zeros((3, need), np.int32)
     quiet = fresh.quiet[np.argsort(fresh.quiet[:, 0], kind="stable")]
@@ -87,7 +89,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
 
 
 def _blocks(state: State, peaks: Peaks) -> Table:
-    """Tell of every block that became complete whether it held a signal: row of its lane, end, flat."""
+    """Tell of every block that became complete what it held: row of its lane, end, and ``kernels.flutter``'s bits."""
     fresh, backend, s = peaks.fresh, state.backend, state.settings
     n = len(fresh.lane)
     first, total = backend.positions("blocks", n, peaks.closed, peaks.most[1])
@@ -96,6 +98,9 @@ def _blocks(state: State, peaks: Peaks) -> Table:
         n, first, peaks.closed, peaks.blocks, fresh.uv_per_unit, state.unit[fresh.bank.number], s.flat_uv,
         s.flat_units, *table.columns,
     )  # fmt: skip
+    row, end, flat = table.columns
+    length = half_up(s.block_s * fresh.bank.rate_hz)
+    backend.kernels.find_waves(total, row, end, fresh.lane, fresh.base, length, peaks.x, state.work, flat)
     return table
 
 
