@@ -147,12 +147,16 @@ def test_beats_that_were_not_scored_do_not_count() -> None:
 def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
     rng = np.random.default_rng(6)
     columns = beats_like(REFERENCE, 90, rng, shift=0.3)
-    bins = bins_of(REFERENCE, **columns)
+    bins, radius = bins_of(REFERENCE, **columns)
     counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
     for k, row in enumerate(bins):
         for place in row:
             counts[k % body.BLOCKS, place] += 1
     far = drift.radius(REFERENCE.centre, REFERENCE.whitener, columns["latent"])
+    np.testing.assert_allclose(radius, far, rtol=1e-5)
+    assert (
+        bins[:, -1] - REFERENCE.groups[-1].start == np.searchsorted(REFERENCE.misfit, columns["misfit"], "right")
+    ).all()
     distances = [
         max(0.0, *(q - np.mean(x < border) for q, border in zip(REFERENCE.levels, borders, strict=True)))
         for x, borders in ((far, REFERENCE.radius), (columns["misfit"], REFERENCE.misfit))

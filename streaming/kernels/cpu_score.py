@@ -16,6 +16,7 @@ config.CACHE_DIR = str(cache_folder())
 _cut_window = compiled(windows.cut_window)
 _recall_size = compiled(history.recall_size)
 _recall_beats = compiled(history.recall_beats)
+_find_bins = compiled(drift.find_bins)
 _watch = compiled(drift.watch)
 _find_waves = compiled(flutter.find_waves)
 _jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
@@ -95,6 +96,28 @@ def find_waves(n: int, row: Any, end: Any, lane: Any, base: Any, length: int, x:
     """Look at ``n`` blocks."""
     for i in range(n):
         _find_waves(i, row, end, lane, base, length, x, work, flat)
+
+
+@_jit
+def find_bins(
+    n: int,
+    score: Any,
+    latent: Any,
+    misfit: Any,
+    centre: Any,
+    whitener: Any,
+    of_score: Any,
+    of_latents: Any,
+    of_radius: Any,
+    of_misfit: Any,
+    bins: Any,
+    radius: Any,
+) -> None:
+    """Find the bins of ``n`` beats."""
+    for i in range(n):
+        _find_bins(
+            i, score, latent, misfit, centre, whitener, of_score, of_latents, of_radius, of_misfit, bins, radius
+        )  # fmt: skip
 
 
 @_jit

@@ -11,14 +11,52 @@ stranger counts), and of the two the mean.
 
 from __future__ import annotations
 
+import math
+
 from streaming.kernels.rules import BEAT, DRIFTED, REACHED, RESTARTED
-from streaming.records import F64, I64, U8, Bool
+from streaming.records import F32, F64, I64, U8, Bool
 
 BLOCKS = 3
 MOST_BINS = 256
 FEWEST_BEATS = 20
 COMPARED = 2  # the last groups of bins are what is compared
 LOST = BLOCKS + 1  # after so many blocks nothing is left of a stream that was silent
+
+
+def find_bins(
+    i: int, score: F32, latent: F32, misfit: F32, centre: F64, whitener: F64, of_score: F64, of_latents: F64,
+    of_radius: F64, of_misfit: F64, bins: U8, radius: F32,
+) -> None:  # fmt: skip
+    """Write for each quantity of beat ``i`` the place of its bin, uint8 [b, 11], and the radius [b].
+
+    The bins of a quantity stand after those of the one before: score, latents, radius, misfit; ``of_*`` are their
+    borders. The radius is the length of ``(latent - centre) @ whitener``.
+    """
+    latents = len(centre)
+    square = 0.0
+    for k in range(latents):
+        along = 0.0
+        for j in range(latents):
+            along += (float(latent[i, j]) - centre[j]) * whitener[j, k]
+        square += along * along
+    radius[i] = math.sqrt(square)
+    first = 0
+    bins[i, 0] = below(of_score, float(score[i]))
+    first += len(of_score) + 1
+    for k in range(latents):
+        bins[i, 1 + k] = first + below(of_latents[k], float(latent[i, k]))
+        first += of_latents.shape[1] + 1
+    bins[i, 1 + latents] = first + below(of_radius, float(radius[i]))
+    first += len(of_radius) + 1
+    bins[i, 2 + latents] = first + below(of_misfit, float(misfit[i]))
+
+
+def below(borders: F64, value: float) -> int:
+    """Return how many borders are not above a value."""
+    found = 0
+    for k in range(len(borders)):
+        found += borders[k] <= value
+    return found
 
 
 def watch(

@@ -50,30 +50,42 @@ def find_waves(i: int, row: I64, end: I64, lane: I64, base: I64, length: int, x:
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:
     """Write the means of ``POINTS`` equal parts of a block, without the block's mean and slope."""
+    size = len(ring)
+    before = first % size
+    short = length // POINTS
+    gain = (FINE << 16) // max(short, 1)
+    gain_of_longer = (FINE << 16) // (short + 1)
     total = 0
     moment = 0
-    size = len(ring)
     for j in range(member(), POINTS, WIDTH):
         begin = length * j // POINTS
-        stop = length * (j + 1) // POINTS
-        column = (first + begin) % size
-        one = 0
-        for _ in range(stop - begin):
-            one += int(ring[column])
-            column += 1
-            if column == size:
-                column = 0
-        points[j] = FINE * one // (stop - begin)
+        n = length * (j + 1) // POINTS - begin
+        column = before + begin
+        if column >= size:
+            column -= size
+        points[j] = (total_of(ring, column, n) * (gain_of_longer if n > short else gain)) >> 16
         total += int(points[j])
         moment += int(points[j]) * (2 * j - (POINTS - 1))
     total = added(total)
     moment = added(moment)
     wait()
-    spread = POINTS * (POINTS * POINTS - 1) // 3
+    level = total // POINTS
+    tilt = (moment << 16) // (POINTS * (POINTS * POINTS - 1) // 3)
     for j in range(member(), POINTS, WIDTH):
-        line = total / POINTS + (2 * j - (POINTS - 1)) * (moment / spread)
-        points[j] = int(points[j]) - int(math.floor(line + 0.5))
+        points[j] = int(points[j]) - level - (((2 * j - (POINTS - 1)) * tilt) >> 16)
     wait()
+
+
+def total_of(ring: I16, column: int, n: int) -> int:
+    """Return the sum of ``n`` samples from a column on."""
+    head = min(n, len(ring) - column)
+    front, back = ring[column : column + head], ring[: n - head]
+    total = 0
+    for k in range(head):
+        total += int(front[k])
+    for k in range(n - head):
+        total += int(back[k])
+    return total
 
 
 def leaks_little(points: I32) -> bool:

@@ -100,15 +100,14 @@ def radius(centre: F64, whitener: F64, latent: F32) -> F64:
     return length
 
 
-def bins_of(reference: Reference, score: F32, latent: F32, misfit: F32) -> U8:
-    """Return for each beat and quantity the number of its bin, uint8 [b, 11]."""
-    far = radius(reference.centre, reference.whitener, latent)
-    columns = [np.searchsorted(reference.score, score, "right")]
-    columns += [np.searchsorted(reference.latents[k], latent[:, k], "right") for k in range(LATENTS)]
-    columns += [np.searchsorted(reference.radius, far, "right"), np.searchsorted(reference.misfit, misfit, "right")]
-    first = [group.start for group in reference.groups]
-    places: U8 = (np.stack(columns, axis=1) + first).astype(np.uint8)
-    return places
+def bins_of(reference: Reference, score: F32, latent: F32, misfit: F32) -> tuple[U8, F32]:
+    """Return for each beat and quantity the number of its bin, uint8 [b, 11], and the radius [b]."""
+    b, r = len(score), reference
+    bins, far = np.empty((b, len(QUANTITIES)), np.uint8), np.empty(b, np.float32)
+    cpu_score.find_bins(
+        b, score, latent, misfit, r.centre, r.whitener, r.score, r.latents, r.radius, r.misfit, bins, far
+    )  # fmt: skip
+    return bins, far
 
 
 def stability(reference: Reference, counts: I64) -> F64:
@@ -161,7 +160,7 @@ def _bins(reference: Reference, beats: TickBeats) -> tuple[U8, Bool]:
     assert beats.latent is not None
     assert beats.misfit is not None
     seen = ~np.isnan(beats.score) & ~np.isnan(beats.misfit)
-    return bins_of(reference, beats.score, beats.latent, beats.misfit), seen
+    return bins_of(reference, beats.score, beats.latent, beats.misfit)[0], seen
 
 
 def _make_room(state: State, slots: int) -> None:
