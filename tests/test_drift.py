@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from laws import Run, Signal, assert_same, listen, run_graph, ticks_of, told
 from steps import Aligner, chunk
 
 from streaming.kernels import drift as body
@@ -16,7 +17,7 @@ from streaming.model.checkpoint import load_model
 from streaming.offline import analyze
 from streaming.pipeline import Pipeline
 from streaming.recordings import read_recording
-from streaming.records import Event, TickBeats
+from streaming.records import Event, RawTick, TickBeats
 from streaming.settings import Settings
 from streaming.stages import drift, gather
 from streaming.stages.drift import BLOCK_S, Reference, bins_of, stability
@@ -231,3 +232,32 @@ def test_a_stream_upside_down_is_told_and_the_right_way_up_is_not() -> None:
     turned = analyze(replace(recording, samples=-recording.samples))
     assert [a for a in upright.alerts if a["rule"] == "drift"] == []
     assert [a["state"] for a in turned.alerts if a["rule"] == "drift"] == ["on"]
+
+
+def test_drift_is_told_alike_whatever_the_cuts_and_by_a_successor_that_replays() -> None:
+    recording = read_recording("synthetic:seconds=330,rate=250,seed=3,ectopy=0")
+    samples = recording.samples.copy()
+    samples[:, 250 * 60 : 250 * 230] *= -1
+    signal, rng = Signal("bed", samples, RATE, recording.uv_per_unit), np.random.default_rng(9)
+    whole = run_graph([[signal.chunk(a, min(a + 8000, samples.shape[1]))] for a in range(0, samples.shape[1], 8000)])
+    drifts = [row for row in told(whole)["bed"] if row[1] == "drift"]
+    assert [row[2] for row in drifts] == ["on", "off"]
+    ticks = ticks_of([signal], rng, 400, per_tick=30)
+    assert_same(run_graph(ticks), whole)
+    for part in (0.55, 0.65):  # while it is on
+        at = int(part * len(ticks))
+        first, published = Pipeline(Settings()), Run()
+        listen(first, published)
+        for values in ticks[:at]:
+            first.emit(RawTick.of(values))
+        assert published.alerts[-1]["rule"] == "drift"
+        second, discarded = Pipeline(Settings()), Run()
+        listen(second, discarded)
+        for values in ticks[first.rewind_tick(0) : at]:
+            second.emit(RawTick.of(values))
+        second.adopt([a for a in {a["id"]: a for a in published.alerts}.values() if a["state"] != "off"])
+        discarded.alerts.clear()
+        for values in ticks[at:]:
+            second.emit(RawTick.of(values))
+        both = Run(alerts=published.alerts + discarded.alerts)
+        assert [row for row in told(both)["bed"] if row[1] == "drift"] == drifts
