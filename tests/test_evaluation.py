@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wfdb
+from typer.testing import CliRunner
 
+from streaming.cli import app
 from streaming.errors import UserError
 from streaming.evaluation import Alarm, Cuts, Detected, as_html, as_json, as_text, evaluate, full_report
 from streaming.evaluation.alarms import AlarmCounts, judge_alarms, reference_episodes
@@ -17,6 +19,7 @@ from streaming.evaluation.confidence import confidence
 from streaming.evaluation.match import inside
 from streaming.evaluation.records import read_annotated
 from streaming.evaluation.streamed import Streamed
+from streaming.model.checkpoint import load_model
 from streaming.stages.score import ANOMALOUS
 
 RATE = 250
@@ -184,6 +187,42 @@ def test_a_record_that_the_graph_refuses_is_named_with_the_reason(tmp_path):
     assert [r["record"] for r in report["records"]] == ["good"]
     assert [f["record"] for f in report["failed"]] == ["slow"]
     assert "expected a rate of 50-4000 Hz; got 5000" in report["failed"][0]["reason"]
+
+
+def test_the_command_reports_the_others_and_exits_with_one_when_a_record_cannot_be_read(tmp_path):
+    for name in ("good", "short"):
+        write_record(tmp_path, name)
+    (tmp_path / "short.dat").write_bytes((tmp_path / "short.dat").read_bytes()[:1000])
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--lead", "best", "--json", "--html", str(page)])
+    assert done.exit_code == 1
+    figures = json.loads(done.stdout)
+    assert [r["record"] for r in figures["records"]] == ["good"]
+    assert [f["record"] for f in figures["failed"]] == ["short"]
+    assert figures["lead"] == "best"
+    assert figures["model"] == load_model().name
+    promised = {
+        "records", "gross", "gross_paced", "timing_ms", "delay_ms", "auroc", "average_precision",
+        "false_positives_per_day", "alarms", "failed",
+    }  # fmt: skip
+    assert promised <= figures.keys()
+    assert {"beats", "tp", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms"} <= figures["gross"].keys()
+    assert figures["auroc"].keys() == figures["average_precision"].keys() == {"V", "S", "F", "any"}
+    assert all({"pooled", "mean", "low", "high"} <= area.keys() for area in figures["auroc"].values())
+    assert {"asystole", "tachycardia", "flutter"} <= figures["alarms"].keys()
+    assert "short" in page.read_text()
+
+
+def test_the_command_adds_noise_at_each_ratio(tmp_path):
+    write_record(tmp_path, "a")
+    done = CliRunner().invoke(
+        app, ["evaluate", str(tmp_path), "--noise", "electrode-motion", "--snr", "12,-6", "--json"]
+    )
+    ladder = json.loads(done.stdout)["noise"]
+    assert [n["condition"] for n in ladder] == ["electrode-motion 12 dB", "electrode-motion -6 dB"]
+    assert ladder[0]["gross"]["f1"] > ladder[1]["gross"]["f1"]
+    wrong = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--snr", "loud"])
+    assert "expected numbers with commas between; got 'loud'" in str(wrong.exception)
 
 
 def test_noise_that_cannot_be_read_is_said_before_any_record_is_run(tmp_path):

@@ -142,7 +142,8 @@ class Figures:
 
 def figures(state: State) -> Figures:
     """Return the figures of the moment; costs nothing until it is called."""
-    counts = state.counts.sum(axis=1, dtype=np.int64)
+    known = min(len(state.counts), len(state.unlike), len(state.over))  # another thread may be making room
+    counts = state.counts[:known].sum(axis=1, dtype=np.int64)
     stream = np.flatnonzero(counts.any(axis=1))
     counts = counts[stream]
     every = stability(state.reference, counts.sum(axis=0, keepdims=True))[0]
