@@ -350,3 +350,40 @@ def test_everything_told_is_json(ward: Ward) -> None:
 
 def test_an_empty_tick_of_an_empty_ward_passes() -> None:
     assert Ward().tick(now_us=5_000_000) == []
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_rules_by_beats_and_blocks_forget_what_is_older_than_a_minute(seed: int) -> None:
+    """Two streams with another past and the same minutes since are told the same."""
+    rng = np.random.default_rng(seed)
+    at, bpm, odd, early = random_beats(rng, 500)
+    what = rng.choice([0, 0, 0, 1, 2, 2], 400)
+    told = []
+    for past in range(2):
+        own = np.random.default_rng(100 + past)
+        before = random_beats(own, 150)
+        begin = int(before[0][-1]) + 100
+        begin += -begin % 200
+        ward = Ward()
+        ward.tick(came(0, 10))
+        beats = [("bed", int(t), float(r), bool(o), bool(e)) for t, r, o, e in zip(*before, strict=True)]
+        beats += [
+            ("bed", begin + int(t), float(r), bool(o), bool(e)) for t, r, o, e in zip(at, bpm, odd, early, strict=True)
+        ]
+        blocks = [("bed", 200 * k, int(own.integers(0, 3))) for k in range(1, begin // 200 + 1)]
+        blocks += [("bed", begin + 200 * (k + 1), int(w)) for k, w in enumerate(what)]
+        found = [
+            (a["rule"], a["state"], a["onset"] - begin, a["decided"] - begin)
+            for a in ward.tick(beats=beats, blocks=blocks)
+        ]
+        told.append([row for row in found if row[2] >= 6000])
+    assert told[0] == told[1]
+    assert {row[0] for row in told[0]} >= {"flutter", "ventricular run", "pause", "anomalous beats"}
+
+
+def random_beats(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Samples at 100 Hz, rates, whether anomalous, whether early: calm and wild by turns."""
+    wild = np.repeat(rng.random(n // 10) < 0.4, 10)
+    gaps = np.where(wild, rng.choice([40, 60, 90, 140, 330], n), 80 + rng.integers(-3, 4, n))
+    odd = rng.random(n) < np.where(wild, 0.7, 0.02)
+    return np.cumsum(gaps) + 100, rng.uniform(30, 170, n), odd, odd & (rng.random(n) < 0.9)
