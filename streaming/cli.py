@@ -226,10 +226,10 @@ def evaluate(
         raise UserError(f"--snr: expected numbers with commas between; got {snr!r}") from None
     graph = Streamed(model)
     report = {"model": graph.name}
-    with errors.status("evaluate") if errors.is_terminal else nullcontext():
+    with errors.status("evaluate") if errors.is_terminal else nullcontext() as status:
         report |= full_report(
             folder, graph, lead=lead, seed=seed, noise=noise or [], snr_db=ratios, with_rivals=rivals,
-            instead=graph.instead(),
+            instead=graph.instead(), progress=lambda name: status.update(f"evaluate {name}") if status else None,
         )  # fmt: skip
     if html is not None:
         html.write_text(as_html(report, title=f"beatwire on {folder.name}"), encoding="utf-8")

@@ -302,6 +302,12 @@ def test_runs_pauses_and_fibrillation_are_stretches_too(tmp_path):
     assert judged["ventricular run"] == AlarmCounts(episodes=1, found=1, false=0)
 
 
+def test_records_with_and_without_rhythm_marks_are_reported_together(tmp_path):
+    write_record(tmp_path, "a", extra=[(10, "+", "(N")])
+    write_record(tmp_path, "b")
+    assert as_json(evaluate(tmp_path, spikes))["alarms"]["irregular rhythm"] == {"episodes": 0, "found": 0, "false": 0}
+
+
 def test_the_page_shows_where_beats_of_each_class_lie_on_the_map(tmp_path):
     write_record(tmp_path, "a", symbols=["V" if k % 10 == 0 else "N" for k in range(len(BEATS))])
 

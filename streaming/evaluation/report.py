@@ -150,7 +150,7 @@ def _alarms(results: Sequence[RecordResult]) -> Json:
     rules = sorted({rule for r in results for rule in r.alarms})
     out: Json = {}
     for rule in rules:
-        c = sum((r.alarms[rule] for r in results), AlarmCounts())
+        c = sum((r.alarms.get(rule, AlarmCounts()) for r in results), AlarmCounts())
         out[rule] = {"episodes": c.episodes, "found": c.found, "false": c.false}
     return out
 
