@@ -19,13 +19,13 @@ from streaming.model.checkpoint import Model
 from streaming.pieces import Pieces, Stretches, cut, passes, stretches_of
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
-from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, TickBeats
+from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, Terms, TickBeats
 from streaming.settings import HORIZON_S, Settings
 
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 START_US = 1_000_000_000_000_000
 _OF_A_TICK = (
-    "aligned", "slot", "session", "arrived_us", "rate_hz", "restart", "windows", "amplitude", "events", "overloaded",
+    "aligned", "slot", "session", "arrived_us", "rate_hz", "restart", "terms", "events", "overloaded",
 )  # fmt: skip
 BY_BEAT = tuple(f.name for f in fields(TickBeats) if f.name not in _OF_A_TICK)
 
@@ -159,14 +159,15 @@ class Archive:
         order = np.argsort(column["sample"], kind="stable")
         column = {name: values[order] for name, values in column.items()}
         b = len(order)
-        zero = np.zeros(b, np.int64)
+        zero, none = np.zeros(b, np.int64), np.full(b, np.nan, np.float32)
         self._whole.reset()
         self._whole.directory.names.append(stream)
         self._whole.scored.emit(
             TickBeats(
                 aligned=_aligned(1, bank, int(known.run[-1, 1])), slot=zero, session=zero + 1, arrived_us=zero,
-                rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_), windows=None,
-                amplitude=column["response"], events=_events(kept, known, column["sample"]), **column,
+                rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_),
+                terms=Terms(none, none, none, none, none, column["latent"]),
+                events=_events(kept, known, column["sample"]), **column,
             )
         )  # fmt: skip
         return self._alerts.pop()

@@ -5,17 +5,19 @@ kernels and never for its name; the CPU's is ``CPU``, the GPU's is a ``device.De
 
 What a stage may do with either:
 
-- keep arrays made by ``grown`` as its state;
+- keep arrays made by ``grown`` as its state, and arrays that never change as ``constant`` returns them; host arrays
+  among the arguments of a kernel may have more rows there, int64 ones filled with the largest numbers;
 - write to the arrays of ``room`` and ``table`` within a tick: the next tick may find them anywhere, with anything
   in them;
 - call ``kernels.NAME(n, *arguments)``, host arrays among the arguments included. It runs after those called before
   and, on a device, perhaps not before ``fetch``: nothing is read between but by kernels;
 - count rows with ``positions`` and pass the sum on as an ``n``.
+
+Sums are used by ``later`` kernels and ``fetch``, and as ``n`` anywhere.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
@@ -23,7 +25,8 @@ import numpy as np
 
 from streaming.errors import UserError
 from streaming.kernels import cpu, cpu_score, team
-from streaming.records import I64
+from streaming.network import Network, embed_into
+from streaming.records import F32, I64
 
 
 class Table(NamedTuple):
@@ -35,15 +38,18 @@ class Table(NamedTuple):
 
 
 class Backend(Protocol):
-    """Where the arrays live. ``block``: samples that a team's scratch holds at a time; ``xp``: the array library.
+    """Where the arrays live.
 
-    ``in_order``: items of a kernel run one after the other.
+    kernels    what passes call while they go through the rings
+    later      what is called for a pass after it has left them: runs when all passes of the tick have
+    block      samples that a team's scratch holds at a time
+    in_order   items of a kernel run one after the other
     """
 
     name: str
     reason: str
-    xp: Any
     kernels: Any
+    later: Any
     block: int
     in_order: bool
 
@@ -56,6 +62,9 @@ class Backend(Protocol):
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return zeros of ``shape`` with ``old`` at their beginning."""
 
+    def constant(self, host: Any) -> Any:
+        """Return an array to keep that says the same as one of the host."""
+
     def room(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
         """Return an array of at least ``shape`` with anything in it."""
 
@@ -63,7 +72,15 @@ class Backend(Protocol):
         """Return columns with room for ``total`` rows."""
 
     def positions(self, key: str, n: int, count: Any, most: int) -> tuple[Any, SupportsIndex]:
-        """Return the sums of ``count`` before each row, and of all ``n`` rows; that is at most ``most``."""
+        """Return the sums [n + 1] of ``count`` before each row, and of all ``n`` rows; that is at most ``most``."""
+
+    def numbers(self, total: SupportsIndex) -> Any:
+        """Return 0, 1, 2, ..., at least ``total`` of them."""
+
+    def embed(
+        self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, misfit: Any
+    ) -> None:
+        """Do what ``network.embed_into`` does, as one of the ``later`` calls."""
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         """End the tick: return the columns of tables, exactly their rows, as NumPy arrays."""
@@ -86,8 +103,8 @@ class Cpu:
     """NumPy and machine code: what is called has run when the call returns."""
 
     name = "cpu"
-    xp: Any = np
     kernels: Any = CpuKernels()
+    later = kernels
     block = team.BLOCK
     in_order = True
 
@@ -107,6 +124,10 @@ class Cpu:
             new[: len(old)] = old
         return new
 
+    def constant(self, host: Any) -> Any:
+        """Return it."""
+        return host
+
     def room(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:  # noqa: ARG002
         """Return a new array."""
         return np.empty(shape, dtype)
@@ -117,8 +138,25 @@ class Cpu:
 
     def positions(self, key: str, n: int, count: I64, most: int) -> tuple[I64, int]:  # noqa: ARG002
         """Return the sums of ``count`` before each row, and of all."""
-        sums = np.cumsum(count)
-        return sums - count, int(sums[-1]) if n else 0
+        first = np.zeros(n + 1, np.int64)
+        np.cumsum(count, out=first[1:])
+        return first, int(first[-1])
+
+    def numbers(self, total: SupportsIndex) -> I64:
+        """Return 0, 1, 2, ..."""
+        return np.arange(total.__index__())
+
+    def embed(
+        self,
+        network: Network,
+        windows: F32,
+        scale: F32,
+        total: SupportsIndex,  # noqa: ARG002
+        latents: F32,
+        misfit: F32,
+    ) -> None:
+        """Run the network."""
+        embed_into(network, windows, scale, latents, misfit)
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         """Return the columns as they are."""
@@ -128,31 +166,27 @@ class Cpu:
 CPU = Cpu()
 
 
-def missing_gpu() -> str | None:
-    """Return why there is no usable GPU; None when there is one."""
-    try:
-        cupy = importlib.import_module("cupy")
-    except ImportError as error:
-        return f"{error} (pip install 'beatwire[gpu]')"
-    try:
-        found = int(cupy.cuda.runtime.getDeviceCount())
-    except Exception as error:
-        return str(error).splitlines()[0]
-    return None if found else "no CUDA device"
-
-
-def choose(kind: str) -> Backend:
+def choose(kind: str, *, limit_bytes: int | None = None, managed: bool = False, nvtx: bool = False) -> Backend:
     """Return the backend for ``auto``, ``cpu`` or ``gpu``.
+
+    Parameters
+    ----------
+    limit_bytes, managed, nvtx
+        Of the GPU: how much memory it may take, whether that may move, whether a profiler is told what runs.
 
     Raises
     ------
     UserError
         gpu was asked for and cannot be had.
     """
-    if kind == "gpu":
-        why = missing_gpu() or "the graph's GPU kernels are not part of this version"
+    if kind == "cpu":
+        return CPU
+    from streaming import card, device
+
+    why = card.missing()
+    if why is not None and kind == "gpu":
         raise UserError(f"--backend gpu: expected a usable GPU; got: {why}. Use --backend cpu or auto")
-    if kind == "auto":
-        why = missing_gpu() or "a GPU is there, but this version's graph runs on the CPU"
+    if why is not None:
         return Cpu(f"backend cpu: {why}")
-    return CPU
+    there = card.CudaCard(limit_bytes, managed=managed, nvtx=nvtx)
+    return device.Device(there, f"backend gpu: {there.name}, {'as asked' if kind == 'gpu' else 'found'}")

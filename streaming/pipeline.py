@@ -26,7 +26,21 @@ from streaming.model.checkpoint import load_model
 from streaming.records import Aligned, Outgoing, RawTick, Rejects
 from streaming.rewind import Marks
 from streaming.settings import HORIZON_S, Settings
-from streaming.stages import alert, align, beats, decode, drift, gather, nms, publish, ricker, ring, score, window
+from streaming.stages import (
+    alert,
+    align,
+    beats,
+    decode,
+    drift,
+    gather,
+    nms,
+    publish,
+    recall,
+    ricker,
+    ring,
+    score,
+    window,
+)
 from streaming.wire import DEAD_LETTERS
 
 
@@ -79,8 +93,9 @@ class Pipeline:
         self.peaks = stage(self.responses, nms.step)                    # Peaks      [n, most]
         self.beats = stage(self.peaks, beats.step)                      # Beats      b
         self.windows = stage(self.beats, window.step)                   # Windows    [b, 256]
-        self.collected = self.windows.collect()                         # (Windows, ...) of all passes
-        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (Windows, ...))
+        self.recalled = stage(self.windows, recall.step)                # Recalled   terms of a score
+        self.collected = self.recalled.collect()                        # (Recalled, ...) of all passes
+        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (Recalled, ...))
         self.gathered = stage(self.ticks, gather.step)                  # TickBeats  b, by stream, in order
         self.scored = stage(self.gathered, score.step)                  # TickBeats  with scores
         self.compared = stage(self.scored, drift.step)                  # TickBeats  with what is unlike all people
@@ -101,6 +116,7 @@ class Pipeline:
             nms.step: self.peaks,
             beats.step: self.beats,
             window.step: self.windows,
+            recall.step: self.recalled,
             gather.step: self.gathered,
             score.step: self.scored,
             drift.step: self.compared,
@@ -127,8 +143,9 @@ class Pipeline:
             nms.step: nms.State(s.nms, self.backend),
             beats.step: beats.State(s.beats(), self.backend),
             window.step: window.State(self.backend),
+            recall.step: recall.State(self.model.network, self.backend),
             gather.step: gather.State(self.backend),
-            score.step: score.State(score.Settings(self.model.network, self.model.calibration)),
+            score.step: score.Settings(self.model.calibration),
             drift.step: self.drift,
             alert.step: self._alert,
             publish.step: publish.State(self.directory, self.model.name, score.SCORED_BY),

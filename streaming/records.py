@@ -10,7 +10,8 @@ Fresh      ring         for one bank and one pass: which lanes have which new sa
 Peaks      nms          local maxima of the response, with the level around them
 Beats      beats        accepted peaks, with R and RR
 Windows    window       what the model looks at of each
-TickBeats  score        all beats of the tick, in order, scored
+Recalled   recall       what it saw, and how that compares with the stream's own last minute
+TickBeats  gather       all beats of the tick, in order; then scored, then compared
 Alerts     alert        transitions of alerts
 Outgoing   publish      messages, ready to send
 ========== ============ ================================================================
@@ -131,6 +132,7 @@ class Fresh:
     number         of the pass
     lane, slot, start, stop, base, session   int64 [n]; ``base`` is the lane's first sample
     uv_per_unit    float64 [n], 0 when not calibrated
+    overloaded     beats are not scored
     quiet          int64 [q, 3]: lane, start and stop of a stretch where no beat may be; also of lanes
                    without new samples
     """
@@ -145,6 +147,7 @@ class Fresh:
     session: I64
     uv_per_unit: F64
     quiet: I64
+    overloaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +253,7 @@ class Beats:
 
     fresh, known            the lanes of the pass, and up to where their beats are complete
     total                   ``b``, a number here or on the device
+    first                   int64 [n + 1]: where the beats of each row of ``fresh`` begin
     lane, slot, base        int64 [b], x: where the samples around the beat still stand
     listed                  what follows, as a table
     row                     int64 [b]: row of its lane in ``fresh``
@@ -265,6 +269,7 @@ class Beats:
     fresh: Fresh
     known: I64
     total: SupportsIndex
+    first: Any
     x: Any
     listed: Any
     blocks: Any
@@ -291,6 +296,31 @@ class Windows:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """Per beat what the score is made of; NaN where it is not known.
+
+    population, history, prematurity, haste  float32 [b], the terms
+    early                                    float32 [b], prematurity as people read it, 1 - RR / usual RR
+    latent                                   float32 [b, 8]
+    """
+
+    population: F32
+    history: F32
+    prematurity: F32
+    haste: F32
+    early: F32
+    latent: F32
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The beats of a pass and the table of their ``Terms``."""
+
+    beats: Beats
+    terms: Any
+
+
+@dataclass(frozen=True, slots=True)
 class TickBeats:
     """All heartbeats of a tick, ``b`` of them, by pass, bank and lane: those of a stream in order.
 
@@ -298,7 +328,7 @@ class TickBeats:
     rate_hz, rr_s, median_rr_s                   float64 [b]
     response, quality                            float32 [b]
     restart      bool [b]       the first beat after a restart of its stream
-    windows, amplitude   float32 [b, 256] (xp), [b]
+    terms        of each beat
     events       int64 [e, 5]   slot, session, kind, sample, value, by slot and in order: restarts, gaps,
                                 leads (value: the mask), beats (value: row of the beat), blocks (value:
                                 flat, waves), and how far the stream is known
@@ -323,8 +353,7 @@ class TickBeats:
     response: F32
     quality: F32
     restart: Bool
-    windows: Any
-    amplitude: F32
+    terms: Terms
     events: I64
     overloaded: bool = False
     score: F32 | None = None

@@ -10,9 +10,10 @@ from laws import START_US, Signal, cut
 from steps import Detector
 
 from producers.synthetic import synthesise
+from streaming.model.checkpoint import load_model
 from streaming.records import Event, TickBeats
 from streaming.settings import Settings
-from streaming.stages import gather, window
+from streaming.stages import gather, recall, window
 
 RATE_HZ = 250.0
 
@@ -23,10 +24,13 @@ class Gatherer(Detector):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.window, self.gather = window.State(), gather.State()
+        self.recall = recall.State(load_model().network)
 
     def gathered(self, values: list[bytes], **tick: Any) -> TickBeats:
         aligned, found = self.beats(values, **tick)
-        return gather.step(self.gather, (aligned, tuple(window.step(self.window, b)[1] for b in found)))[1]
+        return gather.step(
+            self.gather, (aligned, tuple(recall.step(self.recall, window.step(self.window, b)[1])[1] for b in found))
+        )[1]
 
     def named(self, tick: TickBeats) -> list[tuple[str, int, int]]:
         """Stream, session and sample of the beats of a tick."""
@@ -79,8 +83,8 @@ def test_beats_of_many_passes_are_those_of_each_stream_in_order(heart: Signal) -
         np.testing.assert_allclose(tick.rr_s[mine][1:], np.diff(tick.sample[mine]) / rate_hz)
         np.testing.assert_array_equal(tick.time_us[mine], START_US + np.rint(tick.sample[mine] * 1e6 / rate_hz))
         assert set(tick.arrived_us[mine].tolist()) == {99 if slot == 0 else 243}
-    assert tick.windows.shape == (len(tick.slot), 256)
-    assert np.isfinite(tick.amplitude).sum() >= len(tick.slot) - 2
+    assert tick.terms.latent.shape == (len(tick.slot), 8)
+    assert np.isfinite(tick.terms.population).sum() >= len(tick.slot) - 2
 
 
 def test_events_are_by_stream_and_pass_a_restart_first_and_what_is_known_last(heart: Signal) -> None:
@@ -155,4 +159,4 @@ def test_every_beat_has_the_time_of_its_chunk_though_each_chunk_has_a_clock_of_i
 
 def test_an_empty_tick_passes() -> None:
     tick = Gatherer().gathered([])
-    assert (len(tick.slot), len(tick.events), tick.windows.shape, tick.overloaded) == (0, 0, (0, 256), False)
+    assert (len(tick.slot), len(tick.events), tick.terms.latent.shape, tick.overloaded) == (0, 0, (0, 8), False)

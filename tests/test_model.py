@@ -20,7 +20,8 @@ from streaming.model.measure import auroc
 from streaming.model.train import train_vae
 from streaming.model.vae import TrainSettings
 from streaming.model.where import in_runs_of_three
-from streaming.stages.score import Memory, combine, remember
+from streaming.stages.recall import Memory, remember
+from streaming.stages.score import combine
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 SHORT = TrainSettings(steps=60, batch=64)

@@ -11,18 +11,10 @@ import pytest
 
 from streaming.kernels import cpu_score, history, windows
 from streaming.model.checkpoint import load_model
-from streaming.stages.score import (
-    BY_HISTORY,
-    BY_POPULATION,
-    HORIZON_S,
-    TILE,
-    Memory,
-    Seen,
-    Terms,
-    combine,
-    embed,
-    remember,
-)
+from streaming.network import TILE, embed
+from streaming.records import Terms
+from streaming.stages.recall import Memory, Seen, remember
+from streaming.stages.score import BY_HISTORY, BY_POPULATION, HORIZON_S, combine
 
 MODEL = load_model()
 
@@ -181,7 +173,7 @@ def test_overload_skips_the_network_and_keeps_the_rhythm(monkeypatch: pytest.Mon
         raise AssertionError("the network ran")
 
     calm = remember(MODEL.network, Memory(), beats)
-    monkeypatch.setattr("streaming.stages.score.embed", fail)
+    monkeypatch.setattr("streaming.backend.embed_into", fail)
     busy = remember(MODEL.network, Memory(), beats, overloaded=True)
     assert np.isnan(combine(MODEL.calibration, busy)).all()
     np.testing.assert_array_equal(busy.early, calm.early)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from streaming.bench import accuracy, archive, detection, graph, live, memory, preloaded
+from streaming.bench import accuracy, archive, detection, gpu, graph, live, memory, preloaded
 from streaming.bench.row import Row
 from streaming.errors import UserError
 from streaming.warmup import warm_up
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[Say], Iterator[Row]]] = {
     "memory": memory.measure,
     "archive": archive.measure,
     "accuracy": accuracy.measure,
+    "gpu": gpu.measure,
     "preloaded": preloaded.measure,
     "live": live.measure,
 }

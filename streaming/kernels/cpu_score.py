@@ -14,6 +14,10 @@ from streaming.kernels.cpu import cache_folder, compiled
 _previous = config.CACHE_DIR
 config.CACHE_DIR = str(cache_folder())
 _cut_window = compiled(windows.cut_window)
+_place_in_time = compiled(history.place_in_time)
+_in_usual_size = compiled(history.in_usual_size)
+_is_known = compiled(history.is_known)
+_in_terms = compiled(history.in_terms)
 _recall_size = compiled(history.recall_size)
 _recall_beats = compiled(history.recall_beats)
 _find_bins = compiled(drift.find_bins)
@@ -38,6 +42,47 @@ def cut_window(
     """Cut ``n`` windows."""
     for i in range(n):
         _cut_window(i, lane, at, base, lead, rate_hz, x, work, window, amplitude)
+
+
+@_jit
+def place_in_time(n: int, sample: Any, rr_s: Any, rate_hz: Any, longest_s: Any, time_s: Any, known_rr_s: Any) -> None:
+    """Tell when ``n`` beats were."""
+    for i in range(n):
+        _place_in_time(i, sample, rr_s, rate_hz, longest_s, time_s, known_rr_s)
+
+
+@_jit
+def in_usual_size(n: int, amplitude: Any, usual: Any, scale: Any) -> None:
+    """Scale ``n`` beats."""
+    for i in range(n):
+        _in_usual_size(i, amplitude, usual, scale)
+
+
+@_jit
+def is_known(n: int, scale: Any, scored: Any, known: Any) -> None:
+    """Tell which of ``n`` beats can be compared."""
+    for i in range(n):
+        _is_known(i, scale, scored, known)
+
+
+@_jit
+def in_terms(
+    n: int,
+    rr_s: Any,
+    known: Any,
+    distance: Any,
+    spread: Any,
+    early: Any,
+    irregular: Any,
+    population: Any,
+    history: Any,
+    prematurity: Any,
+    haste: Any,
+    latent: Any,
+) -> None:
+    """Put ``n`` beats into terms."""
+    for i in range(n):
+        _in_terms(i, rr_s, known, distance, spread, early, irregular, population, history, prematurity, haste, latent)
 
 
 @_jit

@@ -24,6 +24,53 @@ HIGH, LOW = 0.8, 0.2
 FEWEST_INTERVALS = 4
 FEWEST_REFERENCES = 4
 HUGE = 3.0e38
+NEAR, TIGHT = 0.05, 0.1  # distances and spreads of latents that are as good as none
+OWN = 0.5  # how much of a stream's own spread is forgiven: 0 none, 1 all
+STEADY = 0.2  # irregularity at which prematurity counts half of what it does in a clockwork
+
+
+def place_in_time(
+    i: int, sample: I64, rr_s: F64, rate_hz: float, longest_s: float, time_s: F64, known_rr_s: F64
+) -> None:
+    """Tell when beat ``i`` was, and its RR; NaN where that is longer than ``longest_s``."""
+    time_s[i] = sample[i] / rate_hz
+    known_rr_s[i] = rr_s[i] if rr_s[i] <= longest_s else math.nan
+
+
+def in_usual_size(i: int, amplitude: F32, usual: F32, scale: F32) -> None:
+    """Tell the size of beat ``i`` in the usual size of its stream; NaN where either is not known."""
+    scale[i] = amplitude[i] / usual[i]
+
+
+def is_known(i: int, scale: F32, scored: bool, known: Bool) -> None:
+    """Tell whether beat ``i`` has something to be compared by: a scale, in a tick that is ``scored``."""
+    known[i] = scored and not math.isnan(scale[i])
+
+
+def in_terms(
+    i: int,
+    rr_s: F64,
+    known: Bool,
+    distance: F32,
+    spread: F32,
+    early: F32,
+    irregular: F32,
+    population: F32,
+    history: F32,
+    prematurity: F32,
+    haste: F32,
+    latent: F32,
+) -> None:
+    """Put what was found out of beat ``i`` into terms; what is not known is NaN."""
+    prematurity[i] = early[i] / (irregular[i] + STEADY)
+    haste[i] = -rr_s[i]
+    if known[i]:
+        history[i] = math.log(distance[i] + NEAR) - OWN * math.log(spread[i] + TIGHT)
+    else:
+        history[i] = math.nan
+        population[i] = math.nan
+        for j in range(LATENTS):
+            latent[i, j] = math.nan
 
 
 def recall_size(

@@ -27,36 +27,20 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
     leads = x.shape[1]
     size = x.shape[2]
     column = first % size
-    if (count < 0 or at < 0 or off != 0) and member() > 0:
-        return
     for lead in range(leads):
         ring = x[lane, lead]
         p = at + lead * stride
         if count < 0:
-            begin = int(ring[(first - 1) % size])
-            if at < 0:
-                end = int(ring[(first - count) % size])
-                if end == NO_VALUE:
-                    end = begin
-            else:
-                end = int(payload[p]) | (int(payload[p + 1]) << 8)
-                if end > 32767:
-                    end -= 65536
-                if (off >> lead) & 1:
-                    end = begin
-            for j in range(-count):
-                value = begin + (end - begin) * (j + 1) // (1 - count)
-                ring[(column + j) % size] = value
+            if member() == 0:
+                bridge(payload, p if at >= 0 and not (off >> lead) & 1 else -1, at < 0, ring, column, -count)
         elif at < 0:
-            held = ring[(first - 1) % size]
-            for j in range(count):
-                if ring[(column + j) % size] == NO_VALUE:
-                    ring[(column + j) % size] = held
-                held = ring[(column + j) % size]
+            if member() == 0:
+                follow(ring, column, count)
         elif (off >> lead) & 1:
-            held = NO_VALUE if early else ring[(first - 1) % size]
-            for j in range(count):
-                ring[(column + j) % size] = held
+            if member() == 0:
+                held = NO_VALUE if early else ring[(first - 1) % size]
+                for j in range(count):
+                    ring[(column + j) % size] = held
         else:
             head = min(count, size - column)
             decode_int16(payload[p : p + 2 * head], ring[column : column + head], head)
@@ -64,10 +48,42 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
             decode_int16(payload[p : p + 2 * (count - head)], ring[: count - head], count - head)
 
 
+def bridge(payload: U8, p: int, stands: bool, ring: I16, column: int, count: int) -> None:
+    """Fill ``count`` samples from ``column`` on in a straight line to the one at ``p``.
+
+    Where ``p`` is -1 it goes to the one that ``stands`` in the ring, or stays as it is.
+    """
+    size = ring.shape[0]
+    begin = int(ring[(column - 1) % size])
+    end = begin
+    if p >= 0:
+        end = int(payload[p]) | (int(payload[p + 1]) << 8)
+        if end > 32767:
+            end -= 65536
+    elif stands:
+        end = int(ring[(column + count) % size])
+        if end == NO_VALUE:
+            end = begin
+    for j in range(count):
+        value = begin + (end - begin) * (j + 1) // (1 + count)
+        ring[(column + j) % size] = value
+
+
+def follow(ring: I16, column: int, count: int) -> None:
+    """Fill in the values that were not known of ``count`` samples that came before their turn."""
+    size = ring.shape[0]
+    held = ring[(column - 1) % size]
+    for j in range(count):
+        if ring[(column + j) % size] == NO_VALUE:
+            ring[(column + j) % size] = held
+        held = ring[(column + j) % size]
+
+
 def write_in_turn(i: int, run: I64, place: I64, payload: U8, x: I16) -> None:
     """Copy the placements of one lane, ``run[i]`` up to ``run[i + 1] - 1``, one after the other."""
     for k in range(run[i], run[i + 1]):
         write_samples(k, place, payload, x)
+        wait()
 
 
 def begin_lane(i: int, lanes: I64, base: I64, x: I16) -> None:

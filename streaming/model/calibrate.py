@@ -13,8 +13,8 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from streaming.records import F32, F64
-from streaming.stages.score import TERMS, Calibration, Terms, weigh
+from streaming.records import F32, F64, Terms
+from streaming.stages.score import TERMS, Calibration, weigh
 
 LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)
 WEIGHTS = (0.5, 1.0, 1.0, 0.2)  # population, history, prematurity, haste

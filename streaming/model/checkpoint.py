@@ -20,9 +20,10 @@ from safetensors.numpy import load, save
 from streaming.errors import UserError
 from streaming.kernels import history, windows
 from streaming.kernels.drift import COMPARED, MOST_BINS
+from streaming.network import Network
 from streaming.records import F32, F64
 from streaming.stages.drift import Reference
-from streaming.stages.score import OWN, TERMS, Calibration, Network
+from streaming.stages.score import TERMS, Calibration
 
 FORMAT = 1
 VERSION = "vae-2"
@@ -34,7 +35,7 @@ WINDOW: dict[str, float] = {
     "history_s": history.BEATS_S,
     "history_beats": history.BEATS,
     "sizes_s": history.SIZES_S,
-    "own_spread": OWN,
+    "own_spread": history.OWN,
 }
 SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
 

@@ -23,7 +23,7 @@ from streaming.errors import UserError
 from streaming.kernels import cpu_score
 from streaming.kernels.windows import WINDOW
 from streaming.records import F32, F64, I16, I64, U8
-from streaming.stages.score import LONGEST_RR_S, Seen
+from streaming.stages.recall import LONGEST_RR_S, Seen
 
 NORMAL, SUPRAVENTRICULAR, VENTRICULAR, FUSION, UNKNOWN = range(5)
 AAMI = {

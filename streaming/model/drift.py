@@ -17,9 +17,9 @@ from streaming.kernels.history import LATENTS
 from streaming.model.calibrate import quantiles
 from streaming.model.dataset import NORMAL
 from streaming.model.report import Judged
+from streaming.network import Network, embed
 from streaming.records import F32, F64, Bool
 from streaming.stages.drift import BLOCK_S, Reference
-from streaming.stages.score import Network, embed
 
 SCORE: F64 = np.array([0.1, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0])
 LATENT_SHARES: F64 = np.arange(1, 5) / 5

@@ -15,8 +15,8 @@ import numpy as np
 from streaming.model.calibrate import calibrate
 from streaming.model.dataset import NORMAL, Subject
 from streaming.model.measure import TARGETS, at_promise, aurocs, rounded, summary
-from streaming.records import F64
-from streaming.stages.score import Terms, combine
+from streaming.records import F64, Terms
+from streaming.stages.score import combine
 
 NO_VAE, PCA = "no VAE (prematurity and haste)", "PCA: all"
 ABLATION = {

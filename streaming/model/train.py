@@ -34,9 +34,10 @@ from streaming.model.measure import rounded
 from streaming.model.report import NO_VAE, PCA, Judged, columns_of, normal, report
 from streaming.model.vae import TrainSettings, fit, pca
 from streaming.model.where import told, turned, where
-from streaming.records import F32, F64
+from streaming.network import Network
+from streaming.records import F32, F64, Terms
 from streaming.stages.drift import radius
-from streaming.stages.score import Memory, Network, Terms, in_runs, remember, usual_scale
+from streaming.stages.recall import Memory, in_runs, remember, usual_scale
 
 FOLDS = 5
 MOST_SIZE = 15.0  # usual sizes: beyond, a window is an artefact and not learned from
@@ -175,7 +176,7 @@ def learned(subjects: Sequence[Subject]) -> tuple[F32, F64]:
     for s in subjects:
         memory = Memory()
         memory.grow(1)
-        scaled = s.beats.windows * usual_scale(memory, s.beats, *in_runs(s.beats.slot))[:, None]
+        scaled = s.beats.windows * usual_scale(memory, s.beats, len(s.beats.slot), (1, *in_runs(s.beats.slot)))[:, None]
         rows = (s.label == NORMAL) & (np.abs(scaled).max(1) < MOST_SIZE)
         chosen.append(scaled[rows])
         weight.append(np.full(int(rows.sum()), 1 / np.sqrt(max(1, rows.sum()))))

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from streaming.kernels.history import LATENTS
 from streaming.kernels.windows import WINDOW
+from streaming.network import Network
 from streaming.records import F32, F64
-from streaming.stages.score import Network
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,7 +220,7 @@ def _passes(state: State, chunks: Chunks, place: I64, fresh: I64, event: I64, pa
                     payload=chunks.payload,
                     place=place[written],
                     lanes=_rounded(state.lanes[bank.number]),
-                    fresh=_fresh(number, bank, mine, quiet),
+                    fresh=_fresh(number, bank, mine, quiet, chunks.overloaded),
                 )
             )
     return placements
@@ -247,7 +247,7 @@ def _quiet(rows: I64, gaps: I64) -> I64:
     return np.array(stretches, np.int64).reshape(-1, 3)
 
 
-def _fresh(number: int, bank: Bank, rows: I64, quiet: I64) -> Fresh:
+def _fresh(number: int, bank: Bank, rows: I64, quiet: I64, overloaded: bool) -> Fresh:
     return Fresh(
         number=number,
         bank=bank,
@@ -259,6 +259,7 @@ def _fresh(number: int, bank: Bank, rows: I64, quiet: I64) -> Fresh:
         session=rows[:, 7],
         uv_per_unit=rows[:, 8] / 1000.0,
         quiet=quiet,
+        overloaded=overloaded,
     )
 
 

@@ -41,13 +41,14 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """lanes, durations, filters: by number of the bank; work: scratch int32 [3, capacity]."""
+    """By number of the bank, but for work: scratch int32 [3, capacity]; lanes and constants (durations, taps) xp."""
 
     settings: Settings
     backend: Backend = CPU
     lanes: dict[int, Any] = field(default_factory=dict)
     durations: dict[int, Any] = field(default_factory=dict)
     filters: dict[int, Filter] = field(default_factory=dict)
+    constants: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     unit: dict[int, float] = field(default_factory=dict)
     work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
 
@@ -71,7 +72,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     floats = backend.room("floats", (n, most, 4), np.float64)
     backend.kernels.accept(
         n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, quiet, fresh.uv_per_unit,
-        s.floor_uv * state.unit[bank.number], durations, one.taps, one.shift, peaks.x, lanes, state.work,
+        s.floor_uv * state.unit[bank.number], *state.constants[bank.number], one.shift, peaks.x, lanes, state.work,
         count, samples, floats,
     )  # fmt: skip
     if len(quiet):
@@ -85,7 +86,9 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
         *inner.columns, *listed.columns,
     )  # fmt: skip
     known = peaks.known - int(durations[0])
-    return state, Beats(fresh, known, total, peaks.x, listed, _blocks(state, peaks), *(*inner.columns, *listed.columns))
+    return state, Beats(
+        fresh, known, total, first, peaks.x, listed, _blocks(state, peaks), *(*inner.columns, *listed.columns)
+    )
 
 
 def _blocks(state: State, peaks: Peaks) -> Table:
@@ -110,3 +113,5 @@ def _open_bank(state: State, bank: Bank) -> None:
     state.unit[bank.number] = unit_response(state.filters[bank.number])
     durations = (s.before_s, s.after_s, s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)
     state.durations[bank.number] = np.array([half_up(d * bank.rate_hz) for d in durations], np.int64)
+    both = state.durations[bank.number], state.filters[bank.number].taps
+    state.constants[bank.number] = state.backend.constant(both[0]), state.backend.constant(both[1])

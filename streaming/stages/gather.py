@@ -1,11 +1,12 @@
 """Gather: the beats and events of all passes of a tick, those of a stream in order.
 
-In: Aligned and the Windows of its passes. Out: TickBeats, all of it on the host: this is where the results of a
+In: Aligned and the Recalled of its passes. Out: TickBeats, all of it on the host: this is where the results of a
 device come back. State: nothing but the backend.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from streaming.backend import CPU, Backend
 from streaming.kernels import cpu
-from streaming.kernels.windows import WINDOW
-from streaming.records import F32, F64, I64, Aligned, Bool, Event, Fresh, TickBeats, Windows
+from streaming.kernels.history import LATENTS
+from streaming.records import F32, F64, I64, Aligned, Bool, Event, Fresh, Recalled, Terms, TickBeats
 
 
 @dataclass(slots=True)
@@ -25,11 +26,12 @@ class State:
 
 
 class Found(NamedTuple):
-    """What came back of a pass: its blocks, and its beats with columns as in ``Beats``."""
+    """What came back of a pass: its blocks, and its beats with their terms and columns as in ``Beats``."""
 
     fresh: Fresh
     known: I64
     blocks: tuple[I64, I64, I64]
+    terms: tuple[Any, ...]
     row: I64
     sample: I64
     decided: I64
@@ -40,22 +42,16 @@ class Found(NamedTuple):
     restart: Bool
 
 
-def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State, TickBeats]:
+def step(state: State, tick: tuple[Aligned, tuple[Recalled, ...]]) -> tuple[State, TickBeats]:
     """Merge a tick."""
     aligned, cut = tick
-    tables = [one.beats.listed for one in cut] + [one.beats.blocks for one in cut]
-    came = state.backend.fetch(tables)
-    passes = [
-        Found(one.beats.fresh, one.beats.known, blocks, *listed)
-        for one, listed, blocks in zip(cut, came[: len(cut)], came[len(cut) :], strict=True)
-    ]
+    passes = brought(state.backend, cut)
     slot = _joined([p.fresh.slot[p.row] for p in passes], np.int64)
     session = _joined([p.fresh.session[p.row] for p in passes], np.int64)
     sample = _joined([p.sample for p in passes], np.int64)
     rate_hz = _joined([np.full(len(p.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     time_us = np.empty(len(slot), np.int64)
     cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
-    windows = [one.windows for one in cut] or [np.zeros((0, WINDOW), np.float32)]
     return state, TickBeats(
         aligned=aligned,
         slot=slot,
@@ -70,11 +66,27 @@ def step(state: State, tick: tuple[Aligned, tuple[Windows, ...]]) -> tuple[State
         response=_joined([p.response for p in passes], np.float32),
         quality=_joined([p.quality for p in passes], np.float32),
         restart=_joined([p.restart for p in passes], np.bool_),
-        windows=windows[0] if len(windows) == 1 else np.concatenate(windows),
-        amplitude=_joined([one.amplitude for one in cut], np.float32),
+        terms=_terms([p.terms for p in passes]),
         events=_events(aligned, passes),
         overloaded=aligned.overloaded,
     )
+
+
+def brought(backend: Backend, cut: Sequence[Recalled]) -> list[Found]:
+    """Bring the results of passes to the host."""
+    came = backend.fetch([table for one in cut for table in (one.beats.listed, one.beats.blocks, one.terms)])
+    return [
+        Found(one.beats.fresh, one.beats.known, blocks, terms, *listed)
+        for one, listed, blocks, terms in zip(cut, came[::3], came[1::3], came[2::3], strict=True)
+    ]
+
+
+def _terms(parts: list[tuple[Any, ...]]) -> Terms:
+    """Join the terms of all passes."""
+    if not parts:
+        none = np.zeros(0, np.float32)
+        return Terms(none, none, none, none, none, np.zeros((0, LATENTS), np.float32))
+    return Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def _joined(parts: list[Any], dtype: type) -> Any:

@@ -28,11 +28,12 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """filters, responses: by number of the bank; work: scratch int32 [3, capacity]."""
+    """filters, taps, responses: by number of the bank (taps, responses xp); work: scratch int32 [3, capacity]."""
 
     settings: Settings
     backend: Backend = CPU
     filters: dict[int, Filter] = field(default_factory=dict)
+    taps: dict[int, Any] = field(default_factory=dict)
     responses: dict[int, Any] = field(default_factory=dict)
     work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
 
@@ -43,6 +44,7 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     one = state.filters.get(bank.number)
     if one is None:
         one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
+        state.taps[bank.number] = backend.constant(one.taps)
     f = state.responses.get(bank.number)
     if f is None or len(f) < len(ringed.x):
         columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16
@@ -53,7 +55,17 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         state.work = np.zeros((3, need), np.int32)
     if 2 * len(one.taps) - 1 < state.settings.fft_from_taps or not backend.in_order:
         backend.kernels.respond(
-            n, fresh.lane, fresh.start, fresh.stop, fresh.base, one.taps, one.box, one.shift, ringed.x, f, state.work
+            n,
+            fresh.lane,
+            fresh.start,
+            fresh.stop,
+            fresh.base,
+            state.taps[bank.number],
+            one.box,
+            one.shift,
+            ringed.x,
+            f,
+            state.work,
         )
     else:
         _respond_fft(ringed, one, f)

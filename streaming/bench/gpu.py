@@ -1,0 +1,195 @@
+"""Ticks on a GPU: the part on the device, from pinned payload and placements to beats and terms back on the host.
+
+Event-timed on the device's stream, warm, the median of many ticks; checked against the CPU first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from streaming.backend import CPU, Backend
+from streaming.bench.graph import ticks_for
+from streaming.bench.row import Row
+from streaming.card import CudaCard, missing
+from streaming.device import Device
+from streaming.pipeline import Pipeline
+from streaming.records import U8, Alerts, RawTick
+from streaming.settings import Settings
+
+CHUNK = 64
+WARM = 10
+
+
+class Timed(CudaCard):
+    """A card that takes the time between the first byte up and the last one down; ``apart``: of each kernel."""
+
+    def __init__(self, *, apart: bool = False, **given: Any) -> None:
+        super().__init__(graphs=not apart, **given)
+        self._begin, self._end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+        self._running = False
+        self._apart = apart
+        self.marks: list[tuple[str, Any, Any]] = []
+
+    def up(self, device: Any, host: U8, nbytes: int) -> None:
+        """Copy; a tick begins."""
+        if not self._running:
+            self._begin.record(self.stream)
+            self._running = True
+        super().up(device, host, nbytes)
+
+    def wait(self) -> None:
+        """Wait; perhaps the tick ends."""
+        self._end.record(self.stream)
+        super().wait()
+
+    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel, between two marks."""
+        with self._marked(name):
+            super().launch(name, kernel, blocks, threads, arguments)
+
+    def _marked(self, name: str) -> Marked:
+        return Marked(self, name)
+
+    def network(self, weights: Any) -> Callable[..., None]:
+        """Run the network between two marks."""
+        run = super().network(weights)
+
+        def marked(*given: Any) -> None:
+            with self._marked("embed"):
+                run(*given)
+
+        return marked
+
+    def taken_ms(self) -> float:
+        """Return milliseconds of the last tick."""
+        self._running = False
+        return float(self.cupy.cuda.get_elapsed_time(self._begin, self._end))
+
+    def kernels_us(self) -> dict[str, float]:
+        """Return microseconds of each kernel since it was last asked."""
+        found: dict[str, float] = {}
+        for name, begin, end in self.marks:
+            found[name] = found.get(name, 0.0) + 1000 * self.cupy.cuda.get_elapsed_time(begin, end)
+        self.marks.clear()
+        return found
+
+
+@dataclass(slots=True)
+class Marked:
+    """Two events around something, where a card wants to know."""
+
+    card: Timed
+    name: str
+    begin: Any = field(default=None)
+
+    def __enter__(self) -> None:
+        """Mark the beginning."""
+        if self.card._apart:  # noqa: SLF001
+            self.begin = self.card.cupy.cuda.Event()
+            self.begin.record(self.card.stream)
+
+    def __exit__(self, *_: object) -> None:
+        """Mark the end."""
+        if self.card._apart:  # noqa: SLF001
+            end = self.card.cupy.cuda.Event()
+            end.record(self.card.stream)
+            self.card.marks.append((self.name, self.begin, end))
+
+
+def said(backend: Backend, ticks: list[RawTick]) -> list[tuple[Any, ...]]:
+    """Return every beat of ticks with its score, and the ids of alerts."""
+    pipeline, found = Pipeline(Settings(), backend), []
+
+    def hear(alerts: Alerts) -> None:
+        b = alerts.beats
+        found.append((b.slot, b.sample, b.decided, b.rr_s, b.response, b.score, [a["id"] for a in alerts.transitions]))
+
+    pipeline.alerts.sink(hear)
+    for tick in ticks:
+        pipeline.emit(tick)
+    return found
+
+
+def differs(device: Device, ticks: list[RawTick]) -> str | None:
+    """Return where a device says something else than the CPU; None: nowhere."""
+    beats = 0
+    for number, (here, there) in enumerate(zip(said(CPU, ticks), said(device, ticks), strict=True)):
+        if here[6] != there[6]:
+            return f"tick {number}: other alerts"
+        for name, a, b in zip(("slot", "sample", "decided", "rr", "response"), here, there, strict=False):
+            if not np.array_equal(a, b, equal_nan=True):
+                return f"tick {number}: other {name}"
+        if not np.allclose(here[5], there[5], rtol=1e-3, atol=1e-4, equal_nan=True):
+            return f"tick {number}: scores differ by {np.nanmax(np.abs(here[5] - there[5]))}"
+        beats += len(here[0])
+    return None if beats else "no beats"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """Medians over ticks: the device's part and the whole tick, milliseconds; beats of a tick; bytes of the pool."""
+
+    device_ms: float
+    tick_ms: float
+    beats: float
+    held_bytes: int
+    allocated: int
+
+
+def measured(card: Timed, ticks: list[RawTick], warm: int = WARM) -> Taken:
+    """Run ticks through a fresh graph on a card."""
+    pipeline = Pipeline(Settings(), Device(card, "bench"))
+    beats: list[int] = []
+    pipeline.gathered.sink(lambda found: beats.append(len(found.slot)))
+    device_ms, tick_ms, before = [], [], 0
+    for number, tick in enumerate(ticks):
+        if number == warm:
+            before = card.memory.allocations
+        begin = time.perf_counter()
+        pipeline.emit(tick)
+        tick_ms.append(1000 * (time.perf_counter() - begin))
+        device_ms.append(card.taken_ms())
+    return Taken(
+        float(np.median(device_ms[warm:])), float(np.median(tick_ms[warm:])), float(np.median(beats[warm:])),
+        card.memory.current_bytes, card.memory.allocations - before,
+    )  # fmt: skip
+
+
+def on_cpu_ms(ticks: list[RawTick], warm: int = WARM) -> float:
+    """Return the median milliseconds of a tick on one core."""
+    pipeline = Pipeline(Settings())
+    taken = []
+    for tick in ticks:
+        begin = time.perf_counter()
+        pipeline.emit(tick)
+        taken.append(1000 * (time.perf_counter() - begin))
+    return float(np.median(taken[warm:]))
+
+
+def measure(say: Callable[[str], None]) -> Iterator[Row]:
+    """Compare with the bars, and with one core."""
+    why = missing()
+    if why is not None:
+        say(f"gpu: left out, {why}")
+        return
+    card = Timed()
+    wrong = differs(Device(card, "bench"), ticks_for(300, ticks=30, per_tick=2))
+    say(f"gpu: {wrong or 'says what the CPU says'}")
+    if wrong:
+        return
+    for streams, ticks in ((1, 40), (100, 40), (1000, 40), (10_000, 30), (100_000, 24)):
+        made = ticks_for(streams, ticks=ticks, per_tick=1)
+        taken, cpu_ms = measured(card, made), on_cpu_ms(made)
+        say(
+            f"gpu: {streams} streams: {taken.beats:.0f} beats a tick, {taken.held_bytes / 2**20:.0f} MiB, "
+            f"{taken.allocated} allocations; tick {taken.tick_ms:.2f} ms, on one core {cpu_ms:.2f} ms"
+        )
+        limit_ms = {1000: 0.25, 100_000: 2.0}.get(streams)
+        if limit_ms is not None:
+            yield Row(f"gpu, {streams} lanes, device part", taken.device_ms, "ms", "the limit", limit_ms, "<= 1")
+        yield Row(f"gpu, {streams} streams, whole tick", taken.tick_ms, "ms", "one core", cpu_ms, "<= 1e9")

@@ -1,0 +1,232 @@
+"""An NVIDIA card: one memory pool under CuPy, Numba and torch, one stream, pinned copies, graphs.
+
+Order matters: RMM's resource first, then torch's allocator before torch touches the card, then everything else. Arrays
+are allocated by CuPy only; Numba launches on them and torch sees them through DLPack, none of which copies.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from streaming.errors import FatalError, UserError
+from streaming.network import Network, on_torch
+from streaming.records import U8
+
+GRAPHS = 64
+BLOCKS_EACH = 16  # blocks of a multiprocessor
+
+
+class Memory(NamedTuple):
+    """Bytes of the pool in use, at most so far, and how often something was allocated."""
+
+    current_bytes: int
+    peak_bytes: int
+    allocations: int
+
+
+@dataclass(slots=True)
+class Kept:
+    """How often a tape was run; its graph, once it has one."""
+
+    runs: int = 0
+    graph: Any = None
+
+
+class CudaCard:
+    """A card through CuPy.
+
+    Parameters
+    ----------
+    limit_bytes
+        What the pool may take; None: whatever is free.
+    managed
+        Memory that moves between host and card, for a card that others use as well.
+    graphs
+        Keep tapes that come again as graphs.
+    nvtx
+        Name every kernel for a profiler; no graphs then.
+
+    Raises
+    ------
+    UserError
+        There is no such library, no card, or not so much memory.
+    """
+
+    def __init__(
+        self, limit_bytes: int | None = None, *, managed: bool = False, graphs: bool = True, nvtx: bool = False
+    ) -> None:
+        self.cupy = _imported("cupy")
+        self._resource = _pool(self.cupy, limit_bytes, managed)
+        self._torch, self._cuda = _imported("torch"), _imported("numba.cuda")
+        properties = self.cupy.cuda.runtime.getDeviceProperties(self.cupy.cuda.runtime.getDevice())
+        self.name = properties["name"].decode()
+        self.blocks = BLOCKS_EACH * int(properties["multiProcessorCount"])
+        self.stream = self.cupy.cuda.Stream()
+        self._numba_stream = self._cuda.external_stream(self.stream.ptr)
+        self._torch_stream = self._torch.cuda.ExternalStream(self.stream.ptr)
+        self._views: dict[Hashable, Any] = {}
+        self._tensors: dict[Hashable, Any] = {}
+        self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._graphs, self._nvtx = graphs and not nvtx, nvtx
+
+    @property
+    def memory(self) -> Memory:
+        """What the pool has given."""
+        counts = self._resource.allocation_counts
+        return Memory(int(counts.current_bytes), int(counts.peak_bytes), int(counts.total_count))
+
+    @property
+    def graphs_kept(self) -> int:
+        """How many tapes are graphs."""
+        return sum(kept.graph is not None for kept in self._kept.values())
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array on the card with anything in it; what was known of older ones is forgotten."""
+        self._views.clear()
+        self._tensors.clear()
+        self._kept.clear()
+        try:
+            return self.cupy.empty(shape, dtype)
+        except MemoryError:
+            wanted = int(np.prod(shape, dtype=np.float64)) * np.dtype(dtype).itemsize
+            raise FatalError(
+                f"gpu: expected {wanted / 2**20:.0f} MiB more of the card's memory; "
+                f"{self.memory.current_bytes / 2**20:.0f} MiB are in use and the pool is full (--gpu-memory)"
+            ) from None
+
+    def constant(self, host: Any) -> Any:
+        """Return a copy of a host array on the card."""
+        there = self.empty(host.shape, host.dtype)
+        there.set(np.ascontiguousarray(host))
+        return there
+
+    def network(self, weights: Network) -> Callable[..., None]:
+        """Return what runs a network on the card's stream."""
+        run = on_torch(weights, self._tensor)
+
+        def on_stream(rows: int, *given: Any) -> None:
+            with self._torch.cuda.stream(self._torch_stream), self._torch.inference_mode():
+                run(rows, *given)
+
+        return on_stream
+
+    def _tensor(self, array: Any) -> Any:
+        if isinstance(array, np.ndarray):
+            return self._torch.from_dlpack(self.constant(array))
+        key = array.data.ptr, array.shape
+        kept = self._tensors.get(key)
+        if kept is None:
+            kept = self._tensors[key] = self._torch.from_dlpack(array)
+        return kept
+
+    def pinned(self, nbytes: int) -> U8:
+        """Return page-locked host memory."""
+        return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
+
+    def up(self, device: Any, host: U8, nbytes: int) -> None:
+        """Copy bytes to the card."""
+        runtime = self.cupy.cuda.runtime
+        runtime.memcpyAsync(device.data.ptr, host.ctypes.data, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
+
+    def down(self, host: U8, device: Any, width: int) -> None:
+        """Copy the first bytes of every line to the host."""
+        runtime, (lines, pitch) = self.cupy.cuda.runtime, device.shape
+        runtime.memcpy2DAsync(
+            host.ctypes.data, width, device.data.ptr, pitch, width, lines, runtime.memcpyDeviceToHost, self.stream.ptr
+        )
+
+    def wait(self) -> None:
+        """Wait for the stream."""
+        self.stream.synchronize()
+
+    def address(self, array: Any) -> int:
+        """Return where an array stands."""
+        return int(array.data.ptr)
+
+    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel."""
+        if self._nvtx:
+            self.cupy.cuda.nvtx.RangePush(name)
+        kernel[blocks, threads, self._numba_stream](*map(self._seen, arguments))
+        if self._nvtx:
+            self.cupy.cuda.nvtx.RangePop()
+
+    def _seen(self, argument: Any) -> Any:
+        """Return an argument as Numba takes it; views of arrays are kept."""
+        if isinstance(argument, tuple):
+            return tuple(map(self._seen, argument))
+        if isinstance(argument, int | float):
+            return argument
+        key = argument.data.ptr, argument.shape, argument.dtype
+        kept = self._views.get(key)
+        if kept is None:
+            kept = self._views[key] = self._cuda.as_cuda_array(argument, sync=False)
+        return kept
+
+    def run(self, key: Hashable, tape: Callable[[], None]) -> None:
+        """Run a tape: twice as it is, then as a graph."""
+        kept = self._kept.setdefault(key, Kept())
+        self._kept.move_to_end(key)
+        if len(self._kept) > GRAPHS:
+            self._kept.popitem(last=False)
+        if kept.graph is None and (not self._graphs or kept.runs < 2):  # the first run compiles and allocates
+            kept.runs += 1
+            tape()
+            return
+        if kept.graph is None:
+            self.stream.begin_capture()
+            try:
+                tape()
+            finally:
+                kept.graph = self.stream.end_capture()
+        kept.graph.launch(self.stream)
+
+
+def missing() -> str | None:
+    """Return why there is no usable card; None when there is one."""
+    try:
+        cupy = _imported("cupy")
+        found = int(cupy.cuda.runtime.getDeviceCount())
+        driver, runtime = cupy.cuda.runtime.driverGetVersion(), cupy.cuda.runtime.runtimeGetVersion()
+    except UserError as error:
+        return str(error)
+    except Exception as error:  # whatever a driver that does not fit says
+        return str(error).splitlines()[0]
+    if not found:
+        return "no CUDA device"
+    if driver // 1000 < runtime // 1000:
+        return f"the driver is for CUDA {driver // 1000}, the libraries for CUDA {runtime // 1000}"
+    return None
+
+
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise UserError(f"{error} (pip install 'beatwire[gpu]')") from None
+
+
+def _pool(cupy: Any, limit_bytes: int | None, managed: bool) -> Any:
+    """Put one pool under everything that allocates; returns what counts."""
+    rmm = _imported("rmm")
+    below = rmm.mr.ManagedMemoryResource() if managed else rmm.mr.CudaMemoryResource()
+    free = int(cupy.cuda.runtime.memGetInfo()[0])
+    most = int(0.9 * free) if limit_bytes is None else limit_bytes
+    if most > free:
+        raise UserError(
+            f"--gpu-memory: expected at most the {free / 2**30:.1f} GiB that are free; got {most / 2**30:.1f}"
+        )
+    first = min(most, 1 << 30) // 256 * 256
+    pool = rmm.mr.PoolMemoryResource(below, initial_pool_size=first, maximum_pool_size=most // 256 * 256)
+    counted = rmm.mr.StatisticsResourceAdaptor(pool)
+    rmm.mr.set_current_device_resource(counted)
+    torch, of_torch = _imported("torch"), _imported("rmm.allocators.torch")
+    torch.cuda.memory.change_current_allocator(of_torch.rmm_torch_allocator)
+    cupy.cuda.set_allocator(_imported("rmm.allocators.cupy").rmm_cupy_allocator)
+    return counted

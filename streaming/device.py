@@ -1,0 +1,399 @@
+"""A GPU as a backend: what stages call is written down, uploaded with its arguments in one piece, and run at ``fetch``.
+
+In a tick every kernel call becomes a line of a *tape*: the passes' way through the rings on the first, what is called
+``later`` on the second. Host arrays among the arguments get a place in a pinned *staging* buffer, numbers of items one
+in its header; results stay in *rooms* that are kept from tick to tick. ``fetch`` copies the staging buffer up, runs
+the first tape on the device's stream, asks how many rows there are, runs the second for as many, and copies them down.
+
+Sizes are rounded up to one of eight steps an octave, so ticks of about the same size have the same tape to the last
+address: the `Card` may keep it as a graph. After some ticks nothing is allocated.
+
+How many rows ``positions`` counted is known on the device only: a `Total` is the cell where it stands there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple, Protocol, SupportsIndex
+
+import numpy as np
+
+from streaming.backend import Table
+from streaming.kernels import gpu
+from streaming.kernels.history import LATENTS
+from streaming.kernels.windows import WINDOW
+from streaming.network import Network
+from streaming.records import I64, U8
+
+CELLS = 4096
+LAST = 1 << 62
+ALIGNED = 256
+
+
+class Total(NamedTuple):
+    """A number on the device: in which cell it stands, and what it is at most, which is its ``int()``."""
+
+    cell: int
+    most: int
+
+    def __index__(self) -> int:
+        return self.most
+
+
+class Card(Protocol):
+    """What a device can do. Arrays of it behave like NumPy's and are not ``np.ndarray`` themselves.
+
+    blocks   the most blocks that a kernel is worth starting with
+    """
+
+    blocks: int
+
+    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return an array on the device with anything in it."""
+
+    def constant(self, host: Any) -> Any:
+        """Return a copy of a host array on the device."""
+
+    def pinned(self, nbytes: int) -> U8:
+        """Return host memory that the device can read and write on its own."""
+
+    def up(self, device: Any, host: U8, nbytes: int) -> None:
+        """Copy bytes to the device."""
+
+    def down(self, host: U8, device: Any, width: int) -> None:
+        """Copy the first ``width`` bytes of every line of ``device`` [lines, bytes] to the beginning of ``host``."""
+
+    def wait(self) -> None:
+        """Wait until everything is done."""
+
+    def network(self, weights: Network) -> Callable[..., None]:
+        """Return what runs a network on the device: ``(rows, windows, scale, latents, misfit, *scratch)``."""
+
+    def address(self, array: Any) -> int:
+        """Return where an array stands."""
+
+    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel; tuples among the arguments hold arrays as well."""
+
+    def run(self, key: Hashable, tape: Callable[[], None]) -> None:
+        """Do what ``tape`` does, which is the same whenever ``key`` is."""
+
+
+def rounded(n: int) -> int:
+    """Return ``n`` rounded up to one of eight sizes an octave, 16 at least.
+
+    >>> [rounded(n) for n in (0, 17, 100, 1000, 100_000)]
+    [16, 18, 104, 1024, 106496]
+    """
+    step = 1 << max(n.bit_length() - 4, 0)
+    return max(16, -(-n // step) * step)
+
+
+@dataclass(slots=True)
+class Line:
+    """A kernel call, or a run of the network: ``n`` items, which is ``sizes[cell]`` on the device."""
+
+    name: str
+    n: SupportsIndex
+    sizes: Any
+    cell: int
+    arguments: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Staging:
+    """Memory of the host and of the device of the same size; ``used`` so far in this tick."""
+
+    host: U8
+    device: Any
+    used: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a table: bytes [lines, most x size] for every size of a row, and views of those."""
+
+    most: int
+    dtypes: tuple[Any, ...]
+    lines: dict[int, Any]
+    columns: tuple[Any, ...]
+
+    @staticmethod
+    def of(card: Card, most: int, dtypes: tuple[Any, ...]) -> Columns:
+        """Make columns of ``most`` rows."""
+        sizes = sorted({dtype.itemsize for dtype in dtypes}, reverse=True)
+        lines = {
+            size: card.empty((sum(dtype.itemsize == size for dtype in dtypes), most * size), np.uint8) for size in sizes
+        }
+        unused = {size: iter(of) for size, of in lines.items()}
+        columns = tuple(next(unused[dtype.itemsize]).view(dtype.base).reshape(most, *dtype.shape) for dtype in dtypes)
+        return Columns(most, dtypes, lines, columns)
+
+    def parted(self, parts: list[U8], n: int) -> tuple[Any, ...]:
+        """Return the first ``n`` rows of every column from what was copied of the lines; copies."""
+        unused = {size: iter(part) for size, part in zip(self.lines, parts, strict=False)}
+        return tuple(
+            next(unused[dtype.itemsize]).view(dtype.base).reshape(n, *dtype.shape).copy()
+            if n
+            else np.empty((0, *dtype.shape), dtype.base)
+            for dtype in self.dtypes
+        )
+
+
+class Device:
+    """A backend that runs on a card."""
+
+    name = "gpu"
+    block = gpu.BLOCK
+    in_order = False
+
+    def __init__(self, card: Card, reason: str) -> None:
+        self.card, self.reason = card, reason
+        self._first: list[Line] = []
+        self._second: list[Line] = []
+        self.kernels: Any = Calls(self, self._first)
+        self.later: Any = Calls(self, self._second)
+        self._ordinal = 0
+        self._staging: list[Staging] = []
+        self._uploaded: dict[int, tuple[Any, Any]] = {}
+        self._views: dict[Hashable, Any] = {}
+        self._rooms: dict[Hashable, Any] = {}
+        self._networks: dict[int, tuple[Network, Callable[..., None]]] = {}
+        self._down = card.pinned(1 << 16)
+        self._cells = card.empty((CELLS,), np.int64)
+        self._cells_used = self._sizes_used = 0
+        self.transfers = 0
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a tick: forget what an unfinished one left."""
+        self._first.clear()
+        self._second.clear()
+        self._uploaded.clear()
+        self._ordinal = self._cells_used = self._sizes_used = 0
+        if len(self._staging) != 1:  # the last tick was larger than any before, or this is the first
+            size = rounded(2 * sum(len(s.host) for s in self._staging))
+            self._views.clear()
+            self._staging = [self._stage(max(size, 1 << 20))]
+        self._staging[0].used = 8 * CELLS
+        self._sizes = self._view(0, 0, (CELLS,), np.dtype(np.int64))
+
+    def next_pass(self) -> None:
+        """Begin a pass."""
+        self._ordinal += 1
+
+    def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return zeros of ``shape`` with ``old`` at their beginning."""
+        new = self.card.empty(shape, dtype)
+        new[...] = 0
+        if old is not None:
+            new[: len(old)] = old
+        return new
+
+    def constant(self, host: Any) -> Any:
+        """Return a copy on the device."""
+        return self.card.constant(host)
+
+    def room(self, key: Hashable, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
+        """Return an array of at least ``shape``, the same one in every tick."""
+        wanted = tuple(n.__index__() for n in shape)
+        kept = self._rooms.get((key, self._ordinal))
+        if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
+            if kept is not None:
+                wanted = tuple(max(pair) for pair in zip(kept.shape, wanted, strict=True))
+            kept = self._rooms[key, self._ordinal] = self.card.empty((rounded(wanted[0]), *wanted[1:]), dtype)
+        return kept
+
+    def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
+        """Return columns: lines of one array for each size of their numbers."""
+        name = ("table", key, self._ordinal)
+        kept = self._rooms.get(name)
+        if kept is None or kept.most < total.__index__():
+            kept = self._rooms[name] = Columns.of(self.card, rounded(total.__index__()), tuple(map(np.dtype, dtypes)))
+        return Table(name, total, kept.columns)
+
+    def positions(self, key: str, n: int, count: Any, most: int) -> tuple[Any, SupportsIndex]:
+        """Return the sums of ``count`` before each row, and the cell of their sum."""
+        first = self.room(f"first of {key}", (n + 1,), np.int64)
+        if n == 0:
+            return first, 0
+        cell, self._cells_used = self._cells_used, self._cells_used + 1
+        sums = self.room(f"sums of {key}", (rounded(n) // gpu.SCANNED + 1,), np.int64)
+        size = self._size(n)
+        self._first.append(Line("sum_rows", n, self._sizes, size, (count, sums)))
+        self._first.append(Line("place_rows", n, self._sizes, size, (count, sums, first, self._cells, cell)))
+        return first, Total(cell, most)
+
+    def numbers(self, total: SupportsIndex) -> Any:
+        """Return 0, 1, 2, ..."""
+        kept = self._rooms.get("numbers")
+        if kept is None or len(kept) < total.__index__():
+            kept = self._rooms["numbers"] = self.card.constant(np.arange(rounded(total.__index__())))
+        return kept
+
+    def embed(
+        self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, misfit: Any
+    ) -> None:
+        """Write a run of the network down."""
+        if id(network) not in self._networks:
+            self._networks[id(network)] = network, self.card.network(network)
+        most, hidden = total.__index__(), len(network.encode_bias)
+        widths = {"x": (WINDOW,), "y": (WINDOW,), "hidden": (hidden,), "squares": (LATENTS,)}
+        scratch = [self.room(f"network {name}", (most, *width), np.float32) for name, width in widths.items()]
+        given = (id(network), windows, scale, latents, misfit, *scratch)
+        self._second.append(Line("embed", total, self._cells, 0, given))
+
+    def call(self, tape: list[Line], name: str, n: SupportsIndex, *arguments: Any) -> None:
+        """Write a kernel call down."""
+        most = n.__index__()
+        if most == 0:
+            return
+        sizes, cell = (self._cells, n.cell) if isinstance(n, Total) else (self._sizes, self._size(most))
+        plan = gpu.PLANS[name]
+        given: list[Any] = []
+        for k, argument in enumerate(arguments):
+            if plan.first <= k < plan.stop:
+                given.append(self._scratch(name, k, gpu.teams(self._blocks(name, most), plan.width), argument))
+            elif type(argument) is np.ndarray:
+                given.append(self._upload(argument))
+            else:
+                given.append(argument)
+        together = [tuple(given[: plan.first]), *given[plan.first : plan.stop]]
+        if plan.stop > plan.first:
+            together.append(tuple(given[plan.stop :]))
+        tape.append(Line(name, n, sizes, cell, tuple(together)))
+
+    def _blocks(self, name: str, n: int) -> int:
+        """Return the blocks of a kernel for ``n`` items."""
+        if name in gpu.SCANS:
+            return rounded(n) // gpu.SCANNED + 1
+        return min(-(-rounded(n) // gpu.teams(1, gpu.PLANS[name].width)), self.card.blocks)
+
+    def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
+        """Run the tapes, and return the columns of tables."""
+        if self._first:
+            for staging in self._staging:
+                self.card.up(staging.device, staging.host, staging.used)
+                self.transfers += 1
+            self._run(self._first, np.zeros(0, np.int64))
+        counts = np.zeros(0, np.int64)
+        if self._cells_used:
+            (cells,) = self._copy_down([(self._cells.view(np.uint8)[None], 8 * self._cells_used)])
+            counts = cells[0].view(np.int64).copy()
+            self._run(self._second, counts)
+        rows = [int(counts[t.total.cell]) if isinstance(t.total, Total) else t.total.__index__() for t in tables]
+        kept: list[Columns] = [self._rooms[t.key] for t in tables]
+        wanted = [(lines, n * size) for one, n in zip(kept, rows, strict=True) for size, lines in one.lines.items()]
+        parts = iter(self._copy_down([(lines, width) for lines, width in wanted if width]))
+        came = [one.parted([next(parts) for _ in one.lines] if n else [], n) for one, n in zip(kept, rows, strict=True)]
+        self.begin()
+        return came
+
+    def _copy_down(self, wanted: list[tuple[Any, int]]) -> list[U8]:
+        """Copy the first bytes of lines; returns views of the pinned memory they came to, once they are there."""
+        sizes = [lines.shape[0] * width for lines, width in wanted]
+        at = np.concatenate([[0], np.cumsum([-(-size // ALIGNED) * ALIGNED for size in sizes])]).astype(np.int64)
+        if at[-1] > len(self._down):
+            self._down = self.card.pinned(rounded(2 * int(at[-1])))
+        parts = []
+        for (lines, width), begin, size in zip(wanted, at, sizes, strict=False):
+            self.card.down(self._down[begin:], lines, width)
+            parts.append(self._down[begin : begin + size].reshape(lines.shape[0], width))
+        self.card.wait()
+        self.transfers += len(wanted)
+        return parts
+
+    def _run(self, tape: list[Line], counts: I64) -> None:
+        """Run a tape; ``counts`` of the cells as far as they are known."""
+        items = [
+            int(counts[line.cell]) if isinstance(line.n, Total) and line.n.cell < len(counts) else line.n.__index__()
+            for line in tape
+        ]
+        key = tuple(self._same(line, rounded(n)) for line, n in zip(tape, items, strict=True))
+        self.card.run(key, lambda: self._play(tape, items))
+
+    def _same(self, line: Line, n: int) -> Hashable:
+        """Return what makes a line do the same as another one: kernel, grid, and what is seen of the arguments."""
+        seen: list[Hashable] = [line.name, line.cell, n, self.card.address(line.sizes)]
+        for argument in line.arguments:
+            for one in argument if isinstance(argument, tuple) else (argument,):
+                seen += (one,) if isinstance(one, int | float) else (self.card.address(one), one.shape)
+        return tuple(seen)
+
+    def _play(self, tape: list[Line], items: list[int]) -> None:
+        """Start every kernel of a tape."""
+        for line, n in zip(tape, items, strict=True):
+            if line.name == "embed":
+                self._networks[line.arguments[0]][1](rounded(n), *line.arguments[1:])
+            elif line.name in gpu.SCANS:
+                kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
+                self.card.launch(line.name, kernel, self._blocks(line.name, n), gpu.SCANNED, given)
+            else:
+                width = gpu.PLANS[line.name].width
+                kernel, given = gpu.launcher(line.name, width), (line.sizes, line.cell, *line.arguments)
+                self.card.launch(line.name, kernel, self._blocks(line.name, n), gpu.threads(width), given)
+
+    def _size(self, n: int) -> int:
+        """Put a number of items into the header."""
+        cell, self._sizes_used = self._sizes_used, self._sizes_used + 1
+        self._staging[0].host[8 * cell : 8 * cell + 8].view(np.int64)[0] = n
+        return cell
+
+    def _upload(self, host: Any) -> Any:
+        """Put an array into the staging buffer, once a tick; returns where it will be on the device."""
+        known = self._uploaded.get(id(host))
+        if known is not None:
+            return known[1]
+        rows = rounded(len(host))
+        width = host.itemsize * int(np.prod(host.shape[1:], dtype=np.int64))
+        nbytes = -(-rows * width // ALIGNED) * ALIGNED
+        number = len(self._staging) - 1
+        if self._staging[number].used + nbytes > len(self._staging[number].host):
+            self._staging.append(self._stage(max(2 * len(self._staging[number].host), nbytes)))
+            number += 1
+        staging = self._staging[number]
+        at, staging.used = staging.used, staging.used + nbytes
+        there = staging.host[at : at + rows * width].view(host.dtype).reshape(rows, *host.shape[1:])
+        np.copyto(there[: len(host)], host)
+        if host.dtype == np.int64:
+            there[len(host) :] = LAST  # what is searched by lane ends there
+        view = self._view(number, at, there.shape, host.dtype)
+        self._uploaded[id(host)] = host, view
+        return view
+
+    def _stage(self, nbytes: int) -> Staging:
+        return Staging(self.card.pinned(nbytes), self.card.empty((nbytes,), np.uint8))
+
+    def _view(self, number: int, at: int, shape: tuple[int, ...], dtype: Any) -> Any:
+        key = number, at, shape, dtype
+        kept = self._views.get(key)
+        if kept is None:
+            nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            kept = self._staging[number].device[at : at + nbytes].view(dtype).reshape(shape)
+            self._views[key] = kept
+        return kept
+
+    def _scratch(self, name: str, k: int, teams: int, like: Any) -> Any:
+        """Return scratch like an array of the host for each of so many teams."""
+        key = ("scratch", name, k)
+        kept = self._rooms.get(key)
+        wanted = (teams, *like.shape)
+        if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
+            kept = self._rooms[key] = self.card.empty(wanted, like.dtype)
+        return kept
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The kernels of a device: each name is a function that writes the call down on a tape."""
+
+    device: Device
+    tape: list[Line]
+    known: dict[str, Callable[..., None]] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name not in gpu.PLANS:
+            raise AttributeError(name)
+        return self.known.setdefault(name, partial(self.device.call, self.tape, name))

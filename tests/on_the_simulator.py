@@ -1,0 +1,165 @@
+"""The device's kernels and its whole graph in Numba's simulator; ``test_device`` runs this in a process of its own.
+
+Blocks are small here, ten threads or one team, so that a few lanes cross the borders between them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from laws import Run, Signal, assert_same, cut, grouped, listen, shuffled
+from simulated import OnDevice, SimulatedCard
+
+from producers.synthetic import synthesise
+from streaming.backend import CPU, Backend
+from streaming.device import Device, rounded
+from streaming.kernels import gpu
+from streaming.pipeline import Pipeline
+from streaming.records import RawTick
+from streaming.settings import Settings
+
+ALIKE = {"cut_window", "recall_beats", "in_terms"}  # where sums of floats may be rounded otherwise
+
+
+@pytest.fixture(autouse=True)
+def small_teams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "PLANS", {k: plan._replace(width=min(2, plan.width)) for k, plan in gpu.PLANS.items()})
+
+
+class Twins(SimulatedCard):
+    """A card that also runs every kernel on the CPU, on a copy of the same, and compares."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.items: dict[str, int] = {}
+
+    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        if name in gpu.SCANS:
+            super().launch(name, kernel, blocks, threads, arguments)
+            return
+        sizes, cell, *given = arguments
+        n, plan = int(sizes[cell]), gpu.PLANS[name]
+        flat = [*given[0], *given[1 : 1 + plan.stop - plan.first], *(given[-1] if len(given) > 1 else ())]
+        copies = [np.array(a) if isinstance(a, np.ndarray) else a for a in flat]
+        scratch = range(plan.first, plan.stop)
+        super().launch(name, kernel, blocks, threads, arguments)
+        twin = getattr(CPU.kernels, name, None)
+        if twin is None:
+            for i in range(n):
+                plan.body(i, *copies)
+        else:
+            ample = [np.zeros((*a.shape[1:-1], 1 << 14), a.dtype) if k in scratch else a for k, a in enumerate(copies)]
+            twin(n, *ample)
+        for k, (a, b) in enumerate(zip(flat, copies, strict=True)):
+            if isinstance(a, np.ndarray) and k not in scratch:
+                where = f"{name}: argument {k}"
+                if name in ALIKE and a.dtype.kind == "f":
+                    np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6, err_msg=where)
+                else:
+                    assert a.tobytes() == b.tobytes(), where
+        self.items[name] = self.items.get(name, 0) + n
+
+
+def messages(seconds: float) -> list[list[bytes]]:
+    """Ticks of four people with duplicates, gaps, leads that go off, chunks before their turn and a restart."""
+    rng = np.random.default_rng(7)
+    queues = []
+    for number, (rate_hz, leads) in enumerate([(128.0, 1), (100.0, 2), (128.0, 1), (100.0, 2)]):
+        samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=30).recording.samples
+        signal = Signal(f"bed-{number}", samples[:, : int(seconds * rate_hz)], rate_hz, 2.0)
+        queue = []
+        for k, (a, b) in enumerate(cut(signal.samples.shape[1], rng, 40)):
+            queue.append(signal.chunk(a, b, lead_off=2 if leads > 1 and 5 < k < 9 else 0))
+            if k % 11 == 3:
+                queue.insert(-1, queue.pop())
+            if k % 13 == 5:
+                queue.append(queue[-1])
+            if k % 17 == 9:
+                queue.pop()
+            if k > 2 and k % 7 == 6:
+                queue[-2:] = queue[-1], queue[-2]
+        queues.append(queue)
+    queues[0].append(Signal("bed-0", np.ones((1, 9), np.int16)).chunk(0, 9, session=2))
+    return grouped(shuffled(queues, rng), rng, 12)
+
+
+def said(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
+    pipeline, run = Pipeline(Settings(**settings), backend), Run()
+    listen(pipeline, run)
+    for values in ticks:
+        pipeline.emit(RawTick.of(values))
+    return run
+
+
+@pytest.fixture(scope="module")
+def ticks() -> list[list[bytes]]:
+    return messages(3.0)
+
+
+def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cpu_does(
+    ticks: list[list[bytes]],
+) -> None:
+    card = Twins()
+    run = said(ticks, Device(card, "simulated"), pass_s=1.0)
+    assert_same(run, said(ticks, CPU, pass_s=1.0))
+    assert sum(map(len, run.beats.values())) > 6
+    assert {name for name, n in card.items.items() if n > 2} == set(gpu.PLANS), "what hardly runs shows nothing"
+
+
+def test_sums_are_those_of_the_rows_before() -> None:
+    rng = np.random.default_rng(1)
+    device = Device(SimulatedCard(), "simulated")
+    for n in (1, 8, 9, 70):
+        count = rng.integers(0, 4, n)
+        device.next_pass()
+        there = device.constant(count)
+        first, total = device.positions("rows", n, there, 4 * n)
+        table = device.table("kept", total, (np.int64,))
+        device.fetch([table])
+        np.testing.assert_array_equal(first[: n + 1], np.concatenate([[0], np.cumsum(count)]))
+
+
+def test_a_tick_goes_up_in_one_piece_and_after_some_nothing_is_allocated() -> None:
+    heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
+    card = SimulatedCard()
+    device = Device(card, "simulated")
+    pipeline = Pipeline(Settings(), device)
+    allocated, moved, tapes = [], [], []
+    for a in range(0, 1024, 128):
+        before = device.transfers
+        pipeline.emit(RawTick.of([heart.chunk(a, a + 64), heart.chunk(a + 64, a + 128)]))
+        allocated.append(card.allocated)
+        moved.append(device.transfers - before)
+        tapes.append(card.ran[-2:])
+    assert allocated[-1] == allocated[4]
+    assert max(moved[4:]) <= 8, "one up; the number of rows and three tables down"
+    assert tapes[-1] == tapes[-2], "two ticks of the same size are one graph"
+
+
+def test_what_a_tick_left_when_it_failed_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
+    device = Device(SimulatedCard(), "simulated")
+    pipeline = Pipeline(Settings(), device)
+    pipeline.emit(RawTick.of([heart.chunk(0, 64)]))
+    with monkeypatch.context() as broken:
+        broken.setattr(device, "table", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            pipeline.emit(RawTick.of([heart.chunk(64, 128)]))
+    pipeline.reset()
+    assert_same(said_by(pipeline, heart), said_by(Pipeline(Settings()), heart))
+
+
+def said_by(pipeline: Pipeline, heart: Signal) -> Run:
+    run = Run()
+    listen(pipeline, run)
+    for a in range(0, 512, 128):
+        pipeline.emit(RawTick.of([heart.chunk(a, a + 128)]))
+    return run
+
+
+def test_arrays_of_the_simulated_card_are_not_taken_for_the_hosts() -> None:
+    card = SimulatedCard()
+    assert type(card.empty((3,), np.int64)[1:]) is OnDevice
+    assert [rounded(n) for n in (0, 16, 17, 1000, 1025)] == [16, 16, 18, 1024, 1152]

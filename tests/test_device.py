@@ -1,0 +1,83 @@
+"""The GPU backend: in the simulator everywhere, on a card where there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from laws import Run, Signal, assert_same, listen, run_graph, ticks_of
+
+from producers.ward import ward
+from streaming import card
+from streaming.backend import choose
+from streaming.bench.graph import ticks_for
+from streaming.errors import UserError
+from streaming.pipeline import Pipeline
+from streaming.records import RawTick
+from streaming.settings import Settings
+
+MISSING = card.missing()
+on_a_card = pytest.mark.skipif(MISSING is not None, reason=f"needs a GPU: {MISSING}")
+
+
+def test_kernels_and_graph_on_the_simulator() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/on_the_simulator.py"],
+        cwd=Path(__file__).parents[1], env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+@pytest.mark.skipif(MISSING is None, reason="a GPU is here")
+def test_without_a_gpu_asking_for_one_is_an_error_and_auto_says_what_it_took() -> None:
+    with pytest.raises(UserError, match=r"--backend gpu: expected a usable GPU; got: .+"):
+        choose("gpu")
+    assert choose("auto").reason.startswith("backend cpu: ")
+
+
+@pytest.fixture(scope="module")
+def device() -> Any:
+    return choose("gpu")
+
+
+def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
+    pipeline, run = Pipeline(settings, device), Run()
+    listen(pipeline, run)
+    for values in ticks:
+        pipeline.emit(RawTick.of(values))
+    return run
+
+
+@pytest.mark.gpu
+@on_a_card
+@pytest.mark.parametrize("pass_s", [0.3, 2.0])
+def test_a_card_says_what_the_cpu_says_of_a_ward_with_everything_planted(device: Any, pass_s: float) -> None:
+    rng = np.random.default_rng(3)
+    shown = ward(24, 40, seed=5, rates_hz=(128, 250, 360, 500, 1000), leads=(1, 2, 3, 12))
+    signals = [
+        Signal(f.stream, f.recording.samples, f.recording.rate_hz, f.recording.uv_per_unit or 5.0) for f in shown.feeds
+    ]
+    ticks = ticks_of(signals, rng, 200, per_tick=60)
+    ticks = [[m for m in values if rng.random() > 0.01] for values in ticks]  # holes
+    ticks = [[values[k] for k in rng.permutation(len(values))] if rng.random() < 0.1 else values for values in ticks]
+    settings = Settings(pass_s=pass_s)
+    run, expected = said(ticks, device, settings), run_graph(ticks, settings)
+    assert sum(map(len, expected.beats.values())) > 600
+    assert_same(run, expected)
+
+
+@pytest.mark.gpu
+@on_a_card
+def test_after_some_ticks_of_a_size_nothing_is_allocated_and_tapes_are_graphs(device: Any) -> None:
+    pipeline = Pipeline(Settings(), device)
+    allocations = []
+    for tick in ticks_for(300, ticks=24, per_tick=1):
+        pipeline.emit(tick)
+        allocations.append(device.card.memory.allocations)
+    assert allocations[-1] == allocations[-6]
+    assert device.card.graphs_kept > 0
