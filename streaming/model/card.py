@@ -26,9 +26,9 @@ def card(name: str, metrics: dict[str, Any]) -> str:
             f"# {name}",
             "",
             "A variational autoencoder of single heartbeats (0.52 s in 256 points, one lead) with 8 latents, and the",
-            "calibration that turns its misfit, the distance to the stream's own last minute in the latents, and",
-            "the prematurity of a beat into one score: minus log10 of the share of normal beats, of people not",
-            "trained on, that look at least as strange.",
+            "calibration that turns its misfit, the distance to the stream's own last minute in the latents over the",
+            "root of that minute's spread, and the prematurity of a beat into one score: minus log10 of the share of",
+            "normal beats, of people not trained on, that look at least as strange.",
             "",
             "**Intended use:** research, teaching, and finding beats worth a look in a live feed.",
             "**Not for:** diagnosis, treatment, or watching over a patient. It is not a medical device; it has seen",
@@ -103,7 +103,16 @@ def _where(metrics: dict[str, Any]) -> list[str]:
     shares = "; ".join(
         f"{name} {_p(d['as_recorded'])} and {_p(d['upside_down'])} (limit {d['limit']:.2f})" for name, d in told.items()
     )
-    return [*lines, "", f"Drift told of minutes as recorded, and with the lead upside down: {shares}.", ""]
+    noise = metrics["noise_against_normal"]
+    areas = ", ".join(f"{name} {_f(area)}" for name, area in noise.items())
+    return [
+        *lines,
+        "",
+        f"Pieces of simulated electrode motion told from normal beats by the misfit, AUROC: {areas}.",
+        "",
+        f"Drift told of minutes as recorded, and with the lead upside down: {shares}.",
+        "",
+    ]
 
 
 def _failures(records: dict[str, Any]) -> list[str]:
@@ -115,6 +124,7 @@ def _failures(records: dict[str, Any]) -> list[str]:
         f"- More than {_p(NOISY)} of normal beats marked at a promised 1 %: {', '.join(noisy) or 'none'}.",
         "- Where most of a minute is abnormal, the stream's own history calls the abnormal usual.",
         "- A wide beat at a usual time in a stream that has just started is seen by the misfit alone.",
+        "- In noise the promise does not hold: artefacts are strange, and so are beats under them.",
     ]
 
 

@@ -17,7 +17,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +33,10 @@ from streaming.model.drift import latents, reference, whitening
 from streaming.model.measure import rounded
 from streaming.model.report import NO_VAE, PCA, Judged, columns_of, normal, report
 from streaming.model.vae import TrainSettings, fit, pca
-from streaming.model.where import told, turned, where
+from streaming.model.where import noise_area, noise_windows, told, turned, where
 from streaming.network import Network
 from streaming.records import F32, F64, Terms
-from streaming.stages.drift import radius
+from streaming.stages.drift import Reference, radius
 from streaming.stages.recall import Memory, in_runs, remember, usual_scale
 
 FOLDS = 5
@@ -83,50 +83,73 @@ def train_vae(
             f"{folders[0]}: expected at least {FOLDS} annotated records without a pacemaker; got {len(subjects)}"
         )
     parts = Parts(out.with_suffix(".parts"), settings, subjects)
-    folds = split(subjects)
-    networks: list[Network] = []
-    judged, linear, upside_down, linear_upside_down = (list[Judged]() for _ in range(4))
-    for fold in range(FOLDS):
-        known = [s for s, f in zip(subjects, folds, strict=True) if f != fold]
-        unseen = [s for s, f in zip(subjects, folds, strict=True) if f == fold]
-        network = parts.network(f"fold{fold}", known, _share(progress, fold, f"fold {fold + 1} of {FOLDS}"))
-        networks.append(network)
-        windows = learned(known)[0]
-        for one, into, odd in (
-            (network, judged, upside_down), (pca(windows, settings.variance), linear, linear_upside_down),
-        ):  # fmt: skip
-            units = whitening(latents(one, windows))
-            into += [judged_by(one, units, s, fold) for s in unseen]
-            odd += [judged_by(one, units, turned(s), fold) for s in unseen]
+    networks, vae, linear = judge_folds(subjects, parts, progress)
     network = parts.network("all", subjects, _share(progress, FOLDS, "all subjects"))
-    columns = columns_of(judged, linear)
-    metrics = report(judged, columns)
-    metrics["where"] = where(judged, {name: columns[name] for name in ("score", PCA, NO_VAE)})
-    metrics["settings"] = asdict(settings)
+    columns = columns_of(vae.judged, linear.judged)
     windows = learned(subjects)[0]
-    drift = reference(judged, columns["score"], latents(network, windows))
-    plain = reference(linear, columns[PCA], latents(pca(windows, settings.variance), windows))
-    metrics["drift"] = rounded(
-        {
-            name: {"limit": table.limit, "as_recorded": told(table, usual), "upside_down": told(table, odd)}
-            for name, table, usual, odd in (
-                ("VAE", drift, judged, upside_down), ("PCA", plain, linear, linear_upside_down),
-            )
-        }
-    )  # fmt: skip
+    drift = reference(vae.judged, columns["score"], latents(network, windows))
+    plain = reference(linear.judged, columns[PCA], latents(pca(windows, settings.variance), windows))
+    metrics = {
+        **report(vae.judged, columns),
+        "where": where(vae.judged, {name: columns[name] for name in ("score", PCA, NO_VAE)}),
+        "noise_against_normal": rounded({n: float(np.mean(b.noise)) for n, b in (("VAE", vae), ("PCA", linear))}),
+        "drift": rounded({"VAE": vae.drift(drift), "PCA": linear.drift(plain)}),
+        "settings": asdict(settings),
+    }
     about = {"settings": asdict(settings), "reference": as_lists(drift)}
-    model = save_model(out, network, calibrate([normal(j) for j in judged]), about)
+    model = save_model(out, network, calibrate([normal(j) for j in vae.judged]), about)
     metrics["model"] = model.name
     for fold, seeing in enumerate(networks):
-        tables = calibrate([normal(j) for j in judged if j.fold != fold])
-        unseen = [j.subject for j in judged if j.fold == fold]
-        left_out = {s.name: s.samples for s in unseen}
+        tables = calibrate([normal(j) for j in vae.judged if j.fold != fold])
+        left_out = {j.subject.name: j.subject.samples for j in vae.judged if j.fold == fold}
         save_model(fold_path(out, fold), seeing, tables, about | {"left_out": left_out})
     out.with_suffix(".metrics.json").write_text(json.dumps(metrics, indent=1) + "\n")
     out.with_suffix(".card.md").write_text(card(model.name, metrics))
     shutil.rmtree(parts.folder, ignore_errors=True)
     progress(1.0, "done")
     return metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What one kind of network said of everybody, each by one that had not seen them.
+
+    judged, upside_down   as recorded, and with the lead turned
+    noise                 of each fold, see ``noise_area``
+    """
+
+    judged: list[Judged] = field(default_factory=list)
+    upside_down: list[Judged] = field(default_factory=list)
+    noise: list[float] = field(default_factory=list)
+
+    def take(self, network: Network, fold: int, units: tuple[F64, F64], unseen: Sequence[Subject], noise: F32) -> None:
+        """Let a network judge people that it has not seen; ``units`` are those of the radius."""
+        for kept, some in ((self.judged, unseen), (self.upside_down, [turned(s) for s in unseen])):
+            terms = [judge(network, s) for s in some]
+            kept += [Judged(s, fold, t, radius(*units, t.latent)) for s, t in zip(some, terms, strict=True)]
+        self.noise.append(noise_area(network, noise, self.judged[-len(unseen) :]))
+
+    def drift(self, reference: Reference) -> dict[str, float]:
+        """Return the limit, and the shares of minutes above it."""
+        return {
+            "limit": reference.limit,
+            "as_recorded": told(reference, self.judged),
+            "upside_down": told(reference, self.upside_down),
+        }
+
+
+def judge_folds(subjects: Sequence[Subject], parts: Parts, progress: Progress) -> tuple[list[Network], Bench, Bench]:
+    """Return the networks of the folds, and what they and PCA of the same size say of those they have not seen."""
+    folds, noise = split(subjects), noise_windows()
+    networks, vae, linear = list[Network](), Bench(), Bench()
+    for fold in range(FOLDS):
+        known = [s for s, f in zip(subjects, folds, strict=True) if f != fold]
+        unseen = [s for s, f in zip(subjects, folds, strict=True) if f == fold]
+        networks.append(parts.network(f"fold{fold}", known, _share(progress, fold, f"fold {fold + 1} of {FOLDS}")))
+        windows = learned(known)[0]
+        for bench, network in ((vae, networks[-1]), (linear, pca(windows, parts.settings.variance))):
+            bench.take(network, fold, whitening(latents(network, windows)), unseen, noise)
+    return networks, vae, linear
 
 
 class Parts:
@@ -186,12 +209,6 @@ def learned(subjects: Sequence[Subject]) -> tuple[F32, F64]:
 def judge(network: Network, subject: Subject) -> Terms:
     """Return the terms of a subject's beats, as the stage works them out."""
     return remember(network, Memory(), subject.beats)
-
-
-def judged_by(network: Network, units: tuple[F64, F64], subject: Subject, fold: int) -> Judged:
-    """Return what a network says of a subject; ``units`` are those of the radius."""
-    terms = judge(network, subject)
-    return Judged(subject, fold, terms, radius(*units, terms.latent))
 
 
 def _share(progress: Progress, run: int, what: str) -> Callable[[float], None]:

@@ -12,17 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from streaming.evaluation.noise import electrode_motion
 from streaming.kernels.drift import BLOCKS
-from streaming.model.dataset import FUSION, NORMAL, VENTRICULAR, Subject
+from streaming.model.dataset import FUSION, NORMAL, VENTRICULAR, Subject, cut_beats, detector_marks
 from streaming.model.drift import unlike
 from streaming.model.measure import auroc, rounded
 from streaming.model.report import Judged
-from streaming.records import F64, Bool
+from streaming.network import Network, embed
+from streaming.records import F32, F64, Bool
 from streaming.stages.drift import BLOCK_S, Reference
 
 RUN = 3
 NOT_EARLY = 0.05
 FIRST_S = BLOCKS * BLOCK_S
+NOISE_S, NOISE_HZ = 600.0, 360.0
 
 
 def in_runs_of_three(label: Any) -> Bool:
@@ -72,6 +75,26 @@ def _area(scores: Sequence[F64], sides: Sequence[tuple[Bool, Bool]]) -> float:
     use = [(odd | usual) & ~np.isnan(s) for s, (odd, usual) in zip(scores, sides, strict=True)]
     score = np.concatenate([s[m] for s, m in zip(scores, use, strict=True)])
     return auroc(score, np.concatenate([odd[m] for (odd, _), m in zip(sides, use, strict=True)]))
+
+
+def noise_windows() -> F32:
+    """Return windows [n, 256] cut where simulated electrode motion looks most like a beat, three every two seconds."""
+    rng = np.random.default_rng(0)
+    motion = electrode_motion(round(NOISE_S * NOISE_HZ), 1, NOISE_HZ, rng)[0]
+    signal = np.clip(np.rint(300.0 * motion / motion.std()), -32767, 32767).astype(np.int16)
+    at = np.arange(2 * NOISE_HZ, len(signal) - 2 * NOISE_HZ, NOISE_HZ / 1.5).astype(np.int64)
+    beats = cut_beats(signal, np.unique(detector_marks(signal, at, NOISE_HZ, rng)), NOISE_HZ)
+    windows: F32 = beats.windows[~np.isnan(beats.amplitude)]
+    return windows
+
+
+def noise_area(network: Network, noise: F32, judged: Sequence[Judged]) -> float:
+    """Return how well the misfit tells such windows, of the usual size, from the normal beats of some people."""
+    strange = embed(network, noise, np.ones(len(noise), np.float32))[1].astype(np.float64)
+    usual = np.concatenate([j.terms.population[j.subject.label == NORMAL] for j in judged]).astype(np.float64)
+    usual = usual[~np.isnan(usual)]
+    both = np.concatenate([strange, usual])
+    return auroc(both, np.arange(len(both)) < len(strange))
 
 
 def turned(subject: Subject) -> Subject:
