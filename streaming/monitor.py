@@ -189,6 +189,7 @@ class Monitor:
         if taken.epoch != self._epoch:
             self._begin(taken.epoch)
         if not taken.replay and not self._adopted:
+            self._sink.finish_alerts()
             self._graph.adopt(self._read_alerts())
             self._adopted = True
         self._log.add(taken.start)

@@ -67,6 +67,9 @@ class Ticks:
         unsettled, self.unsettled = self.unsettled, []
         return unsettled
 
+    def finish_alerts(self):
+        pass
+
     def settle(self, partitions, source):
         self.settled.append(partitions)
 

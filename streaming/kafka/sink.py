@@ -60,7 +60,8 @@ class Sink:
         self.exactly_once = exactly_once
         self._bootstrap, self._named = bootstrap, transactional_id
         self._id = transactional_id or f"beatwire-{uuid.uuid4()}"  # kept when reopened: that ends the one before
-        self._doubtful = transactional_id is not None  # something of ours may not have been ended
+        self._used = False
+        self._known: dict[int, Position] = {}  # what we know to be committed
         self._sender = self._open()
 
     def close(self) -> None:
@@ -96,14 +97,11 @@ class Sink:
         deadline = time.monotonic() + _OUTAGE_S
         while True:
             try:
-                if self._doubtful:
-                    self._sweep()
-                    self._doubtful = False
                 self._transact(outgoing, positions, source)
+                self._known.update(positions)
                 return
             except KafkaException as error:
                 self._check(error)
-                self._doubtful = True
                 if not self._aborted(error):
                     self._reopen()
                     raise StaleError from error
@@ -117,7 +115,13 @@ class Sink:
                 time.sleep(_AGAIN_S)
 
     def settle(self, partitions: Sequence[TopicPartition], source: Source) -> None:
-        """End a transaction of ours on the group's offsets that the broker forgot to end: see `_sweep`.
+        """End a transaction of ours on the group's offsets that the broker forgot to end.
+
+        A broker that has the only replica may, while it stops or comes back, count a transaction as ended
+        without having written that into the logs (Apache Kafka 4.3.1: "likely deleted already and hence can
+        be skipped"). Readers of committed messages then stand before it for ever. The next transaction of
+        the same id there ends both alike: so this one commits what was committed last, and where that is not
+        known it is aborted. Nothing is lost; what was published in the forgotten one may come again.
 
         Parameters
         ----------
@@ -126,34 +130,32 @@ class Sink:
         source
             The member of the group.
         """
-        if self.exactly_once:
-            with contextlib.suppress(KafkaException, StaleError):  # it is asked for again
-                self._sweep([TopicPartition(at.topic, at.partition, 0) for at in partitions], source)
-
-    def _sweep(self, offsets: list[TopicPartition] | None = None, source: Source | None = None) -> None:
-        """Abort a transaction that touches every partition we publish to, and so end what was there before it.
-
-        A broker that restarts while it gives a transaction up may count it as ended and never write the
-        abort into the logs of some partitions (seen with Apache Kafka 4.3.1). Readers of committed messages
-        then stand before it for ever, and our next commit there would make it visible. A later transaction
-        of the same id on the same partitions, aborted, ends both.
-
-        Raises
-        ------
-        KafkaException, StaleError
-            As a transaction does.
-        """
+        if not self.exactly_once:
+            return
+        known = {at.partition: self._known[at.partition] for at in partitions if at.partition in self._known}
         producer = self._sender.producer
-        producer.begin_transaction()
-        try:
-            for topic in topics.PUBLISHED:
-                for partition in producer.list_topics(topic, _TRANSACTION_S).topics[topic].partitions:
-                    producer.produce(topic, b"", b"", partition)
-            if offsets and source is not None:
-                self._send_offsets(offsets, source)
-            producer.flush(_TRANSACTION_S)  # what has not been sent is not in the transaction
-        finally:
-            producer.abort_transaction(_TRANSACTION_S)
+        with contextlib.suppress(KafkaException, StaleError):  # it is asked for again
+            producer.begin_transaction()
+            if len(known) == len(partitions):
+                self._send_offsets(source.offsets(known), source)
+                producer.commit_transaction(_TRANSACTION_S)
+            else:
+                self._send_offsets(source.offsets({at.partition: Position(0, 0) for at in partitions}), source)
+                producer.abort_transaction(_TRANSACTION_S)
+
+    def finish_alerts(self) -> None:
+        """End what of ours the broker forgot to end (see `settle`) on the alerts topic, so that it can be read.
+
+        A tombstone without a key on every partition, committed; an alert that is repeated has the same id.
+        """
+        if not self._used:
+            return
+        producer = self._sender.producer
+        with contextlib.suppress(KafkaException):  # then reading them says so
+            producer.begin_transaction()
+            for partition in producer.list_topics(topics.ALERTS, _TRANSACTION_S).topics[topics.ALERTS].partitions:
+                producer.produce(topics.ALERTS, None, b"", partition)
+            producer.commit_transaction(_TRANSACTION_S)
 
     def _open(self) -> Sender:
         if not self.exactly_once:
@@ -172,6 +174,7 @@ class Sink:
 
     def _transact(self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position], source: Source) -> None:
         producer = self._sender.producer
+        self._used = True
         producer.begin_transaction()
         self._queue(outgoing)
         if positions:
@@ -217,10 +220,6 @@ class Sink:
         """Take a new producer with the same id: whatever the old one still does, the broker refuses."""
         threading.Thread(target=self._sender.close, name="kafka-lost", daemon=True).start()
         self._sender = self._open()
-        self._doubtful = True
-        with contextlib.suppress(KafkaException):  # the next tick tries again
-            self._sweep()
-            self._doubtful = False
 
     def _check(self, error: KafkaException) -> None:
         """Stop for what will not get better."""

@@ -44,8 +44,6 @@ TOPICS: Mapping[str, Mapping[str, str]] = {
     DLQ: {"max.message.bytes": _MAX_MESSAGE_BYTES},
 }
 
-PUBLISHED = (BEATS, ALERTS, DLQ)
-
 
 def quiet(bootstrap: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return client settings that keep librdkafka from writing to stderr: what matters reaches us as errors."""
