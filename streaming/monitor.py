@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from streaming.errors import FatalError
 from streaming.kafka import topics
 from streaming.kafka.batch import Taken
 from streaming.kafka.positions import Position
@@ -30,6 +31,7 @@ from streaming.kafka.source import Source
 from streaming.records import I64, Outgoing, RawTick
 
 IDLE_S = 0.1
+_OUTAGE_S = 120.0
 
 
 class Origin(Protocol):
@@ -189,9 +191,7 @@ class Monitor:
         if taken.epoch != self._epoch:
             self._begin(taken.epoch)
         if not taken.replay and not self._adopted:
-            self._sink.finish_alerts()
-            self._graph.adopt(self._read_alerts())
-            self._adopted = True
+            self._adopt()
         self._log.add(taken.start)
         tick = taken.tick if taken.replay else self._relieved(taken.tick)  # a replay leads to the same past
         outgoing = self._graph.emit(tick, taken.origin)
@@ -199,6 +199,20 @@ class Monitor:
             self.counters.replayed += len(taken.tick.arrival_us)
         else:
             self._publish(taken, outgoing)
+
+    def _adopt(self) -> None:
+        """Tell the graph the alerts that stand in the log; a broker that is away is waited for."""
+        deadline = time.monotonic() + _OUTAGE_S
+        while not self._adopted:
+            self._sink.finish_alerts()
+            try:
+                alerts = self._read_alerts()
+            except FatalError:
+                if time.monotonic() > deadline:
+                    raise
+            else:
+                self._graph.adopt(alerts)
+                self._adopted = True
 
     def _relieved(self, tick: RawTick) -> RawTick:
         """Spare the tick the scoring when it comes too late: beats and rules first."""

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from streaming.errors import UserError
+from streaming.errors import FatalError, UserError
 from streaming.kafka import topics
 from streaming.kafka.batch import Taken, _plateaus, before, part_of, runs_of, split_errors
 from streaming.kafka.mock import MockKafka
@@ -136,6 +136,20 @@ def test_an_empty_tick_with_nothing_to_say_is_no_transaction():
     run(ticks, graph)
     assert graph.calls.count("emit ") == 2
     assert ticks.published == []
+
+
+def test_alerts_that_cannot_be_read_while_the_broker_is_away_are_read_when_it_is_back():
+    ticks, graph, away = Ticks(taken("a", 0)), Graph(), [True, True]
+
+    def read_alerts():
+        if away:
+            away.pop()
+            raise FatalError("kafka: away")
+        return [{"id": "a"}]
+
+    monitor = Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_us=lambda: 2_000)
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    assert graph.calls == ["reset", "adopt [{'id': 'a'}]", "emit a"]
 
 
 def test_commits_that_hang_are_settled_once_while_nothing_can_be_taken():
