@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from laws import Signal, assert_same, run_graph, ticks_of
 
 from producers.synthetic import synthesise
 from streaming.kernels import flutter
@@ -91,6 +92,18 @@ def test_the_graph_tells_of_flutter_within_seven_seconds_and_leaves_it_latched()
     assert 5000 + 4 * 250 <= told[0]["onset"] <= 5000 + 6 * 250
     assert 9000 <= told[1]["decided"] <= 9000 + 8 * 250
     assert not [a for a in analyze(recording).alerts if a["rule"] == "flutter"]
+
+
+@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0])
+def test_flutter_is_told_alike_whatever_the_cuts(rate_hz: float) -> None:
+    made = synthesise(3, rate_hz=rate_hz, leads=2, seconds=40).recording
+    samples = made.samples.copy()
+    samples[:, round(12 * rate_hz) : round(25 * rate_hz)] = wave(3.7, rate_hz, 13.0)
+    signal = Signal("bed", samples, rate_hz, made.uv_per_unit)
+    whole = run_graph([[signal.chunk(a, min(a + 8000, samples.shape[1])) for a in range(0, samples.shape[1], 8000)]])
+    assert "flutter" in {a["rule"] for a in whole.alerts}
+    for seed, longest in enumerate((15, 90, 700)):
+        assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
 
 
 @pytest.mark.skipif(not (ECG / "mitdb").is_dir(), reason="no ../shared/ecg/mitdb on this machine")
