@@ -50,7 +50,14 @@ def test_what_is_wrong_with_a_csv_is_said_in_the_same_words(tmp_path: Path, case
     assert str(error.value).startswith(expected)
 
 
-@pytest.mark.parametrize("cell", ["oops", "1.2abc", "", "nan", "-", "--3", "1 2", "0x1F", "1,5", "1e5", "+0.5", "inf"])
+ODD_CELLS = (
+    "oops", "1.2abc", "", "nan", "NA", "-", "+", ".", "--3", "1-2", "1.2.3", "1e", "e5", "1 2", "0x1F", "1,5", "1e5",
+    "+0.5", "inf", "-inf", "Infinity", "1_000", "1d3", "$5", "1%", '"0.25"', " 0.25", "0.25 ", "1e400", "1e-400",
+    "123456789012345678901234567890",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("cell", ODD_CELLS)
 def test_an_odd_cell_is_read_as_on_the_cpu(tmp_path: Path, cell: str, cupy: Any) -> None:
     path = write(tmp_path / "x.csv", [[f"{v:.3f}"] for v in MV[:50]] + [[cell]] + [[f"{v:.3f}"] for v in MV[:50]])
 
@@ -61,6 +68,26 @@ def test_an_odd_cell_is_read_as_on_the_cpu(tmp_path: Path, cell: str, cupy: Any)
             return str(error)
 
     assert read(cupy) == read(np)
+
+
+def test_a_file_that_does_not_fit_is_parsed_in_parts(
+    tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[k / 250, v] for k, v in enumerate(np.tile(MV, 20))]
+    path = write(tmp_path / "x.csv", rows, head="# made by hand\ntime,II\n")
+    whole = read_recording(path)
+    real, refused = parse._in_parts, []
+
+    def small(path: Path, first: int, parts: int, *rest: Any) -> Any:
+        if parts < 8:
+            refused.append(parts)
+            raise MemoryError
+        return real(path, first, parts, *rest)
+
+    monkeypatch.setattr(parse, "_in_parts", small)
+    monkeypatch.setattr(parse, "_LEAST_PART", 100)
+    np.testing.assert_array_equal(read_recording(path, xp=cupy).samples, whole.samples)
+    assert refused == [1, 2, 4]
 
 
 def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,16 +76,24 @@ def _json_gpu(text: bytes, schema: pa.Schema) -> pa.Table | None:
     import cudf
 
     try:
-        table = cudf.read_json(io.BytesIO(text), lines=True).to_arrow()
+        table = cudf.read_json(io.BytesIO(text), lines=True, compression=None).to_arrow()
         if set(table.column_names) - set(schema.names):
             return None
-        for name in table.column_names:
-            found, wanted = table.schema.field(name).type, schema.field(name).type
-            if not (found == wanted or (pa.types.is_integer(found) and pa.types.is_floating(wanted))):
-                return None  # text or fractions where integers belong: whoever reads it one by one says so
+        if not all(_fits(table.schema.field(name).type, schema.field(name).type) for name in table.column_names):
+            return None  # text or fractions where integers belong: whoever reads it one by one says so
         for name in schema.names:
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
         return table.select(schema.names).cast(schema)
     except (RuntimeError, ValueError, pa.ArrowException):
         return None
+
+
+def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Say whether a type is the wanted one, whatever its width; an integer will do where a fraction is wanted."""
+    lists = [pa.types.is_list(t) or pa.types.is_large_list(t) for t in (found, wanted)]
+    if any(lists):
+        return all(lists) and _fits(found.value_type, wanted.value_type)
+    if pa.types.is_string(wanted):
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    return bool(pa.types.is_integer(found) or found == wanted)

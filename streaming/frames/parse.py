@@ -12,6 +12,7 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -22,8 +23,10 @@ import pyarrow.csv
 
 from streaming.errors import UserError
 from streaming.frames.columns import Column, host_array
+from streaming.frames.upload import Span, upload
 
 NO_NUMBER = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None")
+_ODD_NUMBERS = ("-", "+", ".", "-.", "+.")  # cuDF reads 0 where they stand
 _LEAST_PART = 1 << 20  # bytes of a file that must fit into a device's memory, with what parsing needs
 
 
@@ -122,46 +125,76 @@ def _read_numbers_gpu(path: Path, delimiter: str, decimal: str, lines_before: in
 
     What does not fit into the device's memory at once is parsed in parts and put together on the host.
     """
-    size = path.stat().st_size
-    part = size
+    with path.open("rb") as file:
+        for _ in range(lines_before):
+            file.readline()
+        first = file.tell()
+    size = path.stat().st_size - first
+    parts = 1
     while True:
         try:
-            parts = [
-                _part_gpu(path, delimiter, decimal, lines_before, columns, first, part if part < size else None)
-                for first in range(0, size, part)
-            ]
+            found = _in_parts(path, first, parts, delimiter, decimal, columns)
             break
         except MemoryError:
-            part //= 2
-            if part < _LEAST_PART:
+            parts *= 2
+            if size // parts < _LEAST_PART:
                 raise
-    if any(one is None for one in parts):
-        return None
-    found = [one for one in parts if one is not None]
-    return found[0] if len(found) == 1 else [np.concatenate([one[k] for one in found]) for k in range(columns)]
+    if found is None or len(found) == 1:
+        return found and found[0]
+    return [np.concatenate([one[k] for one in found]) for k in range(columns)]
 
 
-def _part_gpu(
-    path: Path, delimiter: str, decimal: str, lines_before: int, columns: int, first: int, size: int | None
-) -> list[Column] | None:
-    """Parse the rows that begin in ``size`` bytes from ``first`` on, all of them without it; parts come to the host."""
+def _in_parts(
+    path: Path, first: int, parts: int, delimiter: str, decimal: str, columns: int
+) -> list[list[Column]] | None:
+    """Parse the rows from byte ``first`` on in several parts; more than one come to the host."""
+    edges = _edges(path, first, parts)
+    found = []
+    for start, stop in pairwise(edges):
+        one = _parse_on_device(upload(path, start, stop), delimiter, decimal, columns)
+        if one is None:
+            return None
+        found.append(one if len(edges) == 2 else [host_array(column) for column in one])
+    return found
+
+
+def _edges(path: Path, first: int, parts: int) -> list[int]:
+    """Cut the bytes of a file from ``first`` on into parts that end with a line."""
+    size = path.stat().st_size
+    edges = [first]
+    with path.open("rb") as file:
+        for k in range(1, parts):
+            file.seek(first + (size - first) * k // parts)
+            file.readline()
+            edges.append(max(edges[-1], file.tell()))
+    return sorted({*edges, size})
+
+
+def _parse_on_device(text: Span, delimiter: str, decimal: str, columns: int) -> list[Column] | None:
+    """Do what ``cudf.read_csv`` does, of bytes that are on the device already, which that does not take."""
     import cudf
+    import pylibcudf as plc
 
     names = [str(k) for k in range(columns + 1)]  # one more, so that a line that is too long is seen
-    where: dict[str, Any] = {"skiprows": lines_before} if size is None else {"byte_range": (first, size)}
+    options = (
+        plc.io.csv.CsvReaderOptions.builder(plc.io.SourceInfo([text]))
+        .compression(plc.io.types.CompressionType.NONE)
+        .decimal(decimal)
+        .delimiter(delimiter)
+        .skip_blank_lines(False)
+        .build()
+    )
+    options.set_header(-1)
+    options.set_names(names)
+    options.set_dtypes({name: plc.DataType(plc.TypeId.FLOAT64) for name in names})
+    options.set_na_values(list(_ODD_NUMBERS))
     try:
-        table = cudf.read_csv(
-            str(path), sep=delimiter, decimal=decimal, header=None, names=names, skip_blank_lines=False,
-            dtype=dict.fromkeys(names, "float64"), **where,
-        )  # fmt: skip
-    except (RuntimeError, ValueError, OSError):
+        table = cudf.DataFrame.from_pylibcudf(plc.io.csv.read_csv(options))
+    except RuntimeError:
         return None
-    if size is not None and first == 0:
-        table = table.iloc[lines_before:]
     if table[names[-1]].null_count != len(table) or any(table[name].null_count for name in names[:-1]):
         return None
-    arrays = [cupy_of(table[name]) for name in names[:-1]]
-    return arrays if size is None else [host_array(array) for array in arrays]
+    return [cupy_of(table[name]) for name in names[:-1]]
 
 
 def cupy_of(series: Any) -> Any:
