@@ -8,26 +8,32 @@ of pieces, besides the recording itself and its beats.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, fields, replace
+from queue import SimpleQueue
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from streaming.backend import CPU, Backend
+from streaming.frames import library
 from streaming.kernels import align as columns
 from streaming.model.checkpoint import Model
-from streaming.pieces import Pieces, Stretches, cut, passes, stretches_of
+from streaming.pieces import Pieces, Stretches, cut, held_after, passes, stretches_of
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
-from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, Terms, TickBeats
+from streaming.records import I64, Alerts, Aligned, Bank, Event, Placement, Rejects, Terms, TickBeats
 from streaming.settings import HORIZON_S, Settings
+from streaming.stages import gather
 
+MOST_WORKERS, LEAST_PIECES = 8, 4  # graphs at once on the CPU, pieces that are worth one
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 START_US = 1_000_000_000_000_000
-_OF_A_TICK = (
-    "aligned", "slot", "session", "arrived_us", "rate_hz", "restart", "terms", "events", "overloaded",
-)  # fmt: skip
-BY_BEAT = tuple(f.name for f in fields(TickBeats) if f.name not in _OF_A_TICK)
+OF_BEATS = ("sample", "decided", "rr_s", "median_rr_s", "response", "quality")
+OF_TERMS = tuple(f.name for f in fields(Terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +49,99 @@ class Plan:
     pass_s: float = 60.0
     lanes: int = 128
 
+    @staticmethod
+    def of(backend: Backend) -> Plan:
+        """Return what suits a backend: a GPU wants many lanes, the CPU what stays in its caches."""
+        return Plan() if backend.in_order else Plan(piece_s=119.0, pass_s=120.0, lanes=4096)
+
+    def within(self, memory_bytes: int, bank: Bank) -> Plan:
+        """Return the plan with as few lanes as a device's memory has room for.
+
+        A lane holds its samples, its rings, and for every pass what a beat every 0.22 s would take: 3.6 kB each.
+        """
+        seen_s = self.piece_s + HORIZON_S + AHEAD_S
+        samples = 2 * bank.leads * (self.piece_s + self.pass_s + 5.0) + 8 * (self.pass_s + 5.0)
+        lane = samples * bank.rate_hz + 3600 * seen_s / 0.22 + 10_000
+        return replace(self, lanes=max(1, min(self.lanes, int(0.7 * memory_bytes / lane))))
+
 
 @dataclass(slots=True)
 class Kept:
     """What the pieces said of what they answer for.
 
-    beats    a list of arrays for each column
-    blocks   int64 [., 2] of each tick: where a block of the level ends, and whether it was flat
+    beats    a list of arrays for each column of ``OF_BEATS`` and ``OF_TERMS``
+    blocks   int64 [., 2] of each pass: where a block of the level ends, and whether it was flat
     known    int64 [., 2]: segment, up to where its beats are known
     """
 
-    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BY_BEAT})
+    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in OF_BEATS + OF_TERMS})
     blocks: list[I64] = field(default_factory=list)
     known: list[I64] = field(default_factory=list)
 
-    def add(self, scored: TickBeats, pieces: Pieces) -> None:
-        """Keep what a tick said."""
-        mine = (scored.sample >= pieces.begin[scored.slot]) & (scored.sample < pieces.end[scored.slot])
-        for name, parts in self.beats.items():
-            parts.append(getattr(scored, name)[mine])
-        slot, _, kind, sample, value = scored.events.T
-        inside = (kind == Event.BLOCK) & (sample > pieces.begin[slot]) & (sample <= pieces.end[slot])
-        self.blocks.append(np.stack([sample[inside], value[inside]], axis=1))
-        until = kind == Event.KNOWN
-        self.known.append(np.stack([pieces.segment[slot[until]], sample[until]], axis=1))
+    def add(self, found: gather.Found, pieces: Pieces) -> None:
+        """Keep what a pass said; its slots are the numbers of pieces."""
+        slot = found.fresh.slot[found.row]
+        mine = (found.sample >= pieces.begin[slot]) & (found.sample < pieces.end[slot])
+        for name in OF_BEATS:
+            self.beats[name].append(getattr(found, name)[mine])
+        for name, column in zip(OF_TERMS, found.terms, strict=True):
+            self.beats[name].append(column[mine])
+        row, end, flat = found.blocks
+        slot = found.fresh.slot[row]
+        inside = (end > pieces.begin[slot]) & (end <= pieces.end[slot])
+        self.blocks.append(np.stack([end[inside], flat[inside]], axis=1))
+        self.known.append(np.stack([pieces.segment[found.fresh.slot], found.known], axis=1))
+
+    @staticmethod
+    def joined(parts: list[Kept]) -> Kept:
+        """Return what several batches said."""
+        return Kept(
+            {name: [array for part in parts for array in part.beats[name]] for name in OF_BEATS + OF_TERMS},
+            [array for part in parts for array in part.blocks],
+            [array for part in parts for array in part.known],
+        )
+
+    def in_order(self) -> dict[str, Any]:
+        """Return the columns of all beats in order."""
+        order = np.argsort(np.concatenate(self.beats["sample"]), kind="stable")
+        return {name: np.concatenate(parts)[order] for name, parts in self.beats.items()}
+
+
+class _Lanes:
+    """The graph as far as a pass goes, its end cut off; slots are the numbers of pieces in their batch."""
+
+    def __init__(self, settings: Settings, backend: Backend) -> None:
+        self.pipeline = Pipeline(settings, backend)
+        self._cut: list[Any] = []
+        self._bank: Bank | None = None
+        last = self.pipeline.collected.upstreams[0]
+        last.downstreams.clear()
+        last.sink(self._cut.append)
+
+    def batch(self, placements: Iterable[Placement], pieces: Pieces, bank: Bank, done: Callable[[int], None]) -> Kept:
+        """Take the passes of a batch through it; on a device they are one tick."""
+        kept, backend = Kept(), self.pipeline.backend
+        if bank != self._bank:
+            self.pipeline.reset()  # otherwise every lane begins anew by itself
+            self._bank = bank
+        self._cut.clear()
+        backend.begin()
+        for placement in placements:
+            self.pipeline.passes.emit(placement)
+            if backend.in_order:
+                self._bring(pieces, kept)
+            done(int((placement.fresh.stop - placement.fresh.start).sum()))
+        self._bring(pieces, kept)
+        return kept
+
+    def _bring(self, pieces: Pieces, kept: Kept) -> None:
+        for found in gather.brought(self.pipeline.backend, self._cut):
+            kept.add(found, pieces)
+        self._cut.clear()
 
 
 class Archive:
-    """Analyses recordings, one after the other; what it holds is that of a batch of pieces.
+    """Analyses recordings, one after the other; what it holds is that of some batches of pieces.
 
     Parameters
     ----------
@@ -78,6 +149,12 @@ class Archive:
         What the graph does.
     plan
         How recordings are cut.
+    backend
+        Where the rings are, and what is done with them. On the CPU batches go through several graphs at once.
+    memory_bytes
+        What it may take of a device's memory.
+    rules
+        Go on to drift and alerts; without, scores are the end.
 
     Raises
     ------
@@ -85,21 +162,26 @@ class Archive:
         The model of the settings cannot be used.
     """
 
-    def __init__(self, settings: Settings, plan: Plan | None = None) -> None:
-        self.plan = Plan() if plan is None else plan
-        self.xp: Any = np
-        self._lanes = Pipeline(replace(settings, pass_s=self.plan.pass_s))
+    def __init__(
+        self,
+        settings: Settings,
+        plan: Plan | None = None,
+        backend: Backend = CPU,
+        *,
+        memory_bytes: int | None = None,
+        rules: bool = True,
+    ) -> None:
+        self.plan, self._memory_bytes = Plan.of(backend) if plan is None else plan, memory_bytes
+        self.xp: Any = library(backend)
+        self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
+        self._lanes = [_Lanes(self._settings, backend)]
         self._whole = Pipeline(settings)
-        self._cut: list[Any] = []
-        self._scored: list[TickBeats] = []
         self._alerts: list[Alerts] = []
-        for node, sink in (
-            (self._lanes.collected.upstreams[0], self._cut),  # what a pass ends with
-            (self._lanes.scored, self._scored),
-            (self._whole.alerts, self._alerts),
-        ):
-            node.downstreams.clear()
-            node.sink(sink.append)
+        self._whole.alerts.downstreams.clear()
+        self._whole.alerts.sink(self._alerts.append)
+        if not rules:
+            self._whole.scored.downstreams.clear()
+            self._whole.scored.sink(lambda beats: self._alerts.append(Alerts(beats, [])))
 
     @property
     def model(self) -> Model:
@@ -107,36 +189,56 @@ class Archive:
         return self._whole.model
 
     def analyze(
-        self, recording: Recording, held: Any, stream: str, progress: Callable[[float], None] = lambda _: None
+        self, recording: Recording, stream: str, progress: Callable[[float], None] = lambda _: None
     ) -> tuple[Alerts, dict[str, int]]:
         """Return all beats of a recording with their scores, its alerts, and the counts of its holes.
 
         Parameters
         ----------
-        held : int16 [leads, h]
-            What follows the end of the recording.
         progress
             Called with the part that is done.
         """
-        plan, rate_hz = self.plan, recording.rate_hz
-        samples, held = recording.samples, self.xp.ascontiguousarray(self.xp.asarray(held))
-        known = stretches_of(samples, held.shape[1], max(1, round(self._whole.settings.bridge_s * rate_hz)))
+        rate_hz, samples = recording.rate_hz, recording.samples
+        bank = Bank(0, rate_hz, len(samples))
+        plan = self.plan if self._memory_bytes is None else self.plan.within(self._memory_bytes, bank)
+        held = self.xp.ascontiguousarray(self.xp.asarray(held_after(samples, rate_hz)))
+        known = stretches_of(samples, held.shape[1], max(1, round(self._settings.bridge_s * rate_hz)))
         pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, HORIZON_S, AHEAD_S)))
-        bank, kept = Bank(0, rate_hz, len(samples)), Kept()
-        most, total, done = max(1, round(plan.pass_s * rate_hz)), int((pieces.stop - pieces.base).sum()), 0
-        for first in range(0, len(pieces), plan.lanes):
-            some = pieces.rows(first, first + plan.lanes)
-            aligned = _aligned(len(some), bank)
-            self._lanes.reset()
+        most = max(1, round(plan.pass_s * rate_hz))
+        total, taken, lock = int((pieces.stop - pieces.base).sum()), 0, Lock()
+
+        def done(n: int) -> None:
+            nonlocal taken
+            with lock:
+                taken += n
+                progress(taken / total)
+
+        def batch(some: Pieces) -> Kept:
             source, origin = self._part(samples, some)
-            for placement in passes(
-                source, origin, samples.shape[1], held, known, some, bank, recording.uv_per_unit, most
-            ):
-                self._lanes.passes.emit(placement)
-                self._score(aligned, some, kept)
-                done += int((placement.fresh.stop - placement.fresh.start).sum())
-                progress(done / total)
-        return self._put_together(kept, known, bank, stream), _counts(known)
+            placements = passes(source, origin, samples.shape[1], held, known, some, bank, recording.uv_per_unit, most)
+            lanes = idle.get()
+            try:
+                return lanes.batch(placements, some, bank, done)
+            finally:
+                idle.put(lanes)
+
+        workers = self._workers(len(pieces))
+        idle: SimpleQueue[_Lanes] = SimpleQueue()
+        for lanes in self._lanes[:workers]:
+            idle.put(lanes)
+        size = min(plan.lanes, -(-len(pieces) // workers))
+        batches = [pieces.rows(first, first + size) for first in range(0, len(pieces), size)]
+        with ThreadPoolExecutor(workers) as pool:
+            kept = Kept.joined(list(pool.map(batch, batches) if workers > 1 else map(batch, batches)))
+        return self._put_together(kept, known, bank, stream), known.counts
+
+    def _workers(self, pieces: int) -> int:
+        """Return how many graphs work on so many pieces, and make them."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        wanted = max(1, min(cores, MOST_WORKERS, pieces // LEAST_PIECES)) if self._backend.in_order else 1
+        while len(self._lanes) < wanted:
+            self._lanes.append(_Lanes(self._settings, self._backend))
+        return wanted
 
     def _part(self, samples: Any, pieces: Pieces) -> tuple[Any, int]:
         """Return the samples of some pieces where the backend has its arrays, and which the first of them is."""
@@ -145,29 +247,21 @@ class Archive:
         first = int(pieces.base.min())
         return self.xp.ascontiguousarray(self.xp.asarray(samples[:, first : int(pieces.stop.max())])), first
 
-    def _score(self, aligned: Aligned, pieces: Pieces, kept: Kept) -> None:
-        """End a tick: score the beats of its passes and keep what they say."""
-        self._lanes.ticks.emit((aligned, tuple(self._cut)))
-        for scored in self._scored:
-            kept.add(scored, pieces)
-        self._cut.clear()
-        self._scored.clear()
-
     def _put_together(self, kept: Kept, known: Stretches, bank: Bank, stream: str) -> Alerts:
-        """Make one stream of what the pieces said, and run over it what follows the score."""
-        column: dict[str, Any] = {name: np.concatenate(parts) for name, parts in kept.beats.items()}
-        order = np.argsort(column["sample"], kind="stable")
-        column = {name: values[order] for name, values in column.items()}
-        b = len(order)
-        zero, none = np.zeros(b, np.int64), np.full(b, np.nan, np.float32)
+        """Make one stream of what the pieces said, and run over it what follows the rings: score, drift, rules."""
+        column = kept.in_order()
+        sample = column["sample"]
+        b = len(sample)
+        zero = np.zeros(b, np.int64)
         self._whole.reset()
         self._whole.directory.names.append(stream)
-        self._whole.scored.emit(
+        self._whole.gathered.emit(
             TickBeats(
                 aligned=_aligned(1, bank, int(known.run[-1, 1])), slot=zero, session=zero + 1, arrived_us=zero,
+                time_us=START_US + np.floor(sample * 1e6 / bank.rate_hz + 0.5).astype(np.int64),
                 rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_),
-                terms=Terms(none, none, none, none, none, column["latent"]),
-                events=_events(kept, known, column["sample"]), **column,
+                terms=Terms(*(column[name] for name in OF_TERMS)), events=_events(kept, known, sample),
+                **{name: column[name] for name in OF_BEATS},
             )
         )  # fmt: skip
         return self._alerts.pop()
@@ -201,15 +295,3 @@ def _events(kept: Kept, known: Stretches, sample: I64) -> I64:
     rows = np.zeros((len(order), 5), np.int64)
     rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] = 1, kind[order], at[order], value[order]
     return rows
-
-
-def _counts(known: Stretches) -> dict[str, int]:
-    """Return what align counts of holes."""
-    bridged = known.event[:, 0] == columns.GAP
-    hole = np.abs(known.event[:, 2] - known.event[:, 1])
-    begun = known.event[:, 2] < 0
-    return {
-        "bridged": int(bridged.sum()),
-        "restarts": int((~bridged & ~begun).sum()),
-        "lost_samples": int(hole[~begun].sum()),
-    }

@@ -19,14 +19,14 @@ from streaming import frames
 from streaming.archive import START_US, Archive, Plan
 from streaming.errors import UserError
 from streaming.model.checkpoint import Model
+from streaming.pieces import held_after
 from streaming.pipeline import Pipeline
-from streaming.recordings import NO_VALUE, Recording
+from streaming.recordings import Recording
 from streaming.records import Alerts, RawTick
 from streaming.settings import Settings
 from streaming.stages.score import SCORED_BY
 from streaming.wire import encode_chunk
 
-HOLD_S = 1.0
 LONG_PASS_S = 20.0
 COLUMNS = (
     "sample", "time_s", "rr_ms", "quality", "score", "rate_bpm", "response", "prematurity", "scored_by", "decided",
@@ -117,11 +117,11 @@ def analyze(
         The model, the settings or the recording cannot be used.
     """
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
-    held = _held(recording)
+    held = held_after(recording.samples, recording.rate_hz)
     if chunks is None and chunk_ms is None:
         archive = Archive(settings, plan)
         kept = _Kept(archive.model)
-        alerts, counts = archive.analyze(recording, held, stream, progress)
+        alerts, counts = archive.analyze(recording, stream, progress)
         kept.add(alerts)
         return Analysis(_joined(kept.parts), kept.alerts, counts, kept.model.name)
     pipeline = Pipeline(settings)
@@ -143,18 +143,6 @@ def analyze(
             raise UserError(f"{recording.name}: {pipeline.rejected.reason[0]}")
         progress(min(1.0, done / max(1, len(lengths))))
     return Analysis(_joined(kept.parts), kept.alerts, pipeline.counts, kept.model.name)
-
-
-def _held(recording: Recording) -> Any:
-    """Return what follows the end: the last value of each lead, held; int16 [leads, h] on the host."""
-    samples, end = recording.samples, recording.samples.shape[1]
-    while end > 0:
-        part = frames.host_array(samples[:, max(0, end - 4096) : end])
-        known = np.flatnonzero((part != NO_VALUE).all(axis=0))
-        if len(known):
-            return np.repeat(part[:, known[-1], None], round(HOLD_S * recording.rate_hz), axis=1)
-        end -= 4096
-    return np.repeat(frames.host_array(samples[:, -1:]), round(HOLD_S * recording.rate_hz), axis=1)
 
 
 def _messages(recording: Recording, lengths: Sequence[int], held: Any, stream: str) -> Iterator[bytes]:

@@ -24,6 +24,7 @@ from streaming.recordings.record import NO_VALUE
 from streaming.records import I64, Bank, Fresh, Placement
 
 MOST_IN_A_ROW = 8192
+HOLD_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,17 @@ class Stretches:
     def gap(self) -> I64:
         """Bridged holes: [g, 2] from, to."""
         return self.event[self.event[:, 0] == GAP, 1:]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What align counts of holes."""
+        hole = self.event[self.event[:, 2] >= 0]
+        bridged = int((hole[:, 0] == GAP).sum())
+        return {
+            "bridged": bridged,
+            "restarts": len(hole) - bridged,
+            "lost_samples": int(np.abs(hole[:, 2] - hole[:, 1]).sum()),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +81,21 @@ class Pieces:
     def rows(self, start: int, stop: int) -> Pieces:
         """Return some of them."""
         return Pieces(*(getattr(self, name)[start:stop] for name in self.__slots__))
+
+
+def held_after(samples: Any, rate_hz: float) -> Any:
+    """Return what follows the end, so that the last beats are decided: the last value of each lead for ``HOLD_S``.
+
+    int16 [leads, h], on the host. Nothing can be found in a constant.
+    """
+    end = samples.shape[1]
+    while end > 0:
+        part = host_array(samples[:, max(0, end - 4096) : end])
+        known = np.flatnonzero((part != NO_VALUE).all(axis=0))
+        if len(known):
+            return np.repeat(part[:, known[-1], None], round(HOLD_S * rate_hz), axis=1)
+        end -= 4096
+    return np.repeat(host_array(samples[:, -1:]), round(HOLD_S * rate_hz), axis=1)
 
 
 def stretches_of(samples: Any, held: int, bridge: int) -> Stretches:

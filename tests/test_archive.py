@@ -15,6 +15,8 @@ from streaming.archive import Plan
 from streaming.offline import Analysis, analyze
 from streaming.pieces import cut, stretches_of
 from streaming.recordings import NO_VALUE, Recording
+from streaming.records import Bank
+from streaming.settings import Settings
 
 PLANS = (
     Plan(piece_s=37.3, pass_s=11.1, lanes=5),
@@ -128,3 +130,32 @@ def test_pieces_answer_for_every_sample_once_and_begin_outside_of_holes() -> Non
         assert not ((pieces.stop > a) & (pieces.stop < b)).any()
     assert (pieces.stop >= pieces.end).all()
     assert (pieces.base <= pieces.begin).all()
+
+
+def test_one_archive_takes_recordings_of_any_rate_one_after_the_other() -> None:
+    archive_of = archive.Archive(Settings(), PLANS[0])
+    for rate_hz, leads in ((250.0, 1), (360.0, 3), (250.0, 1)):
+        recording = person(4, rate_hz, leads, seconds=200)
+        beats = archive_of.analyze(recording, "x")[0].beats
+        assert np.array_equal(beats.sample, analyze(recording, chunk_ms=1000).beats["sample"])
+
+
+def test_several_graphs_at_once_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    recording = with_holes(person(6), 1)
+    whole = analyze(recording, chunk_ms=1000)
+    for workers in (1, 3):
+        monkeypatch.setattr(archive.Archive, "_workers", lambda self, _, n=workers: more(self, n))
+        assert_same(analyze(recording, plan=PLANS[0]), whole)
+
+
+def more(of: archive.Archive, workers: int) -> int:
+    while len(of._lanes) < workers:
+        of._lanes.append(archive._Lanes(of._settings, of._backend))
+    return workers
+
+
+def test_fewer_lanes_fit_into_less_memory() -> None:
+    plan, bank = Plan(119.0, 120.0, 4096), Bank(0, 500.0, 12)
+    lanes = [plan.within(gib << 30, bank).lanes for gib in (1, 4, 100)]
+    assert 20 < lanes[0] < lanes[1] < lanes[2] <= 4096
+    assert plan.within(1, bank).lanes == 1

@@ -11,13 +11,13 @@ import test_json_chunks
 import test_recordings
 from test_recordings import LAYOUTS, MESSAGES, MV, write
 
-from streaming.backend import missing_gpu
+from streaming.card import missing
 from streaming.errors import UserError
 from streaming.frames import arrow, frame, host_array, parse, rr_statistics
 from streaming.json_chunks import json_tick_to_avro
 from streaming.recordings import read_recording
 
-WHY = missing_gpu()
+WHY = missing()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU and cuDF: {WHY}")]
 
 

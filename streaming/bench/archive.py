@@ -1,30 +1,38 @@
 """A day of one lead, from CSV to scored beats and alerts: 20.14 million samples, the file in the page cache.
 
-Ours is what ``beatwire analyze`` does: pieces, laws, levels, history, rules. Beside it the same steps
-written plainly (``bench.plain``), in the same run.
+Ours is what ``beatwire analyze`` does: pieces, laws, levels, history, rules. Beside it the same steps written plainly
+(``bench.plain``), in the same run. Where there is a usable GPU the same again on that, timed by its events, after
+its beats and scores were compared with the CPU's.
 """
 
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from producers.synthetic import synthesise
+from streaming.archive import Archive
+from streaming.backend import CPU, Backend, choose
 from streaming.bench.plain import steps
 from streaming.bench.row import Row, median_s
-from streaming.offline import analyze
+from streaming.card import missing
+from streaming.errors import UserError
+from streaming.frames import library
 from streaming.recordings import read_recording
+from streaming.records import TickBeats
+from streaming.settings import Settings
 
 SAMPLES = 20_140_000
 RATE_HZ = 250.0
 HOUR_S = 3600
 REPEATS = 3
+BAR_MS = 60.0
 
 
 def write_csv(path: Path, samples: int = SAMPLES, seed: int = 1) -> None:
@@ -35,20 +43,78 @@ def write_csv(path: Path, samples: int = SAMPLES, seed: int = 1) -> None:
     pa.csv.write_csv(pa.table({"II": mv}), path, pa.csv.WriteOptions(quoting_style="none"))
 
 
+def ours(path: Path, backend: Backend, rules: bool = True) -> Callable[[], TickBeats]:
+    """Return the whole of it as a function without arguments."""
+    archive, xp = Archive(Settings(), backend=backend, rules=rules), library(backend)
+
+    def run() -> TickBeats:
+        return archive.analyze(read_recording(path, fs=RATE_HZ, xp=xp), "archive")[0].beats
+
+    return run
+
+
 def measure(say: Callable[[str], None]) -> Iterator[Row]:
     """Compare with the plain steps."""
     with tempfile.TemporaryDirectory(prefix="beatwire-") as folder:
         path = Path(folder) / "archive.csv"
         write_csv(path)
         path.read_bytes()
-        begin = time.perf_counter()
-        recording = read_recording(path, fs=RATE_HZ)
-        read_s = time.perf_counter() - begin
-        beats = len(analyze(recording).beats["sample"])
-        plain = steps(path)
-        peaks, _ = plain()
-        say(f"archive: {beats} beats, plain steps {peaks} peaks; reading alone {read_s:.2f} s")
-        ours = median_s(lambda: analyze(read_recording(path, fs=RATE_HZ)), REPEATS)
-        theirs = median_s(plain, REPEATS)
-    yield Row("archive, CSV to alerts", 1000 * ours, "ms", "the plain steps", 1000 * theirs, "<= 1")
-    yield Row("archive, times real time", SAMPLES / RATE_HZ / ours, "x", "real time", 1.0, ">= 1000")
+        run, plain = ours(path, CPU), steps(path)
+        beats, peaks = run(), plain()[0]
+        say(f"archive: {len(beats.sample)} beats, plain steps {peaks} peaks")
+        taken, theirs = median_s(run, REPEATS), median_s(plain, REPEATS)
+        yield Row("archive, CSV to alerts", 1000 * taken, "ms", "the plain steps", 1000 * theirs, "<= 1")
+        yield Row("archive, times real time", SAMPLES / RATE_HZ / taken, "x", "real time", 1.0, ">= 1000")
+        try:
+            backend = choose("gpu")
+        except UserError as error:
+            say(f"archive: no rows of a GPU: {missing() or error}")
+            return
+        yield from on_gpu(path, backend, beats, say)
+
+
+def on_gpu(path: Path, backend: Backend, expected: TickBeats, say: Callable[[str], None]) -> Iterator[Row]:
+    """Do the same on a GPU."""
+    run = ours(path, backend, rules=False)
+    compare(run(), expected)
+    scored, ruled = event_ms(run), event_ms(ours(path, backend))
+    told, guessed = event_ms(steps(path, gpu=True, told=True)), event_ms(steps(path, gpu=True))
+    parse = event_ms(lambda: read_recording(path, fs=RATE_HZ, xp=library(backend)))
+    say(f"archive: on the GPU reading alone {parse:.1f} ms; with rules {ruled:.1f} ms")
+    yield Row("archive on a GPU, CSV to scored beats", scored, "ms", "the bar", BAR_MS, "<= 1")
+    yield Row("the same", scored, "ms", "the plain steps", guessed, "<= 1")
+    yield Row("the same", scored, "ms", "the plain steps, column type given", told, "<= 1")
+    yield Row("archive on a GPU, CSV to alerts", ruled, "ms", "the bar", BAR_MS, "<= 1")
+
+
+def compare(found: TickBeats, expected: TickBeats) -> None:
+    """Hold beats of one backend against another's: samples equal, scores within 1e-3 relative.
+
+    Raises
+    ------
+    ValueError
+        They differ.
+    """
+    if not np.array_equal(found.sample, expected.sample):
+        raise ValueError(f"archive: expected the CPU's {len(expected.sample)} beats; got {len(found.sample)} others")
+    scores, right = np.asarray(found.score), np.asarray(expected.score)
+    if not np.allclose(scores, right, rtol=1e-3, atol=1e-3, equal_nan=True):
+        worst = float(np.nanmax(np.abs(scores - right)))
+        raise ValueError(f"archive: expected the CPU's scores; got some {worst:g} away")
+
+
+def event_ms(work: Callable[[], Any], repeats: int = 7) -> float:
+    """Return the median milliseconds between two events around ``work`` on the device, after two that do not count."""
+    import cupy
+
+    taken = []
+    for k in range(repeats + 2):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        cupy.cuda.Device().synchronize()
+        begin.record()
+        work()
+        end.record()
+        cupy.cuda.Device().synchronize()
+        if k > 1:
+            taken.append(cupy.cuda.get_elapsed_time(begin, end))
+    return float(np.median(taken))

@@ -4,11 +4,11 @@ Columns are arrays of the backend's ``xp`` (NumPy or CuPy) wherever they are all
 text is a pandas Series.
 """
 
-from streaming.frames.columns import Column, array_module, arrow, frame, host_array, numbers, rr_statistics
+from streaming.frames.columns import Column, array_module, arrow, frame, host_array, library, numbers, rr_statistics
 from streaming.frames.lines import Lines, read_json_lines
 from streaming.frames.parse import open_bytes, open_text, read_table, reason
 
 __all__ = [
-    "Column", "Lines", "array_module", "arrow", "frame", "host_array", "numbers", "open_bytes", "open_text",
+    "Column", "Lines", "array_module", "arrow", "frame", "host_array", "library", "numbers", "open_bytes", "open_text",
     "read_json_lines", "read_table", "reason", "rr_statistics",
 ]  # fmt: skip

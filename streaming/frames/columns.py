@@ -12,6 +12,15 @@ import pyarrow as pa
 Column = Any  # float64 [n] of xp, or a pandas Series
 
 
+def library(backend: Any) -> Any:
+    """Return the array library of a backend: NumPy, or CuPy on a GPU."""
+    if backend.name == "cpu":
+        return np
+    import cupy
+
+    return cupy
+
+
 def array_module(array: Any) -> Any:
     """Return NumPy or CuPy: where an array lives."""
     if isinstance(array, np.ndarray):

@@ -49,6 +49,8 @@ def read_json_lines(text: bytes, lines: int, xp: Any = np) -> Lines | None:
         table = table.combine_chunks()
         whole = table.column("samples").chunk(0)
         start, values, rows = whole.offsets.to_numpy(), whole.flatten(), [0] * lines
+        if values.null_count:
+            return None
         if nested:
             rows, lengths, inner = np.diff(start).tolist(), values.value_lengths().to_numpy(), values.offsets.to_numpy()
             if (lengths != np.repeat(lengths[np.minimum(start[:-1], len(lengths) - 1)], np.diff(start))).any():
