@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol, SupportsIndex
 import numpy as np
 
 from streaming.errors import UserError
-from streaming.kernels import cpu, cpu_score, team
+from streaming.kernels import cpu, cpu_accept, cpu_score, team
 from streaming.network import Network, embed_into
 from streaming.records import F32, I64
 
@@ -89,7 +89,7 @@ class Backend(Protocol):
 class CpuKernels:
     """The kernels compiled for the CPU, wherever they stand."""
 
-    modules = (cpu, cpu_score)
+    modules = (cpu, cpu_accept, cpu_score)
 
     def __getattr__(self, name: str) -> Any:
         for module in self.modules:

@@ -23,10 +23,12 @@ from streamz import Stream
 from streaming.backend import CPU, Backend
 from streaming.directory import Directory
 from streaming.model.checkpoint import load_model
+from streaming.model.trees import load_trees
 from streaming.records import Aligned, Outgoing, RawTick, Rejects
 from streaming.rewind import Marks
 from streaming.settings import HORIZON_S, Settings
 from streaming.stages import (
+    accept,
     alert,
     align,
     beats,
@@ -77,6 +79,7 @@ class Pipeline:
         self.settings = settings
         self.backend = backend
         self.model = load_model(settings.model)
+        self.trees = load_trees(settings.trees) if settings.detector == "trees" else None
         self._out: list[Outgoing] = []
         states = self._fresh_states()
 
@@ -91,7 +94,8 @@ class Pipeline:
         self.ringed = stage(self.passes, ring.step)                     # Ringed     x [lanes, leads, R]
         self.responses = stage(self.ringed, ricker.step)                # Response   f [lanes, R]
         self.peaks = stage(self.responses, nms.step)                    # Peaks      [n, most]
-        self.beats = stage(self.peaks, beats.step)                      # Beats      b
+        self.judged = stage(self.peaks, accept.step)                    # Peaks      and logits [n, most]
+        self.beats = stage(self.judged, beats.step)                     # Beats      b
         self.windows = stage(self.beats, window.step)                   # Windows    [b, 256]
         self.recalled = stage(self.windows, recall.step)                # Recalled   terms of a score
         self.collected = self.recalled.collect()                        # (Recalled, ...) of all passes
@@ -114,6 +118,7 @@ class Pipeline:
             ring.step: self.ringed,
             ricker.step: self.responses,
             nms.step: self.peaks,
+            accept.step: self.judged,
             beats.step: self.beats,
             window.step: self.windows,
             recall.step: self.recalled,
@@ -141,7 +146,8 @@ class Pipeline:
             ring.step: ring.State(s.ring(), self.backend),
             ricker.step: ricker.State(s.ricker(), self.backend),
             nms.step: nms.State(s.nms, self.backend),
-            beats.step: beats.State(s.beats(), self.backend),
+            accept.step: accept.State(s.accept(self.trees), self.backend),
+            beats.step: beats.State(s.beats(self.trees), self.backend),
             window.step: window.State(self.backend),
             recall.step: recall.State(self.model.network, self.backend),
             gather.step: gather.State(self.backend),

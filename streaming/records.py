@@ -7,7 +7,7 @@ RawTick    source       the joined payloads of one poll
 Chunks     decode       the columns of its valid messages, and the rejects
 Placement  align        for one bank and one pass: which bytes go to which ring position
 Fresh      ring         for one bank and one pass: which lanes have which new samples
-Peaks      nms          local maxima of the response, with the level around them
+Peaks      nms, accept  local maxima of the response, with the level around them, and how sure they are
 Beats      beats        accepted peaks, with R and RR
 Windows    window       what the model looks at of each
 Recalled   recall       what it saw, and how that compares with the stream's own last minute
@@ -234,6 +234,7 @@ class Peaks:
     blocks       int64 [n, most, 2] where each ends, its largest f
     known        int64 [n]          every peak before this sample has been decided
     most         peaks that the whole pass can have at most, and blocks
+    logits       float64 [n, most]  how sure the trees are that each is a beat; None: not judged
     """
 
     fresh: Fresh
@@ -245,6 +246,7 @@ class Peaks:
     blocks: I64
     known: I64
     most: tuple[int, int] = (0, 0)
+    logits: F64 | None = None
 
 
 @dataclass(frozen=True, slots=True)

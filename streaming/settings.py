@@ -1,20 +1,25 @@
 """Settings of the whole graph: frozen, in seconds and hertz, validated once.
 
 ``HORIZON_S`` is the one published constant: what the monitor says of time t follows from the samples
-in [t - HORIZON_S, t + lookahead]. The windows inside one another: a level looks back 22 s, a score 75 s
-over beats found by such levels, an alert of anomalous beats 16 beats of at most 1.4 s each over such
-scores: 119.4 s. A rate looks back 40 s, its alert 16 beats more. Drift, once in 20 s, looks back a minute over
-what 15 s before a beat say of its looks: 117 s. An irregular rhythm is 40 beats over levels: 78 s.
+in [t - HORIZON_S, t + lookahead]. The windows inside one another: what makes a peak a beat looks back 22.4 s
+(the peaks of ten seconds, each over a level of 12 s), a score 75 s over such beats, an alert of anomalous beats 16
+beats of at most 1.4 s each over such scores: 119.8 s. A rate looks back 40 s, its alert 16 beats more. Drift, once
+in 20 s, looks back a minute over what 15 s before a beat say of its looks: 117.4 s. An irregular rhythm is 40 beats:
+78.4 s.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
+
+import numpy as np
 
 from streaming.errors import UserError
 from streaming.filters import Design
-from streaming.stages import alert, align, beats, decode, nms, ricker, ring
+from streaming.stages import accept, alert, align, beats, decode, nms, ricker, ring
+from streaming.stages.accept import Ensemble
 
 HORIZON_S = 120.0
 
@@ -28,6 +33,8 @@ class Settings:
     bridge_s     the longest hole that is bridged rather than restarting the lane
     silence_s    a stream that was silent for longer starts anew
     model        the scoring model; None: the one in the package
+    detector     what makes a peak a beat: "trees", or the "rule" alone
+    trees        the detector's trees; None: the ones in the package
     """
 
     pass_s: float = 2.0
@@ -38,6 +45,8 @@ class Settings:
     most_streams: int = 1_000_000
     schema_id: int | None = None
     model: Path | None = None
+    detector: Literal["trees", "rule"] = "trees"
+    trees: Path | None = None
     design: Design = field(default_factory=Design)
     nms: nms.Settings = field(default_factory=nms.Settings)
     alert: alert.Settings = field(default_factory=alert.Settings)
@@ -48,6 +57,8 @@ class Settings:
             value = getattr(self, name)
             if not 0 < value <= HORIZON_S:
                 raise UserError(f"settings: expected 0 < {name} <= {HORIZON_S:g}; got {value:g}")
+        if self.detector not in ("trees", "rule"):
+            raise UserError(f"settings: expected detector trees or rule; got {self.detector!r}")
         left_s, right_s = self.nms.left_s, self.nms.right_s
         if left_s < right_s:
             raise UserError(f"settings: expected nms.left_s of at least nms.right_s; got {left_s:g} and {right_s:g}")
@@ -85,6 +96,11 @@ class Settings:
         """Return the settings of the ricker stage."""
         return ricker.Settings(self.response_ring_s, self.design)
 
-    def beats(self) -> beats.Settings:
+    def accept(self, trees: Ensemble | None) -> accept.Settings:
+        """Return the settings of the accept stage."""
+        return accept.Settings(trees, self.design)
+
+    def beats(self, trees: Ensemble | None = None) -> beats.Settings:
         """Return the settings of the beats stage."""
-        return beats.Settings(self.design, block_s=self.nms.block_s)
+        probability = np.zeros(1) if trees is None else trees.probability
+        return beats.Settings(self.design, probability, block_s=self.nms.block_s)

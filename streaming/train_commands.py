@@ -13,11 +13,6 @@ from streaming.terminal import Json, errors, progress_bar
 train = typer.Typer(help="Train the models that ship with the package.", no_args_is_help=True)
 
 
-@train.callback()
-def _several() -> None:
-    """Keep the name of the model a command, also while there is one."""
-
-
 @train.command("vae")
 def train_vae(
     folders: Annotated[list[Path], typer.Argument(help="Folders of annotated WFDB records.")],
@@ -34,6 +29,30 @@ def train_vae(
         metrics = run(
             folders, out, settings=TrainSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
         )
+    if as_json:
+        typer.echo(json.dumps(metrics))
+    else:
+        errors.print(f"wrote {out}, its config, card and metrics", highlight=False, markup=False)
+
+
+@train.command("detector")
+def train_detector(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of annotated WFDB records.")],
+    out: Annotated[Path, typer.Option(help="Where the trees go: NAME.safetensors.")],
+    noise: Annotated[list[Path] | None, typer.Option(help="A WFDB record of noise: bw, ma.")] = None,
+    seed: int = 0,
+    as_json: Json = False,
+) -> None:
+    """Train the acceptance of peaks as beats, judged by record."""
+    from streaming.model.detector import Growth
+    from streaming.model.detector import train_detector as run
+
+    with progress_bar("train", as_json) as bar:
+        task = bar.add_task("train", total=1.0)
+        metrics = run(
+            folders, out, noise=noise or [], growth=Growth(seed=seed),
+            progress=lambda done, _: bar.update(task, completed=done),
+        )  # fmt: skip
     if as_json:
         typer.echo(json.dumps(metrics))
     else:

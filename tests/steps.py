@@ -10,9 +10,10 @@ import numpy as np
 from laws import Signal
 
 from streaming.directory import Directory
+from streaming.model.trees import load_trees
 from streaming.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
 from streaming.settings import Settings
-from streaming.stages import align, beats, decode, nms, ricker, ring
+from streaming.stages import accept, align, beats, decode, nms, ricker, ring
 from streaming.wire import encode_chunk
 
 NO_QUIET = np.zeros((0, 3), np.int64)
@@ -135,7 +136,9 @@ class Detector(Aligner):
     def __post_init__(self) -> None:
         super().__post_init__()
         s = self.settings
-        self.states = ricker.State(s.ricker()), nms.State(s.nms), beats.State(s.beats())
+        trees = load_trees(s.trees) if s.detector == "trees" else None
+        self.states = ricker.State(s.ricker()), nms.State(s.nms), accept.State(s.accept(trees))
+        self.beats_state = beats.State(s.beats(trees))
 
     def beats(self, values: Sequence[bytes], **tick: Any) -> tuple[Aligned, list[Beats]]:
         """Take one tick through, up to the beats of its passes."""
@@ -144,7 +147,8 @@ class Detector(Aligner):
         for placement in aligned.passes:
             ringed = ring.step(self.ring, placement)[1]
             response = ricker.step(self.states[0], ringed)[1]
-            found.append(beats.step(self.states[2], nms.step(self.states[1], response)[1])[1])
+            judged = accept.step(self.states[2], nms.step(self.states[1], response)[1])[1]
+            found.append(beats.step(self.beats_state, judged)[1])
         return aligned, found
 
 

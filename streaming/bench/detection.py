@@ -1,6 +1,6 @@
 """Detection only, on one core: int16 samples in, beats out, rings and laws included.
 
-Ours runs ring, ricker, nms and beats over eight recordings as eight streams, a minute of each a tick;
+Ours runs ring, ricker, nms, accept and beats over eight recordings as eight streams, a minute of each a tick;
 SleepECG's C detector runs over the same recordings one by one.
 """
 
@@ -13,9 +13,10 @@ import numpy as np
 from producers.synthetic import synthesise
 from streaming.bench.row import Row, median_s
 from streaming.kernels import align as columns
+from streaming.model.trees import load_trees
 from streaming.records import I16, Bank, Fresh, Placement
 from streaming.settings import Settings
-from streaming.stages import beats, nms, ricker, ring
+from streaming.stages import accept, beats, nms, ricker, ring
 
 RATE_HZ = 360.0
 SECONDS = 600
@@ -30,10 +31,11 @@ def signals() -> I16:
 
 
 def detect(samples: I16) -> list[int]:
-    """Run the four stages over the signals; returns how many beats each pass had."""
-    settings = Settings(pass_s=PASS_S)
+    """Run the five stages over the signals; returns how many beats each pass had."""
+    settings, trees = Settings(pass_s=PASS_S), load_trees()
     ring_state, ricker_state = ring.State(settings.ring()), ricker.State(settings.ricker())
-    nms_state, beats_state = nms.State(settings.nms), beats.State(settings.beats())
+    nms_state, beats_state = nms.State(settings.nms), beats.State(settings.beats(trees))
+    accept_state = accept.State(settings.accept(trees))
     streams, n = samples.shape
     step = round(PASS_S * RATE_HZ)
     lanes = np.arange(streams)
@@ -52,7 +54,8 @@ def detect(samples: I16) -> list[int]:
         _, ringed = ring.step(ring_state, Placement(payload, place, streams, fresh))
         _, response = ricker.step(ricker_state, ringed)
         _, peaks = nms.step(nms_state, response)
-        _, some = beats.step(beats_state, peaks)
+        _, judged = accept.step(accept_state, peaks)
+        _, some = beats.step(beats_state, judged)
         found.append(len(some.slot))
     return found
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from streaming.evaluation.detection import Alarm, Cuts, Detect, Detected
 from streaming.model.checkpoint import left_out, load_model
+from streaming.model.trees import SHIPPED as SHIPPED_TREES
 from streaming.offline import LONG_PASS_S, analyze
 from streaming.recordings import Recording
 from streaming.records import I16
@@ -19,9 +20,10 @@ from streaming.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """The graph with a model, as a detector."""
+    """The graph with a model and the detector's trees, as a detector."""
 
     model: Path | None = None
+    trees: Path | None = None
 
     @property
     def name(self) -> str:
@@ -29,14 +31,15 @@ class Streamed:
         return load_model(self.model).name
 
     def instead(self) -> Mapping[tuple[str, int], Detect]:
-        """Return who judges the records that the model has learned from: its companions that have not."""
-        return {record: Streamed(path) for record, path in left_out(self.model).items()}
+        """Return who judges the records that were learned from: companions of the two that have not seen them."""
+        models, trees = left_out(self.model), left_out(self.trees or SHIPPED_TREES)
+        return {r: Streamed(models.get(r, self.model), trees.get(r, self.trees)) for r in models | trees}
 
     def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
         """Run the graph over a recording, cut as ``cuts`` says."""
         leads = tuple(f"L{k}" for k in range(len(samples)))
         recording = Recording("evaluate", rate_hz, leads, uv_per_unit, samples)
-        settings = replace(Settings(), pass_s=LONG_PASS_S, model=self.model)
+        settings = replace(Settings(), pass_s=LONG_PASS_S, model=self.model, trees=self.trees)
         chunks, ticks = np.diff(cuts.chunk).tolist(), np.diff(cuts.tick).tolist()
         result = analyze(recording, settings=settings, chunks=chunks, ticks=ticks)
         beats = result.beats

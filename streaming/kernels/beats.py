@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from streaming.kernels.accept import chance
 from streaming.kernels.nms import largest, place_of
 from streaming.kernels.ricker import magnitude
 from streaming.kernels.team import member, wait
@@ -110,6 +111,8 @@ def accept(
     quiet: I64,
     uv_per_unit: F64,
     floor: float,
+    logits: F64,
+    probability: F64,
     durations: I64,
     taps: I32,
     shift: int,
@@ -132,6 +135,10 @@ def accept(
         Stretches of this pass where no beat may be, by lane: lane, start, stop.
     floor
         Least ``f`` of a beat in a stream of one microvolt per unit; 0 of ``uv_per_unit`` is not calibrated.
+    logits : float64 [n, most]
+        As ``kernels.accept.judge`` writes them: above 0 is a beat.
+    probability : float64 [knots]
+        See ``kernels.accept.chance``. A single one: the rule decides, and logits are not looked at.
     durations : int64 [5]
         In samples: mark reach before and after, margin of quiet stretches, longest interval, age of
         the oldest interval in the median.
@@ -160,7 +167,10 @@ def accept(
         level = max(10 * median, 3 * quantile)
         if level == 0:
             level = 10 * value  # no signal for so long that this is a beginning
-        if 100 * value <= 3 * level or value < lowest:
+        learned = probability.shape[0] > 1
+        if value < lowest or 100 * value <= (9 * quantile if learned else 3 * level):
+            continue
+        if learned and logits[i, k] <= 0.0:
             continue
         first = max(int(base[i]), c - before)
         reach = c + after + 1 - first
@@ -179,8 +189,11 @@ def accept(
             row[INTERVALS] += 1
         row[LAST] = r
         response = 10.0 * value / level
-        steep = min(1.0, max(0.0, 1.0 - valleys / value))
-        high = min(1.0, max(0.0, (response - 0.3) / 0.7))
+        if learned:
+            quality = chance(logits[i, k], probability)
+        else:
+            high = min(1.0, max(0.0, (response - 0.3) / 0.7))
+            quality = math.sqrt(high) * min(1.0, max(0.0, 1.0 - valleys / value))
         samples[i, n, 0] = r
         samples[i, n, 1] = c
         samples[i, n, 2] = row[BEGUN]
@@ -188,7 +201,7 @@ def accept(
         floats[i, n, 0] = rr
         floats[i, n, 1] = median_interval(row, r - int(durations[4]))
         floats[i, n, 2] = response
-        floats[i, n, 3] = math.sqrt(high) * steep
+        floats[i, n, 3] = quality
         n += 1
     if member() == 0:
         count[i] = n

@@ -181,6 +181,8 @@ def accept(
     quiet: Any,
     uv_per_unit: Any,
     floor: Any,
+    logits: Any,
+    probability: Any,
     durations: Any,
     taps: Any,
     shift: Any,
@@ -194,8 +196,8 @@ def accept(
     """Find the beats of ``n`` lanes."""
     for i in range(n):
         _accept(
-            i, lanes, start, base, found, peaks, quiet, uv_per_unit, floor, durations, taps, shift, x, state, work,
-            count, samples, floats,
+            i, lanes, start, base, found, peaks, quiet, uv_per_unit, floor, logits, probability, durations, taps, shift,
+            x, state, work, count, samples, floats,
         )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from numba.core import config
 
-from streaming.kernels import beats, flutter, history, nms, ricker, ring, team, windows
+from streaming.kernels import accept, beats, flutter, history, nms, ricker, ring, team, windows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -55,6 +55,7 @@ PLANS = {
     "write_in_turn": plan(ring.write_in_turn, 8),
     "respond": plan(ricker.respond, 16, "work"),
     "suppress": plan(nms.suppress, 16, "work"),
+    "judge": plan(accept.judge, 16, "line", "scratch", "out"),
     "accept": plan(beats.accept, 16, "work"),
     "remember_quiet": plan(beats.remember_quiet, 1),
     "list_beats": plan(beats.list_beats, 1),

@@ -3,8 +3,10 @@
 In: Peaks. Out: Beats. State: for each bank (xp) int64 ``lanes[lanes, BEAT_COLUMNS]`` (``kernels.beats``):
 the last beat, the last eight intervals, the last eight stretches in which no beat may be.
 
-A peak is a beat when its response exceeds 0.3 of the level (median of the last five 2-s maxima,
-at least 0.3 of the 80 % quantile of the last ten) and, for a calibrated stream, ``floor_uv``.
+A peak is a beat when the trees say so (their logit is above 0) and its response exceeds 0.09 of the
+80 % quantile of the last ten 2-s maxima and, for a calibrated stream, ``floor_uv``. Without trees:
+when its response exceeds 0.3 of the level (median of the last five maxima, at least 0.3 of that
+quantile) and the floor.
 """
 
 from __future__ import annotations
@@ -18,16 +20,20 @@ from streaming.backend import CPU, Backend, Table
 from streaming.filters import Design, Filter, filter_for, half_up, unit_response
 from streaming.kernels import beats as body
 from streaming.kernels.flutter import POINTS
-from streaming.records import I32, Bank, Beats, Peaks
+from streaming.records import F64, I32, Bank, Beats, Peaks
 
 LISTED = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float32, np.float32, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Durations in seconds; ``floor_uv``: size of a Ricker-shaped wave that is still a beat."""
+    """Durations in seconds; ``floor_uv``: size of a Ricker-shaped wave that is still a beat.
+
+    probability: of a beat by the logit of its peak, see ``kernels.accept.chance``; a single one: the rule decides
+    """
 
     design: Design
+    probability: F64 = field(default_factory=lambda: np.zeros(1))
     before_s: float = 0.04
     after_s: float = 0.02
     quiet_margin_s: float = 0.06
@@ -41,14 +47,14 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """By number of the bank, but for work: scratch int32 [3, capacity]; lanes and constants (durations, taps) xp."""
+    """By number of the bank, lanes and constants (chances, durations, taps) xp; but work: scratch int32 [3, n]."""
 
     settings: Settings
     backend: Backend = CPU
     lanes: dict[int, Any] = field(default_factory=dict)
     durations: dict[int, Any] = field(default_factory=dict)
     filters: dict[int, Filter] = field(default_factory=dict)
-    constants: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    constants: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     unit: dict[int, float] = field(default_factory=dict)
     work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
 
@@ -61,6 +67,8 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     lanes = state.lanes.get(bank.number)
     if lanes is None or len(lanes) < len(peaks.f):
         lanes = state.lanes[bank.number] = backend.grown(lanes, (len(peaks.f), body.BEAT_COLUMNS), np.int64)
+    if len(state.settings.probability) > 1 and peaks.logits is None:
+        raise ValueError("beats: expected peaks with logits; got peaks that were not judged")
     one, durations, s = state.filters[bank.number], state.durations[bank.number], state.settings
     need = max(int(durations[0] + durations[1]) + 1 + 2 * len(one.taps), POINTS)
     if state.work.shape[1] < need:
@@ -70,10 +78,11 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     count = backend.room("count", (n,), np.int64)
     samples = backend.room("samples", (n, most, 3), np.int64)
     floats = backend.room("floats", (n, most, 4), np.float64)
+    logits = backend.room("no logits", (n, 1), np.float64) if peaks.logits is None else peaks.logits
     backend.kernels.accept(
         n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, quiet, fresh.uv_per_unit,
-        s.floor_uv * state.unit[bank.number], *state.constants[bank.number], one.shift, peaks.x, lanes, state.work,
-        count, samples, floats,
+        s.floor_uv * state.unit[bank.number], logits, *state.constants[bank.number], one.shift, peaks.x, lanes,
+        state.work, count, samples, floats,
     )  # fmt: skip
     if len(quiet):
         backend.kernels.remember_quiet(len(quiet), quiet, int(durations[2]), lanes)
@@ -113,5 +122,5 @@ def _open_bank(state: State, bank: Bank) -> None:
     state.unit[bank.number] = unit_response(state.filters[bank.number])
     durations = (s.before_s, s.after_s, s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)
     state.durations[bank.number] = np.array([half_up(d * bank.rate_hz) for d in durations], np.int64)
-    both = state.durations[bank.number], state.filters[bank.number].taps
-    state.constants[bank.number] = state.backend.constant(both[0]), state.backend.constant(both[1])
+    constants = s.probability, state.durations[bank.number], state.filters[bank.number].taps
+    state.constants[bank.number] = tuple(map(state.backend.constant, constants))

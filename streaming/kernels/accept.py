@@ -1,0 +1,166 @@
+"""Bodies of learned acceptance: how sure it is that a peak of the response is a heartbeat.
+
+A peak that is ordinary in every way is a beat without further thought. Of any other peak a boosted
+ensemble of trees makes a logit from its description (``kernels.shape``). Nothing that was decided is
+fed back, so the answer follows from the last ``REACH_S`` seconds of samples.
+
+Arithmetic is on integers, float64 and stored float32, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from streaming.kernels.shape import (
+    AFTER_60,
+    AFTER_120,
+    BEFORE_120,
+    BEFORE_400,
+    BLOCKS,
+    BY_8_OF_LAST,
+    BY_22_OF_LAST,
+    BY_32_OF_LAST,
+    DOUBT,
+    IRREGULAR,
+    MAXIMA,
+    NOISE,
+    PHASE,
+    RIGHT,
+    TAKEN,
+    TALL,
+    describe,
+    remember,
+)
+from streaming.kernels.team import WIDTH, added, member, wait
+from streaming.records import F32, F64, I16, I32, I64
+
+LEAST = 10  # a peak below the level over LEAST is not looked at
+ORDINARY = 8.0  # the logit of a peak that is ordinary in every way
+WIDEST = 8.0  # logits beyond it are as good as this one
+NEVER = -99.0
+UNIT = 1 << 20  # of a leaf: leaves are integers, so that their sum is the same in any order
+
+
+def ordinary(out: F32) -> bool:
+    """Tell whether a peak stands alone, is as high and wide as the one before, and comes when it should."""
+    alone: bool = (
+        out[BEFORE_120] < 0.3
+        and out[AFTER_60] < 0.5
+        and out[AFTER_120] < 0.3
+        and out[BEFORE_400] < 0.3
+        and out[DOUBT] < 0.15
+        and out[NOISE] < 0.15
+    )
+    in_time: bool = out[PHASE] > 0.85 and out[PHASE] < 1.15 and out[IRREGULAR] < 0.1
+    alike: bool = (
+        out[TALL] > 0.6
+        and out[TALL] < 1.6
+        and out[BY_8_OF_LAST] > 0.8
+        and out[BY_8_OF_LAST] < 1.25
+        and out[BY_22_OF_LAST] > 0.85
+        and out[BY_22_OF_LAST] < 1.18
+        and out[BY_32_OF_LAST] > 0.8
+        and out[BY_32_OF_LAST] < 1.25
+    )
+    return alone and in_time and alike
+
+
+def climb(feature: I32, threshold: F32, below: I32, leaf: I32, roots: I32, out: F32) -> float:
+    """Return the sum of the leaves that the trees have for features ``out``, a logit.
+
+    Node ``n`` sends a peak to ``below[n]`` when its feature is at most the threshold, else to
+    ``below[n] + 1``; a node whose ``feature`` is negative is a leaf.
+    """
+    total = 0
+    for t in range(member(), roots.shape[0], WIDTH):
+        node = int(roots[t])
+        while feature[node] >= 0:
+            node = int(below[node]) + (out[feature[node]] > threshold[node])
+        total += int(leaf[node])
+    return added(total) / UNIT
+
+
+def study(
+    c: int, value: int, median: int, base: int, box: int, scale: float, span: I64, taps: I32, stride: I64, x: I16,
+    f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
+) -> None:  # fmt: skip
+    """Describe the peak at sample ``c`` by the rings of its lane and what is known of its blocks, and remember it."""
+    middling = median if median > 0 else value
+    most_of = least_of = middling
+    for j in range(min(BLOCKS, int(seen[TAKEN])) if median > 0 else 0):
+        most_of = max(most_of, int(seen[MAXIMA + j]))
+        least_of = min(least_of, int(seen[MAXIMA + j]))
+    describe(
+        c, value, middling, most_of, max(1, least_of), base, scale, box, span, taps, stride, x, f, seen, facts, line,
+        scratch, out,
+    )  # fmt: skip
+    if member() == 0:
+        remember(c, value, seen, facts, out)
+    wait()
+
+
+def judge(
+    i: int, lanes: I64, start: I64, base: I64, found: I64, peaks: I64, closed: I64, blocks: I64, box: int,
+    scale: float, span: I64, taps: I32, stride: I64, x: I16, f: I32, feature: I32, threshold: F32, below: I32,
+    leaf: I32, roots: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,
+) -> None:  # fmt: skip
+    """Write how sure each peak of lane ``lanes[i]`` is, a logit; ``NEVER`` where it is too low to look at.
+
+    Parameters
+    ----------
+    start, base
+        As in ``kernels.ricker.respond``: where they are equal the lane begins.
+    found, peaks, closed, blocks
+        As ``kernels.nms.suppress`` writes them.
+    feature, threshold, below, leaf : [nodes]; roots : int32 [trees]
+        The trees, see ``climb``.
+    seen, facts : int64 [lanes, SEEN], float32 [lanes, KEPT, FACTS]
+        The memory of the lanes, see ``kernels.shape``.
+    line, scratch, out : int32 [1, capacity], float64 [1, KEPT], float32 [1, FEATURES]
+    logits : float64 [n, most], written
+    """
+    lane = int(lanes[i])
+    memory = seen[lane]
+    if start[i] == base[i]:
+        if member() == 0:
+            memory[0] = 0
+            memory[TAKEN] = 0
+        wait()
+    taken = 0
+    for k in range(int(found[i])):
+        c, value, median = int(peaks[i, k, 0]), int(peaks[i, k, 1]), int(peaks[i, k, 2])
+        taken = take_blocks(memory, blocks[i], taken, int(closed[i]), c + int(span[RIGHT]) + 1)
+        logit = NEVER
+        if LEAST * value > median:
+            study(
+                c, value, median, int(base[i]), box, scale, span, taps, stride, x[lane], f[lane], memory, facts[lane],
+                line[0], scratch[0], out[0],
+            )  # fmt: skip
+            logit = ORDINARY
+            if not ordinary(out[0]):
+                logit = climb(feature, threshold, below, leaf, roots, out[0])
+            wait()
+        if member() == 0:
+            logits[i, k] = logit
+    if closed[i] > taken:
+        take_blocks(memory, blocks[i], taken, int(closed[i]), int(blocks[i, int(closed[i]) - 1, 0]))
+
+
+def take_blocks(memory: I64, blocks: I64, taken: int, closed: int, to: int) -> int:
+    """Remember the maxima of the blocks from row ``taken`` on that end by sample ``to``; return the row after them."""
+    first = taken
+    while taken < closed and blocks[taken, 0] <= to:
+        taken += 1
+    if taken > first:
+        if member() == 0:
+            for k in range(first, taken):
+                memory[MAXIMA + int(memory[TAKEN]) % BLOCKS] = blocks[k, 1]
+                memory[TAKEN] += 1
+        wait()
+    return taken
+
+
+def chance(logit: float, probability: F64) -> float:
+    """Return the probability of a beat: between the knots of a table from ``-WIDEST`` to ``WIDEST``."""
+    last = probability.shape[0] - 1
+    at = (min(WIDEST, max(-WIDEST, logit)) + WIDEST) * last / (2.0 * WIDEST)
+    knot = min(last - 1, int(at))
+    return float(probability[knot] + (at - knot) * (probability[knot + 1] - probability[knot]))

@@ -1,0 +1,112 @@
+"""Peaks of whole recordings, described as the running detector describes them: what its training sees.
+
+The kernels are the ones of the stages; a recording is one lane whose ring holds all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from streaming.filters import Design, Filter, filter_for, half_up
+from streaming.kernels import accept, cpu, nms, shape, team
+from streaming.kernels.cpu import compiled
+from streaming.records import F32, I32, I64, Bool
+from streaming.stages.accept import looks_at
+from streaming.stages.nms import Settings as NmsSettings
+
+_LANE = np.zeros(1, np.int64)
+_study, _take_blocks, _ordinary = map(compiled, (accept.study, accept.take_blocks, accept.ordinary))
+_jit: Callable[[Any], Any] = numba.njit(nogil=True)
+
+
+@dataclass(frozen=True)
+class Survey:
+    """The peaks of one recording, and what is seen of each.
+
+    at, value, median, quantile  int64 [p], each peak's sample, f, median of five block maxima, 80 % quantile of ten
+    features                     float32 [p, FEATURES]
+    """
+
+    at: I64
+    value: I64
+    median: I64
+    quantile: I64
+    features: F32
+
+    @property
+    def ordinary(self) -> Bool:
+        """Which peaks are ordinary in every way (``kernels.accept.ordinary``)."""
+        found: Bool = np.zeros(len(self.at), np.bool_)
+        _are_ordinary(self.features, found)
+        return found
+
+
+def survey(samples: Any, rate_hz: float, design: Design | None = None) -> Survey:
+    """Find the peaks of one lead, int16 [n], that are above a tenth of the level."""
+    one = filter_for(Design() if design is None else design, rate_hz, 1)
+    x = np.ascontiguousarray(samples, np.int16).reshape(1, 1, -1)
+    return peaks_of(x, respond(x, one), rate_hz, one)
+
+
+def respond(x: Any, one: Filter) -> I32:
+    """Return the response int32 [1, n] of int16 [1, leads, n]."""
+    n = x.shape[2]
+    f = np.zeros((1, n), np.int32)
+    work = np.zeros((3, team.BLOCK + 4 * one.delay), np.int32)
+    stop = np.array([n], np.int64)
+    cpu.respond(1, _LANE, _LANE, stop, _LANE, one.taps, one.box, one.shift, x, f, work)
+    return f
+
+
+def peaks_of(x: Any, f: I32, rate_hz: float, one: Filter) -> Survey:
+    """Find and describe the peaks of a response."""
+    n = f.shape[1]
+    stop = np.array([n], np.int64)
+    times = NmsSettings()
+    left, right, block = (half_up(s * rate_hz) for s in (times.left_s, times.right_s, times.block_s))
+    found, closed = np.zeros(1, np.int64), np.zeros(1, np.int64)
+    peaks = np.zeros((1, n // (right + 1) + 2, 5), np.int64)
+    blocks = np.zeros((1, n // block + 2, 2), np.int64)
+    maxima = np.zeros((1, nms.MAXIMA_COLUMNS), np.int64)
+    cpu.suppress(
+        1, _LANE, _LANE, stop, _LANE, one.delay, left, right, block, f, maxima, np.zeros((1, n), np.int32), found,
+        peaks, closed, blocks,
+    )  # fmt: skip
+    rows = peaks[0, : found[0]]
+    at, value, median, quantile = np.ascontiguousarray(rows[accept.LEAST * rows[:, 1] > rows[:, 2], :4].T)
+    looks = looks_at(rate_hz, one)
+    seen, facts = np.zeros(shape.SEEN, np.int64), np.zeros((shape.KEPT, shape.FACTS), np.float32)
+    features = np.zeros((len(at), shape.FEATURES), np.float32)
+    _describe_all(
+        at, value, median, blocks[0, : closed[0]], looks.box, looks.scale, looks.span, looks.taps, looks.stride, x[0],
+        f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(shape.KEPT), int(looks.span[shape.RIGHT]),
+        features,
+    )  # fmt: skip
+    return Survey(at, value, median, quantile, features)
+
+
+@_jit
+def _are_ordinary(features: Any, found: Any) -> None:
+    """Write of each peak whether it is ordinary."""
+    for k in range(len(features)):
+        found[k] = _ordinary(features[k])
+
+
+@_jit
+def _describe_all(
+    at: Any, value: Any, median: Any, blocks: Any, box: int, scale: float, span: Any, taps: Any, stride: Any, x: Any,
+    f: Any, seen: Any, facts: Any, line: Any, scratch: Any, right: int, features: Any,
+) -> None:  # fmt: skip
+    """Describe the peaks of one lane, one after the other; as ``kernels.accept.judge`` does."""
+    taken = 0
+    for k in range(len(at)):
+        taken = _take_blocks(seen, blocks, taken, len(blocks), at[k] + right + 1)
+        _study(
+            at[k], value[k], median[k], 0, box, scale, span, taps, stride, x, f, seen, facts, line, scratch,
+            features[k],
+        )  # fmt: skip

@@ -1,0 +1,168 @@
+"""Trees on disk: ``NAME.safetensors`` (nodes, roots, calibration) and ``NAME.json`` (what they look at).
+
+The config's ``looks`` must be what this program looks at, and the trees must be trees: children
+behind their parents, known features, finite numbers. Anything else is refused with the reason. An
+ensemble is named by its version and the SHA-256 of both files' content, for instance
+``trees-1+ab12cd34``. Nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import deque
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from streaming.errors import UserError
+from streaming.filters import Design
+from streaming.kernels import accept, shape
+from streaming.records import F64
+from streaming.stages.accept import SIGMA_S, Ensemble
+from streaming.stages.nms import Settings as NmsSettings
+
+FORMAT = 1
+VERSION = "trees-1"
+SHIPPED = Path(__file__).parent / "weights" / "detector.safetensors"
+KNOTS = 33
+_ARRAYS = {
+    "feature": np.int32, "threshold": np.float32, "below": np.int32, "leaf": np.int32, "roots": np.int32,
+    "probability": np.float64,
+}  # fmt: skip
+
+
+def looks() -> dict[str, Any]:
+    """Return what trees are shown by this program: features, spans, wavelets, and the filter and peaks before them."""
+    return {
+        "features": list(shape.NAMES),
+        "spans_s": list(shape.SPAN_S),
+        "wavelets_s": list(SIGMA_S),
+        "least": accept.LEAST,
+        "filter": asdict(Design()),
+        "peaks": asdict(NmsSettings()),
+    }
+
+
+def save_trees(path: Path, one: dict[str, Any], about: dict[str, Any]) -> Ensemble:
+    """Write the arrays of ``Ensemble`` and a config, and return the ensemble as it reads back."""
+    config = {"format": FORMAT, "version": VERSION, "looks": looks(), **about}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(save({name: np.ascontiguousarray(one[name], kind) for name, kind in _ARRAYS.items()}))
+    path.with_suffix(".json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    return load_trees(path)
+
+
+def load_trees(path: Path | None = None) -> Ensemble:
+    """Read an ensemble; the one in the package by default.
+
+    Raises
+    ------
+    UserError
+        no such file, not trees, trained to look at something else than this program does.
+    """
+    path = SHIPPED if path is None else path
+    if path.suffix != ".safetensors":
+        raise UserError(f"{path}: expected the NAME.safetensors of a detector; got {path.name!r}")
+    config_path = path.with_suffix(".json")
+    for needed in (path, config_path):
+        if not needed.is_file():
+            raise UserError(f"{needed}: expected a file of the detector; it is not there")
+    raw, text = path.read_bytes(), config_path.read_bytes()
+    try:
+        config = json.loads(text)
+        arrays = load(raw)
+    except (ValueError, SafetensorError) as error:
+        raise UserError(f"{path}: expected safetensors and a JSON config; got {error}") from error
+    if not isinstance(config, dict) or config.get("format") != FORMAT:
+        got = config.get("format") if isinstance(config, dict) else type(config).__name__
+        raise UserError(f"{config_path}: expected detector format {FORMAT}; got {got}")
+    found = config.get("looks")
+    for name, value in looks().items():
+        if not isinstance(found, dict) or found.get(name) != value:
+            got = found.get(name) if isinstance(found, dict) else None
+            raise UserError(f"{config_path}: expected a detector that looks at {name} {value}; got {got}")
+    _check(path, arrays)
+    digest = hashlib.sha256(raw + text).hexdigest()[:8]
+    return Ensemble(
+        **{name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS},
+        name=f"{config.get('version', 'unnamed')}+{digest}",
+    )
+
+
+def _check(path: Path, arrays: dict[str, Any]) -> None:
+    """Refuse what ``kernels.accept.climb`` could not end with."""
+    for name, kind in _ARRAYS.items():
+        found = arrays.get(name)
+        if found is None or found.ndim != 1 or found.dtype != kind or not np.isfinite(found).all():
+            got = "nothing" if found is None else f"{found.dtype} {list(found.shape)}"
+            raise UserError(f"{path}: expected {name} as finite {np.dtype(kind)} [n]; got {got}")
+    feature, below, roots = arrays["feature"], arrays["below"], arrays["roots"]
+    nodes = len(feature)
+    if any(len(arrays[name]) != nodes for name in ("threshold", "below", "leaf")):
+        raise UserError(f"{path}: expected as many thresholds, children and leaves as features; got others")
+    inner = np.flatnonzero(feature >= 0)
+    if (feature >= shape.FEATURES).any() or (below[inner] <= inner).any() or (below[inner] + 1 >= nodes).any():
+        raise UserError(f"{path}: expected children behind their parents and {shape.FEATURES} features; got others")
+    if len(roots) == 0 or (roots < 0).any() or (roots >= nodes).any():
+        raise UserError(f"{path}: expected trees with roots among {nodes} nodes; got others")
+    if len(arrays["probability"]) != KNOTS or (np.diff(arrays["probability"]) < 0).any():
+        raise UserError(f"{path}: expected {KNOTS} ascending probabilities; got others")
+
+
+def flatten(booster: Any, lean: float) -> dict[str, Any]:
+    """Turn a LightGBM booster into the arrays of ``kernels.accept.climb``, ``lean`` added to their sum."""
+    feature: list[int] = []
+    threshold: list[float] = []
+    below: list[int] = []
+    leaf: list[int] = []
+    roots: list[int] = []
+    for tree in booster.dump_model()["tree_info"]:
+        roots.append(len(feature))
+        waiting = deque([tree["tree_structure"]])
+        more = 0.0 if len(roots) > 1 else lean
+        while waiting:
+            node = waiting.popleft()
+            inner = "split_feature" in node
+            below.append(len(feature) + 1 + len(waiting) if inner else 0)
+            feature.append(int(node["split_feature"]) if inner else -1)
+            threshold.append(_at_most(float(node["threshold"])) if inner else 0.0)
+            leaf.append(0 if inner else round((float(node["leaf_value"]) + more) * accept.UNIT))
+            if inner:
+                waiting += [node["left_child"], node["right_child"]]
+    return {
+        "feature": np.array(feature, np.int32),
+        "threshold": np.array(threshold, np.float32),
+        "below": np.array(below, np.int32),
+        "leaf": np.array(leaf, np.int32),
+        "roots": np.array(roots, np.int32),
+    }
+
+
+def _at_most(threshold: float) -> float:
+    """Round down to float32: a float32 is at most that exactly when it is at most ``threshold``."""
+    near = np.float32(threshold)
+    return float(np.nextafter(near, np.float32(-np.inf)) if float(near) > threshold else near)
+
+
+def calibrate(logit: F64, right: F64, weight: F64) -> F64:
+    """Return the probability of a beat at ``KNOTS`` logits from -8 to 8: isotonic, smoothed by ten peaks a knot."""
+    knots = np.linspace(-accept.WIDEST, accept.WIDEST, KNOTS)
+    place = np.clip(np.rint((logit + accept.WIDEST) * (KNOTS - 1) / (2 * accept.WIDEST)), 0, KNOTS - 1).astype(int)
+    prior = 1.0 / (1.0 + np.exp(-knots))
+    total = np.bincount(place, weight, KNOTS) + 10.0
+    share = (np.bincount(place, weight * right, KNOTS) + 10.0 * prior) / total
+    blocks: list[list[float]] = []  # pool adjacent violators: value, weight, length
+    for value, heavy in zip(share.tolist(), total.tolist(), strict=True):
+        blocks.append([value, heavy, 1])
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            upper, lower = blocks.pop(), blocks[-1]
+            both = lower[1] + upper[1]
+            lower[0] = (lower[0] * lower[1] + upper[0] * upper[1]) / both
+            lower[1], lower[2] = both, lower[2] + upper[2]
+    pooled: F64 = np.concatenate([np.full(int(n), value) for value, _, n in blocks])
+    return pooled

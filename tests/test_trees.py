@@ -1,0 +1,119 @@
+"""Trees on disk: what ships can be read, what is not trees is refused, and how sure they are is calibrated."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from streaming.errors import UserError
+from streaming.kernels import accept, shape
+from streaming.model.trees import KNOTS, SHIPPED, calibrate, flatten, load_trees
+from streaming.pipeline import Pipeline
+from streaming.settings import Settings
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    for suffix in (".safetensors", ".json"):
+        shutil.copy(SHIPPED.with_suffix(suffix), tmp_path / f"mine{suffix}")
+    return tmp_path / "mine.safetensors"
+
+
+def test_what_ships_is_named_by_version_and_content_and_has_a_card(copied: Path) -> None:
+    shipped = load_trees()
+    assert shipped.name.startswith("trees-1+")
+    assert load_trees(copied).name == shipped.name
+    card = SHIPPED.with_suffix(".card.md").read_text()
+    assert shipped.name in card
+    assert "ODC-By" in card
+    metrics = json.loads(SHIPPED.with_suffix(".metrics.json").read_text())
+    assert metrics["model"] == shipped.name
+    assert metrics["databases"]["mitdb"]["by_trees"]["as recorded"]["f1"] >= 99.8
+    config = copied.with_suffix(".json")
+    config.write_text(config.read_text() + " ")
+    assert load_trees(copied).name != shipped.name
+
+
+def test_the_graph_takes_other_trees_or_the_rule_by_its_settings(copied: Path) -> None:
+    assert Pipeline(Settings(trees=copied)).trees is not None
+    assert Pipeline(Settings(detector="rule")).trees is None
+    with pytest.raises(UserError, match="expected detector trees or rule; got 'oracle'"):
+        Settings(detector="oracle")  # type: ignore[arg-type]
+
+
+def change(path: Path, **arrays: Any) -> None:
+    save_file({**load_file(path), **arrays}, path)
+
+
+def test_files_that_are_not_trees_are_refused_with_the_reason(copied: Path) -> None:
+    with pytest.raises(UserError, match="of a detector"):
+        load_trees(copied.with_suffix(".pkl"))
+    with pytest.raises(UserError, match="it is not there"):
+        load_trees(copied.with_name("other.safetensors"))
+    copied.write_bytes(b"\0" * 20)
+    with pytest.raises(UserError, match="expected safetensors and a JSON config"):
+        load_trees(copied)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"leaf": np.zeros(5, np.int32)}, "as many thresholds, children and leaves"),
+        ({"leaf": np.zeros(5, np.float32)}, "expected leaf as finite int32"),
+        ({"roots": np.zeros(0, np.int32)}, "expected trees with roots"),
+        ({"roots": np.array([10**8], np.int32)}, "expected trees with roots"),
+        ({"probability": np.linspace(1, 0, KNOTS)}, "ascending probabilities"),
+        ({"probability": np.full(KNOTS, np.nan)}, "expected probability as finite"),
+    ],
+)
+def test_arrays_that_cannot_be_climbed_are_refused(copied: Path, changed: dict[str, Any], reason: str) -> None:
+    change(copied, **changed)
+    with pytest.raises(UserError, match=reason):
+        load_trees(copied)
+
+
+def test_trees_with_a_way_back_are_refused(copied: Path) -> None:
+    below = load_file(copied)["below"]
+    feature = load_file(copied)["feature"]
+    below[np.flatnonzero(feature >= 0)[5]] = 0
+    change(copied, below=below)
+    with pytest.raises(UserError, match="children behind their parents"):
+        load_trees(copied)
+
+
+def test_trees_that_look_at_something_else_are_refused(copied: Path) -> None:
+    config = json.loads(copied.with_suffix(".json").read_text())
+    config["looks"]["spans_s"][0] = 0.5
+    copied.with_suffix(".json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="expected a detector that looks at spans_s"):
+        load_trees(copied)
+
+
+def test_flattened_trees_say_what_lightgbm_says() -> None:
+    lightgbm = pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(3000, shape.FEATURES)).astype(np.float32)
+    y = x[:, 0] + x[:, 1] * x[:, 2] > 0.3
+    settings = {"objective": "binary", "num_leaves": 9, "verbosity": -1, "seed": 1, "num_threads": 1}
+    booster = lightgbm.train(settings, lightgbm.Dataset(x, y), 12)
+    flat = flatten(booster, lean=0.5)
+    said = booster.predict(x[:200], raw_score=True) + 0.5
+    names = ("feature", "threshold", "below", "leaf", "roots")
+    ours = [accept.climb(*(flat[n] for n in names), row) for row in x[:200]]
+    np.testing.assert_allclose(ours, said, atol=2e-5)
+
+
+def test_a_calibration_follows_the_share_of_beats_and_never_falls() -> None:
+    rng = np.random.default_rng(1)
+    logit = rng.uniform(-8, 8, 200_000)
+    truth = 1 / (1 + np.exp(-(logit - 2.0)))
+    table = calibrate(logit, (rng.uniform(size=len(logit)) < truth).astype(float), np.ones(len(logit)))
+    assert np.all(np.diff(table) >= 0)
+    for at in (-4.0, 0.0, 2.0, 5.0):
+        assert accept.chance(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)
