@@ -9,9 +9,9 @@ of pieces, besides the recording itself and its beats.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any
@@ -19,21 +19,18 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
-from streaming.frames import library
 from streaming.kernels import align as columns
+from streaming.lanes import Kept, Lanes
 from streaming.model.checkpoint import Model
 from streaming.pieces import Pieces, Stretches, cut, held_after, passes, stretches_of
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
-from streaming.records import I64, Alerts, Aligned, Bank, Event, Placement, Rejects, Terms, TickBeats
+from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, Terms, TickBeats
 from streaming.settings import HORIZON_S, Settings
-from streaming.stages import gather
 
 MOST_WORKERS, LEAST_PIECES = 8, 4  # graphs at once on the CPU, pieces that are worth one
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 START_US = 1_000_000_000_000_000
-OF_BEATS = ("sample", "decided", "rr_s", "median_rr_s", "response", "quality")
-OF_TERMS = tuple(f.name for f in fields(Terms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,81 +60,6 @@ class Plan:
         samples = 2 * bank.leads * (self.piece_s + self.pass_s + 5.0) + 8 * (self.pass_s + 5.0)
         lane = samples * bank.rate_hz + 3600 * seen_s / 0.22 + 10_000
         return replace(self, lanes=max(1, min(self.lanes, int(0.7 * memory_bytes / lane))))
-
-
-@dataclass(slots=True)
-class Kept:
-    """What the pieces said of what they answer for.
-
-    beats    a list of arrays for each column of ``OF_BEATS`` and ``OF_TERMS``
-    blocks   int64 [., 2] of each pass: where a block of the level ends, and whether it was flat
-    known    int64 [., 2]: segment, up to where its beats are known
-    """
-
-    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in OF_BEATS + OF_TERMS})
-    blocks: list[I64] = field(default_factory=list)
-    known: list[I64] = field(default_factory=list)
-
-    def add(self, found: gather.Found, pieces: Pieces) -> None:
-        """Keep what a pass said; its slots are the numbers of pieces."""
-        slot = found.fresh.slot[found.row]
-        mine = (found.sample >= pieces.begin[slot]) & (found.sample < pieces.end[slot])
-        for name in OF_BEATS:
-            self.beats[name].append(getattr(found, name)[mine])
-        for name, column in zip(OF_TERMS, found.terms, strict=True):
-            self.beats[name].append(column[mine])
-        row, end, flat = found.blocks
-        slot = found.fresh.slot[row]
-        inside = (end > pieces.begin[slot]) & (end <= pieces.end[slot])
-        self.blocks.append(np.stack([end[inside], flat[inside]], axis=1))
-        self.known.append(np.stack([pieces.segment[found.fresh.slot], found.known], axis=1))
-
-    @staticmethod
-    def joined(parts: list[Kept]) -> Kept:
-        """Return what several batches said."""
-        return Kept(
-            {name: [array for part in parts for array in part.beats[name]] for name in OF_BEATS + OF_TERMS},
-            [array for part in parts for array in part.blocks],
-            [array for part in parts for array in part.known],
-        )
-
-    def in_order(self) -> dict[str, Any]:
-        """Return the columns of all beats in order."""
-        order = np.argsort(np.concatenate(self.beats["sample"]), kind="stable")
-        return {name: np.concatenate(parts)[order] for name, parts in self.beats.items()}
-
-
-class _Lanes:
-    """The graph as far as a pass goes, its end cut off; slots are the numbers of pieces in their batch."""
-
-    def __init__(self, settings: Settings, backend: Backend) -> None:
-        self.pipeline = Pipeline(settings, backend)
-        self._cut: list[Any] = []
-        self._bank: Bank | None = None
-        last = self.pipeline.collected.upstreams[0]
-        last.downstreams.clear()
-        last.sink(self._cut.append)
-
-    def batch(self, placements: Iterable[Placement], pieces: Pieces, bank: Bank, done: Callable[[int], None]) -> Kept:
-        """Take the passes of a batch through it; on a device they are one tick."""
-        kept, backend = Kept(), self.pipeline.backend
-        if bank != self._bank:
-            self.pipeline.reset()  # otherwise every lane begins anew by itself
-            self._bank = bank
-        self._cut.clear()
-        backend.begin()
-        for placement in placements:
-            self.pipeline.passes.emit(placement)
-            if backend.in_order:
-                self._bring(pieces, kept)
-            done(int((placement.fresh.stop - placement.fresh.start).sum()))
-        self._bring(pieces, kept)
-        return kept
-
-    def _bring(self, pieces: Pieces, kept: Kept) -> None:
-        for found in gather.brought(self.pipeline.backend, self._cut):
-            kept.add(found, pieces)
-        self._cut.clear()
 
 
 class Archive:
@@ -172,16 +94,13 @@ class Archive:
         rules: bool = True,
     ) -> None:
         self.plan, self._memory_bytes = Plan.of(backend) if plan is None else plan, memory_bytes
-        self.xp: Any = library(backend)
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
-        self._lanes = [_Lanes(self._settings, backend)]
+        self._lanes = [Lanes(self._settings, backend)]
         self._whole = Pipeline(settings)
         self._alerts: list[Alerts] = []
         self._whole.alerts.downstreams.clear()
         self._whole.alerts.sink(self._alerts.append)
-        if not rules:
-            self._whole.scored.downstreams.clear()
-            self._whole.scored.sink(lambda beats: self._alerts.append(Alerts(beats, [])))
+        self._rules = rules
 
     @property
     def model(self) -> Model:
@@ -201,7 +120,7 @@ class Archive:
         rate_hz, samples = recording.rate_hz, recording.samples
         bank = Bank(0, rate_hz, len(samples))
         plan = self.plan if self._memory_bytes is None else self.plan.within(self._memory_bytes, bank)
-        held = self.xp.ascontiguousarray(self.xp.asarray(held_after(samples, rate_hz)))
+        held = held_after(samples, rate_hz)
         known = stretches_of(samples, held.shape[1], max(1, round(self._settings.bridge_s * rate_hz)))
         pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, HORIZON_S, AHEAD_S)))
         most = max(1, round(plan.pass_s * rate_hz))
@@ -214,8 +133,10 @@ class Archive:
                 progress(taken / total)
 
         def batch(some: Pieces) -> Kept:
-            source, origin = self._part(samples, some)
-            placements = passes(source, origin, samples.shape[1], held, known, some, bank, recording.uv_per_unit, most)
+            origin = 0 if self._backend.in_order else int(some.base.min())
+            source = self._part("recording", samples, origin, int(some.stop.max()))
+            after = self._part("held", held, 0, held.shape[1])
+            placements = passes(source, origin, samples.shape[1], after, known, some, bank, recording.uv_per_unit, most)
             lanes = idle.get()
             try:
                 return lanes.batch(placements, some, bank, done)
@@ -223,7 +144,7 @@ class Archive:
                 idle.put(lanes)
 
         workers = self._workers(len(pieces))
-        idle: SimpleQueue[_Lanes] = SimpleQueue()
+        idle: SimpleQueue[Lanes] = SimpleQueue()
         for lanes in self._lanes[:workers]:
             idle.put(lanes)
         size = min(plan.lanes, -(-len(pieces) // workers))
@@ -237,33 +158,40 @@ class Archive:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         wanted = max(1, min(cores, MOST_WORKERS, pieces // LEAST_PIECES)) if self._backend.in_order else 1
         while len(self._lanes) < wanted:
-            self._lanes.append(_Lanes(self._settings, self._backend))
+            self._lanes.append(Lanes(self._settings, self._backend))
         return wanted
 
-    def _part(self, samples: Any, pieces: Pieces) -> tuple[Any, int]:
-        """Return the samples of some pieces where the backend has its arrays, and which the first of them is."""
-        if self.xp is np:
-            return np.ascontiguousarray(samples), 0
-        first = int(pieces.base.min())
-        return self.xp.ascontiguousarray(self.xp.asarray(samples[:, first : int(pieces.stop.max())])), first
+    def _part(self, name: str, samples: Any, first: int, stop: int) -> Any:
+        """Return samples [first, stop) of all leads where a device has its arrays; the host has them all."""
+        part = samples[:, first:stop]
+        if self._backend.in_order:
+            return np.ascontiguousarray(samples)
+        flat = self._backend.room(name, (part.size,), np.int16)[: part.size]  # the same place each time
+        there = flat.reshape(part.shape)
+        if isinstance(part, np.ndarray):
+            there.set(np.ascontiguousarray(part))
+        else:
+            there[...] = part
+        return there
 
     def _put_together(self, kept: Kept, known: Stretches, bank: Bank, stream: str) -> Alerts:
-        """Make one stream of what the pieces said, and run over it what follows the rings: score, drift, rules."""
+        """Make one stream of what the pieces said, and run over it what follows the score: drift and rules."""
         column = kept.in_order()
         sample = column["sample"]
         b = len(sample)
-        zero = np.zeros(b, np.int64)
+        zero, none = np.zeros(b, np.int64), np.full(b, np.nan, np.float32)
+        beats = TickBeats(
+            aligned=_aligned(1, bank, int(known.run[-1, 1])), slot=zero, session=zero + 1, arrived_us=zero,
+            time_us=START_US + np.floor(sample * 1e6 / bank.rate_hz + 0.5).astype(np.int64),
+            rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_),
+            terms=Terms(column["misfit"], none, none, none, column["prematurity"], column["latent"]),
+            events=_events(kept, known, sample) if self._rules else np.zeros((0, 5), np.int64), **column,
+        )  # fmt: skip
+        if not self._rules:
+            return Alerts(beats, [])
         self._whole.reset()
         self._whole.directory.names.append(stream)
-        self._whole.gathered.emit(
-            TickBeats(
-                aligned=_aligned(1, bank, int(known.run[-1, 1])), slot=zero, session=zero + 1, arrived_us=zero,
-                time_us=START_US + np.floor(sample * 1e6 / bank.rate_hz + 0.5).astype(np.int64),
-                rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_),
-                terms=Terms(*(column[name] for name in OF_TERMS)), events=_events(kept, known, sample),
-                **{name: column[name] for name in OF_BEATS},
-            )
-        )  # fmt: skip
+        self._whole.scored.emit(beats)
         return self._alerts.pop()
 
 

@@ -150,7 +150,7 @@ def test_several_graphs_at_once_say_the_same(monkeypatch: pytest.MonkeyPatch) ->
 
 def more(of: archive.Archive, workers: int) -> int:
     while len(of._lanes) < workers:
-        of._lanes.append(archive._Lanes(of._settings, of._backend))
+        of._lanes.append(archive.Lanes(of._settings, of._backend))
     return workers
 
 

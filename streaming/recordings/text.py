@@ -118,7 +118,7 @@ def _layout(path: Path) -> Layout:
     if not rows:
         raise UserError(f"{where}: expected rows of numbers; the file is empty")
     delimiter = next((d for d in (";", "\t", ",") if d in rows[-1]), " " if len(rows[-1].split()) > 1 else ",")
-    cells = [_split(row, delimiter) for row in rows]
+    cells = [_split(row, delimiter) for row in (rows[:4] if delimiter == "," else rows)]
     decimal = "."
     if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", c) for row in cells for c in row):
         decimal = ","

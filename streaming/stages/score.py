@@ -22,10 +22,11 @@ for each such case, so that a score means the same in all of them: S says that o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from streaming.records import F32, F64, Terms, TickBeats
+from streaming.records import F64, Terms, TickBeats
 
 HORIZON_S = 75.0  # 60 s of beats, each scaled by 10 s of sizes, and an interval of at most 5 s before the first
 BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(4)
@@ -57,47 +58,62 @@ class Settings:
     anomalous: float = ANOMALOUS
 
 
+class Judged(NamedTuple):
+    """Of each beat (xp): its score float32, why it has none or which uint8, whether it is anomalous bool."""
+
+    score: Any
+    scored_by: Any
+    anomalous: Any
+
+
 def step(state: Settings, beats: TickBeats) -> tuple[Settings, TickBeats]:
     """Score the beats of a tick."""
     terms = beats.terms
-    score = combine(state.calibration, terms)
-    why = np.where(np.isnan(terms.history), BY_POPULATION, BY_HISTORY).astype(np.uint8)
-    why[np.isnan(score)] = OVERLOAD if beats.overloaded else GAP
+    judged = judge(state, terms, overloaded=beats.overloaded)
     return state, replace(
         beats,
-        score=score,
+        score=judged.score,
         prematurity=terms.early,
-        scored_by=why,
-        anomalous=score >= state.anomalous,
+        scored_by=judged.scored_by,
+        anomalous=judged.anomalous,
         latent=terms.latent,
         misfit=terms.population,
     )
 
 
-def combine(calibration: Calibration, terms: Terms) -> F32:
+def judge(state: Settings, terms: Terms, *, overloaded: bool = False, xp: Any = np) -> Judged:
+    """Score beats by their terms; ``xp``: the library of the terms, and of the arrays of the calibration."""
+    score = combine(state.calibration, terms, xp)
+    why = xp.where(xp.isnan(terms.history), xp.uint8(BY_POPULATION), xp.uint8(BY_HISTORY))
+    why = xp.where(xp.isnan(score), xp.uint8(OVERLOAD if overloaded else GAP), why)
+    return Judged(score, why, score >= state.anomalous)
+
+
+def combine(calibration: Calibration, terms: Terms, xp: Any = np) -> Any:
     """Return minus log10 of the tail probability of each beat; NaN where there was no window."""
-    total = weigh(calibration, terms)
-    case = 2 * ~np.isnan(terms.history) + ~np.isnan(terms.prematurity)
-    score = np.full(len(total), np.nan)
+    total = weigh(calibration, terms, xp)
+    case = 2 * ~xp.isnan(terms.history) + ~xp.isnan(terms.prematurity)
+    score = xp.full(len(total), np.nan, np.float32)
     for k in range(4):
-        score[case == k] = tail(total[case == k], calibration.sums[k], calibration.level, MOST_SCORE)
-    return score.astype(np.float32)
+        mine = xp.flatnonzero(case == k)
+        if len(mine):
+            score[mine] = tail(total[mine], calibration.sums[k], calibration.level, MOST_SCORE, xp)
+    return score
 
 
-def weigh(calibration: Calibration, terms: Terms) -> F64:
+def weigh(calibration: Calibration, terms: Terms, xp: Any = np) -> Any:
     """Return the weighted sum of the terms' levels, those not known left out; NaN without a window."""
-    total = np.zeros(len(terms.population))
+    total = xp.zeros(len(terms.population))
     for k, name in enumerate(TERMS):
         values = getattr(terms, name).astype(np.float64)
-        level = tail(values, calibration.terms[k], calibration.level, MOST_LEVEL)
-        total += calibration.weights[k] * np.nan_to_num(level, nan=0.0 if k else np.nan)
+        level = tail(values, calibration.terms[k], calibration.level, MOST_LEVEL, xp)
+        total += calibration.weights[k] * (xp.where(xp.isnan(level), 0.0, level) if k else level)
     return total
 
 
-def tail(values: F64, knots: F64, level: F64, most: float) -> F64:
+def tail(values: Any, knots: Any, level: Any, most: float, xp: Any = np) -> Any:
     """Look values up in a table; beyond its end its last slope goes on, up to ``most``."""
-    found = np.interp(values, knots, level)
+    found = xp.interp(values, knots, level)
     slope = (level[-1] - level[-9]) / max(knots[-1] - knots[-9], 1e-6)
-    above = values > knots[-1]
-    found[above] = level[-1] + slope * (values[above] - knots[-1])
-    return np.minimum(found, most)
+    found = xp.where(values > knots[-1], level[-1] + slope * (values - knots[-1]), found)
+    return xp.minimum(found, most)
