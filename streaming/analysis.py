@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from streaming.backend import CPU, Backend
 from streaming.exports import check_out, write_alerts, write_beats
-from streaming.frames import rr_statistics
+from streaming.frames import library, rr_statistics
 from streaming.offline import analyze
 from streaming.recordings import read_recording
 from streaming.records import F64
@@ -26,6 +27,8 @@ def run_analysis(
     chunk_ms: float | None = None,
     seed: int | None = None,
     out: Path | None = None,
+    backend: Backend = CPU,
+    memory_bytes: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
     notes: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
@@ -38,13 +41,16 @@ def run_analysis(
     """
     if out is not None:
         check_out(out)
-    recording = read_recording(source, fs=fs, column=column, lead=lead, gain=gain)
+    recording = read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=library(backend))
     for note in recording.notes:
         notes(f"{recording.name}: {note}")
     n = recording.samples.shape[1]
     chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
     begin = time.perf_counter()
-    result = analyze(recording, chunks=chunks, ticks=ticks, chunk_ms=chunk_ms, progress=progress)
+    result = analyze(
+        recording, chunks=chunks, ticks=ticks, chunk_ms=chunk_ms, backend=backend, memory_bytes=memory_bytes,
+        progress=progress,
+    )  # fmt: skip
     took_s = time.perf_counter() - begin
     written: dict[str, str] = {}
     if out is not None:

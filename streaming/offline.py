@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from streaming import frames
 from streaming.archive import START_US, Archive, Plan
+from streaming.backend import CPU, Backend
 from streaming.errors import UserError
 from streaming.model.checkpoint import Model
 from streaming.pieces import held_after
@@ -93,6 +94,8 @@ def analyze(
     chunks: Sequence[int] | None = None,
     ticks: Sequence[int] | None = None,
     chunk_ms: float | None = None,
+    backend: Backend = CPU,
+    memory_bytes: int | None = None,
     stream: str = "analyze",
     progress: Callable[[float], None] = lambda _: None,
 ) -> Analysis:
@@ -108,6 +111,10 @@ def analyze(
         Chunks of each tick; by default 20 s of signal.
     chunk_ms
         Chunks of this length each.
+    backend
+        Where the graph runs.
+    memory_bytes
+        What it may take of a GPU's memory.
     progress
         Called with the part that is done.
 
@@ -117,14 +124,15 @@ def analyze(
         The model, the settings or the recording cannot be used.
     """
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
-    held = held_after(recording.samples, recording.rate_hz)
     if chunks is None and chunk_ms is None:
-        archive = Archive(settings, plan)
+        archive = Archive(settings, plan, backend, memory_bytes=memory_bytes)
         kept = _Kept(archive.model)
         alerts, counts = archive.analyze(recording, stream, progress)
         kept.add(alerts)
         return Analysis(_joined(kept.parts), kept.alerts, counts, kept.model.name)
-    pipeline = Pipeline(settings)
+    recording = replace(recording, samples=frames.host_array(recording.samples))
+    held = held_after(recording.samples, recording.rate_hz)
+    pipeline = Pipeline(settings, backend)
     kept = _Kept(pipeline.model)
     pipeline.alerts.sink(kept.add)
     n = recording.samples.shape[1]
