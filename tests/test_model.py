@@ -64,7 +64,7 @@ def test_the_shipped_model_is_small_and_has_a_name_with_its_hash() -> None:
     version, digest = model.name.split("+")
     assert version == "vae-2"
     assert len(digest) == 8
-    assert sum(p.stat().st_size for p in SHIPPED.parent.iterdir()) < 1e6
+    assert sum(p.stat().st_size for p in SHIPPED.parent.glob("vae*")) < 1e6
     assert model.name in SHIPPED.with_suffix(".card.md").read_text()
     n = model.network
     assert sum(w.size for w in (n.encode, n.latent, n.decode, n.output)) < 100_000
