@@ -146,7 +146,7 @@ def test_every_record_learned_from_has_a_companion_that_has_not_seen_it(tmp_path
     names = {load_model(path).name for path in found.values()}
     assert len(names) == 5
     assert load_model(tmp_path / "m.safetensors").name not in names
-    assert Streamed(tmp_path / "m.safetensors").instead().keys() == found.keys()
+    assert found.keys() <= Streamed(tmp_path / "m.safetensors").instead().keys()
 
 
 def test_the_shipped_model_has_a_companion_for_each_of_its_people() -> None:
