@@ -29,6 +29,7 @@ from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, Terms,
 from streaming.settings import HORIZON_S, Settings
 
 MOST_WORKERS, LEAST_PIECES = 8, 4  # graphs at once on the CPU, pieces that are worth one
+ROOMY = 16 << 30  # bytes of a device's memory from which a batch comes back at once
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 START_US = 1_000_000_000_000_000
 
@@ -40,25 +41,31 @@ class Plan:
     piece_s   what a piece answers for; it works ``HORIZON_S`` more
     pass_s    how much of each piece goes through the rings at once
     lanes     pieces of a batch
+    by_pass   results come back after every pass, not after a batch: less of a device's memory, more round trips
     """
 
     piece_s: float = 900.0
     pass_s: float = 60.0
     lanes: int = 128
+    by_pass: bool = True
 
     @staticmethod
-    def of(backend: Backend) -> Plan:
+    def of(backend: Backend, memory_bytes: int | None = None) -> Plan:
         """Return what suits a backend: a GPU wants many lanes, the CPU what stays in its caches."""
-        return Plan() if backend.in_order else Plan(piece_s=119.0, pass_s=120.0, lanes=4096)
+        if backend.in_order:
+            return Plan()
+        if memory_bytes is not None and memory_bytes < ROOMY:
+            return Plan(piece_s=119.0, pass_s=20.0, lanes=8192)
+        return Plan(piece_s=60.0, pass_s=91.0, lanes=8192, by_pass=False)
 
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
         """Return the plan with as few lanes as a device's memory has room for.
 
-        A lane holds its samples, its rings, and for every pass what a beat every 0.22 s would take: 3.6 kB each.
+        A lane holds its samples, its rings, and what a beat every 0.22 s would take in what is on its way: 3.6 kB each.
         """
-        seen_s = self.piece_s + HORIZON_S + AHEAD_S
+        way_s = self.pass_s if self.by_pass else self.piece_s + HORIZON_S + AHEAD_S
         samples = 2 * bank.leads * (self.piece_s + self.pass_s + 5.0) + 8 * (self.pass_s + 5.0)
-        lane = samples * bank.rate_hz + 3600 * seen_s / 0.22 + 10_000
+        lane = samples * bank.rate_hz + 3600 * way_s / 0.22 + 10_000
         return replace(self, lanes=max(1, min(self.lanes, int(0.7 * memory_bytes / lane))))
 
 
@@ -93,7 +100,8 @@ class Archive:
         memory_bytes: int | None = None,
         rules: bool = True,
     ) -> None:
-        self.plan, self._memory_bytes = Plan.of(backend) if plan is None else plan, memory_bytes
+        self.plan = Plan.of(backend, memory_bytes) if plan is None else plan
+        self._memory_bytes = memory_bytes
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
         self._lanes = [Lanes(self._settings, backend)]
         self._whole = Pipeline(settings)
@@ -139,7 +147,7 @@ class Archive:
             placements = passes(source, origin, samples.shape[1], after, known, some, bank, recording.uv_per_unit, most)
             lanes = idle.get()
             try:
-                return lanes.batch(placements, some, bank, done)
+                return lanes.batch(placements, some, bank, done, by_pass=plan.by_pass)
             finally:
                 idle.put(lanes)
 

@@ -71,8 +71,16 @@ class Lanes:
         last.downstreams.clear()
         last.sink(self._cut.append)
 
-    def batch(self, placements: Iterable[Placement], pieces: Pieces, bank: Bank, done: Callable[[int], None]) -> Kept:
-        """Take the passes of a batch through it; on a device they are one tick."""
+    def batch(
+        self,
+        placements: Iterable[Placement],
+        pieces: Pieces,
+        bank: Bank,
+        done: Callable[[int], None],
+        *,
+        by_pass: bool = True,
+    ) -> Kept:
+        """Take the passes of a batch through it, each a tick or all of them one."""
         kept, backend = Kept(), self.pipeline.backend
         if bank != self._bank:
             self.pipeline.reset()  # otherwise every lane begins anew by itself
@@ -81,10 +89,11 @@ class Lanes:
         backend.begin()
         for placement in placements:
             self.pipeline.passes.emit(placement)
-            if backend.in_order:
+            if by_pass:
                 self._bring(pieces, kept)
             done(int((placement.fresh.stop - placement.fresh.start).sum()))
-        self._bring(pieces, kept)
+        if self._cut:
+            self._bring(pieces, kept)
         return kept
 
     def _bring(self, pieces: Pieces, kept: Kept) -> None:

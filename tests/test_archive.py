@@ -20,7 +20,7 @@ from streaming.settings import Settings
 
 PLANS = (
     Plan(piece_s=37.3, pass_s=11.1, lanes=5),
-    Plan(piece_s=60.0, pass_s=60.0, lanes=64),
+    Plan(piece_s=60.0, pass_s=60.0, lanes=64, by_pass=False),
     Plan(piece_s=7.0, pass_s=3.0, lanes=17),
     Plan(),
 )
