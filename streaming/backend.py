@@ -40,6 +40,7 @@ class Table(NamedTuple):
 class Backend(Protocol):
     """Where the arrays live.
 
+    xp         their library: NumPy or CuPy
     kernels    what passes call while they go through the rings
     later      what is called for a pass after it has left them: runs when all passes of the tick have
     block      samples that a team's scratch holds at a time
@@ -48,6 +49,7 @@ class Backend(Protocol):
 
     name: str
     reason: str
+    xp: Any
     kernels: Any
     later: Any
     block: int
@@ -103,6 +105,7 @@ class Cpu:
     """NumPy and machine code: what is called has run when the call returns."""
 
     name = "cpu"
+    xp: Any = np
     kernels: Any = CpuKernels()
     later = kernels
     block = team.BLOCK
@@ -164,6 +167,29 @@ class Cpu:
 
 
 CPU = Cpu()
+
+
+def bytes_of(text: str) -> int:
+    """Return the bytes that a size like ``8GiB`` or ``500MB`` is.
+
+    >>> bytes_of("8GiB"), bytes_of("500 MB")
+    (8589934592, 500000000)
+
+    Raises
+    ------
+    UserError
+        It is no size.
+    """
+    units = {"": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
+    number = text.strip().rstrip("BbiIkKmMgG ")
+    unit = text.strip()[len(number) :].strip().lower()
+    try:
+        size = float(number) * units[unit]
+    except (KeyError, ValueError):
+        size = 0
+    if not size >= 1:
+        raise UserError(f"--gpu-memory: expected a size like 8GiB or 500MB; got {text!r}")
+    return int(size)
 
 
 def choose(kind: str, *, limit_bytes: int | None = None, managed: bool = False, nvtx: bool = False) -> Backend:

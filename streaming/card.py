@@ -61,13 +61,13 @@ class CudaCard:
     def __init__(
         self, limit_bytes: int | None = None, *, managed: bool = False, graphs: bool = True, nvtx: bool = False
     ) -> None:
-        self.cupy = _imported("cupy")
-        self._resource = _pool(self.cupy, limit_bytes, managed)
+        self.xp = _imported("cupy")
+        self._resource = _pool(self.xp, limit_bytes, managed)
         self._torch, self._cuda = _imported("torch"), _imported("numba.cuda")
-        properties = self.cupy.cuda.runtime.getDeviceProperties(self.cupy.cuda.runtime.getDevice())
+        properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
         self.name = properties["name"].decode()
         self.blocks = BLOCKS_EACH * int(properties["multiProcessorCount"])
-        self.stream = self.cupy.cuda.Stream()
+        self.stream = self.xp.cuda.Stream()
         self._numba_stream = self._cuda.external_stream(self.stream.ptr)
         self._torch_stream = self._torch.cuda.ExternalStream(self.stream.ptr)
         self._views: dict[Hashable, Any] = {}
@@ -92,7 +92,7 @@ class CudaCard:
         self._tensors.clear()
         self._kept.clear()
         try:
-            return self.cupy.empty(shape, dtype)
+            return self.xp.empty(shape, dtype)
         except MemoryError:
             wanted = int(np.prod(shape, dtype=np.float64)) * np.dtype(dtype).itemsize
             raise FatalError(
@@ -127,16 +127,16 @@ class CudaCard:
 
     def pinned(self, nbytes: int) -> U8:
         """Return page-locked host memory."""
-        return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
+        return np.frombuffer(self.xp.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
 
     def up(self, device: Any, host: U8, nbytes: int) -> None:
         """Copy bytes to the card."""
-        runtime = self.cupy.cuda.runtime
+        runtime = self.xp.cuda.runtime
         runtime.memcpyAsync(device.data.ptr, host.ctypes.data, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
 
     def down(self, host: U8, device: Any, width: int) -> None:
         """Copy the first bytes of every line to the host."""
-        runtime, (lines, pitch) = self.cupy.cuda.runtime, device.shape
+        runtime, (lines, pitch) = self.xp.cuda.runtime, device.shape
         runtime.memcpy2DAsync(
             host.ctypes.data, width, device.data.ptr, pitch, width, lines, runtime.memcpyDeviceToHost, self.stream.ptr
         )
@@ -152,10 +152,10 @@ class CudaCard:
     def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel."""
         if self._nvtx:
-            self.cupy.cuda.nvtx.RangePush(name)
+            self.xp.cuda.nvtx.RangePush(name)
         kernel[blocks, threads, self._numba_stream](*map(self._seen, arguments))
         if self._nvtx:
-            self.cupy.cuda.nvtx.RangePop()
+            self.xp.cuda.nvtx.RangePop()
 
     def _seen(self, argument: Any) -> Any:
         """Return an argument as Numba takes it; views of arrays are kept."""

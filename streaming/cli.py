@@ -19,7 +19,18 @@ from rich.console import Console
 from rich.table import Table
 
 from streaming.errors import FatalError, UserError
-from streaming.terminal import BackendKind, Bootstrap, Json, ModelPath, errors, progress_bar, say
+from streaming.terminal import (
+    BackendKind,
+    Bootstrap,
+    GpuMemory,
+    Json,
+    ManagedMemory,
+    ModelPath,
+    chosen,
+    errors,
+    progress_bar,
+    say,
+)  # fmt: skip
 from streaming.train_commands import train
 
 # The network's matrices are small: threads of the linear algebra library only get in the way of the others.
@@ -127,12 +138,15 @@ def monitor(
         float, typer.Option(min=0, help="Seconds behind from which on beats are no longer scored; 0: always score.")
     ] = 30.0,
     metrics_port: Annotated[int | None, typer.Option(help="Serve Prometheus metrics there.")] = None,
+    gpu_memory: GpuMemory = None,
+    managed_memory: ManagedMemory = False,
+    nvtx: Annotated[bool, typer.Option("--nvtx", help="Name what runs on the GPU for a profiler.")] = False,
 ) -> None:
     """Run the service: sample chunks in; beats, alerts and dead letters out."""
     from streaming.service import run_monitor
 
     run_monitor(
-        bootstrap, group, backend.value, delivery.value, model=model, score_within_s=score_within,
+        bootstrap, group, chosen(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model, score_within_s=score_within,
         metrics_port=metrics_port, say=lambda line: errors.print(line, highlight=False, markup=False),
     )  # fmt: skip
 
@@ -210,21 +224,22 @@ def evaluate(
     rivals: Annotated[bool, typer.Option("--rivals", help="SleepECG, NeuroKit2 and XQRS in the same run.")] = False,
     model: ModelPath = None,
     backend: BackendKind = BackendKind.AUTO,
+    gpu_memory: GpuMemory = None,
     seed: int = 0,
     html: Annotated[Path | None, typer.Option(help="Write a page as well.")] = None,
     as_json: Json = False,
 ) -> None:
     """Judge the streamed graph on annotated records, cut at random."""
-    from streaming.backend import choose
     from streaming.evaluation import as_html, as_text, full_report
     from streaming.evaluation.streamed import Streamed
 
-    errors.print(choose(backend.value).reason, highlight=False, markup=False)
+    there = chosen(backend, gpu_memory)
+    errors.print(there.reason, highlight=False, markup=False)
     try:
         ratios = [float(part) for part in snr.split(",")]
     except ValueError:
         raise UserError(f"--snr: expected numbers with commas between; got {snr!r}") from None
-    graph = Streamed(model)
+    graph = Streamed(model, there)
     report = {"model": graph.name}
     with errors.status("evaluate") if errors.is_terminal else nullcontext() as status:
         report |= full_report(

@@ -45,9 +45,11 @@ class Total(NamedTuple):
 class Card(Protocol):
     """What a device can do. Arrays of it behave like NumPy's and are not ``np.ndarray`` themselves.
 
+    xp       their library
     blocks   the most blocks that a kernel is worth starting with
     """
 
+    xp: Any
     blocks: int
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
@@ -151,6 +153,7 @@ class Device:
 
     def __init__(self, card: Card, reason: str) -> None:
         self.card, self.reason = card, reason
+        self.xp = card.xp
         self._first: list[Line] = []
         self._second: list[Line] = []
         self.kernels: Any = Calls(self, self._first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from streaming import backend as backends
+from streaming.backend import CPU, Backend
 from streaming.kafka import topics
 from streaming.kafka.sink import Sink
 from streaming.kafka.source import Source
@@ -20,7 +20,7 @@ from streaming.warmup import warm_up
 def run_monitor(
     bootstrap: str,
     group: str,
-    backend: str = "auto",
+    backend: Backend = CPU,
     delivery: str = "exactly-once",
     *,
     model: Path | None = None,
@@ -33,15 +33,14 @@ def run_monitor(
     Raises
     ------
     UserError
-        Nothing answers at the address, topics are missing, no such backend or model.
+        Nothing answers at the address, topics are missing, no such model.
     FatalError
-        The broker went away for good, or another process took our place.
+        The broker or the device went away for good, or another process took our place.
     """
-    chosen = backends.choose(backend)
     topics.check_broker(bootstrap, topics.TOPICS)
-    pipeline = Pipeline(Settings(model=model))
-    say(chosen.reason)
-    warm_up(say)
+    pipeline = Pipeline(Settings(model=model), backend)
+    say(backend.reason)
+    warm_up(say, backend)
     exactly_once = delivery == "exactly-once"
     with (
         stop_on_signals() as stop,

@@ -5,16 +5,25 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+if TYPE_CHECKING:
+    from streaming.backend import Backend
+
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output and nothing else there.")]
 Bootstrap = Annotated[str, typer.Option("--bootstrap-servers", help="host:port[,host:port...] of Kafka.")]
 ModelPath = Annotated[Path | None, typer.Option("--model", help="A model of your own, NAME.safetensors.")]
+GpuMemory = Annotated[
+    str | None, typer.Option("--gpu-memory", help="What the GPU's memory pool may take, for instance 8GiB.")
+]
+ManagedMemory = Annotated[
+    bool, typer.Option("--managed-memory", help="GPU memory that may move to the host, for a shared card.")
+]
 errors = Console(stderr=True)
 
 
@@ -43,3 +52,11 @@ def progress_bar(what: str, hidden: bool) -> Progress:
         TextColumn(what), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), TimeRemainingColumn(),
         console=errors, transient=True, disable=hidden or not errors.is_terminal,
     )  # fmt: skip
+
+
+def chosen(kind: BackendKind, gpu_memory: str | None, managed: bool = False, nvtx: bool = False) -> Backend:
+    """Return the backend that was asked for."""
+    from streaming.backend import bytes_of, choose
+
+    limit_bytes = None if gpu_memory is None else bytes_of(gpu_memory)
+    return choose(kind.value, limit_bytes=limit_bytes, managed=managed, nvtx=nvtx)

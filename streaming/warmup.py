@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from streaming.backend import CPU, Backend
 from streaming.heap import keep_freed_memory, spare_collector
 from streaming.kernels.cpu import cache_folder
 from streaming.pipeline import Pipeline
@@ -15,7 +16,7 @@ from streaming.settings import Settings
 from streaming.wire import encode_chunk
 
 
-def warm_up(say: Callable[[str], None]) -> None:
+def warm_up(say: Callable[[str], None], backend: Backend = CPU) -> None:
     """Take a few made-up chunks through a graph of their own; says so when that takes a while.
 
     A sawtooth with a spike a second reaches every kernel: beats, windows, scores, rules.
@@ -25,7 +26,7 @@ def warm_up(say: Callable[[str], None]) -> None:
     if not folder.is_dir() or not any(folder.rglob("*.nbc")):
         say("compiling the kernels, once for this version: about a minute")
     begin = time.perf_counter()
-    pipeline = Pipeline(Settings())
+    pipeline = Pipeline(Settings(), backend)
     signal = (np.arange(2500) % 50).astype(np.int16)
     signal[::250] = 2000
     for first in range(0, 2500, 125):

@@ -18,6 +18,7 @@ class OnDevice(np.ndarray):
 class SimulatedCard:
     """Does what a card does, at once."""
 
+    xp: Any = np
     blocks = 3
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ from laws import Signal
 from typer.testing import CliRunner
 
 from streaming.analysis import run_analysis
+from streaming.backend import CPU
 from streaming.cli import app
 from streaming.errors import UserError
 from streaming.kafka.mock import MockKafka
@@ -105,7 +106,7 @@ def test_a_model_that_does_not_fit_stops_the_monitor_before_it_begins_with_the_r
         ({"half_s": 0.3}, r"window half_s 0\.26; got 0\.3"),
     ):
         with MockKafka() as kafka, pytest.raises(UserError, match=reason):
-            run_monitor(kafka.bootstrap, "g", "cpu", "at-least-once", model=another_model(tmp_path, **wrong))
+            run_monitor(kafka.bootstrap, "g", CPU, "at-least-once", model=another_model(tmp_path, **wrong))
 
 
 def test_evaluate_refuses_a_model_that_is_not_there(tmp_path: Path) -> None:

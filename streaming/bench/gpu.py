@@ -30,7 +30,7 @@ class Timed(CudaCard):
 
     def __init__(self, *, apart: bool = False, **given: Any) -> None:
         super().__init__(graphs=not apart, **given)
-        self._begin, self._end = self.cupy.cuda.Event(), self.cupy.cuda.Event()
+        self._begin, self._end = self.xp.cuda.Event(), self.xp.cuda.Event()
         self._running = False
         self._apart = apart
         self.marks: list[tuple[str, Any, Any]] = []
@@ -68,13 +68,13 @@ class Timed(CudaCard):
     def taken_ms(self) -> float:
         """Return milliseconds of the last tick."""
         self._running = False
-        return float(self.cupy.cuda.get_elapsed_time(self._begin, self._end))
+        return float(self.xp.cuda.get_elapsed_time(self._begin, self._end))
 
     def kernels_us(self) -> dict[str, float]:
         """Return microseconds of each kernel since it was last asked."""
         found: dict[str, float] = {}
         for name, begin, end in self.marks:
-            found[name] = found.get(name, 0.0) + 1000 * self.cupy.cuda.get_elapsed_time(begin, end)
+            found[name] = found.get(name, 0.0) + 1000 * self.xp.cuda.get_elapsed_time(begin, end)
         self.marks.clear()
         return found
 
@@ -90,13 +90,13 @@ class Marked:
     def __enter__(self) -> None:
         """Mark the beginning."""
         if self.card._apart:  # noqa: SLF001
-            self.begin = self.card.cupy.cuda.Event()
+            self.begin = self.card.xp.cuda.Event()
             self.begin.record(self.card.stream)
 
     def __exit__(self, *_: object) -> None:
         """Mark the end."""
         if self.card._apart:  # noqa: SLF001
-            end = self.card.cupy.cuda.Event()
+            end = self.card.xp.cuda.Event()
             end.record(self.card.stream)
             self.card.marks.append((self.name, self.begin, end))
 

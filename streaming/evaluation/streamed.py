@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from streaming.backend import CPU, Backend
 from streaming.evaluation.detection import Alarm, Cuts, Detect, Detected
 from streaming.model.checkpoint import left_out, load_model
 from streaming.model.trees import SHIPPED as SHIPPED_TREES
@@ -24,6 +25,7 @@ class Streamed:
 
     model: Path | None = None
     trees: Path | None = None
+    backend: Backend = CPU
 
     @property
     def name(self) -> str:
@@ -33,7 +35,9 @@ class Streamed:
     def instead(self) -> Mapping[tuple[str, int], Detect]:
         """Return who judges the records that were learned from: companions of the two that have not seen them."""
         models, trees = left_out(self.model), left_out(self.trees or SHIPPED_TREES)
-        return {r: Streamed(models.get(r, self.model), trees.get(r, self.trees)) for r in models | trees}
+        return {
+            r: Streamed(models.get(r, self.model), trees.get(r, self.trees), self.backend) for r in models | trees
+        }
 
     def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
         """Run the graph over a recording, cut as ``cuts`` says."""
@@ -41,7 +45,7 @@ class Streamed:
         recording = Recording("evaluate", rate_hz, leads, uv_per_unit, samples)
         settings = replace(Settings(), pass_s=LONG_PASS_S, model=self.model, trees=self.trees)
         chunks, ticks = np.diff(cuts.chunk).tolist(), np.diff(cuts.tick).tolist()
-        result = analyze(recording, settings=settings, chunks=chunks, ticks=ticks)
+        result = analyze(recording, settings=settings, chunks=chunks, ticks=ticks, backend=self.backend)
         beats = result.beats
         order = np.argsort(beats["sample"], kind="stable")
         return Detected(
