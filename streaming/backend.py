@@ -37,6 +37,14 @@ class Table(NamedTuple):
     columns: tuple[Any, ...]
 
 
+class Memory(NamedTuple):
+    """Bytes of a pool in use, at most so far, and how often something was allocated."""
+
+    current_bytes: int
+    peak_bytes: int
+    allocations: int
+
+
 class Backend(Protocol):
     """Where the arrays live.
 
@@ -54,6 +62,10 @@ class Backend(Protocol):
     later: Any
     block: int
     in_order: bool
+
+    @property
+    def memory(self) -> Memory | None:
+        """What the backend's pool of memory has given; None: it has none of its own."""
 
     def begin(self) -> None:
         """Begin a tick: forget what an unfinished one left."""
@@ -110,6 +122,7 @@ class Cpu:
     later = kernels
     block = team.BLOCK
     in_order = True
+    memory: Memory | None = None
 
     def __init__(self, reason: str = "backend cpu, as asked") -> None:
         self.reason = reason

@@ -10,24 +10,17 @@ import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from streaming.backend import Memory
 from streaming.errors import FatalError, UserError
 from streaming.network import Network, on_torch
 from streaming.records import U8
 
 GRAPHS = 64
 BLOCKS_EACH = 16  # blocks of a multiprocessor
-
-
-class Memory(NamedTuple):
-    """Bytes of the pool in use, at most so far, and how often something was allocated."""
-
-    current_bytes: int
-    peak_bytes: int
-    allocations: int
 
 
 @dataclass(slots=True)
@@ -149,11 +142,18 @@ class CudaCard:
         """Return where an array stands."""
         return int(array.data.ptr)
 
-    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+    def failure(self, error: Exception) -> str | None:
+        """Return what happened to the card, one line; None when the error says nothing of it."""
+        library = type(error).__module__.partition(".")[0]
+        of_card = library in ("cupy", "cupy_backends", "numba", "numba_cuda") or "CUDA" in str(error)
+        return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}" if of_card else None
+
+    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
         """Start a kernel."""
+        blocks, threads, shared = grid
         if self._nvtx:
             self.xp.cuda.nvtx.RangePush(name)
-        kernel[blocks, threads, self._numba_stream](*map(self._seen, arguments))
+        kernel[blocks, threads, self._numba_stream, shared](*map(self._seen, arguments))
         if self._nvtx:
             self.xp.cuda.nvtx.RangePop()
 

@@ -146,8 +146,9 @@ def monitor(
     from streaming.service import run_monitor
 
     run_monitor(
-        bootstrap, group, chosen(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model, score_within_s=score_within,
-        metrics_port=metrics_port, say=lambda line: errors.print(line, highlight=False, markup=False),
+        bootstrap, group, chosen(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model,
+        score_within_s=score_within, metrics_port=metrics_port,
+        say=lambda line: errors.print(line, highlight=False, markup=False),
     )  # fmt: skip
 
 

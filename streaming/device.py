@@ -20,7 +20,8 @@ from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
 
-from streaming.backend import Table
+from streaming.backend import Memory, Table
+from streaming.errors import FatalError
 from streaming.kernels import gpu
 from streaming.kernels.history import LATENTS
 from streaming.kernels.windows import WINDOW
@@ -76,8 +77,15 @@ class Card(Protocol):
     def address(self, array: Any) -> int:
         """Return where an array stands."""
 
-    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
-        """Start a kernel; tuples among the arguments hold arrays as well."""
+    def failure(self, error: Exception) -> str | None:
+        """Return what happened to the device, one line; None when the error says nothing of it."""
+
+    @property
+    def memory(self) -> Memory:
+        """What the pool has given."""
+
+    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+        """Start a kernel on ``grid``: blocks, threads, bytes of shared memory; tuples hold arrays as well."""
 
     def run(self, key: Hashable, tape: Callable[[], None]) -> None:
         """Do what ``tape`` does, which is the same whenever ``key`` is."""
@@ -166,9 +174,16 @@ class Device:
         self._networks: dict[int, tuple[Network, Callable[..., None]]] = {}
         self._down = card.pinned(1 << 16)
         self._cells = card.empty((CELLS,), np.int64)
+        self._cell_bytes = self._cells.view(np.uint8)[None]
+        self._tapes: dict[Hashable, int] = {}
         self._cells_used = self._sizes_used = 0
         self.transfers = 0
         self.begin()
+
+    @property
+    def memory(self) -> Memory:
+        """What the card's pool has given."""
+        return self.card.memory
 
     def begin(self) -> None:
         """Begin a tick: forget what an unfinished one left."""
@@ -258,14 +273,15 @@ class Device:
         given: list[Any] = []
         for k, argument in enumerate(arguments):
             if plan.first <= k < plan.stop:
-                given.append(self._scratch(name, k, gpu.teams(self._blocks(name, most), plan.width), argument))
+                given += self._scratch(name, k, self._blocks(name, most), argument)
             elif type(argument) is np.ndarray:
                 given.append(self._upload(argument))
             else:
                 given.append(argument)
-        together = [tuple(given[: plan.first]), *given[plan.first : plan.stop]]
+        stop = plan.first + len(given) - len(arguments) + plan.stop - plan.first
+        together = [tuple(given[: plan.first]), *given[plan.first : stop]]
         if plan.stop > plan.first:
-            together.append(tuple(given[plan.stop :]))
+            together.append(tuple(given[stop:]))
         tape.append(Line(name, n, sizes, cell, tuple(together)))
 
     def _blocks(self, name: str, n: int) -> int:
@@ -275,17 +291,36 @@ class Device:
         return min(-(-rounded(n) // gpu.teams(1, gpu.PLANS[name].width)), self.card.blocks)
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
-        """Run the tapes, and return the columns of tables."""
+        """Run the tapes, and return the columns of tables.
+
+        Raises
+        ------
+        FatalError
+            The device failed: the tick is lost with all that is on it.
+        """
+        try:
+            return self._fetched(tables)
+        except Exception as error:
+            what = self.card.failure(error)
+            if what is None:
+                raise
+            raise FatalError(f"gpu: the card failed: {what}") from error
+
+    def _fetched(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
+        none = np.zeros(0, np.int64)
         if self._first:
             for staging in self._staging:
                 self.card.up(staging.device, staging.host, staging.used)
                 self.transfers += 1
-            self._run(self._first, np.zeros(0, np.int64))
-        counts = np.zeros(0, np.int64)
+            self._run(self._first, self._sameness(self._first), none)
+        counts = none
         if self._cells_used:
-            (cells,) = self._copy_down([(self._cells.view(np.uint8)[None], 8 * self._cells_used)])
-            counts = cells[0].view(np.int64).copy()
-            self._run(self._second, counts)
+            self.card.down(self._down, self._cell_bytes, 8 * self._cells_used)
+            sameness = self._sameness(self._second)
+            self.card.wait()
+            self.transfers += 1
+            counts = self._down[: 8 * self._cells_used].view(np.int64).copy()
+            self._run(self._second, sameness, counts)
         rows = [int(counts[t.total.cell]) if isinstance(t.total, Total) else t.total.__index__() for t in tables]
         kept: list[Columns] = [self._rooms[t.key] for t in tables]
         wanted = [(lines, n * size) for one, n in zip(kept, rows, strict=True) for size, lines in one.lines.items()]
@@ -308,22 +343,23 @@ class Device:
         self.transfers += len(wanted)
         return parts
 
-    def _run(self, tape: list[Line], counts: I64) -> None:
+    def _run(self, tape: list[Line], sameness: int, counts: I64) -> None:
         """Run a tape; ``counts`` of the cells as far as they are known."""
         items = [
             int(counts[line.cell]) if isinstance(line.n, Total) and line.n.cell < len(counts) else line.n.__index__()
             for line in tape
         ]
-        key = tuple(self._same(line, rounded(n)) for line, n in zip(tape, items, strict=True))
-        self.card.run(key, lambda: self._play(tape, items))
+        self.card.run((sameness, *map(rounded, items)), lambda: self._play(tape, items))
 
-    def _same(self, line: Line, n: int) -> Hashable:
-        """Return what makes a line do the same as another one: kernel, grid, and what is seen of the arguments."""
-        seen: list[Hashable] = [line.name, line.cell, n, self.card.address(line.sizes)]
-        for argument in line.arguments:
-            for one in argument if isinstance(argument, tuple) else (argument,):
-                seen += (one,) if isinstance(one, int | float) else (self.card.address(one), one.shape)
-        return tuple(seen)
+    def _sameness(self, tape: list[Line]) -> int:
+        """Return a number for what the lines of a tape do: kernels, and what they see of their arguments."""
+        seen: list[Hashable] = []
+        for line in tape:
+            seen += (line.name, line.cell, self.card.address(line.sizes))
+            for argument in line.arguments:
+                for one in argument if isinstance(argument, tuple) else (argument,):
+                    seen += (one,) if isinstance(one, int | float) else (self.card.address(one), one.shape)
+        return self._tapes.setdefault(tuple(seen), len(self._tapes))
 
     def _play(self, tape: list[Line], items: list[int]) -> None:
         """Start every kernel of a tape."""
@@ -332,11 +368,14 @@ class Device:
                 self._networks[line.arguments[0]][1](rounded(n), *line.arguments[1:])
             elif line.name in gpu.SCANS:
                 kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
-                self.card.launch(line.name, kernel, self._blocks(line.name, n), gpu.SCANNED, given)
+                self.card.launch(line.name, kernel, (self._blocks(line.name, n), gpu.SCANNED, 0), given)
             else:
-                width = gpu.PLANS[line.name].width
-                kernel, given = gpu.launcher(line.name, width), (line.sizes, line.cell, *line.arguments)
-                self.card.launch(line.name, kernel, self._blocks(line.name, n), gpu.threads(width), given)
+                width, inside = gpu.PLANS[line.name].width, 0
+                if len(line.arguments) > 1 and isinstance(line.arguments[1], int):
+                    inside = 4 * gpu.teams(1, width) * line.arguments[1] * line.arguments[2]
+                kernel = gpu.launcher(line.name, width, inside > 0)
+                grid = self._blocks(line.name, n), gpu.threads(width), inside
+                self.card.launch(line.name, kernel, grid, (line.sizes, line.cell, *line.arguments))
 
     def _size(self, n: int) -> int:
         """Put a number of items into the header."""
@@ -378,14 +417,16 @@ class Device:
             self._views[key] = kept
         return kept
 
-    def _scratch(self, name: str, k: int, teams: int, like: Any) -> Any:
-        """Return scratch like an array of the host for each of so many teams."""
-        key = ("scratch", name, k)
+    def _scratch(self, name: str, k: int, blocks: int, like: Any) -> list[Any]:
+        """Return scratch like an array of the host for each team: its shape where that fits into shared memory."""
+        plan = gpu.PLANS[name]
+        if plan.stop - plan.first == 1 and gpu.teams(1, plan.width) * like.nbytes <= gpu.SHARED_BYTES:
+            return list(like.shape)
+        key, wanted = ("scratch", name, k), (gpu.teams(blocks, plan.width), *like.shape)
         kept = self._rooms.get(key)
-        wanted = (teams, *like.shape)
         if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
             kept = self._rooms[key] = self.card.empty(wanted, like.dtype)
-        return kept
+        return [kept]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,19 @@ class _Collector:
                 latency.add_metric([str(q)], value)
         yield latency
         yield GaugeMetricFamily("beatwire_streams", "streams known", len(self._pipeline.directory.names))
+        yield from memory_metrics(self._pipeline)
         yield from drift_metrics(self._pipeline)
+
+
+def memory_metrics(pipeline: Pipeline) -> Iterator[Metric]:
+    """Yield what the backend's pool has given, where it has one."""
+    memory = pipeline.backend.memory
+    if memory is not None:
+        used = GaugeMetricFamily("beatwire_gpu_memory_bytes", "of the pool, in use", labels=["what"])
+        used.add_metric(["now"], memory.current_bytes)
+        used.add_metric(["most"], memory.peak_bytes)
+        yield used
+        yield CounterMetricFamily("beatwire_gpu_allocations", "by the pool", memory.allocations)
 
 
 def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:

@@ -1,7 +1,7 @@
 """The VAE that scores: its weights, and what it makes of windows, on any array library.
 
-``forward`` is the one text of the network, with NumPy or torch for ``m``: the functions that it calls are the same in
-both. Everything it writes to is given, so that nothing is allocated in it.
+``forward`` is the one text of the network, over functions that NumPy and torch have in common. Everything it writes
+to is given, so that nothing is allocated in it.
 """
 
 from __future__ import annotations
@@ -38,19 +38,26 @@ class Network:
 def forward(m: Any, w: Network, x: Any, hidden: Any, z: Any, y: Any, squares: Any, misfit: Any) -> None:
     """Work out the latents ``z`` [n, 8] of ``x`` [n, 256], and the logarithm of their ``misfit`` [n].
 
-    ``hidden`` [n, .], ``y`` [n, 256] and ``squares`` [n, 8] are scratch.
+    ``m`` is `InNumpy` or `InTorch`. ``hidden`` [n, .], ``y`` [n, 256] and ``squares`` [n, 8] are scratch.
     """
-    m.clip(m.add(m.matmul(x, w.encode, out=hidden), w.encode_bias, out=hidden), 0.0, None, out=hidden)
-    m.add(m.matmul(hidden, w.latent, out=z), w.latent_bias, out=z)
-    m.clip(m.add(m.matmul(z, w.decode, out=hidden), w.decode_bias, out=hidden), 0.0, None, out=hidden)
-    m.subtract(m.add(m.matmul(hidden, w.output, out=y), w.output_bias, out=y), x, out=y)
-    m.multiply(y, y, out=y)
-    m.multiply(z, z, out=squares)
-    m.multiply(m.sum(y, 1, out=misfit), 0.5 / w.variance, out=misfit)
-    length = squares[:, 0]
-    for k in range(1, LATENTS):
-        m.add(length, squares[:, k], out=length)
+    m.clip(m.affine(x, w.encode, w.encode_bias, hidden), 0.0, None, out=hidden)
+    m.affine(hidden, w.latent, w.latent_bias, z)
+    m.clip(m.affine(z, w.decode, w.decode_bias, hidden), 0.0, None, out=hidden)
+    m.subtract(m.affine(hidden, w.output, w.output_bias, y), x, out=y)
+    m.multiply(m.sum(m.multiply(y, y, out=y), 1, out=misfit), 0.5 / w.variance, out=misfit)
+    length = m.sum(m.multiply(z, z, out=squares), 1, out=y[:, 0])
     m.log(m.add(misfit, m.multiply(length, 0.5, out=length), out=misfit), out=misfit)
+
+
+class InNumpy:
+    """NumPy, for ``forward``."""
+
+    clip, subtract, multiply, sum, add, log = np.clip, np.subtract, np.multiply, np.sum, np.add, np.log
+
+    @staticmethod
+    def affine(x: Any, weight: Any, bias: Any, out: Any) -> Any:
+        """Write ``x @ weight + bias``."""
+        return np.add(np.matmul(x, weight, out=out), bias, out=out)
 
 
 def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) -> None:
@@ -68,7 +75,7 @@ def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) 
         n = min(tile, b - begin)
         np.multiply(windows[begin : begin + n], scale[begin : begin + n, None], out=x[:n])
         x[n:] = 0.0
-        forward(np, w, x, hidden, z, y, squares, of_tile)
+        forward(InNumpy, w, x, hidden, z, y, squares, of_tile)
         latents[begin : begin + n] = z[:n]
         misfit[begin : begin + n] = of_tile[:n]
 
@@ -88,12 +95,23 @@ def on_torch(w: Network, tensor: Callable[[Any], Any]) -> Callable[..., None]:
     """
     import torch
 
+    class InTorch:
+        """Torch, for ``forward``."""
+
+        clip, subtract, multiply, sum = torch.clip, torch.subtract, torch.multiply, torch.sum
+        add, log = torch.add, torch.log
+
+        @staticmethod
+        def affine(x: Any, weight: Any, bias: Any, out: Any) -> Any:
+            """Write ``x @ weight + bias``."""
+            return torch.addmm(bias, x, weight, out=out)
+
     arrays = {f.name: getattr(w, f.name) for f in fields(w)}
     weights = replace(w, **{name: tensor(a) for name, a in arrays.items() if isinstance(a, np.ndarray)})
 
     def run(rows: int, *given: Any) -> None:
         windows, scale, latents, misfit, x, y, hidden, squares = (tensor(a)[:rows] for a in given)
         torch.multiply(windows, scale[:, None], out=x)
-        forward(torch, weights, x, hidden, latents, y, squares, misfit)
+        forward(InTorch, weights, x, hidden, latents, y, squares, misfit)
 
     return run

@@ -15,6 +15,7 @@ from simulated import OnDevice, SimulatedCard
 from producers.synthetic import synthesise
 from streaming.backend import CPU, Backend
 from streaming.device import Device, rounded
+from streaming.errors import FatalError
 from streaming.kernels import gpu
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
@@ -35,16 +36,16 @@ class Twins(SimulatedCard):
         super().__init__()
         self.items: dict[str, int] = {}
 
-    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
         if name in gpu.SCANS:
-            super().launch(name, kernel, blocks, threads, arguments)
+            super().launch(name, kernel, grid, arguments)
             return
         sizes, cell, *given = arguments
         n, plan = int(sizes[cell]), gpu.PLANS[name]
         flat = [*given[0], *given[1 : 1 + plan.stop - plan.first], *(given[-1] if len(given) > 1 else ())]
         copies = [np.array(a) if isinstance(a, np.ndarray) else a for a in flat]
         scratch = range(plan.first, plan.stop)
-        super().launch(name, kernel, blocks, threads, arguments)
+        super().launch(name, kernel, grid, arguments)
         twin = getattr(CPU.kernels, name, None)
         if twin is None:
             for i in range(n):
@@ -163,3 +164,16 @@ def test_arrays_of_the_simulated_card_are_not_taken_for_the_hosts() -> None:
     card = SimulatedCard()
     assert type(card.empty((3,), np.int64)[1:]) is OnDevice
     assert [rounded(n) for n in (0, 16, 17, 1000, 1025)] == [16, 16, 18, 1024, 1152]
+
+
+def test_a_card_that_fails_ends_the_process_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
+    card = SimulatedCard()
+    pipeline = Pipeline(Settings(), Device(card, "simulated"))
+
+    def lost(*_: object) -> None:
+        raise RuntimeError("the card fell off the bus")
+
+    monkeypatch.setattr(card, "up", lost)
+    with pytest.raises(FatalError, match=r"^gpu: the card failed: the card fell off the bus$"):
+        pipeline.emit(RawTick.of([heart.chunk(0, 64)]))

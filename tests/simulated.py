@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from streaming.backend import Memory
 from streaming.network import Network, on_torch
 
 
@@ -53,8 +54,15 @@ class SimulatedCard:
     def address(self, array: Any) -> int:
         return int(array.__array_interface__["data"][0])
 
-    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
-        kernel[blocks, threads](*arguments)
+    def failure(self, error: Exception) -> str | None:
+        return str(error) if "card" in str(error) else None
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(0, 0, self.allocated)
+
+    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+        kernel[grid[:2]](*arguments)
 
     def run(self, key: Hashable, tape: Callable[[], None]) -> None:
         self.ran.append(key)

@@ -47,10 +47,10 @@ class Timed(CudaCard):
         self._end.record(self.stream)
         super().wait()
 
-    def launch(self, name: str, kernel: Any, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
         """Start a kernel, between two marks."""
         with self._marked(name):
-            super().launch(name, kernel, blocks, threads, arguments)
+            super().launch(name, kernel, grid, arguments)
 
     def _marked(self, name: str) -> Marked:
         return Marked(self, name)

@@ -29,24 +29,29 @@ with warnings.catch_warnings():
 SIMULATED = bool(config.ENABLE_CUDASIM)
 BLOCK = 128  # samples worked on at a time
 THREADS = 128
+SHARED_BYTES = 0 if SIMULATED else 48 << 10  # of a block
 SCANNED = 8 if SIMULATED else 256  # rows that a block counts; a power of two
 _jit: Callable[..., Any] = cuda.jit
 
 
 class Plan(NamedTuple):
-    """A body, the threads of its team, and where its scratch arguments stand: from ``first`` up to ``stop``."""
+    """A body, the threads of its team, and where its scratch arguments stand: from ``first`` up to ``stop``.
+
+    ``registers``: the most that a thread may have, so that there is room for more of them; 0: as many as it takes.
+    """
 
     body: Any
     width: int
     first: int
     stop: int
+    registers: int
 
 
-def plan(body: Any, width: int, *scratch: str) -> Plan:
+def plan(body: Any, width: int, *scratch: str, registers: int = 0) -> Plan:
     """Find the scratch arguments of a body."""
     names = body.__code__.co_varnames[1 : body.__code__.co_argcount]
     first = names.index(scratch[0]) if scratch else len(names)
-    return Plan(body, width, first, first + len(scratch))
+    return Plan(body, width, first, first + len(scratch), registers)
 
 
 PLANS = {
@@ -179,19 +184,21 @@ def compiled(body: Any, width: int) -> Any:
 
 
 @functools.cache
-def launcher(name: str, width: int) -> Callable[..., Any]:
+def launcher(name: str, width: int, shared: bool) -> Callable[..., Any]:
     """Return the kernel of a body: ``launcher(sizes, cell, before, *scratch, after)``.
 
     ``before`` and ``after`` are the body's arguments around its scratch, as tuples; the first axis of scratch are the
-    teams of the grid.
+    teams of the grid. Where it is ``shared``, one scratch argument stands in the memory of the multiprocessor, and in
+    its place the shape is given.
     """
     one = PLANS[name]
-    kinds = {0: _without_scratch, 1: _with_scratch, 3: _with_three}
-    return kinds[one.stop - one.first](compiled(one.body, width), width)  # type: ignore[no-any-return]
+    kinds = {0: _without_scratch, 1: _with_shared if shared else _with_scratch, 3: _with_three}
+    launch = kinds[one.stop - one.first](compiled(one.body, width), width)
+    launch.__name__ = launch.__qualname__ = name
+    return _jit(launch, max_registers=one.registers) if one.registers else _jit(launch)  # type: ignore[no-any-return]
 
 
 def _without_scratch(todo: Any, width: int) -> Any:
-    @_jit
     def launch(sizes: Any, cell: int, before: Any) -> None:
         for i in range(cuda.grid(1) // width, sizes[cell], cuda.gridsize(1) // width):
             todo(i, *before)
@@ -200,7 +207,6 @@ def _without_scratch(todo: Any, width: int) -> Any:
 
 
 def _with_scratch(todo: Any, width: int) -> Any:
-    @_jit
     def launch(sizes: Any, cell: int, before: Any, work: Any, after: Any) -> None:
         mine = cuda.grid(1) // width
         for i in range(mine, sizes[cell], cuda.gridsize(1) // width):
@@ -209,8 +215,18 @@ def _with_scratch(todo: Any, width: int) -> Any:
     return launch
 
 
+def _with_shared(todo: Any, width: int) -> Any:
+    def launch(sizes: Any, cell: int, before: Any, rows: int, columns: int, after: Any) -> None:
+        whole = cuda.shared.array(0, "int32")
+        first = cuda.threadIdx.x // width * rows * columns
+        work = whole[first : first + rows * columns].reshape(rows, columns)
+        for i in range(cuda.grid(1) // width, sizes[cell], cuda.gridsize(1) // width):
+            todo(i, *before, work, *after)
+
+    return launch
+
+
 def _with_three(todo: Any, width: int) -> Any:
-    @_jit
     def launch(sizes: Any, cell: int, before: Any, work: Any, scratch: Any, out: Any, after: Any) -> None:
         mine = cuda.grid(1) // width
         for i in range(mine, sizes[cell], cuda.gridsize(1) // width):
