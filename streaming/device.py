@@ -307,20 +307,19 @@ class Device:
             raise FatalError(f"gpu: the card failed: {what}") from error
 
     def _fetched(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
-        none = np.zeros(0, np.int64)
+        counts = np.zeros(0, np.int64)
         if self._first:
+            first, second = self._sameness(self._first), self._sameness(self._second)  # before the device waits for it
             for staging in self._staging:
                 self.card.up(staging.device, staging.host, staging.used)
                 self.transfers += 1
-            self._run(self._first, self._sameness(self._first), none)
-        counts = none
+            self._run(self._first, first, counts)
         if self._cells_used:
             self.card.down(self._down, self._cell_bytes, 8 * self._cells_used)
-            sameness = self._sameness(self._second)
             self.card.wait()
             self.transfers += 1
             counts = self._down[: 8 * self._cells_used].view(np.int64).copy()
-            self._run(self._second, sameness, counts)
+            self._run(self._second, second, counts)
         rows = [int(counts[t.total.cell]) if isinstance(t.total, Total) else t.total.__index__() for t in tables]
         kept: list[Columns] = [self._rooms[t.key] for t in tables]
         wanted = [(lines, n * size) for one, n in zip(kept, rows, strict=True) for size, lines in one.lines.items()]
@@ -344,9 +343,9 @@ class Device:
         return parts
 
     def _run(self, tape: list[Line], sameness: int, counts: I64) -> None:
-        """Run a tape; ``counts`` of the cells as far as they are known."""
+        """Run a tape; ``counts`` of the cells as far as they are known, which the network's rows follow."""
         items = [
-            int(counts[line.cell]) if isinstance(line.n, Total) and line.n.cell < len(counts) else line.n.__index__()
+            int(counts[line.cell]) if line.name == "embed" and isinstance(line.n, Total) else line.n.__index__()
             for line in tape
         ]
         self.card.run((sameness, *map(rounded, items)), lambda: self._play(tape, items))
