@@ -60,7 +60,7 @@ class CudaCard:
         properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
         self.name = properties["name"].decode()
         self.blocks = BLOCKS_EACH * int(properties["multiProcessorCount"])
-        self.stream = self.xp.cuda.Stream()
+        self.stream, self._aside = self.xp.cuda.Stream(), self.xp.cuda.Stream()
         self._numba_stream = self._cuda.external_stream(self.stream.ptr)
         self._torch_stream = self._torch.cuda.ExternalStream(self.stream.ptr)
         self._views: dict[Hashable, Any] = {}
@@ -127,15 +127,17 @@ class CudaCard:
         runtime = self.xp.cuda.runtime
         runtime.memcpyAsync(device.data.ptr, host.ctypes.data, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
 
-    def down(self, host: U8, device: Any, width: int) -> None:
+    def down(self, host: U8, device: Any, width: int, *, aside: bool = False) -> None:
         """Copy the first bytes of every line to the host."""
         runtime, (lines, pitch) = self.xp.cuda.runtime, device.shape
+        stream = self._aside if aside else self.stream
         runtime.memcpy2DAsync(
-            host.ctypes.data, width, device.data.ptr, pitch, width, lines, runtime.memcpyDeviceToHost, self.stream.ptr
+            host.ctypes.data, width, device.data.ptr, pitch, width, lines, runtime.memcpyDeviceToHost, stream.ptr
         )
 
     def wait(self) -> None:
-        """Wait for the stream."""
+        """Wait for the streams."""
+        self._aside.synchronize()
         self.stream.synchronize()
 
     def address(self, array: Any) -> int:

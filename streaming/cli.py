@@ -240,7 +240,7 @@ def evaluate(
         ratios = [float(part) for part in snr.split(",")]
     except ValueError:
         raise UserError(f"--snr: expected numbers with commas between; got {snr!r}") from None
-    graph = Streamed(model, there)
+    graph = Streamed(model, backend=there)
     report = {"model": graph.name}
     with errors.status("evaluate") if errors.is_terminal else nullcontext() as status:
         report |= full_report(

@@ -65,8 +65,11 @@ class Card(Protocol):
     def up(self, device: Any, host: U8, nbytes: int) -> None:
         """Copy bytes to the device."""
 
-    def down(self, host: U8, device: Any, width: int) -> None:
-        """Copy the first ``width`` bytes of every line of ``device`` [lines, bytes] to the beginning of ``host``."""
+    def down(self, host: U8, device: Any, width: int, *, aside: bool = False) -> None:
+        """Copy the first ``width`` bytes of every line of ``device`` [lines, bytes] to the beginning of ``host``.
+
+        ``aside`` copies what is finished while other work goes on.
+        """
 
     def wait(self) -> None:
         """Wait until everything is done."""
@@ -171,6 +174,7 @@ class Device:
         self._uploaded: dict[int, tuple[Any, Any]] = {}
         self._views: dict[Hashable, Any] = {}
         self._rooms: dict[Hashable, Any] = {}
+        self._unfinished: set[Hashable] = set()  # tables that the second tape writes
         self._networks: dict[int, tuple[Network, Callable[..., None]]] = {}
         self._down = card.pinned(1 << 16)
         self._cells = card.empty((CELLS,), np.int64)
@@ -190,7 +194,9 @@ class Device:
         self._first.clear()
         self._second.clear()
         self._uploaded.clear()
+        self._unfinished.clear()
         self._ordinal = self._cells_used = self._sizes_used = 0
+        self._later = -1
         if len(self._staging) != 1:  # the last tick was larger than any before, or this is the first
             size = rounded(2 * sum(len(s.host) for s in self._staging))
             self._views.clear()
@@ -227,6 +233,8 @@ class Device:
     def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return columns: lines of one array for each size of their numbers."""
         name = ("table", key, self._ordinal)
+        if self._later == self._ordinal:
+            self._unfinished.add(name)
         kept = self._rooms.get(name)
         if kept is None or kept.most < total.__index__():
             kept = self._rooms[name] = Columns.of(self.card, rounded(total.__index__()), tuple(map(np.dtype, dtypes)))
@@ -266,6 +274,8 @@ class Device:
     def call(self, tape: list[Line], name: str, n: SupportsIndex, *arguments: Any) -> None:
         """Write a kernel call down."""
         most = n.__index__()
+        if tape is self._second:
+            self._later = self._ordinal
         if most == 0:
             return
         sizes, cell = (self._cells, n.cell) if isinstance(n, Total) else (self._sizes, self._size(most))
@@ -273,7 +283,7 @@ class Device:
         given: list[Any] = []
         for k, argument in enumerate(arguments):
             if plan.first <= k < plan.stop:
-                given += self._scratch(name, k, self._blocks(name, most), argument)
+                given += self._scratch(name, k, most, argument)
             elif type(argument) is np.ndarray:
                 given.append(self._upload(argument))
             else:
@@ -288,7 +298,8 @@ class Device:
         """Return the blocks of a kernel for ``n`` items."""
         if name in gpu.SCANS:
             return rounded(n) // gpu.SCANNED + 1
-        return min(-(-rounded(n) // gpu.teams(1, gpu.PLANS[name].width)), self.card.blocks)
+        n = rounded(n)
+        return min(-(-n // gpu.teams(1, gpu.PLANS[name].width(n))), self.card.blocks)
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         """Run the tapes, and return the columns of tables.
@@ -322,25 +333,30 @@ class Device:
             self._run(self._second, second, counts)
         rows = [int(counts[t.total.cell]) if isinstance(t.total, Total) else t.total.__index__() for t in tables]
         kept: list[Columns] = [self._rooms[t.key] for t in tables]
-        wanted = [(lines, n * size) for one, n in zip(kept, rows, strict=True) for size, lines in one.lines.items()]
-        parts = iter(self._copy_down([(lines, width) for lines, width in wanted if width]))
+        wanted = [
+            (lines, n * size, t.key not in self._unfinished)
+            for t, one, n in zip(tables, kept, rows, strict=True)
+            for size, lines in one.lines.items()
+            if n
+        ]
+        parts = iter(self._copy_down(wanted))
         came = [one.parted([next(parts) for _ in one.lines] if n else [], n) for one, n in zip(kept, rows, strict=True)]
         self.begin()
         return came
 
-    def _copy_down(self, wanted: list[tuple[Any, int]]) -> list[U8]:
-        """Copy the first bytes of lines; returns views of the pinned memory they came to, once they are there."""
-        sizes = [lines.shape[0] * width for lines, width in wanted]
-        at = np.concatenate([[0], np.cumsum([-(-size // ALIGNED) * ALIGNED for size in sizes])]).astype(np.int64)
-        if at[-1] > len(self._down):
-            self._down = self.card.pinned(rounded(2 * int(at[-1])))
-        parts = []
-        for (lines, width), begin, size in zip(wanted, at, sizes, strict=False):
-            self.card.down(self._down[begin:], lines, width)
-            parts.append(self._down[begin : begin + size].reshape(lines.shape[0], width))
+    def _copy_down(self, wanted: list[tuple[Any, int, bool]]) -> list[U8]:
+        """Copy the first bytes of lines, finished ones aside; returns views of pinned memory, once they are there."""
+        at, places = 0, []
+        for lines, width, _ in wanted:
+            places.append((at, lines.shape[0], width))
+            at += -(-lines.shape[0] * width // ALIGNED) * ALIGNED
+        if at > len(self._down):
+            self._down = self.card.pinned(rounded(2 * at))
+        for (lines, width, finished), (begin, _, _) in zip(wanted, places, strict=True):
+            self.card.down(self._down[begin:], lines, width, aside=finished)
         self.card.wait()
         self.transfers += len(wanted)
-        return parts
+        return [self._down[a : a + lines * width].reshape(lines, width) for a, lines, width in places]
 
     def _run(self, tape: list[Line], sameness: int, counts: I64) -> None:
         """Run a tape; ``counts`` of the cells as far as they are known, which the network's rows follow."""
@@ -369,7 +385,7 @@ class Device:
                 kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
                 self.card.launch(line.name, kernel, (self._blocks(line.name, n), gpu.SCANNED, 0), given)
             else:
-                width, inside = gpu.PLANS[line.name].width, 0
+                width, inside = gpu.PLANS[line.name].width(rounded(n)), 0
                 if len(line.arguments) > 1 and isinstance(line.arguments[1], int):
                     inside = 4 * gpu.teams(1, width) * line.arguments[1] * line.arguments[2]
                 kernel = gpu.launcher(line.name, width, inside > 0)
@@ -416,12 +432,13 @@ class Device:
             self._views[key] = kept
         return kept
 
-    def _scratch(self, name: str, k: int, blocks: int, like: Any) -> list[Any]:
+    def _scratch(self, name: str, k: int, n: int, like: Any) -> list[Any]:
         """Return scratch like an array of the host for each team: its shape where that fits into shared memory."""
         plan = gpu.PLANS[name]
-        if plan.stop - plan.first == 1 and gpu.teams(1, plan.width) * like.nbytes <= gpu.SHARED_BYTES:
+        width = plan.width(rounded(n))
+        if plan.stop - plan.first == 1 and gpu.teams(1, width) * like.nbytes <= gpu.SHARED_BYTES:
             return list(like.shape)
-        key, wanted = ("scratch", name, k), (gpu.teams(blocks, plan.width), *like.shape)
+        key, wanted = ("scratch", name, k), (gpu.teams(self._blocks(name, n), width), *like.shape)
         kept = self._rooms.get(key)
         if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
             kept = self._rooms[key] = self.card.empty(wanted, like.dtype)

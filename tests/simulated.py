@@ -44,7 +44,7 @@ class SimulatedCard:
     def up(self, device: Any, host: np.ndarray, nbytes: int) -> None:
         device[:nbytes] = host[:nbytes]
 
-    def down(self, host: np.ndarray, device: Any, width: int) -> None:
+    def down(self, host: np.ndarray, device: Any, width: int, *, aside: bool = False) -> None:
         size = device.shape[0] * width
         host[:size] = np.ascontiguousarray(np.asarray(device)[:, :width]).reshape(-1)
 

@@ -26,14 +26,22 @@ TICKS = 24
 WARM = 8
 
 
-def ticks_for(streams: int, ticks: int = TICKS, per_tick: int = PER_TICK, chunk: int = CHUNK) -> list[RawTick]:
+def ticks_for(
+    streams: int,
+    ticks: int = TICKS,
+    per_tick: int = PER_TICK,
+    chunk: int = CHUNK,
+    *,
+    rate_hz: float = RATE_HZ,
+    leads: int = 1,
+) -> list[RawTick]:
     """Encode ticks of a ward without events."""
-    shown = ward(streams, 30, seed=1, events=(), distinct=64)
+    shown = ward(streams, 30, seed=1, events=(), distinct=64, rates_hz=(rate_hz,), leads=(leads,))
     lanes = Lanes.of(shown.feeds)
     encoder = Encoder.of(lanes, 1_700_000_000_000_000)
     made = []
     for tick in range(ticks):
-        rows = chunks_of(lanes, 1000 * chunk / RATE_HZ, tick * per_tick, (tick + 1) * per_tick)
+        rows = chunks_of(lanes, 1000 * chunk / rate_hz, tick * per_tick, (tick + 1) * per_tick)
         payload, start = encoder.encode(rows)
         m = len(start) - 1
         made.append(RawTick(payload, start, np.zeros(m, np.int64), np.zeros(m, np.int32), 0))

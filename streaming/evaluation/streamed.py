@@ -35,9 +35,7 @@ class Streamed:
     def instead(self) -> Mapping[tuple[str, int], Detect]:
         """Return who judges the records that were learned from: companions of the two that have not seen them."""
         models, trees = left_out(self.model), left_out(self.trees or SHIPPED_TREES)
-        return {
-            r: Streamed(models.get(r, self.model), trees.get(r, self.trees), self.backend) for r in models | trees
-        }
+        return {r: Streamed(models.get(r, self.model), trees.get(r, self.trees), self.backend) for r in models | trees}
 
     def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
         """Run the graph over a recording, cut as ``cuts`` says."""

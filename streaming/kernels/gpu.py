@@ -29,6 +29,7 @@ with warnings.catch_warnings():
 SIMULATED = bool(config.ENABLE_CUDASIM)
 BLOCK = 128  # samples worked on at a time
 THREADS = 128
+MANY = 20_000
 SHARED_BYTES = 0 if SIMULATED else 48 << 10  # of a block
 SCANNED = 8 if SIMULATED else 256  # rows that a block counts; a power of two
 _jit: Callable[..., Any] = cuda.jit
@@ -37,42 +38,46 @@ _jit: Callable[..., Any] = cuda.jit
 class Plan(NamedTuple):
     """A body, the threads of its team, and where its scratch arguments stand: from ``first`` up to ``stop``.
 
-    ``registers``: the most that a thread may have, so that there is room for more of them; 0: as many as it takes.
+    Few items want ``wide`` teams, which are done sooner; from ``MANY`` on the card is full and ``narrow`` ones do more.
     """
 
     body: Any
-    width: int
+    wide: int
+    narrow: int
     first: int
     stop: int
-    registers: int
+
+    def width(self, n: int) -> int:
+        """Return the threads of a team where there are ``n`` items."""
+        return self.wide if n < MANY else self.narrow
 
 
-def plan(body: Any, width: int, *scratch: str, registers: int = 0) -> Plan:
+def plan(body: Any, wide: int, narrow: int, *scratch: str) -> Plan:
     """Find the scratch arguments of a body."""
     names = body.__code__.co_varnames[1 : body.__code__.co_argcount]
     first = names.index(scratch[0]) if scratch else len(names)
-    return Plan(body, width, first, first + len(scratch), registers)
+    return Plan(body, wide, narrow, first, first + len(scratch))
 
 
 PLANS = {
-    "begin_lane": plan(ring.begin_lane, 1),
-    "write_samples": plan(ring.write_samples, 8),
-    "write_in_turn": plan(ring.write_in_turn, 8),
-    "respond": plan(ricker.respond, 16, "work"),
-    "suppress": plan(nms.suppress, 16, "work"),
-    "judge": plan(accept.judge, 16, "line", "scratch", "out"),
-    "accept": plan(beats.accept, 16, "work"),
-    "remember_quiet": plan(beats.remember_quiet, 1),
-    "list_beats": plan(beats.list_beats, 1),
-    "list_blocks": plan(beats.list_blocks, 1),
-    "find_waves": plan(flutter.find_waves, 16, "work"),
-    "cut_window": plan(windows.cut_window, 32, "work"),
-    "place_in_time": plan(history.place_in_time, 1),
-    "in_usual_size": plan(history.in_usual_size, 1),
-    "is_known": plan(history.is_known, 1),
-    "in_terms": plan(history.in_terms, 1),
-    "recall_size": plan(history.recall_size, 1),
-    "recall_beats": plan(history.recall_beats, 1),
+    "begin_lane": plan(ring.begin_lane, 1, 1),
+    "write_samples": plan(ring.write_samples, 16, 8),
+    "write_in_turn": plan(ring.write_in_turn, 8, 8),
+    "respond": plan(ricker.respond, 16, 4, "work"),
+    "suppress": plan(nms.suppress, 16, 4, "work"),
+    "judge": plan(accept.judge, 16, 4, "line", "scratch", "out"),
+    "accept": plan(beats.accept, 16, 4, "work"),
+    "remember_quiet": plan(beats.remember_quiet, 1, 1),
+    "list_beats": plan(beats.list_beats, 1, 1),
+    "list_blocks": plan(beats.list_blocks, 1, 1),
+    "find_waves": plan(flutter.find_waves, 16, 4, "work"),
+    "cut_window": plan(windows.cut_window, 16, 4, "work"),
+    "place_in_time": plan(history.place_in_time, 1, 1),
+    "in_usual_size": plan(history.in_usual_size, 1, 1),
+    "is_known": plan(history.is_known, 1, 1),
+    "in_terms": plan(history.in_terms, 1, 1),
+    "recall_size": plan(history.recall_size, 1, 1),
+    "recall_beats": plan(history.recall_beats, 1, 1),
 }
 
 
@@ -195,7 +200,7 @@ def launcher(name: str, width: int, shared: bool) -> Callable[..., Any]:
     kinds = {0: _without_scratch, 1: _with_shared if shared else _with_scratch, 3: _with_three}
     launch = kinds[one.stop - one.first](compiled(one.body, width), width)
     launch.__name__ = launch.__qualname__ = name
-    return _jit(launch, max_registers=one.registers) if one.registers else _jit(launch)  # type: ignore[no-any-return]
+    return _jit(launch)  # type: ignore[no-any-return]
 
 
 def _without_scratch(todo: Any, width: int) -> Any:

@@ -14,13 +14,13 @@ NO_VALUE = -32768
 
 
 def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
-    """Copy placement ``i`` (columns as in ``kernels.align``) into the ring of its lane."""
-    lane = int(place[i, 2])
-    first = int(place[i, 3])
-    count = int(place[i, 4])
-    at = int(place[i, 5])
-    stride = int(place[i, 6])
-    off = int(place[i, 7])
+    """Copy placement ``i`` (columns as in ``kernels.align``, from the lane on) into the ring of its lane."""
+    lane = int(place[i, 0])
+    first = int(place[i, 1])
+    count = int(place[i, 2])
+    at = int(place[i, 3])
+    stride = int(place[i, 4])
+    off = int(place[i, 5])
     early = off < 0
     if early:
         off = ~off

@@ -43,7 +43,8 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     begun = np.flatnonzero(fresh.start == fresh.base)
     if len(begun):
         backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
-    alone, run, rest = (placement.place, None, None) if backend.in_order else _apart(placement.place)
+    place = placement.place[:, 2:]  # which pass and bank it is
+    alone, run, rest = (place, None, None) if backend.in_order else _apart(place)
     backend.kernels.write_samples(len(alone), alone, placement.payload, x)
     if run is not None:
         backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
@@ -55,12 +56,12 @@ def _apart(place: I64) -> tuple[I64, I64 | None, I64 | None]:
 
     Returns the former, and where the lanes begin in the latter, and these.
     """
-    turn = (place[:, 4] < 0) | (place[:, 5] < 0) | ((place[:, 7] != 0) & (place[:, 7] != -1))
+    turn = (place[:, 2] < 0) | (place[:, 3] < 0) | ((place[:, 5] != 0) & (place[:, 5] != -1))
     if not turn.any():
         return place, None, None
     rest = place[turn]
-    rest = rest[np.argsort(rest[:, 2], kind="stable")]
-    run = np.concatenate([np.flatnonzero(np.diff(rest[:, 2], prepend=-1)), [len(rest)]])
+    rest = rest[np.argsort(rest[:, 0], kind="stable")]
+    run = np.concatenate([np.flatnonzero(np.diff(rest[:, 0], prepend=-1)), [len(rest)]])
     return place[~turn], run, rest
 
 
