@@ -96,7 +96,7 @@ def said(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
 
 @pytest.fixture(scope="module")
 def ticks() -> list[list[bytes]]:
-    return messages(2.7)
+    return messages(3.2)
 
 
 def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cpu_does(
