@@ -164,15 +164,24 @@ def analyze(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Cut chunks and ticks at random instead.")] = None,
     out: Annotated[Path | None, typer.Option(help="Beats to .csv, .parquet or a WFDB annotation file.")] = None,
+    backend: Annotated[
+        BackendKind, typer.Option(help="A GPU's kernels take half a minute to compile: it is for weeks of signal.")
+    ] = BackendKind.CPU,
+    gpu_memory: GpuMemory = None,
     as_json: Json = False,
 ) -> None:
     """Take a recording through the same graph, without a broker."""
     from streaming.analysis import run_analysis
+    from streaming.backend import bytes_of
 
+    there = chosen(backend, gpu_memory)
+    if backend is not BackendKind.CPU:
+        errors.print(there.reason, highlight=False, markup=False)
     with progress_bar("analyze", as_json) as bar:
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
             source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
+            backend=there, memory_bytes=bytes_of(gpu_memory) if gpu_memory and there.name == "gpu" else None,
             progress=lambda done: bar.update(task, completed=done),
             notes=lambda note: errors.print(note, style="dim"),
         )  # fmt: skip

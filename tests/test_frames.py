@@ -5,8 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from streaming.analysis import run_analysis
+from streaming.card import missing
+from streaming.cli import app
+from streaming.errors import UserError
 from streaming.frames import arrow, rr_statistics
 from streaming.offline import COLUMNS, analyze
 from streaming.recordings import read_recording
@@ -66,3 +70,9 @@ def test_the_summary_of_a_recording_tells_its_intervals() -> None:
     assert 0 <= summary["pnn50"] <= 100
     flat = run_analysis("synthetic:seconds=2,seed=4,bpm=20")
     assert flat["sdnn_ms"] is None
+
+
+@pytest.mark.skipif(missing() is None, reason="there is a GPU")
+def test_analyze_on_a_gpu_that_is_not_there_is_an_error_and_nothing_else() -> None:
+    with pytest.raises(UserError, match="--backend gpu: expected a usable GPU; got: "):
+        CliRunner().invoke(app, ["analyze", "synthetic:seconds=20", "--backend", "gpu"], catch_exceptions=False)
