@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
+from streaming.bench import archive
 from streaming.bench.graph import ticks_for
 from streaming.bench.row import Row
 from streaming.card import CudaCard, missing
@@ -226,3 +227,4 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     yield Row("gpu, 12 leads x 500 Hz x 10,000, whole tick", leads.tick_ms, "ms", "the signal in it", 128.0, "<= 1")
     million = told("1,000,000 streams", many_times(made[:9], 10), 6)
     yield Row("gpu, 1,000,000 lanes, device part", million.device_ms, "ms", "the signal in it", 256.0, "<= 1")
+    yield from archive.measure_on_gpu(Device(card, "bench"), say)
