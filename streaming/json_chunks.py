@@ -3,13 +3,18 @@
 In: message values. Out: for each the Avro that says the same, or the line that says why there is none. The table
 is pyarrow's or, on a GPU, cuDF's (``streaming.frames``). Whatever a parser might take in its own way (escapes,
 ``null``, ``true``) and whatever is not plainly as it should be goes through ``wire.json_to_avro``, which is the
-law: both ways give the same bytes and the same reasons.
+law: both ways give the same bytes and the same reasons. The libraries of tables take a second to import: a thread does
+that when the first such tick comes, and until it has, messages go one by one.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -42,10 +47,24 @@ def _one(value: bytes) -> bytes | str:
         return str(error)
 
 
-def _as_table(values: list[bytes], xp: Any) -> list[bytes | None]:
-    from streaming.frames import read_json_lines  # tables cost half a second to import; Avro needs none
+def _reader() -> Callable[..., Any] | None:
+    """Return what reads tables; None while it is not there yet."""
+    found = getattr(sys.modules.get("streaming.frames"), "read_json_lines", None)
+    if found is None:
+        _import_tables()
+    return found
 
-    lines = read_json_lines(b"\n".join(value.translate(_ONE_LINE) for value in values), len(values), xp)
+
+@cache
+def _import_tables() -> Thread:
+    thread = Thread(target=import_module, args=("streaming.frames",), daemon=True)
+    thread.start()
+    return thread
+
+
+def _as_table(values: list[bytes], xp: Any) -> list[bytes | None]:
+    read = _reader()
+    lines = read and read(b"\n".join(value.translate(_ONE_LINE) for value in values), len(values), xp)
     if lines is None:
         return [None] * len(values)
     small = np.clip(lines.values, -32768, 32767).astype(np.int16)

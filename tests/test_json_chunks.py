@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -88,3 +90,18 @@ def test_random_ticks_agree() -> None:
             changed: dict[str, Any] = {"samples": samples, "rate_hz": float(rng.choice([128, 250.5, 1e3]))}
             values.append(message(k, **changed))
         assert json_tick_to_avro(values) == one_by_one(values)
+
+
+def test_until_tables_are_imported_messages_go_one_by_one_and_say_the_same() -> None:
+    program = """
+import sys
+from streaming import json_chunks
+values = [b'{"stream": "a", "first": %d, "rate_hz": 250, "samples": [1, 2]}' % k for k in range(9)]
+before = json_chunks.json_tick_to_avro(values)
+json_chunks._import_tables().join(60)
+assert "streaming.frames" in sys.modules
+json_chunks.json_to_avro = None
+assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
