@@ -40,11 +40,6 @@ def test_without_a_gpu_asking_for_one_is_an_error_and_auto_says_what_it_took() -
     assert choose("auto").reason.startswith("backend cpu: ")
 
 
-@pytest.fixture(scope="module")
-def device() -> Any:
-    return choose("gpu")
-
-
 def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
     pipeline, run = Pipeline(settings, device), Run()
     listen(pipeline, run)

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"need
 
 
 @pytest.fixture(scope="module")
-def cupy() -> Any:
+def cupy(device: Any) -> Any:
     pytest.importorskip("cudf", reason="needs cuDF (pip install 'beatwire[gpu]')")
     return pytest.importorskip("cupy")
 
