@@ -211,7 +211,8 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
     return Aligned(
         passes=[], events=np.zeros((0, 6), np.int64), seen=np.arange(slots),
         arrival_us=np.zeros(slots, np.int64), expected=np.full(slots, expected), slots=rows,
-        clocks=np.zeros((0, 6), np.int64), banks=[bank], rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
+        clocks=np.zeros((0, 6), np.int64), banks=[bank],
+        refused=np.zeros((0, 3), np.int64), rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
     )  # fmt: skip
 
 

@@ -67,6 +67,10 @@ class Backend(Protocol):
     def memory(self) -> Memory | None:
         """What the backend's pool of memory has given; None: it has none of its own."""
 
+    @property
+    def limit_bytes(self) -> int | None:
+        """What the pool may give; None: no limit."""
+
     def begin(self) -> None:
         """Begin a tick: forget what an unfinished one left."""
 
@@ -123,6 +127,7 @@ class Cpu:
     block = team.BLOCK
     in_order = True
     memory: Memory | None = None
+    limit_bytes: int | None = None
 
     def __init__(self, reason: str = "backend cpu, as asked") -> None:
         self.reason = reason

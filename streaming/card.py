@@ -55,7 +55,7 @@ class CudaCard:
         self, limit_bytes: int | None = None, *, managed: bool = False, graphs: bool = True, nvtx: bool = False
     ) -> None:
         self.xp = _imported("cupy")
-        self._resource = _pool(self.xp, limit_bytes, managed)
+        self.limit_bytes, self._resource = _pool(self.xp, limit_bytes, managed)
         self._torch, self._cuda = _imported("torch"), _imported("numba.cuda")
         properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
         self.name = properties["name"].decode()
@@ -214,8 +214,8 @@ def _imported(name: str) -> Any:
         raise UserError(f"{error} (pip install 'beatwire[gpu]')") from None
 
 
-def _pool(cupy: Any, limit_bytes: int | None, managed: bool) -> Any:
-    """Put one pool under everything that allocates; returns what counts."""
+def _pool(cupy: Any, limit_bytes: int | None, managed: bool) -> tuple[int, Any]:
+    """Put one pool under everything that allocates; returns its limit and what counts."""
     rmm = _imported("rmm")
     below = rmm.mr.ManagedMemoryResource() if managed else rmm.mr.CudaMemoryResource()
     free = int(cupy.cuda.runtime.memGetInfo()[0])
@@ -231,4 +231,4 @@ def _pool(cupy: Any, limit_bytes: int | None, managed: bool) -> Any:
     torch, of_torch = _imported("torch"), _imported("rmm.allocators.torch")
     torch.cuda.memory.change_current_allocator(of_torch.rmm_torch_allocator)
     cupy.cuda.set_allocator(_imported("rmm.allocators.cupy").rmm_cupy_allocator)
-    return counted
+    return most, counted

@@ -48,10 +48,12 @@ class Card(Protocol):
 
     xp       their library
     blocks   the most blocks that a kernel is worth starting with
+    limit_bytes   what its pool may give
     """
 
     xp: Any
     blocks: int
+    limit_bytes: int
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return an array on the device with anything in it."""
@@ -188,6 +190,11 @@ class Device:
     def memory(self) -> Memory:
         """What the card's pool has given."""
         return self.card.memory
+
+    @property
+    def limit_bytes(self) -> int:
+        """What the card's pool may give."""
+        return self.card.limit_bytes
 
     def begin(self) -> None:
         """Begin a tick: forget what an unfinished one left."""

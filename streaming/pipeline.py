@@ -24,7 +24,7 @@ from streaming.backend import CPU, Backend
 from streaming.directory import Directory
 from streaming.model.checkpoint import load_model
 from streaming.model.trees import load_trees
-from streaming.records import Aligned, Outgoing, RawTick, Rejects
+from streaming.records import Aligned, Bank, Outgoing, RawTick, Rejects
 from streaming.rewind import Marks
 from streaming.settings import HORIZON_S, Settings
 from streaming.stages import (
@@ -135,7 +135,7 @@ class Pipeline:
         self.drift = drift.State(self.model.reference)
         self.alert_settings = replace(s.alert, drift=self.model.reference.limit)
         self._alert = alert.State(self.alert_settings, self.directory)
-        self._align = align.State(s.align(), self.directory)
+        self._align = align.State(s.align(), self.directory, admits=self._admits)
         self.marks = Marks(HORIZON_S, s.silence_s)
         self._tick = -1
         self._rejects = Rejects()
@@ -156,6 +156,12 @@ class Pipeline:
             alert.step: self._alert,
             publish.step: publish.State(self.directory, self.model.name, score.SCORED_BY),
         }
+
+    def _admits(self, banks: Sequence[Bank], lanes: Sequence[int]) -> bool:
+        """Tell whether the backend has memory for so many lanes of each bank."""
+        limit_bytes = self.backend.limit_bytes
+        needed = sum(n * self.settings.lane_bytes(bank) for bank, n in zip(banks, lanes, strict=True))
+        return limit_bytes is None or needed <= limit_bytes
 
     def _note(self, aligned: Aligned) -> None:
         self._aligned = aligned

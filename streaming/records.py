@@ -189,6 +189,7 @@ class Aligned:
     slots        int64 [slots, .]: all that is known of each, see ``kernels.align``
     clocks       int64 [c, 6]: device times that are in ``slots`` no more, by slot, as rows of ``events``
     banks        by number
+    refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there was no room
     """
 
     passes: list[Placement]
@@ -199,6 +200,7 @@ class Aligned:
     slots: I64
     clocks: I64
     banks: list[Bank]
+    refused: I64
     rejects: Rejects
     now_us: int
     caught_up: bool

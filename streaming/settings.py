@@ -18,10 +18,14 @@ import numpy as np
 
 from streaming.errors import UserError
 from streaming.filters import Design
+from streaming.records import Bank
 from streaming.stages import accept, alert, align, beats, decode, nms, ricker, ring
 from streaming.stages.accept import Ensemble
 
 HORIZON_S = 120.0
+A_LANE_BYTES = 9_000  # memory of the detector, of intervals and of the last minute's beats
+A_TICK_BYTES = 8_000  # peaks, beats, windows and the network's scratch
+GROWING = 1.5  # arrays are larger than they need be, and stand twice while they grow
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,11 @@ class Settings:
     def ring_s(self) -> float:
         """Samples behind a pass that windows and blocks need, in it, and waiting ahead of it."""
         return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + self.nms.block_s + 0.1
+
+    def lane_bytes(self, bank: Bank) -> int:
+        """Return what a stream costs in memory at most, arrays that grow and the work of a tick included."""
+        kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * self.response_ring_s * bank.rate_hz
+        return round(GROWING * (kept + A_LANE_BYTES + A_TICK_BYTES))
 
     def decode(self) -> decode.Settings:
         """Return the settings of the decode stage."""

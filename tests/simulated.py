@@ -21,6 +21,7 @@ class SimulatedCard:
 
     xp: Any = np
     blocks = 3
+    limit_bytes = 1 << 40
 
     def __init__(self) -> None:
         self.allocated = 0

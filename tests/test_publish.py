@@ -149,6 +149,8 @@ def everything_told() -> list[dict[str, Any]]:
     told += ward.tick(beats=[("bed", 7530, 70)], drifts=[("bed", 7600, 950), ("bed", 8000, -100)])
     told += ward.tick(now_us=10**9)
     told += ward.tick(came(9000, samples=np.zeros((2, 10), np.int16), session=2))
+    ward.aligner.align.admits = lambda *_: False
+    told += ward.tick(came(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
     out = publish.step(publish.State(ward.aligner.directory, "vae-1", SCORED_BY), Alerts(beats_of([]), told))[1]
     assert (len(out), out[0].topic) == (1, ALERTS)
     read = [json.loads(value) for value in out[0].values]

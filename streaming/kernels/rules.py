@@ -23,7 +23,8 @@ from streaming.records import F64, I64, Bool
 
 ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = range(5)
 ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER = range(5, 14)
-RULES = 14
+REFUSED = 14
+RULES = 15
 OFF, ON, LATCHED = range(3)
 
 KNOWN, SESSION, REFERENCE, FLAT, RECENT, INTERVAL, DIFFERENT, RUN, WAVES, SINCE = range(10)
@@ -137,7 +138,7 @@ def apply_rules(
         row = state[slot]
         if kind == RESTARTED:
             for rule in range(RULES):
-                if row[KNOWN] and rule != NO_DATA and (rule != LEADS_OFF or value < 0):
+                if row[KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
                     at = max(int(row[REFERENCE]), int(row[FIRST_ONSET + rule])) if row[SESSION] != session else sample
                     n = switch(row, slot, rule, False, rule == ASYSTOLE or rule == FLUTTER, at, 0.0, out, values, n)
                 row[SINCE + rule] = HOLD_BEATS

@@ -18,7 +18,7 @@ import numpy as np
 from streaming.directory import Directory
 from streaming.kernels import cpu
 from streaming.kernels import rules as body
-from streaming.kernels.align import BANK, SESSION
+from streaming.kernels.align import BANK, LANE, SESSION
 from streaming.records import F64, I64, Alerts, TickBeats
 
 
@@ -71,6 +71,7 @@ RULES = (
     Rule("irregular rhythm", "medium", False, "{value:.0f} of the last 32 intervals unlike the one before"),
     Rule("ventricular run", "medium", False, "{value:.0f} anomalous early beats in a row"),
     Rule("flutter", "high", False, "waves without beats for {limit:g} s: flutter or fibrillation?"),
+    Rule("refused", "high", True, "not monitored: no memory for another stream"),
 )
 STATES = ("off", "on", "latched")
 
@@ -93,9 +94,9 @@ def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     """Run the rules over a tick."""
     _make_room(state, len(tick.aligned.arrival_us))
-    ended = _data_again(state, tick)
+    ended = np.concatenate([_data_again(state, tick), _admitted(state, tick)])
     rows, values = _by_samples(state, tick)
-    begun = _no_data(state, tick)
+    begun = np.concatenate([_no_data(state, tick), _refused(state, tick)])
     rows = np.concatenate([ended, rows, begun])
     values = np.concatenate([np.zeros(len(ended)), values, np.zeros(len(begun))])
     told = [_told(state, tick, row, value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)]
@@ -188,6 +189,27 @@ def _no_data(state: State, tick: TickBeats) -> I64:
     return np.array(rows, np.int64).reshape(-1, 6)
 
 
+def _refused(state: State, tick: TickBeats) -> I64:
+    """Begin ``refused`` where a stream found no room; its samples are dead letters."""
+    column, rows = body.FIRST_ONSET + body.REFUSED, []
+    for slot, session, first in tick.aligned.refused.tolist():
+        if state.slots[slot, column] < 0:
+            rows.append((slot, session, body.REFUSED, body.ON, first, first))
+            state.slots[slot, [column, body.SESSION]] = first, session
+    return np.array(rows, np.int64).reshape(-1, 6)
+
+
+def _admitted(state: State, tick: TickBeats) -> I64:
+    """End ``refused`` where a stream has a lane now."""
+    column, rows = body.FIRST_ONSET + body.REFUSED, []
+    seen = tick.aligned.seen
+    for slot in seen[(state.slots[seen, column] >= 0) & (tick.aligned.slots[seen, LANE] >= 0)].tolist():
+        session, onset = state.slots[slot, [body.SESSION, column]].tolist()
+        rows.append((slot, session, body.REFUSED, body.OFF, onset, onset))
+        state.slots[slot, column] = -1
+    return np.array(rows, np.int64).reshape(-1, 6)
+
+
 def _rate_hz(tick: TickBeats, slots: I64) -> F64:
     rates = np.array([bank.rate_hz for bank in tick.aligned.banks])
     return np.asarray(rates[tick.aligned.slots[slots, BANK]], np.float64)
@@ -199,7 +221,7 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
     s, what = state.settings, RULES[rule]
     limit = (
         s.asystole_s, s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm,
-        3.0, 0.0, 4.0, s.no_data_s, s.drift, s.pause_s, 22.0, 3.0, 4.0,
+        3.0, 0.0, 4.0, s.no_data_s, s.drift, s.pause_s, 22.0, 3.0, 4.0, 0.0,
     )[rule]  # fmt: skip
     time_us = np.empty(2, np.int64)
     slots = np.full(2, slot)

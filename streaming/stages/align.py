@@ -12,6 +12,7 @@ for twice as long.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -44,6 +45,7 @@ class State:
     banks      by number; ``lanes`` used in each, those given back, and those given back in this tick, which
                still have placements in it
     counts     what happened to chunks since the start, by ``COUNTS``
+    admits     whether there is memory for so many lanes of each bank
     looked_us  when silent streams were last looked for
     """
 
@@ -57,6 +59,7 @@ class State:
     left: list[tuple[int, int]] = field(default_factory=list)
     limits: I64 = field(default_factory=lambda: np.zeros((0, 5), np.int64))
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
+    admits: Callable[[list[Bank], list[int]], bool] = lambda _banks, _lanes: True
     looked_us: int = 0
 
 
@@ -97,6 +100,10 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         if sizes[body.STATUS] == body.NO_LANE:
             if ints[at, body.ROW_BANK] < 0:
                 _open_bank(state, chunks, at)
+            if _is_full(state, int(ints[at, body.ROW_BANK])):
+                code[at] = body.REFUSED
+                at += 1
+                continue
             _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK, body.ROW_SESSION, body.ARRIVED]].tolist())
         else:
             more = _rows(2 * len(place) + 4 * int(ints[at, 9]) + 64)
@@ -120,6 +127,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         slots=state.slots,
         clocks=clocks[np.argsort(clocks[:, 1], kind="stable")],
         banks=state.banks,
+        refused=ints[code == body.REFUSED][:, [body.SLOT, body.ROW_SESSION, 4]],
         rejects=rejects,
         now_us=chunks.now_us,
         caught_up=chunks.caught_up,
@@ -183,6 +191,14 @@ def _release(state: State, chunks: Chunks) -> None:
     for row in state.slots[silent & (state.slots[:, body.LANE] >= 0)]:
         state.free[row[body.BANK]].append(int(row[body.LANE]))
     state.slots[silent, body.LANE] = -1
+
+
+def _is_full(state: State, bank: int) -> bool:
+    """Tell whether the bank has no lane left and may not have more."""
+    used = state.lanes[bank]
+    if state.free[bank] or 0 < used < _rounded(used):
+        return False
+    return not state.admits(state.banks, [_rounded(n + (k == bank)) for k, n in enumerate(state.lanes)])
 
 
 def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int) -> None:
@@ -269,6 +285,8 @@ def _reason(state: State, chunks: Chunks, i: int, slot: int, code: int) -> str:
         return f"stream {name!r} is {state.banks[int(stood)].rate_hz:g} Hz; this chunk says {chunks.floats[i, 0]:g} Hz"
     if code == body.LEADS_COUNT_CHANGED:
         return f"stream {name!r} has {state.banks[int(stood)].leads} leads; this chunk says {chunks.ints[i, 6]}"
+    if code == body.REFUSED:
+        return f"stream {name!r} is refused: no memory for more than {sum(state.lanes)} streams"
     if code == body.UNITS_CHANGED:
         return f"stream {name!r} has {stood / 1000:g} microvolts per unit; this chunk says {chunks.floats[i, 1]:g}"
     return (
