@@ -20,6 +20,7 @@ from streaming.network import Network, on_torch
 from streaming.records import U8
 
 GRAPHS = 64
+VIEWS = 4096
 BLOCKS_EACH = 16  # blocks of a multiprocessor
 
 
@@ -115,6 +116,8 @@ class CudaCard:
         key = array.data.ptr, array.shape
         kept = self._tensors.get(key)
         if kept is None:
+            if len(self._tensors) > VIEWS:
+                self._tensors.clear()
             kept = self._tensors[key] = self._torch.from_dlpack(array)
         return kept
 
@@ -168,6 +171,8 @@ class CudaCard:
         key = argument.data.ptr, argument.shape, argument.dtype
         kept = self._views.get(key)
         if kept is None:
+            if len(self._views) > VIEWS:
+                self._views.clear()
             kept = self._views[key] = self._cuda.as_cuda_array(argument, sync=False)
         return kept
 

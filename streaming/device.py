@@ -13,6 +13,7 @@ How many rows ``positions`` counted is known on the device only: a `Total` is th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,6 +32,7 @@ from streaming.records import I64, U8
 CELLS = 4096
 LAST = 1 << 62
 ALIGNED = 256
+MOST_KEPT = 4096  # tapes and views that are remembered: as many as ticks of all sizes can have would be too many
 
 
 class Total(NamedTuple):
@@ -182,6 +184,7 @@ class Device:
         self._cells = card.empty((CELLS,), np.int64)
         self._cell_bytes = self._cells.view(np.uint8)[None]
         self._tapes: dict[Hashable, int] = {}
+        self._numbers = itertools.count()
         self._cells_used = self._sizes_used = 0
         self.transfers = 0
         self.begin()
@@ -381,7 +384,9 @@ class Device:
             for argument in line.arguments:
                 for one in argument if isinstance(argument, tuple) else (argument,):
                     seen += (one,) if isinstance(one, int | float) else (self.card.address(one), one.shape)
-        return self._tapes.setdefault(tuple(seen), len(self._tapes))
+        if len(self._tapes) > MOST_KEPT:
+            self._tapes.clear()
+        return self._tapes.setdefault(tuple(seen), next(self._numbers))
 
     def _play(self, tape: list[Line], items: list[int]) -> None:
         """Start every kernel of a tape."""
@@ -434,6 +439,8 @@ class Device:
         key = number, at, shape, dtype
         kept = self._views.get(key)
         if kept is None:
+            if len(self._views) > MOST_KEPT:
+                self._views.clear()
             nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
             kept = self._staging[number].device[at : at + nbytes].view(dtype).reshape(shape)
             self._views[key] = kept
