@@ -264,16 +264,18 @@ def _quiet(rows: I64, gaps: I64) -> I64:
 
 
 def _fresh(number: int, bank: Bank, rows: I64, quiet: I64, overloaded: bool) -> Fresh:
+    """Turn rows into columns, each in one piece: one lane or many are the same to a compiled kernel."""
+    columns = np.ascontiguousarray(rows.T)
     return Fresh(
         number=number,
         bank=bank,
-        lane=rows[:, 2],
-        slot=rows[:, 3],
-        start=rows[:, 4],
-        stop=rows[:, 5],
-        base=rows[:, 6],
-        session=rows[:, 7],
-        uv_per_unit=rows[:, 8] / 1000.0,
+        lane=columns[2],
+        slot=columns[3],
+        start=columns[4],
+        stop=columns[5],
+        base=columns[6],
+        session=columns[7],
+        uv_per_unit=columns[8] / 1000.0,
         quiet=quiet,
         overloaded=overloaded,
     )
