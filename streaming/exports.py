@@ -26,7 +26,7 @@ from streaming.errors import UserError
 FIRST_COLUMNS = ("sample", "time_s", "rr_ms", "quality", "score")
 _DECIMALS = {
     "time_s": 6, "rr_ms": 3, "quality": 4, "score": 4, "rate_bpm": 3, "response": 4, "prematurity": 4,
-    "map_x": 4, "map_y": 4,
+    "map_x": 4, "map_y": 4, "expected_errors": 4,
 }  # fmt: skip
 _FORMATS = "CSV (.csv, .csv.gz), Parquet (.parquet) or WFDB annotations (.atr or other letters)"
 

@@ -16,7 +16,7 @@ from streaming.records import I64, Bank, Beats, Placement, Recalled, Terms
 from streaming.settings import Settings
 from streaming.stages import score
 
-OF_BEATS = ("sample", "decided", "rr_s", "median_rr_s", "response", "quality")
+OF_BEATS = ("sample", "decided", "rr_s", "median_rr_s", "response", "quality", "expected_errors")
 SCORED = ("score", "prematurity", "scored_by", "anomalous", "latent", "misfit")
 
 

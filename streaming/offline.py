@@ -31,7 +31,7 @@ from streaming.wire import encode_chunk
 LONG_PASS_S = 20.0
 COLUMNS = (
     "sample", "time_s", "rr_ms", "quality", "score", "rate_bpm", "response", "prematurity", "scored_by", "decided",
-    "map_x", "map_y",
+    "map_x", "map_y", "expected_errors",
 )  # fmt: skip
 
 
@@ -82,6 +82,7 @@ class _Kept:
                     "decided": beats.decided,
                     "map_x": where[:, 0],
                     "map_y": where[:, 1],
+                    "expected_errors": beats.expected_errors,
                 }
             )
 

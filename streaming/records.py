@@ -236,7 +236,8 @@ class Peaks:
     blocks       int64 [n, most, 2] where each ends, its largest f
     known        int64 [n]          every peak before this sample has been decided
     most         peaks that the whole pass can have at most, and blocks
-    logits       float64 [n, most]  how sure the trees are that each is a beat; None: not judged
+    logits       float64 [n, most, 2]  how sure the trees are that each is a beat, and the errors they expect in
+                                    the ten seconds up to it; None: not judged
     """
 
     fresh: Fresh
@@ -265,6 +266,7 @@ class Beats:
     decided                 int64 [b]: the newest sample that the decision waited for
     rr_s, median_rr_s       float64 [b], NaN: none
     response, quality       float32 [b]
+    expected_errors         float32 [b]: in the ten seconds up to the beat; NaN: not known
     restart                 bool [b]: the first beat since its lane began
     blocks                  table of int64 [k]: row of a lane, end of a 2-s block, whether it was flat (1),
                             or waves without beats (2)
@@ -287,6 +289,7 @@ class Beats:
     median_rr_s: F64
     response: F32
     quality: F32
+    expected_errors: F32
     restart: Bool
 
 
@@ -331,6 +334,7 @@ class TickBeats:
     slot, session, sample, decided, time_us, arrived_us   int64 [b]
     rate_hz, rr_s, median_rr_s                   float64 [b]
     response, quality                            float32 [b]
+    expected_errors                              float32 [b], in the ten seconds up to the beat, NaN: not known
     restart      bool [b]       the first beat after a restart of its stream
     terms        of each beat
     events       int64 [e, 5]   slot, session, kind, sample, value, by slot and in order: restarts, gaps,
@@ -356,6 +360,7 @@ class TickBeats:
     median_rr_s: F64
     response: F32
     quality: F32
+    expected_errors: F32
     restart: Bool
     terms: Terms
     events: I64

@@ -22,6 +22,7 @@ class Ward:
         self.aligner = Aligner()
         self.gather = gather.State()
         self.last: dict[str, int] = {}
+        self.expected_errors = float("nan")
         self.alert = alert.State(alert.Settings(**limits), self.aligner.directory)
 
     def tick(
@@ -56,6 +57,8 @@ class Ward:
             events=events[np.argsort(events[:, 0], kind="stable")],
             rr_s=np.array([self.interval(*b[:2]) for b in beats]),
             median_rr_s=60 / rates,
+            quality=np.full(len(beats), 0.97, np.float32),
+            expected_errors=np.full(len(beats), self.expected_errors, np.float32),
             anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
             prematurity=np.array([0.5 if len(b) > 4 and b[4] else np.nan for b in beats], np.float32),
         )

@@ -159,7 +159,7 @@ def beats_of(signal: Signal, cuts: Sequence[tuple[int, int]] | None = None, sett
     parts = []
     for a, b in cuts or [(a, min(n, a + 1000)) for a in range(0, n, 1000)]:
         parts += detector.beats([signal.chunk(a, b)])[1]
-    names = ("sample", "rr_s", "median_rr_s", "response", "quality", "decided")
+    names = ("sample", "rr_s", "median_rr_s", "response", "quality", "decided", "expected_errors")
     return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in names))
 
 
@@ -172,3 +172,4 @@ class Found(NamedTuple):
     response: np.ndarray
     quality: np.ndarray
     decided: np.ndarray
+    expected_errors: np.ndarray

@@ -37,7 +37,7 @@ def logits_of(signal: Signal, cuts: list[tuple[int, int]], detector: Detector | 
     for a, b in cuts:
         for judged in judged_of(detector, signal, a, b):
             n = int(judged.found[-1])
-            found |= dict(zip(judged.peaks[-1, :n, 0].tolist(), judged.logits[-1, :n].tolist(), strict=True))
+            found |= dict(zip(judged.peaks[-1, :n, 0].tolist(), judged.logits[-1, :n, 0].tolist(), strict=True))
     return found
 
 
@@ -80,6 +80,25 @@ def test_a_logit_follows_from_the_samples_of_its_reach() -> None:
     assert both[0] != both[1], "the beginnings must matter to something"
 
 
+def test_errors_are_expected_where_verdicts_of_the_last_ten_seconds_were_doubtful() -> None:
+    x = person()
+    detector, told = Detector(Settings()), []
+    for a, b in pieces(x.shape[1]):
+        for judged in judged_of(detector, Signal("bed", x, uv_per_unit=0.0), a, b):
+            n = int(judged.found[0])
+            told += [
+                (int(c), *pair) for c, pair in zip(judged.peaks[0, :n, 0], judged.logits[0, :n].tolist(), strict=True)
+            ]
+    seen = [(c, logit, errors) for c, logit, errors in told if logit > body.NEVER]
+    assert all(np.isnan(errors) for c, logit, errors in told if logit == body.NEVER)
+    for c, _, errors in seen:
+        sure = [body.chance(other, TREES.probability) for at, other, _ in seen if c - 2500 <= at <= c]
+        verdicts = [other > 0 for at, other, _ in seen if c - 2500 <= at <= c]
+        assert errors == pytest.approx(sum(1 - p if v else p for p, v in zip(sure, verdicts, strict=True)), abs=1e-4)
+    assert max(errors for *_, errors in seen) > 1
+    assert min(errors for c, _, errors in seen if c > 2500) < max(errors for *_, errors in seen) / 2
+
+
 def test_a_lead_that_says_nothing_changes_no_logit() -> None:
     one = person(4)
     silent = np.concatenate([np.full_like(one, 700), one])
@@ -110,8 +129,8 @@ def test_a_peak_too_low_to_look_at_is_never_a_beat_and_never_remembered() -> Non
     )  # fmt: skip
     judged = accept.step(state, peaks)[1]
     assert judged.logits is not None
-    assert judged.logits[0, :2].tolist() == [body.NEVER, body.NEVER]
-    assert judged.logits[0, 2] > body.NEVER
+    assert judged.logits[0, :2, 0].tolist() == [body.NEVER, body.NEVER]
+    assert judged.logits[0, 2, 0] > body.NEVER
     assert state.seen[0][0, [0, shape.FIRST]].tolist() == [1, 900]
 
 

@@ -110,6 +110,14 @@ def test_three_anomalous_beats_of_eight_are_told_until_there_are_fewer_for_eight
     assert told[0]["priority"] == "low"
 
 
+def test_an_alert_that_a_beat_decides_says_how_sure_that_is_and_what_the_signal_is_worth(ward: Ward) -> None:
+    ward.expected_errors = 1.26
+    told = ward.tick(beats=[("bed", 100, 130)], known=[("bed", 900)])
+    assert [a["rule"] for a in told] == ["tachycardia", "asystole"]
+    assert told[0]["text"].endswith("limit 120 (beat 97 % sure, 1.3 errors expected in 10 s)")
+    assert told[1]["text"] == "asystole: no beat for 4 s"
+
+
 def test_two_anomalous_beats_of_eight_are_not_told(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 50 * k, 70, k % 4 == 0) for k in range(1, 30)]) == []
 

@@ -52,7 +52,7 @@ def assert_same(pieces: Analysis, whole: Analysis) -> None:
     assert list(a) == list(b)
     for name in ("sample", "decided", "scored_by", "time_s"):
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
-    for name in ("rr_ms", "rate_bpm", "response", "quality", "score", "prematurity"):
+    for name in ("rr_ms", "rate_bpm", "response", "quality", "score", "prematurity", "expected_errors"):
         np.testing.assert_allclose(a[name], b[name], rtol=1e-4, atol=1e-4, err_msg=name)
     assert sorted(map(told, pieces.alerts)) == sorted(map(told, whole.alerts))
     for name in ("bridged", "restarts", "lost_samples"):

@@ -43,6 +43,7 @@ def rows(draw: st.DrawFn) -> dict[str, Any]:
         "scored_by": draw(st.sampled_from(SCORED_BY)),
         "model": "",
         "arrived": draw(LONGS),
+        "expected_errors": draw(NUMBERS),
     }
 
 
@@ -66,6 +67,7 @@ def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
         "median_rr_s": 60 / column(rows, "rate_bpm"),
         "response": column(rows, "response").astype(np.float32),
         "quality": column(rows, "quality").astype(np.float32),
+        "expected_errors": column(rows, "expected_errors").astype(np.float32),
         "restart": np.zeros(len(rows), np.bool_),
         "terms": None,
         "events": None,
@@ -108,11 +110,11 @@ def test_beats_are_the_bytes_that_fastavro_writes(given: list[dict[str, Any]], m
 BEAT = {
     "stream": "bed-1", "session": 2, "sample": 500, "time": 2_000_000, "rr_ms": 800.0, "rate_bpm": 75.0,
     "response": 1.0, "quality": 0.5, "score": 2.5, "prematurity": 0.25, "scored_by": "history", "model": "",
-    "arrived": 3_000_000,
+    "arrived": 3_000_000, "expected_errors": 0.5,
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["rr_ms", "rate_bpm", "score", "prematurity"])
+@pytest.mark.parametrize("name", ["rr_ms", "rate_bpm", "score", "prematurity", "expected_errors"])
 def test_a_number_that_is_not_known_is_null(name: str) -> None:
     read = decode_beat(publish.encode_beats(state_of("m"), beats_of([BEAT | {name: None}])).values[0])
     assert read[name] is None

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
+from streaming.evaluation.confidence import WINDOW_S
 from streaming.evaluation.detection import Alarm, Cuts, Detect, Detected
 from streaming.model.checkpoint import left_out, load_model
 from streaming.model.trees import SHIPPED as SHIPPED_TREES
 from streaming.offline import LONG_PASS_S, analyze
 from streaming.recordings import Recording
-from streaming.records import I16
+from streaming.records import F64, I16, I64
 from streaming.settings import Settings
 
 
@@ -51,9 +52,29 @@ class Streamed:
             decided=beats["decided"].astype(np.int64)[order],
             quality=beats["quality"].astype(np.float64)[order],
             score=beats["score"].astype(np.float64)[order],
+            expected_errors=by_window(
+                beats["sample"][order], beats["expected_errors"][order], samples.shape[1], rate_hz
+            ),
             place=np.stack([beats["map_x"], beats["map_y"]], axis=1).astype(np.float64)[order],
             alarms=_alarms(result.alerts, samples.shape[1]),
         )
+
+
+def by_window(sample: I64, errors: Any, samples: int, rate_hz: float) -> F64:
+    """Return what the last beat of each 10 s expects; that of the next one, or 1, where there is no beat.
+
+    >>> by_window(np.array([100, 900, 3100]), np.array([0.5, 0.25, 2.0]), 4000, 100.0).tolist()
+    [0.25, 2.0, 2.0, 2.0]
+    """
+    length = WINDOW_S * rate_hz
+    ends = (np.arange(1, max(1, int(np.ceil(samples / length))) + 1) * length).astype(np.int64)
+    if len(sample) == 0:
+        return np.ones(len(ends))
+    last = np.searchsorted(sample, ends) - 1
+    inside = (last >= 0) & (sample[last] >= ends - length)
+    found = np.where(inside, last, np.minimum(last + 1, len(sample) - 1))
+    told: F64 = np.nan_to_num(np.asarray(errors, np.float64)[found], nan=1.0)
+    return told
 
 
 def _alarms(alerts: list[dict[str, Any]], end: int) -> tuple[Alarm, ...]:

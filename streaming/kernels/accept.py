@@ -9,9 +9,12 @@ Arithmetic is on integers, float64 and stored float32, in a fixed order.
 
 from __future__ import annotations
 
+import math
+
 from streaming.kernels.shape import (
     AFTER_60,
     AFTER_120,
+    BACK,
     BEFORE_120,
     BEFORE_400,
     BLOCKS,
@@ -19,11 +22,14 @@ from streaming.kernels.shape import (
     BY_22_OF_LAST,
     BY_32_OF_LAST,
     DOUBT,
+    FIRST,
     IRREGULAR,
+    KEPT,
     MAXIMA,
     NOISE,
     PHASE,
     RIGHT,
+    RISK,
     TAKEN,
     TALL,
     describe,
@@ -100,9 +106,12 @@ def study(
 def judge(
     i: int, lanes: I64, start: I64, base: I64, found: I64, peaks: I64, closed: I64, blocks: I64, box: int,
     scale: float, span: I64, taps: I32, stride: I64, x: I16, f: I32, feature: I32, threshold: F32, below: I32,
-    leaf: I32, roots: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,
+    leaf: I32, roots: I32, probability: F64, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,
 ) -> None:  # fmt: skip
     """Write how sure each peak of lane ``lanes[i]`` is, a logit; ``NEVER`` where it is too low to look at.
+
+    Beside it stands how many errors are expected in the ten seconds up to the peak: beats that are none, and peaks
+    that were beats.
 
     Parameters
     ----------
@@ -112,10 +121,12 @@ def judge(
         As ``kernels.nms.suppress`` writes them.
     feature, threshold, below, leaf : [nodes]; roots : int32 [trees]
         The trees, see ``climb``.
+    probability : float64 [knots]
+        See ``chance``.
     seen, facts : int64 [lanes, SEEN], float32 [lanes, KEPT, FACTS]
         The memory of the lanes, see ``kernels.shape``.
     line, scratch, out : int32 [1, capacity], float64 [1, KEPT], float32 [1, FEATURES]
-    logits : float64 [n, most], written
+    logits : float64 [n, most, 2], written
     """
     lane = int(lanes[i])
     memory = seen[lane]
@@ -128,7 +139,7 @@ def judge(
     for k in range(int(found[i])):
         c, value, median = int(peaks[i, k, 0]), int(peaks[i, k, 1]), int(peaks[i, k, 2])
         taken = take_blocks(memory, blocks[i], taken, int(closed[i]), c + int(span[RIGHT]) + 1)
-        logit = NEVER
+        logit, errors = NEVER, math.nan
         if LEAST * value > median:
             study(
                 c, value, median, int(base[i]), box, scale, span, taps, stride, x[lane], f[lane], memory, facts[lane],
@@ -138,8 +149,11 @@ def judge(
             if not ordinary(out[0]):
                 logit = climb(feature, threshold, below, leaf, roots, out[0])
             wait()
+            if member() == 0:
+                errors = expected_errors(c, logit, probability, span, memory, facts[lane])
         if member() == 0:
-            logits[i, k] = logit
+            logits[i, k, 0] = logit
+            logits[i, k, 1] = errors
     if closed[i] > taken:
         take_blocks(memory, blocks[i], taken, int(closed[i]), int(blocks[i, int(closed[i]) - 1, 0]))
 
@@ -156,6 +170,19 @@ def take_blocks(memory: I64, blocks: I64, taken: int, closed: int, to: int) -> i
                 memory[TAKEN] += 1
         wait()
     return taken
+
+
+def expected_errors(c: int, logit: float, probability: F64, span: I64, seen: I64, facts: F32) -> float:
+    """Remember the risk of the last peak, at ``c``, and return the sum of those of the ten seconds up to it."""
+    last = int(seen[0]) - 1
+    sure = chance(logit, probability)
+    facts[last % KEPT, RISK] = 1.0 - sure if logit > 0.0 else sure
+    total = 0.0
+    k = last
+    while k >= 0 and k > last - KEPT and c - int(seen[FIRST + k % KEPT]) <= span[BACK]:
+        total += float(facts[k % KEPT, RISK])
+        k -= 1
+    return total
 
 
 def chance(logit: float, probability: F64) -> float:

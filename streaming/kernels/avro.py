@@ -234,6 +234,13 @@ def put_raw(buffer: U8, at: int, source: U8, begin: int, size: int) -> int:
     return at + size
 
 
+def put_nullable(buffer: U8, at: int, floats: U8, begin: int, absent: int) -> int:
+    """Write a union of null and a float; returns the position after it."""
+    if absent:
+        return put_long(buffer, at, 0)
+    return put_raw(buffer, put_long(buffer, at, 1), floats, begin, 4)
+
+
 def write_beat(
     i: int,
     buffer: U8,
@@ -259,9 +266,9 @@ def write_beat(
         Stream ids; ``ints[i, 0]`` is the slot.
     ints : int64 [b, 5]
         slot, session, sample, time, arrived.
-    floats : uint8 [b, 24]
-        The bytes of six float32: rr_ms, rate, response, quality, score, prematurity.
-    absent : uint8 [b, 6]
+    floats : uint8 [b, 28]
+        The bytes of seven float32: rr_ms, rate, response, quality, score, prematurity, expected errors.
+    absent : uint8 [b, 7]
         Non-zero where a nullable number is null.
     labels : uint8 [k, 16], label_size : int32 [k], label : int32 [b]
         Texts of ``scored_by`` and which of them applies.
@@ -277,13 +284,11 @@ def write_beat(
     for k in range(6):
         if k in (2, 3):
             at = put_raw(buffer, at, floats[i], 4 * k, 4)
-        elif absent[i, k]:
-            at = put_long(buffer, at, 0)
         else:
-            at = put_long(buffer, at, 1)
-            at = put_raw(buffer, at, floats[i], 4 * k, 4)
+            at = put_nullable(buffer, at, floats[i], 4 * k, int(absent[i, k]))
     which = int(label[i])
     at = put_bytes(buffer, at, labels[which], 0, int(label_size[which]))
     at = put_bytes(buffer, at, model, 0, model.shape[0])
     at = put_long(buffer, at, int(ints[i, 4]))
+    at = put_nullable(buffer, at, floats[i], 24, int(absent[i, 6]))
     stop[i] = at

@@ -135,16 +135,17 @@ def accept(
         Stretches of this pass where no beat may be, by lane: lane, start, stop.
     floor
         Least ``f`` of a beat in a stream of one microvolt per unit; 0 of ``uv_per_unit`` is not calibrated.
-    logits : float64 [n, most]
-        As ``kernels.accept.judge`` writes them: above 0 is a beat.
+    logits : float64 [n, most, 2]
+        As ``kernels.accept.judge`` writes them: a logit above 0 is a beat.
     probability : float64 [knots]
         See ``kernels.accept.chance``. A single one: the rule decides, and logits are not looked at.
     durations : int64 [5]
         In samples: mark reach before and after, margin of quiet stretches, longest interval, age of
         the oldest interval in the median.
-    count, samples, floats : [n], [n, most, 3], [n, most, 4], written
+    count, samples, floats : [n], [n, most, 3], [n, most, 5], written
         Beats; their R, peak of the response, and whether the lane began since the last one; RR (samples; NaN),
-        median RR (samples; NaN), response, quality.
+        median RR (samples; NaN), response, quality,
+        errors expected in the ten seconds up to the peak (NaN).
     """
     lane = lanes[i]
     row = state[lane]
@@ -170,7 +171,7 @@ def accept(
         learned = probability.shape[0] > 1
         if value < lowest or 100 * value <= (9 * quantile if learned else 3 * level):
             continue
-        if learned and logits[i, k] <= 0.0:
+        if learned and logits[i, k, 0] <= 0.0:
             continue
         first = max(int(base[i]), c - before)
         reach = c + after + 1 - first
@@ -190,7 +191,7 @@ def accept(
         row[LAST] = r
         response = 10.0 * value / level
         if learned:
-            quality = chance(logits[i, k], probability)
+            quality = chance(logits[i, k, 0], probability)
         else:
             high = min(1.0, max(0.0, (response - 0.3) / 0.7))
             quality = math.sqrt(high) * min(1.0, max(0.0, 1.0 - valleys / value))
@@ -202,6 +203,7 @@ def accept(
         floats[i, n, 1] = median_interval(row, r - int(durations[4]))
         floats[i, n, 2] = response
         floats[i, n, 3] = quality
+        floats[i, n, 4] = logits[i, k, 1] if learned else math.nan
         n += 1
     if member() == 0:
         count[i] = n
@@ -238,6 +240,7 @@ def list_beats(
     median_rr_s: F64,
     response: F32,
     quality: F32,
+    expected_errors: F32,
     restart: Bool,
 ) -> None:
     """Copy the beats of row ``i`` to places ``first[i]``, ``first[i] + 1``, ... of columns without holes.
@@ -257,6 +260,7 @@ def list_beats(
         median_rr_s[b] = floats[i, k, 1] / rate_hz
         response[b] = floats[i, k, 2]
         quality[b] = floats[i, k, 3]
+        expected_errors[b] = floats[i, k, 4]
 
 
 def list_blocks(

@@ -230,13 +230,14 @@ def list_beats(
     median_rr_s: Any,
     response: Any,
     quality: Any,
+    expected_errors: Any,
     restart: Any,
 ) -> None:
     """List the beats of ``n`` lanes."""
     for i in range(n):
         _list_beats(
             i, first, count, lanes, slots, base, samples, floats, rate_hz, waited, lane, slot, begin, row, sample,
-            decided, rr_s, median_rr_s, response, quality, restart,
+            decided, rr_s, median_rr_s, response, quality, expected_errors, restart,
         )  # fmt: skip
 
 

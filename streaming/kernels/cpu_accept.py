@@ -21,13 +21,13 @@ _jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 def judge(
     n: int, lanes: Any, start: Any, base: Any, found: Any, peaks: Any, closed: Any, blocks: Any, box: int, scale: float,
     span: Any, taps: Any, stride: Any, x: Any, f: Any, feature: Any, threshold: Any, below: Any, leaf: Any,
-    roots: Any, seen: Any, facts: Any, line: Any, scratch: Any, out: Any, logits: Any,
+    roots: Any, probability: Any, seen: Any, facts: Any, line: Any, scratch: Any, out: Any, logits: Any,
 ) -> None:  # fmt: skip
     """Judge the peaks of ``n`` lanes."""
     for i in range(n):
         _judge(
             i, lanes, start, base, found, peaks, closed, blocks, box, scale, span, taps, stride, x, f, feature,
-            threshold, below, leaf, roots, seen, facts, line, scratch, out, logits,
+            threshold, below, leaf, roots, probability, seen, facts, line, scratch, out, logits,
         )  # fmt: skip
 
 

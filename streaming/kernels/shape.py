@@ -8,8 +8,8 @@ changes nothing.
 
 Of a lane is remembered: ``seen[lane]``, int64 ``[SEEN]``: how many peaks were described, how many
 blocks of the level were taken, the maxima of the last five of these, then the sample of peak ``k`` at
-``FIRST + k % KEPT``; ``facts[lane, k % KEPT]``, float32 ``[FACTS]``: its height, widths, and least
-response on both sides. Nothing else is kept.
+``FIRST + k % KEPT``; ``facts[lane, k % KEPT]``, float32 ``[FACTS]``: its height, widths, least
+response on both sides, and the probability that what is said of it is wrong. Nothing else is kept.
 
 Bodies are written for a team (``kernels.team``): what is a sum or an extreme of integers is shared
 by its members, the look back is one member's.
@@ -27,8 +27,8 @@ BLOCKS = 5
 TAKEN, MAXIMA = 1, 2
 FIRST = MAXIMA + BLOCKS
 SEEN = FIRST + KEPT
-HEIGHT, W8, W22, W32, VALLEY = range(5)
-FACTS = 5
+HEIGHT, W8, W22, W32, VALLEY, RISK = range(6)
+FACTS = 6
 
 SPAN_S = (0.22, 0.008, 0.045, 0.06, 0.075, 0.12, 0.23, 0.4, 0.7, 1.5, 10.0)
 RIGHT, MS8, MS45, MS60, MS75, MS120, MS230, MS400, MS700, MS1500, BACK = range(len(SPAN_S))

@@ -25,7 +25,7 @@ from streaming.evaluation.records import Annotated, find_records, read_annotated
 from streaming.kernels import accept
 from streaming.model.checkpoint import fold_path
 from streaming.model.detector_card import detector_card
-from streaming.model.lessons import Lesson, lessons_of
+from streaming.model.lessons import ALL_LEADS, Lesson, lessons_of
 from streaming.model.renditions import JUDGED_ON, Noises
 from streaming.model.trees import calibrate, flatten, save_trees
 from streaming.recordings import read_recording
@@ -33,6 +33,7 @@ from streaming.records import F32, F64, I64, Bool
 
 FOLDS = 5
 MATCH_S = 0.15
+WAYS = ("by_rule", "by_trees", "all_leads")
 Progress = Callable[[float, str], None]  # share done, what is being done
 
 
@@ -48,7 +49,7 @@ class Growth:
     leaves: int = 31
     depth: int = 6
     fewest: int = 50
-    lean: float = 1.5
+    lean: float = 1.25
     rate: float = 0.1
     features: float = 0.6
     ridge: float = 5.0
@@ -197,17 +198,18 @@ def figures(pupils: Sequence[Pupil], judged: Judged) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for k, pupil in enumerate(pupils):
         group = "paced" if pupil.record.paced else pupil.database
-        one = found.setdefault(group, {"records": {}, "by_rule": {}, "by_trees": {}})
+        one = found.setdefault(group, {"records": {}, "by_rule": {}, "by_trees": {}, "all_leads": {}})
         for j, lesson in enumerate(pupil.lessons):
-            if lesson.name not in JUDGED_ON or lesson.lead != 0:
+            if lesson.name not in JUDGED_ON or lesson.lead not in (0, ALL_LEADS):
                 continue
             trees = counts(pupil, lesson, judged[k, j] > 0)
-            for by, these in (("by_rule", counts(pupil, lesson, lesson.by_rule)), ("by_trees", trees)):
+            told = {"all_leads": trees} if lesson.lead else {"by_rule": counts(pupil, lesson, lesson.by_rule)}
+            for by, these in (told if lesson.lead else told | {"by_trees": trees}).items():
                 one[by][lesson.name] = one[by].get(lesson.name, Counts()) + these
-            if lesson.name == JUDGED_ON[0]:
+            if lesson.name == JUDGED_ON[0] and lesson.lead == 0:
                 one["records"][pupil.record.recording.name] = round(trees.f1, 3)
     for one in found.values():
-        for by in ("by_rule", "by_trees"):
+        for by in WAYS:
             one[by] = {
                 name: {"f1": round(c.f1, 3), "se": round(c.se, 3), "ppv": round(c.ppv, 3)}
                 for name, c in one[by].items()

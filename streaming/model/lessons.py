@@ -20,13 +20,14 @@ from streaming.model.survey import Survey, respond, survey
 from streaming.records import F32, F64, I16, I64, Bool
 
 RARE = frozenset("VFQ")
+ALL_LEADS = 2
 _NEAR_S, _FAR_S, _REACH_S, _START_S = 0.06, 0.15, 0.10, 0.3
 _KEEP_EASY, _KEEP_NOISY, _RARE_WEIGHT = 0.05, 0.6, 6.0
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """The peaks of one lead of a rendition.
+    """The peaks of one lead of a rendition, or of all leads (``ALL_LEADS``).
 
     beat                 int64 [b], the beats of the rendition
     is_beat, counts      [p], whether a peak is a beat, and whether it takes part at all
@@ -54,28 +55,31 @@ class Lesson:
 
 
 def lessons_of(record: Annotated, noises: Noises, seed: int) -> list[Lesson]:
-    """Survey all renditions of a record, on its first lead and, where its beats can be seen there, on its second."""
+    """Survey all renditions of a record: its first lead, its second where beats can be seen there, both together."""
     lessons = []
     readable = {0: True}
     for how in RENDITIONS + JUDGED:
         rendered = render(record, how, noises, seed)
-        for lead, weight in ((0, how.weight), (1, how.second_lead)):
-            if lead >= len(rendered.samples) or (lead == 1 and weight == 0.0):
+        judged = how in JUDGED
+        for lead, weight in ((0, how.weight), (1, how.second_lead), (ALL_LEADS, how.all_leads)):
+            wanted = lead == 0 or weight > 0.0 or (judged and lead == ALL_LEADS)
+            if not wanted or (lead > 0 and len(rendered.samples) < 2):
                 continue
             lesson = _lesson(record, rendered, lead, how, weight, seed)
             height = lesson.survey.features[lesson.is_beat & lesson.counts, shape.TALL]
             seen = len(height) > 100 and float((height > 0.5).mean()) > 0.9
             if how.name == RENDITIONS[0].name and lead == 1:
                 readable[1] = seen
-            if readable.get(lead, False) and (seen or not how.mixed):
+            if readable.get(lead, lead == ALL_LEADS) and (seen or not how.mixed):
                 lessons.append(lesson)
     return lessons
 
 
 def _lesson(record: Annotated, rendered: Rendered, lead: int, how: Rendition, weight: float, seed: int) -> Lesson:
     rate_hz = record.recording.rate_hz
-    found = survey(rendered.samples[lead], rate_hz)
-    beat_of = label(found.at, centres(rendered.clean[lead], rendered.beat, rate_hz), rendered.beat, rate_hz)
+    leads = slice(None) if lead == ALL_LEADS else slice(lead, lead + 1)
+    found = survey(rendered.samples[leads], rate_hz)
+    beat_of = label(found.at, centres(rendered.clean[leads], rendered.beat, rate_hz), rendered.beat, rate_hz)
     is_beat = beat_of >= 0
     classes = np.array(record.beat_class)[np.maximum(beat_of, 0)]
     moved = rendered.beat[np.maximum(beat_of, 0)] != record.beat[np.maximum(beat_of, 0)]
@@ -90,9 +94,9 @@ def _lesson(record: Annotated, rendered: Rendered, lead: int, how: Rendition, we
 
 
 def centres(clean: I16, beat: I64, rate_hz: float) -> I64:
-    """Where the response to one clean lead is largest within 100 ms of each beat, on its side of the midpoints."""
-    one = filter_for(Design(), rate_hz, 1)
-    f = respond(np.ascontiguousarray(clean).reshape(1, 1, -1), one)[0]
+    """Where the response to clean leads is largest within 100 ms of each beat, on its side of the midpoints."""
+    one = filter_for(Design(), rate_hz, len(clean))
+    f = respond(np.ascontiguousarray(clean)[None], one)[0]
     reach, n = int(_REACH_S * rate_hz), len(f)
     middle = (beat[1:] + beat[:-1]) // 2
     first = np.maximum(np.maximum(beat - reach, 0), np.concatenate([[0], middle]))

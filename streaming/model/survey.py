@@ -47,9 +47,9 @@ class Survey:
 
 
 def survey(samples: Any, rate_hz: float, design: Design | None = None) -> Survey:
-    """Find the peaks of one lead, int16 [n], that are above a tenth of the level."""
-    one = filter_for(Design() if design is None else design, rate_hz, 1)
-    x = np.ascontiguousarray(samples, np.int16).reshape(1, 1, -1)
+    """Find the peaks of leads, int16 [leads, n], that are above a tenth of the level."""
+    x = np.ascontiguousarray(samples, np.int16)[None]
+    one = filter_for(Design() if design is None else design, rate_hz, x.shape[1])
     return peaks_of(x, respond(x, one), rate_hz, one)
 
 

@@ -110,7 +110,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     if state.line.shape[1] < looks.length:
         state.line = np.zeros((1, looks.length), np.int32)
     n = len(fresh.lane)
-    logits = backend.room("logits", (n, peaks.peaks.shape[1]), np.float64)
+    logits = backend.room("logits", (n, peaks.peaks.shape[1], 2), np.float64)
     backend.kernels.judge(
         n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, peaks.closed, peaks.blocks, looks.box,
         looks.scale, *state.constants[bank.number], peaks.x, peaks.f, *state.trees, seen, facts, state.line,
@@ -125,4 +125,6 @@ def _open_bank(state: State, trees: Ensemble, bank: Bank) -> None:
     state.looks[bank.number] = looks
     state.constants[bank.number] = tuple(map(constant, (looks.span, looks.taps, looks.stride)))
     if not state.trees:
-        state.trees = tuple(map(constant, (trees.feature, trees.threshold, trees.below, trees.leaf, trees.roots)))
+        state.trees = tuple(
+            map(constant, (trees.feature, trees.threshold, trees.below, trees.leaf, trees.roots, trees.probability))
+        )

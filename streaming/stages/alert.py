@@ -19,7 +19,7 @@ from streaming.directory import Directory
 from streaming.kernels import cpu
 from streaming.kernels import rules as body
 from streaming.kernels.align import BANK, LANE, SESSION
-from streaming.records import F64, I64, Alerts, TickBeats
+from streaming.records import F64, I64, Alerts, Event, TickBeats
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,5 +242,15 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
         "decided_us": int(time_us[1]),
         "value": round(value, 3),
         "limit": limit,
-        "text": f"{what.name}: " + what.text.format(value=value, limit=limit),
+        "text": f"{what.name}: " + what.text.format(value=value, limit=limit) + _how_sure(tick, slot, session, at),
     }
+
+
+def _how_sure(tick: TickBeats, slot: int, session: int, at: int) -> str:
+    """Say how sure the beat is with which something was decided, and what the signal before it is worth."""
+    of_slot = tick.events[np.searchsorted(tick.events[:, 0], slot) : np.searchsorted(tick.events[:, 0], slot, "right")]
+    for row in of_slot[(of_slot[:, 1] == session) & (of_slot[:, 2] == Event.BEAT) & (of_slot[:, 3] == at), 4].tolist():
+        errors = float(tick.expected_errors[row])
+        if errors >= 0:
+            return f" (beat {100 * float(tick.quality[row]):.0f} % sure, {errors:.1f} errors expected in 10 s)"
+    return ""

@@ -22,7 +22,7 @@ from streaming.kernels import beats as body
 from streaming.kernels.flutter import POINTS
 from streaming.records import F64, I32, Bank, Beats, Peaks
 
-LISTED = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float32, np.float32, np.bool_)
+LISTED = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float32, np.float32, np.float32, np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,12 @@ class Settings:
     """Durations in seconds; ``floor_uv``: size of a Ricker-shaped wave that is still a beat.
 
     probability: of a beat by the logit of its peak, see ``kernels.accept.chance``; a single one: the rule decides
+    mark: R is where the magnitude of this wavelet is largest
     """
 
     design: Design
     probability: F64 = field(default_factory=lambda: np.zeros(1))
+    mark: Design = field(default_factory=lambda: Design(0.018, 0.072))
     before_s: float = 0.04
     after_s: float = 0.02
     quiet_margin_s: float = 0.06
@@ -77,8 +79,8 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     n, most = len(fresh.lane), peaks.peaks.shape[1]
     count = backend.room("count", (n,), np.int64)
     samples = backend.room("samples", (n, most, 3), np.int64)
-    floats = backend.room("floats", (n, most, 4), np.float64)
-    logits = backend.room("no logits", (n, 1), np.float64) if peaks.logits is None else peaks.logits
+    floats = backend.room("floats", (n, most, 5), np.float64)
+    logits = backend.room("no logits", (n, 1, 2), np.float64) if peaks.logits is None else peaks.logits
     backend.kernels.accept(
         n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, quiet, fresh.uv_per_unit,
         s.floor_uv * state.unit[bank.number], logits, *state.constants[bank.number], one.shift, peaks.x, lanes,
@@ -118,8 +120,8 @@ def _blocks(state: State, peaks: Peaks) -> Table:
 
 def _open_bank(state: State, bank: Bank) -> None:
     s = state.settings
-    state.filters[bank.number] = filter_for(s.design, bank.rate_hz, bank.leads)
-    state.unit[bank.number] = unit_response(state.filters[bank.number])
+    state.filters[bank.number] = filter_for(s.mark, bank.rate_hz, bank.leads)
+    state.unit[bank.number] = unit_response(filter_for(s.design, bank.rate_hz, bank.leads))
     durations = (s.before_s, s.after_s, s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)
     state.durations[bank.number] = np.array([half_up(d * bank.rate_hz) for d in durations], np.int64)
     constants = s.probability, state.durations[bank.number], state.filters[bank.number].taps

@@ -39,6 +39,7 @@ class Found(NamedTuple):
     median_rr_s: F64
     response: F32
     quality: F32
+    expected_errors: F32
     restart: Bool
 
 
@@ -65,6 +66,7 @@ def step(state: State, tick: tuple[Aligned, tuple[Recalled, ...]]) -> tuple[Stat
         median_rr_s=_joined([p.median_rr_s for p in passes], np.float64),
         response=_joined([p.response for p in passes], np.float32),
         quality=_joined([p.quality for p in passes], np.float32),
+        expected_errors=_joined([p.expected_errors for p in passes], np.float32),
         restart=_joined([p.restart for p in passes], np.bool_),
         terms=_terms([p.terms for p in passes]),
         events=_events(aligned, passes),

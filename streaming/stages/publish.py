@@ -58,13 +58,14 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
             beats.quality,
             none if beats.score is None else beats.score,
             none if beats.prematurity is None else beats.prematurity,
+            beats.expected_errors,
         ],
         axis=1,
     ).astype(np.float32)
     labels, label_size = texts(state.scored_by, 16)
     label = np.zeros(b, np.int32) if beats.scored_by is None else beats.scored_by.astype(np.int32)
     model = np.frombuffer(state.model.encode(), np.uint8)
-    width = 66 + 4 * 10 + 6 * 5 + 17 + 2 + len(model) + 10
+    width = 66 + 4 * 10 + 7 * 5 + 17 + 2 + len(model) + 10
     buffer = np.empty(b * width, np.uint8)
     stop = np.empty(b, np.int64)
     cpu.write_beat(
