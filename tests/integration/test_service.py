@@ -13,10 +13,17 @@ from confluent_kafka.admin import AdminClient
 
 from streaming.kafka import topics
 from streaming.kafka.readers import decode_beat, read_to_end
+from streaming.warmup import warm_up
 
 pytestmark = pytest.mark.kafka
 
 STREAMS, SECONDS, SPEED = 10, 60, 4
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled() -> None:
+    """The kernels' machine code, made once and kept where the monitors of these tests look for it."""
+    warm_up(print)
 
 
 @pytest.fixture
@@ -66,7 +73,7 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     feed = command(
         "replay", "synthetic", *where, "--speed", str(SPEED), "--streams", str(STREAMS), "--seconds", str(SECONDS)
     )
-    wait(lambda: sum(topics.ends_of(kafka.bootstrap, topics.BEATS).values()) > 100, 60)
+    wait(lambda: sum(topics.ends_of(kafka.bootstrap, topics.BEATS).values()) > 100, 90)
     first.kill()
     assert feed.poll() is None, "the feed was over before the kill"
     second = command(*monitor, "killed")
