@@ -129,14 +129,7 @@ class GroupClient:
         UserError
             The topic has gone.
         """
-        now_s = time.monotonic()
-        if now_s - max(self._heard_s, self._checked_s) < _SILENCE_S:
-            return False
-        self._checked_s = now_s
-        try:
-            ends = topics.ends_of(self._bootstrap, self._topic, committed=True)
-        except FatalError:  # it does not answer to anybody
-            return False
+        ends = self._ends_when_silent()
         return any(ends.get(partition, 0) > offset + 1 for partition, offset in read.items())
 
     def is_forgotten(self) -> bool:
@@ -147,16 +140,25 @@ class GroupClient:
         UserError
             The topic has gone.
         """
-        now_s = time.monotonic()
-        if now_s - max(self._heard_s, self._checked_s) < _SILENCE_S:
+        ends, before = self._ends_when_silent(), self._commits
+        if not ends:
             return False
-        self._checked_s, before = now_s, self._commits
         try:
-            ends = topics.ends_of(self._bootstrap, self._topic, committed=True)
             self._commits = topics.commits_of(self._bootstrap, self._group, self._topic, ends)
         except FatalError:  # it does not answer to anybody
             return False
         return self._commits == before and any(end > before[p] + 1 for p, end in ends.items())
+
+    def _ends_when_silent(self) -> dict[int, int]:
+        """Return where the committed messages end; nothing while we hear, asked lately, or get no answer."""
+        now_s = time.monotonic()
+        if now_s - max(self._heard_s, self._checked_s) < _SILENCE_S:
+            return {}
+        self._checked_s = now_s
+        try:
+            return topics.ends_of(self._bootstrap, self._topic, committed=True)
+        except FatalError:  # it does not answer to anybody
+            return {}
 
     def replace(self) -> None:
         """Give this consumer up for a new one, which joins at once."""
