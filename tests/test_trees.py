@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from streaming.errors import UserError
 from streaming.kernels import accept, shape
-from streaming.model.trees import KNOTS, SHIPPED, calibrate, flatten, load_trees
+from streaming.model.trees import KNOTS, SHIPPED, calibrate, complete, flatten, load_trees
 from streaming.pipeline import Pipeline
 from streaming.settings import Settings
 
@@ -104,9 +104,39 @@ def test_flattened_trees_say_what_lightgbm_says() -> None:
     booster = lightgbm.train(settings, lightgbm.Dataset(x, y), 12)
     flat = flatten(booster, lean=0.5)
     said = booster.predict(x[:200], raw_score=True) + 0.5
-    names = ("feature", "threshold", "below", "leaf", "roots")
-    ours = [accept.climb(*(flat[n] for n in names), row) for row in x[:200]]
+    whole = complete(Path("booster"), flat)
+    ours = [accept.climb(*whole, row) for row in x[:200]]
     np.testing.assert_allclose(ours, said, atol=2e-5)
+
+
+def chain(levels: int) -> dict[str, Any]:
+    """Return one tree that is a chain: feature 0 above k goes on to k + 1, and its leaves count the steps."""
+    feature, below, leaf = [], [], []
+    for k in range(levels):
+        feature += [-1, 0] if k else [0]
+        below += [0, 2 * k + 1] if k else [1]
+        leaf += [k, 0] if k else [0]
+    feature, below, leaf = [*feature, -1, -1], [*below, 0, 0], [*leaf, levels, levels + 1]
+    threshold = [float((n + 1) // 2) for n in range(len(feature))]
+    return {
+        "feature": np.array(feature, np.int32),
+        "threshold": np.array(threshold, np.float32),
+        "below": np.array(below, np.int32),
+        "leaf": np.array(leaf, np.int32) * accept.UNIT,
+        "roots": np.zeros(1, np.int32),
+    }
+
+
+def test_a_leaf_that_comes_early_is_the_same_leaf_in_a_complete_tree() -> None:
+    whole = complete(Path("chain"), chain(4))
+    assert whole[0].shape == (1, 15)
+    said = [accept.climb(*whole, np.array([above], np.float32)) for above in (-0.5, 0.5, 1.5, 2.5, 3.5)]
+    assert said == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+def test_trees_that_are_too_deep_are_refused() -> None:
+    with pytest.raises(UserError, match="at most 10 levels"):
+        complete(Path("chain"), chain(11))
 
 
 def test_a_calibration_follows_the_share_of_beats_and_never_falls() -> None:

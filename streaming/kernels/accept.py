@@ -42,6 +42,7 @@ LEAST = 10  # a peak below the level over LEAST is not looked at
 ORDINARY = 8.0  # the logit of a peak that is ordinary in every way
 WIDEST = 8.0  # logits beyond it are as good as this one
 NEVER = -99.0
+MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits
 UNIT = 1 << 20  # of a leaf: leaves are integers, so that their sum is the same in any order
 
 
@@ -69,23 +70,33 @@ def ordinary(out: F32) -> bool:
     return alone and in_time and alike
 
 
-def climb(feature: I32, threshold: F32, below: I32, leaf: I32, roots: I32, out: F32) -> float:
+def climb(feature: I16, threshold: F32, leaf: I32, out: F32) -> float:
     """Return the sum of the leaves that the trees have for features ``out``, a logit.
 
-    Node ``n`` sends a peak to ``below[n]`` when its feature is at most the threshold, else to
-    ``below[n] + 1``; a node whose ``feature`` is negative is a leaf.
+    Trees are complete: node ``n`` of a tree sends a peak to ``2 n + 1`` when its feature is at most the
+    threshold, else to ``2 n + 2``; what lies behind the last node is a leaf. So every tree takes the same
+    number of steps, and those of one need not wait for those of another.
+
+    Parameters
+    ----------
+    feature, threshold : int16, float32 [trees, nodes]
+    leaf : int32 [trees, nodes + 1]
+        In ``UNIT``.
     """
+    nodes = feature.shape[1]
     total = 0
-    for t in range(member(), roots.shape[0], WIDTH):
-        node = int(roots[t])
-        while feature[node] >= 0:
-            node = int(below[node]) + (out[feature[node]] > threshold[node])
-        total += int(leaf[node])
+    for t in range(member(), feature.shape[0], WIDTH):
+        of_tree, at_most = feature[t], threshold[t]
+        node = 0
+        while node < nodes:
+            place = node & MOST_NODES  # seen to be no negative index, which would cost a test
+            node = 2 * node + 1 + (out[int(of_tree[place]) & MOST_FEATURES] > at_most[place])
+        total += int(leaf[t, node - nodes])
     return added(total) / UNIT
 
 
 def study(
-    c: int, value: int, median: int, base: int, box: int, scale: float, span: I64, taps: I32, stride: I64, x: I16,
+    c: int, value: int, median: int, base: int, box: int, scale: float, span: I64, taps: I32, half: I64, x: I16,
     f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
 ) -> None:  # fmt: skip
     """Describe the peak at sample ``c`` by the rings of its lane and what is known of its blocks, and remember it."""
@@ -95,7 +106,7 @@ def study(
         most_of = max(most_of, int(seen[MAXIMA + j]))
         least_of = min(least_of, int(seen[MAXIMA + j]))
     describe(
-        c, value, middling, most_of, max(1, least_of), base, scale, box, span, taps, stride, x, f, seen, facts, line,
+        c, value, middling, most_of, max(1, least_of), base, scale, box, span, taps, half, x, f, seen, facts, line,
         scratch, out,
     )  # fmt: skip
     if member() == 0:
@@ -105,8 +116,8 @@ def study(
 
 def judge(
     i: int, lanes: I64, start: I64, base: I64, found: I64, peaks: I64, closed: I64, blocks: I64, box: int,
-    scale: float, span: I64, taps: I32, stride: I64, x: I16, f: I32, feature: I32, threshold: F32, below: I32,
-    leaf: I32, roots: I32, probability: F64, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,
+    scale: float, span: I64, taps: I32, half: I64, x: I16, f: I32, feature: I16, threshold: F32, leaf: I32,
+    probability: F64, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,
 ) -> None:  # fmt: skip
     """Write how sure each peak of lane ``lanes[i]`` is, a logit; ``NEVER`` where it is too low to look at.
 
@@ -119,7 +130,7 @@ def judge(
         As in ``kernels.ricker.respond``: where they are equal the lane begins.
     found, peaks, closed, blocks
         As ``kernels.nms.suppress`` writes them.
-    feature, threshold, below, leaf : [nodes]; roots : int32 [trees]
+    feature, threshold, leaf
         The trees, see ``climb``.
     probability : float64 [knots]
         See ``chance``.
@@ -142,12 +153,12 @@ def judge(
         logit, errors = NEVER, math.nan
         if LEAST * value > median:
             study(
-                c, value, median, int(base[i]), box, scale, span, taps, stride, x[lane], f[lane], memory, facts[lane],
+                c, value, median, int(base[i]), box, scale, span, taps, half, x[lane], f[lane], memory, facts[lane],
                 line[0], scratch[0], out[0],
             )  # fmt: skip
             logit = ORDINARY
             if not ordinary(out[0]):
-                logit = climb(feature, threshold, below, leaf, roots, out[0])
+                logit = climb(feature, threshold, leaf, out[0])
             wait()
             if member() == 0:
                 errors = expected_errors(c, logit, probability, span, memory, facts[lane])

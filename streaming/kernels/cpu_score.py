@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numba
 from numba.core import config
 
 from streaming.kernels import drift, flutter, history, windows
-from streaming.kernels.cpu import cache_folder, compiled
+from streaming.kernels.cpu import cache_folder, compiled, launcher
 
 _previous = config.CACHE_DIR
 config.CACHE_DIR = str(cache_folder())
@@ -23,10 +21,9 @@ _recall_beats = compiled(history.recall_beats)
 _find_bins = compiled(drift.find_bins)
 _watch = compiled(drift.watch)
 _find_waves = compiled(flutter.find_waves)
-_jit: Callable[[Any], Any] = numba.njit(nogil=True, cache=True)
 
 
-@_jit
+@launcher
 def cut_window(
     n: int,
     lane: Any,
@@ -44,28 +41,28 @@ def cut_window(
         _cut_window(i, lane, at, base, lead, rate_hz, x, work, window, amplitude)
 
 
-@_jit
+@launcher
 def place_in_time(n: int, sample: Any, rr_s: Any, rate_hz: Any, longest_s: Any, time_s: Any, known_rr_s: Any) -> None:
     """Tell when ``n`` beats were."""
     for i in range(n):
         _place_in_time(i, sample, rr_s, rate_hz, longest_s, time_s, known_rr_s)
 
 
-@_jit
+@launcher
 def in_usual_size(n: int, amplitude: Any, usual: Any, scale: Any) -> None:
     """Scale ``n`` beats."""
     for i in range(n):
         _in_usual_size(i, amplitude, usual, scale)
 
 
-@_jit
+@launcher
 def is_known(n: int, scale: Any, scored: Any, known: Any) -> None:
     """Tell which of ``n`` beats can be compared."""
     for i in range(n):
         _is_known(i, scale, scored, known)
 
 
-@_jit
+@launcher
 def in_terms(
     n: int,
     rr_s: Any,
@@ -85,7 +82,7 @@ def in_terms(
         _in_terms(i, rr_s, known, distance, spread, early, irregular, population, history, prematurity, haste, latent)
 
 
-@_jit
+@launcher
 def recall_size(
     n: int,
     run: Any,
@@ -107,7 +104,7 @@ def recall_size(
         )  # fmt: skip
 
 
-@_jit
+@launcher
 def recall_beats(
     n: int,
     run: Any,
@@ -136,14 +133,14 @@ def recall_beats(
         )  # fmt: skip
 
 
-@_jit
+@launcher
 def find_waves(n: int, row: Any, end: Any, lane: Any, base: Any, length: int, x: Any, work: Any, flat: Any) -> None:
     """Look at ``n`` blocks."""
     for i in range(n):
         _find_waves(i, row, end, lane, base, length, x, work, flat)
 
 
-@_jit
+@launcher
 def find_bins(
     n: int,
     score: Any,
@@ -165,7 +162,7 @@ def find_bins(
         )  # fmt: skip
 
 
-@_jit
+@launcher
 def watch(
     n: int,
     run: Any,

@@ -51,14 +51,12 @@ FEATURES = len(NAMES)
 FAR = 9.0
 
 
-def wave(x: I32, centre: int, taps: I32, stride: int) -> int:
-    """Return the magnitude of a wavelet's response; ``taps`` from its centre outwards, ``stride`` apart."""
-    total = int(taps[0]) * int(x[centre])
-    before = after = centre
-    for k in range(1, taps.shape[0]):
-        before -= stride
-        after += stride
-        total += int(taps[k]) * (int(x[before]) + int(x[after]))
+def wave(x: I32, centre: int, taps: I32, half: int) -> int:
+    """Return the magnitude of a wavelet's response; its ``2 half + 1`` taps stand at the beginning of ``taps``."""
+    part = x[centre - half : centre + half + 1]
+    total = 0
+    for k in range(2 * half + 1):
+        total += int(taps[k]) * int(part[k])
     return abs(total)
 
 
@@ -108,7 +106,7 @@ def around(f: I32, at: int, v: float, span: I64, out: F32) -> None:
     wait()
 
 
-def look(x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, stride: I64, line: I32, out: F32) -> None:
+def look(x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, half: I64, line: I32, out: F32) -> None:
     """Describe the samples around the peak at ``c``; ``x`` [leads, R] are rings, ``v`` its mean response.
 
     A lead's steepest slope, swing within 60 ms and swing of the whole surroundings are added over
@@ -130,10 +128,10 @@ def look(x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, st
             slope = max(slope, abs(int(late[j]) - int(early[j])))
         steep += most(slope)
         for j in range(member(), 5, WIDTH):
-            w8 += wave(line, reach + (j - 2) * box // 2, taps[0], int(stride[0]))
+            w8 += wave(line, reach + (j - 2) * box // 2, taps[0], int(half[0]))
         for j in range(member(), 3, WIDTH):
-            w22 += wave(line, reach + (j - 1) * box, taps[1], int(stride[1]))
-            w32 += wave(line, reach + (j - 1) * box, taps[2], int(stride[2]))
+            w22 += wave(line, reach + (j - 1) * box, taps[1], int(half[1]))
+            w32 += wave(line, reach + (j - 1) * box, taps[2], int(half[2]))
         wait()
     w8, w22, w32 = added(w8), added(w22), added(w32)
     if member() == 0:
@@ -240,7 +238,7 @@ def look_back(
 
 def describe(
     c: int, value: int, median: int, most_of: int, least_of: int, base: int, scale: float, box: int, span: I64,
-    taps: I32, stride: I64, x: I16, f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
+    taps: I32, half: I64, x: I16, f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
 ) -> None:  # fmt: skip
     """Write the ``FEATURES`` of the peak at sample ``c``.
 
@@ -250,8 +248,8 @@ def describe(
         Of the last five block maxima; above zero.
     scale
         Mean magnitude of the response that one unit of ``f`` is: ``2**shift / (2 box + 1)``.
-    taps, stride : int32 [3, n], int64 [3]
-        Wavelets of 8, 22 and 32 ms from their centres outwards, and how far apart their taps are.
+    taps, half : int32 [3, n], int64 [3]
+        Wavelets of 8, 22 and 32 ms: ``2 half + 1`` taps each.
     x, f : int16 [leads, R], int32 [R]
         Rings of the lane's samples and response.
     seen, facts
@@ -266,7 +264,7 @@ def describe(
         line[j] = 0
     unroll(f, first + early, int(span[MS230]) + int(span[RIGHT]) + 1 - early, line[early:])  # type: ignore[arg-type]
     around(line, int(span[MS230]), v, span, out)
-    look(x, base, c, v * scale, box, span, taps, stride, line, out)
+    look(x, base, c, v * scale, box, span, taps, half, line, out)
     if member() == 0:
         out[TALL] = v / median
         out[OF_LARGEST] = v / most_of

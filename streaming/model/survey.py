@@ -83,7 +83,7 @@ def peaks_of(x: Any, f: I32, rate_hz: float, one: Filter) -> Survey:
     seen, facts = np.zeros(shape.SEEN, np.int64), np.zeros((shape.KEPT, shape.FACTS), np.float32)
     features = np.zeros((len(at), shape.FEATURES), np.float32)
     _describe_all(
-        at, value, median, blocks[0, : closed[0]], looks.box, looks.scale, looks.span, looks.taps, looks.stride, x[0],
+        at, value, median, blocks[0, : closed[0]], looks.box, looks.scale, looks.span, looks.taps, looks.half, x[0],
         f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(shape.KEPT), int(looks.span[shape.RIGHT]),
         features,
     )  # fmt: skip
@@ -99,7 +99,7 @@ def _are_ordinary(features: Any, found: Any) -> None:
 
 @_jit
 def _describe_all(
-    at: Any, value: Any, median: Any, blocks: Any, box: int, scale: float, span: Any, taps: Any, stride: Any, x: Any,
+    at: Any, value: Any, median: Any, blocks: Any, box: int, scale: float, span: Any, taps: Any, half: Any, x: Any,
     f: Any, seen: Any, facts: Any, line: Any, scratch: Any, right: int, features: Any,
 ) -> None:  # fmt: skip
     """Describe the peaks of one lane, one after the other; as ``kernels.accept.judge`` does."""
@@ -107,6 +107,6 @@ def _describe_all(
     for k in range(len(at)):
         taken = _take_blocks(seen, blocks, taken, len(blocks), at[k] + right + 1)
         _study(
-            at[k], value[k], median[k], 0, box, scale, span, taps, stride, x, f, seen, facts, line, scratch,
+            at[k], value[k], median[k], 0, box, scale, span, taps, half, x, f, seen, facts, line, scratch,
             features[k],
         )  # fmt: skip

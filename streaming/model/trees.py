@@ -22,7 +22,7 @@ from safetensors.numpy import load, save
 from streaming.errors import UserError
 from streaming.filters import Design
 from streaming.kernels import accept, shape
-from streaming.records import F64
+from streaming.records import F32, F64, I16, I32
 from streaming.stages.accept import SIGMA_S, Ensemble
 from streaming.stages.nms import Settings as NmsSettings
 
@@ -30,6 +30,7 @@ FORMAT = 1
 VERSION = "trees-1"
 SHIPPED = Path(__file__).parent / "weights" / "detector.safetensors"
 KNOTS = 33
+DEEPEST = (accept.MOST_NODES + 1).bit_length() - 1
 _ARRAYS = {
     "feature": np.int32, "threshold": np.float32, "below": np.int32, "leaf": np.int32, "roots": np.int32,
     "probability": np.float64,
@@ -49,7 +50,7 @@ def looks() -> dict[str, Any]:
 
 
 def save_trees(path: Path, one: dict[str, Any], about: dict[str, Any]) -> Ensemble:
-    """Write the arrays of ``Ensemble`` and a config, and return the ensemble as it reads back."""
+    """Write the arrays of ``flatten`` and ``calibrate`` and a config, and return the ensemble as it reads back."""
     config = {"format": FORMAT, "version": VERSION, "looks": looks(), **about}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(save({name: np.ascontiguousarray(one[name], kind) for name, kind in _ARRAYS.items()}))
@@ -89,13 +90,14 @@ def load_trees(path: Path | None = None) -> Ensemble:
     _check(path, arrays)
     digest = hashlib.sha256(raw + text).hexdigest()[:8]
     return Ensemble(
-        **{name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS},
+        *complete(path, arrays),
+        probability=np.ascontiguousarray(arrays["probability"]),
         name=f"{config.get('version', 'unnamed')}+{digest}",
     )
 
 
 def _check(path: Path, arrays: dict[str, Any]) -> None:
-    """Refuse what ``kernels.accept.climb`` could not end with."""
+    """Refuse what are not trees."""
     for name, kind in _ARRAYS.items():
         found = arrays.get(name)
         if found is None or found.ndim != 1 or found.dtype != kind or not np.isfinite(found).all():
@@ -114,8 +116,35 @@ def _check(path: Path, arrays: dict[str, Any]) -> None:
         raise UserError(f"{path}: expected {KNOTS} ascending probabilities; got others")
 
 
+def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
+    """Return feature, threshold and leaf of ``kernels.accept.climb``: all trees as deep as the deepest.
+
+    A leaf that comes early has nodes below it that send everything one way.
+    """
+    feature, below = arrays["feature"], arrays["below"]
+    levels = [arrays["roots"].astype(np.int64)[:, None]]  # the node of each place in each tree
+    while (feature[levels[-1]] >= 0).any():
+        here = levels[-1]
+        if len(levels) > DEEPEST:
+            raise UserError(f"{path}: expected trees of at most {DEEPEST} levels; got deeper ones")
+        ends = feature[here] < 0
+        children = np.where(ends, here, below[here]), np.where(ends, here, below[here] + 1)
+        levels.append(np.stack(children, 2).reshape(len(here), -1))
+    nodes = np.concatenate([np.zeros((len(levels[0]), 0), np.int64), *levels[:-1]], 1)
+    inner = feature[nodes] >= 0
+    return (
+        np.where(inner, feature[nodes], 0).astype(np.int16),
+        np.where(inner, arrays["threshold"][nodes], np.inf).astype(np.float32),
+        np.ascontiguousarray(arrays["leaf"][levels[-1]]),
+    )
+
+
 def flatten(booster: Any, lean: float) -> dict[str, Any]:
-    """Turn a LightGBM booster into the arrays of ``kernels.accept.climb``, ``lean`` added to their sum."""
+    """Turn a LightGBM booster into lists of nodes, ``lean`` added to their sum.
+
+    Node ``n`` sends a peak to ``below[n]`` when its ``feature`` is at most the threshold, else to ``below[n] + 1``;
+    a node whose feature is negative is a leaf.
+    """
     feature: list[int] = []
     threshold: list[float] = []
     below: list[int] = []

@@ -16,7 +16,7 @@ import numpy as np
 from streaming.backend import CPU, Backend
 from streaming.filters import Design, Filter, filter_for, half_up, ricker_taps
 from streaming.kernels import shape
-from streaming.records import F32, F64, I32, I64, Bank, Peaks
+from streaming.records import F32, F64, I16, I32, I64, Bank, Peaks
 
 SIGMA_S = (0.008, 0.022, 0.032)
 _PER_SIGMA = 2.0  # taps of a wavelet within one sigma: wide wavelets leave samples out
@@ -25,21 +25,18 @@ REACH_S = 22.4  # the peaks of the 10 s before, and the level of these: 12 s
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Boosted trees, see ``kernels.accept.climb``.
+    """Boosted trees, complete ones, see ``kernels.accept.climb``.
 
-    feature, below   int32 [nodes]
-    threshold        float32 [nodes]
-    leaf             int32 [nodes], in units of ``kernels.accept.UNIT``
-    roots            int32 [trees]
-    probability      float64 [knots], of a beat, see ``kernels.accept.chance``
-    name             version and hash
+    feature       int16 [trees, nodes]
+    threshold     float32 [trees, nodes]
+    leaf          int32 [trees, nodes + 1], in units of ``kernels.accept.UNIT``
+    probability   float64 [knots], of a beat, see ``kernels.accept.chance``
+    name          version and hash
     """
 
-    feature: I32
+    feature: I16
     threshold: F32
-    below: I32
     leaf: I32
-    roots: I32
     probability: F64
     name: str
 
@@ -54,11 +51,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What of a bank is looked at, in samples: spans of time, wavelets, their strides, scale of ``f``."""
+    """What of a bank is looked at, in samples: spans of time, wavelets, half their lengths, scale of ``f``."""
 
     span: I64
     taps: I32
-    stride: I64
+    half: I64
     box: int
     scale: float
 
@@ -86,13 +83,22 @@ class State:
 
 def looks_at(rate_hz: float, one: Filter) -> Looks:
     """Turn seconds into the samples of a bank."""
-    strides = [max(1, int(sigma_s * rate_hz / _PER_SIGMA)) for sigma_s in SIGMA_S]
-    wavelets = [ricker_taps(rate_hz / d, s, 3 * s) for s, d in zip(SIGMA_S, strides, strict=True)]
+    wavelets = [_whole(rate_hz, sigma_s) for sigma_s in SIGMA_S]
+    half = np.array([len(w) // 2 for w in wavelets], np.int64)
     taps = np.zeros((len(wavelets), max(map(len, wavelets))), np.int32)
     for row, wavelet in zip(taps, wavelets, strict=True):
         row[: len(wavelet)] = wavelet
     span = np.array([max(1, half_up(s * rate_hz)) for s in shape.SPAN_S], np.int64)
-    return Looks(span, taps, np.array(strides, np.int64), one.box, 2.0**one.shift / (2 * one.box + 1))
+    return Looks(span, taps, half, one.box, 2.0**one.shift / (2 * one.box + 1))
+
+
+def _whole(rate_hz: float, sigma_s: float) -> I32:
+    """Return a wavelet's taps from one end to the other, zeros where it leaves samples out."""
+    apart = max(1, int(sigma_s * rate_hz / _PER_SIGMA))
+    taps = ricker_taps(rate_hz / apart, sigma_s, 3 * sigma_s)
+    whole = np.zeros(2 * apart * (len(taps) - 1) + 1, np.int32)
+    whole[::apart] = np.concatenate((taps[:0:-1], taps))
+    return whole
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
@@ -123,8 +129,6 @@ def _open_bank(state: State, trees: Ensemble, bank: Bank) -> None:
     constant = state.backend.constant
     looks = looks_at(bank.rate_hz, filter_for(state.settings.design, bank.rate_hz, bank.leads))
     state.looks[bank.number] = looks
-    state.constants[bank.number] = tuple(map(constant, (looks.span, looks.taps, looks.stride)))
+    state.constants[bank.number] = tuple(map(constant, (looks.span, looks.taps, looks.half)))
     if not state.trees:
-        state.trees = tuple(
-            map(constant, (trees.feature, trees.threshold, trees.below, trees.leaf, trees.roots, trees.probability))
-        )
+        state.trees = tuple(map(constant, (trees.feature, trees.threshold, trees.leaf, trees.probability)))
