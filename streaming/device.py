@@ -24,9 +24,7 @@ import numpy as np
 from streaming.backend import Memory, Table
 from streaming.errors import FatalError
 from streaming.kernels import gpu
-from streaming.kernels.history import LATENTS
-from streaming.kernels.windows import WINDOW
-from streaming.network import Network
+from streaming.network import Network, scratch_widths
 from streaming.records import I64, U8
 
 CELLS = 4096
@@ -275,9 +273,9 @@ class Device:
         """Write a run of the network down."""
         if id(network) not in self._networks:
             self._networks[id(network)] = network, self.card.network(network)
-        most, hidden = total.__index__(), len(network.encode_bias)
-        widths = {"x": (WINDOW,), "y": (WINDOW,), "hidden": (hidden,), "squares": (LATENTS,)}
-        scratch = [self.room(f"network {name}", (most, *width), np.float32) for name, width in widths.items()]
+        most = total.__index__()
+        widths = scratch_widths(network)
+        scratch = [self.room(f"network {k}", (most, width), np.float32) for k, width in enumerate(widths)]
         given = (id(network), windows, scale, latents, misfit, *scratch)
         self._second.append(Line("embed", total, self._cells, 0, given))
 
