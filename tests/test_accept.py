@@ -99,6 +99,17 @@ def test_errors_are_expected_where_verdicts_of_the_last_ten_seconds_were_doubtfu
     assert min(errors for c, _, errors in seen if c > 2500) < max(errors for *_, errors in seen) / 2
 
 
+def test_what_a_lane_begins_with_is_never_sure_and_may_still_be_a_beat() -> None:
+    x = person(3, noise=0.0)
+    at = min(c for c, logit in logits_of(Signal("bed", x), pieces(x.shape[1])).items() if logit > 5)
+    told = {
+        cut_off: logits_of(Signal("bed", x[:, at - cut_off :]), pieces(x.shape[1] - at + cut_off))[cut_off]
+        for cut_off in (60, 99, 100, 150)
+    }
+    assert told[60] == told[99] == body.EARLY > 0
+    assert min(told[100], told[150]) > 3
+
+
 def test_a_lead_that_says_nothing_changes_no_logit() -> None:
     one = person(4)
     silent = np.concatenate([np.full_like(one, 700), one])

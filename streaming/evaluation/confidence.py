@@ -2,7 +2,8 @@
 
 Per beat: area under the ROC curve of quality, right against wrong detections. Per window of 10 s:
 expected errors (the sum of 1 - quality of its beats) against having an error at all, a false or a
-missed beat. What lies in excluded stretches takes no part.
+missed beat. What lies in excluded stretches takes no part, nor does a window that the record cuts short: the last
+beats of a record cannot be decided any more.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from streaming.evaluation.records import Annotated
 from streaming.records import F64, I64, Bool
 
 WINDOW_S = 10.0
+UNDECIDED_S = 0.35  # before the end of a record: the longest delay of a beat
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Judged:
         expected[: len(given)] = given
         start = (np.arange(windows) * length).astype(np.int64)
         clear = ~inside(start, record.excluded) & ~inside((start + length - 1).astype(np.int64), record.excluded)
+        clear &= start + length <= record.recording.samples.shape[1] - UNDECIDED_S * record.recording.rate_hz
         return Judged(detected.quality[use], right[use], expected[clear], errors[clear] > 0)
 
 

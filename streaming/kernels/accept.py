@@ -26,6 +26,7 @@ from streaming.kernels.shape import (
     IRREGULAR,
     KEPT,
     MAXIMA,
+    MS400,
     NOISE,
     PHASE,
     RIGHT,
@@ -40,6 +41,7 @@ from streaming.records import F32, F64, I16, I32, I64
 
 LEAST = 10  # a peak below the level over LEAST is not looked at
 ORDINARY = 8.0  # the logit of a peak that is ordinary in every way
+EARLY = 0.25  # what a lane begins with within 0.4 s may be cut off: half of these beats are none
 WIDEST = 8.0  # logits beyond it are as good as this one
 NEVER = -99.0
 MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits
@@ -159,6 +161,8 @@ def judge(
             logit = ORDINARY
             if not ordinary(out[0]):
                 logit = climb(feature, threshold, leaf, out[0])
+            if c - int(base[i]) < span[MS400]:
+                logit = min(logit, EARLY)
             wait()
             if member() == 0:
                 errors = expected_errors(c, logit, probability, span, memory, facts[lane])

@@ -150,7 +150,7 @@ Judged = dict[tuple[int, int], F64]  # (record, lesson) -> logits of its peaks, 
 
 
 def logits_of(trees: Any, lesson: Lesson, growth: Growth) -> F64:
-    """Return the logits of a lesson's peaks, as the stage works them out."""
+    """Return the logits of a lesson's peaks, as the stage works them out but for what a lane begins with."""
     logits = trees.predict(lesson.survey.features, raw_score=True) + growth.lean
     found: F64 = np.where(lesson.survey.ordinary, accept.ORDINARY, logits)
     return found
