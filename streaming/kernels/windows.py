@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from streaming.kernels.ring import unroll
-from streaming.kernels.team import WIDTH, added, member
+from streaming.kernels.team import WIDTH, added, member, wait
 from streaming.records import F32, I16, I32, I64
 
 WINDOW = 256
@@ -107,14 +109,21 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
     size = math.sqrt(variance)
     slope = 2.0 * moment / spread
     level = origin + total / n - slope * 0.5 * (n - 1)
-    start = round((begin - first) * ONE)
-    step = round(length * ONE / (WINDOW - 1))
-    fraction = 1.0 / ONE
     scale = 1.0 / size
+    flat = part.view(np.float32)  # each number takes the place of the sample it is made of
+    for j in range(member(), len(part), WIDTH):
+        flat[j] = (int(part[j]) - level - slope * j) * scale
+    wait()
+    interpolate(flat, round((begin - first) * ONE), round(length * ONE / (WINDOW - 1)), out)
+    return size
+
+
+def interpolate(flat: F32, start: int, step: int, out: F32) -> None:
+    """Write 256 points of ``flat`` from ``start`` on, in steps of ``step``, both in ``1 / ONE`` of its own."""
+    fraction = np.float32(1.0 / ONE)
     for j in range(member(), WINDOW, WIDTH):
         p = start + j * step
         b = (p >> 16) & 0xFFFF
-        low = int(part[b])
-        rise = int(part[b + 1]) - low
-        out[j] = (low + fraction * (p & 0xFFFF) * rise - level - slope * fraction * p) * scale
-    return size
+        low = flat[b]
+        out[j] = low + np.float32(p & 0xFFFF) * fraction * (flat[b + 1] - low)
+    wait()
