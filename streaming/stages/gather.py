@@ -112,7 +112,8 @@ def _events(aligned: Aligned, passes: list[Found]) -> I64:
     rank = np.full(len(events), 1)
     rank[events[:, 2] == Event.RESTART] = 0
     rank[events[:, 2] == Event.KNOWN] = 2
-    events = events[np.lexsort((events[:, 2], events[:, 3], rank, events[:, 0], events[:, 1]))]
+    of_pass = (events[:, 1] << 32) | (events[:, 0] << 2) | rank
+    events = events[np.lexsort((8 * events[:, 3] + events[:, 2], of_pass))]
     return np.ascontiguousarray(events[:, [1, 5, 2, 3, 4]])
 
 
