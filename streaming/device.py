@@ -13,11 +13,10 @@ How many rows ``positions`` counted is known on the device only: a `Total` is th
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol, SupportsIndex
+from typing import Any, Protocol, SupportsIndex
 
 import numpy as np
 
@@ -26,21 +25,8 @@ from streaming.errors import FatalError
 from streaming.kernels import gpu
 from streaming.network import Network, scratch_widths
 from streaming.records import I64, U8
-
-CELLS = 4096
-LAST = 1 << 62
-ALIGNED = 256
-MOST_KEPT = 4096  # tapes and views that are remembered: as many as ticks of all sizes can have would be too many
-
-
-class Total(NamedTuple):
-    """A number on the device: in which cell it stands, and what it is at most, which is its ``int()``."""
-
-    cell: int
-    most: int
-
-    def __index__(self) -> int:
-        return self.most
+from streaming.staging import ALIGNED, CELLS, Columns, Staging
+from streaming.tape import Line, Tapes, Total, rounded
 
 
 class Card(Protocol):
@@ -96,67 +82,6 @@ class Card(Protocol):
         """Do what ``tape`` does, which is the same whenever ``key`` is."""
 
 
-def rounded(n: int) -> int:
-    """Return ``n`` rounded up to one of eight sizes an octave, 16 at least.
-
-    >>> [rounded(n) for n in (0, 17, 100, 1000, 100_000)]
-    [16, 18, 104, 1024, 106496]
-    """
-    step = 1 << max(n.bit_length() - 4, 0)
-    return max(16, -(-n // step) * step)
-
-
-@dataclass(slots=True)
-class Line:
-    """A kernel call, or a run of the network: ``n`` items, which is ``sizes[cell]`` on the device."""
-
-    name: str
-    n: SupportsIndex
-    sizes: Any
-    cell: int
-    arguments: tuple[Any, ...]
-
-
-@dataclass(slots=True)
-class Staging:
-    """Memory of the host and of the device of the same size; ``used`` so far in this tick."""
-
-    host: U8
-    device: Any
-    used: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """The columns of a table: bytes [lines, most x size] for every size of a row, and views of those."""
-
-    most: int
-    dtypes: tuple[Any, ...]
-    lines: dict[int, Any]
-    columns: tuple[Any, ...]
-
-    @staticmethod
-    def of(card: Card, most: int, dtypes: tuple[Any, ...]) -> Columns:
-        """Make columns of ``most`` rows."""
-        sizes = sorted({dtype.itemsize for dtype in dtypes}, reverse=True)
-        lines = {
-            size: card.empty((sum(dtype.itemsize == size for dtype in dtypes), most * size), np.uint8) for size in sizes
-        }
-        unused = {size: iter(of) for size, of in lines.items()}
-        columns = tuple(next(unused[dtype.itemsize]).view(dtype.base).reshape(most, *dtype.shape) for dtype in dtypes)
-        return Columns(most, dtypes, lines, columns)
-
-    def parted(self, parts: list[U8], n: int) -> tuple[Any, ...]:
-        """Return the first ``n`` rows of every column from what was copied of the lines; copies."""
-        unused = {size: iter(part) for size, part in zip(self.lines, parts, strict=False)}
-        return tuple(
-            next(unused[dtype.itemsize]).view(dtype.base).reshape(n, *dtype.shape).copy()
-            if n
-            else np.empty((0, *dtype.shape), dtype.base)
-            for dtype in self.dtypes
-        )
-
-
 class Device:
     """A backend that runs on a card."""
 
@@ -172,18 +97,13 @@ class Device:
         self.kernels: Any = Calls(self, self._first)
         self.later: Any = Calls(self, self._second)
         self._ordinal = 0
-        self._staging: list[Staging] = []
-        self._uploaded: dict[int, tuple[Any, Any]] = {}
-        self._views: dict[Hashable, Any] = {}
+        self._staging, self._tapes = Staging(card), Tapes(card)
         self._rooms: dict[Hashable, Any] = {}
         self._unfinished: set[Hashable] = set()  # tables that the second tape writes
-        self._networks: dict[int, tuple[Network, Callable[..., None]]] = {}
         self._down = card.pinned(1 << 16)
         self._cells = card.empty((CELLS,), np.int64)
         self._cell_bytes = self._cells.view(np.uint8)[None]
-        self._tapes: dict[Hashable, int] = {}
-        self._numbers = itertools.count()
-        self._cells_used = self._sizes_used = 0
+        self._cells_used = 0
         self.transfers = 0
         self.begin()
 
@@ -201,16 +121,10 @@ class Device:
         """Begin a tick: forget what an unfinished one left."""
         self._first.clear()
         self._second.clear()
-        self._uploaded.clear()
         self._unfinished.clear()
-        self._ordinal = self._cells_used = self._sizes_used = 0
+        self._ordinal = self._cells_used = 0
         self._later = -1
-        if len(self._staging) != 1:  # the last tick was larger than any before, or this is the first
-            size = rounded(2 * sum(len(s.host) for s in self._staging))
-            self._views.clear()
-            self._staging = [self._stage(max(size, 1 << 20))]
-        self._staging[0].used = 8 * CELLS
-        self._sizes = self._view(0, 0, (CELLS,), np.dtype(np.int64))
+        self._staging.begin()
 
     def next_pass(self) -> None:
         """Begin a pass."""
@@ -245,7 +159,9 @@ class Device:
             self._unfinished.add(name)
         kept = self._rooms.get(name)
         if kept is None or kept.most < total.__index__():
-            kept = self._rooms[name] = Columns.of(self.card, rounded(total.__index__()), tuple(map(np.dtype, dtypes)))
+            kept = self._rooms[name] = Columns.of(
+                self.card.empty, rounded(total.__index__()), tuple(map(np.dtype, dtypes))
+            )
         return Table(name, total, kept.columns)
 
     def positions(self, key: str, n: int, count: Any, most: int) -> tuple[Any, SupportsIndex]:
@@ -255,9 +171,9 @@ class Device:
             return first, 0
         cell, self._cells_used = self._cells_used, self._cells_used + 1
         sums = self.room(f"sums of {key}", (rounded(n) // gpu.SCANNED + 1,), np.int64)
-        size = self._size(n)
-        self._first.append(Line("sum_rows", n, self._sizes, size, (count, sums)))
-        self._first.append(Line("place_rows", n, self._sizes, size, (count, sums, first, self._cells, cell)))
+        sizes, size = self._staging.sizes, self._staging.number(n)
+        self._first.append(Line("sum_rows", n, sizes, size, (count, sums)))
+        self._first.append(Line("place_rows", n, sizes, size, (count, sums, first, self._cells, cell)))
         return first, Total(cell, most)
 
     def numbers(self, total: SupportsIndex) -> Any:
@@ -271,8 +187,8 @@ class Device:
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, misfit: Any
     ) -> None:
         """Write a run of the network down."""
-        if id(network) not in self._networks:
-            self._networks[id(network)] = network, self.card.network(network)
+        if id(network) not in self._tapes.networks:
+            self._tapes.networks[id(network)] = network, self.card.network(network)
         most = total.__index__()
         widths = scratch_widths(network)
         scratch = [self.room(f"network {k}", (most, width), np.float32) for k, width in enumerate(widths)]
@@ -286,14 +202,16 @@ class Device:
             self._later = self._ordinal
         if most == 0:
             return
-        sizes, cell = (self._cells, n.cell) if isinstance(n, Total) else (self._sizes, self._size(most))
+        sizes, cell = (
+            (self._cells, n.cell) if isinstance(n, Total) else (self._staging.sizes, self._staging.number(most))
+        )
         plan = gpu.PLANS[name]
         given: list[Any] = []
         for k, argument in enumerate(arguments):
             if plan.first <= k < plan.stop:
                 given += self._scratch(name, k, most, argument)
             elif type(argument) is np.ndarray:
-                given.append(self._upload(argument))
+                given.append(self._staging.put(argument))
             else:
                 given.append(argument)
         stop = plan.first + len(given) - len(arguments) + plan.stop - plan.first
@@ -301,13 +219,6 @@ class Device:
         if plan.stop > plan.first:
             together.append(tuple(given[stop:]))
         tape.append(Line(name, n, sizes, cell, tuple(together)))
-
-    def _blocks(self, name: str, n: int) -> int:
-        """Return the blocks of a kernel for ``n`` items."""
-        if name in gpu.SCANS:
-            return rounded(n) // gpu.SCANNED + 1
-        n = rounded(n)
-        return min(-(-n // gpu.teams(1, gpu.PLANS[name].width(n))), self.card.blocks)
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         """Run the tapes, and return the columns of tables.
@@ -328,10 +239,8 @@ class Device:
     def _fetched(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         counts = np.zeros(0, np.int64)
         if self._first:
-            first, second = self._sameness(self._first), self._sameness(self._second)  # before the device waits for it
-            for staging in self._staging:
-                self.card.up(staging.device, staging.host, staging.used)
-                self.transfers += 1
+            first, second = map(self._tapes.sameness, (self._first, self._second))  # before the device waits for it
+            self.transfers += self._staging.send()
             self._run(self._first, first, counts)
         if self._cells_used:
             self.card.down(self._down, self._cell_bytes, 8 * self._cells_used)
@@ -372,77 +281,7 @@ class Device:
             int(counts[line.cell]) if line.name == "embed" and isinstance(line.n, Total) else line.n.__index__()
             for line in tape
         ]
-        self.card.run((sameness, *map(rounded, items)), lambda: self._play(tape, items))
-
-    def _sameness(self, tape: list[Line]) -> int:
-        """Return a number for what the lines of a tape do: kernels, and what they see of their arguments."""
-        seen: list[Hashable] = []
-        for line in tape:
-            seen += (line.name, line.cell, self.card.address(line.sizes))
-            for argument in line.arguments:
-                for one in argument if isinstance(argument, tuple) else (argument,):
-                    seen += (one,) if isinstance(one, int | float) else (self.card.address(one), one.shape)
-        if len(self._tapes) > MOST_KEPT:
-            self._tapes.clear()
-        return self._tapes.setdefault(tuple(seen), next(self._numbers))
-
-    def _play(self, tape: list[Line], items: list[int]) -> None:
-        """Start every kernel of a tape."""
-        for line, n in zip(tape, items, strict=True):
-            if line.name == "embed":
-                self._networks[line.arguments[0]][1](rounded(n), *line.arguments[1:])
-            elif line.name in gpu.SCANS:
-                kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
-                self.card.launch(line.name, kernel, (self._blocks(line.name, n), gpu.SCANNED, 0), given)
-            else:
-                width, inside = gpu.PLANS[line.name].width(rounded(n)), 0
-                if len(line.arguments) > 1 and isinstance(line.arguments[1], int):
-                    inside = 4 * gpu.teams(1, width) * line.arguments[1] * line.arguments[2]
-                kernel = gpu.launcher(line.name, width, inside > 0)
-                grid = self._blocks(line.name, n), gpu.threads(width), inside
-                self.card.launch(line.name, kernel, grid, (line.sizes, line.cell, *line.arguments))
-
-    def _size(self, n: int) -> int:
-        """Put a number of items into the header."""
-        cell, self._sizes_used = self._sizes_used, self._sizes_used + 1
-        self._staging[0].host[8 * cell : 8 * cell + 8].view(np.int64)[0] = n
-        return cell
-
-    def _upload(self, host: Any) -> Any:
-        """Put an array into the staging buffer, once a tick; returns where it will be on the device."""
-        known = self._uploaded.get(id(host))
-        if known is not None:
-            return known[1]
-        rows = rounded(len(host))
-        width = host.itemsize * int(np.prod(host.shape[1:], dtype=np.int64))
-        nbytes = -(-rows * width // ALIGNED) * ALIGNED
-        number = len(self._staging) - 1
-        if self._staging[number].used + nbytes > len(self._staging[number].host):
-            self._staging.append(self._stage(max(2 * len(self._staging[number].host), nbytes)))
-            number += 1
-        staging = self._staging[number]
-        at, staging.used = staging.used, staging.used + nbytes
-        there = staging.host[at : at + rows * width].view(host.dtype).reshape(rows, *host.shape[1:])
-        np.copyto(there[: len(host)], host)
-        if host.dtype == np.int64:
-            there[len(host) :] = LAST  # what is searched by lane ends there
-        view = self._view(number, at, there.shape, host.dtype)
-        self._uploaded[id(host)] = host, view
-        return view
-
-    def _stage(self, nbytes: int) -> Staging:
-        return Staging(self.card.pinned(nbytes), self.card.empty((nbytes,), np.uint8))
-
-    def _view(self, number: int, at: int, shape: tuple[int, ...], dtype: Any) -> Any:
-        key = number, at, shape, dtype
-        kept = self._views.get(key)
-        if kept is None:
-            if len(self._views) > MOST_KEPT:
-                self._views.clear()
-            nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-            kept = self._staging[number].device[at : at + nbytes].view(dtype).reshape(shape)
-            self._views[key] = kept
-        return kept
+        self.card.run((sameness, *map(rounded, items)), lambda: self._tapes.play(tape, items))
 
     def _scratch(self, name: str, k: int, n: int, like: Any) -> list[Any]:
         """Return scratch like an array of the host for each team: its shape where that fits into shared memory."""
@@ -450,7 +289,7 @@ class Device:
         width = plan.width(rounded(n))
         if plan.stop - plan.first == 1 and gpu.teams(1, width) * like.nbytes <= gpu.SHARED_BYTES:
             return list(like.shape)
-        key, wanted = ("scratch", name, k), (gpu.teams(self._blocks(name, n), width), *like.shape)
+        key, wanted = ("scratch", name, k), (gpu.teams(self._tapes.blocks(name, n), width), *like.shape)
         kept = self._rooms.get(key)
         if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
             kept = self._rooms[key] = self.card.empty(wanted, like.dtype)

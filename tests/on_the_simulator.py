@@ -14,12 +14,13 @@ from simulated import OnDevice, SimulatedCard
 
 from producers.synthetic import synthesise
 from streaming.backend import CPU, Backend
-from streaming.device import Device, rounded
+from streaming.device import Device
 from streaming.errors import FatalError
 from streaming.kernels import gpu
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
 from streaming.settings import Settings
+from streaming.tape import rounded
 
 ALIKE = {"cut_window", "recall_beats", "in_terms"}  # where sums of floats may be rounded otherwise
 

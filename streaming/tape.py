@@ -1,0 +1,106 @@
+"""A tape: the kernel calls of a tick, written down, so that they can be told from others and run at once.
+
+In: lines, each a kernel, how many items it has and its arguments. Arguments are arrays of a device and plain numbers;
+a tape with the same kernels on the same addresses is the same tape, which a card may keep as a graph.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, SupportsIndex
+
+from streaming.kernels import gpu
+
+MOST_KEPT = 4096  # tapes that are remembered: as many as ticks of all sizes can have would be too many
+
+
+class Launches(Protocol):
+    """What a tape needs of a card."""
+
+    @property
+    def blocks(self) -> int:
+        """The most blocks that a kernel is worth starting with."""
+
+    def address(self, array: Any) -> int:
+        """Return where an array stands."""
+
+    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+        """Start a kernel on ``grid``: blocks, threads, bytes of shared memory; tuples hold arrays as well."""
+
+
+class Total(NamedTuple):
+    """A number on the device: in which cell it stands, and what it is at most, which is its ``int()``."""
+
+    cell: int
+    most: int
+
+    def __index__(self) -> int:
+        return self.most
+
+
+def rounded(n: int) -> int:
+    """Return ``n`` rounded up to one of eight sizes an octave, 16 at least.
+
+    >>> [rounded(n) for n in (0, 17, 100, 1000, 100_000)]
+    [16, 18, 104, 1024, 106496]
+    """
+    step = 1 << max(n.bit_length() - 4, 0)
+    return max(16, -(-n // step) * step)
+
+
+@dataclass(slots=True)
+class Line:
+    """A kernel call, or a run of the network: ``n`` items, which is ``sizes[cell]`` on the device."""
+
+    name: str
+    n: SupportsIndex
+    sizes: Any
+    cell: int
+    arguments: tuple[Any, ...]
+
+
+@dataclass(slots=True)
+class Tapes:
+    """Tells tapes apart and plays them on a card."""
+
+    card: Launches
+    networks: dict[int, tuple[Any, Callable[..., None]]] = field(default_factory=dict)
+    _known: dict[Hashable, int] = field(default_factory=dict)
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+
+    def sameness(self, tape: list[Line]) -> int:
+        """Return a number for what the lines of a tape do: kernels, and what they see of their arguments."""
+        seen: list[Hashable] = []
+        for line in tape:
+            seen += (line.name, line.cell, self.card.address(line.sizes))
+            for argument in line.arguments:
+                for one in argument if isinstance(argument, tuple) else (argument,):
+                    seen += (one,) if isinstance(one, int | float) else (self.card.address(one), one.shape)
+        if len(self._known) > MOST_KEPT:
+            self._known.clear()
+        return self._known.setdefault(tuple(seen), next(self._numbers))
+
+    def play(self, tape: list[Line], items: list[int]) -> None:
+        """Start every kernel of a tape."""
+        for line, n in zip(tape, items, strict=True):
+            if line.name == "embed":
+                self.networks[line.arguments[0]][1](rounded(n), *line.arguments[1:])
+            elif line.name in gpu.SCANS:
+                kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
+                self.card.launch(line.name, kernel, (self.blocks(line.name, n), gpu.SCANNED, 0), given)
+            else:
+                width, inside = gpu.PLANS[line.name].width(rounded(n)), 0
+                if len(line.arguments) > 1 and isinstance(line.arguments[1], int):
+                    inside = 4 * gpu.teams(1, width) * line.arguments[1] * line.arguments[2]
+                kernel = gpu.launcher(line.name, width, inside > 0)
+                grid = self.blocks(line.name, n), gpu.threads(width), inside
+                self.card.launch(line.name, kernel, grid, (line.sizes, line.cell, *line.arguments))
+
+    def blocks(self, name: str, n: int) -> int:
+        """Return the blocks of a kernel for ``n`` items."""
+        if name in gpu.SCANS:
+            return rounded(n) // gpu.SCANNED + 1
+        n = rounded(n)
+        return min(-(-n // gpu.teams(1, gpu.PLANS[name].width(n))), self.card.blocks)
