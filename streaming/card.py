@@ -59,6 +59,7 @@ class CudaCard:
         self.limit_bytes, self._resource = _pool(self.xp, limit_bytes, managed)
         self._torch, self._cuda = _imported("torch"), _imported("numba.cuda")
         properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
+        _imported("numba.cuda.dispatcher").config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a ward of one bed is no mistake
         self.name = properties["name"].decode()
         self.blocks = BLOCKS_EACH * int(properties["multiProcessorCount"])
         self.stream, self._aside = self.xp.cuda.Stream(), self.xp.cuda.Stream()
