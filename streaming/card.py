@@ -1,7 +1,7 @@
 """An NVIDIA card: one memory pool under CuPy, Numba and torch, one stream, pinned copies, graphs.
 
 Order matters: RMM's resource first, then torch's allocator before torch touches the card, then everything else. Arrays
-are allocated by CuPy only; Numba launches on them and torch sees them through DLPack, none of which copies.
+are allocated by CuPy only; Numba launches on them without a copy.
 """
 
 from __future__ import annotations
@@ -16,12 +16,27 @@ import numpy as np
 
 from streaming.backend import Memory
 from streaming.errors import FatalError, UserError
-from streaming.network import Network, on_torch
+from streaming.kernels import embed
+from streaming.network import Network
 from streaming.records import U8
 
 GRAPHS = 64
 VIEWS = 4096
+WEIGHTS = (
+    "encode", "encode_bias", "latent", "latent_bias", "decode", "decode_bias", "output", "output_bias"
+)  # fmt: skip
 BLOCKS_EACH = 16  # blocks of a multiprocessor
+THREADS, BRING_BLOCKS = 256, 16
+BRING = """
+extern "C" __global__ void bring(const long long* segments) {
+    const long long* s = segments + 4 * blockIdx.y;
+    if (s[2] == 1LL << 62) return;
+    const uint4* from = (const uint4*) s[0];
+    uint4* to = (uint4*) s[1];
+    const long long n = (*(const long long*) s[3] * s[2] + 15) / 16;
+    for (long long i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) to[i] = from[i];
+}
+"""
 
 
 @dataclass(slots=True)
@@ -57,16 +72,17 @@ class CudaCard:
     ) -> None:
         self.xp = _imported("cupy")
         self.limit_bytes, self._resource = _pool(self.xp, limit_bytes, managed)
-        self._torch, self._cuda = _imported("torch"), _imported("numba.cuda")
+        self._cuda = _imported("numba.cuda")
         properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
         _imported("numba.cuda.dispatcher").config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # a ward of one bed is no mistake
         self.name = properties["name"].decode()
         self.blocks = BLOCKS_EACH * int(properties["multiProcessorCount"])
         self.stream, self._aside = self.xp.cuda.Stream(), self.xp.cuda.Stream()
         self._numba_stream = self._cuda.external_stream(self.stream.ptr)
-        self._torch_stream = self._torch.cuda.ExternalStream(self.stream.ptr)
+        self._arrived = self.xp.cuda.Event(disable_timing=True)
+        self._bring = self.xp.RawKernel(BRING, "bring")
+        self._networks: list[tuple[Any, tuple[Any, ...]]] = []
         self._views: dict[Hashable, Any] = {}
-        self._tensors: dict[Hashable, Any] = {}
         self._kept: OrderedDict[Hashable, Kept] = OrderedDict()
         self._graphs, self._nvtx = graphs and not nvtx, nvtx
 
@@ -84,7 +100,6 @@ class CudaCard:
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return an array on the card with anything in it; what was known of older ones is forgotten."""
         self._views.clear()
-        self._tensors.clear()
         self._kept.clear()
         try:
             return self.xp.empty(shape, dtype)
@@ -101,47 +116,43 @@ class CudaCard:
         there.set(np.ascontiguousarray(host))
         return there
 
-    def network(self, weights: Network) -> Callable[..., None]:
-        """Return what runs a network on the card's stream."""
-        run = on_torch(weights, self._tensor)
-
-        def on_stream(rows: int, *given: Any) -> None:
-            with self._torch.cuda.stream(self._torch_stream), self._torch.inference_mode():
-                run(rows, *given)
-
-        return on_stream
-
-    def _tensor(self, array: Any) -> Any:
-        if isinstance(array, np.ndarray):
-            return self._torch.from_dlpack(self.constant(array))
-        key = array.data.ptr, array.shape
-        kept = self._tensors.get(key)
-        if kept is None:
-            if len(self._tensors) > VIEWS:
-                self._tensors.clear()
-            kept = self._tensors[key] = self._torch.from_dlpack(array)
-        return kept
-
     def pinned(self, nbytes: int) -> U8:
         """Return page-locked host memory."""
         return np.frombuffer(self.xp.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
 
-    def up(self, device: Any, host: U8, nbytes: int) -> None:
-        """Copy bytes to the card."""
+    def up(self, device: Any, host: U8, first: int, stop: int) -> None:
+        """Begin to copy bytes [first, stop) of both to the card, on a stream of their own."""
         runtime = self.xp.cuda.runtime
-        runtime.memcpyAsync(device.data.ptr, host.ctypes.data, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
+        there, here = device.data.ptr + first, host.ctypes.data + first
+        runtime.memcpyAsync(there, here, stop - first, runtime.memcpyHostToDevice, self._aside.ptr)
 
-    def down(self, host: U8, device: Any, width: int, *, aside: bool = False) -> None:
-        """Copy the first bytes of every line to the host."""
-        runtime, (lines, pitch) = self.xp.cuda.runtime, device.shape
-        stream = self._aside if aside else self.stream
-        runtime.memcpy2DAsync(
-            host.ctypes.data, width, device.data.ptr, pitch, width, lines, runtime.memcpyDeviceToHost, stream.ptr
-        )
+    def network(self, weights: Network) -> int:
+        """Put the weights of a network on the card; returns its number."""
+        hidden = len(weights.encode_bias)
+        if hidden % 4:
+            raise UserError(f"gpu: expected a model with a multiple of 4 hidden units; got {hidden}")
+        there = tuple(self.constant(getattr(weights, name)) for name in WEIGHTS)
+        source = f"#define HIDDEN {hidden}\n{embed.SOURCE}"
+        half = np.float32(0.5 / weights.variance)
+        self._networks.append((self.xp.RawKernel(source, "embed"), (*there, half)))
+        return len(self._networks) - 1
+
+    def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
+        """Start a network; see ``kernels.embed``."""
+        kernel, weights = self._networks[network]
+        windows, scale, latents, misfit = arrays
+        blocks = min(-(-most // (embed.WARPS * embed.TOGETHER)), self.blocks)
+        given = (sizes[cell : cell + 1], windows, scale, *weights, latents, misfit)
+        with self.stream:
+            kernel((blocks,), (32 * embed.WARPS,), given)
+
+    def bring(self, segments: Any) -> None:
+        """Start copying segments to pinned memory, which the card writes itself; see ``staging.Segments``."""
+        with self.stream:
+            self._bring((BRING_BLOCKS, len(segments)), (THREADS,), (segments,))
 
     def wait(self) -> None:
-        """Wait for the streams."""
-        self._aside.synchronize()
+        """Wait for the stream."""
         self.stream.synchronize()
 
     def address(self, array: Any) -> int:
@@ -178,7 +189,9 @@ class CudaCard:
         return kept
 
     def run(self, key: Hashable, tape: Callable[[], None]) -> None:
-        """Run a tape: twice as it is, then as a graph."""
+        """Run a tape after all that goes up: twice as it is, then as a graph."""
+        self._arrived.record(self._aside)
+        self.stream.wait_event(self._arrived)
         kept = self._kept.setdefault(key, Kept())
         self._kept.move_to_end(key)
         if len(self._kept) > GRAPHS:

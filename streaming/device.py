@@ -1,9 +1,9 @@
 """A GPU as a backend: what stages call is written down, uploaded with its arguments in one piece, and run at ``fetch``.
 
-In a tick every kernel call becomes a line of a *tape*: the passes' way through the rings on the first, what is called
-``later`` on the second. Host arrays among the arguments get a place in a pinned *staging* buffer, numbers of items one
-in its header; results stay in *rooms* that are kept from tick to tick. ``fetch`` copies the staging buffer up, runs
-the first tape on the device's stream, asks how many rows there are, runs the second for as many, and copies them down.
+In a tick every kernel call becomes a line of a *tape*: the passes' way through the rings first, then what is called
+``later``. Host arrays among the arguments get a place in a pinned *staging* buffer, numbers of items one in its
+header; results stay in *rooms* that are kept from tick to tick. ``fetch`` sends what has not gone up yet, runs the tape
+on the device's stream, its last line brings the rows of tables to the host, and waits once.
 
 Sizes are rounded up to one of eight steps an octave, so ticks of about the same size have the same tape to the last
 address: the `Card` may keep it as a graph. After some ticks nothing is allocated.
@@ -23,9 +23,9 @@ import numpy as np
 from streaming.backend import Memory, Table
 from streaming.errors import FatalError
 from streaming.kernels import gpu
-from streaming.network import Network, scratch_widths
-from streaming.records import I64, U8
-from streaming.staging import ALIGNED, CELLS, Columns, Staging
+from streaming.network import Network
+from streaming.records import U8
+from streaming.staging import CELLS, Columns, Segments, Staging
 from streaming.tape import Line, Tapes, Total, rounded
 
 
@@ -50,20 +50,20 @@ class Card(Protocol):
     def pinned(self, nbytes: int) -> U8:
         """Return host memory that the device can read and write on its own."""
 
-    def up(self, device: Any, host: U8, nbytes: int) -> None:
-        """Copy bytes to the device."""
+    def up(self, device: Any, host: U8, first: int, stop: int) -> None:
+        """Begin to copy bytes [first, stop) of both to the device, aside of what runs there."""
 
-    def down(self, host: U8, device: Any, width: int, *, aside: bool = False) -> None:
-        """Copy the first ``width`` bytes of every line of ``device`` [lines, bytes] to the beginning of ``host``.
+    def network(self, weights: Network) -> int:
+        """Return a number for a network."""
 
-        ``aside`` copies what is finished while other work goes on.
-        """
+    def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
+        """Run a network over ``sizes[cell]`` rows, at most ``most``: windows, scale, latents, misfit."""
+
+    def bring(self, segments: Any) -> None:
+        """Copy segments to the host: int64 [n, 4], see ``staging.Segments``."""
 
     def wait(self) -> None:
         """Wait until everything is done."""
-
-    def network(self, weights: Network) -> Callable[..., None]:
-        """Return what runs a network on the device: ``(rows, windows, scale, latents, misfit, *scratch)``."""
 
     def address(self, array: Any) -> int:
         """Return where an array stands."""
@@ -79,7 +79,7 @@ class Card(Protocol):
         """Start a kernel on ``grid``: blocks, threads, bytes of shared memory; tuples hold arrays as well."""
 
     def run(self, key: Hashable, tape: Callable[[], None]) -> None:
-        """Do what ``tape`` does, which is the same whenever ``key`` is."""
+        """Do what ``tape`` does, which is the same whenever ``key`` is, after all that goes up has arrived."""
 
 
 class Device:
@@ -97,12 +97,10 @@ class Device:
         self.kernels: Any = Calls(self, self._first)
         self.later: Any = Calls(self, self._second)
         self._ordinal = 0
-        self._staging, self._tapes = Staging(card), Tapes(card)
+        self._staging, self._tapes, self._segments = Staging(card), Tapes(card), Segments(card)
         self._rooms: dict[Hashable, Any] = {}
-        self._unfinished: set[Hashable] = set()  # tables that the second tape writes
-        self._down = card.pinned(1 << 16)
+        self._networks: dict[int, tuple[Network, int]] = {}
         self._cells = card.empty((CELLS,), np.int64)
-        self._cell_bytes = self._cells.view(np.uint8)[None]
         self._cells_used = 0
         self.transfers = 0
         self.begin()
@@ -121,10 +119,9 @@ class Device:
         """Begin a tick: forget what an unfinished one left."""
         self._first.clear()
         self._second.clear()
-        self._unfinished.clear()
         self._ordinal = self._cells_used = 0
-        self._later = -1
         self._staging.begin()
+        self._segments.begin()
 
     def next_pass(self) -> None:
         """Begin a pass."""
@@ -153,10 +150,8 @@ class Device:
         return kept
 
     def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
-        """Return columns: lines of one array for each size of their numbers."""
+        """Return columns, the same ones in every tick."""
         name = ("table", key, self._ordinal)
-        if self._later == self._ordinal:
-            self._unfinished.add(name)
         kept = self._rooms.get(name)
         if kept is None or kept.most < total.__index__():
             kept = self._rooms[name] = Columns.of(
@@ -187,24 +182,26 @@ class Device:
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, misfit: Any
     ) -> None:
         """Write a run of the network down."""
-        if id(network) not in self._tapes.networks:
-            self._tapes.networks[id(network)] = network, self.card.network(network)
-        most = total.__index__()
-        widths = scratch_widths(network)
-        scratch = [self.room(f"network {k}", (most, width), np.float32) for k, width in enumerate(widths)]
-        given = (id(network), windows, scale, latents, misfit, *scratch)
-        self._second.append(Line("embed", total, self._cells, 0, given))
+        if not total.__index__():
+            return
+        if id(network) not in self._networks:
+            self._networks[id(network)] = network, self.card.network(network)
+        sizes, cell = self._counted(total)
+        given = (self._networks[id(network)][1], windows, scale, latents, misfit)
+        self._second.append(Line("embed", total, sizes, cell, given))
+
+    def _counted(self, n: SupportsIndex) -> tuple[Any, int]:
+        """Return where a number of items stands on the device: an array, and its cell."""
+        if isinstance(n, Total):
+            return self._cells, n.cell
+        return self._staging.sizes, self._staging.number(n.__index__())
 
     def call(self, tape: list[Line], name: str, n: SupportsIndex, *arguments: Any) -> None:
         """Write a kernel call down."""
         most = n.__index__()
-        if tape is self._second:
-            self._later = self._ordinal
         if most == 0:
             return
-        sizes, cell = (
-            (self._cells, n.cell) if isinstance(n, Total) else (self._staging.sizes, self._staging.number(most))
-        )
+        sizes, cell = self._counted(n)
         plan = gpu.PLANS[name]
         given: list[Any] = []
         for k, argument in enumerate(arguments):
@@ -237,51 +234,46 @@ class Device:
             raise FatalError(f"gpu: the card failed: {what}") from error
 
     def _fetched(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
-        counts = np.zeros(0, np.int64)
-        if self._first:
-            first, second = map(self._tapes.sameness, (self._first, self._second))  # before the device waits for it
-            self.transfers += self._staging.send()
-            self._run(self._first, first, counts)
-        if self._cells_used:
-            self.card.down(self._down, self._cell_bytes, 8 * self._cells_used)
-            self.card.wait()
-            self.transfers += 1
-            counts = self._down[: 8 * self._cells_used].view(np.int64).copy()
-            self._run(self._second, second, counts)
-        rows = [int(counts[t.total.cell]) if isinstance(t.total, Total) else t.total.__index__() for t in tables]
         kept: list[Columns] = [self._rooms[t.key] for t in tables]
-        wanted = [
-            (lines, n * size, t.key not in self._unfinished)
-            for t, one, n in zip(tables, kept, rows, strict=True)
-            for size, lines in one.lines.items()
-            if n
-        ]
-        parts = iter(self._copy_down(wanted))
-        came = [one.parted([next(parts) for _ in one.lines] if n else [], n) for one, n in zip(kept, rows, strict=True)]
+        places = []
+        if self._first:
+            places = self._to_bring(tables, kept)
+            tape = [*self._first, *self._second, self._brings()]
+            sameness = self._tapes.sameness(tape)  # before the device waits for it
+            self._staging.send()
+            self._tapes.run(tape, sameness)
+            self.card.wait()
+            self.transfers += self._staging.sent + 1
+        counts = self._segments.rows(0, self._cells_used, np.dtype(np.int64))
+        came = []
+        for number, (table, one) in enumerate(zip(tables, kept, strict=True)):
+            total = table.total
+            n = int(counts[total.cell]) if isinstance(total, Total) else total.__index__()
+            came.append(
+                tuple(self._segments.rows(at, n, dtype) for at, dtype in zip(places[number], one.dtypes, strict=True))
+                if n
+                else tuple(np.empty((0, *dtype.shape), dtype.base) for dtype in one.dtypes)
+            )
         self.begin()
         return came
 
-    def _copy_down(self, wanted: list[tuple[Any, int, bool]]) -> list[U8]:
-        """Copy the first bytes of lines, finished ones aside; returns views of pinned memory, once they are there."""
-        at, places = 0, []
-        for lines, width, _ in wanted:
-            places.append((at, lines.shape[0], width))
-            at += -(-lines.shape[0] * width // ALIGNED) * ALIGNED
-        if at > len(self._down):
-            self._down = self.card.pinned(rounded(2 * at))
-        for (lines, width, finished), (begin, _, _) in zip(wanted, places, strict=True):
-            self.card.down(self._down[begin:], lines, width, aside=finished)
-        self.card.wait()
-        self.transfers += len(wanted)
-        return [self._down[a : a + lines * width].reshape(lines, width) for a, lines, width in places]
+    def _to_bring(self, tables: Sequence[Table], kept: list[Columns]) -> list[list[int]]:
+        """List what comes down: the numbers of rows, then the columns of tables; returns where these will be."""
+        address = self.card.address
+        sizes, cells = address(self._staging.sizes), address(self._cells)
+        self._segments.add(self._cells, 8, CELLS, sizes + 8 * self._staging.number(self._cells_used))
+        places: list[list[int]] = []
+        for table, one in zip(tables, kept, strict=True):
+            total, most = table.total, table.total.__index__()
+            number = cells + 8 * total.cell if isinstance(total, Total) else sizes + 8 * self._staging.number(most)
+            columns = zip(one.columns, one.dtypes, strict=True) if most else ()
+            places.append([self._segments.add(column, dtype.itemsize, most, number) for column, dtype in columns])
+        return places
 
-    def _run(self, tape: list[Line], sameness: int, counts: I64) -> None:
-        """Run a tape; ``counts`` of the cells as far as they are known, which the network's rows follow."""
-        items = [
-            int(counts[line.cell]) if line.name == "embed" and isinstance(line.n, Total) else line.n.__index__()
-            for line in tape
-        ]
-        self.card.run((sameness, *map(rounded, items)), lambda: self._tapes.play(tape, items))
+    def _brings(self) -> Line:
+        """Return the last line of a tape."""
+        n = len(self._segments)
+        return Line("bring", n, self._staging.sizes, 0, (self._staging.put(self._segments.table()),))
 
     def _scratch(self, name: str, k: int, n: int, like: Any) -> list[Any]:
         """Return scratch like an array of the host for each team: its shape where that fits into shared memory."""

@@ -1,16 +1,14 @@
-"""The VAE that scores: its weights, and what it makes of windows, on any array library.
+"""The VAE that scores: its weights, and what it makes of windows.
 
-``forward`` is the one text of the network, over functions that NumPy and torch have in common. Everything it writes
-to is given, so that nothing is allocated in it. The reconstruction is never written out: of 256 points only their
-squared distance from the window is wanted, and that follows from 33 products of window and output weights
-(``Layers``), which come with those of the encoder.
+``forward`` is the text of the network; everything it writes to is given, so that nothing is allocated in it. The
+reconstruction is never written out: of 256 points only their squared distance from the window is wanted, and that
+follows from 33 products of window and output weights (``Layers``), which come with those of the encoder.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,14 +72,12 @@ def scratch_widths(w: Network) -> tuple[int, ...]:
     return 2 * hidden + 1, hidden, hidden
 
 
-def forward(
-    m: Any, w: Layers, windows: Any, scale: Any, z: Any, misfit: Any, products: Any, hidden: Any, other: Any
-) -> None:
+def forward(w: Layers, windows: Any, scale: Any, z: Any, misfit: Any, products: Any, hidden: Any, other: Any) -> None:
     """Work out the latents ``z`` [n, 8] of windows [n, 256] times their ``scale`` [n], and the log of the misfit [n].
 
-    ``m`` is `InNumpy` or `InTorch`. The last three are scratch, see ``scratch_widths``.
+    The last three are scratch, see ``scratch_widths``. ``kernels.embed`` is the same for a GPU.
     """
-    size = w.encode_bias.shape[0]
+    m, size = InNumpy, w.encode_bias.shape[0]
     m.multiply(m.matmul(windows, w.first, out=products), scale[:, None], out=products)
     m.clip(m.add(products[:, :size], w.encode_bias, out=hidden), 0.0, None, out=hidden)
     m.affine(hidden, w.latent, w.latent_bias, z)
@@ -129,7 +125,7 @@ def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) 
     for begin in range(0, b, TILE):
         some = slice(begin, min(begin + TILE, b))
         work = (part[: some.stop - begin] for part in scratch)
-        forward(InNumpy, layers, windows[some], scale[some], latents[some], misfit[some], *work)
+        forward(layers, windows[some], scale[some], latents[some], misfit[some], *work)
 
 
 def embed(w: Network, windows: F32, scale: F32) -> tuple[F32, F32]:
@@ -137,41 +133,3 @@ def embed(w: Network, windows: F32, scale: F32) -> tuple[F32, F32]:
     latents, misfit = np.empty((len(scale), LATENTS), np.float32), np.empty(len(scale), np.float32)
     embed_into(w, windows, scale, latents, misfit)
     return latents, misfit
-
-
-def on_torch(w: Network, tensor: Callable[[Any], Any]) -> Callable[..., None]:
-    """Return what runs the network with torch where its arrays are: ``tensor`` is a view of one, without a copy.
-
-    It takes ``(rows, windows, scale, latents, misfit, *scratch)`` and works on the first ``rows`` of each.
-    """
-    import torch
-
-    class InTorch:
-        """Torch, for ``forward``."""
-
-        clip, subtract, multiply, matmul = torch.clip, torch.subtract, torch.multiply, torch.matmul
-        add, log = torch.add, torch.log
-
-        @staticmethod
-        def affine(x: Any, weight: Any, bias: Any, out: Any) -> Any:
-            """Write ``x @ weight + bias``."""
-            return torch.addmm(bias, x, weight, out=out)
-
-        @staticmethod
-        def inner(x: Any, y: Any, out: Any) -> Any:
-            """Write the inner product of each row; ``y`` is scratch then."""
-            return torch.sum(torch.multiply(x, y, out=y), 1, out=out)
-
-        @staticmethod
-        def squares(x: Any, out: Any) -> Any:
-            """Write the sum of squares of each row."""
-            return torch.linalg.vector_norm(x, dim=1, out=out).square_()
-
-    layers = layers_of(w)
-    arrays = {f.name: getattr(layers, f.name) for f in fields(layers)}
-    layers = replace(layers, **{name: tensor(a) for name, a in arrays.items() if isinstance(a, np.ndarray)})
-
-    def run(rows: int, *given: Any) -> None:
-        forward(InTorch, layers, *(tensor(a)[:rows] for a in given))
-
-    return run

@@ -29,6 +29,15 @@ class Launches(Protocol):
     def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
         """Start a kernel on ``grid``: blocks, threads, bytes of shared memory; tuples hold arrays as well."""
 
+    def run(self, key: Hashable, tape: Callable[[], None]) -> None:
+        """Do what ``tape`` does, which is the same whenever ``key`` is, after all that goes up has arrived."""
+
+    def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
+        """Start a network that ``network`` gave its number: ``sizes[cell]`` windows, scale, latents, misfit."""
+
+    def bring(self, segments: Any) -> None:
+        """Start copying segments of memory to the host: int64 [n, 4], see ``staging.Segments``."""
+
 
 class Total(NamedTuple):
     """A number on the device: in which cell it stands, and what it is at most, which is its ``int()``."""
@@ -52,7 +61,10 @@ def rounded(n: int) -> int:
 
 @dataclass(slots=True)
 class Line:
-    """A kernel call, or a run of the network: ``n`` items, which is ``sizes[cell]`` on the device."""
+    """A kernel call: ``n`` items at most, ``sizes[cell]`` on the device.
+
+    ``bring`` copies segments to the host, ``embed`` runs a network, whose number is its first argument.
+    """
 
     name: str
     n: SupportsIndex
@@ -66,7 +78,6 @@ class Tapes:
     """Tells tapes apart and plays them on a card."""
 
     card: Launches
-    networks: dict[int, tuple[Any, Callable[..., None]]] = field(default_factory=dict)
     _known: dict[Hashable, int] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
@@ -82,11 +93,17 @@ class Tapes:
             self._known.clear()
         return self._known.setdefault(tuple(seen), next(self._numbers))
 
-    def play(self, tape: list[Line], items: list[int]) -> None:
-        """Start every kernel of a tape."""
+    def run(self, tape: list[Line], sameness: int) -> None:
+        """Run a tape whose ``sameness`` is known."""
+        items = [line.n.__index__() for line in tape]
+        self.card.run((sameness, *map(rounded, items)), lambda: self._play(tape, items))
+
+    def _play(self, tape: list[Line], items: list[int]) -> None:
         for line, n in zip(tape, items, strict=True):
-            if line.name == "embed":
-                self.networks[line.arguments[0]][1](rounded(n), *line.arguments[1:])
+            if line.name == "bring":
+                self.card.bring(line.arguments[0])
+            elif line.name == "embed":
+                self.card.embed(line.arguments[0], n, line.sizes, line.cell, *line.arguments[1:])
             elif line.name in gpu.SCANS:
                 kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
                 self.card.launch(line.name, kernel, (self.blocks(line.name, n), gpu.SCANNED, 0), given)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-import torch
 
 from streaming.backend import Memory
-from streaming.network import Network, on_torch
+from streaming.network import Network, embed_into
+from streaming.staging import LAST
 
 
 class OnDevice(np.ndarray):
@@ -26,6 +27,7 @@ class SimulatedCard:
     def __init__(self) -> None:
         self.allocated = 0
         self.ran: list[Hashable] = []
+        self.networks: list[Network] = []
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         self.allocated += 1
@@ -36,18 +38,24 @@ class SimulatedCard:
     def constant(self, host: np.ndarray) -> Any:
         return host.copy().view(OnDevice)
 
-    def network(self, weights: Network) -> Callable[..., None]:
-        return on_torch(weights, lambda array: torch.from_numpy(np.asarray(array)))
-
     def pinned(self, nbytes: int) -> np.ndarray:
         return np.full(nbytes, 0x5A, np.uint8)
 
-    def up(self, device: Any, host: np.ndarray, nbytes: int) -> None:
-        device[:nbytes] = host[:nbytes]
+    def up(self, device: Any, host: np.ndarray, first: int, stop: int) -> None:
+        device[first:stop] = host[first:stop]
 
-    def down(self, host: np.ndarray, device: Any, width: int, *, aside: bool = False) -> None:
-        size = device.shape[0] * width
-        host[:size] = np.ascontiguousarray(np.asarray(device)[:, :width]).reshape(-1)
+    def network(self, weights: Network) -> int:
+        self.networks.append(weights)
+        return len(self.networks) - 1
+
+    def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
+        windows, scale, latents, misfit = (np.asarray(a)[: int(sizes[cell])] for a in arrays)
+        embed_into(self.networks[network], windows, scale, latents, misfit)
+
+    def bring(self, segments: Any) -> None:
+        for source, target, size, number in np.asarray(segments).tolist():
+            if size < LAST:
+                ctypes.memmove(target, source, size * ctypes.c_int64.from_address(number).value)
 
     def wait(self) -> None:
         pass

@@ -6,7 +6,7 @@ Event-timed on the device's stream, warm, the median of many ticks; checked agai
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,26 +29,42 @@ WARM = 10
 
 
 class Timed(CudaCard):
-    """A card that takes the time between the first byte up and the last one down; ``apart``: of each kernel."""
+    """A card that takes the time from when the host has put its last array until results are there.
+
+    ``apart``: of each kernel. What was put before goes up while the host goes on; ``up_bytes`` counts all of it.
+    """
 
     def __init__(self, *, apart: bool = False, **given: Any) -> None:
         super().__init__(graphs=not apart, **given)
         self._begin, self._end = self.xp.cuda.Event(), self.xp.cuda.Event()
-        self._running = False
+        self.up_bytes = 0
         self._apart = apart
         self.marks: list[tuple[str, Any, Any]] = []
 
-    def up(self, device: Any, host: U8, nbytes: int) -> None:
-        """Copy; a tick begins."""
-        if not self._running:
-            self._begin.record(self.stream)
-            self._running = True
-        super().up(device, host, nbytes)
+    def up(self, device: Any, host: U8, first: int, stop: int) -> None:
+        """Copy; counts the bytes of a tick."""
+        self.up_bytes += stop - first
+        super().up(device, host, first, stop)
+
+    def run(self, key: Hashable, tape: Callable[[], None]) -> None:
+        """Run a tape; the device's part of a tick begins: the last of it may still be on its way up."""
+        self._begin.record(self.stream)
+        super().run(key, tape)
 
     def wait(self) -> None:
-        """Wait; perhaps the tick ends."""
+        """Wait; the device's part of a tick ends."""
         self._end.record(self.stream)
         super().wait()
+
+    def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
+        """Run the network between two marks."""
+        with self._marked("embed"):
+            super().embed(network, most, sizes, cell, *arrays)
+
+    def bring(self, segments: Any) -> None:
+        """Copy to the host, between two marks."""
+        with self._marked("bring"):
+            super().bring(segments)
 
     def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
         """Start a kernel, between two marks."""
@@ -58,19 +74,8 @@ class Timed(CudaCard):
     def _marked(self, name: str) -> Marked:
         return Marked(self, name)
 
-    def network(self, weights: Any) -> Callable[..., None]:
-        """Run the network between two marks."""
-        run = super().network(weights)
-
-        def marked(*given: Any) -> None:
-            with self._marked("embed"):
-                run(*given)
-
-        return marked
-
     def taken_ms(self) -> float:
         """Return milliseconds of the last tick."""
-        self._running = False
         return float(self.xp.cuda.get_elapsed_time(self._begin, self._end))
 
     def kernels_us(self) -> dict[str, float]:

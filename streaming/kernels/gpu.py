@@ -39,6 +39,7 @@ class Plan(NamedTuple):
     """A body, the threads of its team, and where its scratch arguments stand: from ``first`` up to ``stop``.
 
     Few items want ``wide`` teams, which are done sooner; from ``MANY`` on the card is full and ``narrow`` ones do more.
+    ``registers`` is how many a thread of these may have, where more threads at a time gain more than they lose.
     """
 
     body: Any
@@ -46,26 +47,27 @@ class Plan(NamedTuple):
     narrow: int
     first: int
     stop: int
+    registers: int | None = None
 
     def width(self, n: int) -> int:
         """Return the threads of a team where there are ``n`` items."""
         return self.wide if n < MANY else self.narrow
 
 
-def plan(body: Any, wide: int, narrow: int, *scratch: str) -> Plan:
+def plan(body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None) -> Plan:
     """Find the scratch arguments of a body."""
     names = body.__code__.co_varnames[1 : body.__code__.co_argcount]
     first = names.index(scratch[0]) if scratch else len(names)
-    return Plan(body, wide, narrow, first, first + len(scratch))
+    return Plan(body, wide, narrow, first, first + len(scratch), registers)
 
 
 PLANS = {
     "begin_lane": plan(ring.begin_lane, 1, 1),
     "write_samples": plan(ring.write_samples, 16, 8),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
-    "respond": plan(ricker.respond, 16, 4, "work"),
+    "respond": plan(ricker.respond, 16, 8, "work", registers=64),
     "suppress": plan(nms.suppress, 16, 4, "work"),
-    "judge": plan(accept.judge, 16, 4, "line", "scratch", "out"),
+    "judge": plan(accept.judge, 16, 4, "line", "scratch", "out", registers=64),
     "accept": plan(beats.accept, 16, 4, "work"),
     "remember_quiet": plan(beats.remember_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 1, 1),
@@ -200,7 +202,8 @@ def launcher(name: str, width: int, shared: bool) -> Callable[..., Any]:
     kinds = {0: _without_scratch, 1: _with_shared if shared else _with_scratch, 3: _with_three}
     launch = kinds[one.stop - one.first](compiled(one.body, width), width)
     launch.__name__ = launch.__qualname__ = name
-    return _jit(launch)  # type: ignore[no-any-return]
+    few = one.registers if width == one.narrow and not SIMULATED else None
+    return _jit(launch, max_registers=few) if few else _jit(launch)  # type: ignore[no-any-return]
 
 
 def _without_scratch(todo: Any, width: int) -> Any:
