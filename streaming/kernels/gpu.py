@@ -32,6 +32,7 @@ THREADS = 128
 MANY = 20_000
 SHARED_BYTES = 0 if SIMULATED else 48 << 10  # of a block
 SCANNED = 8 if SIMULATED else 256  # rows that a block counts; a power of two
+INLINED = {} if SIMULATED else {"forceinline": True}  # to pass an array is seven words on a stack
 _jit: Callable[..., Any] = cuda.jit
 
 
@@ -187,7 +188,7 @@ def compiled(body: Any, width: int) -> Any:
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__
     copy.__qualname__ = body.__qualname__
-    return _jit(copy, device=True)
+    return _jit(copy, device=True, **INLINED)
 
 
 @functools.cache
