@@ -18,7 +18,7 @@ Sums are used by ``later`` kernels and ``fetch``, and as ``n`` anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
@@ -73,6 +73,9 @@ class Backend(Protocol):
 
     def begin(self) -> None:
         """Begin a tick: forget what an unfinished one left."""
+
+    def rehearsals(self) -> Iterator[None]:
+        """Yield once for each way that kernels are compiled: what runs then need not be compiled later."""
 
     def next_pass(self) -> None:
         """Begin a pass of the tick; what ``room`` and ``table`` gave for the last one stays as it is."""
@@ -134,6 +137,10 @@ class Cpu:
 
     def begin(self) -> None:
         """Nothing is left of a tick."""
+
+    def rehearsals(self) -> Iterator[None]:
+        """Yield once."""
+        yield
 
     def next_pass(self) -> None:
         """Every array is new."""

@@ -13,7 +13,7 @@ How many rows ``positions`` counted is known on the device only: a `Total` is th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, SupportsIndex
@@ -123,12 +123,24 @@ class Device:
         self._staging.begin()
         self._segments.begin()
 
+    def rehearsals(self) -> Iterator[None]:
+        """Yield for few streams, then for kernels as they are for many."""
+        yield
+        self._tapes.many = 0
+        try:
+            yield
+        finally:
+            self._tapes.many = gpu.MANY
+
     def next_pass(self) -> None:
         """Begin a pass."""
         self._ordinal += 1
 
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return zeros of ``shape`` with ``old`` at their beginning."""
+        """Return zeros of ``shape`` with ``old`` at their beginning: as what was called so far leaves it."""
+        if old is not None and (self._first or self._second):
+            self._run([])
+            self.card.wait()
         new = self.card.empty(shape, dtype)
         new[...] = 0
         if old is not None:
@@ -236,12 +248,9 @@ class Device:
     def _fetched(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         kept: list[Columns] = [self._rooms[t.key] for t in tables]
         places = []
-        if self._first:
+        if self._first or self._second or self._cells_used:
             places = self._to_bring(tables, kept)
-            tape = [*self._first, *self._second, self._brings()]
-            sameness = self._tapes.sameness(tape)  # before the device waits for it
-            self._staging.send()
-            self._tapes.run(tape, sameness)
+            self._run([self._brings()])
             self.card.wait()
             self.transfers += self._staging.sent + 1
         counts = self._segments.rows(0, self._cells_used, np.dtype(np.int64))
@@ -256,6 +265,15 @@ class Device:
             )
         self.begin()
         return came
+
+    def _run(self, last: list[Line]) -> None:
+        """Run what was called, and ``last`` after it."""
+        tape = [*self._first, *self._second, *last]
+        sameness = self._tapes.sameness(tape)  # before the device waits for it
+        self._staging.send()
+        self._tapes.run(tape, sameness)
+        self._first.clear()
+        self._second.clear()
 
     def _to_bring(self, tables: Sequence[Table], kept: list[Columns]) -> list[list[int]]:
         """List what comes down: the numbers of rows, then the columns of tables; returns where these will be."""
@@ -278,7 +296,7 @@ class Device:
     def _scratch(self, name: str, k: int, n: int, like: Any) -> list[Any]:
         """Return scratch like an array of the host for each team: its shape where that fits into shared memory."""
         plan = gpu.PLANS[name]
-        width = plan.width(rounded(n))
+        width = self._tapes.width(name, n)
         if plan.stop - plan.first == 1 and gpu.teams(1, width) * like.nbytes <= gpu.SHARED_BYTES:
             return list(like.shape)
         key, wanted = ("scratch", name, k), (gpu.teams(self._tapes.blocks(name, n), width), *like.shape)

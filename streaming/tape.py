@@ -75,9 +75,10 @@ class Line:
 
 @dataclass(slots=True)
 class Tapes:
-    """Tells tapes apart and plays them on a card."""
+    """Tells tapes apart and plays them on a card; ``many``: items from which on teams are narrow."""
 
     card: Launches
+    many: int = gpu.MANY
     _known: dict[Hashable, int] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
@@ -108,7 +109,7 @@ class Tapes:
                 kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
                 self.card.launch(line.name, kernel, (self.blocks(line.name, n), gpu.SCANNED, 0), given)
             else:
-                width, inside = gpu.PLANS[line.name].width(rounded(n)), 0
+                width, inside = self.width(line.name, n), 0
                 if len(line.arguments) > 1 and isinstance(line.arguments[1], int):
                     inside = 4 * gpu.teams(1, width) * line.arguments[1] * line.arguments[2]
                 kernel = gpu.launcher(line.name, width, inside > 0)
@@ -119,5 +120,9 @@ class Tapes:
         """Return the blocks of a kernel for ``n`` items."""
         if name in gpu.SCANS:
             return rounded(n) // gpu.SCANNED + 1
-        n = rounded(n)
-        return min(-(-n // gpu.teams(1, gpu.PLANS[name].width(n))), self.card.blocks)
+        return min(-(-rounded(n) // gpu.teams(1, self.width(name, n))), self.card.blocks)
+
+    def width(self, name: str, n: int) -> int:
+        """Return the threads of a team of a kernel for ``n`` items."""
+        plan = gpu.PLANS[name]
+        return plan.wide if rounded(n) < self.many else plan.narrow

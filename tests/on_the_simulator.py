@@ -123,6 +123,26 @@ def test_sums_are_those_of_the_rows_before() -> None:
         np.testing.assert_array_equal(first[: n + 1], np.concatenate([[0], np.cumsum(count)]))
 
 
+def test_what_grows_within_a_tick_keeps_what_was_called_before() -> None:
+    device = Device(SimulatedCard(), "simulated")
+    ring = device.constant(np.ones((2, 1, 4), np.int16))
+    device.next_pass()
+    device.kernels.begin_lane(1, np.array([1]), np.array([2]), ring)
+    grown = device.grown(ring, (3, 1, 4), np.int16)
+    device.kernels.begin_lane(1, np.array([2]), np.array([1]), grown)
+    first, total = device.positions("rows", 2, device.constant(np.array([1, 2])), 4)
+    table = device.table("kept", total, (np.int64,))
+    device.fetch([table])
+    assert grown[:, 0].tolist() == [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0]]
+    assert first[:3].tolist() == [0, 1, 3]
+
+
+def test_kernels_for_many_say_what_kernels_for_few_do(ticks: list[list[bytes]]) -> None:
+    device = Device(SimulatedCard(), "simulated")
+    runs = [said(ticks[:3], device) for _ in device.rehearsals()]
+    assert_same(*runs)
+
+
 def test_a_tick_goes_up_in_one_piece_and_after_some_nothing_is_allocated() -> None:
     heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
     card = SimulatedCard()

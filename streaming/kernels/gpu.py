@@ -50,10 +50,6 @@ class Plan(NamedTuple):
     stop: int
     registers: int | None = None
 
-    def width(self, n: int) -> int:
-        """Return the threads of a team where there are ``n`` items."""
-        return self.wide if n < MANY else self.narrow
-
 
 def plan(body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None) -> Plan:
     """Find the scratch arguments of a body."""
