@@ -101,22 +101,29 @@ class Lanes:
         blocks = self.pipeline.backend.fetch([one.beats.blocks for one in self._cut])
         for one, held in zip(self._cut, blocks, strict=True):
             kept.add(one.beats, held, pieces)
-            for name, column in self._scored(one, pieces).items():
-                kept.beats[name].append(host_array(column))
+        for name, column in self._scored(self._cut, pieces).items():
+            kept.beats[name].append(host_array(column))
         self._cut.clear()
 
-    def _scored(self, one: Recalled, pieces: Pieces) -> dict[str, Any]:
-        """Score those beats of a pass that its pieces answer for; what they do not never leaves a device."""
+    def _scored(self, cut: list[Recalled], pieces: Pieces) -> dict[str, Any]:
+        """Score those beats of passes that the pieces answer for; what they do not never leaves a device."""
+        xp = self.xp
+        counts = host_array(xp.stack([one.beats.first[len(one.beats.fresh.lane)] for one in cut])).tolist()
+        some = [self._answered(one, n, pieces) for one, n in zip(cut, counts, strict=True)]
+        column = {name: xp.concatenate([part[name] for part in some]) for name in some[0]}
+        terms = Terms(*(column.pop(f.name) for f in fields(Terms)))
+        return (
+            column
+            | score.judge(self._score, terms, xp=xp)._asdict()
+            | {"prematurity": terms.early, "latent": terms.latent, "misfit": terms.population}
+        )
+
+    def _answered(self, one: Recalled, n: int, pieces: Pieces) -> dict[str, Any]:
+        """Return columns and terms of the beats of a pass, ``n`` of them, for which the pieces answer."""
         xp, beats = self.xp, one.beats
-        n = int(beats.first[len(beats.fresh.lane)])
         row, sample = beats.row[:n], beats.sample[:n]
         begin, end = (xp.asarray(of[beats.fresh.slot])[row] for of in (pieces.begin, pieces.end))
         mine = xp.flatnonzero((sample >= begin) & (sample < end))
-        terms = Terms(*(column[:n][mine] for column in one.terms.columns))
-        judged = score.judge(self._score, terms, xp=xp)
-        return {name: getattr(beats, name)[:n][mine] for name in OF_BEATS} | {
-            **judged._asdict(),
-            "prematurity": terms.early,
-            "latent": terms.latent,
-            "misfit": terms.population,
-        }
+        columns = {name: getattr(beats, name) for name in OF_BEATS}
+        columns |= {f.name: column for f, column in zip(fields(Terms), one.terms.columns, strict=True)}
+        return {name: column[:n][mine] for name, column in columns.items()}

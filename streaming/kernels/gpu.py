@@ -18,6 +18,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 from numba.core import config
 
 from streaming.kernels import accept, beats, flutter, history, nms, ricker, ring, team, windows
@@ -63,7 +64,7 @@ PLANS = {
     "write_samples": plan(ring.write_samples, 16, 8),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
     "respond": plan(ricker.respond, 16, 8, "work", registers=64),
-    "suppress": plan(nms.suppress, 16, 4, "work"),
+    "suppress": plan(nms.suppress, 32, 4, "work"),
     "judge": plan(accept.judge, 16, 4, "line", "scratch", "out", registers=64),
     "accept": plan(beats.accept, 16, 4, "work"),
     "remember_quiet": plan(beats.remember_quiet, 1, 1),
@@ -75,8 +76,8 @@ PLANS = {
     "in_usual_size": plan(history.in_usual_size, 1, 1),
     "is_known": plan(history.is_known, 1, 1),
     "in_terms": plan(history.in_terms, 1, 1),
-    "recall_size": plan(history.recall_size, 1, 1),
-    "recall_beats": plan(history.recall_beats, 1, 1),
+    "recall_size": plan(history.recall_size, 16, 4),
+    "recall_beats": plan(history.recall_beats, 16, 8),
 }
 
 
@@ -144,12 +145,14 @@ def _warp_team(width: int) -> dict[str, Any]:
 def _simulated_team(width: int) -> dict[str, Any]:
     """Return them for a whole block of the simulator, which knows no warps."""
 
-    def gathered(value: int) -> list[int]:
-        shared = cuda.shared.array(width, "int64")
+    def gathered(value: Any) -> list[Any]:
+        integers = cuda.shared.array(width, "int64")  # the simulator knows them by the line they stand on
+        floats = cuda.shared.array(width, "float64")
+        shared = floats if isinstance(value, float | np.floating) else integers
         cuda.syncthreads()
         shared[cuda.threadIdx.x] = value
         cuda.syncthreads()
-        return [int(shared[k]) for k in range(width)]
+        return [shared[k].item() for k in range(width)]
 
     def member() -> int:
         return int(cuda.threadIdx.x)
@@ -157,13 +160,13 @@ def _simulated_team(width: int) -> dict[str, Any]:
     def wait() -> None:
         cuda.syncthreads()
 
-    def most(value: int) -> int:
+    def most(value: Any) -> Any:
         return max(gathered(value))
 
-    def fewest(value: int) -> int:
+    def fewest(value: Any) -> Any:
         return min(gathered(value))
 
-    def added(value: int) -> int:
+    def added(value: Any) -> Any:
         return sum(gathered(value))
 
     return {f.__name__: _jit(f, device=True) for f in (member, wait, most, fewest, added)}

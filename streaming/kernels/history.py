@@ -7,12 +7,15 @@ does not depend on how the beats fall into ticks.
 
 Reference beats are the least premature half of the list: those whose RR is at least its median.
 An RR of 0 stands for unknown; such a beat is never a reference.
+
+``recall_size`` and ``recall_beats`` are written for a team (``kernels.team``).
 """
 
 from __future__ import annotations
 
 import math
 
+from streaming.kernels.team import WIDTH, added, fewest, member, most, wait
 from streaming.records import F32, F64, I64, Bool
 
 SIZES = 16
@@ -98,17 +101,16 @@ def recall_size(
         times = past_time[s]
         rr = past_rr[s]
         size = past_size[s]
-        if restart[b]:
-            for j in range(SIZES):
+        for j in range(member(), SIZES, WIDTH):
+            if restart[b] or (amplitude[b] > 0.0 and times[j] < time_s[b] - SIZES_S):
                 size[j] = math.nan
-        if amplitude[b] > 0.0:
+            if amplitude[b] > 0.0 and not size[j] > 0.0:
+                times[j] = -math.inf
+                rr[j] = -1.0
+        wait()
+        if amplitude[b] > 0.0 and member() == 0:
             oldest = 0
             for j in range(SIZES):
-                if times[j] < time_s[b] - SIZES_S:
-                    size[j] = math.nan
-                if not size[j] > 0.0:
-                    times[j] = -math.inf
-                    rr[j] = -1.0
                 if times[j] < times[oldest]:
                     oldest = j
             times[oldest] = time_s[b]
@@ -116,27 +118,33 @@ def recall_size(
             if rr_s[b] > 0.0:
                 rr[oldest] = rr_s[b]
             size[oldest] = amplitude[b]
-        reference[b] = reference_size(rr, size)
+        wait()
+        usual = reference_size(rr, size)
+        if member() == 0:
+            reference[b] = usual
 
 
 def reference_size(rr: F32, size: F32) -> float:
     """Return the median size of the least premature half."""
     known = 0
-    for j in range(SIZES):
+    for j in range(member(), SIZES, WIDTH):
         known += size[j] > 0.0
+    known = added(known)
     threshold = HUGE
-    for j in range(SIZES):
+    for j in range(member(), SIZES, WIDTH):
         if rr[j] >= 0.0:
             longer = 0
             for k in range(SIZES):
                 longer += rr[k] > rr[j]
-            if 2 * longer < known and rr[j] < threshold:
-                threshold = rr[j]
+            if 2 * longer < known:
+                threshold = min(threshold, float(rr[j]))
+    threshold = fewest(threshold)
     chosen = 0
-    for j in range(SIZES):
+    for j in range(member(), SIZES, WIDTH):
         chosen += rr[j] >= threshold
-    found = math.nan
-    for j in range(SIZES):
+    chosen = added(chosen)
+    found = -1.0
+    for j in range(member(), SIZES, WIDTH):
         if rr[j] >= threshold:
             smaller = 0
             equal = 0
@@ -144,8 +152,9 @@ def reference_size(rr: F32, size: F32) -> float:
                 smaller += (rr[k] >= threshold) & (size[k] < size[j])
                 equal += (rr[k] >= threshold) & (size[k] == size[j])
             if 2 * smaller < chosen <= 2 * (smaller + equal):
-                found = size[j]
-    return found
+                found = float(size[j])
+    found = most(found)
+    return found if found > 0.0 else math.nan
 
 
 def recall_beats(
@@ -185,35 +194,44 @@ def recall_beats(
         times = past_time[s]
         rr = past_rr[s]
         intervals = ordered[s]
-        if restart[b]:
-            place[s, 1] = 0
-            place[s, 2] = 0
-        while place[s, 1] > 0 and times[place[s, 0]] < time_s[b] - BEATS_S:
-            forget_oldest(rr, intervals, place, s)
+        if member() == 0:
+            if restart[b]:
+                place[s, 1] = 0
+                place[s, 2] = 0
+            while place[s, 1] > 0 and times[place[s, 0]] < time_s[b] - BEATS_S:
+                forget_oldest(rr, intervals, place, s)
+        wait()
         n = place[s, 2]
-        prematurity[b] = math.nan
-        irregularity[b] = math.nan
-        if n >= FEWEST_INTERVALS and rr_s[b] > 0.0:
-            long = intervals[int(HIGH * n)]
-            prematurity[b] = 1.0 - rr_s[b] / long
-            irregularity[b] = 1.0 - intervals[int(LOW * n)] / long
         threshold = intervals[(n - 1) // 2] if n > 0 else HUGE
-        distance[b], spread[b] = to_references(b, latent, past_latent[s], rr, threshold, place[s, 0], place[s, 1])
-        if place[s, 1] == BEATS:
-            forget_oldest(rr, intervals, place, s)
-        at = (place[s, 0] + place[s, 1]) % BEATS
-        place[s, 1] += 1
-        times[at] = time_s[b]
-        rr[at] = 0.0
-        if rr_s[b] > 0.0:
-            rr[at] = rr_s[b]
-        if rr[at] > 0.0:
-            insert(intervals, place[s, 2], rr[at])
-            place[s, 2] += 1
-        if not seen[b]:
-            rr[at] = -rr[at]
-        for j in range(LATENTS):
-            past_latent[s, at, j] = latent[b, j] if seen[b] else 0.0
+        far, wide = to_references(b, latent, past_latent[s], rr, threshold, place[s, 0], place[s, 1])
+        wait()
+        if member() == 0:
+            distance[b] = far
+            spread[b] = wide
+            prematurity[b] = math.nan
+            irregularity[b] = math.nan
+            if n >= FEWEST_INTERVALS and rr_s[b] > 0.0:
+                long = intervals[int(HIGH * n)]
+                prematurity[b] = 1.0 - rr_s[b] / long
+                irregularity[b] = 1.0 - intervals[int(LOW * n)] / long
+            if place[s, 1] == BEATS:
+                forget_oldest(rr, intervals, place, s)
+            at = (place[s, 0] + place[s, 1]) % BEATS
+            place[s, 1] += 1
+            times[at] = time_s[b]
+            rr[at] = 0.0
+            if rr_s[b] > 0.0:
+                rr[at] = rr_s[b]
+            if rr[at] > 0.0:
+                insert(intervals, place[s, 2], rr[at])
+                place[s, 2] += 1
+            if not seen[b]:
+                rr[at] = -rr[at]
+        wait()
+        newest = (place[s, 0] + place[s, 1] - 1) % BEATS
+        for j in range(member(), LATENTS, WIDTH):
+            past_latent[s, newest, j] = latent[b, j] if seen[b] else 0.0
+        wait()
 
 
 def to_references(
@@ -222,7 +240,7 @@ def to_references(
     """Return the distance of beat ``b`` to the mean of the past beats with RR >= threshold, and their spread."""
     m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = squares = 0.0
     found = 0.0
-    for j in range(count):
+    for j in range(member(), count, WIDTH):
         k = head + j
         if k >= BEATS:
             k -= BEATS
@@ -245,16 +263,18 @@ def to_references(
         m6 += z6
         m7 += z7
         squares += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3 + z4 * z4 + z5 * z5 + z6 * z6 + z7 * z7
+    found = added(found)
     if found < FEWEST_REFERENCES:
         return math.nan, math.nan
-    m0 /= found
-    m1 /= found
-    m2 /= found
-    m3 /= found
-    m4 /= found
-    m5 /= found
-    m6 /= found
-    m7 /= found
+    squares = added(squares)
+    m0 = added(m0) / found
+    m1 = added(m1) / found
+    m2 = added(m2) / found
+    m3 = added(m3) / found
+    m4 = added(m4) / found
+    m5 = added(m5) / found
+    m6 = added(m6) / found
+    m7 = added(m7) / found
     middle = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4 + m5 * m5 + m6 * m6 + m7 * m7
     d0 = float(latent[b, 0]) - m0
     d1 = float(latent[b, 1]) - m1

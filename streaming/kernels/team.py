@@ -10,6 +10,9 @@ same bodies with a ``WIDTH`` of its own and puts the device's instructions in pl
 
 from __future__ import annotations
 
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
 WIDTH = 1
 BLOCK = 1024  # samples worked on at a time: what the fastest memory holds
 
@@ -23,16 +26,16 @@ def wait() -> None:
     """Wait for the whole team, and see what it wrote."""
 
 
-def most(value: int) -> int:
+def most(value: Number) -> Number:
     """Return the largest of the members' values, to each of them."""
     return value
 
 
-def fewest(value: int) -> int:
+def fewest(value: Number) -> Number:
     """Return the least of the members' values, to each of them."""
     return value
 
 
-def added(value: int) -> int:
+def added(value: Number) -> Number:
     """Return the sum of the members' values, to each of them."""
     return value
