@@ -24,49 +24,28 @@ from streaming.backend import Memory, Table
 from streaming.errors import FatalError
 from streaming.kernels import gpu
 from streaming.network import Network
-from streaming.records import U8
-from streaming.staging import CELLS, Columns, Segments, Staging
-from streaming.tape import Line, Tapes, Total, rounded
+from streaming.staging import CELLS, Columns, Memories, Segments, Staging
+from streaming.tape import Launches, Line, Tapes, Total, rounded
 
 
-class Card(Protocol):
+class Card(Launches, Memories, Protocol):
     """What a device can do. Arrays of it behave like NumPy's and are not ``np.ndarray`` themselves.
 
     xp       their library
-    blocks   the most blocks that a kernel is worth starting with
     limit_bytes   what its pool may give
     """
 
     xp: Any
-    blocks: int
     limit_bytes: int
-
-    def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return an array on the device with anything in it."""
 
     def constant(self, host: Any) -> Any:
         """Return a copy of a host array on the device."""
 
-    def pinned(self, nbytes: int) -> U8:
-        """Return host memory that the device can read and write on its own."""
-
-    def up(self, device: Any, host: U8, first: int, stop: int) -> None:
-        """Begin to copy bytes [first, stop) of both to the device, aside of what runs there."""
-
     def network(self, weights: Network) -> int:
         """Return a number for a network."""
 
-    def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
-        """Run a network over ``sizes[cell]`` rows, at most ``most``: windows, scale, latents, misfit."""
-
-    def bring(self, segments: Any) -> None:
-        """Copy segments to the host: int64 [n, 4], see ``staging.Segments``."""
-
     def wait(self) -> None:
         """Wait until everything is done."""
-
-    def address(self, array: Any) -> int:
-        """Return where an array stands."""
 
     def failure(self, error: Exception) -> str | None:
         """Return what happened to the device, one line; None when the error says nothing of it."""
@@ -74,12 +53,6 @@ class Card(Protocol):
     @property
     def memory(self) -> Memory:
         """What the pool has given."""
-
-    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
-        """Start a kernel on ``grid``: blocks, threads, bytes of shared memory; tuples hold arrays as well."""
-
-    def run(self, key: Hashable, tape: Callable[[], None]) -> None:
-        """Do what ``tape`` does, which is the same whenever ``key`` is, after all that goes up has arrived."""
 
 
 class Device:

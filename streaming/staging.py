@@ -34,7 +34,7 @@ class Memories(Protocol):
         """Return host memory that the device can read and write on its own."""
 
     def up(self, device: Any, host: U8, first: int, stop: int) -> None:
-        """Begin to copy bytes [first, stop) to the device."""
+        """Begin to copy bytes [first, stop) of both to the device, aside of what runs there."""
 
     def address(self, array: Any) -> int:
         """Return where an array stands."""

@@ -19,9 +19,7 @@ MOST_KEPT = 4096  # tapes that are remembered: as many as ticks of all sizes can
 class Launches(Protocol):
     """What a tape needs of a card."""
 
-    @property
-    def blocks(self) -> int:
-        """The most blocks that a kernel is worth starting with."""
+    blocks: int  # the most that a kernel is worth starting with
 
     def address(self, array: Any) -> int:
         """Return where an array stands."""

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 from laws import Run, Signal, assert_same, cut, grouped, listen, shuffled
-from simulated import OnDevice, SimulatedCard
+from simulated import OnDevice, SimulatedCard, embedded
 
 from producers.synthetic import synthesise
 from streaming.backend import CPU, Backend
 from streaming.device import Device
 from streaming.errors import FatalError
 from streaming.kernels import gpu
+from streaming.model.checkpoint import load_model
+from streaming.network import embed
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
 from streaming.settings import Settings
@@ -121,6 +123,14 @@ def test_sums_are_those_of_the_rows_before() -> None:
         table = device.table("kept", total, (np.int64,))
         device.fetch([table])
         np.testing.assert_array_equal(first[: n + 1], np.concatenate([[0], np.cumsum(count)]))
+
+
+def test_the_network_runs_over_as_many_windows_as_there_are() -> None:
+    rng, network = np.random.default_rng(1), load_model().network
+    windows, scale = rng.normal(size=(5, 256)).astype(np.float32), np.ones(5, np.float32)
+    latents, misfit = embedded(Device(SimulatedCard(), "simulated"), network, windows, scale)
+    np.testing.assert_allclose(latents, embed(network, windows, scale)[0], atol=1e-6)
+    assert len(misfit) == 5
 
 
 def test_what_grows_within_a_tick_keeps_what_was_called_before() -> None:

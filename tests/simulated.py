@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import Memory
+from streaming.kernels.history import LATENTS
 from streaming.network import Network, embed_into
 from streaming.staging import LAST
 
@@ -76,3 +77,14 @@ class SimulatedCard:
     def run(self, key: Hashable, tape: Callable[[], None]) -> None:
         self.ran.append(key)
         tape()
+
+
+def embedded(device: Any, network: Network, windows: np.ndarray, scale: np.ndarray) -> Any:
+    """Latents and misfit of windows by a device, which counts itself how many there are."""
+    n = len(scale)
+    device.next_pass()
+    _, total = device.positions("windows", n, device.constant(np.ones(n, np.int64)), n + 3)
+    latents = np.dtype((np.float32, LATENTS))
+    table = device.table("embedded", total, (latents, np.float32))
+    device.embed(network, device.constant(windows), device.constant(scale), total, *table.columns)
+    return device.fetch([table])[0]

@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 from laws import Run, Signal, assert_same, listen, run_graph, ticks_of
+from simulated import embedded
 
 from producers.ward import ward
 from streaming import card
 from streaming.backend import choose
 from streaming.bench.graph import ticks_for
 from streaming.errors import UserError
+from streaming.kernels.windows import WINDOW
+from streaming.model.checkpoint import load_model
+from streaming.network import embed
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
 from streaming.settings import Settings
@@ -25,9 +29,11 @@ MISSING = card.missing()
 on_a_card = pytest.mark.skipif(MISSING is not None, reason=f"needs a GPU: {MISSING}")
 
 
+@pytest.mark.timeout(900)
 def test_kernels_and_graph_on_the_simulator() -> None:
+    plain = ["-q", "-x", "-p", "no:cacheprovider", "-o", "timeout=800"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/on_the_simulator.py"],
+        [sys.executable, "-m", "pytest", *plain, "tests/on_the_simulator.py"],
         cwd=Path(__file__).parents[1], env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
@@ -76,3 +82,17 @@ def test_after_some_ticks_of_a_size_nothing_is_allocated_and_tapes_are_graphs(de
         allocations.append(device.card.memory.allocations)
     assert allocations[-1] == allocations[-6]
     assert device.card.graphs_kept > 0
+
+
+@pytest.mark.gpu
+@on_a_card
+@pytest.mark.parametrize("n", [1, 5, 16, 3001])
+def test_the_network_on_a_card_says_what_matrices_say(device: Any, n: int) -> None:
+    rng, network = np.random.default_rng(n), load_model().network
+    windows = rng.normal(size=(n, WINDOW)).astype(np.float32)
+    scale = rng.uniform(0.5, 2.0, n).astype(np.float32)
+    scale[n // 2 :: 7] = np.nan
+    latents, misfit = embedded(device, network, windows, scale)
+    right = embed(network, windows, scale)
+    np.testing.assert_allclose(latents, right[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(misfit, right[1], rtol=1e-4, atol=1e-5)

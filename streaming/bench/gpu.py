@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
-from streaming.bench import archive
+from streaming.bench import archive, crowd
 from streaming.bench.graph import ticks_for
 from streaming.bench.row import Row
 from streaming.card import CudaCard, missing
@@ -140,13 +140,17 @@ def differs(device: Device, ticks: list[RawTick]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Medians over ticks: the device's part and the whole tick, milliseconds; beats of a tick; bytes of the pool."""
+    """Medians over ticks: the device's part and the whole tick, milliseconds; beats of a tick; bytes of the pool.
+
+    up_bytes: of a tick
+    """
 
     device_ms: float
     tick_ms: float
     beats: float
     held_bytes: int
     allocated: int
+    up_bytes: float
 
 
 def measured(card: Timed, ticks: list[RawTick], warm: int = WARM) -> Taken:
@@ -157,14 +161,14 @@ def measured(card: Timed, ticks: list[RawTick], warm: int = WARM) -> Taken:
     device_ms, tick_ms, before = [], [], 0
     for number, tick in enumerate(ticks):
         if number == warm:
-            before = card.memory.allocations
+            before, card.up_bytes = card.memory.allocations, 0
         begin = time.perf_counter()
         pipeline.emit(tick)
         tick_ms.append(1000 * (time.perf_counter() - begin))
         device_ms.append(card.taken_ms())
     return Taken(
         float(np.median(device_ms[warm:])), float(np.median(tick_ms[warm:])), float(np.median(beats[warm:])),
-        card.memory.current_bytes, card.memory.allocations - before,
+        card.memory.current_bytes, card.memory.allocations - before, card.up_bytes / max(1, len(ticks) - warm),
     )  # fmt: skip
 
 
@@ -214,7 +218,7 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
         taken = measured(card, made, warm)
         say(
             f"gpu: {what}: device part {taken.device_ms:.3f} ms, tick {taken.tick_ms:.2f} ms, "
-            f"{taken.beats:.0f} beats a tick, {taken.held_bytes / 2**20:.0f} MiB, "
+            f"{taken.beats:.0f} beats a tick, {taken.up_bytes / 1e6:.1f} MB up, {taken.held_bytes / 2**20:.0f} MiB, "
             f"{taken.allocated} allocations after {warm} ticks"
         )
         return taken
@@ -233,3 +237,4 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     million = told("1,000,000 streams", many_times(made[:9], 10), 6)
     yield Row("gpu, 1,000,000 lanes, device part", million.device_ms, "ms", "the signal in it", 256.0, "<= 1")
     yield from archive.measure_on_gpu(Device(card, "bench"), say)
+    yield from crowd.measure(say)
