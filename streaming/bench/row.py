@@ -43,10 +43,16 @@ class Row:
 
 def median_s(work: Callable[[], object], repeats: int = 5) -> float:
     """Return the median seconds of ``repeats`` runs after one that is not counted."""
-    work()
-    taken = []
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begin)
-    return sorted(taken)[len(taken) // 2]
+    return in_turn_s(work, lambda: None, repeats)[0]
+
+
+def in_turn_s(ours: Callable[[], object], theirs: Callable[[], object], repeats: int = 11) -> tuple[float, float]:
+    """Return the median seconds of either over ``repeats`` runs in turn, after one of each that is not counted."""
+    taken: tuple[list[float], list[float]] = [], []
+    for _ in range(repeats + 1):
+        for work, seconds in zip((ours, theirs), taken, strict=True):
+            begin = time.perf_counter()
+            work()
+            seconds.append(time.perf_counter() - begin)
+    middle = [sorted(seconds[1:])[repeats // 2] for seconds in taken]
+    return middle[0], middle[1]
