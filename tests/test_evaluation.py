@@ -76,6 +76,21 @@ def test_errors_are_counted_where_they_are(tmp_path):
     assert figures["confidence"] == {"beat_auc": None, "window_auc": None}
 
 
+def test_the_intervals_of_each_record_are_told_beside_its_figures(tmp_path):
+    for name in ("a", "b"):
+        write_record(tmp_path, name)
+
+    def alternating(samples, rate_hz, uv_per_unit, cuts):
+        rr_ms = np.where(np.arange(len(BEATS)) % 2, 700.0, 900.0)
+        return Detected(BEATS, rr_ms=np.where(np.arange(len(BEATS)) == 0, np.nan, rr_ms))
+
+    assert [r["rr"]["mean_rr_ms"] for r in as_json(evaluate(tmp_path, spikes))["records"]] == [None, None]
+    for record in as_json(evaluate(tmp_path, alternating))["records"]:
+        assert record["rr"]["rmssd_ms"] == 200.0
+        assert record["rr"]["pnn50"] == 100.0
+        assert 799.0 < record["rr"]["mean_rr_ms"] < 801.0
+
+
 def test_a_record_that_cannot_be_read_is_named_and_the_others_are_reported(tmp_path):
     write_record(tmp_path, "good")
     write_record(tmp_path, "short")

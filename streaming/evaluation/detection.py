@@ -61,6 +61,7 @@ class Detected:
     place     float64 [m, 2] where each lies on the model's map. Empty: none is given
     expected_errors  float64 [w]  of each 10 s from the first sample on, beats that are expected to
               be false or missed. Empty: the sum of 1 - quality is taken
+    rr_ms     float64 [m]  interval before each beat, NaN where there is none. Empty: none is given
     """
 
     sample: I64
@@ -69,13 +70,14 @@ class Detected:
     score: F64 = field(default_factory=lambda: np.empty(0))
     expected_errors: F64 = field(default_factory=lambda: np.empty(0))
     place: F64 = field(default_factory=lambda: np.empty((0, 2)))
+    rr_ms: F64 = field(default_factory=lambda: np.empty(0))
     alarms: tuple[Alarm, ...] = ()
 
     def __post_init__(self) -> None:
         m = len(self.sample)
         if m and np.any(np.diff(self.sample) < 0):
             raise ValueError("detected: expected sample indices in order; got some that go backwards")
-        for name in ("decided", "quality", "score", "place"):
+        for name in ("decided", "quality", "score", "place", "rr_ms"):
             n = len(getattr(self, name))
             if n not in (0, m):
                 raise ValueError(f"detected: expected {m} values of {name}, one a beat, or none; got {n}")

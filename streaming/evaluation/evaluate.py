@@ -36,6 +36,7 @@ class RecordResult:
     delay_ms     float64 [m], R peak to the newest sample that the decision needed
     beat_class   of each detection that counts, ``FALSE`` where there is no beat; score beside it, NaN
                  where there is none; place on the map [m, 2], empty where there is none
+    rr_ms        float64 [m], of all detections, NaN where there is none; empty: none was given
     unseen       judged by a detector that has not learned from the record, in the place of one that has
     """
 
@@ -55,6 +56,7 @@ class RecordResult:
     judged: Judged
     alarms: dict[str, AlarmCounts]
     place: F64 = field(default_factory=lambda: np.empty((0, 2)))
+    rr_ms: F64 = field(default_factory=lambda: np.empty(0))
     unseen: bool = False
 
 
@@ -104,6 +106,7 @@ def judge(record: Annotated, detected: Detected, lead: str) -> RecordResult:
         judged=Judged.of(record, detected, partner),
         alarms=judge_alarms(record, detected.alarms),
         place=detected.place[counted] if len(detected.place) else detected.place,
+        rr_ms=detected.rr_ms,
     )
 
 

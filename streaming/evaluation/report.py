@@ -1,12 +1,12 @@
 """The figures of an evaluation as one JSON object, as text, and as a page that stands by itself.
 
-JSON: ``records`` (one object each), ``gross`` and ``gross_paced`` (``beats tp fn fp se ppv f1
-se_50ms ppv_50ms f1_50ms``, per cent), the same after the first five minutes, ``timing_ms``, ``delay_ms``,
-``auroc`` and ``average_precision`` (``V S F any``, each ``pooled mean low high records beats``),
-``false_positives_per_day`` (normal beats, and detections where there is no beat, at ``threshold`` and above),
-``flagged_percent`` (by promised share of normal beats, what part of N S V F is marked), ``alarms``,
-``confidence``, ``map`` (where some beats of each class lie in the plane that people look at), ``failed``. A
-figure that does not exist is null.
+JSON: ``records`` (one object each; ``rr``: the intervals of all its detections), ``gross`` and ``gross_paced``
+(``beats tp fn fp se ppv f1 se_50ms ppv_50ms f1_50ms``, per cent), the same after the first five minutes,
+``timing_ms``, ``delay_ms``, ``auroc`` and ``average_precision`` (``V S F any``, each ``pooled mean low high records
+beats``), ``false_positives_per_day`` (normal beats, and detections where there is no beat, at ``threshold`` and
+above), ``flagged_percent`` (by promised share of normal beats, what part of N S V F is marked), ``alarms``,
+``confidence``, ``map`` (where some beats of each class lie in the plane that people look at), ``failed``. A figure
+that does not exist is null.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from streaming.evaluation.anomaly import FEWEST, GROUPS, auroc, separate
 from streaming.evaluation.confidence import confidence
 from streaming.evaluation.evaluate import FALSE, Evaluation, RecordResult
 from streaming.evaluation.match import Counts
+from streaming.frames import rr_statistics
 from streaming.records import F64
 from streaming.stages.score import ANOMALOUS
 
@@ -51,7 +52,7 @@ def as_json(run: Evaluation, *, threshold: float = ANOMALOUS, draws: int = 1000)
     paced = [r for r in run.results if r.paced]
     return {
         "condition": run.condition,
-        "records": [_record(r) for r in run.results],
+        "records": [_record(r) | {"rr": own} for r, own in zip(run.results, intervals(run.results), strict=True)],
         "gross": gross(plain),
         "gross_paced": gross(paced),
         "gross_after_5min": _counts(_sum(plain, lambda r: r.settled)),
@@ -118,6 +119,14 @@ def delay(delays: Sequence[F64]) -> Json:
         "p99": number(float(np.percentile(every, 99))),
         "max": number(float(every.max())),
     }
+
+
+def intervals(results: Sequence[RecordResult]) -> list[Json]:
+    """Return the statistics of the intervals of each record; null where there are too few."""
+    which = np.repeat(np.arange(len(results)), [len(r.rr_ms) for r in results])
+    table = rr_statistics(which, np.concatenate([np.empty(0), *(r.rr_ms for r in results)])).drop(columns="beats")
+    told = {int(k): {name: number(value, 2) for name, value in row.items()} for k, row in table.iterrows()}
+    return [told.get(k, dict.fromkeys(table.columns)) for k in range(len(results))]
 
 
 def _anomaly(results: Sequence[RecordResult], threshold: float, draws: int) -> Json:

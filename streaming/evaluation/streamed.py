@@ -56,6 +56,7 @@ class Streamed:
                 beats["sample"][order], beats["expected_errors"][order], samples.shape[1], rate_hz
             ),
             place=np.stack([beats["map_x"], beats["map_y"]], axis=1).astype(np.float64)[order],
+            rr_ms=beats["rr_ms"].astype(np.float64)[order],
             alarms=_alarms(result.alerts, samples.shape[1]),
         )
 
