@@ -141,14 +141,34 @@ def monitor(
     gpu_memory: GpuMemory = None,
     managed_memory: ManagedMemory = False,
     nvtx: Annotated[bool, typer.Option("--nvtx", help="Name what runs on the GPU for a profiler.")] = False,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes that share the group's partitions; metrics from --metrics-port on.")
+    ] = 1,
+    of_crew: Annotated[bool, typer.Option("--of-crew", hidden=True)] = False,
 ) -> None:
     """Run the service: sample chunks in; beats, alerts and dead letters out."""
     from streaming.service import run_monitor
 
+    def tell(line: str) -> None:
+        errors.print(line, highlight=False, markup=False)
+
+    if workers > 1:
+        from streaming.crew import run_crew
+
+        common = [
+            "monitor", "--of-crew", "--bootstrap-servers", bootstrap, "--group", group, "--backend", backend.value,
+            "--delivery", delivery.value, "--score-within", str(score_within),
+            *(("--model", str(model)) if model is not None else ()),
+            *(("--gpu-memory", gpu_memory) if gpu_memory is not None else ()),
+            *(("--managed-memory",) if managed_memory else ()),
+            *(("--nvtx",) if nvtx else ()),
+        ]  # fmt: skip
+        ports = [[] if metrics_port is None else ["--metrics-port", str(metrics_port + k)] for k in range(workers)]
+        run_crew([[*common, *port] for port in ports], tell)
+        return
     run_monitor(
         bootstrap, group, chosen(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model,
-        score_within_s=score_within, metrics_port=metrics_port,
-        say=lambda line: errors.print(line, highlight=False, markup=False),
+        score_within_s=score_within, metrics_port=metrics_port, of_crew=of_crew, say=tell,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streaming.backend import CPU, Backend
+from streaming.crew import stop_with_parent
 from streaming.kafka import topics
 from streaming.kafka.sink import Sink
 from streaming.kafka.source import Source
@@ -26,9 +27,10 @@ def run_monitor(
     model: Path | None = None,
     score_within_s: float = 30.0,
     metrics_port: int | None = None,
+    of_crew: bool = False,
     say: Callable[[str], None] = print,
 ) -> Counters:
-    """Run the service until SIGINT or SIGTERM; see the command.
+    """Run the service until SIGINT or SIGTERM, or as one ``of_crew`` until its input ends; see the command.
 
     Raises
     ------
@@ -47,6 +49,8 @@ def run_monitor(
         Sink(bootstrap, exactly_once=exactly_once) as sink,
         Source(bootstrap, group) as source,
     ):
+        if of_crew:
+            stop_with_parent(stop)
         monitor = Monitor(pipeline, source, sink, score_within_s=score_within_s)
         with serve_metrics(metrics_port, monitor.counters, pipeline):
             say(f"monitoring {bootstrap} as group {group!r}, {delivery}, model {pipeline.model.name}; Ctrl-C stops")

@@ -78,13 +78,14 @@ def to_points(ring: I16, first: int, length: int, points: I32) -> None:
 
 def total_of(ring: I16, column: int, n: int) -> int:
     """Return the sum of ``n`` samples from a column on."""
-    head = min(n, len(ring) - column)
-    front, back = ring[column : column + head], ring[: n - head]
     total = 0
-    for k in range(head):
-        total += int(front[k])
-    for k in range(n - head):
-        total += int(back[k])
+    if column + n <= len(ring):
+        part = ring[column : column + n]
+        for k in range(n):
+            total += int(part[k])
+    else:
+        for k in range(n):
+            total += int(ring[(column + k) % len(ring)])
     return total
 
 

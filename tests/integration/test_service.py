@@ -64,6 +64,20 @@ def identity(beat: dict[str, object]) -> tuple[object, ...]:
     return beat["stream"], beat["session"], beat["sample"]
 
 
+def run_undisturbed(kafka, command, wait, monitor) -> None:
+    """Take what came out away, and have one monitor make it again from the same input."""
+    admin = AdminClient(topics.quiet(kafka.bootstrap))
+    for future in admin.delete_topics([topics.BEATS, topics.ALERTS]).values():
+        future.result(20)
+    wait(lambda: topics.BEATS not in admin.list_topics(timeout=10).topics, 20)
+    topics.create_topics(kafka.bootstrap)
+    whole = command(*monitor, "undisturbed")
+    wait(lambda: topics.group_lag(kafka.bootstrap, "undisturbed") == 0, 90)
+    whole.terminate()
+    told, _ = whole.communicate(timeout=30)
+    assert whole.returncode == 0, told
+
+
 def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_never_stopped(kafka, command, wait):
     where = ("--bootstrap-servers", kafka.bootstrap)
     monitor = ("monitor", *where, "--score-within", "0", "--group")
@@ -84,17 +98,7 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     assert second.returncode == 0, told
     beats, alerts = outcome(kafka.bootstrap)
 
-    admin = AdminClient(topics.quiet(kafka.bootstrap))
-    for future in admin.delete_topics([topics.BEATS, topics.ALERTS]).values():
-        future.result(20)
-    wait(lambda: topics.BEATS not in admin.list_topics(timeout=10).topics, 20)
-    topics.create_topics(kafka.bootstrap)
-    whole = command(*monitor, "undisturbed")
-    wait(lambda: topics.group_lag(kafka.bootstrap, "undisturbed") == 0, 90)
-    whole.terminate()
-    told, _ = whole.communicate(timeout=30)
-    assert whole.returncode == 0, told
-
+    run_undisturbed(kafka, command, wait, monitor)
     undisturbed_beats, undisturbed_alerts = outcome(kafka.bootstrap)
     assert len(beats) > STREAMS * SECONDS * 0.7
     assert [identity(beat) for beat in beats] == [identity(beat) for beat in undisturbed_beats]
@@ -103,6 +107,39 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     # not "arrived": a backlog is read in larger ticks. Float32 sums of a batch depend on its size
     assert [beat["score"] for beat in beats] == pytest.approx([beat["score"] for beat in undisturbed_beats], abs=1e-3)
     assert alerts == undisturbed_alerts
+
+
+def test_two_workers_publish_what_one_does(kafka, command, wait):
+    where = ("--bootstrap-servers", kafka.bootstrap)
+    monitor = ("monitor", *where, "--score-within", "0", "--group")
+    crew = command(*monitor, "crew", "--workers", "2")
+    assert crew.stdout is not None
+    ready = (line for line in crew.stdout if line.startswith("monitoring"))
+    assert next(ready, None)
+    assert next(ready, None)
+    feed = command("replay", "synthetic", *where, "--speed", "8", "--streams", str(STREAMS), "--seconds", "40")
+    assert feed.wait(60) == 0, feed.communicate()
+    wait(lambda: topics.group_lag(kafka.bootstrap, "crew") == 0, 90)
+    crew.terminate()
+    told, _ = crew.communicate(timeout=60)
+    assert crew.returncode == 0, told
+    shares = [int(count) for count in re.findall(r"stopped: (\d+) messages", told)]
+    assert len(shares) == 2, told
+    assert min(shares) > 0, told
+    beats, alerts = outcome(kafka.bootstrap)
+    run_undisturbed(kafka, command, wait, monitor)
+    undisturbed_beats, undisturbed_alerts = outcome(kafka.bootstrap)
+    assert len(beats) > STREAMS * 40 * 0.7
+    assert [identity(beat) for beat in beats] == [identity(beat) for beat in undisturbed_beats]
+    assert alerts == undisturbed_alerts
+
+
+def test_workers_that_cannot_start_end_the_crew_with_their_reason_and_exit_code_2(command):
+    process = command("monitor", "--workers", "2", "--bootstrap-servers", "127.0.0.1:1")
+    told, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert re.search(r"expected a broker at 127\.0\.0\.1:1", told)
+    assert re.search(r"expected 2 workers to run; worker [12] could not", told)
 
 
 def test_an_unreachable_broker_is_one_line_and_exit_code_2(command):

@@ -1,0 +1,37 @@
+"""One of ours for ``preloaded``: ``python -m streaming.bench.worker BOOTSTRAP GROUP`` until its input ends.
+
+Says on standard output how many messages are published, and when (seconds of the machine's clock), a line a tick.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+
+from streaming.crew import stop_with_parent
+from streaming.kafka.sink import Sink
+from streaming.kafka.source import Source
+from streaming.monitor import Counters, Monitor
+from streaming.pipeline import Pipeline
+from streaming.settings import Settings
+
+
+def work(bootstrap: str, group: str) -> None:
+    """Monitor, and tell of every tick."""
+    pipeline, stop = Pipeline(Settings()), threading.Event()
+    stop_with_parent(stop)
+
+    def tell(counters: Counters) -> bool:
+        sys.stdout.write(f"{time.time()} {counters.messages}\n")
+        sys.stdout.flush()
+        return False
+
+    with Sink(bootstrap) as sink, Source(bootstrap, group) as source:
+        monitor = Monitor(pipeline, source, sink)
+        pipeline.source.sink(lambda tick: tell(monitor.counters) if len(tick.arrival_us) else None)
+        monitor.run(stop, until=tell)
+
+
+if __name__ == "__main__":
+    work(sys.argv[1], sys.argv[2])
