@@ -18,7 +18,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from streaming.errors import FatalError, UserError
+from streaming.errors import FatalError, LostCardError, UserError
 from streaming.terminal import (
     BackendKind,
     Bootstrap,
@@ -292,4 +292,7 @@ def main() -> None:
         sys.exit(2)
     except FatalError as error:
         errors.print(f"beatwire: {error}", style="bold red", highlight=False, soft_wrap=True, markup=False)
+        if isinstance(error, LostCardError):
+            sys.stdout.flush()
+            os._exit(1)  # the libraries of a lost card complain, or hang, when they are taken down
         sys.exit(1)

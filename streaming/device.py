@@ -21,7 +21,7 @@ from typing import Any, Protocol, SupportsIndex
 import numpy as np
 
 from streaming.backend import Memory, Table
-from streaming.errors import FatalError
+from streaming.errors import LostCardError
 from streaming.kernels import gpu
 from streaming.network import Network
 from streaming.staging import CELLS, Columns, Memories, Segments, Staging
@@ -128,11 +128,13 @@ class Device:
         """Return an array of at least ``shape``, the same one in every tick."""
         wanted = tuple(n.__index__() for n in shape)
         kept = self._rooms.get((key, self._ordinal))
-        if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
-            if kept is not None:
-                wanted = tuple(max(pair) for pair in zip(kept.shape, wanted, strict=True))
-            kept = self._rooms[key, self._ordinal] = self.card.empty((rounded(wanted[0]), *wanted[1:]), dtype)
-        return kept
+        if kept is not None and all(a >= b for a, b in zip(kept.shape, wanted, strict=True)):
+            return kept
+        if kept is not None:
+            wanted = tuple(max(pair) for pair in zip(kept.shape, wanted, strict=True))
+            del kept, self._rooms[key, self._ordinal]  # it goes before the next one comes
+        new = self._rooms[key, self._ordinal] = self.card.empty((rounded(wanted[0]), *wanted[1:]), dtype)
+        return new
 
     def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return columns, the same ones in every tick."""
@@ -207,7 +209,7 @@ class Device:
 
         Raises
         ------
-        FatalError
+        LostCardError
             The device failed: the tick is lost with all that is on it.
         """
         try:
@@ -216,7 +218,7 @@ class Device:
             what = self.card.failure(error)
             if what is None:
                 raise
-            raise FatalError(f"gpu: the card failed: {what}") from error
+            raise LostCardError(f"gpu: the card failed: {what}") from error
 
     def _fetched(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         kept: list[Columns] = [self._rooms[t.key] for t in tables]

@@ -10,3 +10,7 @@ class UserError(Exception):
 
 class FatalError(Exception):
     """We cannot go on: one line, exit code 1, after what was finished has been published."""
+
+
+class LostCardError(FatalError):
+    """A GPU failed: nothing that is left of it, its libraries included, can be relied on."""

@@ -15,7 +15,7 @@ from simulated import OnDevice, SimulatedCard, embedded
 from producers.synthetic import synthesise
 from streaming.backend import CPU, Backend
 from streaming.device import Device
-from streaming.errors import FatalError
+from streaming.errors import LostCardError
 from streaming.kernels import gpu
 from streaming.model.checkpoint import load_model
 from streaming.network import embed
@@ -206,5 +206,5 @@ def test_a_card_that_fails_ends_the_process_with_one_line(monkeypatch: pytest.Mo
         raise RuntimeError("the card fell off the bus")
 
     monkeypatch.setattr(card, "up", lost)
-    with pytest.raises(FatalError, match=r"^gpu: the card failed: the card fell off the bus$"):
+    with pytest.raises(LostCardError, match=r"^gpu: the card failed: the card fell off the bus$"):
         pipeline.emit(RawTick.of([heart.chunk(0, 64)]))

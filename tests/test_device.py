@@ -46,6 +46,25 @@ def test_without_a_gpu_asking_for_one_is_an_error_and_auto_says_what_it_took() -
     assert choose("auto").reason.startswith("backend cpu: ")
 
 
+def test_a_lost_card_ends_the_process_with_one_line_and_leaves_its_libraries_alone() -> None:
+    script = """
+import atexit
+from streaming import cli
+from streaming.errors import LostCardError
+
+def lost():
+    raise LostCardError("gpu: the card failed: it fell off the bus")
+
+atexit.register(print, "taken down")
+cli.app = lost
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "beatwire: gpu: the card failed: it fell off the bus\n"
+    assert done.stdout == ""
+
+
 def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
     pipeline, run = Pipeline(settings, device), Run()
     listen(pipeline, run)
