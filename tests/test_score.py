@@ -254,7 +254,9 @@ def test_a_window_never_reads_past_what_it_was_given() -> None:
         whole = np.array([math.ceil(length + k) - length for k in range(1, last - math.ceil(length))])
         begins = np.concatenate([whole - 1e-6, whole - 1e-3, rng.uniform(0, last - length - 0.01, 100)])
         for begin in begins[(begins >= 0) & (begins <= last - length - 0.01)]:
-            windows.resample(samples, float(begin), length, last, out[0])  # as Python: past the end is an IndexError
+            windows.resample(
+                samples.copy(), float(begin), length, last, out[0]
+            )  # as Python: past the end is an IndexError
             at = begin + np.arange(256) * length / 255
             points = np.interp(at, np.arange(last + 1), samples)
             basis = np.stack([np.ones(256), at, out[0]], axis=1)

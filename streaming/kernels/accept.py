@@ -33,7 +33,8 @@ from streaming.kernels.shape import (
     RISK,
     TAKEN,
     TALL,
-    describe,
+    detail,
+    outline,
     remember,
 )
 from streaming.kernels.team import WIDTH, added, member, wait
@@ -98,22 +99,28 @@ def climb(feature: I16, threshold: F32, leaf: I32, out: F32) -> float:
 
 
 def study(
-    c: int, value: int, median: int, base: int, box: int, scale: float, span: I64, taps: I32, half: I64, x: I16,
-    f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
-) -> None:  # fmt: skip
-    """Describe the peak at sample ``c`` by the rings of its lane and what is known of its blocks, and remember it."""
+    c: int, value: int, median: int, whole: bool, base: int, box: int, scale: float, span: I64, taps: I32, half: I64,
+    x: I16, f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
+) -> bool:  # fmt: skip
+    """Describe the peak at sample ``c`` by the rings of its lane and what is known of its blocks, and remember it.
+
+    Returns whether it is ordinary: then it is described as far as that takes, unless the ``whole`` is wanted.
+    """
     middling = median if median > 0 else value
-    most_of = least_of = middling
-    for j in range(min(BLOCKS, int(seen[TAKEN])) if median > 0 else 0):
-        most_of = max(most_of, int(seen[MAXIMA + j]))
-        least_of = min(least_of, int(seen[MAXIMA + j]))
-    describe(
-        c, value, middling, most_of, max(1, least_of), base, scale, box, span, taps, half, x, f, seen, facts, line,
-        scratch, out,
-    )  # fmt: skip
+    outline(c, value, middling, base, scale, box, span, taps, half, x, f, seen, facts, line, scratch, out)
+    plain = ordinary(out)
+    if whole or not plain:
+        most_of = least_of = middling
+        for j in range(min(BLOCKS, int(seen[TAKEN])) if median > 0 else 0):
+            most_of = max(most_of, int(seen[MAXIMA + j]))
+            least_of = min(least_of, int(seen[MAXIMA + j]))
+        detail(
+            c, value, middling, most_of, max(1, least_of), base, scale, span, x, seen, facts, line, scratch, out
+        )  # fmt: skip
     if member() == 0:
         remember(c, value, seen, facts, out)
     wait()
+    return plain
 
 
 def judge(
@@ -154,12 +161,12 @@ def judge(
         taken = take_blocks(memory, blocks[i], taken, int(closed[i]), c + int(span[RIGHT]) + 1)
         logit, errors = NEVER, math.nan
         if LEAST * value > median:
-            study(
-                c, value, median, int(base[i]), box, scale, span, taps, half, x[lane], f[lane], memory, facts[lane],
-                line[0], scratch[0], out[0],
+            plain = study(
+                c, value, median, False, int(base[i]), box, scale, span, taps, half, x[lane], f[lane], memory,
+                facts[lane], line[0], scratch[0], out[0],
             )  # fmt: skip
             logit = ORDINARY
-            if not ordinary(out[0]):
+            if not plain:
                 logit = climb(feature, threshold, leaf, out[0])
             if c - int(base[i]) < span[MS400]:
                 logit = min(logit, EARLY)

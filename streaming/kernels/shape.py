@@ -107,26 +107,14 @@ def around(f: I32, at: int, v: float, span: I64, out: F32) -> None:
 
 
 def look(x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, half: I64, line: I32, out: F32) -> None:
-    """Describe the samples around the peak at ``c``; ``x`` [leads, R] are rings, ``v`` its mean response.
+    """Describe what wavelets see around the peak at ``c``; ``x`` [leads, R] are rings, ``v`` its mean response.
 
-    A lead's steepest slope, swing within 60 ms and swing of the whole surroundings are added over
-    the leads, and so are the wavelets' magnitudes: a lead counts as much as it says.
+    The wavelets' magnitudes are added over the leads: a lead counts as much as it says.
     """
     reach, n = int(span[MS230]), int(span[MS230]) + int(span[RIGHT]) + 1
-    near, lag = int(span[MS60]), int(span[MS8])
-    steep = size = whole = 0
     w8 = w22 = w32 = 0
     for lead in range(x.shape[0]):
         lay_out(x[lead], base, c - reach, n, line)
-        middle_part = line[reach - near :]
-        low, high = least(middle_part, 2 * near + 1), largest(middle_part, 2 * near + 1)
-        size += high - low
-        whole += largest(line, n) - least(line, n)
-        slope = 0
-        early, late = line[reach - near - lag :], line[reach - near + lag :]
-        for j in range(member(), 2 * near + 1, WIDTH):
-            slope = max(slope, abs(int(late[j]) - int(early[j])))
-        steep += most(slope)
         for j in range(member(), 5, WIDTH):
             w8 += wave(line, reach + (j - 2) * box // 2, taps[0], int(half[0]))
         for j in range(member(), 3, WIDTH):
@@ -138,6 +126,30 @@ def look(x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, ha
         out[BY_8] = w8 / (5.0 * v)
         out[BY_22] = w22 / (3.0 * v)
         out[BY_32] = w32 / (3.0 * v)
+    wait()
+
+
+def look_closely(x: I16, base: int, c: int, v: float, span: I64, line: I32, out: F32) -> None:
+    """Describe the samples around the peak at ``c``: see ``look``.
+
+    A lead's steepest slope, swing within 60 ms and swing of the whole surroundings are added over the leads.
+    """
+    reach, n = int(span[MS230]), int(span[MS230]) + int(span[RIGHT]) + 1
+    near, lag = int(span[MS60]), int(span[MS8])
+    steep = size = whole = 0
+    for lead in range(x.shape[0]):
+        lay_out(x[lead], base, c - reach, n, line)
+        middle_part = line[reach - near :]
+        low, high = least(middle_part, 2 * near + 1), largest(middle_part, 2 * near + 1)
+        size += high - low
+        whole += largest(line, n) - least(line, n)
+        slope = 0
+        early, late = line[reach - near - lag :], line[reach - near + lag :]
+        for j in range(member(), 2 * near + 1, WIDTH):
+            slope = max(slope, abs(int(late[j]) - int(early[j])))
+        steep += most(slope)
+        wait()
+    if member() == 0:
         out[SLOPE] = steep / float(max(1, size))
         out[COMPACT] = size / float(max(1, whole))
         out[SIZE] = 1000.0 * size / v
@@ -153,25 +165,22 @@ def lay_out(ring: I16, base: int, first: int, n: int, out: I32) -> None:
     unroll(ring, first + early, n - early, out[early:])
 
 
-def look_back(
-    c: int, v: float, level: float, lowest: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32
-) -> None:
-    """Describe a peak of height ``v`` by those of the last ten seconds; ``out`` holds its widths.
+def look_back(c: int, v: float, level: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32) -> None:
+    """Compare a peak of height ``v`` with the beats and peaks before it; ``out`` holds its widths.
 
     One member does this.
     """
     rate = float(span[BACK]) / SPAN_S[BACK]
-    intervals, valleys, widths = scratch, scratch[9:], scratch[17:]
-    last = first = -1  # rows of the last peaks above half and above 0.3 of the level
-    since_last = since_first = before = 0
-    count = peaks = halves = middling = wide = 0
-    doubt = recent = near = later = 0.0
+    intervals, valleys = scratch, scratch[9:]
+    last = -1  # row of the last peak above half of the level
+    since_last = before = count = peaks = 0
+    doubt = near = 0.0
     total = int(seen[0])
     at = total % KEPT
     for _ in range(min(total, KEPT)):
         at = KEPT - 1 if at == 0 else at - 1
         gap = c - int(seen[FIRST + at])
-        if gap > span[BACK]:
+        if gap > span[BACK] or (count == 9 and peaks >= 16):
             break
         height = float(facts[at, HEIGHT])
         h = height / level
@@ -180,21 +189,9 @@ def look_back(
         if peaks < 16:
             doubt += min(h, max(0.0, 1.0 - h))
         peaks += 1
-        middling += (h > 0.15) & (h < 0.55)
-        if gap <= span[MS1500]:
-            recent = max(recent, height)
-            if gap <= span[MS400]:
-                near = max(near, height)
-            elif gap <= span[MS700]:
-                later = max(later, height)
-        if first < 0 and h > 0.3:
-            first = at
-            since_first = gap
+        if gap <= span[MS400]:
+            near = max(near, height)
         if h > 0.5:
-            halves += 1
-            if wide < 9:
-                widths[wide] = float(facts[at, W32])
-                wide += 1
             if last < 0:
                 last = at
                 since_last = gap
@@ -202,8 +199,6 @@ def look_back(
                 intervals[count] = (gap - before) / rate
                 count += 1
             before = gap
-    out[SINCE_THIRD] = since_first / rate if first >= 0 else FAR
-    out[THIRD] = float(facts[first, HEIGHT]) / v if first >= 0 else 0.0
     out[SINCE_HALF] = FAR
     out[HALF] = 0.0
     out[BY_8_OF_LAST] = out[BY_22_OF_LAST] = out[BY_32_OF_LAST] = 1.0
@@ -223,28 +218,66 @@ def look_back(
         out[IRREGULAR] = scatter(intervals, count, usual)
         out[PHASE] = float(out[SINCE_HALF]) / usual
     out[DOUBT] = doubt / max(1, min(16, peaks))
+    out[BEFORE_400] = near / v
+    noise = middle(valleys, min(peaks, 8)) if peaks > 0 else 0.0
+    out[NOISE] = noise / v
+    out[NOISE_OF_LEVEL] = noise / level
+
+
+def look_far_back(
+    c: int, v: float, level: float, lowest: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32
+) -> None:
+    """Describe a peak of height ``v`` by all peaks of the last ten seconds; ``out`` holds its widths.
+
+    One member does this.
+    """
+    rate = float(span[BACK]) / SPAN_S[BACK]
+    first = -1  # row of the last peak above 0.3 of the level
+    since_first = peaks = halves = middling = wide = 0
+    recent = later = 0.0
+    total = int(seen[0])
+    at = total % KEPT
+    for _ in range(min(total, KEPT)):
+        at = KEPT - 1 if at == 0 else at - 1
+        gap = c - int(seen[FIRST + at])
+        if gap > span[BACK]:
+            break
+        height = float(facts[at, HEIGHT])
+        h = height / level
+        peaks += 1
+        middling += (h > 0.15) & (h < 0.55)
+        if gap <= span[MS1500]:
+            recent = max(recent, height)
+            if gap > span[MS400] and gap <= span[MS700]:
+                later = max(later, height)
+        if first < 0 and h > 0.3:
+            first = at
+            since_first = gap
+        if h > 0.5:
+            halves += 1
+            if wide < 9:
+                scratch[wide] = float(facts[at, W32])
+                wide += 1
+    out[SINCE_THIRD] = since_first / rate if first >= 0 else FAR
+    out[THIRD] = float(facts[first, HEIGHT]) / v if first >= 0 else 0.0
     out[MIDDLING] = float(middling)
     out[PEAKS] = float(peaks)
     out[HALVES] = float(halves)
     out[OF_RECENT] = v / max(v, recent)
-    out[BEFORE_400] = near / v
     out[BEFORE_700] = later / v
     out[SPREAD] = level / lowest
-    noise = middle(valleys, min(peaks, 8)) if peaks > 0 else 0.0
-    out[NOISE] = noise / v
-    out[NOISE_OF_LEVEL] = noise / level
-    out[BY_32_OF_MEDIAN] = float(out[BY_32]) / max(0.001, middle(widths, wide)) if wide > 0 else 1.0
+    out[BY_32_OF_MEDIAN] = float(out[BY_32]) / max(0.001, middle(scratch, wide)) if wide > 0 else 1.0
 
 
-def describe(
-    c: int, value: int, median: int, most_of: int, least_of: int, base: int, scale: float, box: int, span: I64,
-    taps: I32, half: I64, x: I16, f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
+def outline(
+    c: int, value: int, median: int, base: int, scale: float, box: int, span: I64, taps: I32, half: I64, x: I16,
+    f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
 ) -> None:  # fmt: skip
-    """Write the ``FEATURES`` of the peak at sample ``c``.
+    """Write those ``FEATURES`` of the peak at sample ``c`` that tell whether it is ordinary, and what is remembered.
 
     Parameters
     ----------
-    median, most_of, least_of
+    median
         Of the last five block maxima; above zero.
     scale
         Mean magnitude of the response that one unit of ``f`` is: ``2**shift / (2 box + 1)``.
@@ -267,9 +300,21 @@ def describe(
     look(x, base, c, v * scale, box, span, taps, half, line, out)
     if member() == 0:
         out[TALL] = v / median
+        look_back(c, v, float(median), span, seen, facts, scratch, out)
+    wait()
+
+
+def detail(
+    c: int, value: int, median: int, most_of: int, least_of: int, base: int, scale: float, span: I64, x: I16,
+    seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
+) -> None:  # fmt: skip
+    """Write the other ``FEATURES``; arguments as of ``outline``, the largest and least of the block maxima besides."""
+    v = float(value)
+    look_closely(x, base, c, v * scale, span, line, out)
+    if member() == 0:
         out[OF_LARGEST] = v / most_of
         out[OF_LEAST] = v / least_of
-        look_back(c, v, float(median), float(least_of), span, seen, facts, scratch, out)
+        look_far_back(c, v, float(median), float(least_of), span, seen, facts, scratch, out)
     wait()
 
 

@@ -86,7 +86,10 @@ def energy_centroid(samples: I32, peak: int, rate_hz: float) -> float:
 
 
 def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> float:
-    """Write 256 points of ``length`` samples from ``begin`` on, without mean and slope, and return their size."""
+    """Write 256 points of ``length`` samples from ``begin`` on, without mean and slope, and return their size.
+
+    ``samples`` is overwritten.
+    """
     first = int(begin)
     n = min(int(begin + length) + 2, last + 1) - first
     part = samples[first : last + 1]  # the interpolation's rounding may reach one sample past the n of the sums

@@ -107,6 +107,6 @@ def _describe_all(
     for k in range(len(at)):
         taken = _take_blocks(seen, blocks, taken, len(blocks), at[k] + right + 1)
         _study(
-            at[k], value[k], median[k], 0, box, scale, span, taps, half, x, f, seen, facts, line, scratch,
+            at[k], value[k], median[k], True, 0, box, scale, span, taps, half, x, f, seen, facts, line, scratch,
             features[k],
         )  # fmt: skip
