@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from streaming.kernels.team import WIDTH, added, fewest, member, most, wait
 from streaming.records import F32, F64, I64, Bool
 
@@ -132,27 +134,29 @@ def reference_size(rr: F32, size: F32) -> float:
     known = added(known)
     threshold = HUGE
     for j in range(member(), SIZES, WIDTH):
-        if rr[j] >= 0.0:
+        one = rr[j]
+        if one >= 0.0 and one < threshold:
             longer = 0
             for k in range(SIZES):
-                longer += rr[k] > rr[j]
+                longer += rr[k] > one
             if 2 * longer < known:
-                threshold = min(threshold, float(rr[j]))
-    threshold = fewest(threshold)
+                threshold = float(one)
+    least = np.float32(fewest(threshold))
     chosen = 0
     for j in range(member(), SIZES, WIDTH):
-        chosen += rr[j] >= threshold
+        chosen += rr[j] >= least
     chosen = added(chosen)
     found = -1.0
     for j in range(member(), SIZES, WIDTH):
-        if rr[j] >= threshold:
+        if rr[j] >= least and found < 0.0:
+            mine = size[j]
             smaller = 0
             equal = 0
             for k in range(SIZES):
-                smaller += (rr[k] >= threshold) & (size[k] < size[j])
-                equal += (rr[k] >= threshold) & (size[k] == size[j])
+                smaller += (rr[k] >= least) & (size[k] < mine)
+                equal += (rr[k] >= least) & (size[k] == mine)
             if 2 * smaller < chosen <= 2 * (smaller + equal):
-                found = float(size[j])
+                found = float(mine)
     found = most(found)
     return found if found > 0.0 else math.nan
 
