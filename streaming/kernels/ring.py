@@ -21,31 +21,43 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
     at = int(place[i, 3])
     stride = int(place[i, 4])
     off = int(place[i, 5])
+    leads = x.shape[1]
+    column = first % x.shape[2]
+    if count >= 0 and at >= 0 and off == 0:
+        for lead in range(leads):
+            copy_samples(payload, at + lead * stride, x[lane, lead], column, count)
+    else:
+        for lead in range(leads):
+            write_lead(payload, at, at + lead * stride, off, lead, x[lane, lead], column, count)
+
+
+def write_lead(payload: U8, at: int, p: int, off: int, lead: int, ring: I16, column: int, count: int) -> None:
+    """Write one lead of a placement that is not plain samples of leads that are all on; its samples stand at ``p``."""
+    size = ring.shape[0]
     early = off < 0
     if early:
         off = ~off
-    leads = x.shape[1]
-    size = x.shape[2]
-    column = first % size
-    for lead in range(leads):
-        ring = x[lane, lead]
-        p = at + lead * stride
-        if count < 0:
-            if member() == 0:
-                bridge(payload, p if at >= 0 and not (off >> lead) & 1 else -1, at < 0, ring, column, -count)
-        elif at < 0:
-            if member() == 0:
-                follow(ring, column, count)
-        elif (off >> lead) & 1:
-            if member() == 0:
-                held = NO_VALUE if early else ring[(first - 1) % size]
-                for j in range(count):
-                    ring[(column + j) % size] = held
-        else:
-            head = min(count, size - column)
-            decode_int16(payload[p : p + 2 * head], ring[column : column + head], head)
-            p += 2 * head
-            decode_int16(payload[p : p + 2 * (count - head)], ring[: count - head], count - head)
+    if count < 0:
+        if member() == 0:
+            bridge(payload, p if at >= 0 and not (off >> lead) & 1 else -1, at < 0, ring, column, -count)
+    elif at < 0:
+        if member() == 0:
+            follow(ring, column, count)
+    elif (off >> lead) & 1:
+        if member() == 0:
+            held = NO_VALUE if early else ring[(column - 1) % size]
+            for j in range(count):
+                ring[(column + j) % size] = held
+    else:
+        copy_samples(payload, p, ring, column, count)
+
+
+def copy_samples(payload: U8, p: int, ring: I16, column: int, count: int) -> None:
+    """Copy ``count`` samples from ``payload[p]`` on into a ring from ``column`` on."""
+    head = min(count, ring.shape[0] - column)
+    decode_int16(payload[p : p + 2 * head], ring[column : column + head], head)
+    if count > head:
+        decode_int16(payload[p + 2 * head : p + 2 * count], ring[: count - head], count - head)
 
 
 def bridge(payload: U8, p: int, stands: bool, ring: I16, column: int, count: int) -> None:
