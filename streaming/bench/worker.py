@@ -15,11 +15,13 @@ from streaming.kafka.source import Source
 from streaming.monitor import Counters, Monitor
 from streaming.pipeline import Pipeline
 from streaming.settings import Settings
+from streaming.warmup import warm_up
 
 
 def work(bootstrap: str, group: str) -> None:
-    """Monitor, and tell of every tick."""
+    """Monitor as the service does, and tell of every tick."""
     pipeline, stop = Pipeline(Settings()), threading.Event()
+    warm_up(lambda _: None)
     stop_with_parent(stop)
 
     def tell(counters: Counters) -> bool:
