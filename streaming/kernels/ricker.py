@@ -73,10 +73,12 @@ def sum_box(a: I32, n: int, box: int, out: I32) -> None:
     for j in range(first, first + 2 * box):
         total += int(a[j])
     gone, come, sums = a[first:stop], a[2 * box + first : 2 * box + stop], out[first:stop]
-    for j in range(stop - first):
-        total += int(come[j])
-        sums[j] = total
-        total -= int(gone[j])
+    for j in range(1, stop - first):
+        sums[j] = int(come[j]) - int(gone[j - 1])
+    if stop > first:
+        sums[0] = total + int(come[0])
+    for j in range(1, stop - first):
+        sums[j] += sums[j - 1]
     wait()
 
 
