@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from numpy import float32
 
 from streaming.kernels.team import WIDTH, added, fewest, member, most, wait
 from streaming.records import F32, F64, I64, Bool
@@ -141,7 +141,7 @@ def reference_size(rr: F32, size: F32) -> float:
                 longer += rr[k] > one
             if 2 * longer < known:
                 threshold = float(one)
-    least = np.float32(fewest(threshold))
+    least = float32(fewest(threshold))
     chosen = 0
     for j in range(member(), SIZES, WIDTH):
         chosen += rr[j] >= least

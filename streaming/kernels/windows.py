@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+from numpy import float32
 
 from streaming.kernels.ring import unroll
 from streaming.kernels.team import WIDTH, added, member, wait
@@ -113,7 +113,7 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
     slope = 2.0 * moment / spread
     level = origin + total / n - slope * 0.5 * (n - 1)
     scale = 1.0 / size
-    flat = part.view(np.float32)  # each number takes the place of the sample it is made of
+    flat = part.view(float32)  # each number takes the place of the sample it is made of
     for j in range(member(), len(part), WIDTH):
         flat[j] = (int(part[j]) - level - slope * j) * scale
     wait()
@@ -123,10 +123,10 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
 
 def interpolate(flat: F32, start: int, step: int, out: F32) -> None:
     """Write 256 points of ``flat`` from ``start`` on, in steps of ``step``, both in ``1 / ONE`` of its own."""
-    fraction = np.float32(1.0 / ONE)
+    fraction = float32(1.0 / ONE)
     for j in range(member(), WINDOW, WIDTH):
         p = start + j * step
         b = (p >> 16) & 0xFFFF
         low = flat[b]
-        out[j] = low + np.float32(p & 0xFFFF) * fraction * (flat[b + 1] - low)
+        out[j] = low + float32(p & 0xFFFF) * fraction * (flat[b + 1] - low)
     wait()
