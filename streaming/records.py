@@ -217,12 +217,13 @@ class Ringed:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response up to ``stop - delay``. ``f``: int32 [lanes, R] (xp)."""
+    """The response up to ``stop - delay``. ``f``: int32 [lanes, R] (xp); ``levels``: of several leads."""
 
     fresh: Fresh
     x: Any
     f: Any
     delay: int
+    levels: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +237,7 @@ class Peaks:
     blocks       int64 [n, most, 2] where each ends, its largest f
     known        int64 [n]          every peak before this sample has been decided
     most         peaks that the whole pass can have at most, and blocks
+    bounds       int64 [n, most, 3] of several leads, see ``kernels.fuse.level_peaks``; None: one lead
     logits       float64 [n, most, 2]  how sure the trees are that each is a beat, and the errors they expect in
                                     the ten seconds up to it; None: not judged
     """
@@ -249,6 +251,7 @@ class Peaks:
     blocks: I64
     known: I64
     most: tuple[int, int] = (0, 0)
+    bounds: Any = None
     logits: F64 | None = None
 
 

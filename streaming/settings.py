@@ -2,10 +2,10 @@
 
 ``HORIZON_S`` is the one published constant: what the monitor says of time t follows from the samples
 in [t - HORIZON_S, t + lookahead]. The windows inside one another: what makes a peak a beat looks back 22.4 s
-(the peaks of ten seconds, each over a level of 12 s), a score 75 s over such beats, an alert of anomalous beats 16
-beats of at most 1.4 s each over such scores: 119.8 s. A rate looks back 40 s, its alert 16 beats more. Drift, once
-in 20 s, looks back a minute over what 15 s before a beat say of its looks: 117.4 s. An irregular rhythm is 40 beats:
-78.4 s.
+(the peaks of ten seconds, each over a level of 12 s, of several leads each bounded by its own), a score 75 s over such
+beats, an alert of anomalous beats 16 beats of at most 1.4 s each over such scores: 119.8 s. A rate looks back 40 s, its
+alert 16 beats more. Drift, once in 20 s, looks back a minute over what 15 s before a beat say of its looks: 117.4 s. An
+irregular rhythm is 40 beats: 78.4 s.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Settings:
 
     def ricker(self) -> ricker.Settings:
         """Return the settings of the ricker stage."""
-        return ricker.Settings(self.response_ring_s, self.design)
+        return ricker.Settings(self.response_ring_s, self.design, block_s=self.nms.block_s)
 
     def accept(self, trees: Ensemble | None) -> accept.Settings:
         """Return the settings of the accept stage."""

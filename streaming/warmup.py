@@ -39,6 +39,10 @@ def _rehearse(backend: Backend) -> None:
     signal = (np.arange(2500) % 50).astype(np.int16)
     signal[::250] = 2000
     for first in range(0, 2500, 125):
-        beds = ["warm-up", "warm-up too"][: 1 if first < 1250 else 2]  # to a kernel one row is not like several
-        values = [encode_chunk(bed, 1, first, 0, 250.0, ["I"], signal[first : first + 125]) for bed in beds]
+        part = signal[first : first + 125]
+        values = [
+            encode_chunk(f"warm-up {bed} {len(leads)}", 1, first, 0, 250.0, leads, np.stack([part] * len(leads)))
+            for bed in range(1 if first < 1250 else 2)  # to a kernel one row is not like several
+            for leads in (["I"], ["I", "II"])
+        ]
         pipeline.emit(RawTick.of(values, now_us=first))

@@ -54,8 +54,9 @@ def person(seed: int = 3, *, leads: int = 1, seconds: float = 40.0, noise: float
     return np.clip(clean + rough, -32000, 32000).astype(np.int16)
 
 
-def test_any_cut_gives_the_same_logits_to_the_last_bit() -> None:
-    x = person()
+@pytest.mark.parametrize("leads", [1, 3])
+def test_any_cut_gives_the_same_logits_to_the_last_bit(leads: int) -> None:
+    x = person(leads=leads)
     signal = Signal("bed", x, uv_per_unit=0.0)
     whole = logits_of(signal, pieces(x.shape[1]))
     assert len(whole) > 60
@@ -65,12 +66,13 @@ def test_any_cut_gives_the_same_logits_to_the_last_bit() -> None:
         assert logits_of(signal, cut(x.shape[1], np.random.default_rng(seed), longest)) == whole
 
 
-def test_a_logit_follows_from_the_samples_of_its_reach() -> None:
+@pytest.mark.parametrize("leads", [1, 2])
+def test_a_logit_follows_from_the_samples_of_its_reach(leads: int) -> None:
     """Two streams with another beginning agree on every peak that is farther from it than the reach."""
     rate, begin_s = 250, 14
-    later = person(5, seconds=60.0)
+    later = person(5, leads=leads, seconds=60.0)
     both = []
-    for early in (person(6, seconds=begin_s, noise=400.0), np.zeros((1, begin_s * rate), np.int16)):
+    for early in (person(6, leads=leads, seconds=begin_s, noise=400.0), np.zeros((leads, begin_s * rate), np.int16)):
         x = np.concatenate([early, later], axis=1)
         both.append(logits_of(Signal("bed", x, uv_per_unit=0.0), pieces(x.shape[1])))
     settled = int((begin_s + accept.REACH_S) * rate)

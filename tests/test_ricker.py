@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from laws import cut
-from oracles import response_of
+from oracles import bounded_response_of, response_of
 from steps import fresh_of
 
 from streaming.filters import Design, Filter, filter_fft, filter_for, ricker_taps, unit_response
@@ -50,17 +50,29 @@ def responses(
 @pytest.mark.parametrize("rate_hz", RATES_HZ)
 def test_any_cut_gives_the_integers_of_numpy_convolve(rate_hz: float, leads: int, form: int) -> None:
     rng = np.random.default_rng(int(rate_hz) + leads)
-    x = rng.integers(-32768, 32768, (leads, 1500)).astype(np.int16)
-    told, one = responses(
-        x, cut(1500, rng, 200), rate_hz=rate_hz, base=int(rng.integers(0, 10**12)), fft_from_taps=form
-    )
+    n = 1500 if leads == 1 else round(2 * rate_hz)  # leads are not bounded before a block is complete
+    x = rng.integers(-32768, 32768, (leads, n)).astype(np.int16)
+    told, one = responses(x, cut(n, rng, 200), rate_hz=rate_hz, base=int(rng.integers(0, 10**12)), fft_from_taps=form)
     np.testing.assert_array_equal(told, response_of(x, one))
+
+
+@pytest.mark.parametrize("leads", [2, 3, 12])
+def test_any_cut_of_several_leads_gives_their_bounded_sum(leads: int) -> None:
+    rng = np.random.default_rng(leads)
+    n, base = 6000, int(rng.integers(0, 10**12))
+    x = rng.integers(-400, 400, (leads, n)).astype(np.int16)
+    x[0, 3000:3040] += 9000
+    x[1, 4500:] += np.where(rng.random(1500) < 0.02, 20_000, 0).astype(np.int16)
+    told, one = responses(x, cut(n, rng, 900), base=base)
+    bounded, _ = bounded_response_of(x, one, base, 500)
+    np.testing.assert_array_equal(told, bounded)
+    assert (told < response_of(x, one)).sum() > 200, "without bounds this shows little"
 
 
 @pytest.mark.parametrize("form", [DIRECT, FFT], ids=["direct", "fft"])
 def test_long_kernels_give_the_integers_of_numpy_convolve(form: int) -> None:
     rng = np.random.default_rng(5)
-    x = rng.integers(-32768, 32768, (2, 5000)).astype(np.int16)
+    x = rng.integers(-32768, 32768, (1, 5000)).astype(np.int16)
     told, one = responses(x, cut(5000, rng, 900), rate_hz=500.0, design=LONG, fft_from_taps=form)
     assert len(one.taps) == 1001
     np.testing.assert_array_equal(told, response_of(x, one))

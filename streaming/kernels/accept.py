@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from streaming.kernels.across import look_across, neutral
 from streaming.kernels.shape import (
     AFTER_60,
     AFTER_120,
@@ -99,11 +100,12 @@ def climb(feature: I16, threshold: F32, leaf: I32, out: F32) -> float:
 
 
 def study(
-    c: int, value: int, median: int, whole: bool, base: int, box: int, scale: float, span: I64, taps: I32, half: I64,
-    x: I16, f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
+    c: int, value: int, median: int, most: int, least: int, whole: bool, base: int, box: int, scale: float, span: I64,
+    taps: I32, half: I64, x: I16, f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
 ) -> bool:  # fmt: skip
     """Describe the peak at sample ``c`` by the rings of its lane and what is known of its blocks, and remember it.
 
+    ``most`` and ``least`` of the last five block maxima; below zero: those of the lane's memory.
     Returns whether it is ordinary: then it is described as far as that takes, unless the ``whole`` is wanted.
     """
     middling = median if median > 0 else value
@@ -111,21 +113,29 @@ def study(
     plain = ordinary(out)
     if whole or not plain:
         most_of = least_of = middling
-        for j in range(min(BLOCKS, int(seen[TAKEN])) if median > 0 else 0):
-            most_of = max(most_of, int(seen[MAXIMA + j]))
-            least_of = min(least_of, int(seen[MAXIMA + j]))
+        if most >= 0 and median > 0:
+            most_of, least_of = max(most_of, most), min(least_of, least)
+        elif median > 0:
+            for j in range(min(BLOCKS, int(seen[TAKEN]))):
+                most_of = max(most_of, int(seen[MAXIMA + j]))
+                least_of = min(least_of, int(seen[MAXIMA + j]))
         detail(
             c, value, middling, most_of, max(1, least_of), base, scale, span, x, seen, facts, line, scratch, out
         )  # fmt: skip
+        if member() == 0:
+            if x.shape[0] > 1:
+                look_across(c, float(middling), span, seen, facts, scratch, out)
+            else:
+                neutral(out)
     if member() == 0:
-        remember(c, value, seen, facts, out)
+        remember(c, value, seen, facts, scratch, out)
     wait()
     return plain
 
 
 def judge(
-    i: int, lanes: I64, start: I64, base: I64, found: I64, peaks: I64, closed: I64, blocks: I64, box: int,
-    scale: float, span: I64, taps: I32, half: I64, x: I16, f: I32, feature: I16, threshold: F32, leaf: I32,
+    i: int, lanes: I64, start: I64, base: I64, found: I64, peaks: I64, bounds: I64, closed: I64, blocks: I64,
+    box: int, scale: float, span: I64, taps: I32, half: I64, x: I16, f: I32, feature: I16, threshold: F32, leaf: I32,
     probability: F64, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,
 ) -> None:  # fmt: skip
     """Write how sure each peak of lane ``lanes[i]`` is, a logit; ``NEVER`` where it is too low to look at.
@@ -139,8 +149,10 @@ def judge(
         As in ``kernels.ricker.respond``: where they are equal the lane begins.
     found, peaks, closed, blocks
         As ``kernels.nms.suppress`` writes them.
-    feature, threshold, leaf
-        The trees, see ``climb``.
+    bounds
+        Of several leads, as ``kernels.fuse.level_peaks`` writes them.
+    feature, threshold, leaf : [2, ...]
+        The trees, see ``climb``, for one lead that speaks and for several.
     probability : float64 [knots]
         See ``chance``.
     seen, facts : int64 [lanes, SEEN], float32 [lanes, KEPT, FACTS]
@@ -160,14 +172,17 @@ def judge(
         c, value, median = int(peaks[i, k, 0]), int(peaks[i, k, 1]), int(peaks[i, k, 2])
         taken = take_blocks(memory, blocks[i], taken, int(closed[i]), c + int(span[RIGHT]) + 1)
         logit, errors = NEVER, math.nan
+        most, least, several = -1, -1, 0
+        if x.shape[1] > 1:
+            most, least, several = int(bounds[i, k, 0]), int(bounds[i, k, 1]), int(bounds[i, k, 2] > 1)
         if LEAST * value > median:
             plain = study(
-                c, value, median, False, int(base[i]), box, scale, span, taps, half, x[lane], f[lane], memory,
-                facts[lane], line[0], scratch[0], out[0],
+                c, value, median, most, least, False, int(base[i]), box, scale, span, taps, half, x[lane], f[lane],
+                memory, facts[lane], line[0], scratch[0], out[0],
             )  # fmt: skip
             logit = ORDINARY
             if not plain:
-                logit = climb(feature, threshold, leaf, out[0])
+                logit = climb(feature[several], threshold[several], leaf[several], out[0])
             if c - int(base[i]) < span[MS400]:
                 logit = min(logit, EARLY)
             wait()

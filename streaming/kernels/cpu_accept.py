@@ -1,4 +1,4 @@
-"""The bodies of shape and accept compiled for the CPU; see ``cpu``."""
+"""The bodies of fuse, shape, across and accept compiled for the CPU; see ``cpu``."""
 
 from __future__ import annotations
 
@@ -6,24 +6,43 @@ from typing import Any
 
 from numba.core import config
 
-from streaming.kernels import accept
+from streaming.kernels import accept, fuse
 from streaming.kernels.cpu import cache_folder, compiled, launcher
 
 _previous = config.CACHE_DIR
 config.CACHE_DIR = str(cache_folder())
 _judge = compiled(accept.judge)
+_respond_leads = compiled(fuse.respond_leads)
+_level_peaks = compiled(fuse.level_peaks)
+
+
+@launcher
+def respond_leads(
+    n: int, lanes: Any, start: Any, stop: Any, base: Any, taps: Any, box: int, shift: int, block: int, x: Any, f: Any,
+    past: Any, levels: Any, work: Any,
+) -> None:  # fmt: skip
+    """Filter the new samples of ``n`` lanes of several leads."""
+    for i in range(n):
+        _respond_leads(i, lanes, start, stop, base, taps, box, shift, block, x, f, past, levels, work)
+
+
+@launcher
+def level_peaks(n: int, lanes: Any, found: Any, right: int, block: int, levels: Any, peaks: Any, bounds: Any) -> None:
+    """Tell the levels of the peaks of ``n`` lanes of several leads."""
+    for i in range(n):
+        _level_peaks(i, lanes, found, right, block, levels, peaks, bounds)
 
 
 @launcher
 def judge(
-    n: int, lanes: Any, start: Any, base: Any, found: Any, peaks: Any, closed: Any, blocks: Any, box: int, scale: float,
-    span: Any, taps: Any, half: Any, x: Any, f: Any, feature: Any, threshold: Any, leaf: Any, probability: Any,
-    seen: Any, facts: Any, line: Any, scratch: Any, out: Any, logits: Any,
+    n: int, lanes: Any, start: Any, base: Any, found: Any, peaks: Any, bounds: Any, closed: Any, blocks: Any, box: int,
+    scale: float, span: Any, taps: Any, half: Any, x: Any, f: Any, feature: Any, threshold: Any, leaf: Any,
+    probability: Any, seen: Any, facts: Any, line: Any, scratch: Any, out: Any, logits: Any,
 ) -> None:  # fmt: skip
     """Judge the peaks of ``n`` lanes."""
     for i in range(n):
         _judge(
-            i, lanes, start, base, found, peaks, closed, blocks, box, scale, span, taps, half, x, f, feature,
+            i, lanes, start, base, found, peaks, bounds, closed, blocks, box, scale, span, taps, half, x, f, feature,
             threshold, leaf, probability, seen, facts, line, scratch, out, logits,
         )  # fmt: skip
 

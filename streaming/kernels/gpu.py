@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import config
 
-from streaming.kernels import accept, beats, flutter, history, nms, ricker, ring, team, windows
+from streaming.kernels import accept, beats, flutter, fuse, history, nms, ricker, ring, team, windows
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -64,6 +64,8 @@ PLANS = {
     "write_samples": plan(ring.write_samples, 16, 8),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
     "respond": plan(ricker.respond, 16, 8, "work", registers=64),
+    "respond_leads": plan(fuse.respond_leads, 16, 8, "work", registers=64),
+    "level_peaks": plan(fuse.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
     "judge": plan(accept.judge, 16, 4, "line", "scratch", "out", registers=64),
     "accept": plan(beats.accept, 16, 4, "work"),

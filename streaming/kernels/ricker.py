@@ -82,6 +82,22 @@ def sum_box(a: I32, n: int, box: int, out: I32) -> None:
     wait()
 
 
+def box_sums(x: I16, lowest: int, at: int, n: int, taps: I32, box: int, shift: int, work: I32) -> None:
+    """Compute ``f[at : at + n]`` of leads ``x`` [leads, R] into the second row of ``work``."""
+    early = max(0, lowest - (at - box))
+    magnitude(x, lowest, at - box + early, n + 2 * box - early, taps, shift, work)
+    if early > 0:
+        whole = work[0]
+        for j in range(member(), early, WIDTH):
+            whole[j] = 0
+        for j in range(member(), n + 2 * box - early, WIDTH):
+            whole[early + j] = work[2, j]
+        wait()
+        sum_box(whole, n, box, work[1])
+    else:
+        sum_box(work[2], n, box, work[1])
+
+
 def respond(
     i: int,
     lanes: I64,
@@ -111,17 +127,6 @@ def respond(
     end = int(stop[i]) - half - box
     while at < end:
         n = min(BLOCK, end - at)
-        early = max(0, lowest - (at - box))
-        magnitude(x[lane], lowest, at - box + early, n + 2 * box - early, taps, shift, work)
-        if early > 0:
-            whole = work[0]
-            for j in range(member(), early, WIDTH):
-                whole[j] = 0
-            for j in range(member(), n + 2 * box - early, WIDTH):
-                whole[early + j] = work[2, j]
-            wait()
-            sum_box(whole, n, box, work[1])
-        else:
-            sum_box(work[2], n, box, work[1])
+        box_sums(x[lane], lowest, at, n, taps, box, shift, work)
         store(work[1], n, f[lane], at)
         at += n

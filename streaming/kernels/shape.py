@@ -9,7 +9,8 @@ changes nothing.
 Of a lane is remembered: ``seen[lane]``, int64 ``[SEEN]``: how many peaks were described, how many
 blocks of the level were taken, the maxima of the last five of these, then the sample of peak ``k`` at
 ``FIRST + k % KEPT``; ``facts[lane, k % KEPT]``, float32 ``[FACTS]``: its height, widths, least
-response on both sides, and the probability that what is said of it is wrong. Nothing else is kept.
+response on both sides, the probability that what is said of it is wrong, and where there are several leads what each
+says of it (``kernels.across``). Nothing else is kept.
 
 Bodies are written for a team (``kernels.team``): what is a sum or an extreme of integers is shared
 by its members, the look back is one member's.
@@ -29,6 +30,7 @@ FIRST = MAXIMA + BLOCKS
 SEEN = FIRST + KEPT
 HEIGHT, W8, W22, W32, VALLEY, RISK = range(6)
 FACTS = 6
+ACROSS = 30  # of the scratch, from there on what each lead says of the peak
 
 SPAN_S = (0.22, 0.008, 0.045, 0.06, 0.075, 0.12, 0.23, 0.4, 0.7, 1.5, 10.0)
 RIGHT, MS8, MS45, MS60, MS75, MS120, MS230, MS400, MS700, MS1500, BACK = range(len(SPAN_S))
@@ -38,14 +40,16 @@ NAMES = (
     "right_75", "valley_left", "valley_right", "again", "w8", "w22", "w32", "w22_of_last", "w32_of_last",
     "w8_of_last", "w32_of_median", "slope", "compact", "size", "since_half", "half", "before_half", "rr_ratio",
     "since_third", "third", "interval", "irregular", "phase", "doubt", "middling", "peaks", "halves", "of_recent",
-    "before_400", "before_700", "noise", "noise_of_level", "spread",
+    "before_400", "before_700", "noise", "noise_of_level", "spread", "first_lead", "lowest_lead", "highest_lead",
+    "even", "turned",
 )  # fmt: skip
 FEATURES = len(NAMES)
 (
     TALL, OF_LARGEST, OF_LEAST, BEFORE_120, AFTER_60, AFTER_120, LEFT_45, RIGHT_45, LEFT_75, RIGHT_75, VALLEY_LEFT,
     VALLEY_RIGHT, AGAIN, BY_8, BY_22, BY_32, BY_22_OF_LAST, BY_32_OF_LAST, BY_8_OF_LAST, BY_32_OF_MEDIAN, SLOPE,
     COMPACT, SIZE, SINCE_HALF, HALF, BEFORE_HALF, RR_RATIO, SINCE_THIRD, THIRD, INTERVAL, IRREGULAR, PHASE, DOUBT,
-    MIDDLING, PEAKS, HALVES, OF_RECENT, BEFORE_400, BEFORE_700, NOISE, NOISE_OF_LEVEL, SPREAD,
+    MIDDLING, PEAKS, HALVES, OF_RECENT, BEFORE_400, BEFORE_700, NOISE, NOISE_OF_LEVEL, SPREAD, FIRST_LEAD,
+    LOWEST, HIGHEST, EVEN, TURNED,
 ) = range(FEATURES)  # fmt: skip
 
 FAR = 9.0
@@ -106,7 +110,9 @@ def around(f: I32, at: int, v: float, span: I64, out: F32) -> None:
     wait()
 
 
-def look(x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, half: I64, line: I32, out: F32) -> None:
+def look(
+    x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, half: I64, line: I32, scratch: F64, out: F32
+) -> None:
     """Describe what wavelets see around the peak at ``c``; ``x`` [leads, R] are rings, ``v`` its mean response.
 
     The wavelets' magnitudes are added over the leads: a lead counts as much as it says.
@@ -117,11 +123,16 @@ def look(x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, ha
         lay_out(x[lead], base, c - reach, n, line)
         for j in range(member(), 5, WIDTH):
             w8 += wave(line, reach + (j - 2) * box // 2, taps[0], int(half[0]))
+        own = 0
         for j in range(member(), 3, WIDTH):
-            w22 += wave(line, reach + (j - 1) * box, taps[1], int(half[1]))
+            own += wave(line, reach + (j - 1) * box, taps[1], int(half[1]))
             w32 += wave(line, reach + (j - 1) * box, taps[2], int(half[2]))
+        own = added(own)
+        w22 += own
+        if member() == 0:
+            scratch[ACROSS + lead] = own
         wait()
-    w8, w22, w32 = added(w8), added(w22), added(w32)
+    w8, w32 = added(w8), added(w32)
     if member() == 0:
         out[BY_8] = w8 / (5.0 * v)
         out[BY_22] = w22 / (3.0 * v)
@@ -297,7 +308,7 @@ def outline(
         line[j] = 0
     unroll(f, first + early, int(span[MS230]) + int(span[RIGHT]) + 1 - early, line[early:])  # type: ignore[arg-type]
     around(line, int(span[MS230]), v, span, out)
-    look(x, base, c, v * scale, box, span, taps, half, line, out)
+    look(x, base, c, v * scale, box, span, taps, half, line, scratch, out)
     if member() == 0:
         out[TALL] = v / median
         look_back(c, v, float(median), span, seen, facts, scratch, out)
@@ -318,7 +329,7 @@ def detail(
     wait()
 
 
-def remember(c: int, value: int, seen: I64, facts: F32, out: F32) -> None:
+def remember(c: int, value: int, seen: I64, facts: F32, scratch: F64, out: F32) -> None:
     """Put a peak that was described into the lane's memory."""
     row = facts[int(seen[0]) % KEPT]
     row[HEIGHT] = value
@@ -326,5 +337,7 @@ def remember(c: int, value: int, seen: I64, facts: F32, out: F32) -> None:
     row[W22] = out[BY_22]
     row[W32] = out[BY_32]
     row[VALLEY] = 1.0 * value * float(out[VALLEY_LEFT]) + 1.0 * value * float(out[VALLEY_RIGHT])  # in float64
+    for lead in range(facts.shape[1] - FACTS):
+        row[FACTS + lead] = scratch[ACROSS + lead]
     seen[FIRST + int(seen[0]) % KEPT] = c
     seen[0] += 1

@@ -27,7 +27,7 @@ from streaming.model.checkpoint import fold_path
 from streaming.model.detector_card import detector_card
 from streaming.model.lessons import ALL_LEADS, Lesson, lessons_of
 from streaming.model.renditions import JUDGED_ON, Noises
-from streaming.model.trees import calibrate, flatten, save_trees
+from streaming.model.trees import both, calibrate, flatten, save_trees
 from streaming.recordings import read_recording
 from streaming.records import F32, F64, I64, Bool
 
@@ -43,13 +43,17 @@ def _silent(done: float, what: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How an ensemble is grown; ``lean`` is added to its logits: misses are worse than what is too much."""
+    """How an ensemble is grown; ``lean`` is added to its logits: misses are worse than what is too much.
+
+    lean, lean_several: of the trees for one lead and for several
+    """
 
     trees: int = 150
     leaves: int = 31
     depth: int = 6
     fewest: int = 50
-    lean: float = 1.25
+    lean: float = 1.0
+    lean_several: float = 0.75
     rate: float = 0.1
     features: float = 0.6
     ridge: float = 5.0
@@ -107,9 +111,9 @@ def learn(pupils: Sequence[Pupil], out: Path, growth: Growth, progress: Progress
     folds = []
     for fold in range(FOLDS):
         progress(fold / (FOLDS + 1), f"fold {fold + 1} of {FOLDS}")
-        folds.append(grow(rows([p for p in pupils if p.fold != fold]), growth))
+        folds.append(grow_both([p for p in pupils if p.fold != fold], growth))
     progress(FOLDS / (FOLDS + 1), "all records")
-    everything = grow(rows(pupils), growth)
+    everything = grow_both(pupils, growth)
     judged = {
         (k, j): logits_of(folds[pupil.fold], lesson, growth)
         for k, pupil in enumerate(pupils)
@@ -120,8 +124,8 @@ def learn(pupils: Sequence[Pupil], out: Path, growth: Growth, progress: Progress
     chances = {"probability": probability(pupils, judged)}
     for fold, trees in enumerate(folds):
         unseen = {p.record.recording.name: p.record.recording.samples.shape[1] for p in pupils if p.fold == fold}
-        save_trees(fold_path(out, fold), flatten(trees, growth.lean) | chances, about | {"left_out": unseen})
-    ensemble = save_trees(out, flatten(everything, growth.lean) | chances, about)
+        save_trees(fold_path(out, fold), nodes_of(trees, growth) | chances, about | {"left_out": unseen})
+    ensemble = save_trees(out, nodes_of(everything, growth) | chances, about)
     metrics["model"] = ensemble.name
     out.with_suffix(".metrics.json").write_text(json.dumps(metrics, indent=1) + "\n")
     out.with_suffix(".card.md").write_text(detector_card(ensemble.name, metrics))
@@ -149,21 +153,40 @@ def _read_noise(path: Path) -> tuple[F64, float]:
 Judged = dict[tuple[int, int], F64]  # (record, lesson) -> logits of its peaks, by trees that did not see the record
 
 
-def logits_of(trees: Any, lesson: Lesson, growth: Growth) -> F64:
+def logits_of(trees: Pair, lesson: Lesson, growth: Growth) -> F64:
     """Return the logits of a lesson's peaks, as the stage works them out but for what a lane begins with."""
-    logits = trees.predict(lesson.survey.features, raw_score=True) + growth.lean
-    found: F64 = np.where(lesson.survey.ordinary, accept.ORDINARY, logits)
-    return found
+    found = lesson.survey
+    logits: F64 = np.empty(len(found.at))
+    for booster, lean, mine in zip(
+        trees, (growth.lean, growth.lean_several), (~found.several, found.several), strict=True
+    ):
+        if mine.any():
+            logits[mine] = booster.predict(found.features[mine], raw_score=True) + lean
+    logits[found.ordinary] = accept.ORDINARY
+    return logits
 
 
+Pair = tuple[Any, Any]  # boosters for one lead and for several
 Rows = tuple[F32, Bool, F64]  # features [r, .], whether each is a beat, weight
 
 
-def rows(pupils: Sequence[Pupil]) -> Rows:
+def grow_both(pupils: Sequence[Pupil], growth: Growth) -> Pair:
+    """Grow the trees for one lead and, from all leads together, those for several."""
+    return grow(rows(pupils, several=False), growth), grow(rows(pupils, several=True), growth)
+
+
+def nodes_of(trees: Pair, growth: Growth) -> dict[str, Any]:
+    """Return the arrays of both ensembles."""
+    return both(flatten(trees[0], growth.lean), flatten(trees[1], growth.lean_several))
+
+
+def rows(pupils: Sequence[Pupil], *, several: bool) -> Rows:
     """Return what an ensemble is grown from: peaks that are not ordinary."""
     parts = []
     for pupil in pupils:
         for lesson in pupil.lessons:
+            if several != (lesson.lead == ALL_LEADS):
+                continue
             use = lesson.use & ~lesson.survey.ordinary
             parts.append((lesson.survey.features[use], lesson.is_beat[use], lesson.weight[use]))
     x, y, weight = zip(*parts, strict=True)

@@ -22,9 +22,9 @@ def detector_card(name: str, metrics: dict[str, Any]) -> str:
         [
             f"# {name}",
             "",
-            f"{settings['trees']} boosted trees that say of a peak of the filtered signal whether it is a heartbeat,",
-            "from its shape and the peaks of the ten seconds before it. Peaks that are ordinary in every way are",
-            "beats without the trees being asked.",
+            f"{settings['trees']} boosted trees for one lead, and as many for several, that say of a peak of the",
+            "filtered signal whether it is a heartbeat, from its shape and the peaks of the ten seconds before it.",
+            "Peaks that are ordinary in every way are beats without the trees being asked.",
             "",
             "**Intended use:** research, teaching, finding heartbeats in a live feed.",
             "**Not for:** diagnosis, treatment, or watching over a patient. It is not a medical device; it has seen",

@@ -60,9 +60,8 @@ def lessons_of(record: Annotated, noises: Noises, seed: int) -> list[Lesson]:
     readable = {0: True}
     for how in RENDITIONS + JUDGED:
         rendered = render(record, how, noises, seed)
-        judged = how in JUDGED
-        for lead, weight in ((0, how.weight), (1, how.second_lead), (ALL_LEADS, how.all_leads)):
-            wanted = lead == 0 or weight > 0.0 or (judged and lead == ALL_LEADS)
+        for lead, weight in ((0, how.weight), (1, how.second_lead), (ALL_LEADS, how.weight)):
+            wanted = lead != 1 or weight > 0.0
             if not wanted or (lead > 0 and len(rendered.samples) < 2):
                 continue
             lesson = _lesson(record, rendered, lead, how, weight, seed)
@@ -96,7 +95,7 @@ def _lesson(record: Annotated, rendered: Rendered, lead: int, how: Rendition, we
 def centres(clean: I16, beat: I64, rate_hz: float) -> I64:
     """Where the response to clean leads is largest within 100 ms of each beat, on its side of the midpoints."""
     one = filter_for(Design(), rate_hz, len(clean))
-    f = respond(np.ascontiguousarray(clean)[None], one)[0]
+    f = respond(np.ascontiguousarray(clean)[None], rate_hz, one)[0][0]
     reach, n = int(_REACH_S * rate_hz), len(f)
     middle = (beat[1:] + beat[:-1]) // 2
     first = np.maximum(np.maximum(beat - reach, 0), np.concatenate([[0], middle]))

@@ -22,7 +22,9 @@ CLEAN = frozenset({"as recorded", "mixed leads", "mixed leads again"})
 
 @dataclass(frozen=True)
 class Rendition:
-    """How a record is changed, in order: waves, leads, noise; and its weights on one lead, the other, and all.
+    """How a record is changed, in order: waves, leads, noise; and its weights.
+
+    weight, second_lead: of the first lead and of all together, and of the second lead alone.
 
     noise: names of noises of which one is drawn; snr_db: limits of the ratio, drawn anew every minute.
     """
@@ -30,7 +32,6 @@ class Rendition:
     name: str
     weight: float
     second_lead: float = 0.0
-    all_leads: float = 0.0
     t_waves: bool = False
     p_waves: bool = False
     ventricular: bool = False
@@ -41,17 +42,18 @@ class Rendition:
 
 WANDER_AND_MUSCLE = "bw+ma"
 RENDITIONS = (
-    Rendition("as recorded", 4.0, 2.0, 2.0),
-    Rendition("wander and muscle", 0.5, 0.3, 0.4, noise=(WANDER_AND_MUSCLE,)),
-    Rendition("electrode motion", 0.5, 0.3, 0.4, noise=(ELECTRODE_MOTION,)),
+    Rendition("as recorded", 4.0, 2.0),
+    Rendition("wander and muscle", 0.5, 0.3, noise=(WANDER_AND_MUSCLE,)),
+    Rendition("electrode motion", 0.5, 0.3, noise=(ELECTRODE_MOTION,)),
     Rendition("muscle", 0.3, noise=("ma",)),
     Rendition("T waves", 0.5, t_waves=True),
+    Rendition("other T waves", 0.5, t_waves=True),
     Rendition("T waves in noise", 0.3, t_waves=True, noise=(ELECTRODE_MOTION, WANDER_AND_MUSCLE, "ma"), snr_db=(0, 24)),
     Rendition("P waves", 0.4, p_waves=True),
     Rendition(
         "P waves in noise", 0.3, p_waves=True, noise=(ELECTRODE_MOTION, WANDER_AND_MUSCLE, "ma", "bw"), snr_db=(3, 24)
     ),
-    Rendition("ventricular beats", 0.7, all_leads=0.3, ventricular=True),
+    Rendition("ventricular beats", 0.7, ventricular=True),
     Rendition("ventricular beats and T waves", 0.5, ventricular=True, t_waves=True),
     Rendition(
         "ventricular beats in noise", 0.4, ventricular=True, noise=(ELECTRODE_MOTION, WANDER_AND_MUSCLE), snr_db=(0, 24)

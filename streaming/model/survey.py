@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from streaming.filters import Design, Filter, filter_for, half_up
-from streaming.kernels import accept, cpu, nms, shape, team
+from streaming.kernels import accept, across, cpu, cpu_accept, fuse, nms, shape, team
 from streaming.kernels.cpu import compiled
 from streaming.records import F32, I32, I64, Bool
 from streaming.stages.accept import looks_at
@@ -30,6 +30,7 @@ class Survey:
 
     at, value, median, quantile  int64 [p], each peak's sample, f, median of five block maxima, 80 % quantile of ten
     features                     float32 [p, FEATURES]
+    several                      bool [p], whether more than one lead spoke
     """
 
     at: I64
@@ -37,6 +38,7 @@ class Survey:
     median: I64
     quantile: I64
     features: F32
+    several: Bool
 
     @property
     def ordinary(self) -> Bool:
@@ -50,20 +52,28 @@ def survey(samples: Any, rate_hz: float, design: Design | None = None) -> Survey
     """Find the peaks of leads, int16 [leads, n], that are above a tenth of the level."""
     x = np.ascontiguousarray(samples, np.int16)[None]
     one = filter_for(Design() if design is None else design, rate_hz, x.shape[1])
-    return peaks_of(x, respond(x, one), rate_hz, one)
+    return peaks_of(x, *respond(x, rate_hz, one), rate_hz, one)
 
 
-def respond(x: Any, one: Filter) -> I32:
-    """Return the response int32 [1, n] of int16 [1, leads, n]."""
-    n = x.shape[2]
+def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
+    """Return the response int32 [1, n] of int16 [1, leads, n], and of several leads their levels."""
+    n, leads = x.shape[2], x.shape[1]
     f = np.zeros((1, n), np.int32)
-    work = np.zeros((3, team.BLOCK + 4 * one.delay), np.int32)
+    work = np.zeros((4, team.BLOCK + 4 * one.delay), np.int32)
     stop = np.array([n], np.int64)
-    cpu.respond(1, _LANE, _LANE, stop, _LANE, one.taps, one.box, one.shift, x, f, work)
-    return f
+    block = half_up(NmsSettings().block_s * rate_hz)
+    levels = np.zeros((1, n // block + 2 if leads > 1 else 1, fuse.LEVEL_COLUMNS), np.int64)
+    if leads == 1:
+        cpu.respond(1, _LANE, _LANE, stop, _LANE, one.taps, one.box, one.shift, x, f, work[:3])
+        return f, levels
+    past = np.zeros((1, leads, nms.MAXIMA_COLUMNS), np.int64)
+    cpu_accept.respond_leads(
+        1, _LANE, _LANE, stop, _LANE, one.taps, one.box, one.shift, block, x, f, past, levels, work
+    )
+    return f, levels
 
 
-def peaks_of(x: Any, f: I32, rate_hz: float, one: Filter) -> Survey:
+def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey:
     """Find and describe the peaks of a response."""
     n = f.shape[1]
     stop = np.array([n], np.int64)
@@ -77,17 +87,24 @@ def peaks_of(x: Any, f: I32, rate_hz: float, one: Filter) -> Survey:
         1, _LANE, _LANE, stop, _LANE, one.delay, left, right, block, f, maxima, np.zeros((1, n), np.int32), found,
         peaks, closed, blocks,
     )  # fmt: skip
+    bounds = np.zeros((1, len(peaks[0]), 3), np.int64)
+    if x.shape[1] > 1:
+        cpu_accept.level_peaks(1, _LANE, found, right, block, levels, peaks, bounds)
     rows = peaks[0, : found[0]]
-    at, value, median, quantile = np.ascontiguousarray(rows[accept.LEAST * rows[:, 1] > rows[:, 2], :4].T)
+    high = accept.LEAST * rows[:, 1] > rows[:, 2]
+    at, value, median, quantile = np.ascontiguousarray(rows[high, :4].T)
+    most, least, speaking = np.ascontiguousarray(bounds[0, : found[0]][high].T)
+    if x.shape[1] == 1:
+        most, least = most - 1, least - 1
     looks = looks_at(rate_hz, one)
-    seen, facts = np.zeros(shape.SEEN, np.int64), np.zeros((shape.KEPT, shape.FACTS), np.float32)
+    seen, facts = np.zeros(shape.SEEN, np.int64), np.zeros((shape.KEPT, across.facts_of(x.shape[1])), np.float32)
     features = np.zeros((len(at), shape.FEATURES), np.float32)
     _describe_all(
-        at, value, median, blocks[0, : closed[0]], looks.box, looks.scale, looks.span, looks.taps, looks.half, x[0],
-        f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(shape.KEPT), int(looks.span[shape.RIGHT]),
-        features,
+        at, value, median, most, least, blocks[0, : closed[0]], looks.box, looks.scale, looks.span, looks.taps,
+        looks.half, x[0], f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(shape.KEPT),
+        int(looks.span[shape.RIGHT]), features,
     )  # fmt: skip
-    return Survey(at, value, median, quantile, features)
+    return Survey(at, value, median, quantile, features, speaking > 1)
 
 
 @_jit
@@ -99,14 +116,14 @@ def _are_ordinary(features: Any, found: Any) -> None:
 
 @_jit
 def _describe_all(
-    at: Any, value: Any, median: Any, blocks: Any, box: int, scale: float, span: Any, taps: Any, half: Any, x: Any,
-    f: Any, seen: Any, facts: Any, line: Any, scratch: Any, right: int, features: Any,
+    at: Any, value: Any, median: Any, most: Any, least: Any, blocks: Any, box: int, scale: float, span: Any, taps: Any,
+    half: Any, x: Any, f: Any, seen: Any, facts: Any, line: Any, scratch: Any, right: int, features: Any,
 ) -> None:  # fmt: skip
     """Describe the peaks of one lane, one after the other; as ``kernels.accept.judge`` does."""
     taken = 0
     for k in range(len(at)):
         taken = _take_blocks(seen, blocks, taken, len(blocks), at[k] + right + 1)
         _study(
-            at[k], value[k], median[k], True, 0, box, scale, span, taps, half, x, f, seen, facts, line, scratch,
-            features[k],
+            at[k], value[k], median[k], most[k], least[k], True, 0, box, scale, span, taps, half, x, f, seen, facts,
+            line, scratch, features[k],
         )  # fmt: skip

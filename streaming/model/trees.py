@@ -1,9 +1,11 @@
 """Trees on disk: ``NAME.safetensors`` (nodes, roots, calibration) and ``NAME.json`` (what they look at).
 
+The first half of the roots are the trees for one lead, the others those for several.
+
 The config's ``looks`` must be what this program looks at, and the trees must be trees: children
 behind their parents, known features, finite numbers. Anything else is refused with the reason. An
 ensemble is named by its version and the SHA-256 of both files' content, for instance
-``trees-1+ab12cd34``. Nothing is ever unpickled.
+``trees-2+ab12cd34``. Nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ from streaming.records import F32, F64, I16, I32
 from streaming.stages.accept import SIGMA_S, Ensemble
 from streaming.stages.nms import Settings as NmsSettings
 
-FORMAT = 1
-VERSION = "trees-1"
+FORMAT = 2
+VERSION = "trees-2"
 SHIPPED = Path(__file__).parent / "weights" / "detector.safetensors"
 KNOTS = 33
 DEEPEST = (accept.MOST_NODES + 1).bit_length() - 1
@@ -89,8 +91,12 @@ def load_trees(path: Path | None = None) -> Ensemble:
             raise UserError(f"{config_path}: expected a detector that looks at {name} {value}; got {got}")
     _check(path, arrays)
     digest = hashlib.sha256(raw + text).hexdigest()[:8]
+    feature, threshold, leaf = complete(path, arrays)
+    trees, nodes = len(feature) // 2, feature.shape[1]
     return Ensemble(
-        *complete(path, arrays),
+        feature=feature.reshape(2, trees, nodes),
+        threshold=threshold.reshape(2, trees, nodes),
+        leaf=leaf.reshape(2, trees, nodes + 1),
         probability=np.ascontiguousarray(arrays["probability"]),
         name=f"{config.get('version', 'unnamed')}+{digest}",
     )
@@ -110,8 +116,8 @@ def _check(path: Path, arrays: dict[str, Any]) -> None:
     inner = np.flatnonzero(feature >= 0)
     if (feature >= shape.FEATURES).any() or (below[inner] <= inner).any() or (below[inner] + 1 >= nodes).any():
         raise UserError(f"{path}: expected children behind their parents and {shape.FEATURES} features; got others")
-    if len(roots) == 0 or (roots < 0).any() or (roots >= nodes).any():
-        raise UserError(f"{path}: expected trees with roots among {nodes} nodes; got others")
+    if len(roots) == 0 or len(roots) % 2 or (roots < 0).any() or (roots >= nodes).any():
+        raise UserError(f"{path}: expected two times as many trees with roots among {nodes} nodes; got others")
     if len(arrays["probability"]) != KNOTS or (np.diff(arrays["probability"]) < 0).any():
         raise UserError(f"{path}: expected {KNOTS} ascending probabilities; got others")
 
@@ -170,6 +176,16 @@ def flatten(booster: Any, lean: float) -> dict[str, Any]:
         "leaf": np.array(leaf, np.int32),
         "roots": np.array(roots, np.int32),
     }
+
+
+def both(one: dict[str, Any], several: dict[str, Any]) -> dict[str, Any]:
+    """Put the nodes of two ensembles behind each other."""
+    more = len(one["feature"])
+    moved = several | {
+        "below": np.where(several["feature"] >= 0, several["below"] + more, 0),
+        "roots": several["roots"] + more,
+    }
+    return {name: np.concatenate([one[name], moved[name]]).astype(one[name].dtype) for name in one}
 
 
 def _at_most(threshold: float) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from streaming.backend import CPU, Backend
 from streaming.filters import Design, Filter, filter_for, half_up, ricker_taps
-from streaming.kernels import shape
+from streaming.kernels import across, shape
 from streaming.records import F32, F64, I16, I32, I64, Bank, Peaks
 
 SIGMA_S = (0.008, 0.022, 0.032)
@@ -25,11 +25,11 @@ REACH_S = 22.4  # the peaks of the 10 s before, and the level of these: 12 s
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Boosted trees, complete ones, see ``kernels.accept.climb``.
+    """Boosted trees, complete ones, see ``kernels.accept.climb``: for one lead and for several.
 
-    feature       int16 [trees, nodes]
-    threshold     float32 [trees, nodes]
-    leaf          int32 [trees, nodes + 1], in units of ``kernels.accept.UNIT``
+    feature       int16 [2, trees, nodes]
+    threshold     float32 [2, trees, nodes]
+    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.accept.UNIT``
     probability   float64 [knots], of a beat, see ``kernels.accept.chance``
     name          version and hash
     """
@@ -111,15 +111,18 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     seen, facts, lanes = state.seen.get(bank.number), state.facts.get(bank.number), len(peaks.f)
     if seen is None or len(seen) < lanes:
         seen = state.seen[bank.number] = backend.grown(seen, (lanes, shape.SEEN), np.int64)
-        facts = state.facts[bank.number] = backend.grown(facts, (lanes, shape.KEPT, shape.FACTS), np.float32)
+        facts = state.facts[bank.number] = backend.grown(
+            facts, (lanes, shape.KEPT, across.facts_of(bank.leads)), np.float32
+        )
     looks = state.looks[bank.number]
     if state.line.shape[1] < looks.length:
         state.line = np.zeros((1, looks.length), np.int32)
     n = len(fresh.lane)
     logits = backend.room("logits", (n, peaks.peaks.shape[1], 2), np.float64)
+    bounds = backend.room("no bounds", (n, 1, 3), np.int64) if peaks.bounds is None else peaks.bounds
     backend.kernels.judge(
-        n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, peaks.closed, peaks.blocks, looks.box,
-        looks.scale, *state.constants[bank.number], peaks.x, peaks.f, *state.trees, seen, facts, state.line,
+        n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, bounds, peaks.closed, peaks.blocks,
+        looks.box, looks.scale, *state.constants[bank.number], peaks.x, peaks.f, *state.trees, seen, facts, state.line,
         state.scratch, state.out, logits,
     )  # fmt: skip
     return state, replace(peaks, logits=logits)

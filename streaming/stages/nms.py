@@ -58,6 +58,10 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
         n, fresh.lane, fresh.start, fresh.stop, fresh.base, response.delay, left, right, block,
         response.f, maxima, state.work, found, peaks, closed, blocks,
     )  # fmt: skip
+    bounds = None
+    if response.levels is not None:
+        bounds = backend.room("bounds", (*peaks.shape[:2], 3), np.int64)
+        backend.kernels.level_peaks(n, fresh.lane, found, right, block, response.levels, peaks, bounds)
     known = fresh.stop - response.delay - right
     most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
-    return state, Peaks(fresh, response.x, response.f, found, peaks, closed, blocks, known, most)
+    return state, Peaks(fresh, response.x, response.f, found, peaks, closed, blocks, known, most, bounds)

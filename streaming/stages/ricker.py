@@ -1,8 +1,9 @@
 """Ricker: the response of a lane to its new samples, by overlap-save, in integers.
 
-In: Ringed. Out: Response. State: for each bank int32 ``f[lanes, R]`` and the taps for its rate.
+In: Ringed. Out: Response. State: for each bank int32 ``f[lanes, R]`` and the taps for its rate; of
+several leads their levels (``kernels.fuse``).
 The response is exact, so direct form and FFT give the same numbers; short kernels take the
-direct form, kernels of ``fft_from_taps`` taps and more the FFT (on the CPU).
+direct form, kernels of ``fft_from_taps`` taps and more the FFT (one lead, on the CPU).
 """
 
 from __future__ import annotations
@@ -13,29 +14,34 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
-from streaming.filters import Design, Filter, filter_fft, filter_for
+from streaming.filters import Design, Filter, filter_fft, filter_for, half_up
+from streaming.kernels.fuse import LEVEL_COLUMNS
+from streaming.kernels.nms import MAXIMA_COLUMNS
 from streaming.records import I32, Response, Ringed
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """ring_s: seconds of responses kept; fft_from_taps: measured on one core, see README."""
+    """ring_s: seconds of responses kept; fft_from_taps: measured on one core, see README; block_s: of a level."""
 
     ring_s: float
     design: Design
     fft_from_taps: int = 1024
+    block_s: float = 2.0
 
 
 @dataclass(slots=True)
 class State:
-    """filters, taps, responses: by number of the bank (taps, responses xp); work: scratch int32 [3, capacity]."""
+    """By number of the bank (all but filters xp); but work: scratch int32 [4, capacity]."""
 
     settings: Settings
     backend: Backend = CPU
     filters: dict[int, Filter] = field(default_factory=dict)
     taps: dict[int, Any] = field(default_factory=dict)
     responses: dict[int, Any] = field(default_factory=dict)
-    work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
+    past: dict[int, Any] = field(default_factory=dict)
+    levels: dict[int, Any] = field(default_factory=dict)
+    work: I32 = field(default_factory=lambda: np.zeros((4, 0), np.int32))
 
 
 def step(state: State, ringed: Ringed) -> tuple[State, Response]:
@@ -52,7 +58,9 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     n = len(fresh.lane)
     need = backend.block + 4 * one.delay
     if state.work.shape[1] < need:
-        state.work = np.zeros((3, need), np.int32)
+        state.work = np.zeros((4, need), np.int32)
+    if bank.leads > 1:
+        return state, _respond_leads(state, ringed, one, f)
     if 2 * len(one.taps) - 1 < state.settings.fft_from_taps or not backend.in_order:
         backend.kernels.respond(
             n,
@@ -65,11 +73,27 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
             one.shift,
             ringed.x,
             f,
-            state.work,
+            state.work[:3],
         )
     else:
         _respond_fft(ringed, one, f)
     return state, Response(fresh, ringed.x, f, one.delay)
+
+
+def _respond_leads(state: State, ringed: Ringed, one: Filter, f: I32) -> Response:
+    """Extend the responses of several leads."""
+    fresh, s, backend = ringed.fresh, state.settings, state.backend
+    bank, lanes = fresh.bank, len(ringed.x)
+    past, levels = state.past.get(bank.number), state.levels.get(bank.number)
+    if past is None or len(past) < lanes:
+        rows = int(np.ceil(s.ring_s / s.block_s)) + 2
+        past = state.past[bank.number] = backend.grown(past, (lanes, bank.leads, MAXIMA_COLUMNS), np.int64)
+        levels = state.levels[bank.number] = backend.grown(levels, (lanes, rows, LEVEL_COLUMNS), np.int64)
+    backend.kernels.respond_leads(
+        len(fresh.lane), fresh.lane, fresh.start, fresh.stop, fresh.base, state.taps[bank.number], one.box, one.shift,
+        half_up(s.block_s * bank.rate_hz), ringed.x, f, past, levels, state.work,
+    )  # fmt: skip
+    return Response(fresh, ringed.x, f, one.delay, levels)
 
 
 def _respond_fft(ringed: Ringed, one: Filter, f: I32) -> None:

@@ -1,0 +1,91 @@
+"""Several leads: the level of a peak, what an artefact on one of them does, and what they say of each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from laws import Signal, cut
+from oracles import blocks_of, bounded_response_of
+from steps import beats_of, fresh_of
+
+from producers.synthetic import synthesise
+from streaming.filters import Design, filter_for, half_up
+from streaming.kernels import shape
+from streaming.model.survey import survey
+from streaming.records import Ringed
+from streaming.stages import nms, ricker
+
+RATE_HZ = 250.0
+BLOCK = 500
+
+
+def heart(leads: int = 2, seconds: float = 40.0) -> np.ndarray:
+    return synthesise(3, rate_hz=RATE_HZ, leads=leads, seconds=seconds).recording.samples
+
+
+def with_artefacts(x: np.ndarray, lead: int, every_s: float = 5.3) -> np.ndarray:
+    """Add to one lead waves four times as high as its beats, as narrow as these."""
+    out = x.astype(np.float64)
+    t = np.arange(-40, 41) / RATE_HZ
+    wave = 4 * np.ptp(x[lead]) * (1 - (t / 0.014) ** 2) * np.exp(-0.5 * (t / 0.014) ** 2)
+    for at in np.arange(int(12 * RATE_HZ), x.shape[1] - 100, int(every_s * RATE_HZ)):
+        out[lead, at - 40 : at + 41] += wave
+    return np.clip(out, -32000, 32000).astype(np.int16)
+
+
+def test_a_peak_has_the_levels_of_all_leads_whatever_the_cuts() -> None:
+    rng = np.random.default_rng(4)
+    x, base = with_artefacts(heart(3), 1), int(rng.integers(0, 10**9))
+    n = x.shape[1]
+    one = filter_for(Design(), RATE_HZ, 3)
+    found: list[list[int]] = []
+    states = ricker.State(ricker.Settings(6.0, Design())), nms.State(nms.Settings())
+    ring = np.zeros((1, 3, 2048), np.int16)
+    for a, b in cut(n, rng, 700):
+        ring[0][:, np.arange(base + a, base + b) % 2048] = x[:, a:b]
+        fresh = fresh_of([base + a], [base + b], [base], rate_hz=RATE_HZ, leads=3)
+        peaks = nms.step(states[1], ricker.step(states[0], Ringed(fresh, ring))[1])[1]
+        k = int(peaks.found[0])
+        found += np.concatenate([peaks.peaks[0, :k], peaks.bounds[0, :k]], axis=1).tolist()
+    _, each = bounded_response_of(x, one, base, BLOCK)
+    right = half_up(nms.Settings().right_s * RATE_HZ)
+    assert len(found) > 40
+    for c, _, median, quantile, _, _, least, speaking in found:
+        done = [[most for end, most in blocks_of(f, base, BLOCK) if end <= c + right + 1] for f in each]
+        if not done[0]:
+            assert (least, speaking) == (-1, 0)
+            continue
+        assert median == sum(np.quantile(m[-5:], 0.5, method="lower") for m in done)
+        assert quantile == sum(np.quantile(m[-10:], 0.8, method="lower") for m in done)
+        assert least == sum(min(m[-5:]) for m in done)
+        assert speaking == 3
+
+
+@pytest.mark.parametrize("lead", [0, 1])
+def test_artefacts_on_one_lead_hide_no_beats_of_the_other(lead: int) -> None:
+    clean = heart()
+    beats = beats_of(Signal("bed", clean, RATE_HZ)).sample
+    found = beats_of(Signal("bed", with_artefacts(clean, lead), RATE_HZ)).sample
+    nearest = np.abs(found[None] - beats[:, None]).min(axis=1)
+    assert len(beats) > 30
+    assert (nearest <= 5).mean() > 0.9
+
+
+def test_leads_that_agree_say_so_and_an_artefact_on_one_is_alone() -> None:
+    rough = survey(with_artefacts(heart(), 1), RATE_HZ)
+    clean = survey(heart(), RATE_HZ)
+    late = clean.at > 12 * RATE_HZ
+    high = clean.features[late & (clean.features[:, shape.TALL] > 0.5)]
+    assert np.abs(high[:, shape.LOWEST] - 1).mean() < 0.2
+    assert high[:, shape.TURNED].mean() < 0.1
+    far = np.abs(rough.at[:, None] - clean.at[None]).min(axis=1) > 0.1 * RATE_HZ
+    alone = rough.features[far & (rough.at > 12 * RATE_HZ)]
+    assert len(alone) > 3
+    assert alone[:, shape.LOWEST].max() < 0.5 < 2 < alone[:, shape.HIGHEST].min()
+    assert alone[:, shape.TURNED].min() > 0.3
+
+
+def test_of_one_lead_nothing_is_said_across() -> None:
+    features = survey(heart(1), RATE_HZ).features
+    assert (features[:, [shape.FIRST_LEAD, shape.LOWEST, shape.HIGHEST, shape.EVEN]] == 1).all()
+    assert not features[:, shape.TURNED].any()
