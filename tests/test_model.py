@@ -100,7 +100,7 @@ def test_a_model_that_does_not_fit_is_refused_with_the_reason(
 def test_a_file_that_is_no_model_is_refused(tmp_path: Path) -> None:
     path = copy_of_shipped(tmp_path)
     path.write_bytes(b"\x80\x04not a model")
-    with pytest.raises(UserError, match="expected safetensors weights"):
+    with pytest.raises(UserError, match="expected safetensors and a JSON config"):
         load_model(path)
     with pytest.raises(UserError, match="it is not there"):
         load_model(tmp_path / "none.safetensors")

@@ -1,25 +1,22 @@
 """A model on disk: ``NAME.safetensors`` (weights) and ``NAME.json`` (everything else), read and checked.
 
 The config's ``window`` must be the one this program cuts and ``calibration`` must be there and
-ascending; anything else is refused with the reason. A model is named by its version and the
-SHA-256 of both files' content, for instance ``vae-1+ab12cd34``. Nothing is ever unpickled.
+ascending; anything else is refused with the reason. See ``model.pair``.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from streaming.errors import UserError
 from streaming.kernels import history, windows
 from streaming.kernels.drift import COMPARED, MOST_BINS
+from streaming.model.pair import read_pair, write_pair
 from streaming.network import Network
 from streaming.records import F32, F64
 from streaming.stages.drift import Reference
@@ -67,9 +64,7 @@ def save_model(path: Path, network: Network, calibration: Calibration, about: di
         "calibration": as_lists(calibration),
         **about,
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(save(weights))
-    path.with_suffix(".json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    write_pair(path, weights, config)
     return load_model(path)
 
 
@@ -83,27 +78,12 @@ def load_model(path: Path | None = None) -> Model:
         usable.
     """
     path = SHIPPED if path is None else path
-    if path.suffix != ".safetensors":
-        raise UserError(f"{path}: expected the NAME.safetensors of a model; got {path.name!r}")
-    config_path = path.with_suffix(".json")
-    for needed in (path, config_path):
-        if not needed.is_file():
-            raise UserError(f"{needed}: expected a file of the model; it is not there")
-    raw, text = path.read_bytes(), config_path.read_bytes()
-    try:
-        config = json.loads(text)
-        arrays = load(raw)
-    except (ValueError, SafetensorError) as error:
-        raise UserError(f"{path}: expected safetensors weights and a JSON config; got {error}") from error
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        got = config.get("format") if isinstance(config, dict) else type(config).__name__
-        raise UserError(f"{config_path}: expected model format {FORMAT}; got {got}")
+    arrays, config, config_path, name = read_pair(path, "model", FORMAT)
     _check_window(config_path, config)
     network = _network(path, arrays, config)
     calibration = _calibration(config_path, config)
-    digest = hashlib.sha256(raw + text).hexdigest()[:8]
     reference = _reference(config_path, config)
-    return Model(f"{config.get('version', 'unnamed')}+{digest}", network, calibration, reference, config)
+    return Model(name, network, calibration, reference, config)
 
 
 def as_lists(tables: Calibration | Reference) -> dict[str, Any]:

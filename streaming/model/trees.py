@@ -10,20 +10,17 @@ ensemble is named by its version and the SHA-256 of both files' content, for ins
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import deque
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError
-from safetensors.numpy import load, save
 
 from streaming.errors import UserError
 from streaming.filters import Design
 from streaming.kernels import accept, shape
+from streaming.model.pair import read_pair, write_pair
 from streaming.records import F32, F64, I16, I32
 from streaming.stages.accept import SIGMA_S, Ensemble
 from streaming.stages.nms import Settings as NmsSettings
@@ -54,9 +51,7 @@ def looks() -> dict[str, Any]:
 def save_trees(path: Path, one: dict[str, Any], about: dict[str, Any]) -> Ensemble:
     """Write the arrays of ``flatten`` and ``calibrate`` and a config, and return the ensemble as it reads back."""
     config = {"format": FORMAT, "version": VERSION, "looks": looks(), **about}
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(save({name: np.ascontiguousarray(one[name], kind) for name, kind in _ARRAYS.items()}))
-    path.with_suffix(".json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    write_pair(path, {name: np.asarray(one[name], kind) for name, kind in _ARRAYS.items()}, config)
     return load_trees(path)
 
 
@@ -69,28 +64,13 @@ def load_trees(path: Path | None = None) -> Ensemble:
         no such file, not trees, trained to look at something else than this program does.
     """
     path = SHIPPED if path is None else path
-    if path.suffix != ".safetensors":
-        raise UserError(f"{path}: expected the NAME.safetensors of a detector; got {path.name!r}")
-    config_path = path.with_suffix(".json")
-    for needed in (path, config_path):
-        if not needed.is_file():
-            raise UserError(f"{needed}: expected a file of the detector; it is not there")
-    raw, text = path.read_bytes(), config_path.read_bytes()
-    try:
-        config = json.loads(text)
-        arrays = load(raw)
-    except (ValueError, SafetensorError) as error:
-        raise UserError(f"{path}: expected safetensors and a JSON config; got {error}") from error
-    if not isinstance(config, dict) or config.get("format") != FORMAT:
-        got = config.get("format") if isinstance(config, dict) else type(config).__name__
-        raise UserError(f"{config_path}: expected detector format {FORMAT}; got {got}")
+    arrays, config, config_path, name = read_pair(path, "detector", FORMAT)
     found = config.get("looks")
-    for name, value in looks().items():
-        if not isinstance(found, dict) or found.get(name) != value:
-            got = found.get(name) if isinstance(found, dict) else None
-            raise UserError(f"{config_path}: expected a detector that looks at {name} {value}; got {got}")
+    for look, value in looks().items():
+        if not isinstance(found, dict) or found.get(look) != value:
+            got = found.get(look) if isinstance(found, dict) else None
+            raise UserError(f"{config_path}: expected a detector that looks at {look} {value}; got {got}")
     _check(path, arrays)
-    digest = hashlib.sha256(raw + text).hexdigest()[:8]
     feature, threshold, leaf = complete(path, arrays)
     trees, nodes = len(feature) // 2, feature.shape[1]
     return Ensemble(
@@ -98,7 +78,7 @@ def load_trees(path: Path | None = None) -> Ensemble:
         threshold=threshold.reshape(2, trees, nodes),
         leaf=leaf.reshape(2, trees, nodes + 1),
         probability=np.ascontiguousarray(arrays["probability"]),
-        name=f"{config.get('version', 'unnamed')}+{digest}",
+        name=name,
     )
 
 
