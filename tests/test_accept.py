@@ -11,7 +11,7 @@ from steps import Detector, decoded, fresh_of
 
 from producers.synthetic import synthesise
 from streaming.kernels import accept as body
-from streaming.kernels import shape
+from streaming.kernels import traits
 from streaming.model.trees import load_trees
 from streaming.records import Peaks
 from streaming.settings import Settings
@@ -144,7 +144,7 @@ def test_a_peak_too_low_to_look_at_is_never_a_beat_and_never_remembered() -> Non
     assert judged.logits is not None
     assert judged.logits[0, :2, 0].tolist() == [body.NEVER, body.NEVER]
     assert judged.logits[0, 2, 0] > body.NEVER
-    assert state.seen[0][0, [0, shape.FIRST]].tolist() == [1, 900]
+    assert state.seen[0][0, [0, traits.FIRST]].tolist() == [1, 900]
 
 
 def test_a_lane_that_restarts_remembers_nothing() -> None:

@@ -10,7 +10,7 @@ from steps import beats_of, fresh_of
 
 from producers.synthetic import synthesise
 from streaming.filters import Design, filter_for, half_up
-from streaming.kernels import shape
+from streaming.kernels import traits
 from streaming.model.survey import survey
 from streaming.records import Ringed
 from streaming.stages import nms, ricker
@@ -75,17 +75,17 @@ def test_leads_that_agree_say_so_and_an_artefact_on_one_is_alone() -> None:
     rough = survey(with_artefacts(heart(), 1), RATE_HZ)
     clean = survey(heart(), RATE_HZ)
     late = clean.at > 12 * RATE_HZ
-    high = clean.features[late & (clean.features[:, shape.TALL] > 0.5)]
-    assert np.abs(high[:, shape.LOWEST] - 1).mean() < 0.2
-    assert high[:, shape.TURNED].mean() < 0.1
+    high = clean.features[late & (clean.features[:, traits.TALL] > 0.5)]
+    assert np.abs(high[:, traits.LOWEST] - 1).mean() < 0.2
+    assert high[:, traits.TURNED].mean() < 0.1
     far = np.abs(rough.at[:, None] - clean.at[None]).min(axis=1) > 0.1 * RATE_HZ
     alone = rough.features[far & (rough.at > 12 * RATE_HZ)]
     assert len(alone) > 3
-    assert alone[:, shape.LOWEST].max() < 0.5 < 2 < alone[:, shape.HIGHEST].min()
-    assert alone[:, shape.TURNED].min() > 0.3
+    assert alone[:, traits.LOWEST].max() < 0.5 < 2 < alone[:, traits.HIGHEST].min()
+    assert alone[:, traits.TURNED].min() > 0.3
 
 
 def test_of_one_lead_nothing_is_said_across() -> None:
     features = survey(heart(1), RATE_HZ).features
-    assert (features[:, [shape.FIRST_LEAD, shape.LOWEST, shape.HIGHEST, shape.EVEN]] == 1).all()
-    assert not features[:, shape.TURNED].any()
+    assert (features[:, [traits.FIRST_LEAD, traits.LOWEST, traits.HIGHEST, traits.EVEN]] == 1).all()
+    assert not features[:, traits.TURNED].any()

@@ -12,7 +12,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from streaming.errors import UserError
-from streaming.kernels import accept, shape
+from streaming.kernels import accept, traits
 from streaming.model.trees import KNOTS, SHIPPED, calibrate, complete, flatten, load_trees
 from streaming.pipeline import Pipeline
 from streaming.settings import Settings
@@ -98,7 +98,7 @@ def test_trees_that_look_at_something_else_are_refused(copied: Path) -> None:
 def test_flattened_trees_say_what_lightgbm_says() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(3000, shape.FEATURES)).astype(np.float32)
+    x = rng.normal(size=(3000, traits.FEATURES)).astype(np.float32)
     y = x[:, 0] + x[:, 1] * x[:, 2] > 0.3
     settings = {"objective": "binary", "num_leaves": 9, "verbosity": -1, "seed": 1, "num_threads": 1}
     booster = lightgbm.train(settings, lightgbm.Dataset(x, y), 12)

@@ -12,7 +12,10 @@ from __future__ import annotations
 import math
 
 from streaming.kernels.across import look_across, neutral
-from streaming.kernels.shape import (
+from streaming.kernels.past import remember
+from streaming.kernels.shape import detail, outline
+from streaming.kernels.team import WIDTH, added, member, wait
+from streaming.kernels.traits import (
     AFTER_60,
     AFTER_120,
     BACK,
@@ -34,11 +37,7 @@ from streaming.kernels.shape import (
     RISK,
     TAKEN,
     TALL,
-    detail,
-    outline,
-    remember,
 )
-from streaming.kernels.team import WIDTH, added, member, wait
 from streaming.records import F32, F64, I16, I32, I64
 
 LEAST = 10  # a peak below the level over LEAST is not looked at
@@ -156,7 +155,7 @@ def judge(
     probability : float64 [knots]
         See ``chance``.
     seen, facts : int64 [lanes, SEEN], float32 [lanes, KEPT, FACTS]
-        The memory of the lanes, see ``kernels.shape``.
+        The memory of the lanes, see ``kernels.traits``.
     line, scratch, out : int32 [1, capacity], float64 [1, KEPT], float32 [1, FEATURES]
     logits : float64 [n, most, 2], written
     """

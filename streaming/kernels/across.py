@@ -6,7 +6,7 @@ seconds. Leads that were silent then take no part.
 
 from __future__ import annotations
 
-from streaming.kernels.shape import (
+from streaming.kernels.traits import (
     ACROSS,
     BACK,
     EVEN,

@@ -1,16 +1,9 @@
 """Bodies that describe a peak of the response in numbers without scale, for the trees that judge it.
 
 The height against the level, the response around the peak, the widths that Ricker wavelets of 8,
-22 and 32 ms see, the slope of the signal, and the peaks of the last ten seconds. Heights are
-ratios of integers, widths relative to the response, times in seconds or relative to intervals. Of
+22 and 32 ms see, the slope of the signal, and the peaks of the last ten seconds (``kernels.past``). Of
 several leads, sizes and responses are added, as the response itself is: a lead that says nothing
 changes nothing.
-
-Of a lane is remembered: ``seen[lane]``, int64 ``[SEEN]``: how many peaks were described, how many
-blocks of the level were taken, the maxima of the last five of these, then the sample of peak ``k`` at
-``FIRST + k % KEPT``; ``facts[lane, k % KEPT]``, float32 ``[FACTS]``: its height, widths, least
-response on both sides, the probability that what is said of it is wrong, and where there are several leads what each
-says of it (``kernels.across``). Nothing else is kept.
 
 Bodies are written for a team (``kernels.team``): what is a sum or an extreme of integers is shared
 by its members, the look back is one member's.
@@ -19,40 +12,39 @@ by its members, the look back is one member's.
 from __future__ import annotations
 
 from streaming.kernels.nms import largest, least
+from streaming.kernels.past import look_back, look_far_back
 from streaming.kernels.ring import unroll
 from streaming.kernels.team import WIDTH, added, member, most, wait
+from streaming.kernels.traits import (
+    ACROSS,
+    AFTER_60,
+    AFTER_120,
+    AGAIN,
+    BEFORE_120,
+    BY_8,
+    BY_22,
+    BY_32,
+    COMPACT,
+    LEFT_45,
+    LEFT_75,
+    MS8,
+    MS45,
+    MS60,
+    MS75,
+    MS120,
+    MS230,
+    OF_LARGEST,
+    OF_LEAST,
+    RIGHT,
+    RIGHT_45,
+    RIGHT_75,
+    SIZE,
+    SLOPE,
+    TALL,
+    VALLEY_LEFT,
+    VALLEY_RIGHT,
+)
 from streaming.records import F32, F64, I16, I32, I64
-
-KEPT = 48
-BLOCKS = 5
-TAKEN, MAXIMA = 1, 2
-FIRST = MAXIMA + BLOCKS
-SEEN = FIRST + KEPT
-HEIGHT, W8, W22, W32, VALLEY, RISK = range(6)
-FACTS = 6
-ACROSS = 30  # of the scratch, from there on what each lead says of the peak
-
-SPAN_S = (0.22, 0.008, 0.045, 0.06, 0.075, 0.12, 0.23, 0.4, 0.7, 1.5, 10.0)
-RIGHT, MS8, MS45, MS60, MS75, MS120, MS230, MS400, MS700, MS1500, BACK = range(len(SPAN_S))
-
-NAMES = (
-    "height", "of_largest", "of_least", "before_120", "after_60", "after_120", "left_45", "right_45", "left_75",
-    "right_75", "valley_left", "valley_right", "again", "w8", "w22", "w32", "w22_of_last", "w32_of_last",
-    "w8_of_last", "w32_of_median", "slope", "compact", "size", "since_half", "half", "before_half", "rr_ratio",
-    "since_third", "third", "interval", "irregular", "phase", "doubt", "middling", "peaks", "halves", "of_recent",
-    "before_400", "before_700", "noise", "noise_of_level", "spread", "first_lead", "lowest_lead", "highest_lead",
-    "even", "turned",
-)  # fmt: skip
-FEATURES = len(NAMES)
-(
-    TALL, OF_LARGEST, OF_LEAST, BEFORE_120, AFTER_60, AFTER_120, LEFT_45, RIGHT_45, LEFT_75, RIGHT_75, VALLEY_LEFT,
-    VALLEY_RIGHT, AGAIN, BY_8, BY_22, BY_32, BY_22_OF_LAST, BY_32_OF_LAST, BY_8_OF_LAST, BY_32_OF_MEDIAN, SLOPE,
-    COMPACT, SIZE, SINCE_HALF, HALF, BEFORE_HALF, RR_RATIO, SINCE_THIRD, THIRD, INTERVAL, IRREGULAR, PHASE, DOUBT,
-    MIDDLING, PEAKS, HALVES, OF_RECENT, BEFORE_400, BEFORE_700, NOISE, NOISE_OF_LEVEL, SPREAD, FIRST_LEAD,
-    LOWEST, HIGHEST, EVEN, TURNED,
-) = range(FEATURES)  # fmt: skip
-
-FAR = 9.0
 
 
 def wave(x: I32, centre: int, taps: I32, half: int) -> int:
@@ -62,26 +54,6 @@ def wave(x: I32, centre: int, taps: I32, half: int) -> int:
     for k in range(2 * half + 1):
         total += int(taps[k]) * int(part[k])
     return abs(total)
-
-
-def middle(values: F64, n: int) -> float:
-    """Return the lower median of ``values[:n]``, which is sorted on the way."""
-    for i in range(1, n):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
-    return float(values[(n - 1) // 2])
-
-
-def scatter(values: F64, n: int, centre: float) -> float:
-    """Return the mean distance of ``values[:n]`` from ``centre``, relative to it."""
-    total = 0.0
-    for i in range(n):
-        total += abs(values[i] - centre)
-    return total / n / centre
 
 
 def around(f: I32, at: int, v: float, span: I64, out: F32) -> None:
@@ -176,110 +148,6 @@ def lay_out(ring: I16, base: int, first: int, n: int, out: I32) -> None:
     unroll(ring, first + early, n - early, out[early:])
 
 
-def look_back(c: int, v: float, level: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32) -> None:
-    """Compare a peak of height ``v`` with the beats and peaks before it; ``out`` holds its widths.
-
-    One member does this.
-    """
-    rate = float(span[BACK]) / SPAN_S[BACK]
-    intervals, valleys = scratch, scratch[9:]
-    last = -1  # row of the last peak above half of the level
-    since_last = before = count = peaks = 0
-    doubt = near = 0.0
-    total = int(seen[0])
-    at = total % KEPT
-    for _ in range(min(total, KEPT)):
-        at = KEPT - 1 if at == 0 else at - 1
-        gap = c - int(seen[FIRST + at])
-        if gap > span[BACK] or (count == 9 and peaks >= 16):
-            break
-        height = float(facts[at, HEIGHT])
-        h = height / level
-        if peaks < 8:
-            valleys[peaks] = float(facts[at, VALLEY])
-        if peaks < 16:
-            doubt += min(h, max(0.0, 1.0 - h))
-        peaks += 1
-        if gap <= span[MS400]:
-            near = max(near, height)
-        if h > 0.5:
-            if last < 0:
-                last = at
-                since_last = gap
-            elif count < 9:
-                intervals[count] = (gap - before) / rate
-                count += 1
-            before = gap
-    out[SINCE_HALF] = FAR
-    out[HALF] = 0.0
-    out[BY_8_OF_LAST] = out[BY_22_OF_LAST] = out[BY_32_OF_LAST] = 1.0
-    if last >= 0:
-        row = facts[last]
-        out[SINCE_HALF] = since_last / rate
-        out[HALF] = float(row[HEIGHT]) / v
-        out[BY_8_OF_LAST] = float(out[BY_8]) / max(0.001, float(row[W8]))
-        out[BY_22_OF_LAST] = float(out[BY_22]) / max(0.001, float(row[W22]))
-        out[BY_32_OF_LAST] = float(out[BY_32]) / max(0.001, float(row[W32]))
-    out[BEFORE_HALF] = intervals[0] if count > 0 else FAR
-    out[RR_RATIO] = float(out[SINCE_HALF]) / float(out[BEFORE_HALF])
-    out[INTERVAL] = out[IRREGULAR] = out[PHASE] = 1.0
-    if count >= 3:
-        usual = middle(intervals, count)
-        out[INTERVAL] = usual
-        out[IRREGULAR] = scatter(intervals, count, usual)
-        out[PHASE] = float(out[SINCE_HALF]) / usual
-    out[DOUBT] = doubt / max(1, min(16, peaks))
-    out[BEFORE_400] = near / v
-    noise = middle(valleys, min(peaks, 8)) if peaks > 0 else 0.0
-    out[NOISE] = noise / v
-    out[NOISE_OF_LEVEL] = noise / level
-
-
-def look_far_back(
-    c: int, v: float, level: float, lowest: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32
-) -> None:
-    """Describe a peak of height ``v`` by all peaks of the last ten seconds; ``out`` holds its widths.
-
-    One member does this.
-    """
-    rate = float(span[BACK]) / SPAN_S[BACK]
-    first = -1  # row of the last peak above 0.3 of the level
-    since_first = peaks = halves = middling = wide = 0
-    recent = later = 0.0
-    total = int(seen[0])
-    at = total % KEPT
-    for _ in range(min(total, KEPT)):
-        at = KEPT - 1 if at == 0 else at - 1
-        gap = c - int(seen[FIRST + at])
-        if gap > span[BACK]:
-            break
-        height = float(facts[at, HEIGHT])
-        h = height / level
-        peaks += 1
-        middling += (h > 0.15) & (h < 0.55)
-        if gap <= span[MS1500]:
-            recent = max(recent, height)
-            if gap > span[MS400] and gap <= span[MS700]:
-                later = max(later, height)
-        if first < 0 and h > 0.3:
-            first = at
-            since_first = gap
-        if h > 0.5:
-            halves += 1
-            if wide < 9:
-                scratch[wide] = float(facts[at, W32])
-                wide += 1
-    out[SINCE_THIRD] = since_first / rate if first >= 0 else FAR
-    out[THIRD] = float(facts[first, HEIGHT]) / v if first >= 0 else 0.0
-    out[MIDDLING] = float(middling)
-    out[PEAKS] = float(peaks)
-    out[HALVES] = float(halves)
-    out[OF_RECENT] = v / max(v, recent)
-    out[BEFORE_700] = later / v
-    out[SPREAD] = level / lowest
-    out[BY_32_OF_MEDIAN] = float(out[BY_32]) / max(0.001, middle(scratch, wide)) if wide > 0 else 1.0
-
-
 def outline(
     c: int, value: int, median: int, base: int, scale: float, box: int, span: I64, taps: I32, half: I64, x: I16,
     f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
@@ -327,17 +195,3 @@ def detail(
         out[OF_LEAST] = v / least_of
         look_far_back(c, v, float(median), float(least_of), span, seen, facts, scratch, out)
     wait()
-
-
-def remember(c: int, value: int, seen: I64, facts: F32, scratch: F64, out: F32) -> None:
-    """Put a peak that was described into the lane's memory."""
-    row = facts[int(seen[0]) % KEPT]
-    row[HEIGHT] = value
-    row[W8] = out[BY_8]
-    row[W22] = out[BY_22]
-    row[W32] = out[BY_32]
-    row[VALLEY] = 1.0 * value * float(out[VALLEY_LEFT]) + 1.0 * value * float(out[VALLEY_RIGHT])  # in float64
-    for lead in range(facts.shape[1] - FACTS):
-        row[FACTS + lead] = scratch[ACROSS + lead]
-    seen[FIRST + int(seen[0]) % KEPT] = c
-    seen[0] += 1

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from streaming.filters import Design, Filter, filter_for, half_up
-from streaming.kernels import accept, across, cpu, cpu_accept, fuse, nms, shape, team
+from streaming.kernels import accept, across, cpu, cpu_accept, fuse, nms, team, traits
 from streaming.kernels.cpu import compiled
 from streaming.records import F32, I32, I64, Bool
 from streaming.stages.accept import looks_at
@@ -97,12 +97,12 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey
     if x.shape[1] == 1:
         most, least = most - 1, least - 1
     looks = looks_at(rate_hz, one)
-    seen, facts = np.zeros(shape.SEEN, np.int64), np.zeros((shape.KEPT, across.facts_of(x.shape[1])), np.float32)
-    features = np.zeros((len(at), shape.FEATURES), np.float32)
+    seen, facts = np.zeros(traits.SEEN, np.int64), np.zeros((traits.KEPT, across.facts_of(x.shape[1])), np.float32)
+    features = np.zeros((len(at), traits.FEATURES), np.float32)
     _describe_all(
         at, value, median, most, least, blocks[0, : closed[0]], looks.box, looks.scale, looks.span, looks.taps,
-        looks.half, x[0], f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(shape.KEPT),
-        int(looks.span[shape.RIGHT]), features,
+        looks.half, x[0], f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(traits.KEPT),
+        int(looks.span[traits.RIGHT]), features,
     )  # fmt: skip
     return Survey(at, value, median, quantile, features, speaking > 1)
 

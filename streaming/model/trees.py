@@ -19,7 +19,7 @@ import numpy as np
 
 from streaming.errors import UserError
 from streaming.filters import Design
-from streaming.kernels import accept, shape
+from streaming.kernels import accept, traits
 from streaming.model.pair import read_pair, write_pair
 from streaming.records import F32, F64, I16, I32
 from streaming.stages.accept import SIGMA_S, Ensemble
@@ -39,8 +39,8 @@ _ARRAYS = {
 def looks() -> dict[str, Any]:
     """Return what trees are shown by this program: features, spans, wavelets, and the filter and peaks before them."""
     return {
-        "features": list(shape.NAMES),
-        "spans_s": list(shape.SPAN_S),
+        "features": list(traits.NAMES),
+        "spans_s": list(traits.SPAN_S),
         "wavelets_s": list(SIGMA_S),
         "least": accept.LEAST,
         "filter": asdict(Design()),
@@ -94,8 +94,8 @@ def _check(path: Path, arrays: dict[str, Any]) -> None:
     if any(len(arrays[name]) != nodes for name in ("threshold", "below", "leaf")):
         raise UserError(f"{path}: expected as many thresholds, children and leaves as features; got others")
     inner = np.flatnonzero(feature >= 0)
-    if (feature >= shape.FEATURES).any() or (below[inner] <= inner).any() or (below[inner] + 1 >= nodes).any():
-        raise UserError(f"{path}: expected children behind their parents and {shape.FEATURES} features; got others")
+    if (feature >= traits.FEATURES).any() or (below[inner] <= inner).any() or (below[inner] + 1 >= nodes).any():
+        raise UserError(f"{path}: expected children behind their parents and {traits.FEATURES} features; got others")
     if len(roots) == 0 or len(roots) % 2 or (roots < 0).any() or (roots >= nodes).any():
         raise UserError(f"{path}: expected two times as many trees with roots among {nodes} nodes; got others")
     if len(arrays["probability"]) != KNOTS or (np.diff(arrays["probability"]) < 0).any():

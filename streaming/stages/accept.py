@@ -1,7 +1,7 @@
 """Accept: how sure it is of each peak that it is a heartbeat.
 
 In: Peaks. Out: Peaks with ``logits``; ``NEVER`` for peaks too low to look at. State: for each bank
-(xp) what is remembered of a lane's last peaks and of its level (``kernels.shape``). A peak's logit is
+(xp) what is remembered of a lane's last peaks and of its level (``kernels.traits``). A peak's logit is
 a function of the samples in the ``REACH_S`` before it and up to where the peak was decided. Without
 an ensemble nothing is judged, and the rule of the next stage decides.
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 from streaming.backend import CPU, Backend
 from streaming.filters import Design, Filter, filter_for, half_up, ricker_taps
-from streaming.kernels import across, shape
+from streaming.kernels import across, traits
 from streaming.records import F32, F64, I16, I32, I64, Bank, Peaks
 
 SIGMA_S = (0.008, 0.022, 0.032)
@@ -62,7 +62,7 @@ class Looks:
     @property
     def length(self) -> int:
         """Samples around a peak that are looked at."""
-        return int(self.span[shape.MS230] + self.span[shape.RIGHT] + 1)
+        return int(self.span[traits.MS230] + self.span[traits.RIGHT] + 1)
 
 
 @dataclass(slots=True)
@@ -77,8 +77,8 @@ class State:
     seen: dict[int, Any] = field(default_factory=dict)
     facts: dict[int, Any] = field(default_factory=dict)
     line: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
-    scratch: F64 = field(default_factory=lambda: np.zeros((1, shape.KEPT)))
-    out: F32 = field(default_factory=lambda: np.zeros((1, shape.FEATURES), np.float32))
+    scratch: F64 = field(default_factory=lambda: np.zeros((1, traits.KEPT)))
+    out: F32 = field(default_factory=lambda: np.zeros((1, traits.FEATURES), np.float32))
 
 
 def looks_at(rate_hz: float, one: Filter) -> Looks:
@@ -88,7 +88,7 @@ def looks_at(rate_hz: float, one: Filter) -> Looks:
     taps = np.zeros((len(wavelets), max(map(len, wavelets))), np.int32)
     for row, wavelet in zip(taps, wavelets, strict=True):
         row[: len(wavelet)] = wavelet
-    span = np.array([max(1, half_up(s * rate_hz)) for s in shape.SPAN_S], np.int64)
+    span = np.array([max(1, half_up(s * rate_hz)) for s in traits.SPAN_S], np.int64)
     return Looks(span, taps, half, one.box, 2.0**one.shift / (2 * one.box + 1))
 
 
@@ -110,9 +110,9 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
         _open_bank(state, state.settings.ensemble, bank)
     seen, facts, lanes = state.seen.get(bank.number), state.facts.get(bank.number), len(peaks.f)
     if seen is None or len(seen) < lanes:
-        seen = state.seen[bank.number] = backend.grown(seen, (lanes, shape.SEEN), np.int64)
+        seen = state.seen[bank.number] = backend.grown(seen, (lanes, traits.SEEN), np.int64)
         facts = state.facts[bank.number] = backend.grown(
-            facts, (lanes, shape.KEPT, across.facts_of(bank.leads)), np.float32
+            facts, (lanes, traits.KEPT, across.facts_of(bank.leads)), np.float32
         )
     looks = state.looks[bank.number]
     if state.line.shape[1] < looks.length:
