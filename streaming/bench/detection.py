@@ -7,7 +7,7 @@ turn, so that both see the machine as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -31,16 +31,11 @@ def signals() -> I16:
     return np.stack(people)
 
 
-def detect(samples: I16, trees: accept.Ensemble) -> list[int]:
-    """Run the five stages over the signals; returns how many beats each pass had."""
-    settings = Settings(pass_s=PASS_S)
-    ring_state, ricker_state = ring.State(settings.ring()), ricker.State(settings.ricker())
-    nms_state, beats_state = nms.State(settings.nms), beats.State(settings.beats(trees))
-    accept_state = accept.State(settings.accept(trees))
+def passes_of(samples: I16) -> list[Placement]:
+    """Return the signals as messages that have been put in their place, a minute each."""
     streams, n = samples.shape
-    step = round(PASS_S * RATE_HZ)
-    lanes = np.arange(streams)
-    found = []
+    lanes, step = np.arange(streams), round(PASS_S * RATE_HZ)
+    made = []
     for start in range(0, n, step):
         count = min(step, n - start)
         payload = np.ascontiguousarray(samples[:, start : start + count]).view(np.uint8).ravel()
@@ -52,7 +47,19 @@ def detect(samples: I16, trees: accept.Ensemble) -> list[int]:
             0, Bank(0, RATE_HZ, 1), lanes, lanes, begin, begin + count, np.zeros(streams, np.int64),
             np.ones(streams, np.int64), np.full(streams, 5.0), np.zeros((0, 3), np.int64),
         )  # fmt: skip
-        _, ringed = ring.step(ring_state, Placement(payload, place, streams, fresh))
+        made.append(Placement(payload, place, streams, fresh))
+    return made
+
+
+def detect(passes: Sequence[Placement], trees: accept.Ensemble) -> list[int]:
+    """Run the five stages over the signals; returns how many beats each pass had."""
+    settings = Settings(pass_s=PASS_S)
+    ring_state, ricker_state = ring.State(settings.ring()), ricker.State(settings.ricker())
+    nms_state, beats_state = nms.State(settings.nms), beats.State(settings.beats(trees))
+    accept_state = accept.State(settings.accept(trees))
+    found = []
+    for one in passes:
+        _, ringed = ring.step(ring_state, one)
         _, response = ricker.step(ricker_state, ringed)
         _, peaks = nms.step(nms_state, response)
         _, judged = accept.step(accept_state, peaks)
@@ -66,14 +73,13 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     from sleepecg.heartbeats import detect_heartbeats
 
     samples, trees = signals(), load_trees()
-    as_float = samples.astype(np.float64)
-    ours, theirs = in_turn_s(
-        lambda: detect(samples, trees), lambda: [detect_heartbeats(row, RATE_HZ, backend="c") for row in as_float]
-    )
-    beats_found = (
-        sum(detect(samples, trees)),
-        sum(len(detect_heartbeats(row, RATE_HZ, backend="c")) for row in as_float),
-    )
+    passes, as_float = passes_of(samples), samples.astype(np.float64)  # either in the form it takes
+
+    def rival() -> list[int]:
+        return [len(detect_heartbeats(row, RATE_HZ, backend="c")) for row in as_float]
+
+    ours, theirs = in_turn_s(lambda: detect(passes, trees), rival)
+    beats_found = sum(detect(passes, trees)), sum(rival())
     say(f"detection: {beats_found[0]} beats, SleepECG {beats_found[1]}")
     million = samples.size / 1e6
     yield Row("detection", million / ours, "Msamples/s", "SleepECG, C", million / theirs, ">= 2")

@@ -83,9 +83,10 @@ def median_interval(state: I64, oldest: int) -> float:
         used += state[FIRST_INTERVAL + 2 * p] >= oldest
     if used == 0:
         return math.nan
-    lower = 0.0
-    upper = 0.0
+    lower = upper = 0.0
     for p in range(n):
+        if lower > 0.0 and upper > 0.0:
+            break
         if state[FIRST_INTERVAL + 2 * p] < oldest:
             continue
         value = int(state[FIRST_INTERVAL + 2 * p + 1])
