@@ -31,7 +31,7 @@ def run_crew(commands: Sequence[Sequence[str]], say: Callable[[str], None]) -> N
         A worker ended without being told to; the others are told to stop. Its own words are on standard error.
     """
     with stop_on_signals() as stop, ExitStack() as started:
-        workers = [started.enter_context(_Worker(command)) for command in commands]
+        workers = [started.enter_context(Worker("streaming", *command)) for command in commands]
         say(f"{len(workers)} workers; Ctrl-C stops them")
         ended: list[int] = []
         while not stop.wait(_LOOK_S) and not ended:
@@ -53,13 +53,16 @@ def stop_with_parent(stop: threading.Event) -> None:
     threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
-class _Worker(subprocess.Popen[bytes]):
-    """A process that is told to stop by the end of its input, and killed when it does not."""
+class Worker(subprocess.Popen[str]):
+    """A module of ours as a process that the end of its input stops, and a kill where it does not."""
 
-    def __init__(self, command: Sequence[str]) -> None:
-        super().__init__([sys.executable, "-m", "streaming", *command], stdin=subprocess.PIPE)
+    def __init__(self, module: str, *arguments: str, stdout: int | None = None) -> None:
+        super().__init__(
+            [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=stdout, text=True
+        )  # fmt: skip
 
     def __exit__(self, *_: object) -> None:
+        """End its input and wait."""
         if self.stdin is not None:
             self.stdin.close()
         try:

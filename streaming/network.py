@@ -1,15 +1,14 @@
 """The VAE that scores: its weights, and what it makes of windows.
 
-``forward`` is the text of the network; everything it writes to is given, so that nothing is allocated in it. The
-reconstruction is never written out: of 256 points only their squared distance from the window is wanted, and that
-follows from 33 products of window and output weights (``Layers``), which come with those of the encoder.
+``forward`` is the text of the network. The reconstruction is never written out: of 256 points only their squared
+distance from the window is wanted, and that follows from 33 products of window and output weights (``Layers``), which
+come with those of the encoder.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -66,53 +65,29 @@ def layers_of(w: Network) -> Layers:
     )  # fmt: skip
 
 
-def scratch_widths(w: Network) -> tuple[int, ...]:
-    """Return how many numbers a window needs in each of the three arrays of scratch of ``forward``."""
-    hidden = len(w.encode_bias)
-    return 2 * hidden + 1, hidden, hidden
+def forward(w: Layers, windows: F32, scale: F32, z: F32, misfit: F32) -> None:
+    """Write the latents ``z`` [n, 8] of windows [n, 256] times their ``scale`` [n], and the log of the misfit [n].
 
-
-def forward(w: Layers, windows: Any, scale: Any, z: Any, misfit: Any, products: Any, hidden: Any, other: Any) -> None:
-    """Work out the latents ``z`` [n, 8] of windows [n, 256] times their ``scale`` [n], and the log of the misfit [n].
-
-    The last three are scratch, see ``scratch_widths``. ``kernels.embed`` is the same for a GPU.
+    ``kernels.embed`` is the same for a GPU.
     """
-    m, size = InNumpy, w.encode_bias.shape[0]
-    m.multiply(m.matmul(windows, w.first, out=products), scale[:, None], out=products)
-    m.clip(m.add(products[:, :size], w.encode_bias, out=hidden), 0.0, None, out=hidden)
-    m.affine(hidden, w.latent, w.latent_bias, z)
-    m.clip(m.affine(z, w.decode, w.decode_bias, hidden), 0.0, None, out=hidden)
-    m.subtract(m.affine(hidden, w.gram, w.crossed, other), products[:, size : 2 * size], out=other)
-    m.inner(hidden, other, misfit)
-    m.subtract(misfit, products[:, 2 * size], out=misfit)
-    length, square = products[:, 0], products[:, 1]
-    m.squares(windows, length)
-    m.multiply(m.multiply(scale, scale, out=square), length, out=square)
-    m.add(m.add(misfit, square, out=misfit), w.constant, out=misfit)
-    m.multiply(m.clip(misfit, 0.0, None, out=misfit), 0.5 / w.variance, out=misfit)
-    m.multiply(m.squares(z, length), 0.5, out=length)
-    m.log(m.add(misfit, length, out=misfit), out=misfit)
+    size = len(w.encode_bias)
+    products = windows @ w.first  # [n, 2 hidden + 1]
+    products *= scale[:, None]
+    hidden = np.maximum(products[:, :size] + w.encode_bias, 0.0)  # [n, hidden]
+    np.add(hidden @ w.latent, w.latent_bias, out=z)
+    hidden = np.maximum(z @ w.decode + w.decode_bias, 0.0)  # [n, hidden]
+    of_output = hidden @ w.gram + w.crossed - products[:, size : 2 * size]  # [n, hidden]
+    misfit[:] = inner(hidden, of_output) - products[:, 2 * size] + scale * scale * inner(windows, windows) + w.constant
+    np.maximum(misfit, 0.0, out=misfit)
+    misfit *= 0.5 / w.variance
+    misfit += 0.5 * inner(z, z)
+    np.log(misfit, out=misfit)
 
 
-class InNumpy:
-    """NumPy, for ``forward``."""
-
-    clip, subtract, multiply, matmul, add, log = np.clip, np.subtract, np.multiply, np.matmul, np.add, np.log
-
-    @staticmethod
-    def affine(x: Any, weight: Any, bias: Any, out: Any) -> Any:
-        """Write ``x @ weight + bias``."""
-        return np.add(np.matmul(x, weight, out=out), bias, out=out)
-
-    @staticmethod
-    def inner(x: Any, y: Any, out: Any) -> Any:
-        """Write the inner product of each row; ``y`` is scratch then."""
-        return np.einsum("ij,ij->i", x, y, out=out)
-
-    @staticmethod
-    def squares(x: Any, out: Any) -> Any:
-        """Write the sum of squares of each row."""
-        return np.einsum("ij,ij->i", x, x, out=out)
+def inner(x: F32, y: F32) -> F32:
+    """Return the inner product of each row."""
+    product: F32 = np.einsum("ij,ij->i", x, y)
+    return product
 
 
 def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) -> None:
@@ -120,12 +95,10 @@ def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) 
 
     A scale of NaN gives NaN.
     """
-    layers, b = layers_of(w), len(scale)
-    scratch = [np.empty((min(b, TILE), width), np.float32) for width in scratch_widths(w)]
-    for begin in range(0, b, TILE):
-        some = slice(begin, min(begin + TILE, b))
-        work = (part[: some.stop - begin] for part in scratch)
-        forward(layers, windows[some], scale[some], latents[some], misfit[some], *work)
+    layers = layers_of(w)
+    for begin in range(0, len(scale), TILE):
+        some = slice(begin, begin + TILE)
+        forward(layers, windows[some], scale[some], latents[some], misfit[some])
 
 
 def embed(w: Network, windows: F32, scale: F32) -> tuple[F32, F32]:

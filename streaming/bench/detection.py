@@ -1,8 +1,8 @@
 """Detection only, on one core: int16 samples in, beats out, rings and laws included.
 
 Ours runs ring, ricker, nms, accept and beats over eight recordings as eight streams, a minute of each a tick;
-SleepECG's C detector runs over the same recordings one by one. The two run in
-turn, so that both see the machine as it is.
+SleepECG's C detector runs over the same recordings one by one. The two run in turn, so that
+both see the machine as it is.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from producers.sink import Sink as Feeder
 from producers.ward import ward
 from streaming import broker
 from streaming.bench.row import Row
+from streaming.crew import Worker
 from streaming.errors import FatalError
 
 STREAMS = 2000
@@ -66,7 +67,10 @@ def ours(bootstrap: str, messages: int, group: str, workers: int) -> float:
             told.append((float(when), int(count)))
 
     with ExitStack() as started:
-        processes = [started.enter_context(_Worker(bootstrap, group)) for _ in progress]
+        processes = [
+            started.enter_context(Worker("streaming.bench.worker", bootstrap, group, stdout=subprocess.PIPE))
+            for _ in progress
+        ]
         for worker, told in zip(processes, progress, strict=True):
             threading.Thread(target=follow, args=(worker, told), daemon=True).start()
         while sum(told[-1][1] for told in progress if told) < messages:
@@ -85,19 +89,6 @@ def _starts(told: list[tuple[float, int]]) -> list[tuple[float, int]]:
 def _steps(told: list[tuple[float, int]]) -> list[tuple[float, int]]:
     """Return when messages were published."""
     return [after for before, after in pairwise(told) if after[1] > before[1]]
-
-
-class _Worker(subprocess.Popen[str]):
-    """A monitor in a process of its own, which the end of its input stops."""
-
-    def __init__(self, bootstrap: str, group: str) -> None:
-        command = [sys.executable, "-m", "streaming.bench.worker", bootstrap, group]
-        super().__init__(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def __exit__(self, *_: object) -> None:
-        if self.stdin is not None:
-            self.stdin.close()
-        self.wait()
 
 
 def measure(say: Callable[[str], None]) -> Iterator[Row]:
