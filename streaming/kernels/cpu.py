@@ -21,7 +21,7 @@ from typing import Any
 import numba
 from numba.core import config
 
-from streaming.kernels import align, avro, beats, directory, nms, ricker, ring, rules, vector
+from streaming.kernels import align, avro, beats, cpu_vector, directory, nms, ricker, ring, rules
 
 Kernel = Callable[..., Any]
 
@@ -53,12 +53,12 @@ launcher: Callable[[Any], Any] = numba.njit(**_LEAN)
 
 @functools.cache
 def compiled(body: Any) -> Kernel:
-    """Compile a body and every body it calls, or what stands in their place (``kernels.vector``)."""
+    """Compile a body and every body it calls, or what stands in their place (``kernels.cpu_vector``)."""
     scope = dict(body.__globals__)
     for name in body.__code__.co_names:
         callee = scope.get(name)
         if isinstance(callee, types.FunctionType) and callee.__module__.startswith("streaming.kernels"):
-            own = vector.BODIES.get(callee) if body.__module__ != vector.__name__ else None
+            own = cpu_vector.BODIES.get(callee) if body.__module__ != cpu_vector.__name__ else None
             scope[name] = compiled(own or callee)
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__

@@ -99,7 +99,8 @@ def teams(blocks: int, width: int) -> int:
 def team_functions(width: int) -> dict[str, Any]:
     """Return what stands for the functions of ``kernels.team`` in teams of ``width`` threads."""
     if width == 1:
-        return {f.__name__: _jit(f, device=True) for f in (team.member, team.wait, team.most, team.fewest, team.added)}
+        alone = team.member, team.wait, team.most, team.fewest, team.added, team.narrow
+        return {f.__name__: _jit(f, device=True) for f in alone}
     return _simulated_team(width) if SIMULATED else _warp_team(width)
 
 
@@ -141,7 +142,10 @@ def _warp_team(width: int) -> dict[str, Any]:
         cuda.syncwarp(mates())
         return value
 
-    return {f.__name__: _jit(f, device=True) for f in (member, wait, most, fewest, added)}
+    def narrow(value):  # type: ignore[no-untyped-def]
+        return np.int32(value)
+
+    return {f.__name__: _jit(f, device=True) for f in (member, wait, most, fewest, added, narrow)}
 
 
 def _simulated_team(width: int) -> dict[str, Any]:
@@ -171,7 +175,7 @@ def _simulated_team(width: int) -> dict[str, Any]:
     def added(value: Any) -> Any:
         return sum(gathered(value))
 
-    return {f.__name__: _jit(f, device=True) for f in (member, wait, most, fewest, added)}
+    return {f.__name__: _jit(f, device=True) for f in (member, wait, most, fewest, added, team.narrow)}
 
 
 @functools.cache

@@ -18,7 +18,7 @@ While no block is complete, both are the largest ``f`` so far.
 from __future__ import annotations
 
 from streaming.kernels.ring import unroll
-from streaming.kernels.team import WIDTH, fewest, member, most, wait
+from streaming.kernels.team import WIDTH, fewest, member, most, narrow, wait
 from streaming.records import I32, I64
 
 KEPT = 10
@@ -47,10 +47,11 @@ def least(values: I32, n: int) -> int:
 
 def place_of(value: int, values: I32) -> int:
     """Return where ``value`` first stands in ``values``."""
-    j = member()
-    while j < values.shape[0] and values[j] != value:
-        j += WIDTH
-    return fewest(j)
+    n = values.shape[0]
+    sought, found = narrow(value), narrow(n)
+    for j in range(member(), n, WIDTH):
+        found = min(found, narrow(j) if values[j] == sought else narrow(n))
+    return fewest(int(found))
 
 
 def rank(maxima: I64, last: int, n: int, k: int) -> int:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from streaming.kernels.nms import largest, least
 from streaming.kernels.past import look_back, look_far_back
 from streaming.kernels.ring import unroll
-from streaming.kernels.team import WIDTH, added, member, most, wait
+from streaming.kernels.team import WIDTH, added, member, most, narrow, wait
 from streaming.kernels.traits import (
     ACROSS,
     AFTER_60,
@@ -50,9 +50,9 @@ from streaming.records import F32, F64, I16, I32, I64
 def wave(x: I32, centre: int, taps: I32, half: int) -> int:
     """Return the magnitude of a wavelet's response; its ``2 half + 1`` taps stand at the beginning of ``taps``."""
     part = x[centre - half : centre + half + 1]
-    total = 0
+    total = narrow(0)
     for k in range(2 * half + 1):
-        total += int(taps[k]) * int(part[k])
+        total = narrow(total + int(taps[k]) * int(part[k]))
     return abs(total)
 
 

@@ -5,7 +5,7 @@ thread has found is put together by ``most``, ``fewest`` and ``added``, and what
 read after ``wait``. Decisions are taken by every member alike; state is changed by ``member() == 0``.
 
 As Python and on the CPU a team is one thread, and all this is nothing; ``kernels.gpu`` compiles the
-same bodies with a ``WIDTH`` of its own and puts the device's instructions in place of the four.
+same bodies with a ``WIDTH`` of its own and puts the device's instructions in place of these.
 """
 
 from __future__ import annotations
@@ -38,4 +38,9 @@ def fewest(value: Number) -> Number:
 
 def added(value: Number) -> Number:
     """Return the sum of the members' values, to each of them."""
+    return value
+
+
+def narrow(value: int) -> int:
+    """Return an integer that is known to fit 32 bits, so that machines compute with it in no more."""
     return value

@@ -1,8 +1,8 @@
-"""What stands in place of some bodies on a CPU that multiplies 16-bit integers in pairs and adds them, in one instruction.
+"""What the CPU has in place of some bodies: the same answers by instructions that no compiler finds in their text.
 
-No compiler finds that instruction in the text of ``ricker.filter_block``, so the loop that wants it is written here in
-LLVM's own terms: 2.2 times as fast as the body, whose answer it gives to the bit. Where a CPU has no such
-instruction ``BODIES`` is empty and the body itself is compiled.
+Many CPUs multiply 16-bit integers in pairs and add them, in one instruction. The loop of ``ricker.filter_block`` that
+wants it is written here in LLVM's own terms: 2.2 times as fast as the body, whose answer it gives to the
+bit. Where a CPU has no such instruction the body itself is compiled.
 """
 
 from __future__ import annotations
@@ -11,15 +11,21 @@ from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils, config
+from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from streaming.kernels.nms import largest as largest_plainly
+from streaming.kernels.nms import least as least_plainly
 from streaming.kernels.ricker import filter_block as filter_plainly
+from streaming.kernels.team import narrow as narrow_plainly
 from streaming.records import I32
 
+Body = Callable[..., Any]
 LANES = 8  # int32 in a vector
 VECTORS = 4  # worked on at a time: what one waits for the others do
 MOST_PAIRS = 512
@@ -45,6 +51,13 @@ def _load(builder: Any, pointer: Any, index: Any) -> Any:
 
 def _store(builder: Any, vector: Any, pointer: Any, index: Any) -> None:
     builder.store(vector, builder.bitcast(_element(builder, pointer, index), _vector.as_pointer()), align=4)
+
+
+def _row(kind: Any) -> Any:
+    """Return the type of int32 that stand one after the other, if it is that."""
+    if kind.dtype != types.int32 or kind.ndim != 1 or kind.layout != "C":
+        raise TypingError(f"cpu_vector: expected a row of int32; got {kind}")
+    return kind
 
 
 def _pair_taps(builder: Any, taps: Any, count: Any) -> Any:
@@ -96,7 +109,7 @@ def _sum_up(builder: Any, x: Any, pairs: Any, count: Any, out: Any, at: Any, vec
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _sum_pairs(typing_context: Any, x: Any, n: Any, taps: Any, out: Any) -> Any:
+def _sum_pairs(_: Any, x: Any, n: Any, taps: Any, out: Any) -> Any:
     """Filter pairs of samples: ``out[j]`` from ``x[j], x[j + 2], ...``; ``n`` is at least ``LANES``.
 
     The last vectors begin early enough to end with ``out[n - 1]``.
@@ -117,7 +130,7 @@ def _sum_pairs(typing_context: Any, x: Any, n: Any, taps: Any, out: Any) -> Any:
                         _sum_up(builder, samples, pairs, count, results, at, vectors)
         return context.get_dummy_value()
 
-    return types.void(x, types.int64, taps, out), generate
+    return types.void(_row(x), n, _row(taps), _row(out)), generate
 
 
 def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
@@ -130,4 +143,55 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
         _sum_pairs(x, n, taps, out)
 
 
-BODIES: dict[Callable[..., Any], Callable[..., Any]] = {filter_plainly: filter_block} if has_pairs() else {}
+def _extreme(compare: str, gather: str) -> Any:
+    """Return what finds the largest or least of ``values[:n]``; ``n`` is at least ``LANES``."""
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def extreme(_: Any, values: Any, n: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            row = make_array(signature.args[0])(context, builder, arguments[0]).data
+            n, size = arguments[1], _i64(LANES)
+            of_two = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(_vector, [_vector, _vector]), f"{compare}.v{LANES}i32"
+            )
+            of_all = cgutils.get_or_insert_function(
+                builder.module, ir.FunctionType(_i32, [_vector]), f"{gather}.v{LANES}i32"
+            )
+            found = cgutils.alloca_once_value(builder, _load(builder, row, _i64(0)))
+            last = builder.sub(n, size)
+            with cgutils.for_range_slice(builder, size, n, size) as (j, _):
+                at = builder.select(builder.icmp_signed("<", j, last), j, last)
+                builder.store(builder.call(of_two, [builder.load(found), _load(builder, row, at)]), found)
+            return builder.sext(builder.call(of_all, [builder.load(found)]), _i64)
+
+        return types.int64(_row(values), n), generate
+
+    return extreme
+
+
+_largest = _extreme("llvm.smax", "llvm.vector.reduce.smax")
+_least = _extreme("llvm.smin", "llvm.vector.reduce.smin")
+
+
+def largest(values: I32, n: int) -> int:
+    """Do what ``nms.largest`` does."""
+    return int(_largest(values, n)) if n >= LANES else largest_plainly(values, n)
+
+
+def least(values: I32, n: int) -> int:
+    """Do what ``nms.least`` does."""
+    return int(_least(values, n)) if n >= LANES else least_plainly(values, n)
+
+
+def narrow(value: int) -> Any:
+    """Do what ``team.narrow`` does."""
+    return np.int32(value)
+
+
+BODIES: dict[Body, Body] = {
+    narrow_plainly: narrow,
+    largest_plainly: largest,
+    least_plainly: least,
+}
+if has_pairs():
+    BODIES[filter_plainly] = filter_block

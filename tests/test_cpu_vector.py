@@ -1,0 +1,58 @@
+"""What the CPU has in place of some bodies gives their answers to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from streaming.kernels import cpu, cpu_vector, nms, ricker, team
+
+SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
+needs_pairs = pytest.mark.skipif(
+    not cpu_vector.has_pairs(), reason="the CPU has no instruction for pairs: the body itself is compiled"
+)
+
+
+@needs_pairs
+@pytest.mark.parametrize("half", [1, 2, 14, 20, 57, 511, 600])
+def test_the_filter_by_pairs_gives_the_convolution_to_the_bit(half: int) -> None:
+    rng = np.random.default_rng(half)
+    for n in SIZES:
+        taps = (rng.integers(-32768, 32768, half + 1) // (2 * half + 1)).astype(np.int32)
+        x = rng.integers(-32768, 32768, n + 2 * half + 1).astype(np.int32)
+        wanted = np.convolve(x[:-1].astype(np.int64), np.concatenate([taps[:0:-1], taps]), "valid")
+        by_pairs, plainly = np.full(n + 1, 77, np.int32), np.full(n + 1, 77, np.int32)
+        cpu.compiled(ricker.filter_block)(x, n, taps, plainly)
+        cpu.compiled(cpu_vector.BODIES[ricker.filter_block])(x, n, taps, by_pairs)
+        assert by_pairs[:n].tolist() == plainly[:n].tolist() == wanted.tolist()
+        assert by_pairs[n] == 77, "nothing is written behind the end"
+
+
+@pytest.mark.parametrize("body", [nms.largest, nms.least])
+def test_the_extreme_of_a_row_is_the_body_s(body: cpu_vector.Body) -> None:
+    rng = np.random.default_rng(5)
+    for n in SIZES:
+        for _ in range(20):
+            values = rng.integers(-(2**31), 2**31, n + 8).astype(np.int32)
+            assert cpu.compiled(cpu_vector.BODIES[body])(values, n) == body(values, n)
+
+
+def test_the_extreme_is_found_wherever_it_stands() -> None:
+    for n in SIZES:
+        for at in range(n):
+            values = np.zeros(n + 1, np.int32)
+            values[n] = 9
+            values[at] = 5
+            assert cpu.compiled(cpu_vector.largest)(values, n) == 5
+            assert cpu.compiled(cpu_vector.least)(-values, n) == -5
+
+
+def test_a_narrow_integer_is_itself() -> None:
+    assert [cpu.compiled(cpu_vector.narrow)(v) for v in (-(2**31), -1, 0, 2**31 - 1)] == [-(2**31), -1, 0, 2**31 - 1]
+    assert team.narrow(7) == 7
+
+
+@pytest.mark.parametrize("values", [np.zeros(16, np.int64), np.zeros((16, 2), np.int32)[:, 0]])
+def test_what_is_no_row_of_int32_is_refused(values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
+    with pytest.raises(Exception, match="cpu_vector: expected a row of int32; got array"):
+        cpu.compiled(cpu_vector.largest)(values, 16)
