@@ -14,11 +14,12 @@ import math
 from streaming.kernels.accept import chance
 from streaming.kernels.nms import largest, place_of
 from streaming.kernels.ricker import magnitude
-from streaming.kernels.team import member, wait
+from streaming.kernels.team import member, narrow, wait
 from streaming.records import F32, F64, I16, I32, I64, Bool
 
 QUIET = 8
 KEPT = 8
+NONE = (1 << 31) - 1  # longer than any interval
 LAST, INTERVALS, STRETCHES = range(3)
 FIRST_QUIET = 3
 FIRST_INTERVAL = FIRST_QUIET + 2 * QUIET
@@ -75,30 +76,28 @@ def interrupted(state: I64, quiet: I64, begin: int, end: int, sample: int) -> bo
     return False
 
 
-def median_interval(state: I64, oldest: int) -> float:
-    """Return the median of the last intervals of beats from sample ``oldest`` on; NaN without any."""
+def median_interval(state: I64, oldest: int, values: I32) -> float:
+    """Return the median of the last intervals of beats from sample ``oldest`` on; NaN without any.
+
+    ``values`` [KEPT or more] is scratch. A median is the largest that no more than half of the others lie below.
+    """
     n = min(KEPT, int(state[INTERVALS]))
     used = 0
-    for p in range(n):
-        used += state[FIRST_INTERVAL + 2 * p] >= oldest
+    for p in range(KEPT):
+        counts = p < n and state[FIRST_INTERVAL + 2 * p] >= oldest
+        values[p] = narrow(int(state[FIRST_INTERVAL + 2 * p + 1])) if counts else narrow(NONE)
+        used += counts
     if used == 0:
         return math.nan
-    lower = upper = 0.0
+    lower = upper = 0
     for p in range(n):
-        if lower > 0.0 and upper > 0.0:
-            break
-        if state[FIRST_INTERVAL + 2 * p] < oldest:
-            continue
-        value = int(state[FIRST_INTERVAL + 2 * p + 1])
-        below = 0
-        for q in range(n):
-            if state[FIRST_INTERVAL + 2 * q] >= oldest:
-                other = int(state[FIRST_INTERVAL + 2 * q + 1])
-                below += (other < value) | ((other == value) & (q < p))
-        if below == (used - 1) // 2:
-            lower = float(value)
-        if below == used // 2:
-            upper = float(value)
+        below = narrow(0)
+        for q in range(KEPT):
+            below = narrow(below + (values[q] < values[p]))
+        if values[p] < NONE and below <= (used - 1) // 2:
+            lower = max(lower, int(values[p]))
+        if values[p] < NONE and below <= used // 2:
+            upper = max(upper, int(values[p]))
     return 0.5 * (lower + upper)
 
 
@@ -201,7 +200,7 @@ def accept(
         samples[i, n, 2] = row[BEGUN]
         row[BEGUN] = 0
         floats[i, n, 0] = rr
-        floats[i, n, 1] = median_interval(row, r - int(durations[4]))
+        floats[i, n, 1] = median_interval(row, r - int(durations[4]), work[0])
         floats[i, n, 2] = response
         floats[i, n, 3] = quality
         floats[i, n, 4] = logits[i, k, 1] if learned else math.nan

@@ -37,6 +37,7 @@ from streaming.kernels.traits import (
     OF_RECENT,
     PEAKS,
     PHASE,
+    ROOM,
     RR_RATIO,
     SINCE_HALF,
     SINCE_THIRD,
@@ -52,17 +53,30 @@ from streaming.kernels.traits import (
 )
 from streaming.records import F32, F64, I64
 
+BEYOND = 1e300  # any number that a median is taken of
+
 
 def middle(values: F64, n: int) -> float:
-    """Return the lower median of ``values[:n]``, which is sorted on the way."""
-    for i in range(1, n):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
+    """Return the lower median of ``values[:n]``, behind which stands ``BEYOND`` (``vacate``); they are sorted on the way.
+
+    Neighbours are put in order in turn, the even ones and the odd ones: nothing that is done depends on the values.
+    """
+    for _ in range((ROOM + 1) // 2):
+        for j in range(0, ROOM - 1, 2):
+            low, high = min(values[j], values[j + 1]), max(values[j], values[j + 1])
+            values[j] = low
+            values[j + 1] = high
+        for j in range(1, ROOM - 1, 2):
+            low, high = min(values[j], values[j + 1]), max(values[j], values[j + 1])
+            values[j] = low
+            values[j + 1] = high
     return float(values[(n - 1) // 2])
+
+
+def vacate(values: F64) -> None:
+    """Make room for ``ROOM`` values."""
+    for j in range(ROOM):
+        values[j] = BEYOND
 
 
 def scatter(values: F64, n: int, centre: float) -> float:
@@ -79,7 +93,9 @@ def look_back(c: int, v: float, level: float, span: I64, seen: I64, facts: F32, 
     One member does this.
     """
     rate = float(span[BACK]) / SPAN_S[BACK]
-    intervals, valleys = scratch, scratch[9:]
+    intervals, valleys = scratch, scratch[ROOM:]
+    vacate(intervals)
+    vacate(valleys)
     last = -1  # row of the last peak above half of the level
     since_last = before = count = peaks = 0
     doubt = near = 0.0
@@ -143,6 +159,7 @@ def look_far_back(
     first = -1  # row of the last peak above 0.3 of the level
     since_first = peaks = halves = middling = wide = 0
     recent = later = 0.0
+    vacate(scratch)
     total = int(seen[0])
     at = total % KEPT
     for _ in range(min(total, KEPT)):

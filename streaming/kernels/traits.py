@@ -19,7 +19,8 @@ FIRST = MAXIMA + BLOCKS
 SEEN = FIRST + KEPT
 HEIGHT, W8, W22, W32, VALLEY, RISK = range(6)
 FACTS = 6
-ACROSS = 30  # of the scratch, from there on what each lead says of the peak
+ROOM = 9  # of the scratch, for what a median is taken of; twice
+ACROSS = 2 * ROOM  # from there on what each lead says of the peak
 
 SPAN_S = (0.22, 0.008, 0.045, 0.06, 0.075, 0.12, 0.23, 0.4, 0.7, 1.5, 10.0)
 RIGHT, MS8, MS45, MS60, MS75, MS120, MS230, MS400, MS700, MS1500, BACK = range(len(SPAN_S))
