@@ -260,6 +260,24 @@ def bounded_response_of(x: np.ndarray, one: Filter, base: int, block: int) -> tu
     return total, each
 
 
+def mark_of(x: np.ndarray, c: int, value: int, marking: Sequence[int], taps: np.ndarray) -> int:
+    """R of a peak by looking at every response around it, ``x`` [leads, n] far longer than it needs; Python ints."""
+    before, after, near, box, shift = (int(m) for m in marking)
+
+    def size(lead: np.ndarray, of: np.ndarray, j: int) -> int:
+        half = len(of) - 1
+        around = lead[np.maximum(np.arange(j - half, j + half + 1), 0)].astype(int).tolist()
+        return abs(sum(int(of[abs(k - half)]) * v for k, v in enumerate(around)))
+
+    places = range(max(0, c - before), c + after + 1)
+    for lead in x:
+        steep = {j: size(lead, taps[0], j) for j in places}
+        if max(steep.values()) >> shift >= value // (4 * len(x) * box):
+            break
+    r = max(places, key=lambda j: (steep[j], -j))
+    return max((j for j in places if abs(j - r) <= near), key=lambda j: (size(lead, taps[1], j), -j))
+
+
 def blocks_of(f: np.ndarray, base: int, block: int) -> list[tuple[int, int]]:
     """Blocks of ``f`` [n], which begins at sample ``base``, that lie wholly in it: where each ends, its maximum."""
     ends = range(-(-base // block) * block + block, base + len(f) + 1, block)

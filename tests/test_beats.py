@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from laws import Signal, cut
+from oracles import mark_of
 from steps import Detector, Found, beats_of
 
 from producers.synthetic import synthesise
+from streaming.filters import filter_for
+from streaming.kernels.mark import mark
 from streaming.settings import Settings
 
 RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
@@ -128,6 +131,47 @@ def test_polarity_changes_nothing_at_all() -> None:
 def test_counting_from_another_sample_moves_the_beats_by_as_much() -> None:
     blocks = 77_777 * 500
     same(beats_of(bed(heart())), beats_of(bed(heart(), first=blocks)), shift=blocks)
+
+
+def test_r_on_several_leads_is_where_the_first_one_has_it() -> None:
+    late = np.concatenate([waves(TIMES_S, 400), waves(TIMES_S + 0.012, 700)])
+    assert beats_of(bed(late)).sample.tolist() == beats_of(bed(late[:1])).sample.tolist()
+
+
+@pytest.mark.parametrize("level", [0, 8], ids=["silent", "noise"])
+def test_a_first_lead_that_does_not_speak_leaves_r_to_the_next_one(level: int) -> None:
+    spoken = waves(TIMES_S, 700)
+    nothing = np.random.default_rng(1).integers(-level, level + 1, spoken.shape).astype(np.int16)
+    found = beats_of(bed(np.concatenate([nothing, spoken])))
+    assert set(np.rint(TIMES_S * 250).astype(int)) <= set(found.sample.tolist())
+
+
+def test_a_steep_beginning_does_not_draw_r_to_itself() -> None:
+    rise, fall = np.linspace(0, 1, 6), np.linspace(1, 0, 31)  # 10 and 60 ms at 500 Hz
+    wave = np.rint(800 * np.concatenate([rise, fall[1:]]))
+    at = np.rint(TIMES_S * 500).astype(int)
+    x = np.zeros((1, 15_000), np.int16)
+    for a in at:
+        x[0, a - 5 : a - 5 + len(wave)] = wave
+    found = beats_of(bed(x, rate_hz=500.0))
+    assert len(found.sample) == len(at)
+    assert ((found.sample - at) / 500 > 0.008).all()
+    assert ((found.sample - at) / 500 < 0.025).all()  # the wave's centre
+
+
+@pytest.mark.parametrize("leads", [1, 3])
+def test_r_is_where_looking_at_every_response_has_it(leads: int) -> None:
+    rng = np.random.default_rng(leads)
+    s = Settings().beats()
+    for rate_hz in RATES_HZ:
+        taps = np.stack([filter_for(d, rate_hz, 1).taps for d in (s.narrow, s.wide)])
+        marking = np.array([*(round(t * rate_hz) for t in (s.before_s, s.after_s, s.near_s)), 9, 7], np.int64)
+        x = np.cumsum(rng.integers(-90, 91, (leads, 1024)), axis=1).astype(np.int16)
+        x[0] //= int(rng.integers(1, 40))
+        for c in [0, 3, *rng.integers(0, 800, 6).tolist()]:
+            value = int(rng.integers(1, 1 << int(rng.integers(10, 26))))
+            found = mark(x, 0, c, value, marking, taps, np.zeros((3, 512), np.int32))
+            assert found == mark_of(x, c, value, marking.tolist(), taps), (rate_hz, c)
 
 
 def test_a_lead_that_says_nothing_leaves_the_beats_of_the_others() -> None:

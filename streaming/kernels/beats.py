@@ -12,8 +12,7 @@ from __future__ import annotations
 import math
 
 from streaming.kernels.accept import chance
-from streaming.kernels.nms import largest, place_of
-from streaming.kernels.ricker import magnitude
+from streaming.kernels.mark import mark
 from streaming.kernels.team import member, narrow, wait
 from streaming.records import F32, F64, I16, I32, I64, Bool
 
@@ -114,8 +113,8 @@ def accept(
     logits: F64,
     probability: F64,
     durations: I64,
+    marking: I64,
     taps: I32,
-    shift: int,
     x: I16,
     state: I64,
     work: I32,
@@ -139,9 +138,10 @@ def accept(
         As ``kernels.accept.judge`` writes them: a logit above 0 is a beat.
     probability : float64 [knots]
         See ``kernels.accept.chance``. A single one: the rule decides, and logits are not looked at.
-    durations : int64 [5]
-        In samples: mark reach before and after, margin of quiet stretches, longest interval, age of
-        the oldest interval in the median.
+    durations : int64 [3]
+        In samples: margin of quiet stretches, longest interval, age of the oldest interval in the median.
+    marking, taps, work
+        See ``kernels.mark.mark``.
     count, samples, floats : [n], [n, most, 3], [n, most, 5], written
         Beats; their R, peak of the response, and whether the lane began since the last one; RR (samples; NaN),
         median RR (samples; NaN), response, quality,
@@ -156,7 +156,6 @@ def accept(
             row[STRETCHES] = 0
             row[BEGUN] = 1
         wait()
-    before, after = int(durations[0]), int(durations[1])
     lowest = 0
     if uv_per_unit[i] > 0:
         lowest = round(floor / uv_per_unit[i])
@@ -173,15 +172,11 @@ def accept(
             continue
         if learned and logits[i, k, 0] <= 0.0:
             continue
-        first = max(int(base[i]), c - before)
-        reach = c + after + 1 - first
-        magnitude(x[lane], int(base[i]), first, reach, taps, shift, work)
-        a = work[2, :reach]
-        r = first + place_of(largest(a, reach), a)
-        if member() > 0 or is_quiet(row, quiet, begin, end, r, int(durations[2])):
+        r = mark(x[lane], int(base[i]), c, value, marking, taps, work)
+        if member() > 0 or is_quiet(row, quiet, begin, end, r, int(durations[0])):
             continue
         rr = math.nan
-        together = row[LAST] >= 0 and r - row[LAST] <= durations[3]
+        together = row[LAST] >= 0 and r - row[LAST] <= durations[1]
         if together and not interrupted(row, quiet, begin, end, r):
             rr = float(r - row[LAST])
             at = FIRST_INTERVAL + 2 * (int(row[INTERVALS]) % KEPT)
@@ -200,7 +195,7 @@ def accept(
         samples[i, n, 2] = row[BEGUN]
         row[BEGUN] = 0
         floats[i, n, 0] = rr
-        floats[i, n, 1] = median_interval(row, r - int(durations[4]), work[0])
+        floats[i, n, 1] = median_interval(row, r - int(durations[2]), work[0])
         floats[i, n, 2] = response
         floats[i, n, 3] = quality
         floats[i, n, 4] = logits[i, k, 1] if learned else math.nan

@@ -191,8 +191,8 @@ def accept(
     logits: Any,
     probability: Any,
     durations: Any,
+    marking: Any,
     taps: Any,
-    shift: Any,
     x: Any,
     state: Any,
     work: Any,
@@ -203,8 +203,8 @@ def accept(
     """Find the beats of ``n`` lanes."""
     for i in range(n):
         _accept(
-            i, lanes, start, base, found, peaks, quiet, uv_per_unit, floor, logits, probability, durations, taps, shift,
-            x, state, work, count, samples, floats,
+            i, lanes, start, base, found, peaks, quiet, uv_per_unit, floor, logits, probability, durations, marking,
+            taps, x, state, work, count, samples, floats,
         )  # fmt: skip
 
 

@@ -46,6 +46,16 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
         k += 1
 
 
+def unroll_held(ring: I16, base: int, first: int, n: int, out: I32) -> None:
+    """Copy samples ``[first, first + n)`` of a ring; before ``base``, the lane's first sample, that one is held."""
+    missing = min(n, max(0, base - first))
+    unroll(ring, first + missing, n - missing, out[missing:])
+    if missing > 0:
+        for j in range(member(), missing, WIDTH):
+            out[j] = out[missing]
+        wait()
+
+
 def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> None:
     """Compute ``a[first : first + n]`` of one lane into the last row of ``work`` [3, capacity]."""
     half = taps.shape[0] - 1
@@ -53,13 +63,8 @@ def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, 
     total = work[2]
     for j in range(member(), n, WIDTH):
         total[j] = 0
-    missing = min(n + 2 * half, max(0, base - (first - half)))
     for lead in range(rings.shape[0]):
-        unroll(rings[lead], first - half + missing, n + 2 * half - missing, x[missing:])
-        if missing > 0:
-            for j in range(member(), missing, WIDTH):
-                x[j] = x[missing]
-            wait()
+        unroll_held(rings[lead], base, first - half, n + 2 * half, x)
         filter_block(x, n, taps, r)
         for j in range(member(), n, WIDTH):
             total[j] += abs(int(r[j])) >> shift

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend, Table
-from streaming.filters import Design, Filter, filter_for, half_up, unit_response
+from streaming.filters import Design, filter_for, half_up, unit_response
 from streaming.kernels import beats as body
 from streaming.kernels.flutter import POINTS
+from streaming.kernels.mark import EIGHT
 from streaming.records import F64, I32, Bank, Beats, Peaks
 
 LISTED = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float32, np.float32, np.float32, np.bool_)
@@ -30,14 +31,17 @@ class Settings:
     """Durations in seconds; ``floor_uv``: size of a Ricker-shaped wave that is still a beat.
 
     probability: of a beat by the logit of its peak, see ``kernels.accept.chance``; a single one: the rule decides
-    mark: R is where the magnitude of this wavelet is largest
+    narrow, wide: R is marked by these wavelets, of one length, see ``kernels.mark``
+    before_s, after_s, near_s: where it may lie about a peak, and how far the wide one may move it
     """
 
     design: Design
     probability: F64 = field(default_factory=lambda: np.zeros(1))
-    mark: Design = field(default_factory=lambda: Design(0.018, 0.072))
+    narrow: Design = field(default_factory=lambda: Design(0.018, 0.050))
+    wide: Design = field(default_factory=lambda: Design(0.030, 0.050))
     before_s: float = 0.04
     after_s: float = 0.02
+    near_s: float = 0.008
     quiet_margin_s: float = 0.06
     longest_rr_s: float = 30.0
     rate_window_s: float = 40.0
@@ -49,13 +53,13 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """By number of the bank, lanes and constants (chances, durations, taps) xp; but work: scratch int32 [3, n]."""
+    """By number of the bank, lanes and constants (chances, durations, marking, taps) xp; work: scratch int32 [3, n]."""
 
     settings: Settings
     backend: Backend = CPU
     lanes: dict[int, Any] = field(default_factory=dict)
-    durations: dict[int, Any] = field(default_factory=dict)
-    filters: dict[int, Filter] = field(default_factory=dict)
+    before: dict[int, int] = field(default_factory=dict)
+    room: dict[int, int] = field(default_factory=dict)
     constants: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     unit: dict[int, float] = field(default_factory=dict)
     work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
@@ -64,17 +68,16 @@ class State:
 def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     """Decide the peaks of one pass."""
     fresh, bank, backend = peaks.fresh, peaks.fresh.bank, state.backend
-    if bank.number not in state.filters:
+    if bank.number not in state.unit:
         _open_bank(state, bank)
     lanes = state.lanes.get(bank.number)
     if lanes is None or len(lanes) < len(peaks.f):
         lanes = state.lanes[bank.number] = backend.grown(lanes, (len(peaks.f), body.BEAT_COLUMNS), np.int64)
     if len(state.settings.probability) > 1 and peaks.logits is None:
         raise ValueError("beats: expected peaks with logits; got peaks that were not judged")
-    one, durations, s = state.filters[bank.number], state.durations[bank.number], state.settings
-    need = max(int(durations[0] + durations[1]) + 1 + 2 * len(one.taps), POINTS)
-    if state.work.shape[1] < need:
-        state.work = np.zeros((3, need), np.int32)
+    s = state.settings
+    if state.work.shape[1] < state.room[bank.number]:
+        state.work = np.zeros((3, state.room[bank.number]), np.int32)
     quiet = fresh.quiet[np.argsort(fresh.quiet[:, 0], kind="stable")]
     n, most = len(fresh.lane), peaks.peaks.shape[1]
     count = backend.room("count", (n,), np.int64)
@@ -83,11 +86,11 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     logits = backend.room("no logits", (n, 1, 2), np.float64) if peaks.logits is None else peaks.logits
     backend.kernels.accept(
         n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, quiet, fresh.uv_per_unit,
-        s.floor_uv * state.unit[bank.number], logits, *state.constants[bank.number], one.shift, peaks.x, lanes,
-        state.work, count, samples, floats,
+        s.floor_uv * state.unit[bank.number], logits, *state.constants[bank.number], peaks.x, lanes, state.work,
+        count, samples, floats,
     )  # fmt: skip
     if len(quiet):
-        backend.kernels.remember_quiet(len(quiet), quiet, int(durations[2]), lanes)
+        backend.kernels.remember_quiet(len(quiet), quiet, half_up(s.quiet_margin_s * bank.rate_hz), lanes)
     first, total = backend.positions("beats", n, count, peaks.most[0])
     inner = backend.table("lanes of beats", total, (np.int64, np.int64, np.int64))
     listed = backend.table("beats", total, LISTED)
@@ -96,7 +99,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
         n, first, count, fresh.lane, fresh.slot, fresh.base, samples, floats, bank.rate_hz, waited,
         *inner.columns, *listed.columns,
     )  # fmt: skip
-    known = peaks.known - int(durations[0])
+    known = peaks.known - state.before[bank.number]
     return state, Beats(
         fresh, known, total, first, peaks.x, listed, _blocks(state, peaks), *(*inner.columns, *listed.columns)
     )
@@ -120,9 +123,13 @@ def _blocks(state: State, peaks: Peaks) -> Table:
 
 def _open_bank(state: State, bank: Bank) -> None:
     s = state.settings
-    state.filters[bank.number] = filter_for(s.mark, bank.rate_hz, bank.leads)
-    state.unit[bank.number] = unit_response(filter_for(s.design, bank.rate_hz, bank.leads))
-    durations = (s.before_s, s.after_s, s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)
-    state.durations[bank.number] = np.array([half_up(d * bank.rate_hz) for d in durations], np.int64)
-    constants = s.probability, state.durations[bank.number], state.filters[bank.number].taps
-    state.constants[bank.number] = tuple(map(state.backend.constant, constants))
+    detection = filter_for(s.design, bank.rate_hz, bank.leads)
+    in_samples = [half_up(d * bank.rate_hz) for d in (s.before_s, s.after_s, s.near_s)]
+    marking = np.array([*in_samples, 2 * detection.box + 1, detection.shift], np.int64)
+    lasting = (s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)
+    durations = np.array([half_up(d * bank.rate_hz) for d in lasting], np.int64)
+    taps = np.stack([filter_for(d, bank.rate_hz, 1).taps for d in (s.narrow, s.wide)])
+    state.unit[bank.number] = unit_response(detection)
+    state.before[bank.number] = in_samples[0]
+    state.room[bank.number] = max(sum(in_samples[:2]) + 1 + 2 * taps.shape[1] + EIGHT, POINTS)
+    state.constants[bank.number] = tuple(map(state.backend.constant, (s.probability, durations, marking, taps)))
