@@ -214,10 +214,12 @@ def expected_errors(c: int, logit: float, probability: F64, span: I64, seen: I64
     sure = chance(logit, probability)
     facts[last % KEPT, RISK] = 1.0 - sure if logit > 0.0 else sure
     total = 0.0
-    k = last
-    while k >= 0 and k > last - KEPT and c - int(seen[FIRST + k % KEPT]) <= span[BACK]:
-        total += float(facts[k % KEPT, RISK])
-        k -= 1
+    at = last % KEPT
+    for _ in range(min(KEPT, last + 1)):
+        if c - int(seen[FIRST + at]) > span[BACK]:
+            break
+        total += float(facts[at, RISK])
+        at = KEPT - 1 if at == 0 else at - 1
     return total
 
 

@@ -5,8 +5,8 @@ from its size and its slope; added to itself half a period later, what is a sine
 through is the rest. Beats leak, since between them there is little and in them there is more than one
 frequency. The published limits are 0.406 and 0.625, for large signals and small ones; here it is a half.
 
-The lead is brought to 64 points a second first, each the mean of its samples, without mean and slope. All sums
-are in integers: the same on every backend.
+The lead is brought to 64 points a second first, each the mean of four samples spread over its time, without mean
+and slope. All sums are in integers: the same on every backend.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from streaming.kernels.team import WIDTH, added, member, wait
 from streaming.records import I16, I32, I64
 
 POINTS = 128
+SPREAD = 4  # samples of a point
 SHORTEST, LONGEST = 4, 16  # half a period, in points: 8 to 2 a second
 FINE = 16  # a point's value in sixteenths of a device's unit
+NO_SIGN = (1 << 62) - 1  # of a column: seen to be no negative index, which would cost a test
 FLAT, WAVES = 1, 2  # what a block may be
 
 
@@ -49,23 +51,20 @@ def find_waves(i: int, row: I64, end: I64, lane: I64, base: I64, length: int, x:
 
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:
-    """Write the means of ``POINTS`` equal parts of a block, without the block's mean and slope."""
+    """Write the means of samples in ``POINTS`` equal parts of a block, without the block's mean and slope."""
     size = len(ring)
     before = first % size
-    short = length // POINTS
-    gain = (FINE << 16) // max(short, 1)
-    gain_of_longer = (FINE << 16) // (short + 1)
     total = 0
     moment = 0
     for j in range(member(), POINTS, WIDTH):
-        begin = length * j // POINTS
-        n = length * (j + 1) // POINTS - begin
-        column = before + begin
-        if column >= size:
-            column -= size
-        points[j] = (total_of(ring, column, n) * (gain_of_longer if n > short else gain)) >> 16
-        total += int(points[j])
-        moment += int(points[j]) * (2 * j - (POINTS - 1))
+        point = 0
+        for k in range(SPREAD):
+            column = before + length * (SPREAD * j + k) // (SPREAD * POINTS)
+            point += int(ring[(column if column < size else column - size) & NO_SIGN])
+        point *= FINE // SPREAD
+        points[j] = point
+        total += point
+        moment += point * (2 * j - (POINTS - 1))
     total = added(total)
     moment = added(moment)
     wait()
@@ -74,19 +73,6 @@ def to_points(ring: I16, first: int, length: int, points: I32) -> None:
     for j in range(member(), POINTS, WIDTH):
         points[j] = int(points[j]) - level - (((2 * j - (POINTS - 1)) * tilt) >> 16)
     wait()
-
-
-def total_of(ring: I16, column: int, n: int) -> int:
-    """Return the sum of ``n`` samples from a column on."""
-    total = 0
-    if column + n <= len(ring):
-        part = ring[column : column + n]
-        for k in range(n):
-            total += int(part[k])
-    else:
-        for k in range(n):
-            total += int(ring[(column + k) % len(ring)])
-    return total
 
 
 def leaks_little(points: I32) -> bool:

@@ -57,7 +57,7 @@ BEYOND = 1e300  # any number that a median is taken of
 
 
 def middle(values: F64, n: int) -> float:
-    """Return the lower median of ``values[:n]``, behind which stands ``BEYOND`` (``vacate``); they are sorted on the way.
+    """Return the lower median of ``values[:n]``, behind which ``BEYOND`` stands (``vacate``): they are sorted for it.
 
     Neighbours are put in order in turn, the even ones and the odd ones: nothing that is done depends on the values.
     """
