@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streaming.kernels import cpu, cpu_vector, nms, ricker, team
+from streaming.kernels import cpu, cpu_vector, history, nms, ricker, team
 
 SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
 needs_pairs = pytest.mark.skipif(
@@ -54,5 +54,28 @@ def test_a_narrow_integer_is_itself() -> None:
 
 @pytest.mark.parametrize("values", [np.zeros(16, np.int64), np.zeros((16, 2), np.int32)[:, 0]])
 def test_what_is_no_row_of_int32_is_refused(values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
-    with pytest.raises(Exception, match="cpu_vector: expected a row of int32; got array"):
+    with pytest.raises(Exception, match="cpu_vector: expected int32 one after the other; got array"):
         cpu.compiled(cpu_vector.largest)(values, 16)
+
+
+def test_values_below_a_limit_are_counted_where_their_gate_is_open() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        gate = rng.integers(-1, 4, history.SIZES).astype(np.float32)
+        values = rng.integers(0, 5, history.SIZES).astype(np.float32)
+        values[rng.random(history.SIZES) < 0.2] = np.nan
+        least, limit = np.float32(rng.integers(-1, 4)), np.float32(rng.integers(0, 6))
+        counted = cpu.compiled(cpu_vector.count_below)(gate, least, values, limit)
+        assert counted == history.count_below(gate, least, values, limit)
+        assert counted == np.count_nonzero((gate >= least) & (values < limit))
+
+
+@pytest.mark.parametrize("columns", [16, 48, 64, 80, 144])
+def test_four_rows_times_a_matrix(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    for n in (1, 8, 33, 256):
+        x = rng.normal(size=(5, n + 3)).astype(np.float32)
+        matrix, out = rng.normal(size=(n, columns)).astype(np.float32), np.full((4, columns + 1), 7.0, np.float32)
+        cpu.compiled(cpu_vector.multiply)(x, n, matrix, out)
+        np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ matrix, atol=1e-4)
+        assert (out[:, columns] == 7.0).all(), "nothing is written beside the columns"

@@ -11,7 +11,7 @@ import pytest
 
 from streaming.kernels import cpu_score, history, windows
 from streaming.model.checkpoint import load_model
-from streaming.network import TILE, embed
+from streaming.network import embed
 from streaming.records import Terms
 from streaming.stages.recall import Memory, Seen, remember
 from streaming.stages.score import BY_HISTORY, BY_POPULATION, HORIZON_S, combine
@@ -184,15 +184,29 @@ def test_an_empty_tick_passes() -> None:
     assert remember(MODEL.network, memory, pick(some_beats(0), np.arange(0))).latent.shape == (0, 8)
 
 
-def test_a_beats_numbers_depend_on_the_others_in_its_tile_by_rounding_only() -> None:
+def test_a_beats_numbers_depend_on_no_other_beat() -> None:
     rng = np.random.default_rng(0)
-    shapes = rng.normal(size=(2 * TILE + 7, 256)).astype(np.float32)
-    ones = np.ones(len(shapes), np.float32)
-    latent, misfit = embed(MODEL.network, shapes, ones)
-    for begin, stop in ((0, 1), (3, 40), (250, 300), (200, 2 * TILE + 1)):
-        some = embed(MODEL.network, shapes[begin:stop], ones[begin:stop])
-        np.testing.assert_allclose(some[0], latent[begin:stop], atol=2e-6)
-        np.testing.assert_allclose(some[1], misfit[begin:stop], atol=2e-6)
+    shapes = rng.normal(size=(301, 256)).astype(np.float32)
+    sizes = rng.uniform(0.5, 2.0, 301).astype(np.float32)
+    sizes[17] = np.nan
+    latent, misfit = embed(MODEL.network, shapes, sizes)
+    assert np.flatnonzero(np.isnan(misfit)).tolist() == np.flatnonzero(np.isnan(latent).all(1)).tolist() == [17]
+    for begin, stop in ((0, 1), (3, 40), (250, 300), (1, 301), (5, 5)):
+        some = embed(MODEL.network, shapes[begin:stop], sizes[begin:stop])
+        np.testing.assert_array_equal(some[0], latent[begin:stop])
+        np.testing.assert_array_equal(some[1], misfit[begin:stop])
+
+
+def test_the_network_says_what_its_matrices_say_written_plainly() -> None:
+    rng, w = np.random.default_rng(1), MODEL.network
+    shapes, sizes = rng.normal(size=(40, 256)).astype(np.float32), rng.uniform(0.5, 2.0, 40).astype(np.float32)
+    x = shapes.astype(np.float64) * sizes[:, None]
+    z = np.maximum(x @ w.encode + w.encode_bias, 0) @ w.latent + w.latent_bias
+    rebuilt = np.maximum(z @ w.decode + w.decode_bias, 0) @ w.output + w.output_bias
+    misfit = np.log(((rebuilt - x) ** 2).sum(1) * 0.5 / w.variance + 0.5 * (z**2).sum(1))
+    latents, said = embed(w, shapes, sizes)
+    np.testing.assert_allclose(latents, z, atol=5e-6)
+    np.testing.assert_allclose(said, misfit, atol=5e-6)
 
 
 def cut(signal: np.ndarray, at: int, rate_hz: float, base: int = 0) -> tuple[np.ndarray, float]:

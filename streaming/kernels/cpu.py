@@ -63,7 +63,8 @@ def compiled(body: Any) -> Kernel:
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__
     copy.__qualname__ = body.__qualname__
-    return numba.njit(copy, **_LEAN, error_model="numpy", forceinline=True)  # type: ignore[no-any-return]
+    fast = {"reassoc", "contract", "nsz"} if body in cpu_vector.IN_ANY_ORDER else False
+    return numba.njit(copy, **_LEAN, error_model="numpy", forceinline=True, fastmath=fast)  # type: ignore[no-any-return]
 
 
 _previous = config.CACHE_DIR

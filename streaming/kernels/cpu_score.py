@@ -1,4 +1,4 @@
-"""The bodies of windows, history, drift and flutter compiled for the CPU; see ``cpu``."""
+"""The bodies of windows, network, history, drift and flutter compiled for the CPU; see ``cpu``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from numba.core import config
 
 from streaming.kernels import drift, flutter, history, windows
+from streaming.kernels import forward as network
 from streaming.kernels.cpu import cache_folder, compiled, launcher
 
 _previous = config.CACHE_DIR
@@ -16,6 +17,7 @@ _place_in_time = compiled(history.place_in_time)
 _in_usual_size = compiled(history.in_usual_size)
 _is_known = compiled(history.is_known)
 _in_terms = compiled(history.in_terms)
+_forward = compiled(network.forward)
 _recall_size = compiled(history.recall_size)
 _recall_beats = compiled(history.recall_beats)
 _find_bins = compiled(drift.find_bins)
@@ -80,6 +82,19 @@ def in_terms(
     """Put ``n`` beats into terms."""
     for i in range(n):
         _in_terms(i, rr_s, known, distance, spread, early, irregular, population, history, prematurity, haste, latent)
+
+
+@launcher
+def forward(
+    n: int, windows: Any, scale: Any, first: Any, encode_bias: Any, latent: Any, latent_bias: Any, decode: Any,
+    decode_bias: Any, gram: Any, crossed: Any, bias: Any, constants: Any, work: Any, latents: Any, misfit: Any,
+) -> None:  # fmt: skip
+    """Run the network over ``n`` times four windows."""
+    for i in range(n):
+        _forward(
+            i, windows, scale, first, encode_bias, latent, latent_bias, decode, decode_bias, gram, crossed, bias,
+            constants, work, latents, misfit,
+        )  # fmt: skip
 
 
 @launcher

@@ -19,11 +19,14 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from streaming.kernels import forward
+from streaming.kernels.history import SIZES
+from streaming.kernels.history import count_below as count_plainly
 from streaming.kernels.nms import largest as largest_plainly
 from streaming.kernels.nms import least as least_plainly
 from streaming.kernels.ricker import filter_block as filter_plainly
 from streaming.kernels.team import narrow as narrow_plainly
-from streaming.records import I32
+from streaming.records import F32, I32
 
 Body = Callable[..., Any]
 LANES = 8  # int32 in a vector
@@ -53,10 +56,10 @@ def _store(builder: Any, vector: Any, pointer: Any, index: Any) -> None:
     builder.store(vector, builder.bitcast(_element(builder, pointer, index), _vector.as_pointer()), align=4)
 
 
-def _row(kind: Any) -> Any:
-    """Return the type of int32 that stand one after the other, if it is that."""
-    if kind.dtype != types.int32 or kind.ndim != 1 or kind.layout != "C":
-        raise TypingError(f"cpu_vector: expected a row of int32; got {kind}")
+def _row(kind: Any, of: Any = types.int32, axes: int = 1) -> Any:
+    """Return the type of numbers that stand one after the other, if it is that."""
+    if kind.dtype != of or kind.ndim != axes or kind.layout != "C":
+        raise TypingError(f"cpu_vector: expected {of} one after the other; got {kind}")
     return kind
 
 
@@ -183,15 +186,109 @@ def least(values: I32, n: int) -> int:
     return int(_least(values, n)) if n >= LANES else least_plainly(values, n)
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _count_below(_: Any, gate: Any, least: Any, values: Any, limit: Any) -> Any:  # noqa: ARG001
+    """Count without a branch: a bit for each value."""
+    many = ir.VectorType(ir.FloatType(), SIZES)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        def all_of(k: int) -> Any:
+            pointer = make_array(signature.args[k])(context, builder, arguments[k]).data
+            return builder.load(builder.bitcast(pointer, many.as_pointer()), align=4)
+
+        def everywhere(k: int) -> Any:
+            nothing = ir.Constant(many, ir.Undefined)
+            first = builder.insert_element(nothing, arguments[k], _i32(0))
+            return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_i32, SIZES), [0] * SIZES))
+
+        open_ = builder.fcmp_ordered(">=", all_of(0), everywhere(1))
+        below = builder.fcmp_ordered("<", all_of(2), everywhere(3))
+        bits = builder.bitcast(builder.and_(open_, below), ir.IntType(SIZES))
+        return builder.zext(builder.ctpop(bits), _i64)
+
+    one = types.float32
+    return types.int64(_row(gate, one), one, _row(values, one), one), generate
+
+
+def count_below(gate: F32, least: np.float32, values: F32, limit: np.float32) -> int:
+    """Do what ``history.count_below`` does."""
+    return int(_count_below(gate, least, values, limit))
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
+    """Multiply four rows by a matrix: as many columns at a time as there are registers for."""
+    many = ir.VectorType(ir.FloatType(), forward.LANES)
+    at_once = 4 if llvm.get_host_cpu_features().get("avx512f", False) else 1
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        arrays = [make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 3)]
+        pitches = [builder.extract_value(array.shape, 1) for array in arrays]
+        columns = pitches[1]
+        add = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(many, [many] * 3), f"llvm.fmuladd.v{forward.LANES}f32"
+        )
+
+        def place(k: int, row: Any, column: Any) -> Any:
+            pointer = builder.gep(arrays[k].data, [builder.add(builder.mul(row, pitches[k]), column)])
+            return pointer if k == 0 else builder.bitcast(pointer, many.as_pointer())
+
+        def block(first: Any, vectors: int) -> None:
+            before, body = builder.block, builder.append_basic_block("products")
+            after = builder.append_basic_block("multiplied")
+            builder.branch(body)
+            builder.position_at_end(body)
+            j = builder.phi(_i64)
+            j.add_incoming(_i64(0), before)
+            sums = [[builder.phi(many) for _ in range(vectors)] for _ in range(forward.TOGETHER)]
+            starts = [builder.add(first, _i64(v * forward.LANES)) for v in range(vectors)]
+            weights = [builder.load(place(1, j, start), align=4) for start in starts]
+            grown = []
+            for k, totals in enumerate(sums):
+                nothing = ir.Constant(many, ir.Undefined)
+                one = builder.insert_element(nothing, builder.load(place(0, _i64(k), j)), _i32(0))
+                everywhere = ir.Constant(ir.VectorType(_i32, forward.LANES), [0] * forward.LANES)
+                value = builder.shuffle_vector(one, nothing, everywhere)
+                grown.append([builder.call(add, [w, value, total]) for w, total in zip(weights, totals, strict=True)])
+                for total, more in zip(totals, grown[-1], strict=True):
+                    total.add_incoming(ir.Constant(many, None), before)
+                    total.add_incoming(more, body)
+            following = builder.add(j, _i64(1))
+            j.add_incoming(following, body)
+            builder.cbranch(builder.icmp_signed("<", following, arguments[1]), body, after)
+            builder.position_at_end(after)
+            for k, of_row in enumerate(grown):
+                for start, total in zip(starts, of_row, strict=True):
+                    builder.store(total, place(2, _i64(k), start), align=4)
+
+        size = _i64(at_once * forward.LANES)
+        whole = builder.mul(builder.sdiv(columns, size), size)
+        for start, stop, vectors in ((_i64(0), whole, at_once), (whole, columns, 1)):
+            with cgutils.for_range_slice(builder, start, stop, _i64(vectors * forward.LANES)) as (column, _):
+                block(column, vectors)
+        return context.get_dummy_value()
+
+    rows = [_row(kind, types.float32, 2) for kind in (x, matrix, out)]
+    return types.void(rows[0], n, rows[1], rows[2]), generate
+
+
+def multiply(x: F32, n: int, matrix: F32, out: F32) -> None:
+    """Do what ``forward.multiply`` does."""
+    _multiply(x, n, matrix, out)
+
+
 def narrow(value: int) -> Any:
     """Do what ``team.narrow`` does."""
     return np.int32(value)
 
 
+IN_ANY_ORDER = frozenset((forward.inner,))  # sums of float32, as a library of matrices takes them
 BODIES: dict[Body, Body] = {
     narrow_plainly: narrow,
     largest_plainly: largest,
     least_plainly: least,
+    count_plainly: count_below,
+    forward.multiply: multiply,
 }
 if has_pairs():
     BODIES[filter_plainly] = filter_block

@@ -17,7 +17,7 @@ import math
 
 from numpy import float32
 
-from streaming.kernels.team import WIDTH, added, fewest, member, most, wait
+from streaming.kernels.team import WIDTH, added, member, most, wait
 from streaming.records import F32, F64, I64, Bool
 
 SIZES = 16
@@ -29,6 +29,7 @@ HIGH, LOW = 0.8, 0.2
 FEWEST_INTERVALS = 4
 FEWEST_REFERENCES = 4
 HUGE = 3.0e38
+LEAST_SIZE = 1.0e-30
 NEAR, TIGHT = 0.05, 0.1  # distances and spreads of latents that are as good as none
 OWN = 0.5  # how much of a stream's own spread is forgiven: 0 none, 1 all
 STEADY = 0.2  # irregularity at which prematurity counts half of what it does in a clockwork
@@ -128,37 +129,28 @@ def recall_size(
 
 def reference_size(rr: F32, size: F32) -> float:
     """Return the median size of the least premature half."""
-    known = 0
+    any_size = float32(HUGE)
+    known = count_below(size, float32(LEAST_SIZE), size, any_size)
+    half = -1.0
     for j in range(member(), SIZES, WIDTH):
-        known += size[j] > 0.0
-    known = added(known)
-    threshold = HUGE
-    for j in range(member(), SIZES, WIDTH):
-        one = rr[j]
-        if one >= 0.0 and one < threshold:
-            longer = 0
-            for k in range(SIZES):
-                longer += rr[k] > one
-            if 2 * longer < known:
-                threshold = float(one)
-    least = float32(fewest(threshold))
-    chosen = 0
-    for j in range(member(), SIZES, WIDTH):
-        chosen += rr[j] >= least
-    chosen = added(chosen)
+        if 2 * count_below(rr, rr[j], rr, any_size) >= known:
+            half = max(half, float(rr[j]))
+    least = float32(max(0.0, most(half)))
+    chosen = count_below(rr, least, rr, any_size)
     found = -1.0
     for j in range(member(), SIZES, WIDTH):
-        if rr[j] >= least and found < 0.0:
-            mine = size[j]
-            smaller = 0
-            equal = 0
-            for k in range(SIZES):
-                smaller += (rr[k] >= least) & (size[k] < mine)
-                equal += (rr[k] >= least) & (size[k] == mine)
-            if 2 * smaller < chosen <= 2 * (smaller + equal):
-                found = float(mine)
+        if rr[j] >= least and 2 * count_below(rr, least, size, size[j]) < chosen:
+            found = max(found, float(size[j]))
     found = most(found)
     return found if found > 0.0 else math.nan
+
+
+def count_below(gate: F32, least: float32, values: F32, limit: float32) -> int:
+    """Return how many of the ``SIZES`` values are below the limit, of those whose gate is ``least`` or more."""
+    count = 0
+    for k in range(SIZES):
+        count += (gate[k] >= least) & (values[k] < limit)
+    return count
 
 
 def recall_beats(
