@@ -47,6 +47,7 @@ def cache_folder() -> Path:
 # Numba counts who holds an array, in two locked instructions for every row that is passed on; to pass an array by
 # value is eight words. Together that was two fifths of the machine code's time. Nothing is allocated in a kernel, so
 # nothing is counted (``_nrt``), and every body stands where it is called.
+SURROUNDINGS = 128  # samples around a peak
 _LEAN = {"nogil": True, "cache": True, "_nrt": False}
 launcher: Callable[[Any], Any] = numba.njit(**_LEAN)
 
@@ -70,6 +71,9 @@ def compiled(body: Any) -> Kernel:
 _previous = config.CACHE_DIR
 config.CACHE_DIR = str(cache_folder())
 
+# What an item works on is in the second cache at best: it is asked for while the item before is worked on.
+_fetch = compiled(cpu_vector.fetch)
+_fetch_ring = compiled(cpu_vector.fetch_ring)
 _read_chunk = compiled(avro.read_chunk)
 _write_beat = compiled(avro.write_beat)
 align_rows = compiled(align.align_rows)
@@ -142,6 +146,8 @@ def begin_lane(n: int, lanes: Any, base: Any, x: Any) -> None:
 def write_samples(n: int, place: Any, payload: Any, x: Any) -> None:
     """Write ``n`` placements into the rings."""
     for i in range(n):
+        if i + 2 < n:
+            _fetch_ring(x[place[i + 2, 0], 0], place[i + 2, 1], abs(place[i + 2, 2]))
         _write_samples(i, place, payload, x)
 
 
@@ -151,6 +157,10 @@ def respond(
 ) -> None:
     """Filter the new samples of ``n`` lanes."""
     for i in range(n):
+        if i + 1 < n:
+            early = taps.shape[0] + box
+            _fetch_ring(x[lanes[i + 1], 0], start[i + 1] - 2 * early, stop[i + 1] - start[i + 1] + 2 * early)
+            _fetch_ring(f[lanes[i + 1]], start[i + 1] - early, stop[i + 1] - start[i + 1])
         _respond(i, lanes, start, stop, base, taps, box, shift, x, f, work)
 
 
@@ -175,6 +185,10 @@ def suppress(
 ) -> None:
     """Find the peaks of ``n`` lanes."""
     for i in range(n):
+        if i + 1 < n:
+            early = delay + left + right
+            _fetch_ring(f[lanes[i + 1]], start[i + 1] - early, stop[i + 1] - start[i + 1] + early - delay)
+            _fetch(maxima[lanes[i + 1]], 0, maxima.shape[1])
         _suppress(i, lanes, start, stop, base, delay, left, right, block, f, maxima, work, found, peaks, closed, blocks)
 
 
@@ -203,6 +217,9 @@ def accept(
 ) -> None:
     """Find the beats of ``n`` lanes."""
     for i in range(n):
+        if i + 1 < n and found[i + 1] > 0:
+            _fetch_ring(x[lanes[i + 1], 0], peaks[i + 1, 0, 0] - SURROUNDINGS // 2, SURROUNDINGS)
+            _fetch(state[lanes[i + 1]], 0, state.shape[1])
         _accept(
             i, lanes, start, base, found, peaks, quiet, uv_per_unit, floor, logits, probability, durations, marking,
             taps, x, state, work, count, samples, floats,

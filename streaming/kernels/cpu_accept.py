@@ -7,7 +7,8 @@ from typing import Any
 from numba.core import config
 
 from streaming.kernels import accept, fuse
-from streaming.kernels.cpu import cache_folder, compiled, launcher
+from streaming.kernels.cpu import _fetch, _fetch_ring, cache_folder, compiled, launcher
+from streaming.kernels.traits import MS230, SEEN
 
 _previous = config.CACHE_DIR
 config.CACHE_DIR = str(cache_folder())
@@ -41,6 +42,12 @@ def judge(
 ) -> None:  # fmt: skip
     """Judge the peaks of ``n`` lanes."""
     for i in range(n):
+        if i + 1 < n and found[i + 1] > 0:
+            early = span[MS230]
+            _fetch_ring(x[lanes[i + 1], 0], peaks[i + 1, 0, 0] - early, 2 * early)
+            _fetch_ring(f[lanes[i + 1]], peaks[i + 1, 0, 0] - early, 2 * early)
+            _fetch(seen[lanes[i + 1]], 0, SEEN)
+            _fetch(facts[lanes[i + 1], 0], 0, facts.shape[1] * facts.shape[2])
         _judge(
             i, lanes, start, base, found, peaks, bounds, closed, blocks, box, scale, span, taps, half, x, f, feature,
             threshold, leaf, probability, seen, facts, line, scratch, out, logits,

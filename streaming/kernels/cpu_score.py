@@ -8,7 +8,8 @@ from numba.core import config
 
 from streaming.kernels import drift, flutter, history, windows
 from streaming.kernels import forward as network
-from streaming.kernels.cpu import cache_folder, compiled, launcher
+from streaming.kernels.cpu import _fetch, _fetch_ring, cache_folder, compiled, launcher
+from streaming.kernels.windows import EARLIEST_S, LATEST_S
 
 _previous = config.CACHE_DIR
 config.CACHE_DIR = str(cache_folder())
@@ -40,6 +41,9 @@ def cut_window(
 ) -> None:
     """Cut ``n`` windows."""
     for i in range(n):
+        if i + 1 < n:
+            early = int(EARLIEST_S * rate_hz)
+            _fetch_ring(x[lane[i + 1], lead], at[i + 1] - early, early + int(LATEST_S * rate_hz))
         _cut_window(i, lane, at, base, lead, rate_hz, x, work, window, amplitude)
 
 
@@ -114,6 +118,11 @@ def recall_size(
 ) -> None:
     """Follow the sizes of the beats of ``n`` streams."""
     for i in range(n):
+        if i + 1 < n and run[i + 1] < run[i + 2]:
+            s = slot[order[run[i + 1]]]
+            _fetch(past_time[s], 0, past_time.shape[1])
+            _fetch(past_rr[s], 0, past_rr.shape[1])
+            _fetch(past_size[s], 0, past_size.shape[1])
         _recall_size(
             i, run, order, slot, time_s, rr_s, restart, amplitude, past_time, past_rr, past_size, reference
         )  # fmt: skip
@@ -142,6 +151,11 @@ def recall_beats(
 ) -> None:
     """Compare and remember the beats of ``n`` streams."""
     for i in range(n):
+        if i + 1 < n and run[i + 1] < run[i + 2]:
+            s = slot[order[run[i + 1]]]
+            _fetch(past_rr[s], 0, past_rr.shape[1])
+            _fetch(past_latent[s, 0], 0, place[s, 1] * past_latent.shape[2])
+            _fetch(ordered[s], 0, place[s, 2])
         _recall_beats(
             i, run, order, slot, time_s, rr_s, restart, latent, seen,
             past_time, past_rr, past_latent, ordered, place, distance, spread, prematurity, irregularity,

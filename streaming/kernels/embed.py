@@ -1,8 +1,9 @@
 """The VAE over windows as one CUDA kernel: latents and misfit of four windows by one warp.
 
-``kernels.forward`` is what the CPU runs and what this is held to. It is a text of its own because of what it
-saves: as 16 steps of torch the network took 143 us for 30,800 windows on an H200, and before them the host had to be told how many windows there are; this reads that on the device. Numba makes the same
-loops take 700 us, most of it arithmetic on indices. Hidden layers of a multiple of four units.
+``kernels.forward`` is what the CPU runs and what this is held to. It is a text of its own because of what it saves:
+as 16 steps of torch the network took 143 us for 30,800 windows on an H200, and before them the host had to be told
+how many windows there are; this reads that on the device. Numba makes the same loops take 700 us, most of it
+arithmetic on indices. Hidden layers of a multiple of four units.
 """
 
 from __future__ import annotations
