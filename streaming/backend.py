@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, Protocol, SupportsIndex
 import numpy as np
 
 from streaming.errors import UserError
-from streaming.kernels import cpu, cpu_accept, cpu_score, team
+from streaming.kernels import cpu, team
 from streaming.network import Network, embed_into
 from streaming.records import F32, I64
 
@@ -107,26 +107,13 @@ class Backend(Protocol):
         """End the tick: return the columns of tables, exactly their rows, as NumPy arrays."""
 
 
-class CpuKernels:
-    """The kernels compiled for the CPU, wherever they stand."""
-
-    modules = (cpu, cpu_accept, cpu_score)
-
-    def __getattr__(self, name: str) -> Any:
-        for module in self.modules:
-            found = getattr(module, name, None)
-            if found is not None:
-                return found
-        raise AttributeError(name)
-
-
 class Cpu:
     """NumPy and machine code: what is called has run when the call returns."""
 
     name = "cpu"
     xp: Any = np
-    kernels: Any = CpuKernels()
-    later = kernels
+    kernels: Any = cpu
+    later: Any = cpu
     block = team.BLOCK
     in_order = True
     memory: Memory | None = None

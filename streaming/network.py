@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from streaming.kernels import cpu_score
+from streaming.kernels import cpu
 from streaming.kernels.forward import LANES, SCRATCH, TOGETHER
 from streaming.kernels.history import LATENTS
 from streaming.records import F32
@@ -79,7 +79,7 @@ def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) 
     A scale of NaN gives NaN.
     """
     one = layers_of(w)
-    cpu_score.forward(
+    cpu.forward(
         -(-len(scale) // TOGETHER), windows, scale, one.first, one.encode_bias, one.latent, one.latent_bias, one.decode,
         one.decode_bias, one.gram, one.crossed, one.bias, one.constants,
         np.empty((SCRATCH, TOGETHER, max(one.first.shape)), np.float32), latents, misfit,

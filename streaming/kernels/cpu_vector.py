@@ -32,8 +32,6 @@ Body = Callable[..., Any]
 LANES = 8  # int32 in a vector
 VECTORS = 4  # worked on at a time: what one waits for the others do
 MOST_PAIRS = 512
-LINE = 64  # bytes of memory that come at once
-MOST_AHEAD = 640  # samples asked for ahead
 _MULTIPLY_PAIRS = "llvm.x86.avx2.pmadd.wd"
 
 _i16, _i32, _i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
@@ -282,36 +280,6 @@ def multiply(x: F32, n: int, matrix: F32, out: F32) -> None:
 def narrow(value: int) -> Any:
     """Do what ``team.narrow`` does."""
     return np.int32(value)
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _fetch(_: Any, row: Any, first: Any, n: Any) -> Any:
-    """Ask for the lines of memory of ``row[first : first + n]``."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        start = make_array(signature.args[0])(context, builder, arguments[0]).data
-        anything = ir.IntType(8).as_pointer()
-        ask = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [anything, _i32, _i32, _i32]), "llvm.prefetch.p0"
-        )
-        place = builder.bitcast(_element(builder, start, arguments[1]), anything)
-        size = builder.mul(arguments[2], _i64(context.get_abi_sizeof(context.get_value_type(row.dtype))))
-        with cgutils.for_range_slice(builder, _i64(0), size, _i64(LINE)) as (at, _):
-            builder.call(ask, [builder.gep(place, [at]), _i32(0), _i32(3), _i32(1)])
-        return context.get_dummy_value()
-
-    return types.void(row, first, n), generate
-
-
-def fetch(row: np.ndarray[Any, Any], first: int, n: int) -> None:
-    """Have ``row[first : first + n]`` brought near while something else is worked on; nothing waits for it."""
-    _fetch(row, first, min(n, len(row) - first))
-
-
-def fetch_ring(ring: np.ndarray[Any, Any], first: int, n: int) -> None:
-    """Do so for samples ``[first, first + n)`` of a ring, as far as its end and ``MOST_AHEAD`` of them."""
-    column = first % len(ring)
-    _fetch(ring, column, min(n, MOST_AHEAD, len(ring) - column))
 
 
 IN_ANY_ORDER = frozenset((forward.inner,))  # sums of float32, as a library of matrices takes them

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from streaming.filters import Design, Filter, filter_for, half_up
-from streaming.kernels import accept, across, cpu, cpu_accept, fuse, nms, team, traits
+from streaming.kernels import accept, across, cpu, fuse, nms, team, traits
 from streaming.kernels.cpu import compiled
 from streaming.records import F32, I32, I64, Bool
 from streaming.stages.accept import looks_at
@@ -67,9 +67,7 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
         cpu.respond(1, _LANE, _LANE, stop, _LANE, one.taps, one.box, one.shift, x, f, work[:3])
         return f, levels
     past = np.zeros((1, leads, nms.MAXIMA_COLUMNS), np.int64)
-    cpu_accept.respond_leads(
-        1, _LANE, _LANE, stop, _LANE, one.taps, one.box, one.shift, block, x, f, past, levels, work
-    )
+    cpu.respond_leads(1, _LANE, _LANE, stop, _LANE, one.taps, one.box, one.shift, block, x, f, past, levels, work)
     return f, levels
 
 
@@ -89,7 +87,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey
     )  # fmt: skip
     bounds = np.zeros((1, len(peaks[0]), 3), np.int64)
     if x.shape[1] > 1:
-        cpu_accept.level_peaks(1, _LANE, found, right, block, levels, peaks, bounds)
+        cpu.level_peaks(1, _LANE, found, right, block, levels, peaks, bounds)
     rows = peaks[0, : found[0]]
     high = accept.LEAST * rows[:, 1] > rows[:, 2]
     at, value, median, quantile = np.ascontiguousarray(rows[high, :4].T)

@@ -19,7 +19,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from streaming.kernels import cpu_score
+from streaming.kernels import cpu
 from streaming.kernels.align import BANK
 from streaming.kernels.drift import BLOCKS, COMPARED, LOST
 from streaming.kernels.history import LATENTS
@@ -83,7 +83,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     length = np.rint(BLOCK_S * _rate_hz(beats, events[run[:-1], 0])).astype(np.int64)
     count, room = np.zeros(n, np.int64), LOST * len(events)
     where, told = np.empty(room, np.int64), np.empty((room, 5), np.int64)
-    cpu_score.watch(
+    cpu.watch(
         n, run, events, bins, seen, length, state.reference.levels, state.reference.limit, state.counts, state.block,
         state.unlike, state.over, count, where, told,
     )  # fmt: skip
@@ -104,7 +104,7 @@ def bins_of(reference: Reference, score: F32, latent: F32, misfit: F32) -> tuple
     """Return for each beat and quantity the number of its bin, uint8 [b, 11], and the radius [b]."""
     b, r = len(score), reference
     bins, far = np.empty((b, len(QUANTITIES)), np.uint8), np.empty(b, np.float32)
-    cpu_score.find_bins(
+    cpu.find_bins(
         b, score, latent, misfit, r.centre, r.whitener, r.score, r.latents, r.radius, r.misfit, bins, far
     )  # fmt: skip
     return bins, far
