@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from producers.pacing import MAX, LagLimit, Pacer, parse_speed
 from producers.schedule import Schedule, chunks_of, joined
 from producers.sink import Sink
 from streaming.errors import UserError
+from streaming.frames import host_array
 from streaming.kafka import topics
-from streaming.recordings import read_recording
+from streaming.recordings import Recording, read_recording
 
 _SLOT_S = 0.01  # live: messages due within it are sent together
 _BLOCK_ROWS = 8192  # max: scheduled and encoded together
@@ -71,6 +73,7 @@ def replay(
     group: str | None = None,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
+    xp: Any = np,
 ) -> Summary:
     """Play recordings as live streams.
 
@@ -94,6 +97,8 @@ def replay(
         called now and then with seconds of signal sent, and of all.
     notes
         called with each sentence that reading a recording had to say.
+    xp
+        NumPy, or CuPy: then CSVs are parsed on the GPU.
 
     Raises
     ------
@@ -102,7 +107,7 @@ def replay(
     """
     speed = parse_speed(str(speed))
     faults = parse_faults(faults) if isinstance(faults, str) else faults
-    recordings = [read_recording(source, fs=fs, column=column, gain=gain) for source in sources]
+    recordings = read_sources(sources, fs=fs, column=column, gain=gain, xp=xp)
     if not recordings:
         raise UserError("replay: expected at least 1 source; got 0")
     for name, note in ((r.name, note) for r in recordings for note in r.notes):
@@ -113,6 +118,19 @@ def replay(
             feeds_of(recordings, streams), sink, speed=speed, chunk_ms=chunk_ms, faults=faults, seed=seed,
             seconds=seconds, group=group, progress=progress,
         )  # fmt: skip
+
+
+def read_sources(
+    sources: Sequence[str],
+    *,
+    fs: float | None = None,
+    column: str | None = None,
+    gain: float | None = None,
+    xp: Any = np,
+) -> list[Recording]:
+    """Read recordings, see :func:`streaming.recordings.read_recording`; their samples are the host's."""
+    read = [read_recording(source, fs=fs, column=column, gain=gain, xp=xp) for source in sources]
+    return [replace(one, samples=host_array(one.samples)) for one in read]
 
 
 def play(

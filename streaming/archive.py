@@ -19,17 +19,20 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
+from streaming.feeding import Fed, one_ahead
 from streaming.kernels import align as columns
 from streaming.lanes import Kept, Lanes
 from streaming.model.checkpoint import Model
-from streaming.pieces import Pieces, Stretches, cut, held_after, passes, stretches_of
+from streaming.pieces import Pieces, Source, Stretches, Whole, cut, held_after, passes, stretches_of
 from streaming.pipeline import Pipeline
 from streaming.recordings import Recording
 from streaming.records import I64, Alerts, Aligned, Bank, Event, Rejects, Terms, TickBeats
-from streaming.settings import HORIZON_S, Settings
+from streaming.settings import Settings
 
 MOST_WORKERS, LEAST_PIECES = 8, 4  # graphs at once on the CPU, pieces that are worth one
 ROOMY = 16 << 30  # bytes of a device's memory from which a batch comes back at once
+FILLED = 0.9  # of a device's memory by a plan
+WARM_S = 100.0  # a score looks back 75 s over beats that look back 22.4 s; alerts see all beats at once
 AHEAD_S = 1.0  # more than any decision or window looks ahead
 START_US = 1_000_000_000_000_000
 
@@ -38,16 +41,18 @@ START_US = 1_000_000_000_000_000
 class Plan:
     """How a recording is cut.
 
-    piece_s   what a piece answers for; it works ``HORIZON_S`` more
-    pass_s    how much of each piece goes through the rings at once
-    lanes     pieces of a batch
-    by_pass   results come back after every pass, not after a batch: less of a device's memory, more round trips
+    piece_s     what a piece answers for; it works ``WARM_S`` more
+    pass_s      how much of each piece goes through the rings at once
+    lanes       pieces of a batch
+    by_pass     results come back after every pass, not after a batch: less of a device's memory, more round trips
+    longest_s   what pieces may grow to, so that a long recording is one batch
     """
 
     piece_s: float = 900.0
     pass_s: float = 60.0
     lanes: int = 128
     by_pass: bool = True
+    longest_s: float = 0.0
 
     @staticmethod
     def of(backend: Backend, memory_bytes: int | None = None) -> Plan:
@@ -55,18 +60,23 @@ class Plan:
         if backend.in_order:
             return Plan()
         if memory_bytes is not None and memory_bytes < ROOMY:
-            return Plan(piece_s=119.0, pass_s=20.0, lanes=8192)
-        return Plan(piece_s=60.0, pass_s=91.0, lanes=8192, by_pass=False)
+            return Plan(piece_s=90.0, pass_s=10.0, lanes=2048, longest_s=900.0)
+        return Plan(piece_s=90.0, pass_s=96.0, lanes=2048, by_pass=False, longest_s=900.0)
 
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
         """Return the plan with as few lanes as a device's memory has room for.
 
-        A lane holds its samples, its rings, and what a beat every 0.22 s would take in what is on its way: 3.6 kB each.
+        A lane holds its rings, two stretches of samples, and what a beat every 0.22 s would take in what is on its way:
+        3.6 kB each.
         """
-        way_s = self.pass_s if self.by_pass else self.piece_s + HORIZON_S + AHEAD_S
-        samples = 2 * bank.leads * (self.piece_s + self.pass_s + 5.0) + 8 * (self.pass_s + 5.0)
+        way_s = self.pass_s if self.by_pass else self.piece_s + WARM_S + AHEAD_S
+        samples = 2 * bank.leads * (3 * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)
         lane = samples * bank.rate_hz + 3600 * way_s / 0.22 + 10_000
-        return replace(self, lanes=max(1, min(self.lanes, int(0.7 * memory_bytes / lane))))
+        return replace(self, lanes=max(1, min(self.lanes, int(FILLED * memory_bytes / lane))))
+
+    def for_length(self, seconds: float) -> Plan:
+        """Return the plan with pieces so long that a recording is one batch, if they may be."""
+        return replace(self, piece_s=max(self.piece_s, min(self.longest_s, seconds / self.lanes)))
 
 
 class Archive:
@@ -103,7 +113,7 @@ class Archive:
         self.plan = Plan.of(backend, memory_bytes) if plan is None else plan
         self._memory_bytes = memory_bytes
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
-        self._lanes = [Lanes(self._settings, backend)]
+        self._lanes = [Lanes(self._settings, backend, rules=rules)]
         self._whole = Pipeline(settings)
         self._alerts: list[Alerts] = []
         self._whole.alerts.downstreams.clear()
@@ -128,9 +138,10 @@ class Archive:
         rate_hz, samples = recording.rate_hz, recording.samples
         bank = Bank(0, rate_hz, len(samples))
         plan = self.plan if self._memory_bytes is None else self.plan.within(self._memory_bytes, bank)
+        plan = plan.for_length(recording.seconds)
         held = held_after(samples, rate_hz)
         known = stretches_of(samples, held.shape[1], max(1, round(self._settings.bridge_s * rate_hz)))
-        pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, HORIZON_S, AHEAD_S)))
+        pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, WARM_S, AHEAD_S)))
         most = max(1, round(plan.pass_s * rate_hz))
         total, taken, lock = int((pieces.stop - pieces.base).sum()), 0, Lock()
 
@@ -141,13 +152,15 @@ class Archive:
                 progress(taken / total)
 
         def batch(some: Pieces) -> Kept:
-            origin = 0 if self._backend.in_order else int(some.base.min())
-            source = self._part("recording", samples, origin, int(some.stop.max()))
-            after = self._part("held", held, 0, held.shape[1])
-            placements = passes(source, origin, samples.shape[1], after, known, some, bank, recording.uv_per_unit, most)
             lanes = idle.get()
             try:
-                return lanes.batch(placements, some, bank, done, by_pass=plan.by_pass)
+                lanes.prepare(bank, len(some))
+                source = self._source(samples, some, most)
+                after = self._part("held", held, 0, held.shape[1])
+                tick = passes(source, samples.shape[1], after, known, some, bank, recording.uv_per_unit, most)
+                if isinstance(source, Fed):
+                    return lanes.batch(one_ahead(tick), some, done)
+                return lanes.batch(tick, some, done, by_pass=plan.by_pass)
             finally:
                 idle.put(lanes)
 
@@ -166,14 +179,25 @@ class Archive:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         wanted = max(1, min(cores, MOST_WORKERS, pieces // LEAST_PIECES)) if self._backend.in_order else 1
         while len(self._lanes) < wanted:
-            self._lanes.append(Lanes(self._settings, self._backend))
+            self._lanes.append(Lanes(self._settings, self._backend, rules=self._rules))
         return wanted
 
+    def _source(self, samples: Any, some: Pieces, most: int) -> Source:
+        """Return where pieces have their samples from: as they are, or a pass at a time where a device's are apart."""
+        backend = self._backend
+        if backend.in_order:
+            return Whole(np.ascontiguousarray(samples))
+        if isinstance(samples, np.ndarray):
+            size = len(some) * len(samples) * most
+            return Fed(samples, [backend.room(f"samples {k}", (size,), np.int16) for k in range(2)])
+        first, stop = int(some.base.min()), int(some.stop.max())
+        return Whole(self._part("recording", samples, first, stop), first)
+
     def _part(self, name: str, samples: Any, first: int, stop: int) -> Any:
-        """Return samples [first, stop) of all leads where a device has its arrays; the host has them all."""
+        """Return samples [first, stop) of all leads where the backend has its arrays."""
         part = samples[:, first:stop]
         if self._backend.in_order:
-            return np.ascontiguousarray(samples)
+            return np.ascontiguousarray(part)
         flat = self._backend.room(name, (part.size,), np.int16)[: part.size]  # the same place each time
         there = flat.reshape(part.shape)
         if isinstance(part, np.ndarray):

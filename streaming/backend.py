@@ -80,6 +80,9 @@ class Backend(Protocol):
     def next_pass(self) -> None:
         """Begin a pass of the tick; what ``room`` and ``table`` gave for the last one stays as it is."""
 
+    def start(self) -> None:
+        """Begin with what was called so far, ``later`` calls too: no pass that was called waits for one to come."""
+
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return zeros of ``shape`` with ``old`` at their beginning."""
 
@@ -89,10 +92,13 @@ class Backend(Protocol):
     def room(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
         """Return an array of at least ``shape`` with anything in it."""
 
+    def give_up_rooms(self) -> None:
+        """Give back the memory of all ``room`` and ``table``: larger ones will come."""
+
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return columns with room for ``total`` rows."""
 
-    def positions(self, key: str, n: int, count: Any, most: int) -> tuple[Any, SupportsIndex]:
+    def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
         """Return the sums [n + 1] of ``count`` before each row, and of all ``n`` rows; that is at most ``most``."""
 
     def numbers(self, total: SupportsIndex) -> Any:
@@ -132,6 +138,9 @@ class Cpu:
     def next_pass(self) -> None:
         """Every array is new."""
 
+    def start(self) -> None:
+        """Nothing waits."""
+
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return zeros of ``shape`` with ``old`` at their beginning."""
         new = np.zeros(shape, dtype)
@@ -147,13 +156,16 @@ class Cpu:
         """Return a new array."""
         return np.empty(shape, dtype)
 
+    def give_up_rooms(self) -> None:
+        """Nothing is kept."""
+
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return new columns of exactly ``total`` rows."""
         return Table(key, total, tuple(np.empty(total, dtype) for dtype in dtypes))
 
-    def positions(self, key: str, n: int, count: I64, most: int) -> tuple[I64, int]:  # noqa: ARG002
+    def positions(self, key: str, n: SupportsIndex, count: I64, most: int) -> tuple[I64, int]:  # noqa: ARG002
         """Return the sums of ``count`` before each row, and of all."""
-        first = np.zeros(n + 1, np.int64)
+        first = np.zeros(n.__index__() + 1, np.int64)
         np.cumsum(count, out=first[1:])
         return first, int(first[-1])
 

@@ -111,16 +111,18 @@ def replay(
     seed: int = 0,
     seconds: Annotated[float | None, typer.Option(help="Seconds of signal of each stream; all by default.")] = None,
     group: Annotated[str | None, typer.Option(help="At full speed: the group that must not be outrun.")] = None,
+    backend: Annotated[BackendKind, typer.Option(help="Of a GPU: it parses CSVs.")] = BackendKind.CPU,
     as_json: Json = False,
 ) -> None:
     """Play recordings as live streams."""
     from producers.replay import replay as play
+    from streaming.frames import library
 
     with progress_bar("replay", as_json) as bar:
         task = bar.add_task("replay", total=1.0)
         summary = play(
             sources, bootstrap, speed=speed, streams=streams, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms,
-            faults=faults, seed=seed, seconds=seconds, group=group,
+            faults=faults, seed=seed, seconds=seconds, group=group, xp=library(chosen(backend, None)),
             progress=lambda done, total: bar.update(task, completed=done, total=total),
             notes=lambda note: errors.print(note, style="dim"),
         )  # fmt: skip

@@ -23,6 +23,7 @@ import numpy as np
 from streaming.backend import Memory, Table
 from streaming.errors import LostCardError
 from streaming.kernels import gpu
+from streaming.kernels.scan import SCANNED
 from streaming.network import Network
 from streaming.staging import CELLS, Columns, Memories, Segments, Staging
 from streaming.tape import Launches, Line, Tapes, Total, rounded
@@ -109,6 +110,10 @@ class Device:
         """Begin a pass."""
         self._ordinal += 1
 
+    def start(self) -> None:
+        """Run what was called so far."""
+        self._run([])
+
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return zeros of ``shape`` with ``old`` at their beginning: as what was called so far leaves it."""
         if old is not None and (self._first or self._second):
@@ -136,24 +141,27 @@ class Device:
         new = self._rooms[key, self._ordinal] = self.card.empty((rounded(wanted[0]), *wanted[1:]), dtype)
         return new
 
+    def give_up_rooms(self) -> None:
+        """Forget all rooms."""
+        self._rooms.clear()
+
     def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return columns, the same ones in every tick."""
         name = ("table", key, self._ordinal)
-        kept = self._rooms.get(name)
-        if kept is None or kept.most < total.__index__():
-            kept = self._rooms[name] = Columns.of(
-                self.card.empty, rounded(total.__index__()), tuple(map(np.dtype, dtypes))
-            )
+        kept, most = self._rooms.get(name), total.__index__()
+        if kept is None or kept.most < most:
+            kept = self._rooms[name] = Columns.of(self.card.empty, rounded(most), tuple(map(np.dtype, dtypes)))
         return Table(name, total, kept.columns)
 
-    def positions(self, key: str, n: int, count: Any, most: int) -> tuple[Any, SupportsIndex]:
+    def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
         """Return the sums of ``count`` before each row, and the cell of their sum."""
-        first = self.room(f"first of {key}", (n + 1,), np.int64)
-        if n == 0:
+        rows = n.__index__()
+        first = self.room(f"first of {key}", (rows + 1,), np.int64)
+        if rows == 0:
             return first, 0
         cell, self._cells_used = self._cells_used, self._cells_used + 1
-        sums = self.room(f"sums of {key}", (rounded(n) // gpu.SCANNED + 1,), np.int64)
-        sizes, size = self._staging.sizes, self._staging.number(n)
+        sums = self.room(f"sums of {key}", (rounded(rows) // SCANNED + 1,), np.int64)
+        sizes, size = self._counted(n)
         self._first.append(Line("sum_rows", n, sizes, size, (count, sums)))
         self._first.append(Line("place_rows", n, sizes, size, (count, sums, first, self._cells, cell)))
         return first, Total(cell, most)
@@ -190,18 +198,13 @@ class Device:
             return
         sizes, cell = self._counted(n)
         plan = gpu.PLANS[name]
-        given: list[Any] = []
-        for k, argument in enumerate(arguments):
-            if plan.first <= k < plan.stop:
-                given += self._scratch(name, k, most, argument)
-            elif type(argument) is np.ndarray:
-                given.append(self._staging.put(argument))
-            else:
-                given.append(argument)
-        stop = plan.first + len(given) - len(arguments) + plan.stop - plan.first
-        together = [tuple(given[: plan.first]), *given[plan.first : stop]]
+        put = self._staging.put
+        given = [
+            put(a) if type(a) is np.ndarray and not plan.first <= k < plan.stop else a for k, a in enumerate(arguments)
+        ]
+        together = [tuple(given[: plan.first])]
         if plan.stop > plan.first:
-            together.append(tuple(given[stop:]))
+            together += [*self._scratch(name, most, given[plan.first : plan.stop]), tuple(given[plan.stop :])]
         tape.append(Line(name, n, sizes, cell, tuple(together)))
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
@@ -268,17 +271,19 @@ class Device:
         n = len(self._segments)
         return Line("bring", n, self._staging.sizes, 0, (self._staging.put(self._segments.table()),))
 
-    def _scratch(self, name: str, k: int, n: int, like: Any) -> list[Any]:
-        """Return scratch like an array of the host for each team: its shape where that fits into shared memory."""
-        plan = gpu.PLANS[name]
+    def _scratch(self, name: str, n: int, likes: Sequence[Any]) -> list[Any]:
+        """Return scratch like arrays of the host for each team: their shape where they fit into shared memory."""
         width = self._tapes.width(name, n)
-        if plan.stop - plan.first == 1 and gpu.teams(1, width) * like.nbytes <= gpu.SHARED_BYTES:
-            return list(like.shape)
-        key, wanted = ("scratch", name, k), (gpu.teams(self._tapes.blocks(name, n), width), *like.shape)
-        kept = self._rooms.get(key)
-        if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
-            kept = self._rooms[key] = self.card.empty(wanted, like.dtype)
-        return [kept]
+        if (inside := gpu.shared_shape(width, likes)) is not None:
+            return inside
+        teams, made = gpu.teams(self._tapes.blocks(name, n), width), []
+        for k, like in enumerate(likes):
+            key, wanted = ("scratch", name, k), (teams, *like.shape)
+            kept = self._rooms.get(key)
+            if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
+                kept = self._rooms[key] = self.card.empty(wanted, like.dtype)
+            made.append(kept)
+        return made
 
 
 @dataclass(frozen=True, slots=True)

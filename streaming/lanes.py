@@ -4,32 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from streaming.backend import Backend
-from streaming.frames import host_array, library
+from streaming.backend import Backend, Table
+from streaming.kernels.history import LATENTS
 from streaming.pieces import Pieces
 from streaming.pipeline import Pipeline
 from streaming.records import I64, Bank, Beats, Placement, Recalled, Terms
 from streaming.settings import Settings
-from streaming.stages import score
+from streaming.stages.score import ANOMALOUS, Calibration
 
-OF_BEATS = ("sample", "decided", "rr_s", "median_rr_s", "response", "quality", "expected_errors")
-SCORED = ("score", "prematurity", "scored_by", "anomalous", "latent", "misfit")
+BEATS = {
+    "sample": np.int64, "decided": np.int64, "rr_s": np.float64, "median_rr_s": np.float64, "response": np.float32,
+    "quality": np.float32, "expected_errors": np.float32, "score": np.float32, "prematurity": np.float32,
+    "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)), "misfit": np.float32,
+}  # fmt: skip
+JUDGED = (np.float32, np.uint8, np.bool_)
 
 
 @dataclass(slots=True)
 class Kept:
     """What the pieces said of what they answer for, on the host.
 
-    beats    a list of arrays for each column of ``OF_BEATS`` and ``SCORED``
+    beats    the columns of ``BEATS``, a list of arrays each
     blocks   int64 [., 2] of each pass: where a block of the level ends, and what it held
     known    int64 [., 2]: segment, up to where its beats are known
     """
 
-    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in OF_BEATS + SCORED})
+    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BEATS})
     blocks: list[I64] = field(default_factory=list)
     known: list[I64] = field(default_factory=list)
 
@@ -45,85 +49,103 @@ class Kept:
     def joined(parts: list[Kept]) -> Kept:
         """Return what several batches said."""
         return Kept(
-            {name: [array for part in parts for array in part.beats[name]] for name in OF_BEATS + SCORED},
+            {name: [array for part in parts for array in part.beats[name]] for name in BEATS},
             [array for part in parts for array in part.blocks],
             [array for part in parts for array in part.known],
         )
 
     def in_order(self) -> dict[str, Any]:
         """Return the columns of all beats in order."""
-        order = np.argsort(np.concatenate(self.beats["sample"]), kind="stable")
-        return {name: np.concatenate(parts)[order] for name, parts in self.beats.items()}
+        columns = {name: np.concatenate(parts) for name, parts in self.beats.items()}
+        sample = columns["sample"]
+        if (sample[1:] > sample[:-1]).all():
+            return columns
+        order = np.argsort(sample, kind="stable")
+        return {name: column[order] for name, column in columns.items()}
+
+
+class Told(NamedTuple):
+    """A pass that was called: its beats, and the table of those that the pieces answer for."""
+
+    beats: Beats
+    table: Table
 
 
 class Lanes:
-    """The graph as far as a pass goes, and the score; a slot is the number of a piece in its batch."""
+    """The graph as far as a pass goes, and the score; a slot is the number of a piece in its batch.
 
-    def __init__(self, settings: Settings, backend: Backend) -> None:
+    ``rules``: what rules need beside the beats is kept.
+    """
+
+    def __init__(self, settings: Settings, backend: Backend, *, rules: bool = True) -> None:
         self.pipeline = Pipeline(settings, backend)
-        self.xp: Any = library(backend)
         table = self.pipeline.model.calibration
-        arrays = {f.name: self.xp.asarray(getattr(table, f.name)) for f in fields(table)}
-        self._score = score.Settings(score.Calibration(**arrays))
-        self._cut: list[Recalled] = []
+        self._table = tuple(backend.constant(getattr(table, f.name)) for f in fields(Calibration))
+        self._rules = rules
+        self._told: list[Told] = []
+        self._pieces: Pieces
         self._bank: Bank | None = None
+        self._most = 0
         last = self.pipeline.collected.upstreams[0]
         last.downstreams.clear()
-        last.sink(self._cut.append)
+        last.sink(lambda recalled: self._told.append(self._answered(recalled)))
+
+    def prepare(self, bank: Bank, lanes: int) -> None:
+        """Make ready for a batch of so many lanes: what is too small for it goes before what is larger comes."""
+        if bank == self._bank and lanes <= self._most:
+            return  # every lane begins anew by itself
+        self.pipeline.reset()
+        self.pipeline.backend.give_up_rooms()
+        self._bank, self._most = bank, lanes
 
     def batch(
-        self,
-        placements: Iterable[Placement],
-        pieces: Pieces,
-        bank: Bank,
-        done: Callable[[int], None],
-        *,
-        by_pass: bool = True,
+        self, placements: Iterable[Placement], pieces: Pieces, done: Callable[[int], None], *, by_pass: bool = True
     ) -> Kept:
         """Take the passes of a batch through it, each a tick or all of them one."""
         kept, backend = Kept(), self.pipeline.backend
-        if bank != self._bank:
-            self.pipeline.reset()  # otherwise every lane begins anew by itself
-            self._bank = bank
-        self._cut.clear()
+        self._told.clear()
+        self._pieces = pieces
         backend.begin()
         for placement in placements:
             self.pipeline.passes.emit(placement)
             if by_pass:
-                self._bring(pieces, kept)
+                self._bring(kept)
+            else:
+                backend.start()
             done(int((placement.fresh.stop - placement.fresh.start).sum()))
-        if self._cut:
-            self._bring(pieces, kept)
+        if self._told:
+            self._bring(kept)
         return kept
 
-    def _bring(self, pieces: Pieces, kept: Kept) -> None:
+    def _bring(self, kept: Kept) -> None:
         """End a tick: keep what its passes say."""
-        blocks = self.pipeline.backend.fetch([one.beats.blocks for one in self._cut])
-        for one, held in zip(self._cut, blocks, strict=True):
-            kept.add(one.beats, held, pieces)
-        for name, column in self._scored(self._cut, pieces).items():
-            kept.beats[name].append(host_array(column))
-        self._cut.clear()
+        blocks = [told.beats.blocks for told in self._told] if self._rules else []
+        came = self.pipeline.backend.fetch([*(told.table for told in self._told), *blocks])
+        passes = len(self._told)
+        for columns in came[:passes]:
+            for name, column in zip(BEATS, columns, strict=True):
+                kept.beats[name].append(column)
+        for told, held in zip(self._told, came[passes:], strict=False):
+            kept.add(told.beats, held, self._pieces)
+        self._told.clear()
 
-    def _scored(self, cut: list[Recalled], pieces: Pieces) -> dict[str, Any]:
-        """Score those beats of passes that the pieces answer for; what they do not never leaves a device."""
-        xp = self.xp
-        counts = host_array(xp.stack([one.beats.first[len(one.beats.fresh.lane)] for one in cut])).tolist()
-        some = [self._answered(one, n, pieces) for one, n in zip(cut, counts, strict=True)]
-        column = {name: xp.concatenate([part[name] for part in some]) for name in some[0]}
-        terms = Terms(*(column.pop(f.name) for f in fields(Terms)))
-        return (
-            column
-            | score.judge(self._score, terms, xp=xp)._asdict()
-            | {"prematurity": terms.early, "latent": terms.latent, "misfit": terms.population}
-        )
-
-    def _answered(self, one: Recalled, n: int, pieces: Pieces) -> dict[str, Any]:
-        """Return columns and terms of the beats of a pass, ``n`` of them, for which the pieces answer."""
-        xp, beats = self.xp, one.beats
-        row, sample = beats.row[:n], beats.sample[:n]
-        begin, end = (xp.asarray(of[beats.fresh.slot])[row] for of in (pieces.begin, pieces.end))
-        mine = xp.flatnonzero((sample >= begin) & (sample < end))
-        columns = {name: getattr(beats, name) for name in OF_BEATS}
-        columns |= {f.name: column for f, column in zip(fields(Terms), one.terms.columns, strict=True)}
-        return {name: column[:n][mine] for name, column in columns.items()}
+    def _answered(self, cut: Recalled) -> Told:
+        """Score the beats of a pass, and list those that the pieces answer for; no other leaves a device."""
+        backend, beats, terms = self.pipeline.backend, cut.beats, Terms(*cut.terms.columns)
+        total, slot = beats.total, beats.fresh.slot
+        (count,) = backend.table("is answered", total, (np.int64,)).columns
+        begin, end = self._pieces.begin[slot], self._pieces.end[slot]
+        backend.kernels.is_answered(total, beats.row, beats.sample, begin, end, count)
+        first, mine = backend.positions("answered", total, count, total.__index__())
+        score, scored_by, anomalous = backend.table("scored", total, JUDGED).columns
+        backend.later.score_beat(
+            total, terms.population, terms.history, terms.prematurity, terms.haste, *self._table, ANOMALOUS, False,
+            score, scored_by, anomalous,
+        )  # fmt: skip
+        table = backend.table("answered", mine, tuple(BEATS.values()))
+        backend.later.tell_beat(
+            total, count, first, beats.sample, beats.decided, beats.rr_s, beats.median_rr_s, beats.response,
+            beats.quality, beats.expected_errors, score, terms.early, scored_by, anomalous, terms.latent,
+            terms.population, *table.columns,
+        )  # fmt: skip
+        return Told(beats, table)

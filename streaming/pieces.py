@@ -12,9 +12,11 @@ began. Samples are never copied here: placements point into the recording.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from streaming.recordings.record import NO_VALUE
 from streaming.records import I64, Bank, Fresh, Placement
 
 MOST_IN_A_ROW = 8192
+MANY = 1 << 22  # samples that are worth a thread
 HOLD_S = 1.0
 
 
@@ -124,12 +127,23 @@ def stretches_of(samples: Any, held: int, bridge: int) -> Stretches:
 def _runs(samples: Any, held: int) -> I64:
     """Return the stretches of samples that all leads have: [r, 2], and what follows the end."""
     n, xp = samples.shape[1], array_module(samples)
-    if n == 0 or samples.min() != NO_VALUE:
+    if n == 0 or _least(samples) != NO_VALUE:
         return np.array([[0, n + held]], np.int64)
     known = (samples != NO_VALUE).all(axis=0)
     changed = host_array(xp.flatnonzero(known[1:] != known[:-1])) + 1
     edges = [np.zeros(int(known[0]), np.int64), changed, np.full(1 - int(known[-1]), n), [n + held]]
     return np.concatenate(edges).astype(np.int64).reshape(-1, 2)
+
+
+def _least(samples: Any) -> int:
+    """Return the least of all samples; large arrays of the host are looked at by several threads."""
+    if not isinstance(samples, np.ndarray) or samples.size < MANY:
+        return int(samples.min())
+    parts = [
+        samples[:, first : first + MANY // len(samples)] for first in range(0, samples.shape[1], MANY // len(samples))
+    ]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return min(int(least) for least in pool.map(np.min, parts))
 
 
 def cut(known: Stretches, length: int, warm: int, ahead: int) -> Pieces:
@@ -164,16 +178,39 @@ def _out_of_gaps(gap: I64, at: I64, side: int) -> I64:
     return np.where(inside, gap[k, side], at)
 
 
+class Source(Protocol):
+    """Where the samples of a recording come from."""
+
+    def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
+        """Return bytes that hold samples ``[start, stop)`` of lanes, in order of lanes.
+
+        Where they stand there is put into ``place`` in place of which they are: position and stride, in bytes.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """Samples that stand somewhere: int16 [leads, .], from sample ``first`` on."""
+
+    samples: Any
+    first: int = 0
+
+    def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:  # noqa: ARG002
+        """Return all of them."""
+        place[:, 5] = 2 * (place[:, 5] - self.first)
+        place[:, 6] = 2 * self.samples.shape[1]
+        return self.samples.reshape(-1).view(np.uint8)
+
+
 def passes(
-    source: Any, origin: int, n: int, held: Any, known: Stretches, pieces: Pieces, bank: Bank, uv_per_unit: float,
-    most: int,
-) -> Iterator[Placement]:  # fmt: skip
+    source: Source, n: int, held: Any, known: Stretches, pieces: Pieces, bank: Bank, uv_per_unit: float, most: int
+) -> Iterator[Placement]:
     """Yield the placements of a batch of pieces, lane by lane, at most ``most`` samples of a lane at a time.
 
     Parameters
     ----------
-    source, origin : int16 [leads, .]
-        The samples of the recording, at least those of the pieces, and which the first of them is.
+    source
+        The samples of the recording, at least those of the pieces.
     n, held : int16 [leads, h]
         How many the recording has, and what follows them: in a pass of its own.
     most
@@ -184,13 +221,11 @@ def passes(
     while (at < pieces.stop).any():
         here = np.minimum(_out_of_gaps(known.gap, at + most, 0), last)
         to = np.minimum(np.where(at < last, here, pieces.stop), pieces.stop)
-        for array, first, mine in ((source, origin, at < last), (held, n, at >= last)):
+        for samples, mine in ((source, at < last), (Whole(held, n), at >= last)):
             lane = np.flatnonzero(mine & (at < to))
             if len(lane):
                 fresh, place = _placed(known, pieces, lane, at[lane], to[lane], bank, uv_per_unit, number)
-                place[:, 5] = 2 * (place[:, 5] - first)
-                place[:, 6] = 2 * array.shape[1]
-                yield Placement(array.reshape(-1).view(np.uint8), place, len(pieces), fresh)
+                yield Placement(samples.payload(lane, at[lane], to[lane], place), place, len(pieces), fresh)
         at = to
         number += 1
 

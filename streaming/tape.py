@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 from streaming.kernels import gpu
+from streaming.kernels.scan import SCANNED, SCANS
 
 MOST_KEPT = 4096  # tapes that are remembered: as many as ticks of all sizes can have would be too many
 
@@ -103,21 +104,21 @@ class Tapes:
                 self.card.bring(line.arguments[0])
             elif line.name == "embed":
                 self.card.embed(line.arguments[0], n, line.sizes, line.cell, *line.arguments[1:])
-            elif line.name in gpu.SCANS:
-                kernel, given = gpu.SCANS[line.name], (line.sizes, line.cell, *line.arguments)
-                self.card.launch(line.name, kernel, (self.blocks(line.name, n), gpu.SCANNED, 0), given)
+            elif line.name in SCANS:
+                kernel, given = SCANS[line.name], (line.sizes, line.cell, *line.arguments)
+                self.card.launch(line.name, kernel, (self.blocks(line.name, n), SCANNED, 0), given)
             else:
                 width, inside = self.width(line.name, n), 0
                 if len(line.arguments) > 1 and isinstance(line.arguments[1], int):
-                    inside = 4 * gpu.teams(1, width) * line.arguments[1] * line.arguments[2]
+                    inside = gpu.shared_bytes(width, line.arguments[1:-1])
                 kernel = gpu.launcher(line.name, width, inside > 0)
                 grid = self.blocks(line.name, n), gpu.threads(width), inside
                 self.card.launch(line.name, kernel, grid, (line.sizes, line.cell, *line.arguments))
 
     def blocks(self, name: str, n: int) -> int:
         """Return the blocks of a kernel for ``n`` items."""
-        if name in gpu.SCANS:
-            return rounded(n) // gpu.SCANNED + 1
+        if name in SCANS:
+            return rounded(n) // SCANNED + 1
         return min(-(-rounded(n) // gpu.teams(1, self.width(name, n))), self.card.blocks)
 
     def width(self, name: str, n: int) -> int:

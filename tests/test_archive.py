@@ -10,7 +10,7 @@ import pytest
 
 from producers.rhythm import ASYSTOLE, TACHYCARDIA, Event
 from producers.synthetic import synthesise
-from streaming import archive
+from streaming import archive, feeding
 from streaming.archive import Plan
 from streaming.offline import Analysis, analyze
 from streaming.pieces import cut, stretches_of
@@ -103,7 +103,7 @@ def test_without_calibration_pieces_agree_too() -> None:
 def test_too_short_a_warm_up_is_seen_by_these_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = person(3)
     whole = analyze(recording, chunk_ms=1000)
-    monkeypatch.setattr(archive, "HORIZON_S", 4.0)
+    monkeypatch.setattr(archive, "WARM_S", 4.0)
     with pytest.raises(AssertionError):
         assert_same(analyze(recording, plan=PLANS[0]), whole)
 
@@ -152,6 +152,36 @@ def more(of: archive.Archive, workers: int) -> int:
     while len(of._lanes) < workers:
         of._lanes.append(archive.Lanes(of._settings, of._backend))
     return workers
+
+
+@pytest.mark.parametrize(("rate_hz", "leads"), [(250.0, 1), (257.0, 3)])
+def test_samples_that_are_brought_a_pass_at_a_time_say_the_same(
+    rate_hz: float, leads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bring(samples: Any, start: Any, stop: Any, there: Any) -> int:
+        width = int((stop - start).max())
+        there[:] = NO_VALUE
+        rows = there[: len(start) * leads * width].reshape(len(start), leads, width)
+        for row, a, b in zip(rows, start, stop, strict=True):
+            row[:, : b - a] = samples[:, a:b]
+        return width
+
+    def fed(self: Any, samples: Any, some: Any, most: int) -> feeding.Fed:
+        size = len(some) * leads * most
+        return feeding.Fed(samples, [np.empty(size, np.int16) for _ in range(2)])
+
+    recording = with_holes(person(6, rate_hz, leads), 1)
+    expected = analyze(recording)
+    monkeypatch.setattr(feeding, "upload_stretches", bring)
+    monkeypatch.setattr(archive.Archive, "_source", fed)
+    for plan in PLANS:
+        assert_same(analyze(recording, plan=plan), expected)
+
+
+def test_a_long_recording_is_one_batch_of_longer_pieces() -> None:
+    plan = Plan(75.0, 5.0, 100, longest_s=900.0)
+    assert [plan.for_length(hours * 3600.0).piece_s for hours in (1, 10, 1000)] == [75.0, 360.0, 900.0]
+    assert Plan(60.0).for_length(1e6).piece_s == 60.0
 
 
 def test_fewer_lanes_fit_into_less_memory() -> None:

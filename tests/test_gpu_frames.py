@@ -11,9 +11,10 @@ import test_json_chunks
 import test_recordings
 from test_recordings import LAYOUTS, MESSAGES, MV, write
 
+from producers.replay import read_sources
 from streaming.card import missing
 from streaming.errors import UserError
-from streaming.frames import arrow, frame, host_array, parse, rr_statistics
+from streaming.frames import arrow, frame, host_array, parse, rr_statistics, upload_stretches
 from streaming.json_chunks import json_tick_to_avro
 from streaming.recordings import read_recording
 
@@ -143,13 +144,36 @@ def test_every_hop_is_the_same_memory(tmp_path: Path, cupy: Any) -> None:
     assert arrow({"II": column}).num_rows == len(MV)
 
 
+def test_what_is_replayed_is_parsed_on_the_card(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(write(tmp_path / "x.csv", [[k / 250, v] for k, v in enumerate(MV)], head="time,II\n"))
+    (expected,) = read_sources([path])
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+    monkeypatch.setattr(parse, "_read_numbers", lambda *_: pytest.fail("pyarrow was asked"))
+    (found,) = read_sources([path], xp=cupy)
+    np.testing.assert_array_equal(found.samples, expected.samples)
+    assert type(found.samples) is np.ndarray
+
+
+def test_stretches_of_a_recording_come_to_their_places(cupy: Any) -> None:
+    rng = np.random.default_rng(2)
+    samples = rng.integers(-999, 999, (3, 200_000)).astype(np.int16)
+    start = np.sort(rng.integers(0, 190_000, 700))
+    stop = start + rng.integers(1, 9_000, 700)
+    width = int((stop - start).max())
+    there = cupy.zeros(700 * 3 * width, np.int16)
+    assert upload_stretches(samples, start, stop, there) == width
+    rows = there.get().reshape(700, 3, width)
+    for row, a, b in zip(rows, start, stop, strict=True):
+        np.testing.assert_array_equal(row[:, : b - a], samples[:, a:b])
+
+
 def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
-    from streaming.pieces import cut, passes, stretches_of
+    from streaming.pieces import Whole, cut, passes, stretches_of
     from streaming.records import Bank
 
     samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
     known = stretches_of(samples, 10, 5)
     pieces, held = cut(known, 300, 100, 20), samples[:, :10].copy()
-    placements = list(passes(samples, 0, len(MV), held, known, pieces, Bank(0, 250.0, 1), 1.0, 100))
+    placements = list(passes(Whole(samples), len(MV), held, known, pieces, Bank(0, 250.0, 1), 1.0, 100))
     assert all(pointer(p.payload) == pointer(samples) for p in placements[:-1])
     assert len(MV) == test_recordings.N

@@ -19,10 +19,13 @@ from numba.core.registry import CPUDispatcher
 import streaming.backend
 import streaming.pipeline
 from producers.synthetic import synthesise
+from streaming import archive
 from streaming.kernels import cpu, ricker
+from streaming.model.checkpoint import load_model
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
 from streaming.settings import Settings
+from streaming.stages.score import weigh
 
 
 def modules_in(*modules: types.ModuleType, package: str) -> list[types.ModuleType]:
@@ -119,6 +122,16 @@ class Twin:
         return returned
 
 
+def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call what only recordings in pieces, and training, have a use for."""
+    monkeypatch.setattr(archive, "WARM_S", 2.0)
+    recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
+    beats = archive.Archive(Settings(), archive.Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
+    weigh(load_model().calibration, beats.terms)
+    start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
+    cpu.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
+
+
 def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     twins: list[Twin] = []
     for module, name, body, each in list(entries()):
@@ -130,6 +143,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
         pipeline.emit(RawTick.of(values))
     assert len(run.rejects) == 7
     assert sum(map(len, run.beats.values())) > 20
+    of_recordings(monkeypatch)
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
     assert not seldom | never - ON_A_DEVICE, "what hardly runs shows nothing"

@@ -298,3 +298,24 @@ def test_the_compiled_bodies_equal_their_python_text() -> None:
     zero = np.zeros(1, np.int64)
     windows.cut_window(0, zero, zero + 250, zero, 0, 250.0, signal, work, window, amplitude)
     np.testing.assert_allclose(window[0], cut(signal[0, 0], 250, 250.0)[0], atol=1e-6)
+
+
+def test_the_score_is_what_the_tables_say() -> None:
+    """By NumPy: interpolation in the table of each term, and in that of their sum."""
+    _, terms = score_of(some_beats(3))
+    of = MODEL.calibration
+    far = [np.nextafter(of.terms[1, -1], np.inf), of.terms[1, -1] + 3.0, of.terms[1, 0] - 1.0, of.terms[1, 4]]
+    terms.history[: len(far)] = far
+
+    def level(values: np.ndarray, knots: np.ndarray, most: float) -> np.ndarray:
+        slope = (of.level[-1] - of.level[-9]) / (knots[-1] - knots[-9])
+        beyond = of.level[-1] + slope * (values - knots[-1])
+        return np.minimum(np.where(values > knots[-1], beyond, np.interp(values, knots, of.level)), most)
+
+    total = np.zeros(len(terms.population))
+    for k, values in enumerate((terms.population, terms.history, terms.prematurity, terms.haste)):
+        part = level(values.astype(np.float64), of.terms[k], 4.0)
+        total += of.weights[k] * (part if k == 0 else np.nan_to_num(part))
+    case = 2 * ~np.isnan(terms.history) + ~np.isnan(terms.prematurity)
+    right = np.array([level(t, of.sums[c], 12.0) for t, c in zip(total, case, strict=True)])
+    np.testing.assert_array_equal(combine(of, terms), right.astype(np.float32))

@@ -18,6 +18,7 @@ from streaming.bench.graph import ticks_for
 from streaming.bench.row import Row
 from streaming.card import CudaCard, missing
 from streaming.device import Device
+from streaming.heap import keep_freed_memory
 from streaming.kernels import cpu
 from streaming.pipeline import Pipeline
 from streaming.records import U8, Alerts, RawTick
@@ -208,6 +209,7 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     if why is not None:
         say(f"gpu: left out, {why}")
         return
+    keep_freed_memory()
     card = Timed()
     wrong = differs(Device(card, "bench"), ticks_for(300, ticks=20, per_tick=2))
     say(f"gpu: {wrong or 'says what the CPU says'}")

@@ -7,8 +7,9 @@ text is a pandas Series.
 from streaming.frames.columns import Column, array_module, arrow, frame, host_array, library, numbers, rr_statistics
 from streaming.frames.lines import Lines, read_json_lines
 from streaming.frames.parse import open_bytes, open_text, read_table, reason
+from streaming.frames.upload import upload_stretches
 
 __all__ = [
     "Column", "Lines", "array_module", "arrow", "frame", "host_array", "library", "numbers", "open_bytes", "open_text",
-    "read_json_lines", "read_table", "reason", "rr_statistics",
+    "read_json_lines", "read_table", "reason", "rr_statistics", "upload_stretches",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from streaming.frames.upload import Span, upload
 
 NO_NUMBER = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None")
 _ODD_NUMBERS = ("-", "+", ".", "-.", "+.")  # cuDF reads 0 where they stand
+_LOW = (1 << 32) - 1
 _LEAST_PART = 1 << 20  # bytes of a file that must fit into a device's memory, with what parsing needs
 
 
@@ -176,9 +177,10 @@ def _parse_on_device(text: Span, delimiter: str, decimal: str, columns: int) -> 
     import cudf
     import pylibcudf as plc
 
-    if _exponents()(text.array):
+    exponents, quotes = _odd_bytes(text.array)
+    if exponents:
         return None
-    names = [str(k) for k in range(columns + 1)]  # one more, so that a line that is too long is seen
+    names = [str(k) for k in range(columns + (quotes > 0))]  # one more, so that a line that is too long is seen
     options = (
         plc.io.csv.CsvReaderOptions.builder(plc.io.SourceInfo([text]))
         .compression(plc.io.types.CompressionType.NONE)
@@ -195,17 +197,27 @@ def _parse_on_device(text: Span, delimiter: str, decimal: str, columns: int) -> 
         table = cudf.DataFrame.from_pylibcudf(plc.io.csv.read_csv(options))
     except RuntimeError:
         return None
-    if table[names[-1]].null_count != len(table) or any(table[name].null_count for name in names[:-1]):
+    if any(table[name].null_count for name in names[:columns]):
         return None
-    return [cupy_of(table[name]) for name in names[:-1]]
+    if quotes:
+        too_long = table[names[-1]].null_count != len(table)
+    else:  # no line is short, so one that is long makes one delimiter too many
+        too_long = int(_counter(f"c == {ord(delimiter)}")(text.array)) != (columns - 1) * len(table)
+    return None if too_long else [cupy_of(table[name]) for name in names[:columns]]
 
 
 @cache
-def _exponents() -> Any:
-    """Return what counts the letter e in text on the device: cuDF takes ``1e`` and ``e5`` for numbers."""
+def _counter(count: str) -> Any:
+    """Return what sums up something of each byte ``c`` of text on the device."""
     import cupy
 
-    return cupy.ReductionKernel("uint8 c", "int64 n", "c == 69 || c == 101", "a + b", "n = a", "0", "exponents")
+    return cupy.ReductionKernel("uint8 c", "int64 n", count, "a + b", "n = a", "0", "counter")
+
+
+def _odd_bytes(text: Any) -> tuple[int, int]:
+    """Count the letter e, for cuDF takes ``1e`` for a number, and quotes."""
+    counted = int(_counter("(long long) (c == 69 || c == 101) + ((long long) (c == 34) << 32)")(text))
+    return counted & _LOW, counted >> 32
 
 
 def cupy_of(series: Any) -> Any:

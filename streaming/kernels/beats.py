@@ -195,7 +195,7 @@ def accept(
         samples[i, n, 2] = row[BEGUN]
         row[BEGUN] = 0
         floats[i, n, 0] = rr
-        floats[i, n, 1] = median_interval(row, r - int(durations[2]), work[2])
+        floats[i, n, 1] = median_interval(row, r - int(durations[2]), work[2])  # other members mark the next R
         floats[i, n, 2] = response
         floats[i, n, 3] = quality
         floats[i, n, 4] = logits[i, k, 1] if learned else math.nan

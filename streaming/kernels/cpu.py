@@ -25,6 +25,7 @@ from numba.core import config
 from streaming.kernels import accept as acceptance
 from streaming.kernels import (
     align,
+    answer,
     avro,
     beats,
     cpu_ahead,
@@ -136,6 +137,11 @@ is_known = kernel(history.is_known)
 forward = kernel(network.forward)
 recall_beats = kernel(history.recall_beats, cpu_ahead.recall_beats)
 in_terms = kernel(history.in_terms)
+weigh_beat = kernel(answer.weigh_beat)
+score_beat = kernel(answer.score_beat)
+is_answered = kernel(answer.is_answered)
+tell_beat = kernel(answer.tell_beat)
+take_stretch = kernel(ring.take_stretch)
 find_bins = kernel(drift.find_bins)
 watch = kernel(drift.watch)
 apply_rules = kernel(rules.apply_rules)

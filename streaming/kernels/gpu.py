@@ -12,16 +12,21 @@ Under ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, a team a bl
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
+import math
+import pickle
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import config
 
-from streaming.kernels import accept, beats, flutter, fuse, history, nms, ricker, ring, team, windows
+from streaming.kernels import accept, answer, beats, flutter, fuse, history, launch, nms, ricker, ring, team, windows
+from streaming.kernels.cpu import cache_folder
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -32,7 +37,7 @@ BLOCK = 128  # samples worked on at a time
 THREADS = 128
 MANY = 20_000
 SHARED_BYTES = 0 if SIMULATED else 48 << 10  # of a block
-SCANNED = 8 if SIMULATED else 256  # rows that a block counts; a power of two
+SHARED_OF_THREE = 0 if SIMULATED else 12 << 10  # of a block of a kernel that lives on its cache
 INLINED = {} if SIMULATED else {"forceinline": True}  # to pass an array is seven words on a stack
 _jit: Callable[..., Any] = cuda.jit
 
@@ -80,6 +85,9 @@ PLANS = {
     "in_terms": plan(history.in_terms, 1, 1),
     "recall_size": plan(history.recall_size, 16, 4),
     "recall_beats": plan(history.recall_beats, 16, 8),
+    "is_answered": plan(answer.is_answered, 1, 1),
+    "score_beat": plan(answer.score_beat, 1, 1),
+    "tell_beat": plan(answer.tell_beat, 1, 1),
 }
 
 
@@ -201,104 +209,60 @@ def launcher(name: str, width: int, shared: bool) -> Callable[..., Any]:
     """Return the kernel of a body: ``launcher(sizes, cell, before, *scratch, after)``.
 
     ``before`` and ``after`` are the body's arguments around its scratch, as tuples; the first axis of scratch are the
-    teams of the grid. Where it is ``shared``, one scratch argument stands in the memory of the multiprocessor, and in
-    its place the shape is given.
+    teams of the grid. Where it is ``shared``, scratch stands in the memory of the multiprocessor, and in its place its
+    shape is given.
     """
     one = PLANS[name]
-    kinds = {0: _without_scratch, 1: _with_shared if shared else _with_scratch, 3: _with_three}
-    launch = kinds[one.stop - one.first](compiled(one.body, width), width)
-    launch.__name__ = launch.__qualname__ = name
+    kinds = {0: launch.without_scratch, 1: launch.with_shared if shared else launch.with_scratch, 3: launch.with_three}
+    template = launch.with_shared_three if shared and one.stop - one.first == 3 else kinds[one.stop - one.first]
+    scope = vars(launch) | {"_todo": compiled(one.body, width), "_WIDTH": width}
+    made = types.FunctionType(template.__code__, scope, f"{name}_{width}" + "_shared" * shared)
+    made.__module__ = launch.__name__
     few = one.registers if width == one.narrow and not SIMULATED else None
-    return _jit(launch, max_registers=few) if few else _jit(launch)  # type: ignore[no-any-return]
+    return _kept(_jit(made, max_registers=few) if few else _jit(made))  # type: ignore[no-any-return]
 
 
-def _without_scratch(todo: Any, width: int) -> Any:
-    def launch(sizes: Any, cell: int, before: Any) -> None:
-        for i in range(cuda.grid(1) // width, sizes[cell], cuda.gridsize(1) // width):
-            todo(i, *before)
+def _kept(kernel: Any) -> Any:
+    """Have a kernel's machine code kept on disk, in a folder named by the text of all kernels.
 
-    return launch
+    Numba finds it by the name of the kernel, which therefore holds all that it does not look at: globals and options.
+    What cannot be kept is compiled again.
+    """
+    if SIMULATED:
+        return kernel
+    config: Any = importlib.import_module("numba.cuda.core.config")
+    previous, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder() / "cuda")
+    try:
+        kernel.enable_caching()
+    finally:
+        config.CACHE_DIR = previous
+    kept = kernel._cache  # noqa: SLF001
+    save = kept.save_overload
 
+    def save_overload(signature: Any, compiled: Any) -> None:
+        compiled._codelibrary._linking_files.clear()  # noqa: SLF001 - what it links is in its machine code by now
+        with contextlib.suppress(RuntimeError, OSError, pickle.PicklingError):
+            save(signature, compiled)
 
-def _with_scratch(todo: Any, width: int) -> Any:
-    def launch(sizes: Any, cell: int, before: Any, work: Any, after: Any) -> None:
-        mine = cuda.grid(1) // width
-        for i in range(mine, sizes[cell], cuda.gridsize(1) // width):
-            todo(i, *before, work[mine], *after)
-
-    return launch
-
-
-def _with_shared(todo: Any, width: int) -> Any:
-    def launch(sizes: Any, cell: int, before: Any, rows: int, columns: int, after: Any) -> None:
-        whole = cuda.shared.array(0, "int32")
-        first = cuda.threadIdx.x // width * rows * columns
-        work = whole[first : first + rows * columns].reshape(rows, columns)
-        for i in range(cuda.grid(1) // width, sizes[cell], cuda.gridsize(1) // width):
-            todo(i, *before, work, *after)
-
-    return launch
+    kept.save_overload = save_overload
+    return kernel
 
 
-def _with_three(todo: Any, width: int) -> Any:
-    def launch(sizes: Any, cell: int, before: Any, work: Any, scratch: Any, out: Any, after: Any) -> None:
-        mine = cuda.grid(1) // width
-        for i in range(mine, sizes[cell], cuda.gridsize(1) // width):
-            todo(i, *before, work[mine], scratch[mine], out[mine], *after)
-
-    return launch
+def shared_bytes(width: int, shape: Sequence[int]) -> int:
+    """Return the bytes of a block's shared memory that scratch takes, by what ``launcher`` is given of its shape."""
+    if len(shape) == 3:
+        return teams(1, width) * (8 * shape[1] + 4 * _even(shape[0] + shape[2]))
+    return teams(1, width) * 4 * math.prod(shape)
 
 
-@_jit
-def sum_rows(sizes: Any, cell: int, count: Any, sums: Any) -> None:
-    """Sum ``count`` over the rows of each block."""
-    shared = cuda.shared.array(SCANNED, "int64")
-    i, j = cuda.grid(1), cuda.threadIdx.x
-    shared[j] = count[i] if i < sizes[cell] else 0
-    cuda.syncthreads()
-    step = SCANNED // 2
-    while step > 0:
-        if j < step:
-            shared[j] += shared[j + step]
-        cuda.syncthreads()
-        step //= 2
-    if j == 0:
-        sums[cuda.blockIdx.x] = shared[0]
+def shared_shape(width: int, scratch: Sequence[Any]) -> list[int] | None:
+    """Return what ``launcher`` wants to know of scratch that fits into shared memory; None where it does not."""
+    if len(scratch) == 3:
+        shape, most = [array.shape[1] for array in scratch], SHARED_OF_THREE
+    else:
+        shape, most = list(scratch[0].shape), SHARED_BYTES
+    return shape if shared_bytes(width, shape) <= most else None
 
 
-@_jit
-def place_rows(sizes: Any, cell: int, count: Any, sums: Any, first: Any, cells: Any, into: int) -> None:
-    """Write the sums [n + 1] of ``count`` before each row, of all also to ``cells[into]``; after ``sum_rows``."""
-    shared = cuda.shared.array(SCANNED, "int64")
-    i, j, n = cuda.grid(1), cuda.threadIdx.x, sizes[cell]
-    part = 0
-    for k in range(j, cuda.blockIdx.x, SCANNED):
-        part += sums[k]
-    shared[j] = part
-    cuda.syncthreads()
-    step = SCANNED // 2
-    while step > 0:
-        if j < step:
-            shared[j] += shared[j + step]
-        cuda.syncthreads()
-        step //= 2
-    before = shared[0]
-    cuda.syncthreads()
-    own = count[i] if i < n else 0
-    shared[j] = own
-    cuda.syncthreads()
-    step = 1
-    while step < SCANNED:
-        carried = shared[j - step] if j >= step else 0
-        cuda.syncthreads()
-        shared[j] += carried
-        cuda.syncthreads()
-        step *= 2
-    if i < n:
-        first[i] = before + shared[j] - own
-    if i == n - 1:
-        first[n] = before + shared[j]
-        cells[into] = before + shared[j]
-
-
-SCANS = {"sum_rows": sum_rows, "place_rows": place_rows}
+def _even(n: int) -> int:
+    return n + (n & 1)

@@ -111,6 +111,14 @@ def decode_int16(source: U8, ring: I16, n: int) -> None:
         ring[j] = value - ((value & 32768) << 1)
 
 
+def take_stretch(i: int, samples: I16, start: I64, stop: I64, out: I16) -> None:
+    """Copy samples ``[start[i], stop[i])`` of all leads of a recording, [leads, n], to the beginning of ``out[i]``."""
+    for lead in range(samples.shape[0]):
+        part, there = samples[lead, start[i] : stop[i]], out[i, lead]
+        for j in range(stop[i] - start[i]):
+            there[j] = part[j]
+
+
 def unroll(ring: I16, first: int, n: int, out: I32) -> None:
     """Copy samples ``[first, first + n)`` of one ring to ``out[:n]``."""
     column = first % ring.shape[0]

@@ -26,7 +26,7 @@ _PLAUSIBLE_MV = 100.0  # peak to peak, beyond which a number without a unit is n
 _FEWEST_STEPS = 200  # peak to peak, below which the scale is made finer
 _UNCALIBRATED_STEPS = 20_000  # peak to peak, of fractions that have no unit
 _BLOCK = 1 << 17  # values that are looked at at once: they stay in the cache
-_DEVICE_BLOCK = 1 << 23
+_DEVICE_BLOCK = 1 << 24
 _TIE = 1e-6  # parsers differ in the last bit: what is this near to a half goes up on every backend
 
 

@@ -22,17 +22,30 @@ for each such case, so that a score means the same in all of them: S says that o
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from streaming.records import F64, Terms, TickBeats
+from streaming.kernels import cpu
+from streaming.kernels.answer import BY_HISTORY, BY_POPULATION, GAP, OVERLOAD
+from streaming.records import F32, F64, U8, Bool, Terms, TickBeats
+
+__all__ = [
+    "BY_HISTORY",
+    "BY_POPULATION",
+    "GAP",
+    "OVERLOAD",
+    "Calibration",
+    "Judged",
+    "Settings",
+    "combine",
+    "step",
+    "weigh",
+]
 
 HORIZON_S = 75.0  # 60 s of beats, each scaled by 10 s of sizes, and an interval of at most 5 s before the first
-BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(4)
 SCORED_BY = ("history", "population", "overload", "gap")
 ANOMALOUS = 3.0
-MOST_LEVEL, MOST_SCORE = 4.0, 12.0
 TERMS = ("population", "history", "prematurity", "haste")
 
 
@@ -59,11 +72,11 @@ class Settings:
 
 
 class Judged(NamedTuple):
-    """Of each beat (xp): its score float32, why it has none or which uint8, whether it is anomalous bool."""
+    """Of each beat: its score, by what or why there is none, and whether it is anomalous."""
 
-    score: Any
-    scored_by: Any
-    anomalous: Any
+    score: F32
+    scored_by: U8
+    anomalous: Bool
 
 
 def step(state: Settings, beats: TickBeats) -> tuple[Settings, TickBeats]:
@@ -81,39 +94,27 @@ def step(state: Settings, beats: TickBeats) -> tuple[Settings, TickBeats]:
     )
 
 
-def judge(state: Settings, terms: Terms, *, overloaded: bool = False, xp: Any = np) -> Judged:
-    """Score beats by their terms; ``xp``: the library of the terms, and of the arrays of the calibration."""
-    score = combine(state.calibration, terms, xp)
-    why = xp.where(xp.isnan(terms.history), xp.uint8(BY_POPULATION), xp.uint8(BY_HISTORY))
-    why = xp.where(xp.isnan(score), xp.uint8(OVERLOAD if overloaded else GAP), why)
-    return Judged(score, why, score >= state.anomalous)
+def judge(state: Settings, terms: Terms, *, overloaded: bool = False) -> Judged:
+    """Score beats by their terms."""
+    n, of = len(terms.population), state.calibration
+    judged = Judged(np.empty(n, np.float32), np.empty(n, np.uint8), np.empty(n, np.bool_))
+    cpu.score_beat(
+        n, terms.population, terms.history, terms.prematurity, terms.haste, of.level, of.terms, of.weights, of.sums,
+        state.anomalous, overloaded, *judged,
+    )  # fmt: skip
+    return judged
 
 
-def combine(calibration: Calibration, terms: Terms, xp: Any = np) -> Any:
+def combine(calibration: Calibration, terms: Terms) -> F32:
     """Return minus log10 of the tail probability of each beat; NaN where there was no window."""
-    total = weigh(calibration, terms, xp)
-    case = 2 * ~xp.isnan(terms.history) + ~xp.isnan(terms.prematurity)
-    score = xp.full(len(total), np.nan, np.float32)
-    for k in range(4):
-        mine = xp.flatnonzero(case == k)
-        if len(mine):
-            score[mine] = tail(total[mine], calibration.sums[k], calibration.level, MOST_SCORE, xp)
-    return score
+    return judge(Settings(calibration), terms).score
 
 
-def weigh(calibration: Calibration, terms: Terms, xp: Any = np) -> Any:
+def weigh(calibration: Calibration, terms: Terms) -> F64:
     """Return the weighted sum of the terms' levels, those not known left out; NaN without a window."""
-    total = xp.zeros(len(terms.population))
-    for k, name in enumerate(TERMS):
-        values = getattr(terms, name).astype(np.float64)
-        level = tail(values, calibration.terms[k], calibration.level, MOST_LEVEL, xp)
-        total += calibration.weights[k] * (xp.where(xp.isnan(level), 0.0, level) if k else level)
+    n, of = len(terms.population), calibration
+    total = np.empty(n)
+    cpu.weigh_beat(
+        n, terms.population, terms.history, terms.prematurity, terms.haste, of.level, of.terms, of.weights, total
+    )
     return total
-
-
-def tail(values: Any, knots: Any, level: Any, most: float, xp: Any = np) -> Any:
-    """Look values up in a table; beyond its end its last slope goes on, up to ``most``."""
-    found = xp.interp(values, knots, level)
-    slope = (level[-1] - level[-9]) / max(knots[-1] - knots[-9], 1e-6)
-    found = xp.where(values > knots[-1], level[-1] + slope * (values - knots[-1]), found)
-    return xp.minimum(found, most)

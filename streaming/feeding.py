@@ -1,0 +1,44 @@
+"""The samples of a recording on the host, on their way to a device: a pass ahead of what it works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from streaming.frames import upload_stretches
+from streaming.records import I16, I64, Placement
+
+
+@dataclass(slots=True)
+class Fed:
+    """A source (``pieces.Source``) of samples of the host, int16 [leads, n].
+
+    rooms   two arrays of the device, int16, each with room for a pass: one is filled while the other is read
+    """
+
+    samples: I16
+    rooms: list[Any]
+    turn: int = 0
+
+    def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
+        """Bring what lanes want of a pass."""
+        room = self.rooms[self.turn % 2]
+        self.turn += 1
+        leads, width = len(self.samples), upload_stretches(self.samples, start, stop, room)
+        row = np.searchsorted(lane, place[:, 2])
+        place[:, 5] = 2 * (row * leads * width + place[:, 5] - start[row])
+        place[:, 6] = 2 * width
+        return room.view(np.uint8)
+
+
+def one_ahead(placements: Iterator[Placement]) -> Iterator[Placement]:
+    """Yield placements, the next one on its way by a thread; when that is asked for, the last one has been used."""
+    with ThreadPoolExecutor(1, "beatwire-ahead") as pool:
+        coming = pool.submit(next, placements, None)
+        while (one := coming.result()) is not None:
+            coming = pool.submit(next, placements, None)
+            yield one

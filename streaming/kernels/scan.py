@@ -1,0 +1,74 @@
+"""Sums over rows before each row, on a device: two kernels, one after the other.
+
+How many rows there are is read on the device, from ``sizes[cell]``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import config
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from numba import cuda
+
+SCANNED = 8 if config.ENABLE_CUDASIM else 256  # rows that a block counts; a power of two
+_jit: Callable[..., Any] = cuda.jit
+
+
+@_jit
+def sum_rows(sizes: Any, cell: int, count: Any, sums: Any) -> None:
+    """Sum ``count`` over the rows of each block."""
+    shared = cuda.shared.array(SCANNED, "int64")
+    i, j = cuda.grid(1), cuda.threadIdx.x
+    shared[j] = count[i] if i < sizes[cell] else 0
+    cuda.syncthreads()
+    step = SCANNED // 2
+    while step > 0:
+        if j < step:
+            shared[j] += shared[j + step]
+        cuda.syncthreads()
+        step //= 2
+    if j == 0:
+        sums[cuda.blockIdx.x] = shared[0]
+
+
+@_jit
+def place_rows(sizes: Any, cell: int, count: Any, sums: Any, first: Any, cells: Any, into: int) -> None:
+    """Write the sums [n + 1] of ``count`` before each row, of all also to ``cells[into]``; after ``sum_rows``."""
+    shared = cuda.shared.array(SCANNED, "int64")
+    i, j, n = cuda.grid(1), cuda.threadIdx.x, sizes[cell]
+    part = 0
+    for k in range(j, cuda.blockIdx.x, SCANNED):
+        part += sums[k]
+    shared[j] = part
+    cuda.syncthreads()
+    step = SCANNED // 2
+    while step > 0:
+        if j < step:
+            shared[j] += shared[j + step]
+        cuda.syncthreads()
+        step //= 2
+    before = shared[0]
+    cuda.syncthreads()
+    own = count[i] if i < n else 0
+    shared[j] = own
+    cuda.syncthreads()
+    step = 1
+    while step < SCANNED:
+        carried = shared[j - step] if j >= step else 0
+        cuda.syncthreads()
+        shared[j] += carried
+        cuda.syncthreads()
+        step *= 2
+    if i < n:
+        first[i] = before + shared[j] - own
+    if i == n - 1 or (n == 0 and i == 0):
+        first[n] = before + shared[j]
+        cells[into] = before + shared[j]
+
+
+SCANS = {"sum_rows": sum_rows, "place_rows": place_rows}
