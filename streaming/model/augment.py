@@ -163,6 +163,19 @@ def changing_snr_db(samples: int, rate_hz: float, low: float, high: float, rng: 
     return values
 
 
+def in_turn(leads: int, samples: int, rate_hz: float, rng: np.random.Generator) -> F64:
+    """Draw whose turn it is: 1 on one lead or on none at a time, for 1 s and more, else 0; float64 [leads, samples]."""
+    turn = np.zeros((leads, samples))
+    at = 0
+    while at < samples:
+        end = at + int((1.0 + rng.exponential(15.0)) * rate_hz)
+        lead = int(rng.integers(leads + 1))
+        if lead < leads:
+            turn[lead, at:end] = 1.0
+        at = end
+    return turn
+
+
 def add_scaled(x: F64, noise: F64, beat: I64, rate_hz: float, snr_db: F64) -> F64:
     """Add noise of unit RMS at a ratio that may change with time (calibration of ``evaluation.noise``)."""
     gain = amplitudes(x, beat, rate_hz)[:, None] / np.sqrt(8.0) * 10.0 ** (-snr_db / 20.0)

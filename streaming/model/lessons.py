@@ -61,7 +61,7 @@ def lessons_of(record: Annotated, noises: Noises, seed: int) -> list[Lesson]:
     for how in RENDITIONS + JUDGED:
         rendered = render(record, how, noises, seed)
         for lead, weight in ((0, how.weight), (1, how.second_lead), (ALL_LEADS, how.weight)):
-            wanted = lead != 1 or weight > 0.0
+            wanted = lead == ALL_LEADS or (not how.one_lead and (lead == 0 or weight > 0.0))
             if not wanted or (lead > 0 and len(rendered.samples) < 2):
                 continue
             lesson = _lesson(record, rendered, lead, how, weight, seed)

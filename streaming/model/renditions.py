@@ -1,6 +1,6 @@
 """Annotated records as they are and as they might have been: what the detector learns from and is judged on.
 
-Each record is taken as it is and in a dozen renditions (``RENDITIONS``), and at stated ratios of
+Each record is taken as it is and in more than a dozen renditions (``RENDITIONS``), and at stated ratios of
 noise that nothing is learned from (``JUDGED``). All is seeded by the record's and the rendition's name.
 """
 
@@ -27,6 +27,8 @@ class Rendition:
     weight, second_lead: of the first lead and of all together, and of the second lead alone.
 
     noise: names of noises of which one is drawn; snr_db: limits of the ratio, drawn anew every minute.
+
+    one_lead: the noise is on one lead at a time, and none learns from it but all leads together.
     """
 
     name: str
@@ -38,6 +40,7 @@ class Rendition:
     mixed: bool = False
     noise: tuple[str, ...] = ()
     snr_db: tuple[float, float] = (-3.0, 20.0)
+    one_lead: bool = False
 
 
 WANDER_AND_MUSCLE = "bw+ma"
@@ -58,6 +61,8 @@ RENDITIONS = (
     Rendition(
         "ventricular beats in noise", 0.4, ventricular=True, noise=(ELECTRODE_MOTION, WANDER_AND_MUSCLE), snr_db=(0, 24)
     ),
+    Rendition("electrode motion on one lead", 0.5, noise=(ELECTRODE_MOTION,), snr_db=(-12.0, 12.0), one_lead=True),
+    Rendition("noise on one lead", 0.5, noise=(WANDER_AND_MUSCLE, "ma"), snr_db=(-12.0, 12.0), one_lead=True),
     Rendition("mixed leads", 1.0, mixed=True),
     Rendition("mixed leads again", 1.0, mixed=True),
 )
@@ -142,6 +147,8 @@ def render(record: Annotated, how: Rendition, noises: Noises, seed: int) -> Rend
         x = augment.with_p_waves(x, beat, rate_hz, rng)
     if how.noise:
         noise = noises.draw(how.noise, len(x), x.shape[1], rate_hz, rng)
+        if how.one_lead:
+            noise = noise * augment.in_turn(len(x), x.shape[1], rate_hz, rng)
         snr_db = augment.changing_snr_db(x.shape[1], rate_hz, *how.snr_db, rng)
         x = augment.add_scaled(x, noise, beat, rate_hz, snr_db)
     return Rendered(_int16(x), _int16(clean), beat)
