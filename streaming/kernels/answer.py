@@ -11,7 +11,7 @@ import math
 from streaming.records import F32, F64, I64, U8, Bool
 
 BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(4)
-MOST_LEVEL, MOST_SCORE = 4.0, 12.0
+MOST_LEVEL, MOST_HASTE, MOST_SCORE = 4.0, 3.0, 12.0
 SLOPE = 8  # knots at the end of a table from which its last slope is taken
 
 
@@ -49,7 +49,7 @@ def weighed(
     if not math.isnan(prematurity):
         total += float(weights[2]) * tail(prematurity, terms[2], level, MOST_LEVEL)
     if not math.isnan(haste):
-        total += float(weights[3]) * tail(haste, terms[3], level, MOST_LEVEL)
+        total += float(weights[3]) * tail(haste, terms[3], level, MOST_HASTE)
     return total
 
 

@@ -31,8 +31,8 @@ FEWEST_REFERENCES = 4
 HUGE = 3.0e38
 LEAST_SIZE = 1.0e-30
 NEAR, TIGHT = 0.05, 0.1  # distances and spreads of latents that are as good as none
-OWN = 0.5  # how much of a stream's own spread is forgiven: 0 none, 1 all
-STEADY = 0.2  # irregularity at which prematurity counts half of what it does in a clockwork
+OWN = 0.75  # how much of a stream's own spread is forgiven: 0 none, 1 all
+STEADY = 0.1  # irregularity at which prematurity counts half of what it does in a clockwork
 
 
 def place_in_time(

@@ -1,8 +1,9 @@
 """From the terms of normal beats to a score with a meaning: tables of their tail probability.
 
 Each subject counts the same, however many beats it has. The table of a term is the mean of the
-subjects' own tables, so that one strange heart does not decide what is strange; the table of the
-sum, which makes the promise, is of all their beats together. The terms must come from networks
+subjects' own tables, so that one strange heart does not decide what is strange. The table of the sum, which makes
+the promise, is of all their beats together, and for three tenths the mean of their own as well: else calm hearts, of
+which few beats look strange, would have to look stranger than they ever do, for the sake of a restless one. The terms must come from networks
 that did not see the subject.
 """
 
@@ -17,7 +18,8 @@ from streaming.records import F32, F64, Terms
 from streaming.stages.score import TERMS, Calibration, weigh
 
 LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)
-WEIGHTS = (0.5, 1.0, 1.0, 0.2)  # population, history, prematurity, haste
+WEIGHTS = (0.7, 0.7, 1.0, 0.15)  # population, history, prematurity, haste
+AVERAGE = 0.3  # how much of the table of the sum is the average person's
 FEWEST = 100  # beats of a subject that a table is made of
 
 
@@ -29,7 +31,7 @@ def calibrate(normal: Sequence[Terms], weights: Sequence[float] = WEIGHTS) -> Ca
     sums = []
     for case in range(4):
         known = [only(t, case) for t in normal]
-        sums.append(quantiles([weigh(first, t) for t in known], LEVEL))
+        sums.append(promise([weigh(first, t) for t in known], LEVEL))
     return replace(first, sums=np.stack(sums))
 
 
@@ -48,7 +50,12 @@ def only(terms: Terms, case: int) -> Terms:
     return some
 
 
-def mean_quantiles(values: Sequence[F32], level: F64) -> F64:
+def promise(values: Sequence[F64], level: F64) -> F64:
+    """Return the table of the sum: of all beats together, and ``AVERAGE`` of it that of the average person."""
+    return (1 - AVERAGE) * quantiles(values, level) + AVERAGE * mean_quantiles(values, level)
+
+
+def mean_quantiles(values: Sequence[F32] | Sequence[F64], level: F64) -> F64:
     """Return the mean over arrays of their values with a tail probability of 10^-level, NaN left out."""
     kept = [v[~np.isnan(v)].astype(np.float64) for v in values]
     many = [v for v in kept if len(v) >= FEWEST] or [np.concatenate(kept)]

@@ -23,7 +23,7 @@ from streaming.stages.drift import Reference
 from streaming.stages.score import TERMS, Calibration
 
 FORMAT = 1
-VERSION = "vae-2"
+VERSION = "vae-3"
 WINDOW: dict[str, float] = {
     "points": windows.WINDOW,
     "rate_hz": round(windows.WINDOW / (2 * windows.HALF_S), 3),
@@ -33,6 +33,7 @@ WINDOW: dict[str, float] = {
     "history_beats": history.BEATS,
     "sizes_s": history.SIZES_S,
     "own_spread": history.OWN,
+    "steady": history.STEADY,
 }
 SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from streaming.model.calibrate import calibrate
+from streaming.model.calibrate import WEIGHTS, calibrate
 from streaming.model.dataset import NORMAL, Subject
 from streaming.model.measure import TARGETS, at_promise, aurocs, rounded, summary
 from streaming.records import F64, Terms
@@ -23,10 +23,10 @@ ABLATION = {
     "prematurity (RR) alone": (0.0, 0.0, 1.0, 0.0),
     "reconstruction alone": (1.0, 0.0, 0.0, 0.0),
     "latent history alone": (0.0, 1.0, 0.0, 0.0),
-    NO_VAE: (0.0, 0.0, 1.0, 0.2),
-    "no reconstruction": (0.0, 1.0, 1.0, 0.2),
-    "no history (a stream that has just started)": (0.5, 0.0, 1.0, 0.2),
-    "no haste": (0.5, 1.0, 1.0, 0.0),
+    NO_VAE: (0.0, 0.0, *WEIGHTS[2:]),
+    "no reconstruction": (0.0, *WEIGHTS[1:]),
+    "no history (a stream that has just started)": (WEIGHTS[0], 0.0, *WEIGHTS[2:]),
+    "no haste": (*WEIGHTS[:3], 0.0),
 }
 
 

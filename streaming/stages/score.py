@@ -5,12 +5,12 @@ Out:   TickBeats, scored
 State: none but its settings; what it compares with is remembered by recall
 
 Four terms, each a number that grows with strangeness, each turned into minus log10 of its tail
-probability among normal beats (at most 4) and then added by weights; the sum is turned into the same
+probability among normal beats (at most 4, haste 3) and then added by weights; the sum is turned into the same
 once more:
 
 population   misfit of the VAE: squared residual over twice its variance, plus half the squared latent
-history      distance, in the 8 latents, to the mean of the stream's own reference beats, over the square
-             root of their own spread: a restless heart may wander further before it is strange
+history      distance, in the 8 latents, to the mean of the stream's own reference beats, over their own
+             spread to the power of 3/4: a restless heart may wander further before it is strange
 prematurity  1 - RR over the 80 % quantile of the RRs of the last 60 s, over how irregular those are
 haste        minus RR: how fast, for a person
 
