@@ -13,6 +13,7 @@ import wfdb
 
 from streaming.errors import UserError
 from streaming.evaluation.streamed import Streamed
+from streaming.model.calibrate import promise, quantiles
 from streaming.model.card import card
 from streaming.model.checkpoint import SHIPPED, WINDOW, left_out, load_model
 from streaming.model.dataset import NORMAL, VENTRICULAR, read_subjects
@@ -20,8 +21,9 @@ from streaming.model.measure import auroc
 from streaming.model.train import train_vae
 from streaming.model.vae import TrainSettings
 from streaming.model.where import in_runs_of_three
+from streaming.records import Terms
 from streaming.stages.recall import Memory, remember
-from streaming.stages.score import combine
+from streaming.stages.score import TERMS, combine, weigh
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 SHORT = TrainSettings(steps=60, batch=64)
@@ -171,6 +173,26 @@ def test_the_shipped_model_keeps_its_promise_on_people_it_has_not_seen() -> None
         marked = found["marked_at_1_percent"]
         assert 0.005 <= marked["normal"] <= 0.02, name
         assert marked["V"] >= 0.9, name
+
+
+def test_a_restless_heart_decides_less_of_the_promise_than_all_beats_together_would_let_it() -> None:
+    rng = np.random.default_rng(4)
+    calm, restless = [rng.normal(0, 1, 5000) for _ in range(9)], rng.normal(0, 6, 5000)
+    level = np.array([0.5, 1.0, 2.0])
+    together, table = quantiles([*calm, restless], level), promise([*calm, restless], level)
+    assert (np.diff(table) > 0).all()
+    assert table[2] < together[2]
+    assert np.mean(restless >= table[2]) > 0.01 > np.mean(np.concatenate(calm) >= table[2])
+    np.testing.assert_allclose(promise(calm, level), quantiles(calm, level), atol=0.05)
+
+
+def test_how_fast_a_heart_is_counts_no_more_from_one_in_a_thousand_on() -> None:
+    calibration = load_model().calibration
+    here = np.zeros(3, np.float32)
+    haste = calibration.terms[TERMS.index("haste")][[20, -1, -1]] + [0.0, 0.0, 1.0]
+    terms = Terms(here, here, here, haste.astype(np.float32), here, np.zeros((3, 8), np.float32))
+    usual, fast, faster = weigh(calibration, terms)
+    assert usual < fast == faster
 
 
 def test_an_interrupted_training_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,7 +123,7 @@ def test_history_and_prematurity_equal_a_slow_version() -> None:
             middle = np.mean(np.array(reference, np.float64), axis=0)
             distance = np.linalg.norm(terms.latent[b] - middle)
             spread = np.sqrt(np.mean(np.sum((np.array(reference, np.float64) - middle) ** 2, axis=1)))
-            assert terms.history[b] == pytest.approx(np.log(distance + 0.05) - 0.5 * np.log(spread + 0.1), abs=1e-4)
+            assert terms.history[b] == pytest.approx(np.log(distance + 0.05) - 0.75 * np.log(spread + 0.1), abs=1e-4)
         else:
             assert math.isnan(terms.history[b])
         rr = float(np.float32(beats.rr_s[b])) if beats.rr_s[b] > 0 else 0.0
