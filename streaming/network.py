@@ -89,5 +89,5 @@ def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) 
 def embed(w: Network, windows: F32, scale: F32) -> tuple[F32, F32]:
     """Return what ``embed_into`` writes."""
     latents, misfit = np.empty((len(scale), LATENTS), np.float32), np.empty(len(scale), np.float32)
-    embed_into(w, windows, scale, latents, misfit)
+    embed_into(w, np.ascontiguousarray(windows), np.ascontiguousarray(scale), latents, misfit)
     return latents, misfit
