@@ -224,6 +224,16 @@ def a_heart(rate_hz: float, seconds: float = 2.0, peak_s: float = 1.0) -> np.nda
     return np.rint(sum(a * np.exp(-(((t - c) / w) ** 2) / 2) for c, w, a in waves))
 
 
+def test_windows_apart_in_memory_say_what_they_say_side_by_side() -> None:
+    windows = np.random.default_rng(2).normal(size=(12, 256)).astype(np.float32)
+    for apart, together in zip(
+        embed(MODEL.network, windows[::3], np.ones(8, np.float32)[::2]),
+        embed(MODEL.network, windows[::3].copy(), np.ones(4, np.float32)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(apart, together)
+
+
 def test_a_window_does_not_see_gain_offset_or_slope_of_the_device() -> None:
     signal = a_heart(360)
     window, amplitude = cut(signal, 360, 360.0)
