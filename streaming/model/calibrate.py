@@ -1,10 +1,10 @@
 """From the terms of normal beats to a score with a meaning: tables of their tail probability.
 
 Each subject counts the same, however many beats it has. The table of a term is the mean of the
-subjects' own tables, so that one strange heart does not decide what is strange. The table of the sum, which makes
-the promise, is of all their beats together, and for three tenths the mean of their own as well: else calm hearts, of
-which few beats look strange, would have to look stranger than they ever do, for the sake of a restless one. The terms must come from networks
-that did not see the subject.
+subjects' own tables, so that one strange heart does not decide what is strange. The table of the
+sum, which makes the promise, is of all their beats together, and for three tenths the mean of their
+own as well: else the beats of calm hearts would have to look stranger than they ever do, for the
+sake of a restless one. The terms must come from networks that did not see the subject.
 """
 
 from __future__ import annotations
