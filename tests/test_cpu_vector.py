@@ -9,7 +9,7 @@ from streaming.kernels import cpu, cpu_vector, history, nms, ricker, team
 
 SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
 needs_pairs = pytest.mark.skipif(
-    not cpu_vector.has_pairs(), reason="the CPU has no instruction for pairs: the body itself is compiled"
+    not cpu_vector.has(cpu_vector.PAIRS), reason="the CPU has no instruction for pairs: the body itself is compiled"
 )
 
 
@@ -79,3 +79,16 @@ def test_four_rows_times_a_matrix(columns: int) -> None:
         cpu.compiled(cpu_vector.multiply)(x, n, matrix, out)
         np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ matrix, atol=1e-4)
         assert (out[:, columns] == 7.0).all(), "nothing is written beside the columns"
+
+
+def test_for_another_cpu_nothing_of_this_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_vector.config, "CPU_NAME", "generic")
+    assert not cpu_vector.has(cpu_vector.PAIRS)
+
+
+def test_where_llvm_cannot_tell_what_the_cpu_has_it_has_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot_tell() -> None:
+        raise RuntimeError("no features")
+
+    monkeypatch.setattr(cpu_vector.llvm, "get_host_cpu_features", cannot_tell)
+    assert not cpu_vector.has(cpu_vector.PAIRS)

@@ -32,16 +32,21 @@ Body = Callable[..., Any]
 LANES = 8  # int32 in a vector
 VECTORS = 4  # worked on at a time: what one waits for the others do
 MOST_PAIRS = 512
+PAIRS = "avx2"  # what has the instruction for pairs
 _MULTIPLY_PAIRS = "llvm.x86.avx2.pmadd.wd"
 
 _i16, _i32, _i64 = ir.IntType(16), ir.IntType(32), ir.IntType(64)
 _vector, _halves = ir.VectorType(_i32, LANES), ir.VectorType(_i16, 2 * LANES)
 
 
-def has_pairs() -> bool:
-    """Tell whether the CPU that is compiled for multiplies in pairs."""
-    as_it_is = not config.CPU_NAME and config.CPU_FEATURES is None
-    return as_it_is and bool(llvm.get_host_cpu_features().get("avx2", False))
+def has(feature: str) -> bool:
+    """Tell whether the CPU that is compiled for has a feature, by LLVM's name for it."""
+    if config.CPU_NAME or config.CPU_FEATURES is not None:
+        return False  # for another CPU than this one
+    try:
+        return bool(llvm.get_host_cpu_features().get(feature, False))
+    except RuntimeError:  # LLVM cannot tell on this system
+        return False
 
 
 def _element(builder: Any, pointer: Any, index: Any) -> Any:
@@ -219,7 +224,7 @@ def count_below(gate: F32, least: np.float32, values: F32, limit: np.float32) ->
 def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
     """Multiply four rows by a matrix: as many columns at a time as there are registers for."""
     many = ir.VectorType(ir.FloatType(), forward.LANES)
-    at_once = 4 if llvm.get_host_cpu_features().get("avx512f", False) else 1
+    at_once = 4 if has("avx512f") else 1
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         arrays = [make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2, 3)]
@@ -290,5 +295,5 @@ BODIES: dict[Body, Body] = {
     count_plainly: count_below,
     forward.multiply: multiply,
 }
-if has_pairs():
+if has(PAIRS):
     BODIES[filter_plainly] = filter_block
