@@ -2,7 +2,8 @@
 
 Many CPUs multiply 16-bit integers in pairs and add them, in one instruction. The loop of ``ricker.filter_block`` that
 wants it is written here in LLVM's own terms: 2.2 times as fast as the body, whose answer it gives to the
-bit. Where a CPU has no such instruction the body itself is compiled.
+bit. Where a CPU has no such instruction the body itself is compiled. The rest is vectors of any CPU where a compiler
+makes none: extremes of short rows, counts of a few values, four rows times a matrix.
 """
 
 from __future__ import annotations
@@ -61,6 +62,13 @@ def _store(builder: Any, vector: Any, pointer: Any, index: Any) -> None:
     builder.store(vector, builder.bitcast(_element(builder, pointer, index), _vector.as_pointer()), align=4)
 
 
+def _everywhere(builder: Any, value: Any, lanes: int) -> Any:
+    """Return a vector of one value."""
+    nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    first = builder.insert_element(nothing, value, _i32(0))
+    return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_i32, lanes), [0] * lanes))
+
+
 def _row(kind: Any, of: Any = types.int32, axes: int = 1) -> Any:
     """Return the type of numbers that stand one after the other, if it is that."""
     if kind.dtype != of or kind.ndim != axes or kind.layout != "C":
@@ -97,10 +105,7 @@ def _sum_up(builder: Any, x: Any, pairs: Any, count: Any, out: Any, at: Any, vec
     k = builder.phi(_i64)
     k.add_incoming(_i64(0), before)
     sums = [builder.phi(_vector) for _ in range(vectors)]
-    nothing = ir.Constant(_vector, ir.Undefined)
-    first = builder.insert_element(nothing, builder.load(_element(builder, pairs, k)), _i32(0))
-    everywhere = builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_i32, LANES), [0] * LANES))
-    taps = builder.bitcast(everywhere, _halves)
+    taps = builder.bitcast(_everywhere(builder, builder.load(_element(builder, pairs, k)), LANES), _halves)
     base = builder.add(at, builder.shl(k, _i64(1)))
     grown = []
     for number, total in enumerate(sums):
@@ -201,13 +206,8 @@ def _count_below(_: Any, gate: Any, least: Any, values: Any, limit: Any) -> Any:
             pointer = make_array(signature.args[k])(context, builder, arguments[k]).data
             return builder.load(builder.bitcast(pointer, many.as_pointer()), align=4)
 
-        def everywhere(k: int) -> Any:
-            nothing = ir.Constant(many, ir.Undefined)
-            first = builder.insert_element(nothing, arguments[k], _i32(0))
-            return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_i32, SIZES), [0] * SIZES))
-
-        open_ = builder.fcmp_ordered(">=", all_of(0), everywhere(1))
-        below = builder.fcmp_ordered("<", all_of(2), everywhere(3))
+        open_ = builder.fcmp_ordered(">=", all_of(0), _everywhere(builder, arguments[1], SIZES))
+        below = builder.fcmp_ordered("<", all_of(2), _everywhere(builder, arguments[3], SIZES))
         bits = builder.bitcast(builder.and_(open_, below), ir.IntType(SIZES))
         return builder.zext(builder.ctpop(bits), _i64)
 
@@ -250,10 +250,7 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
             weights = [builder.load(place(1, j, start), align=4) for start in starts]
             grown = []
             for k, totals in enumerate(sums):
-                nothing = ir.Constant(many, ir.Undefined)
-                one = builder.insert_element(nothing, builder.load(place(0, _i64(k), j)), _i32(0))
-                everywhere = ir.Constant(ir.VectorType(_i32, forward.LANES), [0] * forward.LANES)
-                value = builder.shuffle_vector(one, nothing, everywhere)
+                value = _everywhere(builder, builder.load(place(0, _i64(k), j)), forward.LANES)
                 grown.append([builder.call(add, [w, value, total]) for w, total in zip(weights, totals, strict=True)])
                 for total, more in zip(totals, grown[-1], strict=True):
                     total.add_incoming(ir.Constant(many, None), before)
