@@ -187,7 +187,7 @@ def analyze(
     seed: Annotated[int | None, typer.Option(help="Cut chunks and ticks at random instead.")] = None,
     out: Annotated[Path | None, typer.Option(help="Beats to .csv, .parquet or a WFDB annotation file.")] = None,
     backend: Annotated[
-        BackendKind, typer.Option(help="A GPU's kernels take half a minute to compile, once: it is for weeks of signal.")
+        BackendKind, typer.Option(help="A GPU's kernels take half a minute to compile, once: for weeks of signal.")
     ] = BackendKind.CPU,
     gpu_memory: GpuMemory = None,
     as_json: Json = False,
