@@ -53,7 +53,7 @@ class Growth:
     depth: int = 6
     fewest: int = 50
     lean: float = 1.0
-    lean_several: float = 0.5
+    lean_several: float = 0.75
     rate: float = 0.1
     features: float = 0.6
     ridge: float = 5.0
