@@ -17,6 +17,18 @@ with warnings.catch_warnings():
 
 SCANNED = 8 if config.ENABLE_CUDASIM else 256  # rows that a block counts; a power of two
 _jit: Callable[..., Any] = cuda.jit
+_device_jit: Callable[..., Any] = cuda.jit(device=True)
+
+
+@_device_jit
+def add_up(shared: Any, j: int) -> None:
+    """Put the sum of ``shared[:SCANNED]`` at its beginning; the block's threads ``j`` do this together."""
+    step = SCANNED // 2
+    while step > 0:
+        if j < step:
+            shared[j] += shared[j + step]
+        cuda.syncthreads()
+        step //= 2
 
 
 @_jit
@@ -26,12 +38,7 @@ def sum_rows(sizes: Any, cell: int, count: Any, sums: Any) -> None:
     i, j = cuda.grid(1), cuda.threadIdx.x
     shared[j] = count[i] if i < sizes[cell] else 0
     cuda.syncthreads()
-    step = SCANNED // 2
-    while step > 0:
-        if j < step:
-            shared[j] += shared[j + step]
-        cuda.syncthreads()
-        step //= 2
+    add_up(shared, j)
     if j == 0:
         sums[cuda.blockIdx.x] = shared[0]
 
@@ -46,12 +53,7 @@ def place_rows(sizes: Any, cell: int, count: Any, sums: Any, first: Any, cells: 
         part += sums[k]
     shared[j] = part
     cuda.syncthreads()
-    step = SCANNED // 2
-    while step > 0:
-        if j < step:
-            shared[j] += shared[j + step]
-        cuda.syncthreads()
-        step //= 2
+    add_up(shared, j)
     before = shared[0]
     cuda.syncthreads()
     own = count[i] if i < n else 0
