@@ -24,10 +24,11 @@ from numba.core import config
 
 from streaming.kernels import accept as acceptance
 from streaming.kernels import (
-    align,
     answer,
+    arrivals,
     avro,
     beats,
+    clock,
     cpu_ahead,
     cpu_vector,
     directory,
@@ -111,12 +112,12 @@ def kernel(body: Any, ahead: Any = None) -> Kernel:
 _previous = config.CACHE_DIR
 config.CACHE_DIR = str(cache_folder())
 
-align_rows = compiled(align.align_rows)
+align_rows = compiled(arrivals.align_rows)
 enter = compiled(directory.enter)
 
 read_chunk = kernel(avro.read_chunk)
 find_slot = kernel(directory.find_slot)
-device_time = kernel(align.device_time)
+device_time = kernel(clock.device_time)
 begin_lane = kernel(ring.begin_lane)
 write_samples = kernel(ring.write_samples, cpu_ahead.write_samples)
 respond = kernel(ricker.respond, cpu_ahead.respond)

@@ -19,7 +19,7 @@ import numpy as np
 
 from streaming.directory import Directory
 from streaming.kernels import align as body
-from streaming.kernels import cpu
+from streaming.kernels import arrivals, cpu
 from streaming.records import I64, Aligned, Bank, Chunks, Fresh, Placement, Rejects
 
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
@@ -78,7 +78,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         rejects.reason.append(f"align: {reason}")
     _make_room(state)
     ints = chunks.ints
-    ints[:, body.SLOT] = slot
+    ints[:, arrivals.SLOT] = slot
     _set_banks(state, chunks)
     state.tick += 1
     for number, lane in state.left:
@@ -95,16 +95,18 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
             at, n, chunks.payload, ints, chunks.floats, state.limits, state.tick, state.slots,
             place, fresh, event, sizes, code,
         )  # fmt: skip
-        if sizes[body.STATUS] == body.DONE:
+        if sizes[body.STATUS] == arrivals.DONE:
             break
-        if sizes[body.STATUS] == body.NO_LANE:
-            if ints[at, body.ROW_BANK] < 0:
+        if sizes[body.STATUS] == arrivals.NO_LANE:
+            if ints[at, arrivals.ROW_BANK] < 0:
                 _open_bank(state, chunks, at)
-            if _is_full(state, int(ints[at, body.ROW_BANK])):
-                code[at] = body.REFUSED
+            if _is_full(state, int(ints[at, arrivals.ROW_BANK])):
+                code[at] = arrivals.REFUSED
                 at += 1
                 continue
-            _give_lane(state, *ints[at, [body.SLOT, body.ROW_BANK, body.ROW_SESSION, body.ARRIVED]].tolist())
+            _give_lane(
+                state, *ints[at, [arrivals.SLOT, arrivals.ROW_BANK, arrivals.ROW_SESSION, arrivals.ARRIVED]].tolist()
+            )
         else:
             more = _rows(2 * len(place) + 4 * int(ints[at, 9]) + 64)
             for old, new in zip((place, fresh, event), more, strict=True):
@@ -127,7 +129,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         slots=state.slots,
         clocks=clocks[np.argsort(clocks[:, 1], kind="stable")],
         banks=state.banks,
-        refused=ints[code == body.REFUSED][:, [body.SLOT, body.ROW_SESSION, 4]],
+        refused=ints[code == arrivals.REFUSED][:, [arrivals.SLOT, arrivals.ROW_SESSION, 4]],
         rejects=rejects,
         now_us=chunks.now_us,
         caught_up=chunks.caught_up,
@@ -158,14 +160,14 @@ def _make_room(state: State) -> None:
 
 def _set_banks(state: State, chunks: Chunks) -> None:
     """Write the bank of every chunk, -1 where there is none yet."""
-    chunks.ints[:, body.ROW_BANK] = -1
+    chunks.ints[:, arrivals.ROW_BANK] = -1
     for known in state.banks:
         _write_bank(chunks, known)
 
 
 def _write_bank(chunks: Chunks, bank: Bank) -> None:
     same = (chunks.floats[:, 0] == bank.rate_hz) & (chunks.ints[:, 6] == bank.leads)
-    chunks.ints[same, body.ROW_BANK] = bank.number
+    chunks.ints[same, arrivals.ROW_BANK] = bank.number
 
 
 def _open_bank(state: State, chunks: Chunks, i: int) -> None:
@@ -283,13 +285,13 @@ def _fresh(number: int, bank: Bank, rows: I64, quiet: I64, overloaded: bool) -> 
 
 def _reason(state: State, chunks: Chunks, i: int, slot: int, code: int) -> str:
     name, stood = state.directory.names[slot], float(chunks.floats[i, 2])
-    if code == body.RATE_CHANGED:
+    if code == arrivals.RATE_CHANGED:
         return f"stream {name!r} is {state.banks[int(stood)].rate_hz:g} Hz; this chunk says {chunks.floats[i, 0]:g} Hz"
-    if code == body.LEADS_COUNT_CHANGED:
+    if code == arrivals.LEADS_COUNT_CHANGED:
         return f"stream {name!r} has {state.banks[int(stood)].leads} leads; this chunk says {chunks.ints[i, 6]}"
-    if code == body.REFUSED:
+    if code == arrivals.REFUSED:
         return f"stream {name!r} is refused: no memory for more than {sum(state.lanes)} streams"
-    if code == body.UNITS_CHANGED:
+    if code == arrivals.UNITS_CHANGED:
         return f"stream {name!r} has {stood / 1000:g} microvolts per unit; this chunk says {chunks.floats[i, 1]:g}"
     return (
         f"stream {name!r} stands at sample {stood:.0f} of session {chunks.ints[i, 3]}; this chunk goes back to "

@@ -12,7 +12,7 @@ import numpy as np
 
 from streaming.json_chunks import json_tick_to_avro
 from streaming.kernels import avro, cpu
-from streaming.kernels.align import ARRIVED
+from streaming.kernels.arrivals import ARRIVED
 from streaming.records import I64, Chunks, RawTick, Rejects
 from streaming.wire import REASONS, columns
 
