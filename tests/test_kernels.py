@@ -6,6 +6,7 @@ import inspect
 import os
 import shutil
 import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path

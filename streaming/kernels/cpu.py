@@ -5,15 +5,18 @@ stay callable as Python: oracle, debugger and this file share one text. ``kernel
 there is something to ask for ahead (``kernels.cpu_ahead``) it does that for the next item first.
 
 Machine code is kept between runs in a folder named by the text of all kernels, because Numba
-notices a change of the caller's file only.
+notices a change of the caller's file only. Folders of other texts go when no start has used them for KEPT_S.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
+import shutil
 import tempfile
+import time
 import types
 from collections.abc import Callable
 from pathlib import Path
@@ -47,8 +50,14 @@ from streaming.kernels import forward as network
 Kernel = Callable[..., Any]
 
 
+KEPT_S = 30 * 86400.0
+
+
 def cache_folder() -> Path:
-    """Return the folder for the machine code of exactly these kernels; make it where caches are, if that may be."""
+    """Return the folder for the machine code of exactly these kernels; make it where caches are, if that may be.
+
+    Its time becomes now, so that whoever makes a folder of another text knows which are in use.
+    """
     texts = sorted(Path(__file__).parent.glob("*.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in texts)).hexdigest()[:16]
     caches, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
@@ -56,13 +65,37 @@ def cache_folder() -> Path:
     places += [Path(home) / ".cache"] if home else []
     for place in places:
         folder = place / "beatwire" / "kernels" / digest
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(folder, os.W_OK):
+        if _made(folder):
             return folder
-    return Path(tempfile.gettempdir()) / f"beatwire-{os.getuid()}" / "kernels" / digest
+    folder = Path(tempfile.gettempdir()) / f"beatwire-{os.getuid()}" / "kernels" / digest
+    _made(folder)
+    return folder
+
+
+def _made(folder: Path) -> bool:
+    """Make a folder, or mark it as used; tell whether it may be written to."""
+    try:
+        is_new = not folder.is_dir()
+        folder.mkdir(parents=True, exist_ok=True)
+        os.utime(folder)
+    except OSError:
+        return False
+    if is_new:
+        _forget_unused(folder.parent)
+    return os.access(folder, os.W_OK)
+
+
+def _forget_unused(kernels: Path) -> None:
+    """Remove folders whose time is more than KEPT_S ago.
+
+    A process that has run for longer loses nothing: Numba makes a folder that is missing again. Each folder is moved
+    away first, so that one who comes for it now finds all of it or none.
+    """
+    for folder in kernels.iterdir():
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > KEPT_S:
+                gone = folder.rename(kernels / f"gone-{os.getpid()}-{folder.name}")
+                shutil.rmtree(gone, ignore_errors=True)
 
 
 # Numba counts who holds an array, in two locked instructions for every row that is passed on; to pass an array by
