@@ -222,8 +222,11 @@ def tail(
     from streaming.kafka.readers import tail as follow
     from streaming.shutdown import stop_on_signals
 
+    def tell(line: str) -> None:
+        errors.print(line, style="dim", highlight=False, markup=False)
+
     with stop_on_signals() as stop:
-        for record in follow(kind.value, bootstrap, stop=stop, earliest=earliest):
+        for record in follow(kind.value, bootstrap, stop=stop, earliest=earliest, notes=tell):
             typer.echo(json.dumps(record, default=str) if as_json else line_of(kind.value, record))
 
 

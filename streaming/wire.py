@@ -7,7 +7,9 @@ neither, since its stream id would then be empty or of negative length.
 
 from __future__ import annotations
 
+import contextlib
 import io
+import itertools
 import json
 import struct
 from collections.abc import Sequence
@@ -108,9 +110,34 @@ def decode_chunk(value: bytes) -> dict[str, Any]:
 
 
 def decode_beat(value: bytes) -> dict[str, Any]:
-    """Decode a Beat."""
-    beat = fastavro.schemaless_reader(io.BytesIO(unframed(value)), schema("beat"), None)
-    return cast("dict[str, Any]", beat)
+    """Decode a plain or framed Beat of this schema, an older or a newer one; its times become aware datetimes.
+
+    A plain message does not say what it was written with. But fields are only ever added at the end and with a
+    default, so an older one ends where a field of this schema begins: what was added since has its default. Of a newer
+    one the fields that are known here are read.
+
+    Raises
+    ------
+    ValueError
+        It is no Beat.
+    """
+    plain = io.BytesIO(unframed(value))
+    for number, writer in enumerate(_beat_schemas()):
+        plain.seek(0)
+        with contextlib.suppress(EOFError, IndexError, OverflowError, ValueError):
+            beat = fastavro.schemaless_reader(plain, writer, schema("beat"))
+            if number == 0 or plain.tell() == len(plain.getbuffer()):
+                return cast("dict[str, Any]", beat)
+    raise ValueError(f"expected a Beat; got {len(value)} bytes that are none")
+
+
+@cache
+def _beat_schemas() -> list[Any]:
+    """Return the schema that beats are written with, then those of before, newest first."""
+    now = json.loads(schema_text("beat"))
+    added = list(itertools.takewhile(lambda field: "default" in field, reversed(now["fields"])))
+    fields = [now["fields"][: len(now["fields"]) - k] for k in range(len(added) + 1)]
+    return [schema("beat"), *(fastavro.parse_schema(now | {"fields": older}) for older in fields[1:])]
 
 
 def frame(value: bytes, schema_id: int) -> bytes:

@@ -13,7 +13,7 @@ from streaming.kafka import topics
 from streaming.kafka.batch import Taken, _plateaus, before, part_of, runs_of, split_errors
 from streaming.kafka.mock import MockKafka
 from streaming.kafka.positions import Position
-from streaming.kafka.readers import line_of, read_to_end
+from streaming.kafka.readers import line_of, read_to_end, tail
 from streaming.kafka.sender import Sender
 from streaming.kafka.sink import Sink, StaleError
 from streaming.kafka.source import Source
@@ -226,6 +226,16 @@ def test_an_unreachable_broker_is_named_within_seconds():
 def test_a_missing_topic_is_named(mock):
     with pytest.raises(UserError, match=r"expected topic 'ecg\.none'"):
         Source(mock.bootstrap, "g", topic="ecg.none")
+
+
+def test_tail_passes_over_what_somebody_else_wrote_and_says_so(mock):
+    written = [b"{", b"[1]", b"\xff", b'{"rule": "pause"}']
+    with Sender(mock.bootstrap) as sender:
+        sender.send(topics.ALERTS, [b"bed-1"] * 4, written)
+    notes = []
+    assert next(tail("alerts", mock.bootstrap, earliest=True, notes=notes.append)) == {"rule": "pause"}
+    assert [note.partition(" passed over")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 3
+    assert notes[1].endswith("expected a JSON object; got '[1]'")
 
 
 def test_an_alert_is_one_line_for_people():

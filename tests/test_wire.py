@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
+from datetime import UTC, datetime
 from typing import Any
 
+import fastavro
 import numpy as np
 import pytest
 from steps import chunk, decoded, row
 
-from streaming.wire import decode_chunk, json_to_avro, schema, schema_text, texts
+from streaming.wire import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, texts
 
 GOOD: dict[str, Any] = {
     "stream": "bed-3", "session": 4, "first": 100, "time": 5_000_000, "rate_hz": 360, "leads": ["I", "II"],
@@ -128,3 +131,45 @@ def test_texts_are_laid_out_with_their_sizes_in_bytes() -> None:
     table, size = texts(["a", "été", ""], 8)
     assert size.tolist() == [1, 5, 0]
     assert table[1].tobytes() == "été".encode() + b"\0\0\0"
+
+
+FIRST_BEAT: dict[str, Any] = {
+    "stream": "bed-1", "session": 2, "sample": 500, "time": datetime(2026, 11, 21, tzinfo=UTC), "rr_ms": 800.0,
+    "rate_bpm": None, "response": 1.0, "quality": 0.5, "score": 2.5, "prematurity": 0.25, "scored_by": "history",
+    "model": "vae-1", "arrived": datetime(2026, 11, 21, 1, tzinfo=UTC),
+}  # fmt: skip
+ADDED = {"expected_errors": 0.5}
+
+
+def beat(fields: list[dict[str, Any]], **values: Any) -> bytes:
+    buffer = io.BytesIO()
+    writer = fastavro.parse_schema({"type": "record", "name": "beatwire.Beat", "fields": fields})
+    fastavro.schemaless_writer(buffer, writer, FIRST_BEAT | values)
+    return buffer.getvalue()
+
+
+def test_fields_of_a_beat_are_only_ever_added_at_the_end_and_with_a_default() -> None:
+    fields = json.loads(schema_text("beat"))["fields"]
+    assert [field["name"] for field in fields] == [*FIRST_BEAT, *ADDED]
+    assert all("default" in field for field in fields[len(FIRST_BEAT) :])
+
+
+def test_beats_of_the_first_schema_read_well_and_lack_what_was_added_since() -> None:
+    fields = json.loads(schema_text("beat"))["fields"]
+    assert decode_beat(beat(fields[: len(FIRST_BEAT)])) == FIRST_BEAT | dict.fromkeys(ADDED)
+    assert decode_beat(frame(beat(fields[: len(FIRST_BEAT)]), 7)) == FIRST_BEAT | dict.fromkeys(ADDED)
+    assert decode_beat(beat(fields, **ADDED)) == FIRST_BEAT | ADDED
+
+
+def test_of_beats_of_a_newer_schema_what_is_known_is_read() -> None:
+    fields = json.loads(schema_text("beat"))["fields"]
+    newer = beat([*fields, {"name": "mood", "type": "string"}], **ADDED, mood="good")
+    assert decode_beat(newer) == FIRST_BEAT | ADDED
+
+
+def test_a_truncated_beat_is_none() -> None:
+    fields = json.loads(schema_text("beat"))["fields"]
+    whole, older = beat(fields, **ADDED), beat(fields[: len(FIRST_BEAT)])
+    for size in set(range(len(whole))) - {len(older)}:
+        with pytest.raises(ValueError, match=f"expected a Beat; got {size} bytes that are none"):
+            decode_beat(whole[:size])

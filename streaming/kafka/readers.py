@@ -10,18 +10,15 @@ import json
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from functools import cache
-from importlib import resources
-from io import BytesIO
 from typing import Any
 
-import fastavro
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from streaming.errors import FatalError, UserError
 from streaming.kafka import topics
+from streaming.wire import decode_beat
 
 _OFF = "off"
 _TOPIC_OF = {"beats": topics.BEATS, "alerts": topics.ALERTS}
@@ -107,9 +104,16 @@ def follow(
 
 
 def tail(
-    kind: str, bootstrap: str, *, stop: threading.Event | None = None, earliest: bool = False
+    kind: str,
+    bootstrap: str,
+    *,
+    stop: threading.Event | None = None,
+    earliest: bool = False,
+    notes: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, Any]]:
     """Yield what comes out of the monitor, decoded: ``kind`` is ``beats`` or ``alerts``.
+
+    What is neither, because somebody else wrote to the topic, is passed over with a line to ``notes``.
 
     Raises
     ------
@@ -118,16 +122,19 @@ def tail(
     """
     if kind not in _TOPIC_OF:
         raise UserError(f"tail: expected 'beats' or 'alerts'; got {kind!r}")
-    decode = decode_beat if kind == "beats" else json.loads
-    for _, value in follow(bootstrap, _TOPIC_OF[kind], stop=stop, earliest=earliest):
-        yield decode(value)
+    decode = decode_beat if kind == "beats" else _decode_alert
+    for key, value in follow(bootstrap, _TOPIC_OF[kind], stop=stop, earliest=earliest):
+        try:
+            yield decode(value)
+        except ValueError as error:
+            notes(f"{_TOPIC_OF[kind]}: message with key {key!r} passed over: {error}")
 
 
-def decode_beat(value: bytes) -> dict[str, Any]:
-    """Decode one Avro `Beat`; its times become aware datetimes."""
-    schema = _beat_schema()
-    beat: dict[str, Any] = fastavro.schemaless_reader(BytesIO(value), schema, schema)  # type: ignore[assignment]
-    return beat
+def _decode_alert(value: bytes) -> dict[str, Any]:
+    alert = json.loads(value)
+    if not isinstance(alert, dict):
+        raise ValueError(f"expected a JSON object; got {str(alert)[:40]!r}")
+    return alert
 
 
 def line_of(kind: str, record: dict[str, Any]) -> str:
@@ -163,11 +170,6 @@ def _reader(bootstrap: str) -> Iterator[Consumer]:
         yield consumer
     finally:
         consumer.close()
-
-
-@cache
-def _beat_schema() -> Any:
-    return fastavro.parse_schema(json.loads(resources.files("streaming").joinpath("schemas/beat.avsc").read_text()))
 
 
 def _clock(time_us: int | None) -> str:

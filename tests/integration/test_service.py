@@ -12,8 +12,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from streaming.kafka import topics
-from streaming.kafka.readers import decode_beat, read_to_end
+from streaming.kafka.readers import read_to_end
 from streaming.warmup import warm_up
+from streaming.wire import decode_beat
 
 pytestmark = pytest.mark.kafka
 
