@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ import numpy as np
 from streaming.backend import CPU, Backend
 from streaming.exports import check_out, write_alerts, write_beats
 from streaming.frames import library, rr_statistics
-from streaming.offline import analyze
+from streaming.model.checkpoint import load_model
+from streaming.offline import LONG_PASS_S, analyze
 from streaming.recordings import read_recording
 from streaming.records import F64
+from streaming.settings import Settings
 
 
 def run_analysis(
@@ -27,6 +30,7 @@ def run_analysis(
     chunk_ms: float | None = None,
     seed: int | None = None,
     out: Path | None = None,
+    model: Path | None = None,
     backend: Backend = CPU,
     memory_bytes: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
@@ -37,10 +41,12 @@ def run_analysis(
     Raises
     ------
     UserError
-        The source, the lead or the output cannot be used.
+        The source, the lead, the output or the model cannot be used.
     """
     if out is not None:
         check_out(out)
+    if model is not None:
+        load_model(model)  # a long recording is not read in vain
     recording = read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=library(backend))
     for note in recording.notes:
         notes(f"{recording.name}: {note}")
@@ -48,8 +54,8 @@ def run_analysis(
     chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
     begin = time.perf_counter()
     result = analyze(
-        recording, chunks=chunks, ticks=ticks, chunk_ms=chunk_ms, backend=backend, memory_bytes=memory_bytes,
-        progress=progress,
+        recording, settings=replace(Settings(model=model), pass_s=LONG_PASS_S), chunks=chunks, ticks=ticks,
+        chunk_ms=chunk_ms, backend=backend, memory_bytes=memory_bytes, progress=progress,
     )  # fmt: skip
     took_s = time.perf_counter() - begin
     written: dict[str, str] = {}

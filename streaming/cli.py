@@ -186,6 +186,7 @@ def analyze(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Cut chunks and ticks at random instead.")] = None,
     out: Annotated[Path | None, typer.Option(help="Beats to .csv, .parquet or a WFDB annotation file.")] = None,
+    model: ModelPath = None,
     backend: Annotated[
         BackendKind, typer.Option(help="A GPU's kernels take half a minute to compile, once: for weeks of signal.")
     ] = BackendKind.CPU,
@@ -203,7 +204,8 @@ def analyze(
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
             source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
-            backend=there, memory_bytes=bytes_of(gpu_memory) if gpu_memory and there.name == "gpu" else None,
+            model=model, backend=there,
+            memory_bytes=bytes_of(gpu_memory) if gpu_memory and there.name == "gpu" else None,
             progress=lambda done: bar.update(task, completed=done),
             notes=lambda note: errors.print(note, style="dim"),
         )  # fmt: skip

@@ -109,7 +109,24 @@ def test_a_model_that_does_not_fit_stops_the_monitor_before_it_begins_with_the_r
             run_monitor(kafka.bootstrap, "g", CPU, "at-least-once", model=another_model(tmp_path, **wrong))
 
 
-def test_evaluate_refuses_a_model_that_is_not_there(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--model", str(tmp_path / "no.safetensors")])
+@pytest.mark.parametrize("cut", [{}, {"chunk_ms": 200.0}])
+def test_analyze_scores_with_the_model_that_it_is_given(tmp_path: Path, cut: dict[str, float]) -> None:
+    model = another_model(tmp_path)
+    source = "synthetic:seconds=20,rate=250,seed=4"
+    summary = run_analysis(source, model=model, out=tmp_path / "beats.csv", **cut)
+    assert summary["model"] == load_model(model).name != load_model().name
+    again = run_analysis(source, **cut)
+    same = set(summary) - {"model", "took_s", "out", "alerts_out"}
+    assert {k: summary[k] for k in same} == {k: again[k] for k in same}
+
+
+def test_analyze_refuses_a_model_that_does_not_fit_before_it_reads_the_recording(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="window points 256; got 128"):
+        run_analysis(str(tmp_path / "no.csv"), model=another_model(tmp_path, points=128))
+
+
+@pytest.mark.parametrize("command", ["evaluate", "analyze"])
+def test_a_model_that_is_not_there_is_refused(tmp_path: Path, command: str) -> None:
+    done = CliRunner().invoke(app, [command, str(tmp_path), "--model", str(tmp_path / "no.safetensors")])
     assert isinstance(done.exception, UserError)
     assert "it is not there" in str(done.exception)
