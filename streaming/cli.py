@@ -9,25 +9,27 @@ from __future__ import annotations
 import json
 import os
 import sys
-from contextlib import nullcontext
 from enum import StrEnum
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from streaming.errors import FatalError, LostCardError, UserError
+from streaming.measure_commands import bench, evaluate
 from streaming.terminal import (
     BackendKind,
+    Backends,
     Bootstrap,
     GpuMemory,
     Json,
     ManagedMemory,
     ModelPath,
+    Seed,
     chosen,
     errors,
+    note,
     progress_bar,
     say,
 )  # fmt: skip
@@ -44,6 +46,21 @@ app = typer.Typer(
     add_completion=False,
 )
 app.add_typer(train, name="train")
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"beatwire {version('beatwire')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _beatwire(
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Say which this is.")
+    ] = False,
+) -> None:
+    pass
 
 
 class BrokerKind(StrEnum):
@@ -73,7 +90,7 @@ def demo(
     streams: Annotated[int, typer.Option(min=1, help="Beds in the ward.")] = 8,
     seconds: Annotated[float, typer.Option(min=10, help="Length of the show.")] = 30,
     broker: Annotated[BrokerKind, typer.Option(help="Real, librdkafka's mock, or what is there.")] = BrokerKind.AUTO,
-    seed: int = 0,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Show the whole monitor: a broker of its own, a synthetic ward, alerts as they happen."""
@@ -87,7 +104,7 @@ def demo(
 
 @app.command()
 def broker(
-    port: Annotated[int, typer.Option(min=0, max=65535)] = 9092,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where it listens; 0: any free one.")] = 9092,
     directory: Annotated[Path | None, typer.Option("--dir", help="For its log; a temporary one by default.")] = None,
     jars: Annotated[Path | None, typer.Option(help="Folder with Kafka's jars, for a machine without network.")] = None,
 ) -> None:
@@ -108,7 +125,7 @@ def replay(
     gain: Annotated[float | None, typer.Option(help="Units per millivolt of a CSV's numbers.")] = None,
     chunk_ms: Annotated[float, typer.Option(min=1, help="Length of a chunk.")] = 200,
     faults: Annotated[str | None, typer.Option(help="For instance dropped=0.01,duplicated=0.01.")] = None,
-    seed: int = 0,
+    seed: Seed = 0,
     seconds: Annotated[float | None, typer.Option(help="Seconds of signal of each stream; all by default.")] = None,
     group: Annotated[str | None, typer.Option(help="At full speed: the group that must not be outrun.")] = None,
     backend: Annotated[BackendKind, typer.Option(help="Of a GPU: it parses CSVs.")] = BackendKind.CPU,
@@ -124,7 +141,7 @@ def replay(
             sources, bootstrap, speed=speed, streams=streams, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms,
             faults=faults, seed=seed, seconds=seconds, group=group, xp=library(chosen(backend, None)),
             progress=lambda done, total: bar.update(task, completed=done, total=total),
-            notes=lambda note: errors.print(note, style="dim"),
+            notes=note,
         )  # fmt: skip
     say(summary.as_dict(), as_json, "replayed")
 
@@ -133,8 +150,10 @@ def replay(
 def monitor(
     bootstrap: Bootstrap,
     group: Annotated[str, typer.Option(help="Consumer group; its members share the streams.")] = "beatwire",
-    backend: BackendKind = BackendKind.AUTO,
-    delivery: Delivery = Delivery.EXACTLY_ONCE,
+    backend: Backends = BackendKind.AUTO,
+    delivery: Annotated[Delivery, typer.Option(help="What a crash may cost: nothing, or messages twice.")] = (
+        Delivery.EXACTLY_ONCE
+    ),
     model: ModelPath = None,
     score_within: Annotated[
         float, typer.Option(min=0, help="Seconds behind from which on beats are no longer scored; 0: always score.")
@@ -151,9 +170,6 @@ def monitor(
     """Run the service: sample chunks in; beats, alerts and dead letters out."""
     from streaming.service import run_monitor
 
-    def tell(line: str) -> None:
-        errors.print(line, highlight=False, markup=False)
-
     if workers > 1:
         from streaming.crew import run_crew
 
@@ -166,11 +182,11 @@ def monitor(
             *(("--nvtx",) if nvtx else ()),
         ]  # fmt: skip
         ports = [[] if metrics_port is None else ["--metrics-port", str(metrics_port + k)] for k in range(workers)]
-        run_crew([[*common, *port] for port in ports], tell)
+        run_crew([[*common, *port] for port in ports], note)
         return
     run_monitor(
         bootstrap, group, chosen(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model,
-        score_within_s=score_within, metrics_port=metrics_port, of_crew=of_crew, say=tell,
+        score_within_s=score_within, metrics_port=metrics_port, of_crew=of_crew, say=note,
     )  # fmt: skip
 
 
@@ -184,7 +200,7 @@ def analyze(
     chunk_ms: Annotated[
         float | None, typer.Option(min=1, help="Go through it in chunks of this length, as a device sends them.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Cut chunks and ticks at random instead.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Cut chunks and ticks at random instead.")] = None,
     out: Annotated[Path | None, typer.Option(help="Beats to .csv, .parquet or a WFDB annotation file.")] = None,
     model: ModelPath = None,
     backend: Annotated[
@@ -196,10 +212,12 @@ def analyze(
     """Take a recording through the same graph, without a broker."""
     from streaming.analysis import run_analysis
     from streaming.backend import bytes_of
+    from streaming.warmup import say_if_compiling
 
     there = chosen(backend, gpu_memory)
     if backend is not BackendKind.CPU:
-        errors.print(there.reason, highlight=False, markup=False)
+        note(there.reason)
+    say_if_compiling(note)
     with progress_bar("analyze", as_json) as bar:
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
@@ -207,7 +225,7 @@ def analyze(
             model=model, backend=there,
             memory_bytes=bytes_of(gpu_memory) if gpu_memory and there.name == "gpu" else None,
             progress=lambda done: bar.update(task, completed=done),
-            notes=lambda note: errors.print(note, style="dim"),
+            notes=note,
         )  # fmt: skip
     say(result, as_json, "analyzed")
 
@@ -224,76 +242,19 @@ def tail(
     from streaming.kafka.readers import tail as follow
     from streaming.shutdown import stop_on_signals
 
-    def tell(line: str) -> None:
-        errors.print(line, style="dim", highlight=False, markup=False)
-
     with stop_on_signals() as stop:
-        for record in follow(kind.value, bootstrap, stop=stop, earliest=earliest, notes=tell):
+        for record in follow(kind.value, bootstrap, stop=stop, earliest=earliest, notes=note):
             typer.echo(json.dumps(record, default=str) if as_json else line_of(kind.value, record))
 
 
-@app.command()
-def bench(
-    names: Annotated[list[str] | None, typer.Argument(help="Some of the benchmarks; all by default.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Measure the bars, each beside its rival in the same run."""
-    from streaming.bench import run_benchmarks
-
-    rows = run_benchmarks(names or [], say=lambda line: errors.print(line, highlight=False, markup=False))
-    if as_json:
-        typer.echo(json.dumps({"rows": rows}))
-        return
-    table = Table("name", "value", "unit", "against", "its value", "ratio", "bar", "meets")
-    for row in rows:
-        table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
-    Console().print(table)
-
-
-@app.command()
-def evaluate(
-    folder: Annotated[Path, typer.Argument(help="Folder of annotated WFDB records.")],
-    lead: Annotated[str, typer.Option(help="first, best or all.")] = "first",
-    noise: Annotated[
-        list[str] | None, typer.Option(help="A noise record, several joined by +, or electrode-motion.")
-    ] = None,
-    snr: Annotated[str, typer.Option(help="Signal-to-noise ratios in dB, with commas between.")] = "12,6,0",
-    rivals: Annotated[bool, typer.Option("--rivals", help="SleepECG, NeuroKit2 and XQRS in the same run.")] = False,
-    model: ModelPath = None,
-    backend: BackendKind = BackendKind.AUTO,
-    gpu_memory: GpuMemory = None,
-    seed: int = 0,
-    html: Annotated[Path | None, typer.Option(help="Write a page as well.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Judge the streamed graph on annotated records, cut at random."""
-    from streaming.evaluation import as_html, as_text, full_report
-    from streaming.evaluation.streamed import Streamed
-
-    there = chosen(backend, gpu_memory)
-    errors.print(there.reason, highlight=False, markup=False)
-    try:
-        ratios = [float(part) for part in snr.split(",")]
-    except ValueError:
-        raise UserError(f"--snr: expected numbers with commas between; got {snr!r}") from None
-    graph = Streamed(model, backend=there)
-    report = {"model": graph.name}
-    with errors.status("evaluate") if errors.is_terminal else nullcontext() as status:
-        report |= full_report(
-            folder, graph, lead=lead, seed=seed, noise=noise or [], snr_db=ratios, with_rivals=rivals,
-            instead=graph.instead(), progress=lambda name: status.update(f"evaluate {name}") if status else None,
-        )  # fmt: skip
-    if html is not None:
-        html.write_text(as_html(report, title=f"beatwire on {folder.name}"), encoding="utf-8")
-    typer.echo(json.dumps(report) if as_json else as_text(report))
-    if report["failed"]:
-        raise typer.Exit(1)
+app.command()(bench)
+app.command()(evaluate)
 
 
 def main() -> None:
     """Run the command line; errors become one line and an exit code."""
     try:
-        app()
+        app(prog_name="beatwire")
     except UserError as error:
         errors.print(f"beatwire: {error}", style="red", highlight=False, soft_wrap=True, markup=False)
         sys.exit(2)

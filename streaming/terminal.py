@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from streaming.errors import UserError
+
 if TYPE_CHECKING:
     from streaming.backend import Backend
 
@@ -24,6 +26,7 @@ GpuMemory = Annotated[
 ManagedMemory = Annotated[
     bool, typer.Option("--managed-memory", help="GPU memory that may move to the host, for a shared card.")
 ]
+Seed = Annotated[int, typer.Option(min=0, help="Of what is left to chance.")]
 errors = Console(stderr=True)
 
 
@@ -33,6 +36,14 @@ class BackendKind(StrEnum):
     AUTO = "auto"
     CPU = "cpu"
     GPU = "gpu"
+
+
+Backends = Annotated[BackendKind, typer.Option(help="Where it runs; auto: on a GPU where one can be used.")]
+
+
+def note(line: str) -> None:
+    """Print a line beside the result."""
+    errors.print(line, highlight=False, markup=False, soft_wrap=True)
 
 
 def say(result: dict[str, Any], as_json: bool, title: str) -> None:
@@ -55,8 +66,19 @@ def progress_bar(what: str, hidden: bool) -> Progress:
 
 
 def chosen(kind: BackendKind, gpu_memory: str | None, managed: bool = False, nvtx: bool = False) -> Backend:
-    """Return the backend that was asked for."""
+    """Return the backend that was asked for.
+
+    Raises
+    ------
+    UserError
+        It cannot be had, or options of a GPU were given for the CPU.
+    """
     from streaming.backend import bytes_of, choose
+
+    of_gpu = {"--gpu-memory": gpu_memory is not None, "--managed-memory": managed, "--nvtx": nvtx}
+    for option, given in of_gpu.items():
+        if given and kind is BackendKind.CPU:
+            raise UserError(f"{option}: expected --backend gpu or auto beside it; got --backend cpu")
 
     limit_bytes = None if gpu_memory is None else bytes_of(gpu_memory)
     return choose(kind.value, limit_bytes=limit_bytes, managed=managed, nvtx=nvtx)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from streaming.terminal import Json, errors, progress_bar
+from streaming.terminal import Json, Seed, errors, progress_bar
 
 train = typer.Typer(help="Train the models that ship with the package.", no_args_is_help=True)
 
@@ -17,7 +17,7 @@ train = typer.Typer(help="Train the models that ship with the package.", no_args
 def train_vae(
     folders: Annotated[list[Path], typer.Argument(help="Folders of annotated WFDB records.")],
     out: Annotated[Path, typer.Option(help="Where the weights go: NAME.safetensors.")],
-    seed: int = 0,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Train the scoring model on normal beats, split by subject."""
@@ -40,7 +40,7 @@ def train_detector(
     folders: Annotated[list[Path], typer.Argument(help="Folders of annotated WFDB records.")],
     out: Annotated[Path, typer.Option(help="Where the trees go: NAME.safetensors.")],
     noise: Annotated[list[Path] | None, typer.Option(help="A WFDB record of noise: bw, ma.")] = None,
-    seed: int = 0,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Train the acceptance of peaks as beats, judged by record."""

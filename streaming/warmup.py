@@ -22,9 +22,7 @@ def warm_up(say: Callable[[str], None], backend: Backend = CPU) -> None:
     A sawtooth with a spike a second reaches every kernel: beats, windows, scores, rules.
     """
     keep_freed_memory()
-    folder = cache_folder()
-    if not folder.is_dir() or not any(folder.rglob("*.nbc")):
-        say("compiling the kernels, once for this version: one to two minutes")
+    say_if_compiling(say)
     begin = time.perf_counter()
     for _ in backend.rehearsals():
         _rehearse(backend)
@@ -32,6 +30,13 @@ def warm_up(say: Callable[[str], None], backend: Backend = CPU) -> None:
     took_s = time.perf_counter() - begin
     if took_s > 5:
         say(f"kernels compiled in {took_s:.0f} s; the next start takes a second")
+
+
+def say_if_compiling(say: Callable[[str], None]) -> None:
+    """Say that kernels have to be compiled first, where none are kept."""
+    folder = cache_folder()
+    if not folder.is_dir() or not any(folder.rglob("*.nbc")):
+        say("compiling the kernels, once for this version: one to two minutes")
 
 
 def _rehearse(backend: Backend) -> None:

@@ -72,7 +72,10 @@ def _quiet(where: str, read: Any, *args: Any, **kwargs: Any) -> Any:
             warnings.simplefilter("ignore")
             return read(*args, **kwargs)
     except FileNotFoundError as error:
-        raise UserError(f"{where}: expected {Path(error.filename).name} beside its header; there is none") from None
+        missing = Path(error.filename)
+        if missing.suffix == ".hea":
+            raise UserError(f"{where}: expected a WFDB record; there is no {missing.name}") from None
+        raise UserError(f"{where}: expected {missing.name} beside its header; there is none") from None
     except Exception as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{where}: expected a WFDB record that the wfdb package can read; {said}") from None

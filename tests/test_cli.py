@@ -1,0 +1,108 @@
+"""The commands as a user meets them: what they say, what they refuse, what goes to standard output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from streaming import cli
+from streaming.errors import UserError
+from streaming.kernels.cpu import cache_folder
+from streaming.warmup import say_if_compiling
+
+COMMANDS = [
+    "demo",
+    "broker",
+    "replay",
+    "monitor",
+    "analyze",
+    "tail",
+    "bench",
+    "evaluate",
+    "train vae",
+    "train detector",
+]
+
+
+def run(arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command line."""
+    done = CliRunner().invoke(cli.app, arguments.split())
+    if isinstance(done.exception, UserError):
+        return 2, done.stdout, f"beatwire: {done.exception}"
+    return done.exit_code, done.stdout, done.stderr
+
+
+def parameters() -> Iterator[tuple[str, str, bool]]:
+    """Every option and argument: of which command, its name, whether its help says something."""
+    commands = {"": typer.main.get_command(cli.app)}
+    while commands:
+        name, command = commands.popitem()
+        commands |= {f"{name} {k}".strip(): c for k, c in getattr(command, "commands", {}).items()}
+        for parameter in command.params:
+            if not getattr(parameter, "hidden", False):
+                yield name, parameter.opts[0], len(getattr(parameter, "help", None) or "") > 10
+
+
+def test_every_option_of_every_command_says_what_it_is_for() -> None:
+    found = list(parameters())
+    assert {name for name, _, _ in found} >= set(COMMANDS)
+    assert [f"{name} {option}" for name, option, said in found if not said] == []
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version") == (0, f"beatwire {version('beatwire')}\n", "")
+
+
+def test_a_command_line_that_is_wrong_names_the_command_as_users_know_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/somewhere/__main__.py", "analyze"])
+    with pytest.raises(SystemExit, match="2"):
+        cli.main()
+    assert "Usage: beatwire analyze" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", ["demo", "replay r.csv --bootstrap-servers x", "analyze r.csv", "evaluate d", "train vae d --out x"]
+)
+def test_a_negative_seed_is_refused(command: str) -> None:
+    code, out, said = run(f"{command} --seed -1")
+    assert (code, out) == (2, "")
+    assert "--seed" in said
+
+
+@pytest.mark.parametrize("option", ["--gpu-memory 4GiB", "--managed-memory", "--nvtx"])
+def test_what_is_meant_for_a_gpu_is_not_silently_passed_over_on_the_cpu(option: str) -> None:
+    code, out, said = run(f"monitor --bootstrap-servers 127.0.0.1:1 --backend cpu {option}")
+    assert (code, out) == (2, "")
+    assert said == f"beatwire: {option.split()[0]}: expected --backend gpu or auto beside it; got --backend cpu"
+
+
+def test_a_noise_record_that_is_not_there_is_named(tmp_path: Path) -> None:
+    code, out, said = run(f"evaluate {tmp_path} --noise {tmp_path}/nofile --backend cpu")
+    assert (code, out) == (2, "")
+    assert said == "beatwire: nofile: expected a WFDB record; there is no nofile.hea"
+
+
+def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
+    code, out, _ = run("analyze synthetic:seconds=10,rate=250 --json --backend auto")
+    assert code == 0
+    assert json.loads(out)["seconds"] == 10
+    assert out.count("\n") == 1
+
+
+def test_whoever_has_to_wait_for_the_compiler_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    said: list[str] = []
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    say_if_compiling(said.append)
+    assert len(said) == 1
+    assert "one to two minutes" in said[0]
+    (cache_folder() / "cpu.respond-1.py311.nbc").touch()
+    say_if_compiling(said.append)
+    assert len(said) == 1
