@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from streaming.kernels import cpu, cpu_vector, history, nms, ricker, team
+from streaming.kernels import cpu, cpu_shuffle, cpu_vector, flutter, history, nms, ricker, team, windows
 
 SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
 needs_pairs = pytest.mark.skipif(
     not cpu_vector.has(cpu_vector.PAIRS), reason="the CPU has no instruction for pairs: the body itself is compiled"
+)
+needs_shuffles = pytest.mark.skipif(
+    not cpu_vector.has(cpu_shuffle.SHUFFLE), reason="the CPU cannot put a vector in order: the body itself is compiled"
 )
 
 
@@ -92,3 +95,31 @@ def test_where_llvm_cannot_tell_what_the_cpu_has_it_has_nothing(monkeypatch: pyt
 
     monkeypatch.setattr(cpu_vector.llvm, "get_host_cpu_features", cannot_tell)
     assert not cpu_vector.has(cpu_vector.PAIRS)
+
+
+@needs_shuffles
+@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0, 428.0, 429.0, 430.0, 500.0, 1000.0])
+def test_points_between_samples_are_the_body_s(rate_hz: float) -> None:
+    rng = np.random.default_rng(int(rate_hz))
+    step = round(0.52 * rate_hz * windows.ONE / (windows.WINDOW - 1))
+    for start in (0, 1, 40_000, windows.ONE - 1, windows.ONE):
+        flat = rng.normal(size=(start + 255 * step) // windows.ONE + 2).astype(np.float32)
+        found, wanted = np.full(257, 7.0, np.float32), np.full(257, 7.0, np.float32)
+        cpu.compiled(cpu_shuffle.BODIES[windows.interpolate])(flat, start, step, found[:256])
+        cpu.compiled(windows.interpolate)(flat, start, step, wanted[:256])
+        assert found.tobytes() == wanted.tobytes()
+        place = (start + step * np.arange(256)) / windows.ONE
+        np.testing.assert_allclose(found[:256], np.interp(place, np.arange(len(flat)), flat), atol=1e-5)
+
+
+@needs_shuffles
+@pytest.mark.parametrize("size", [512, 1000, 2048, 2049])
+def test_points_of_a_block_are_the_body_s_wherever_it_stands_in_the_ring(size: int) -> None:
+    rng = np.random.default_rng(size)
+    rings = rng.integers(-32768, 32768, (3, size)).astype(np.int16)
+    for length in (256, 500):
+        for before in (0, 1, 77, size - length, size - 2, size - 1):
+            found, wanted = np.full(129, 7, np.int32), np.full(129, 7, np.int32)
+            cpu.compiled(cpu_shuffle.BODIES[flutter.add_spread])(rings[2], before, length, found[:128])
+            flutter.add_spread(rings[2], before, length, wanted[:128])
+            assert found.tolist() == wanted.tolist()

@@ -33,6 +33,7 @@ from streaming.kernels import (
     beats,
     clock,
     cpu_ahead,
+    cpu_shuffle,
     cpu_vector,
     directory,
     drift,
@@ -40,6 +41,7 @@ from streaming.kernels import (
     fuse,
     history,
     nms,
+    order,
     ricker,
     ring,
     rules,
@@ -98,6 +100,8 @@ def _forget_unused(kernels: Path) -> None:
                 shutil.rmtree(gone, ignore_errors=True)
 
 
+_INSTEAD = {**cpu_vector.BODIES, **cpu_shuffle.BODIES}  # of a body
+
 # Numba counts who holds an array, in two locked instructions for every row that is passed on; to pass an array by
 # value is eight words. Together that was two fifths of the machine code's time. Nothing is allocated in a kernel, so
 # nothing is counted (``_nrt``), and every body stands where it is called.
@@ -106,12 +110,12 @@ _LEAN = {"nogil": True, "cache": True, "_nrt": False}
 
 @functools.cache
 def compiled(body: Any) -> Kernel:
-    """Compile a body and every body it calls, or what stands in their place (``kernels.cpu_vector``)."""
+    """Compile a body and every body it calls, or what stands in their place (``_INSTEAD``)."""
     scope = dict(body.__globals__)
     for name in body.__code__.co_names:
         callee = scope.get(name)
         if isinstance(callee, types.FunctionType) and callee.__module__.startswith("streaming.kernels"):
-            own = cpu_vector.BODIES.get(callee) if body.__module__ != cpu_vector.__name__ else None
+            own = None if body in _INSTEAD.values() else _INSTEAD.get(callee)
             scope[name] = compiled(own or callee)
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__
@@ -147,6 +151,9 @@ config.CACHE_DIR = str(cache_folder())
 
 align_rows = compiled(arrivals.align_rows)
 enter = compiled(directory.enter)
+merge_pass = compiled(order.merge_pass)
+by_stream = compiled(order.by_stream)
+find_runs = compiled(order.find_runs)
 
 read_chunk = kernel(avro.read_chunk)
 find_slot = kernel(directory.find_slot)
@@ -162,7 +169,7 @@ accept = kernel(beats.accept, cpu_ahead.accept)
 remember_quiet = kernel(beats.remember_quiet)
 list_beats = kernel(beats.list_beats)
 list_blocks = kernel(beats.list_blocks)
-find_waves = kernel(flutter.find_waves)
+find_waves = kernel(flutter.find_waves, cpu_ahead.find_waves)
 cut_window = kernel(windows.cut_window, cpu_ahead.cut_window)
 place_in_time = kernel(history.place_in_time)
 recall_size = kernel(history.recall_size, cpu_ahead.recall_size)

@@ -105,6 +105,11 @@ def accept(
         row_of(state[lanes[i]], state.shape[1])
 
 
+def find_waves(i: int, row: I64, end: I64, lane: I64, _base: I64, length: int, x: I16, *_written: Array) -> None:
+    """Ask for the samples of a block."""
+    stretch_of(x[lane[row[i]], 0], end[i] - length, length)
+
+
 def cut_window(i: int, lane: I64, at: I64, _base: I64, lead: int, rate_hz: float, x: I16, *_written: Array) -> None:
     """Ask for the samples of a window."""
     early = int(EARLIEST_S * rate_hz)

@@ -62,14 +62,14 @@ def _store(builder: Any, vector: Any, pointer: Any, index: Any) -> None:
     builder.store(vector, builder.bitcast(_element(builder, pointer, index), _vector.as_pointer()), align=4)
 
 
-def _everywhere(builder: Any, value: Any, lanes: int) -> Any:
+def everywhere(builder: Any, value: Any, lanes: int) -> Any:
     """Return a vector of one value."""
     nothing = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
     first = builder.insert_element(nothing, value, _i32(0))
     return builder.shuffle_vector(first, nothing, ir.Constant(ir.VectorType(_i32, lanes), [0] * lanes))
 
 
-def _row(kind: Any, of: Any = types.int32, axes: int = 1) -> Any:
+def row_type(kind: Any, of: Any = types.int32, axes: int = 1) -> Any:
     """Return the type of numbers that stand one after the other, if it is that."""
     if kind.dtype != of or kind.ndim != axes or kind.layout != "C":
         raise TypingError(f"cpu_vector: expected {of} one after the other; got {kind}")
@@ -105,7 +105,7 @@ def _sum_up(builder: Any, x: Any, pairs: Any, count: Any, out: Any, at: Any, vec
     k = builder.phi(_i64)
     k.add_incoming(_i64(0), before)
     sums = [builder.phi(_vector) for _ in range(vectors)]
-    taps = builder.bitcast(_everywhere(builder, builder.load(_element(builder, pairs, k)), LANES), _halves)
+    taps = builder.bitcast(everywhere(builder, builder.load(_element(builder, pairs, k)), LANES), _halves)
     base = builder.add(at, builder.shl(k, _i64(1)))
     grown = []
     for number, total in enumerate(sums):
@@ -143,7 +143,7 @@ def _sum_pairs(_: Any, x: Any, n: Any, taps: Any, out: Any) -> Any:
                         _sum_up(builder, samples, pairs, count, results, at, vectors)
         return context.get_dummy_value()
 
-    return types.void(_row(x), n, _row(taps), _row(out)), generate
+    return types.void(row_type(x), n, row_type(taps), row_type(out)), generate
 
 
 def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
@@ -177,7 +177,7 @@ def _extreme(compare: str, gather: str) -> Any:
                 builder.store(builder.call(of_two, [builder.load(found), _load(builder, row, at)]), found)
             return builder.sext(builder.call(of_all, [builder.load(found)]), _i64)
 
-        return types.int64(_row(values), n), generate
+        return types.int64(row_type(values), n), generate
 
     return extreme
 
@@ -206,13 +206,13 @@ def _count_below(_: Any, gate: Any, least: Any, values: Any, limit: Any) -> Any:
             pointer = make_array(signature.args[k])(context, builder, arguments[k]).data
             return builder.load(builder.bitcast(pointer, many.as_pointer()), align=4)
 
-        open_ = builder.fcmp_ordered(">=", all_of(0), _everywhere(builder, arguments[1], SIZES))
-        below = builder.fcmp_ordered("<", all_of(2), _everywhere(builder, arguments[3], SIZES))
+        open_ = builder.fcmp_ordered(">=", all_of(0), everywhere(builder, arguments[1], SIZES))
+        below = builder.fcmp_ordered("<", all_of(2), everywhere(builder, arguments[3], SIZES))
         bits = builder.bitcast(builder.and_(open_, below), ir.IntType(SIZES))
         return builder.zext(builder.ctpop(bits), _i64)
 
     one = types.float32
-    return types.int64(_row(gate, one), one, _row(values, one), one), generate
+    return types.int64(row_type(gate, one), one, row_type(values, one), one), generate
 
 
 def count_below(gate: F32, least: np.float32, values: F32, limit: np.float32) -> int:
@@ -250,7 +250,7 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
             weights = [builder.load(place(1, j, start), align=4) for start in starts]
             grown = []
             for k, totals in enumerate(sums):
-                value = _everywhere(builder, builder.load(place(0, _i64(k), j)), forward.LANES)
+                value = everywhere(builder, builder.load(place(0, _i64(k), j)), forward.LANES)
                 grown.append([builder.call(add, [w, value, total]) for w, total in zip(weights, totals, strict=True)])
                 for total, more in zip(totals, grown[-1], strict=True):
                     total.add_incoming(ir.Constant(many, None), before)
@@ -270,7 +270,7 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
                 block(column, vectors)
         return context.get_dummy_value()
 
-    rows = [_row(kind, types.float32, 2) for kind in (x, matrix, out)]
+    rows = [row_type(kind, types.float32, 2) for kind in (x, matrix, out)]
     return types.void(rows[0], n, rows[1], rows[2]), generate
 
 

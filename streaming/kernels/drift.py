@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 
+from streaming.kernels.align import BANK
 from streaming.kernels.rules import BEAT, DRIFTED, REACHED, RESTARTED
 from streaming.records import F32, F64, I64, U8, Bool
 
@@ -65,6 +66,7 @@ def watch(
     events: I64,
     bins: U8,
     seen: Bool,
+    slots: I64,
     length: I64,
     levels: F64,
     limit: float,
@@ -84,7 +86,9 @@ def watch(
         Of each beat the place in ``counts`` for each of ``k`` groups of bins.
     seen : bool [b]
         Whether the model has looked at it.
-    length : int64 [runs]
+    slots : int64 [slots, any]
+        What is known of each stream, see ``kernels.align``: here the bank.
+    length : int64 [banks]
         Samples of a block.
     levels : float64 [q]
         Shares of the reference below the borders of the compared groups, which have ``q + 1`` bins each
@@ -98,16 +102,17 @@ def watch(
     """
     first = LOST * int(run[i])
     n = first
+    block_samples = length[slots[events[run[i], 0], BANK]]
     for e in range(run[i], run[i + 1]):
         slot, kind, sample = int(events[e, 0]), int(events[e, 2]), int(events[e, 3])
         if kind == RESTARTED:
             for k in range(BLOCKS):
                 clear(counts[slot, k])
-            block[slot] = sample // length[i]
+            block[slot] = sample // block_samples
             unlike[slot] = -1.0
             over[slot] = False
         elif kind == BEAT or kind == REACHED:
-            now = sample // int(length[i])
+            now = sample // block_samples
             if now - block[slot] > LOST:
                 block[slot] = now - LOST
             while block[slot] < now:
@@ -119,7 +124,7 @@ def watch(
                     out[n, 0] = slot
                     out[n, 1] = events[e, 1]
                     out[n, 2] = DRIFTED
-                    out[n, 3] = block[slot] * length[i]
+                    out[n, 3] = block[slot] * block_samples
                     told = round(1000.0 * max(unlike[slot], 0.0))
                     out[n, 4] = told if over[slot] else -told
                     n += 1

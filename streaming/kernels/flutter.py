@@ -52,17 +52,11 @@ def find_waves(i: int, row: I64, end: I64, lane: I64, base: I64, length: int, x:
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:
     """Write the means of samples in ``POINTS`` equal parts of a block, without the block's mean and slope."""
-    size = len(ring)
-    before = first % size
+    add_spread(ring, first % len(ring), length, points)
     total = 0
     moment = 0
     for j in range(member(), POINTS, WIDTH):
-        point = 0
-        for k in range(SPREAD):
-            column = before + length * (SPREAD * j + k) // (SPREAD * POINTS)
-            point += int(ring[(column if column < size else column - size) & NO_SIGN])
-        point *= FINE // SPREAD
-        points[j] = point
+        point = int(points[j])
         total += point
         moment += point * (2 * j - (POINTS - 1))
     total = added(total)
@@ -73,6 +67,17 @@ def to_points(ring: I16, first: int, length: int, points: I32) -> None:
     for j in range(member(), POINTS, WIDTH):
         points[j] = int(points[j]) - level - (((2 * j - (POINTS - 1)) * tilt) >> 16)
     wait()
+
+
+def add_spread(ring: I16, before: int, length: int, points: I32) -> None:
+    """Write the mean, in ``1 / FINE``, of the samples of each part of ``length`` samples that begin at a column."""
+    size = len(ring)
+    for j in range(member(), POINTS, WIDTH):
+        point = 0
+        for k in range(SPREAD):
+            column = before + length * (SPREAD * j + k) // (SPREAD * POINTS)
+            point += int(ring[(column if column < size else column - size) & NO_SIGN])
+        points[j] = point * (FINE // SPREAD)
 
 
 def leaks_little(points: I32) -> bool:

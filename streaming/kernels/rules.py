@@ -17,6 +17,7 @@ last held, then per rule the onset of its alert (-1: none).
 
 from __future__ import annotations
 
+from streaming.kernels.align import BANK
 from streaming.kernels.flutter import FLAT as FLAT_BLOCK
 from streaming.kernels.flutter import WAVES as WAVE_BLOCK
 from streaming.records import F64, I64, Bool
@@ -107,6 +108,7 @@ def apply_rules(
     median_rr_s: F64,
     anomalous: Bool,
     early: Bool,
+    slots: I64,
     durations: I64,
     limits_bpm: F64,
     state: I64,
@@ -122,7 +124,9 @@ def apply_rules(
         slot, session, kind, sample, value.
     rr_s, median_rr_s, anomalous, early : [b]
         Of the beats that events of kind BEAT name.
-    durations : int64 [runs, 3]
+    slots : int64 [slots, any]
+        What is known of each stream, see ``kernels.align``: here the bank.
+    durations : int64 [banks, 3]
         Samples without a beat that are asystole, and a pause; how long an interval is that counts as one
         more beat passed.
     limits_bpm : float64 [4]
@@ -132,6 +136,7 @@ def apply_rules(
     """
     first = (RULES + 1) * int(run[i])
     n = first
+    bank = slots[events[run[i], 0], BANK]
     for e in range(run[i], run[i + 1]):
         slot, session, kind = int(events[e, 0]), int(events[e, 1]), int(events[e, 2])
         sample, value = int(events[e, 3]), int(events[e, 4])
@@ -162,13 +167,13 @@ def apply_rules(
         elif kind == DRIFTED:
             n = switch(row, slot, DRIFT, value > 0, False, sample, abs(value) / 1000.0, out, values, n)
         elif kind == BEAT or kind == REACHED:
-            late = int(row[REFERENCE]) + int(durations[i, 0])
+            late = int(row[REFERENCE]) + int(durations[bank, 0])
             if sample > late:
                 n = switch(row, slot, ASYSTOLE, True, True, late, 0.0, out, values, n)
             if kind == BEAT:
                 n = switch(row, slot, ASYSTOLE, False, True, sample, 0.0, out, values, n)
                 passed = sample - int(row[REFERENCE])
-                beats = min(HOLD_BEATS, max(1, passed // int(durations[i, 2])))
+                beats = min(HOLD_BEATS, max(1, passed // int(durations[bank, 2])))
                 interval = passed if rr_s[value] > 0.0 else 0
                 row[REFERENCE] = sample
                 rate = 60.0 / median_rr_s[value] if median_rr_s[value] > 0.0 else -1.0
@@ -182,7 +187,7 @@ def apply_rules(
                     strange += (int(row[RECENT]) >> k) & 1
                 many = hold(row, ANOMALOUS_BEATS, strange >= 3, beats)
                 n = switch(row, slot, ANOMALOUS_BEATS, many, False, sample, float(strange), out, values, n)
-                asystole, pause, seconds = int(durations[i, 0]), int(durations[i, 1]), float(rr_s[value])
+                asystole, pause, seconds = int(durations[bank, 0]), int(durations[bank, 1]), float(rr_s[value])
                 n = rhythm(row, slot, interval, asystole, pause, beats, sample, seconds, out, values, n)
                 odd = 1 if anomalous[value] and early[value] else 0
                 row[RUN] = min(RUN_BEATS, odd * ((int(row[RUN]) if beats == 1 else 0) + 1))

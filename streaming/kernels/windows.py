@@ -13,7 +13,7 @@ import math
 from numpy import float32
 
 from streaming.kernels.ring import unroll
-from streaming.kernels.team import WIDTH, added, member, wait
+from streaming.kernels.team import WIDTH, added, member, narrow, wait
 from streaming.records import F32, I16, I32, I64
 
 WINDOW = 256
@@ -74,9 +74,9 @@ def energy_centroid(samples: I32, peak: int, rate_hz: float) -> float:
     energy = 0
     moment = 0
     for j in range(member(), 2 * reach + 1, WIDTH):
-        slope = int(ahead[j]) - int(behind[j])
+        slope = narrow(int(ahead[j]) - int(behind[j]))
         energy += slope * slope
-        moment += slope * slope * j
+        moment += narrow(slope * j) * slope
     energy = added(energy)
     moment = added(moment)
     if energy == 0:
@@ -98,9 +98,9 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
     moment = 0
     squares = 0
     for j in range(member(), n, WIDTH):
-        value = int(part[j]) - origin
+        value = narrow(int(part[j]) - origin)
         total += value
-        moment += value * (2 * j - (n - 1))
+        moment += value * narrow(2 * j - (n - 1))
         squares += value * value
     total = added(total)
     moment = added(moment)

@@ -142,20 +142,20 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     events, s = tick.events, state.settings
     if len(events) == 0:
         return np.zeros((0, 6), np.int64), np.zeros(0)
-    run = np.concatenate([np.flatnonzero(np.diff(events[:, 0], prepend=-1)), [len(events)]])
-    n = len(run) - 1
+    run = np.empty(len(events) + 1, np.int64)
+    n = cpu.find_runs(events, run)
     room = (body.RULES + 1) * len(events)
     count, out, values = np.zeros(n, np.int64), np.empty((room, 6), np.int64), np.empty(room)
-    rate_hz = _rate_hz(tick, events[run[:-1], 0])
-    durations = np.rint(np.outer(rate_hz, [s.asystole_s, s.pause_s, s.missed_s])).astype(np.int64)
+    rates_hz = [bank.rate_hz for bank in tick.aligned.banks]
+    durations = np.rint(np.outer(rates_hz, [s.asystole_s, s.pause_s, s.missed_s])).astype(np.int64)
     limits = np.array([s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm])
     anomalous = np.zeros(len(tick.slot), np.bool_) if tick.anomalous is None else tick.anomalous
     early = np.zeros(len(tick.slot), np.bool_) if tick.prematurity is None else tick.prematurity >= s.early
     cpu.apply_rules(
-        n, run, events, tick.rr_s, tick.median_rr_s, anomalous, early, durations, limits, state.slots, count, out,
-        values,
+        n, run, events, tick.rr_s, tick.median_rr_s, anomalous, early, tick.aligned.slots, durations, limits,
+        state.slots, count, out, values,
     )  # fmt: skip
-    told = [np.arange(c) + (body.RULES + 1) * run[i] for i, c in enumerate(count) if c]
+    told = [np.arange(count[i]) + (body.RULES + 1) * run[i] for i in np.flatnonzero(count)]
     rows = np.concatenate(told) if told else np.zeros(0, np.int64)
     return out[rows], values[rows]
 

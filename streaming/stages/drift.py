@@ -20,7 +20,6 @@ from itertools import pairwise
 import numpy as np
 
 from streaming.kernels import cpu
-from streaming.kernels.align import BANK
 from streaming.kernels.drift import BLOCKS, COMPARED, LOST
 from streaming.kernels.history import LATENTS
 from streaming.records import F32, F64, I64, U8, Bool, TickBeats
@@ -78,18 +77,18 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
         return state, beats
     _make_room(state, len(beats.aligned.arrival_us))
     bins, seen = _bins(state.reference, beats)
-    run = np.concatenate([np.flatnonzero(np.diff(events[:, 0], prepend=-1)), [len(events)]])
-    n = len(run) - 1
-    length = np.rint(BLOCK_S * _rate_hz(beats, events[run[:-1], 0])).astype(np.int64)
+    run = np.empty(len(events) + 1, np.int64)
+    n = cpu.find_runs(events, run)
+    length = np.array([round(BLOCK_S * bank.rate_hz) for bank in beats.aligned.banks])
     count, room = np.zeros(n, np.int64), LOST * len(events)
     where, told = np.empty(room, np.int64), np.empty((room, 5), np.int64)
     cpu.watch(
-        n, run, events, bins, seen, length, state.reference.levels, state.reference.limit, state.counts, state.block,
-        state.unlike, state.over, count, where, told,
+        n, run, events, bins, seen, beats.aligned.slots, length, state.reference.levels, state.reference.limit,
+        state.counts, state.block, state.unlike, state.over, count, where, told,
     )  # fmt: skip
     if not count.any():
         return state, beats
-    rows = np.concatenate([np.arange(c) + LOST * run[i] for i, c in enumerate(count) if c])
+    rows = np.concatenate([np.arange(count[i]) + LOST * run[i] for i in np.flatnonzero(count)])
     return state, replace(beats, events=np.insert(events, where[rows], told[rows], axis=0))
 
 
@@ -175,8 +174,3 @@ def _make_room(state: State, slots: int) -> None:
         new[:have] = old
         setattr(state, name, new)
     state.unlike[have:] = -1.0
-
-
-def _rate_hz(beats: TickBeats, slots: I64) -> F64:
-    rates = np.array([bank.rate_hz for bank in beats.aligned.banks])
-    return np.asarray(rates[beats.aligned.slots[slots, BANK]], np.float64)

@@ -15,7 +15,7 @@ import numpy as np
 from streaming.backend import CPU, Backend
 from streaming.kernels import cpu
 from streaming.kernels.history import LATENTS
-from streaming.records import F32, F64, I64, Aligned, Bool, Event, Fresh, Recalled, Terms, TickBeats
+from streaming.records import F32, F64, I64, Aligned, Bool, Fresh, Recalled, Terms, TickBeats
 
 
 @dataclass(slots=True)
@@ -97,27 +97,20 @@ def _joined(parts: list[Any], dtype: type) -> Any:
 
 def _events(aligned: Aligned, passes: list[Found]) -> I64:
     """Sort what happened by slot, pass and sample; a restart opens its pass, ``KNOWN`` ends it."""
-    parts = [aligned.events]
-    at = 0
+    told = len(aligned.events)
+    most = told + sum(len(p.row) + len(p.blocks[0]) + len(p.known) for p in passes)
+    events = np.empty((most, aligned.events.shape[1]), np.int64)
+    events[:told] = aligned.events
+    n, beats = told, 0
     for p in passes:
-        fresh, n, mine = p.fresh, len(p.row), p.row
-        parts.append(
-            _rows(fresh.number, fresh.slot[mine], Event.BEAT, p.sample, np.arange(at, at + n), fresh.session[mine])
-        )
-        row, end, flat = p.blocks
-        parts.append(_rows(fresh.number, fresh.slot[row], Event.BLOCK, end, flat, fresh.session[row]))
-        parts.append(_rows(fresh.number, fresh.slot, Event.KNOWN, p.known, p.known, fresh.session))
-        at += n
-    events = np.concatenate(parts)
-    rank = np.full(len(events), 1)
-    rank[events[:, 2] == Event.RESTART] = 0
-    rank[events[:, 2] == Event.KNOWN] = 2
-    of_pass = (events[:, 1] << 32) | (events[:, 0] << 2) | rank
-    events = events[np.lexsort((8 * events[:, 3] + events[:, 2], of_pass))]
-    return np.ascontiguousarray(events[:, [1, 5, 2, 3, 4]])
-
-
-def _rows(number: int, slot: I64, kind: int, sample: I64, value: I64, session: I64) -> I64:
-    rows = np.empty((len(slot), 6), np.int64)
-    rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4], rows[:, 5] = number, slot, kind, sample, value, session
-    return rows
+        fresh = p.fresh
+        n = cpu.merge_pass(
+            fresh.number, fresh.slot, fresh.session, p.known, p.row, p.sample, beats, *p.blocks, events, n
+        )  # fmt: skip
+        beats += len(p.row)
+    slots = len(aligned.slots)
+    ordered = np.empty((most, 5), np.int64)
+    cpu.by_stream(
+        events, np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), np.empty(most, np.int64), ordered
+    )  # fmt: skip
+    return ordered
