@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from streaming.kernels.drift import below
 from streaming.records import F32, F64, I64, U8, Bool
 
 BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(4)
@@ -25,14 +26,7 @@ def tail(value: float, knots: F64, level: F64, most: float) -> float:
         return min(float(level[last] + slope * (value - knots[last])), most)
     if value < knots[0]:
         return min(float(level[0]), most)
-    low = 0  # the last knot that is not above the value
-    high = last + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if knots[middle] <= value:
-            low = middle
-        else:
-            high = middle
+    low = below(knots, value) - 1  # the last knot that is not above the value
     if low == last or knots[low] == value:
         return min(float(level[low]), most)
     slope = (level[low + 1] - level[low]) / (knots[low + 1] - knots[low])

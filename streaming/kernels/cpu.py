@@ -157,6 +157,7 @@ find_runs = compiled(order.find_runs)
 
 read_chunk = kernel(avro.read_chunk)
 find_slot = kernel(directory.find_slot)
+find_bank = kernel(directory.find_bank)
 device_time = kernel(clock.device_time)
 begin_lane = kernel(ring.begin_lane)
 write_samples = kernel(ring.write_samples, cpu_ahead.write_samples)

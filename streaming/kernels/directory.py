@@ -1,8 +1,9 @@
-"""Bodies of the stream directory: from a stream id's bytes to its slot, by open addressing."""
+"""Bodies of the directories: from a stream id's bytes to its slot by open addressing, from rate and leads to a bank."""
 
 from __future__ import annotations
 
-from streaming.records import I32, I64, U8
+from streaming.kernels.arrivals import ROW_BANK
+from streaming.records import F64, I32, I64, U8
 
 
 def find_slot(i: int, payload: U8, ints: I64, table: I64, ids: U8, id_size: I32, slot: I64) -> None:
@@ -26,6 +27,15 @@ def find_slot(i: int, payload: U8, ints: I64, table: I64, ids: U8, id_size: I32,
                 slot[i] = candidate
                 return
         place = (place + 1) & mask
+
+
+def find_bank(i: int, ints: I64, floats: F64, banks: F64) -> None:
+    """Write the bank of chunk ``i``, -1 where there is none; ``banks``: rate and number of leads of each."""
+    found = -1
+    for k in range(len(banks)):
+        if banks[k, 0] == floats[i, 0] and banks[k, 1] == ints[i, 6]:
+            found = k
+    ints[i, ROW_BANK] = found
 
 
 def enter(table: I64, digest: int, slot: int) -> None:

@@ -160,14 +160,8 @@ def _make_room(state: State) -> None:
 
 def _set_banks(state: State, chunks: Chunks) -> None:
     """Write the bank of every chunk, -1 where there is none yet."""
-    chunks.ints[:, arrivals.ROW_BANK] = -1
-    for known in state.banks:
-        _write_bank(chunks, known)
-
-
-def _write_bank(chunks: Chunks, bank: Bank) -> None:
-    same = (chunks.floats[:, 0] == bank.rate_hz) & (chunks.ints[:, 6] == bank.leads)
-    chunks.ints[same, arrivals.ROW_BANK] = bank.number
+    banks = np.array([(bank.rate_hz, bank.leads) for bank in state.banks], np.float64).reshape(-1, 2)
+    cpu.find_bank(len(chunks.message), chunks.ints, chunks.floats, banks)
 
 
 def _open_bank(state: State, chunks: Chunks, i: int) -> None:
@@ -180,7 +174,7 @@ def _open_bank(state: State, chunks: Chunks, i: int) -> None:
     durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
     row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6)]
     state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
-    _write_bank(chunks, new)
+    _set_banks(state, chunks)
 
 
 def _release(state: State, chunks: Chunks) -> None:
