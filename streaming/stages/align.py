@@ -20,7 +20,8 @@ import numpy as np
 from streaming.directory import Directory
 from streaming.kernels import align as body
 from streaming.kernels import arrivals, cpu
-from streaming.records import I64, Aligned, Bank, Chunks, Fresh, Placement, Rejects
+from streaming.placements import placements, rounded
+from streaming.records import I64, Aligned, Bank, Chunks, Rejects
 
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
 
@@ -121,7 +122,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     clocks, event = event[gone], event[~gone]
     place, fresh = place[: sizes[body.PLACED_ROWS]], fresh[: sizes[body.FRESH_ROWS]]
     return state, Aligned(
-        passes=_passes(state, chunks, place, fresh, event, int(sizes[body.PASSES])),
+        passes=placements(chunks, state.banks, state.lanes, place, fresh, event, int(sizes[body.PASSES])),
         events=event,
         seen=_seen(slot, len(state.slots)),
         arrival_us=state.slots[:, body.ARRIVAL],
@@ -192,9 +193,9 @@ def _release(state: State, chunks: Chunks) -> None:
 def _is_full(state: State, bank: int) -> bool:
     """Tell whether the bank has no lane left and may not have more."""
     used = state.lanes[bank]
-    if state.free[bank] or 0 < used < _rounded(used):
+    if state.free[bank] or 0 < used < rounded(used):
         return False
-    return not state.admits(state.banks, [_rounded(n + (k == bank)) for k, n in enumerate(state.lanes)])
+    return not state.admits(state.banks, [rounded(n + (k == bank)) for k, n in enumerate(state.lanes)])
 
 
 def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int) -> None:
@@ -212,69 +213,6 @@ def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int
     if row[body.BANK] != bank or not silent:
         row[body.EXPECTED] = -1
     row[body.BANK], row[body.LANE] = bank, lane
-
-
-def _passes(state: State, chunks: Chunks, place: I64, fresh: I64, event: I64, passes: int) -> list[Placement]:
-    """Split the rows by pass and bank; within one they keep their order."""
-    placements = []
-    single = passes == 1 and len(state.banks) == 1
-    gaps = event[(event[:, 2] == body.GAP) | (event[:, 2] == body.LEADS_CHANGED)]
-    for number in range(passes):
-        for bank in state.banks:
-            mine = fresh if single else fresh[(fresh[:, 0] == number) & (fresh[:, 1] == bank.number)]
-            written = slice(None) if single else (place[:, 0] == number) & (place[:, 1] == bank.number)
-            quiet = _quiet(mine, gaps[gaps[:, 0] == number])
-            mine = mine[mine[:, 5] > mine[:, 4]]
-            if len(mine) + len(place[written]) + len(quiet) == 0:
-                continue
-            placements.append(
-                Placement(
-                    payload=chunks.payload,
-                    place=place[written],
-                    lanes=_rounded(state.lanes[bank.number]),
-                    fresh=_fresh(number, bank, mine, quiet, chunks.overloaded),
-                )
-            )
-    return placements
-
-
-def _rounded(lanes: int) -> int:
-    """Round up, so that arrays by lane grow rarely: by a quarter, at least 64."""
-    size = 64
-    while size < lanes:
-        size += max(64, size // 4)
-    return size
-
-
-def _quiet(rows: I64, gaps: I64) -> I64:
-    """Return where no beat may be: bridged gaps, and where leads changed."""
-    if len(gaps) == 0:
-        return np.zeros((0, 3), np.int64)
-    lane_of = dict(zip(rows[:, 3].tolist(), rows[:, 2].tolist(), strict=True))
-    stretches = [
-        (lane_of[slot], index, value if kind == body.GAP else index + 1)
-        for _, slot, kind, index, value, _ in gaps.tolist()
-        if slot in lane_of
-    ]
-    return np.array(stretches, np.int64).reshape(-1, 3)
-
-
-def _fresh(number: int, bank: Bank, rows: I64, quiet: I64, overloaded: bool) -> Fresh:
-    """Turn rows into columns, each in one piece: one lane or many are the same to a compiled kernel."""
-    columns = np.ascontiguousarray(rows.T)
-    return Fresh(
-        number=number,
-        bank=bank,
-        lane=columns[2],
-        slot=columns[3],
-        start=columns[4],
-        stop=columns[5],
-        base=columns[6],
-        session=columns[7],
-        uv_per_unit=columns[8] / 1000.0,
-        quiet=quiet,
-        overloaded=overloaded,
-    )
 
 
 def _reason(state: State, chunks: Chunks, i: int, slot: int, code: int) -> str:
