@@ -1,6 +1,7 @@
-"""Who is who: the streams that the monitor knows, each with a slot, for as long as it runs.
+"""Who is who: the streams that the monitor knows, each with a slot, until they are forgotten.
 
-The same table serves the kernels (bytes and digests) and people (names).
+The same table serves the kernels (bytes and digests) and people (names). A stream that is forgotten is not found any
+more; its slot keeps what it was called until it is given back, and then is another's.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from streaming.kernels import avro, cpu
-from streaming.records import I32, I64, U8, Chunks
+from streaming.records import I32, I64, U8, Bool, Chunks
 
 
 def _empty_table(size: int) -> I64:
@@ -24,6 +25,7 @@ class Directory:
     names, keys  slot -> stream id, as text and as bytes
     ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels
     partition    int32 [slots]: where the stream was last read from
+    claimed      slots that the last ``find`` gave to streams it had not known
     """
 
     most: int
@@ -32,19 +34,43 @@ class Directory:
     ids: U8 = field(default_factory=lambda: np.zeros((64, avro.MAX_ID), np.uint8))
     id_size: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
     partition: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
+    claimed: list[int] = field(default_factory=list)
     _table: I64 = field(default_factory=lambda: _empty_table(256))
+    _entries: int = 0
     _digests: list[int] = field(default_factory=list)
+    _free: list[int] = field(default_factory=list)
 
     @property
     def capacity(self) -> int:
         """Slots that arrays by slot must have room for."""
         return len(self.id_size)
 
+    @property
+    def known(self) -> int:
+        """How many streams there are."""
+        return int(np.count_nonzero(self.id_size))
+
+    def is_known(self) -> Bool:
+        """Tell of each of the slots that were ever given whether it is a stream's."""
+        there: Bool = self.id_size[: len(self.names)] > 0
+        return there
+
+    def forget(self, slots: I64) -> None:
+        """Do not find these streams any more."""
+        self.id_size[slots] = 0  # in the table an id without a byte is nobody's
+
+    def give_back(self, slots: I64) -> None:
+        """Let slots of streams that were forgotten be claimed by others."""
+        for slot in slots.tolist():
+            self.names[slot], self.keys[slot] = "", b""
+            self._free.append(slot)
+
     def find(self, chunks: Chunks) -> tuple[I64, list[tuple[int, str]]]:
         """Return the slot of every chunk, claiming new ones, and what could not be claimed and why."""
         n = len(chunks.message)
         slot = np.empty(n, np.int64)
         refused: list[tuple[int, str]] = []
+        self.claimed.clear()
         cpu.find_slot(n, chunks.payload, chunks.ints, self._table, self.ids, self.id_size, slot)
         unknown = np.flatnonzero(slot < 0)
         if len(unknown):
@@ -70,18 +96,31 @@ class Directory:
             return f"expected a stream id in UTF-8; got {raw.tobytes()!r}"
         if not name.isprintable():
             return f"expected a printable stream id; got {name!r}"
-        slot = len(self.names)
-        if slot >= self.most:
+        slot = self._free.pop() if self._free else self._new_slot()
+        if slot < 0:
             return f"expected at most {self.most} streams; {name!r} would be one more"
-        if slot == self.capacity:
-            self._grow()
-        self.names.append(name)
-        self.keys.append(raw.tobytes())
-        self._digests.append(digest)
+        self.names[slot], self.keys[slot], self._digests[slot] = name, raw.tobytes(), digest
         self.ids[slot, :size] = raw
         self.id_size[slot] = size
-        cpu.enter(self._table, digest, slot)
+        if 2 * self._entries >= len(self._table):
+            self._enter_all(len(self._table))
+        else:
+            cpu.enter(self._table, digest, slot)
+            self._entries += 1
+        self.claimed.append(slot)
         return None
+
+    def _new_slot(self) -> int:
+        """Return a slot that was never given, -1: there may be no more."""
+        slot = len(self.names)
+        if slot >= self.most:
+            return -1
+        if slot == self.capacity:
+            self._grow()
+        self.names.append("")
+        self.keys.append(b"")
+        self._digests.append(0)
+        return slot
 
     def _grow(self) -> None:
         more = 2 * self.capacity
@@ -90,6 +129,12 @@ class Directory:
             grown = np.zeros((more, *old.shape[1:]), old.dtype)
             grown[: len(old)] = old
             setattr(self, name, grown)
-        self._table = _empty_table(4 * more)
-        for slot, digest in enumerate(self._digests):
-            cpu.enter(self._table, digest, slot)
+        self._enter_all(4 * more)
+
+    def _enter_all(self, size: int) -> None:
+        """Make the table anew, without those that were forgotten."""
+        self._table = _empty_table(size)
+        known = np.flatnonzero(self.is_known()).tolist()
+        self._entries = len(known)
+        for slot in known:
+            cpu.enter(self._table, self._digests[slot], slot)

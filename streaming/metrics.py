@@ -45,7 +45,7 @@ class _Collector:
             if value is not None:
                 latency.add_metric([str(q)], value)
         yield latency
-        yield GaugeMetricFamily("beatwire_streams", "streams known", len(self._pipeline.directory.names))
+        yield GaugeMetricFamily("beatwire_streams", "streams known", self._pipeline.directory.known)
         yield from memory_metrics(self._pipeline)
         yield from drift_metrics(self._pipeline)
 

@@ -100,9 +100,9 @@ def align_row(
     ints, floats
         Columns as ``read_chunk`` writes them, and in ``ints`` three more: when the chunk arrived, its
         slot, and the bank that its rate and leads belong to (-1: no stream has had these).
-    limits : int64 [banks, 5]
+    limits : int64 [banks, 6]
         Samples a pass, reorder window, longest bridge, how far back is a duplicate; microseconds
-        of silence after which a stream starts anew.
+        of silence after which a stream starts anew, and after which it is as if it had never been there.
     slots
         Slot state.
     place, fresh, event
@@ -121,12 +121,16 @@ def align_row(
     at = int(ints[i, 8])
     stride = 2 * count
     units = int(math.floor(1000.0 * floats[i, 1] + 0.5))
-    fresh_start = slots[slot, EXPECTED] < 0 or slots[slot, SESSION] != session
+    same = slots[slot, SESSION] == session
+    fresh_start = slots[slot, EXPECTED] < 0 or not same
     silent = is_silent(ints, i, limits, slots)
     if not fresh_start and silent:
         expected = slots[slot, EXPECTED]
         repeated = expected - limits[slots[slot, BANK], 3] <= first + count <= expected
-        if not repeated or slots[slot, BANK] != bank or slots[slot, UNITS] != units:
+        if ints[i, ARRIVED] - slots[slot, ARRIVAL] > limits[slots[slot, BANK], 5]:
+            same = False
+            fresh_start = True
+        elif not repeated or slots[slot, BANK] != bank or slots[slot, UNITS] != units:
             sizes[SILENCES] += 1
             fresh_start = True
     if not fresh_start:
@@ -152,7 +156,7 @@ def align_row(
             open_pass(slots, slot, fresh, sizes)
     if fresh_start:
         known = -1
-        if slots[slot, SESSION] == session:
+        if same:
             known = slots[slot, EXPECTED]
         else:
             slots[slot, TOLD] = 0

@@ -157,6 +157,7 @@ class Aligned:
     arrival_us   int64 [slots]: when each stream's last chunk arrived
     expected     int64 [slots]: up to where each stream is known without a hole
     slots        int64 [slots, .]: all that is known of each, see ``kernels.align``
+    forgotten    int64 [f]: slots whose streams have been silent for so long that they are given up after this tick
     clocks       int64 [c, 6]: device times that are in ``slots`` no more, by slot, as rows of ``events``
     banks        by number
     refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there was no room
@@ -175,6 +176,7 @@ class Aligned:
     now_us: int
     caught_up: bool
     overloaded: bool
+    forgotten: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)

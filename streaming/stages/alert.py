@@ -3,8 +3,9 @@
 In: TickBeats. Out: Alerts. State: int64 ``slots[slots, STATE_COLUMNS]`` (``kernels.rules``), and what
 the log said of streams that have not been seen since a restart of the process.
 
-Rules by samples are functions of the stream alone. ``no data`` looks at the clock that came with
-the tick, and only when nothing was waiting at the broker.
+When a stream is forgotten its alerts end, as they do when a device begins a new session.
+Rules by samples are functions of the stream alone. ``no data`` and forgetting look at the clock that came
+with the tick, and only when nothing was waiting at the broker.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     """Run the rules over a tick."""
     _make_room(state, len(tick.aligned.arrival_us))
-    ended = np.concatenate([_data_again(state, tick), _admitted(state, tick)])
+    ended = np.concatenate([_forgotten(state, tick), _data_again(state, tick), _admitted(state, tick)])
     rows, values = _by_samples(state, tick)
     begun = np.concatenate([_no_data(state, tick), _refused(state, tick)])
     rows = np.concatenate([ended, rows, begun])
@@ -133,9 +134,8 @@ def _make_room(state: State, n: int) -> None:
         grown[old:, body.FIRST_ONSET :] = -1
         state.slots = grown
     if state.logged:
-        for slot in range(len(state.directory.names)):
-            if state.directory.names[slot] in state.logged:
-                _take_over(state, slot, state.logged.pop(state.directory.names[slot]))
+        for slot in state.directory.claimed:
+            _take_over(state, slot, state.logged.pop(state.directory.names[slot], {}))
 
 
 def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
@@ -158,6 +158,20 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     told = [np.arange(count[i]) + (body.RULES + 1) * run[i] for i in np.flatnonzero(count)]
     rows = np.concatenate(told) if told else np.zeros(0, np.int64)
     return out[rows], values[rows]
+
+
+def _forgotten(state: State, tick: TickBeats) -> I64:
+    """End what is on of streams that are given up, where their session ended, and what is known of them."""
+    rows = []
+    for slot in tick.aligned.forgotten.tolist():
+        row = state.slots[slot]
+        for rule in np.flatnonzero(row[body.FIRST_ONSET :] >= 0).tolist():
+            onset = int(row[body.FIRST_ONSET + rule])
+            to = body.LATCHED if rule in (body.ASYSTOLE, body.FLUTTER) else body.OFF
+            rows.append((slot, int(row[body.SESSION]), rule, to, onset, max(onset, int(row[body.REFERENCE]))))
+        row[:] = 0
+        row[body.FIRST_ONSET :] = -1
+    return np.array(rows, np.int64).reshape(-1, 6)
 
 
 def _data_again(state: State, tick: TickBeats) -> I64:

@@ -7,7 +7,8 @@ longer one restarts the lane. Nothing shifts in time, and each case is counted.
 
 A stream silent for ``silence_s`` by the broker's clock starts anew: so what a stream's output
 depends on is bounded in time as well as in samples. Its lane is another's when it has been silent
-for twice as long.
+for twice as long. When it has been silent for ``forget_s`` a chunk of it is one of a stream never heard of, whether
+or not its slot is another's by then: that happens ``silence_s`` later, in a tick that is told of it (``forgotten``).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Settings:
     bridge_s: float
     silence_s: float
     duplicate_s: float
+    forget_s: float
     most_streams: int
 
 
@@ -48,6 +50,7 @@ class State:
     counts     what happened to chunks since the start, by ``COUNTS``
     admits     whether there is memory for so many lanes of each bank
     looked_us  when silent streams were last looked for
+    forgotten  slots of streams that were forgotten in the last tick
     """
 
     settings: Settings
@@ -58,10 +61,11 @@ class State:
     lanes: list[int] = field(default_factory=list)
     free: list[list[int]] = field(default_factory=list)
     left: list[tuple[int, int]] = field(default_factory=list)
-    limits: I64 = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    limits: I64 = field(default_factory=lambda: np.zeros((0, 6), np.int64))
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
     admits: Callable[[list[Bank], list[int]], bool] = lambda _banks, _lanes: True
     looked_us: int = 0
+    forgotten: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 def _no_slots(n: int) -> I64:
@@ -73,6 +77,8 @@ def _no_slots(n: int) -> I64:
 def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     """Place a tick."""
     rejects = Rejects(list(chunks.rejects.message), list(chunks.rejects.reason))
+    _free(state)
+    _look(state, chunks)
     slot, refused = state.directory.find(chunks)
     for i, reason in refused:
         rejects.message.append(int(chunks.message[i]))
@@ -82,10 +88,6 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     ints[:, arrivals.SLOT] = slot
     _set_banks(state, chunks)
     state.tick += 1
-    for number, lane in state.left:
-        state.free[number].append(lane)
-    state.left.clear()
-    _release(state, chunks)
     n = len(slot)
     place, fresh, event = _rows(2 * n + 64 + int(ints[:, 9].sum()) // 256)
     sizes = np.zeros(body.SIZES, np.int64)
@@ -130,6 +132,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         slots=state.slots,
         clocks=clocks[np.argsort(clocks[:, 1], kind="stable")],
         banks=state.banks,
+        forgotten=state.forgotten,
         refused=ints[code == arrivals.REFUSED][:, [arrivals.SLOT, arrivals.ROW_SESSION, 4]],
         rejects=rejects,
         now_us=chunks.now_us,
@@ -173,21 +176,41 @@ def _open_bank(state: State, chunks: Chunks, i: int) -> None:
     state.free.append([])
     s = state.settings
     durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
-    row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6)]
+    row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6), round(s.forget_s * 1e6)]
     state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
     _set_banks(state, chunks)
 
 
-def _release(state: State, chunks: Chunks) -> None:
-    """Take the lanes of streams that have been silent for long, now and then; what they were is still known."""
+def _free(state: State) -> None:
+    """Let others have what was given up in the last tick."""
+    for number, lane in state.left:
+        state.free[number].append(lane)
+    state.left.clear()
+    if len(state.forgotten):
+        state.slots[state.forgotten] = _no_slots(1)
+        state.directory.give_back(state.forgotten)
+        state.forgotten = np.zeros(0, np.int64)
+
+
+def _look(state: State, chunks: Chunks) -> None:
+    """Take, now and then, the lanes of streams that have been silent for long; forget those silent for much longer.
+
+    One that was never heard because there is no memory for it is not silent.
+    """
     silence_us = round(state.settings.silence_s * 1e6)
     if not chunks.caught_up or chunks.now_us - state.looked_us < silence_us:
         return
     state.looked_us = chunks.now_us
-    silent = chunks.now_us - state.slots[:, body.ARRIVAL] > 2 * silence_us
+    silent_us = chunks.now_us - state.slots[:, body.ARRIVAL]
+    silent = silent_us > 2 * silence_us
     for row in state.slots[silent & (state.slots[:, body.LANE] >= 0)]:
         state.free[row[body.BANK]].append(int(row[body.LANE]))
     state.slots[silent, body.LANE] = -1
+    known = state.directory.is_known()
+    long_us = round(state.settings.forget_s * 1e6) + silence_us
+    gone = known & (silent_us[: len(known)] > long_us) & (state.slots[: len(known), body.EXPECTED] >= 0)
+    state.forgotten = np.flatnonzero(gone)
+    state.directory.forget(state.forgotten)
 
 
 def _is_full(state: State, bank: int) -> bool:

@@ -73,6 +73,9 @@ class State:
 def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     """Count the beats of a tick and put in events where a stream's comparison crosses the limit."""
     events = beats.events
+    forgotten = beats.aligned.forgotten[beats.aligned.forgotten < len(state.block)]
+    if len(forgotten):
+        state.counts[forgotten], state.unlike[forgotten], state.over[forgotten] = 0, -1.0, False
     if len(events) == 0:
         return state, beats
     _make_room(state, len(beats.aligned.arrival_us))
