@@ -303,7 +303,7 @@ def test_times_are_those_of_the_device_clock_also_before_any_beat(ward: Ward) ->
 
 def logged(rule: str, onset: int, session: int = 1, state: str = "on", stream: str = "bed") -> dict[str, Any]:
     return {"id": alert.alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
-            "state": state, "onset": onset}  # fmt: skip
+            "state": state, "onset": onset, "onset_us": 10**9 * session + 10_000 * onset}  # fmt: skip
 
 
 def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> None:
@@ -337,6 +337,8 @@ def test_alerts_of_a_stream_that_was_silent_all_through_the_replay_end_when_it_c
         ("flat line", "off", 20),
     }
     assert {a["id"] for a in told} == {a["id"] for a in on}
+    assert {a["id"]: a["onset_us"] for a in told} == {a["id"]: a["onset_us"] for a in on}
+    assert all(a["decided_us"] >= a["onset_us"] for a in told)
 
 
 def test_ids_differ_by_stream_session_rule_and_onset() -> None:

@@ -79,12 +79,17 @@ STATES = ("off", "on", "latched")
 
 @dataclass(slots=True)
 class State:
-    """slots by slot; ``logged``: stream id -> rule -> alert, as read from the log."""
+    """What is on.
+
+    slots by slot; ``logged``: stream id -> rule -> alert, as read from the log; ``since_us``: (slot, rule) -> when
+    an alert from the log began, of streams whose clock nobody remembers
+    """
 
     settings: Settings
     directory: Directory
     slots: I64 = field(default_factory=lambda: np.zeros((0, body.STATE_COLUMNS), np.int64))
     logged: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    since_us: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
@@ -124,6 +129,7 @@ def _take_over(state: State, slot: int, logged: dict[int, dict[str, Any]]) -> No
             if unseen:
                 row[body.SESSION] = alert["session"]
                 row[body.KNOWN] = 1
+                state.since_us[slot, rule] = alert["onset_us"]
 
 
 def _make_room(state: State, n: int) -> None:
@@ -241,6 +247,8 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
     slots = np.full(2, slot)
     same = slots, np.full(2, session), np.array([onset, at]), _rate_hz(tick, slots)
     cpu.device_time(2, *same, tick.aligned.slots, tick.aligned.clocks, time_us)
+    onset_us, at_us = time_us.tolist()
+    since_us = state.since_us.pop((slot, rule), onset_us)
     stream = state.directory.names[slot]
     return {
         "id": alert_id(stream, session, what.name, onset),
@@ -251,9 +259,9 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
         "technical": what.technical,
         "state": STATES[to],
         "onset": onset,
-        "onset_us": int(time_us[0]),
+        "onset_us": since_us,
         "decided": at,
-        "decided_us": int(time_us[1]),
+        "decided_us": at_us if at > onset else since_us,
         "value": round(value, 3),
         "limit": limit,
         "text": f"{what.name}: " + what.text.format(value=value, limit=limit) + _how_sure(tick, slot, session, at),
