@@ -15,8 +15,6 @@ from streaming.errors import UserError
 from streaming.recordings.record import Recording
 from streaming.records import F64, I16, I64
 
-MAX_ID_BYTES = 64
-
 
 @dataclass(frozen=True)
 class Feed:
@@ -58,7 +56,13 @@ class Lanes:
 
     @staticmethod
     def of(feeds: Sequence[Feed]) -> Lanes:
-        """Lay feeds out; recordings that they share are held once."""
+        """Lay feeds out; recordings that they share are held once.
+
+        Raises
+        ------
+        UserError
+            There are none.
+        """
         if not feeds:
             raise UserError("feeds: expected at least 1 stream; got 0")
         at: dict[int, int] = {}
@@ -86,6 +90,11 @@ def feeds_of(recordings: Sequence[Recording], streams: int | None = None) -> lis
     """Play recordings as ``streams`` streams; where there are more, they repeat from other offsets.
 
     Stream ids are ``<name>-<n>``; the n-th stream of a recording starts at another place in it.
+
+    Raises
+    ------
+    UserError
+        ``streams`` is less than one.
     """
     streams = len(recordings) if streams is None else streams
     if streams < 1:

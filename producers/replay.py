@@ -149,14 +149,18 @@ def play(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Summary:
-    """Play feeds into a sink; see :func:`replay`.
+    """Play feeds into a sink; see :func:`replay`, also for what is not listed here.
 
     Parameters
     ----------
+    speed
+        times real time; ``MAX``: as fast as ``group`` reads.
     start_us
         device time at the start, microseconds since 1970; now by default.
     stop
         asked before every slot; True ends the replay early.
+    clock, sleep
+        seconds; tests bring their own.
     """
     lanes = Lanes.of(feeds)
     encoder = Encoder.of(lanes, time.time_ns() // 1000 if start_us is None else start_us)
@@ -200,7 +204,22 @@ def blocks_of(
     lanes: Lanes, chunk_ms: float, faults: Faults | None, seed: int, seconds: float | None, summary: Summary,
     live: bool = False,
 ) -> Iterator[Schedule]:  # fmt: skip
-    """Schedule in blocks, in the order in which messages are due; counts faults into ``summary``."""
+    """Schedule in blocks, in the order in which messages are due; counts faults into ``summary``.
+
+    Parameters
+    ----------
+    chunk_ms, seconds
+        Length of a chunk, and of what is played of each stream.
+    faults, seed
+        What goes wrong, and when.
+    live
+        Blocks of a second, so that each can be told of when it is due; else as many rows as pay.
+
+    Raises
+    ------
+    UserError
+        Chunks of such a length cannot be sent; nothing is to be played.
+    """
     if not 1 <= chunk_ms <= 10_000:
         raise UserError(f"--chunk-ms: expected 1-10000; got {chunk_ms:g}")
     longest = float(np.max(2 * lanes.ints[:, 2] * lanes.rate_hz)) * chunk_ms / 1000.0

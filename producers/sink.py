@@ -64,7 +64,13 @@ class Sink:
         return len(self._producer)
 
     def lag(self, group: str) -> int:
-        """Count the messages that ``group`` has not committed, those still under way included."""
+        """Count the messages that ``group`` has not committed, those still under way included.
+
+        Raises
+        ------
+        FatalError
+            The broker does not say.
+        """
         if self._reader is None:  # it asks only, and never joins the group
             self._reader = Consumer(topics.quiet(self.bootstrap, {"group.id": group, "enable.auto.commit": False}))
             known = self._reader.list_topics(self.topic, timeout=10.0).topics[self.topic].partitions
@@ -94,7 +100,13 @@ class Sink:
         self._check()
 
     def flush(self, timeout_s: float = 30.0) -> None:
-        """Wait until everything has been acknowledged."""
+        """Wait until everything has been acknowledged.
+
+        Raises
+        ------
+        FatalError
+            Something is not after ``timeout_s``, or was refused.
+        """
         deadline = time.monotonic() + timeout_s
         while self._producer.flush(0.5) and time.monotonic() < deadline:
             self._check()

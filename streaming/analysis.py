@@ -38,6 +38,21 @@ def run_analysis(
 ) -> dict[str, Any]:
     """Analyse a recording; see the command. Returns the summary, the same names in ``--json``.
 
+    Parameters
+    ----------
+    source, lead, fs, column, gain
+        See :func:`streaming.recordings.read_recording`.
+    chunk_ms, seed
+        Go through it in chunks of that length, or cut at random; in overlapping pieces where neither is given.
+    out
+        Where the beats go, by its ending, and the alerts beside them.
+    model
+        The scoring model; None: the one in the package.
+    backend, memory_bytes
+        Where the graph runs, and what it may take of a GPU's memory.
+    progress, notes
+        Get the part that is done, and what is to be known of the recording.
+
     Raises
     ------
     UserError

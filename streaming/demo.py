@@ -45,6 +45,17 @@ JOIN_S = 60.0
 def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:
     """Run the demo; returns the summary.
 
+    Parameters
+    ----------
+    streams, seconds
+        Beds in the ward, and how long it is played in real time.
+    broker
+        ``kafka``, ``mock``, or ``auto``: a real one where its parts are there.
+    seed
+        Of the ward and of what is planted in it.
+    quiet
+        What happens is told on standard error.
+
     Raises
     ------
     UserError

@@ -79,7 +79,13 @@ def write_beats(path: str | Path, beats: Mapping[str, Any] | pd.DataFrame, *, ra
 
 
 def write_alerts(path: str | Path, alerts: Iterable[Mapping[str, Any]]) -> Path:
-    """Write alerts beside the beats at ``path``, one JSON object a line; return where."""
+    """Write alerts beside the beats at ``path``, one JSON object a line; return where.
+
+    Raises
+    ------
+    UserError
+        That file cannot be written.
+    """
     beside = Path(f"{Path(path).expanduser()}.alerts.jsonl")
     lines = [json.dumps(dict(alert), ensure_ascii=False, default=_plain) + "\n" for alert in alerts]
     try:

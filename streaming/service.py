@@ -32,6 +32,23 @@ def run_monitor(
 ) -> Counters:
     """Run the service until SIGINT or SIGTERM, or as one ``of_crew`` until its input ends; see the command.
 
+    Parameters
+    ----------
+    bootstrap, group
+        ``host:port[,host:port...]`` of the broker, and the consumer group that shares the streams.
+    backend
+        Where the graph runs.
+    delivery
+        ``exactly-once`` or ``at-least-once``.
+    model
+        The scoring model; None: the one in the package.
+    score_within_s
+        Seconds behind the broker from which on beats are not scored; 0: always score.
+    metrics_port
+        Where Prometheus finds the metrics; None: nowhere.
+    say
+        Gets what people are told, a line at a time.
+
     Raises
     ------
     UserError

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from streaming import broker
 from streaming.backend import choose
 
 ECG = Path(__file__).parents[1].parent / "shared" / "ecg"
@@ -18,6 +20,14 @@ def ecg_folder() -> Path:
     if not ECG.is_dir():
         pytest.skip("the annotated recordings are not beside this checkout (../shared/ecg)")
     return ECG
+
+
+@pytest.fixture(scope="session")
+def need_kafka() -> None:
+    """Skip where no broker can be had, except in CI: there it is a failure."""
+    missing = broker.available()
+    if missing is not None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no local Kafka: {missing}")
 
 
 @pytest.fixture(scope="session")

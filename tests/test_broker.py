@@ -124,10 +124,3 @@ def test_the_command_says_its_address_and_stops_cleanly(need_kafka, tmp_path):
         assert running.wait(30) == 0
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
-
-
-@pytest.fixture
-def need_kafka() -> None:
-    missing = broker.available()
-    if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no local Kafka: {missing}")

@@ -92,7 +92,10 @@ def test_a_reader_that_stands_still_is_an_error_that_names_it() -> None:
 
 
 def test_what_is_larger_than_the_limit_goes_when_nothing_is_unread() -> None:
-    LagLimit(lambda: 0, "g", most_bytes=10).wait(1, 100)
+    time = Time()
+    limit = LagLimit(lambda: 0, "g", most_bytes=10, clock=time.clock, sleep=time.sleep)
+    limit.wait(1, 100)
+    assert limit.waited_s == 0
 
 
 def test_speeds_are_read_from_text() -> None:

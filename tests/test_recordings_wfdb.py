@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wfdb
+from sources import message_of
 
-from streaming.errors import UserError
 from streaming.recordings import NO_VALUE, Recording, read_recording
 
 ECG = Path(__file__).parents[1].parent / "shared/ecg"
@@ -20,13 +20,6 @@ MV = np.round(0.3 * np.sin(np.arange(N) / 7.0) + np.where(np.arange(N) % 200 == 
 
 def same_as_mv(recording: Recording, lead: int) -> bool:
     return bool(np.allclose(recording.samples[lead] * recording.uv_per_unit, MV * 1000, atol=2.51))
-
-
-def message_of(source: object, **kwargs: object) -> str:
-    with pytest.raises(UserError) as error:
-        read_recording(str(source), **kwargs)  # type: ignore[arg-type]
-    assert "\n" not in str(error.value)
-    return str(error.value)
 
 
 def write_wfdb(folder: Path, **changes: object) -> Path:

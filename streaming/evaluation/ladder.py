@@ -33,8 +33,15 @@ def full_report(
 ) -> Json:
     """Evaluate, and add ``noise`` (one object a source and ratio) and ``rivals``.
 
-    Rivals see the first lead, whatever ``lead`` is. ``seconds`` is the processor time of a run,
-    reading and judging included.
+    What is not listed here is as in :func:`evaluate`. Rivals see the first lead, whatever ``lead`` is.
+    ``seconds`` is the processor time of a run, reading and judging included.
+
+    Parameters
+    ----------
+    noise, snr_db
+        Sources as :func:`streaming.evaluation.noise.read_noise` takes them, each at each of these ratios.
+    with_rivals
+        Other packages go over the same records.
 
     Raises
     ------

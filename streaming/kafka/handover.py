@@ -72,7 +72,10 @@ class HandOver:
     # ---- the monitor's side ----
 
     def take(self, timeout_s: float) -> tuple[list[Part], bool, bool] | None:
-        """Return all that waits, whether it is a replay, and whether nothing is left; None: the gate is shut."""
+        """Return all that waits, whether it is a replay, and whether nothing is left; None: the gate is shut.
+
+        Waits at most ``timeout_s`` for something to come. Raises what ended the polling thread.
+        """
         with self._changed:
             self._working = False
             self._changed.notify_all()

@@ -84,6 +84,11 @@ def find_lead(where: str, leads: Sequence[str], wanted: str | int, what: str = "
     """Return the position of a lead by name, by number from 0, or ``first``.
 
     A name comes before a number, and capitals matter only between names that differ in nothing else.
+
+    Raises
+    ------
+    UserError
+        There is no such lead: the message begins with ``where`` and lists each ``what`` there is.
     """
     text = str(wanted).strip()
     if text in leads:
@@ -100,7 +105,13 @@ def find_lead(where: str, leads: Sequence[str], wanted: str | int, what: str = "
 
 
 def check_rate(where: str, rate_hz: float) -> float:
-    """Return the rate, if it is one that the wire format can carry."""
+    """Return the rate in hertz, if it is one that the wire format can carry.
+
+    Raises
+    ------
+    UserError
+        It is not; ``where`` says whose it is.
+    """
     if not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
         raise UserError(f"{where}: expected a rate of {MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz; got {rate_hz:g}")
     return float(rate_hz)

@@ -62,7 +62,13 @@ class Layout:
 
 
 def read_text(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any = np) -> Recording:
-    """Read a table of text; see :func:`streaming.recordings.read_recording`."""
+    """Read a table of text; see :func:`streaming.recordings.read_recording`.
+
+    Raises
+    ------
+    UserError
+        It holds no such column, no numbers, or no times that go on evenly.
+    """
     layout = _layout(path)
     where = path.name
     table = read_table(

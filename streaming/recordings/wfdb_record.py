@@ -29,7 +29,13 @@ _UV_PER = {"mv": 1e3, "uv": 1.0, "µv": 1.0, "v": 1e6, "nv": 1e-3}
 
 
 def read_wfdb(record: Path, fs: float | None, column: str | None) -> Recording:
-    """Read a WFDB record; see :func:`streaming.recordings.read_recording`."""
+    """Read a WFDB record; see :func:`streaming.recordings.read_recording`.
+
+    Raises
+    ------
+    UserError
+        A file is missing or shorter than the header says, or the header says another rate or other leads.
+    """
     where = record.name
     header = _quiet(where, wfdb.rdheader, str(record))
     rate_hz = check_rate(f"{where}.hea", float(header.fs or 0))

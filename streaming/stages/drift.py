@@ -103,7 +103,10 @@ def radius(centre: F64, whitener: F64, latent: F32) -> F64:
 
 
 def bins_of(reference: Reference, score: F32, latent: F32, misfit: F32) -> tuple[U8, F32]:
-    """Return for each beat and quantity the number of its bin, uint8 [b, 11], and the radius [b]."""
+    """Return for each beat and quantity the number of its bin, uint8 [b, 11], and the radius [b].
+
+    ``score`` and ``misfit`` float32 [b], ``latent`` float32 [b, 8], as in ``TickBeats``.
+    """
     b, r = len(score), reference
     bins, far = np.empty((b, len(QUANTITIES)), np.uint8), np.empty(b, np.float32)
     cpu.find_bins(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -38,16 +37,8 @@ def _load(path: Path) -> ModuleType:
 worker = _load(WORKER)
 
 
-def need_kafka() -> None:
-    """Skip where no broker can be had, except in CI: there it is a failure."""
-    missing = broker.available()
-    if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no local Kafka: {missing}")
-
-
 @pytest.fixture(scope="session")
-def shared_kafka() -> Iterator[broker.LocalKafka]:
-    need_kafka()
+def shared_kafka(need_kafka: None) -> Iterator[broker.LocalKafka]:
     with broker.LocalKafka() as kafka:
         yield kafka
 
@@ -60,9 +51,8 @@ def kafka(shared_kafka: broker.LocalKafka) -> broker.LocalKafka:
 
 
 @pytest.fixture
-def own_kafka() -> Iterator[broker.LocalKafka]:
+def own_kafka(need_kafka: None) -> Iterator[broker.LocalKafka]:
     """A broker that a test may ill-treat."""
-    need_kafka()
     with broker.LocalKafka() as kafka:
         yield kafka
 
