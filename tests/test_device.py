@@ -52,7 +52,7 @@ import atexit
 from streaming import cli
 from streaming.errors import LostCardError
 
-def lost():
+def lost(prog_name):
     raise LostCardError("gpu: the card failed: it fell off the bus")
 
 atexit.register(print, "taken down")
