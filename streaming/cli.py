@@ -115,6 +115,23 @@ def broker(
 
 
 @app.command()
+def topics(
+    bootstrap: Bootstrap,
+    partitions: Annotated[int, typer.Option(min=1, help="Of each topic: as many workers can share the streams.")] = 4,
+    replication: Annotated[
+        int | None, typer.Option(min=1, help="Brokers that keep each message; the broker's own default by default.")
+    ] = None,
+) -> None:
+    """Create the topics of the monitor where they are missing, on a Kafka of your own."""
+    from streaming.kafka.topics import TOPICS, check_broker, create_topics
+
+    check_broker(bootstrap)
+    created = create_topics(bootstrap, partitions=partitions, replication=replication or -1)
+    for name in TOPICS:
+        typer.echo(f"{name}: {'created' if name in created else 'was there'}")
+
+
+@app.command()
 def replay(
     sources: Annotated[list[str], typer.Argument(help="CSV files, WFDB records, or synthetic[:key=value,...].")],
     bootstrap: Bootstrap,

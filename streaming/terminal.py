@@ -53,8 +53,25 @@ def say(result: dict[str, Any], as_json: bool, title: str) -> None:
         return
     table = Table(title=title, show_header=False)
     for name, value in result.items():
-        table.add_row(name, f"{value:g}" if isinstance(value, float) else str(value))
+        table.add_row(name, as_text(value))
     Console().print(table)
+
+
+def as_text(value: Any) -> str:
+    """Write a value of a result for people; of counts, those that are not 0.
+
+    >>> as_text({"dropped": 3, "late": 0}), as_text(["II", "V1"]), as_text(None), as_text(0.25)
+    ('dropped 3', 'II, V1', '-', '0.25')
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {as_text(n)}" for name, n in value.items() if n) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(as_text, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None:
+        return "-"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def progress_bar(what: str, hidden: bool) -> Progress:

@@ -82,9 +82,11 @@ def check_broker(bootstrap: str, topics: Iterable[str] = (), *, timeout_s: float
         raise UserError(f"kafka: expected a broker at {bootstrap}; got no answer in {timeout_s:g} s") from error
     missing = [name for name in topics if name not in known]
     if missing:
+        others = len([name for name in known if not name.startswith("__")])
+        ours = f"; beatwire topics --bootstrap-servers {bootstrap} creates ours" if set(missing) <= set(TOPICS) else ""
         raise UserError(
             f"kafka: expected topic {', '.join(map(repr, missing))} at {bootstrap}; "
-            f"got a broker with {len([name for name in known if not name.startswith('__')])} other topics"
+            f"got a broker with {others} other topics{ours}"
         )
 
 
@@ -96,8 +98,15 @@ def answers(bootstrap: str, *, timeout_s: float = 1.0) -> bool:
         return False
 
 
-def create_topics(bootstrap: str, *, partitions: int = 4, timeout_s: float = 15.0) -> list[str]:
-    """Create those of the five topics that are missing, one replica each.
+def create_topics(bootstrap: str, *, partitions: int = 4, replication: int = 1, timeout_s: float = 15.0) -> list[str]:
+    """Create those of the five topics that are missing.
+
+    Parameters
+    ----------
+    bootstrap
+        ``host:port[,host:port...]``.
+    partitions, replication
+        Of each topic; a replication of -1 is the broker's default.
 
     Returns
     -------
@@ -113,7 +122,7 @@ def create_topics(bootstrap: str, *, partitions: int = 4, timeout_s: float = 15.
     try:
         known = admin.list_topics(timeout=timeout_s).topics
         new = [
-            NewTopic(name, num_partitions=partitions, replication_factor=1, config=dict(config))
+            NewTopic(name, num_partitions=partitions, replication_factor=replication, config=dict(config))
             for name, config in TOPICS.items()
             if name not in known
         ]

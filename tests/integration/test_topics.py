@@ -1,0 +1,35 @@
+"""Topics on a Kafka of one's own: what is missing is named, and created by a command."""
+
+from __future__ import annotations
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from typer.testing import CliRunner
+
+from streaming.cli import app
+from streaming.errors import UserError
+from streaming.kafka import topics
+
+pytestmark = pytest.mark.kafka
+
+
+def test_topics_that_are_missing_are_named_with_the_command_that_creates_them(kafka, wait):
+    names, admin = list(topics.TOPICS), AdminClient(topics.quiet(kafka.bootstrap))
+    for future in admin.delete_topics(names).values():
+        future.result(20)
+    wait(lambda: not set(names) & set(admin.list_topics(timeout=10).topics), 30)
+    command = ["topics", "--bootstrap-servers", kafka.bootstrap]
+    with pytest.raises(UserError, match=f"'ecg.beats'.*; beatwire {' '.join(command)} creates ours"):
+        topics.check_broker(kafka.bootstrap, names)
+    created = CliRunner().invoke(app, [*command, "--partitions", "3"])
+    assert created.stdout.splitlines() == [f"{name}: created" for name in names]
+    assert len(admin.list_topics(timeout=10).topics[topics.ALERTS].partitions) == 3
+    again = CliRunner().invoke(app, command)
+    assert again.stdout.splitlines() == [f"{name}: was there" for name in names]
+    topics.check_broker(kafka.bootstrap, names)
+
+
+def test_topics_of_others_are_named_without_that_command(kafka):
+    with pytest.raises(UserError) as error:
+        topics.check_broker(kafka.bootstrap, ["ecg.none"])
+    assert str(error.value).endswith("got a broker with 5 other topics")
