@@ -18,6 +18,7 @@ from streaming.offline import LONG_PASS_S, analyze
 from streaming.recordings import read_recording
 from streaming.records import F64
 from streaming.settings import Settings
+from streaming.warmup import say_if_compiling
 
 
 def run_analysis(
@@ -67,6 +68,7 @@ def run_analysis(
         notes(f"{recording.name}: {note}")
     n = recording.samples.shape[1]
     chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
+    say_if_compiling(notes)
     begin = time.perf_counter()
     result = analyze(
         recording, settings=replace(Settings(model=model), pass_s=LONG_PASS_S), chunks=chunks, ticks=ticks,

@@ -229,12 +229,10 @@ def analyze(
     """Take a recording through the same graph, without a broker."""
     from streaming.analysis import run_analysis
     from streaming.backend import bytes_of
-    from streaming.warmup import say_if_compiling
 
     there = chosen(backend, gpu_memory)
     if backend is not BackendKind.CPU:
         note(there.reason)
-    say_if_compiling(note)
     with progress_bar("analyze", as_json) as bar:
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
