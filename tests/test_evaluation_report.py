@@ -1,0 +1,107 @@
+"""What the command says of a folder of records: as text, as JSON, as a page; and of records that it cannot use."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from annotated import BEATS, RATE, spikes, write_record
+from typer.testing import CliRunner
+
+from streaming.cli import app
+from streaming.errors import UserError
+from streaming.evaluation import Detected, as_html, as_json, as_text, evaluate, full_report
+from streaming.evaluation.streamed import Streamed
+from streaming.model.checkpoint import load_model
+
+
+def test_a_record_that_the_graph_refuses_is_named_with_the_reason(tmp_path):
+    write_record(tmp_path, "good")
+    write_record(tmp_path, "slow")
+    head = (tmp_path / "slow.hea").read_text()
+    (tmp_path / "slow.hea").write_text(head.replace(f" {RATE} ", " 5000 ", 1))
+    report = as_json(evaluate(tmp_path, Streamed()))
+    assert [r["record"] for r in report["records"]] == ["good"]
+    assert [f["record"] for f in report["failed"]] == ["slow"]
+    assert "expected a rate of 50-4000 Hz; got 5000" in report["failed"][0]["reason"]
+
+
+def test_the_command_reports_the_others_and_exits_with_one_when_a_record_cannot_be_read(tmp_path):
+    for name in ("good", "short"):
+        write_record(tmp_path, name)
+    (tmp_path / "short.dat").write_bytes((tmp_path / "short.dat").read_bytes()[:1000])
+    page = tmp_path / "page.html"
+    done = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--lead", "best", "--json", "--html", str(page)])
+    assert done.exit_code == 1
+    figures = json.loads(done.stdout)
+    assert [r["record"] for r in figures["records"]] == ["good"]
+    assert [f["record"] for f in figures["failed"]] == ["short"]
+    assert figures["lead"] == "best"
+    assert figures["model"] == load_model().name
+    promised = {
+        "records", "gross", "gross_paced", "timing_ms", "delay_ms", "auroc", "average_precision",
+        "false_positives_per_day", "alarms", "failed",
+    }  # fmt: skip
+    assert promised <= figures.keys()
+    assert {"beats", "tp", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms"} <= figures["gross"].keys()
+    assert figures["auroc"].keys() == figures["average_precision"].keys() == {"V", "S", "F", "any"}
+    assert all({"pooled", "mean", "low", "high"} <= area.keys() for area in figures["auroc"].values())
+    assert {"asystole", "tachycardia", "flutter"} <= figures["alarms"].keys()
+    assert "short" in page.read_text()
+
+
+def test_the_command_adds_noise_at_each_ratio(tmp_path):
+    write_record(tmp_path, "a")
+    done = CliRunner().invoke(
+        app, ["evaluate", str(tmp_path), "--noise", "electrode-motion", "--snr", "12,-6", "--json"]
+    )
+    ladder = json.loads(done.stdout)["noise"]
+    assert [n["condition"] for n in ladder] == ["electrode-motion 12 dB", "electrode-motion -6 dB"]
+    assert ladder[0]["gross"]["f1"] > ladder[1]["gross"]["f1"]
+    wrong = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--snr", "loud"])
+    assert "expected numbers with commas between; got 'loud'" in str(wrong.exception)
+
+
+def test_noise_that_cannot_be_read_is_said_before_any_record_is_run(tmp_path):
+    write_record(tmp_path, "a")
+
+    def never(samples, rate_hz, uv_per_unit, cuts):
+        raise AssertionError("ran")
+
+    with pytest.raises(UserError, match="nowhere"):
+        full_report(tmp_path, never, noise=[str(tmp_path / "nowhere")])
+
+
+def test_records_with_and_without_rhythm_marks_are_reported_together(tmp_path):
+    write_record(tmp_path, "a", extra=[(10, "+", "(N")])
+    write_record(tmp_path, "b")
+    assert as_json(evaluate(tmp_path, spikes))["alarms"]["irregular rhythm"] == {"episodes": 0, "found": 0, "false": 0}
+
+
+def test_the_page_shows_where_beats_of_each_class_lie_on_the_map(tmp_path):
+    write_record(tmp_path, "a", symbols=["V" if k % 10 == 0 else "N" for k in range(len(BEATS))])
+
+    def placing(samples, rate_hz, uv_per_unit, cuts):
+        place = np.stack([np.arange(len(BEATS)), np.arange(len(BEATS)) % 7], axis=1).astype(float)
+        place[0] = np.nan
+        return Detected(BEATS, place=place)
+
+    figures = full_report(tmp_path, placing)
+    assert [len(figures["map"][c]) for c in "NVSF"] == [202, 44, 0, 0]  # every second of 404, all but the one without
+    page = as_html(figures, "map")
+    assert page.count("<circle") == 202 + 44
+    assert "<svg" not in as_html(full_report(tmp_path, spikes), "none")
+
+
+def test_the_report_is_json_and_reads_as_text_and_page(tmp_path):
+    write_record(tmp_path, "a")
+    write_record(tmp_path, "noise")
+    (tmp_path / "noise.atr").unlink()
+    report = full_report(tmp_path, spikes, noise=[str(tmp_path / "noise")], snr_db=(24.0,))
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    assert [n["condition"] for n in report["noise"]] == ["noise 24 dB"]
+    assert "noise 24 dB" in as_text(report)
+    page = as_html(report, "a<b")
+    assert "a&lt;b" in page
+    assert "a<b" not in page
