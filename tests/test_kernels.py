@@ -250,3 +250,25 @@ def test_the_cache_is_where_caches_are_and_in_the_temporary_folder_when_that_can
     monkeypatch.delenv("HOME")
     assert cpu.cache_folder().is_relative_to(temporary)
     assert os.access(temporary, os.W_OK)
+
+
+@pytest.mark.parametrize("prepared", ["open to all", "a link"])
+def test_machine_code_is_not_taken_from_a_temporary_folder_that_others_can_write_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prepared: str
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    theirs, elsewhere = tmp_path / f"beatwire-{os.getuid()}", tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    if prepared == "a link":
+        theirs.symlink_to(elsewhere)
+    else:
+        theirs.mkdir()
+        theirs.chmod(0o777)
+    ours = cpu.cache_folder()
+    assert ours.is_dir()
+    assert ours == cpu.cache_folder()
+    assert ours.is_relative_to(tmp_path)
+    assert not ours.resolve().is_relative_to(theirs.resolve())
+    assert ours.parents[1].stat().st_mode & 0o077 == 0

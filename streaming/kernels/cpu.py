@@ -15,6 +15,7 @@ import functools
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 import time
 import types
@@ -69,8 +70,20 @@ def cache_folder() -> Path:
         folder = place / "beatwire" / "kernels" / digest
         if _made(folder):
             return folder
-    folder = Path(tempfile.gettempdir()) / f"beatwire-{os.getuid()}" / "kernels" / digest
+    folder = _temporary(tempfile.gettempdir()) / "kernels" / digest
     _made(folder)
+    return folder
+
+
+@functools.cache
+def _temporary(where: str) -> Path:
+    """Return a folder that nobody else can write to: what lies there is run."""
+    folder = Path(where) / f"beatwire-{os.getuid()}"
+    with contextlib.suppress(OSError):
+        folder.mkdir(mode=0o700)
+    there = folder.lstat() if folder.is_dir() else None
+    if there is None or not stat.S_ISDIR(there.st_mode) or there.st_uid != os.getuid() or there.st_mode & 0o022:
+        return Path(tempfile.mkdtemp(prefix="beatwire-", dir=where))
     return folder
 
 
