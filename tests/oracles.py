@@ -123,6 +123,7 @@ class PlacedStream:
     bridge: int
     duplicate: int
     silence_us: int
+    forget_us: int
     session: int | None = None
     base: int = 0
     expected: int = 0
@@ -139,7 +140,9 @@ class PlacedStream:
         anew = c.session != self.session
         kind = (leads, c.rate_hz, c.uv_per_unit)
         silent = c.arrival_us - self.arrival_us > self.silence_us
-        if not anew and silent:
+        if c.arrival_us - self.arrival_us > self.forget_us:
+            anew = True
+        elif not anew and silent:
             repeated = self.expected - self.duplicate <= c.stop <= self.expected
             anew = not (repeated and kind == self.kind)
             self.counts["silences"] += anew

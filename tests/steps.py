@@ -89,15 +89,25 @@ class Aligner:
         """What happened so far, only what did."""
         return {name: n for name, n in zip(align.COUNTS, self.align.counts.tolist(), strict=True) if n}
 
+    def slot_of(self, stream: str) -> int:
+        """The slot of a stream that is known, -1: it is not."""
+        known = self.directory.is_known()
+        return next((slot for slot, name in enumerate(self.directory.names) if name == stream and known[slot]), -1)
+
+    def has_lane(self, stream: str) -> bool:
+        """Whether the stream is known and has been heard in the last minutes."""
+        slot = self.slot_of(stream)
+        return slot >= 0 and self.align.slots[slot, align.body.LANE] >= 0
+
     def stands(self, stream: str) -> tuple[int, int, int]:
         """Session, first sample and end of what is known of a stream."""
         columns = [align.body.SESSION, align.body.BASE, align.body.EXPECTED]
-        session, base, expected = self.align.slots[self.directory.names.index(stream), columns].tolist()
+        session, base, expected = self.align.slots[self.slot_of(stream), columns].tolist()
         return session, base, expected
 
     def held(self, stream: str, first: int, stop: int) -> np.ndarray:
         """What the ring of a stream holds of [first, stop): int16 [leads, n]."""
-        slot = self.align.slots[self.directory.names.index(stream)]
+        slot = self.align.slots[self.slot_of(stream)]
         x = self.ring.rings[int(slot[align.body.BANK])][slot[align.body.LANE]]
         return x[:, np.arange(first, stop) % x.shape[1]]
 

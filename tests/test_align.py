@@ -12,7 +12,7 @@ from steps import Aligner
 
 from streaming.settings import Settings
 
-SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0)
+SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, forget_s=240.0)
 RATE_HZ = 100.0
 
 
@@ -65,13 +65,13 @@ KINDS = ["short gap", "long gap", "session", "overlap", "mask", "no value", "off
 
 
 def arrive(rng: np.random.Generator, queues: list[list[Sent]]) -> list[Sent]:
-    """Merge what devices send, each in its order; now and then all is silent for more than a minute."""
+    """Merge what devices send, each in its order; now and then all is silent for more than a minute, or five."""
     order = np.repeat(np.arange(len(queues)), [len(q) for q in queues])
     rng.shuffle(order)
     heads = [iter(q) for q in queues]
     now_us, merged = 0, []
     for k in order:
-        now_us += 61_000_000 if rng.random() < 0.004 else 10_000
+        now_us += int(rng.choice([61_000_000, 301_000_000])) if rng.random() < 0.006 else 10_000
         merged.append(replace(next(heads[k]), arrival_us=now_us))
     return merged
 
@@ -79,11 +79,13 @@ def arrive(rng: np.random.Generator, queues: list[list[Sent]]) -> list[Sent]:
 def new_oracle() -> PlacedStream:
     s = SHORT
     samples = [round(d * RATE_HZ) for d in (s.reorder_s, s.bridge_s, s.duplicate_s)]
-    return PlacedStream(*samples, silence_us=round(s.silence_s * 1e6))
+    return PlacedStream(*samples, silence_us=round(s.silence_s * 1e6), forget_us=round(s.forget_s * 1e6))
 
 
 def check(aligner: Aligner, oracles: dict[str, PlacedStream]) -> None:
     for stream, oracle in oracles.items():
+        if not aligner.has_lane(stream):  # it has been silent for long
+            continue
         assert aligner.stands(stream) == (oracle.session, oracle.base, oracle.expected)
         truth = np.array([oracle.known[a] for a in range(oracle.base, oracle.expected)], np.int16).T
         if oracle.known:
@@ -99,22 +101,28 @@ def reasons_of(oracles: dict[str, PlacedStream], tick: list[Sent]) -> dict[int, 
     return {k: why for k, why in said.items() if why}
 
 
+@pytest.mark.parametrize("clock", [False, True], ids=["no clock", "lanes and slots go to others"])
 @pytest.mark.parametrize("per_tick", [1, 7, 200])
 @pytest.mark.parametrize("seed", range(8))
-def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: int) -> None:
+def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: int, clock: bool) -> None:
     rng = np.random.default_rng(seed)
     faults = (0.0, 0.1, 0.5, 0.9)[seed % 4]
     queue = arrive(rng, [device(rng, f"bed-{k}", k % 3 + 1, 120, faults) for k in range(4)])
     aligner, oracles = Aligner(SHORT, ring_s=400.0), defaultdict(new_oracle)
-    at = 0
+    at = forgotten = 0
     while at < len(queue):
         tick = queue[at : at + int(rng.integers(1, 2 * per_tick))]
-        aligned = aligner.tick([c.message() for c in tick], arrival_us=[c.arrival_us for c in tick])
+        now_us = tick[-1].arrival_us if clock else 0
+        aligned = aligner.tick([c.message() for c in tick], arrival_us=[c.arrival_us for c in tick], now_us=now_us)
         reasons = reasons_of(oracles, tick)
         assert sorted(aligned.rejects.message) == sorted(reasons)
         assert all(reasons[k] in text for k, text in zip(aligned.rejects.message, aligned.rejects.reason, strict=True))
         check(aligner, oracles)
         at += len(tick)
+        forgotten += len(aligned.forgotten)
+    if per_tick == 1:  # else all may be heard again in the tick that would forget them
+        silences = np.diff([c.arrival_us for c in queue]) > 300_000_000
+        assert (forgotten > 0) == (clock and bool(silences.any()))
     if faults > 0.4:
         assert all(aligner.counts[name] > 0 for name in aligner.counts)
         assert len(aligner.counts) >= 7

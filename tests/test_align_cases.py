@@ -159,6 +159,15 @@ def test_lanes_of_silent_streams_are_given_to_others_and_nothing_else_changes() 
     assert len(set(held)) == len(held)
 
 
+def test_what_is_read_minutes_late_was_not_silent() -> None:
+    aligner = Aligner(SHORT)
+    aligner.tick([sent(0).message()], arrival_us=[0], now_us=1)
+    late = [sent(10 * k) for k in range(1, 4)]  # the worker stood still; the device did not
+    aligned = aligner.tick([c.message() for c in late], arrival_us=[0, 10**5, 10**5], now_us=400_000_000)
+    assert aligner.kinds(aligned) == []
+    assert aligner.stands("bed-3") == (1, 0, 40)
+
+
 def test_a_change_of_leads_is_told_once_by_the_newest_chunk() -> None:
     def two(first: int, mask: int) -> Sent:
         return sent(first, samples=np.ones((2, 10), np.int16), lead_off=mask)

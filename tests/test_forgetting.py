@@ -84,7 +84,7 @@ def test_alerts_of_a_stream_that_is_forgotten_end_once_and_its_slot_knows_nothin
     assert short(ward.tick(now_us=now_us + 3_000_000)) == [("no data", "on", 10, 10)]
 
 
-def test_a_stream_that_comes_back_in_the_tick_that_forgets_it_ends_what_was_on_and_begins() -> None:
+def test_a_stream_that_comes_back_just_before_it_is_forgotten_ends_what_was_on_and_begins() -> None:
     ward = Ward()
     ward.tick(came())
     ward.tick(now_us=10**7)

@@ -78,7 +78,6 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     """Place a tick."""
     rejects = Rejects(list(chunks.rejects.message), list(chunks.rejects.reason))
     _free(state)
-    _look(state, chunks)
     slot, refused = state.directory.find(chunks)
     for i, reason in refused:
         rejects.message.append(int(chunks.message[i]))
@@ -123,10 +122,12 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     gone = event[:, 2] == body.CLOCK
     clocks, event = event[gone], event[~gone]
     place, fresh = place[: sizes[body.PLACED_ROWS]], fresh[: sizes[body.FRESH_ROWS]]
+    seen = _seen(slot, len(state.slots))
+    _look(state, chunks, seen)
     return state, Aligned(
         passes=placements(chunks, state.banks, state.lanes, place, fresh, event, int(sizes[body.PASSES])),
         events=event,
-        seen=_seen(slot, len(state.slots)),
+        seen=seen,
         arrival_us=state.slots[:, body.ARRIVAL],
         expected=state.slots[:, body.EXPECTED],
         slots=state.slots,
@@ -176,9 +177,13 @@ def _open_bank(state: State, chunks: Chunks, i: int) -> None:
     state.free.append([])
     s = state.settings
     durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
-    row = [max(1, round(d * new.rate_hz)) for d in durations] + [round(s.silence_s * 1e6), round(s.forget_s * 1e6)]
+    row = [max(1, round(d * new.rate_hz)) for d in durations] + [_us(s.silence_s), _us(s.forget_s)]
     state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
     _set_banks(state, chunks)
+
+
+def _us(seconds: float) -> int:
+    return round(seconds * 1e6)
 
 
 def _free(state: State) -> None:
@@ -192,22 +197,24 @@ def _free(state: State) -> None:
         state.forgotten = np.zeros(0, np.int64)
 
 
-def _look(state: State, chunks: Chunks) -> None:
+def _look(state: State, chunks: Chunks, seen: I64) -> None:
     """Take, now and then, the lanes of streams that have been silent for long; forget those silent for much longer.
 
-    One that was never heard because there is no memory for it is not silent.
+    A stream of which something came is not silent, however late we read it. Nor is one that was never heard because
+    there is no memory for it.
     """
-    silence_us = round(state.settings.silence_s * 1e6)
+    silence_us = _us(state.settings.silence_s)
     if not chunks.caught_up or chunks.now_us - state.looked_us < silence_us:
         return
     state.looked_us = chunks.now_us
     silent_us = chunks.now_us - state.slots[:, body.ARRIVAL]
+    silent_us[seen] = 0
     silent = silent_us > 2 * silence_us
     for row in state.slots[silent & (state.slots[:, body.LANE] >= 0)]:
         state.free[row[body.BANK]].append(int(row[body.LANE]))
     state.slots[silent, body.LANE] = -1
     known = state.directory.is_known()
-    long_us = round(state.settings.forget_s * 1e6) + silence_us
+    long_us = _us(state.settings.forget_s) + silence_us
     gone = known & (silent_us[: len(known)] > long_us) & (state.slots[: len(known), body.EXPECTED] >= 0)
     state.forgotten = np.flatnonzero(gone)
     state.directory.forget(state.forgotten)
@@ -224,9 +231,10 @@ def _is_full(state: State, bank: int) -> bool:
 def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int) -> None:
     """Give the slot a lane of the bank; one that it had elsewhere becomes free."""
     row = state.slots[slot]
-    silent = arrived_us - row[body.ARRIVAL] > round(state.settings.silence_s * 1e6)
+    silent_us = arrived_us - row[body.ARRIVAL]
+    silent, forgotten = silent_us > _us(state.settings.silence_s), silent_us > _us(state.settings.forget_s)
     if row[body.LANE] >= 0:
-        state.counts[COUNTS.index("silences")] += row[body.SESSION] == session
+        state.counts[COUNTS.index("silences")] += row[body.SESSION] == session and not forgotten
         state.left.append((int(row[body.BANK]), int(row[body.LANE])))
     if state.free[bank]:
         lane = state.free[bank].pop()
