@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -38,21 +40,19 @@ def run(arguments: str) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def parameters() -> Iterator[tuple[str, str, bool]]:
-    """Every option and argument: of which command, its name, whether its help says something."""
-    commands = {"": typer.main.get_command(cli.app)}
+def of_commands() -> Iterator[tuple[str, Any]]:
+    """Every option and argument that is shown, with the name of its command."""
+    commands: dict[str, Any] = {"": typer.main.get_command(cli.app)}
     while commands:
         name, command = commands.popitem()
         commands |= {f"{name} {k}".strip(): c for k, c in getattr(command, "commands", {}).items()}
-        for parameter in command.params:
-            if not getattr(parameter, "hidden", False):
-                yield name, parameter.opts[0], len(getattr(parameter, "help", None) or "") > 10
+        yield from ((name, p) for p in command.params if not getattr(p, "hidden", False))
 
 
 def test_every_option_of_every_command_says_what_it_is_for() -> None:
-    found = list(parameters())
-    assert {name for name, _, _ in found} >= set(COMMANDS)
-    assert [f"{name} {option}" for name, option, said in found if not said] == []
+    found = list(of_commands())
+    assert {name for name, _ in found} >= set(COMMANDS)
+    assert [f"{name} {p.opts[0]}" for name, p in found if len(getattr(p, "help", None) or "") < 10] == []
 
 
 def test_the_version_is_that_of_the_package() -> None:
@@ -106,3 +106,9 @@ def test_whoever_has_to_wait_for_the_compiler_is_told_so(monkeypatch: pytest.Mon
     (cache_folder() / "cpu.respond-1.py311.nbc").touch()
     say_if_compiling(said.append)
     assert len(said) == 1
+
+
+def test_the_benchmarks_that_help_names_are_those_that_there_are() -> None:
+    bench = importlib.import_module("streaming.bench")
+    names = next(p for name, p in of_commands() if name == "bench" and p.name == "names")
+    assert names.help == f"Of {', '.join(bench.BENCHMARKS)}; all by default."
