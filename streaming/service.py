@@ -59,6 +59,11 @@ def run_monitor(
     topics.check_broker(bootstrap, topics.TOPICS)
     pipeline = Pipeline(Settings(model=model), backend)
     say(backend.reason)
+    if topics.has_broker_clock(bootstrap) is False:
+        say(
+            f"{topics.SAMPLES} carries its producers' clocks (message.timestamp.type=CreateTime): when a chunk "
+            "arrived, and so 'no data', is told by those; the monitor expects LogAppendTime"
+        )
     warm_up(say, backend)
     exactly_once = delivery == "exactly-once"
     with (

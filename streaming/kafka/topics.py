@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from streaming.errors import FatalError, UserError
@@ -133,6 +133,16 @@ def create_topics(bootstrap: str, *, partitions: int = 4, replication: int = 1, 
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise UserError(f"kafka: expected to create topics at {bootstrap}; got {reason(error)}") from error
     return [topic.topic for topic in new]
+
+
+def has_broker_clock(bootstrap: str, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
+    """Tell whether messages of `topic` carry the time at which the broker had them; None: the broker does not say."""
+    admin, asked = _admin(bootstrap), ConfigResource(ConfigResource.Type.TOPIC, topic)
+    try:
+        told = admin.describe_configs([asked], request_timeout=timeout_s)[asked].result(timeout_s)
+        return bool(told["message.timestamp.type"].value == "LogAppendTime")
+    except (KafkaException, TimeoutError, KeyError):
+        return None
 
 
 def ends_of(bootstrap: str, topic: str, *, committed: bool = False, timeout_s: float = 10.0) -> dict[int, int]:

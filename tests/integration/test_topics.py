@@ -29,6 +29,12 @@ def test_topics_that_are_missing_are_named_with_the_command_that_creates_them(ka
     topics.check_broker(kafka.bootstrap, names)
 
 
+def test_a_topic_with_its_producers_clocks_is_known_from_one_with_the_brokers(kafka):
+    assert topics.has_broker_clock(kafka.bootstrap) is True
+    assert topics.has_broker_clock(kafka.bootstrap, topics.BEATS) is False
+    assert topics.has_broker_clock(kafka.bootstrap, "ecg.none") is None
+
+
 def test_topics_of_others_are_named_without_that_command(kafka):
     with pytest.raises(UserError) as error:
         topics.check_broker(kafka.bootstrap, ["ecg.none"])
