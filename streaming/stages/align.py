@@ -87,7 +87,38 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     ints[:, arrivals.SLOT] = slot
     _set_banks(state, chunks)
     state.tick += 1
-    n = len(slot)
+    rows, sizes, code = _align(state, chunks)
+    for i in np.flatnonzero(code).tolist():
+        rejects.message.append(int(chunks.message[i]))
+        rejects.reason.append("align: " + _reason(state, chunks, i, int(slot[i]), int(code[i])))
+    state.counts += sizes[body.DUPLICATES :]
+    place, fresh, event = rows
+    gone = event[:, 2] == body.CLOCK
+    clocks, event = event[gone], event[~gone]
+    seen = _seen(slot, len(state.slots))
+    _look(state, chunks, seen)
+    return state, Aligned(
+        passes=placements(chunks, state.banks, state.lanes, place, fresh, event, int(sizes[body.PASSES])),
+        events=event,
+        seen=seen,
+        arrival_us=state.slots[:, body.ARRIVAL],
+        expected=state.slots[:, body.EXPECTED],
+        slots=state.slots,
+        clocks=clocks[np.argsort(clocks[:, 1], kind="stable")],
+        banks=state.banks,
+        forgotten=state.forgotten,
+        refused=ints[code == arrivals.REFUSED][:, [arrivals.SLOT, arrivals.ROW_SESSION, 4]],
+        rejects=rejects,
+        now_us=chunks.now_us,
+        caught_up=chunks.caught_up,
+        overloaded=chunks.overloaded,
+    )
+
+
+def _align(state: State, chunks: Chunks) -> tuple[tuple[I64, I64, I64], I64, I64]:
+    """Place every chunk that has a slot; return the rows that say where (place, fresh, event), sizes, and codes."""
+    ints = chunks.ints
+    n = len(ints)
     place, fresh, event = _rows(2 * n + 64 + int(ints[:, 9].sum()) // 256)
     sizes = np.zeros(body.SIZES, np.int64)
     code = np.zeros(n, np.int64)
@@ -114,32 +145,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
             for old, new in zip((place, fresh, event), more, strict=True):
                 new[: len(old)] = old
             place, fresh, event = more
-    for i in np.flatnonzero(code).tolist():
-        rejects.message.append(int(chunks.message[i]))
-        rejects.reason.append("align: " + _reason(state, chunks, i, int(slot[i]), int(code[i])))
-    state.counts += sizes[body.DUPLICATES :]
-    event = event[: sizes[body.EVENT_ROWS]]
-    gone = event[:, 2] == body.CLOCK
-    clocks, event = event[gone], event[~gone]
-    place, fresh = place[: sizes[body.PLACED_ROWS]], fresh[: sizes[body.FRESH_ROWS]]
-    seen = _seen(slot, len(state.slots))
-    _look(state, chunks, seen)
-    return state, Aligned(
-        passes=placements(chunks, state.banks, state.lanes, place, fresh, event, int(sizes[body.PASSES])),
-        events=event,
-        seen=seen,
-        arrival_us=state.slots[:, body.ARRIVAL],
-        expected=state.slots[:, body.EXPECTED],
-        slots=state.slots,
-        clocks=clocks[np.argsort(clocks[:, 1], kind="stable")],
-        banks=state.banks,
-        forgotten=state.forgotten,
-        refused=ints[code == arrivals.REFUSED][:, [arrivals.SLOT, arrivals.ROW_SESSION, 4]],
-        rejects=rejects,
-        now_us=chunks.now_us,
-        caught_up=chunks.caught_up,
-        overloaded=chunks.overloaded,
-    )
+    placed, begun, told = sizes[[body.PLACED_ROWS, body.FRESH_ROWS, body.EVENT_ROWS]].tolist()
+    return (place[:placed], fresh[:begun], event[:told]), sizes, code
 
 
 def _seen(slot: I64, slots: int) -> I64:
