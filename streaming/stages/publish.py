@@ -8,23 +8,30 @@ beat costs here.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from streaming.directory import Directory
 from streaming.kernels import cpu
-from streaming.records import Alerts, Outgoing, TickBeats
+from streaming.records import I32, U8, Alerts, Outgoing, TickBeats
 from streaming.wire import ALERTS, BEATS, texts
 
 
 @dataclass(slots=True)
 class State:
-    """model: version and hash; scored_by: texts of the codes."""
+    """model: version and hash; scored_by: texts of the codes; both also as the kernel wants them."""
 
     directory: Directory
     model: str
     scored_by: tuple[str, ...]
+    labels: tuple[U8, I32] = field(init=False)
+    model_bytes: U8 = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Lay the texts out."""
+        self.labels = texts(self.scored_by, 16)
+        self.model_bytes = np.frombuffer(self.model.encode(), np.uint8)
 
 
 def step(state: State, alerts: Alerts) -> tuple[State, list[Outgoing]]:
@@ -62,15 +69,14 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
         ],
         axis=1,
     ).astype(np.float32)
-    labels, label_size = texts(state.scored_by, 16)
     label = np.zeros(b, np.int32) if beats.scored_by is None else beats.scored_by.astype(np.int32)
-    model = np.frombuffer(state.model.encode(), np.uint8)
+    model = state.model_bytes
     width = 66 + 4 * 10 + 7 * 5 + 17 + 2 + len(model) + 10
     buffer = np.empty(b * width, np.uint8)
     stop = np.empty(b, np.int64)
     cpu.write_beat(
         b, buffer, stop, width, directory.ids, directory.id_size, ints, floats.view(np.uint8),
-        np.isnan(floats).view(np.uint8), labels, label_size, label, model,
+        np.isnan(floats).view(np.uint8), *state.labels, label, model,
     )  # fmt: skip
     joined = buffer.tobytes()
     keys = directory.keys
