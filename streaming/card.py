@@ -165,7 +165,9 @@ class CudaCard:
         of_card = library in ("cupy", "cupy_backends", "numba", "numba_cuda") or "CUDA" in str(error)
         return f"{type(error).__name__}: {str(error).strip().splitlines()[0]}" if of_card else None
 
-    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+    def launch(
+        self, name: str, kernel: Any, grid: tuple[tuple[int, int], int, int], arguments: tuple[Any, ...]
+    ) -> None:
         """Start a kernel."""
         blocks, threads, shared = grid
         if self._nvtx:

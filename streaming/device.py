@@ -13,8 +13,7 @@ How many rows ``positions`` counted is known on the device only: a `Total` is th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, Protocol, SupportsIndex
 
@@ -25,8 +24,9 @@ from streaming.errors import LostCardError
 from streaming.kernels import gpu
 from streaming.kernels.scan import SCANNED
 from streaming.network import Network
+from streaming.orders import Orders
 from streaming.staging import CELLS, Columns, Memories, Segments, Staging
-from streaming.tape import Launches, Line, Tapes, Total, rounded
+from streaming.tape import Calls, Launches, Line, Tapes, Total, rounded
 
 
 class Card(Launches, Memories, Protocol):
@@ -68,11 +68,12 @@ class Device:
         self.xp = card.xp
         self._first: list[Line] = []
         self._second: list[Line] = []
-        self.kernels: Any = Calls(self, self._first)
-        self.later: Any = Calls(self, self._second)
+        self.kernels: Any = Calls(partial(self.call, self._first))
+        self.later: Any = Calls(partial(self.call, self._second))
         self._ordinal = 0
         self._staging, self._tapes, self._segments = Staging(card), Tapes(card), Segments(card)
         self._rooms: dict[Hashable, Any] = {}
+        self._orders = Orders(card.address, self.room)
         self._networks: dict[int, tuple[Network, int]] = {}
         self._cells = card.empty((CELLS,), np.int64)
         self._cells_used = 0
@@ -93,6 +94,7 @@ class Device:
         """Begin a tick: forget what an unfinished one left."""
         self._first.clear()
         self._second.clear()
+        self._orders.begin()
         self._ordinal = self._cells_used = 0
         self._staging.begin()
         self._segments.begin()
@@ -109,6 +111,7 @@ class Device:
     def next_pass(self) -> None:
         """Begin a pass."""
         self._ordinal += 1
+        self._orders.begin()
 
     def start(self) -> None:
         """Run what was called so far."""
@@ -205,7 +208,10 @@ class Device:
         together = [tuple(given[: plan.first])]
         if plan.stop > plan.first:
             together += [*self._scratch(name, most, given[plan.first : plan.stop]), tuple(given[plan.stop :])]
-        tape.append(Line(name, n, sizes, cell, tuple(together)))
+        order = 0
+        if plan.busy is not None and self._tapes.are_many(most):
+            order = self._orders.busy_first(tape, given[plan.busy], plan.summed, most, self._counted(n))
+        tape.append(Line(name, n, sizes, cell, tuple(together), order))
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         """Run the tapes, and return the columns of tables.
@@ -276,7 +282,8 @@ class Device:
         width = self._tapes.width(name, n)
         if (inside := gpu.shared_shape(width, likes)) is not None:
             return inside
-        teams, made = gpu.teams(self._tapes.blocks(name, n), width), []
+        blocks = self._tapes.blocks(name, n) * self._tapes.parts(name, n)
+        teams, made = gpu.teams(blocks, width), []
         for k, like in enumerate(likes):
             key, wanted = ("scratch", name, k), (teams, *like.shape)
             kept = self._rooms.get(key)
@@ -284,17 +291,3 @@ class Device:
                 kept = self._rooms[key] = self.card.empty(wanted, like.dtype)
             made.append(kept)
         return made
-
-
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """The kernels of a device: each name is a function that writes the call down on a tape."""
-
-    device: Device
-    tape: list[Line]
-    known: dict[str, Callable[..., None]] = field(default_factory=dict)
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        if name not in gpu.PLANS:
-            raise AttributeError(name)
-        return self.known.setdefault(name, partial(self.device.call, self.tape, name))

@@ -9,11 +9,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 from streaming.kernels import gpu
 from streaming.kernels.scan import SCANNED, SCANS
 
+MOST_PARTS = 16
 MOST_KEPT = 4096  # tapes that are remembered: as many as ticks of all sizes can have would be too many
 
 
@@ -25,8 +27,10 @@ class Launches(Protocol):
     def address(self, array: Any) -> int:
         """Return where an array stands."""
 
-    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
-        """Start a kernel on ``grid``: blocks, threads, bytes of shared memory; tuples hold arrays as well."""
+    def launch(
+        self, name: str, kernel: Any, grid: tuple[tuple[int, int], int, int], arguments: tuple[Any, ...]
+    ) -> None:
+        """Start a kernel on ``grid``: blocks, two axes, threads, bytes of shared memory; tuples hold arrays as well."""
 
     def run(self, key: Hashable, tape: Callable[[], None]) -> None:
         """Do what ``tape`` does, which is the same whenever ``key`` is, after all that goes up has arrived."""
@@ -62,7 +66,8 @@ def rounded(n: int) -> int:
 class Line:
     """A kernel call: ``n`` items at most, ``sizes[cell]`` on the device.
 
-    ``bring`` copies segments to the host, ``embed`` runs a network, whose number is its first argument.
+    ``bring`` copies segments to the host, ``embed`` runs a network, whose number is its first argument. ``order``: an
+    array of the items as they come; 0 where they come as they are.
     """
 
     name: str
@@ -70,6 +75,7 @@ class Line:
     sizes: Any
     cell: int
     arguments: tuple[Any, ...]
+    order: Any = 0
 
 
 @dataclass(slots=True)
@@ -86,7 +92,7 @@ class Tapes:
         seen: list[Hashable] = []
         for line in tape:
             seen += (line.name, line.cell, self.card.address(line.sizes))
-            for argument in line.arguments:
+            for argument in (line.order, *line.arguments):
                 for one in argument if isinstance(argument, tuple) else (argument,):
                     seen += (one,) if isinstance(one, int | float) else (self.card.address(one), one.shape)
         if len(self._known) > MOST_KEPT:
@@ -106,14 +112,16 @@ class Tapes:
                 self.card.embed(line.arguments[0], n, line.sizes, line.cell, *line.arguments[1:])
             elif line.name in SCANS:
                 kernel, given = SCANS[line.name], (line.sizes, line.cell, *line.arguments)
-                self.card.launch(line.name, kernel, (self.blocks(line.name, n), SCANNED, 0), given)
+                self.card.launch(line.name, kernel, ((self.blocks(line.name, n), 1), SCANNED, 0), given)
             else:
                 width, inside = self.width(line.name, n), 0
                 if len(line.arguments) > 1 and isinstance(line.arguments[1], int):
                     inside = gpu.shared_bytes(width, line.arguments[1:-1])
-                kernel = gpu.launcher(line.name, width, inside > 0)
-                grid = self.blocks(line.name, n), gpu.threads(width), inside
-                self.card.launch(line.name, kernel, grid, (line.sizes, line.cell, *line.arguments))
+                ordered = not isinstance(line.order, int)
+                kernel = gpu.launcher(line.name, width, inside > 0, ordered)
+                grid = (self.blocks(line.name, n), self.parts(line.name, n)), gpu.threads(width), inside
+                given = (line.sizes, line.cell, line.order, *line.arguments)
+                self.card.launch(line.name, kernel, grid, given)
 
     def blocks(self, name: str, n: int) -> int:
         """Return the blocks of a kernel for ``n`` items."""
@@ -121,7 +129,28 @@ class Tapes:
             return rounded(n) // SCANNED + 1
         return min(-(-rounded(n) // gpu.teams(1, self.width(name, n))), self.card.blocks)
 
+    def parts(self, name: str, n: int) -> int:
+        """Return how many teams share an item of a kernel."""
+        return max(1, min(MOST_PARTS, self.card.blocks // self.blocks(name, n))) if gpu.PLANS[name].shared else 1
+
     def width(self, name: str, n: int) -> int:
         """Return the threads of a team of a kernel for ``n`` items."""
         plan = gpu.PLANS[name]
-        return plan.wide if rounded(n) < self.many else plan.narrow
+        return plan.narrow if self.are_many(n) else plan.wide
+
+    def are_many(self, n: int) -> bool:
+        """Tell whether ``n`` items fill a card."""
+        return rounded(n) >= self.many
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The kernels of a device: each name is a function that writes the call down on a tape, by ``call(name, ...)``."""
+
+    call: Callable[..., None]
+    known: dict[str, Callable[..., None]] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        if name not in gpu.PLANS:
+            raise AttributeError(name)
+        return self.known.setdefault(name, partial(self.call, name))

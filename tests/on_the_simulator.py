@@ -20,14 +20,15 @@ from streaming.backend import CPU, Backend
 from streaming.device import Device
 from streaming.errors import LostCardError
 from streaming.kernels import gpu
-from streaming.kernels.scan import SCANS
+from streaming.kernels.scan import SCANNED, SCANS
 from streaming.model.checkpoint import load_model
 from streaming.network import embed
+from streaming.orders import Orders
 from streaming.pieces import Whole
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
 from streaming.settings import Settings
-from streaming.tape import rounded
+from streaming.tape import Line, rounded
 
 ALIKE = {"cut_window", "recall_beats", "in_terms"}  # where sums of floats may be rounded otherwise
 
@@ -47,11 +48,13 @@ class Twins(SimulatedCard):
         super().__init__()
         self.items: dict[str, int] = {}
 
-    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+    def launch(
+        self, name: str, kernel: Any, grid: tuple[tuple[int, int], int, int], arguments: tuple[Any, ...]
+    ) -> None:
         if name in SCANS:
             super().launch(name, kernel, grid, arguments)
             return
-        sizes, cell, *given = arguments
+        sizes, cell, _, *given = arguments
         n, plan = int(sizes[cell]), gpu.PLANS[name]
         flat = [*given[0], *given[1 : 1 + plan.stop - plan.first], *(given[-1] if len(given) > 1 else ())]
         copies = [np.array(a) if isinstance(a, np.ndarray) else a for a in flat]
@@ -152,6 +155,24 @@ def test_sums_are_those_of_the_rows_before() -> None:
         device.fetch([device.table("kept", again, (np.int64,))])
         np.testing.assert_array_equal(first[: n + 1], np.concatenate([[0], np.cumsum(count)]))
         np.testing.assert_array_equal(second[: count.sum() + 1], np.arange(count.sum() + 1))
+
+
+def test_of_many_rows_the_busy_ones_come_first() -> None:
+    rng = np.random.default_rng(1)
+    device = Device(SimulatedCard(), "simulated")
+    for n in (1, 8, 9, 70):
+        count = rng.integers(0, 3, n)
+        for counted, summed in ((count, False), (np.concatenate([[0], np.cumsum(count)]), True)):
+            device.next_pass()
+            tape: list[Line] = []
+            orders = Orders(device.card.address, device.room)
+            number = np.array([n]).view(OnDevice), 0
+            order = orders.busy_first(tape, device.constant(counted), summed, n, number)
+            assert orders.busy_first(tape, tape[0].arguments[0], summed, n, number) is order
+            for line in tape:
+                SCANS[line.name][n // SCANNED + 1, SCANNED](line.sizes, line.cell, *line.arguments)
+            right = np.concatenate([np.flatnonzero(count), np.flatnonzero(count == 0)])
+            np.testing.assert_array_equal(order[:n], right)
 
 
 def test_of_no_rows_the_sum_is_nothing() -> None:

@@ -71,7 +71,9 @@ class SimulatedCard:
     def memory(self) -> Memory:
         return Memory(0, 0, self.allocated)
 
-    def launch(self, name: str, kernel: Any, grid: tuple[int, int, int], arguments: tuple[Any, ...]) -> None:
+    def launch(
+        self, name: str, kernel: Any, grid: tuple[tuple[int, int], int, int], arguments: tuple[Any, ...]
+    ) -> None:
         kernel[grid[:2]](*arguments)
 
     def run(self, key: Hashable, tape: Callable[[], None]) -> None:

@@ -13,7 +13,7 @@ import math
 
 from streaming.kernels.accept import chance
 from streaming.kernels.mark import mark
-from streaming.kernels.team import member, narrow, wait
+from streaming.kernels.team import WIDTH, member, narrow, wait
 from streaming.records import F32, F64, I16, I32, I64, Bool
 
 QUIET = 8
@@ -242,7 +242,7 @@ def list_beats(
 
     A beat was ``decided`` ``waited`` samples after the peak of its response; ``begin`` is the first sample of its lane.
     """
-    for k in range(count[i]):
+    for k in range(member(), count[i], WIDTH):
         b = first[i] + k
         row[b] = i
         lane[b] = lanes[i]

@@ -1,7 +1,8 @@
 """The bodies compiled for CUDA: a launcher each, of the same name as on the CPU.
 
 ``compiled`` turns a body and the bodies it calls into device functions, as ``cpu.compiled`` does, with the
-instructions of a team (``kernels.team``) of ``width`` threads put in. ``launcher`` is the kernel: one team an item,
+instructions of a team (``kernels.team``) of ``width`` threads put in, and with what a card does in another way
+(``kernels.gpu_bodies``). ``launcher`` is the kernel: one team an item,
 items in a loop, so that any grid does any number of items, each team with scratch of its own.
 
 How many items there are is read on the device, from ``sizes[cell]``: kernels that follow each other need no answer
@@ -12,11 +13,8 @@ Under ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, a team a bl
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import importlib
 import math
-import pickle
 import types
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,8 +23,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import config
 
-from streaming.kernels import accept, answer, beats, flutter, fuse, history, launch, nms, ricker, ring, team, windows
-from streaming.kernels.cpu import cache_folder
+from streaming.kernels import (
+    accept,
+    answer,
+    beats,
+    flutter,
+    fuse,
+    gpu_bodies,
+    history,
+    launch,
+    nms,
+    ricker,
+    ring,
+    team,
+    windows,
+)
+from streaming.kernels.gpu_code import kept, lean
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -47,6 +59,9 @@ class Plan(NamedTuple):
 
     Few items want ``wide`` teams, which are done sooner; from ``MANY`` on the card is full and ``narrow`` ones do more.
     ``registers`` is how many a thread of these may have, where more threads at a time gain more than they lose.
+    ``busy`` is the argument that says which items have anything to do, by counts or (``summed``) their sums: of many
+    items these come first, so that the teams of a warp do not wait for one of them. Of a body that may be ``shared``
+    among teams a few long items get as many as fill the card.
     """
 
     body: Any
@@ -55,27 +70,34 @@ class Plan(NamedTuple):
     first: int
     stop: int
     registers: int | None = None
+    busy: int | None = None
+    summed: bool = False
+    shared: bool = False
 
 
-def plan(body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None) -> Plan:
-    """Find the scratch arguments of a body."""
+def plan(
+    body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None, busy: str = "",
+    summed: bool = False, shared: bool = False,
+) -> Plan:  # fmt: skip
+    """Find the scratch arguments of a body, and the one that says what is busy."""
     names = body.__code__.co_varnames[1 : body.__code__.co_argcount]
     first = names.index(scratch[0]) if scratch else len(names)
-    return Plan(body, wide, narrow, first, first + len(scratch), registers)
+    at = names.index(busy) if busy else None
+    return Plan(body, wide, narrow, first, first + len(scratch), registers, at, summed, shared)
 
 
 PLANS = {
     "begin_lane": plan(ring.begin_lane, 1, 1),
     "write_samples": plan(ring.write_samples, 16, 8),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
-    "respond": plan(ricker.respond, 16, 8, "work", registers=64),
+    "respond": plan(ricker.respond, 16, 8, "work", registers=96, shared=True),
     "respond_leads": plan(fuse.respond_leads, 16, 8, "work", registers=64),
     "level_peaks": plan(fuse.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
-    "judge": plan(accept.judge, 16, 4, "line", "scratch", "out", registers=64),
-    "accept": plan(beats.accept, 16, 4, "work"),
+    "judge": plan(accept.judge, 16, 4, "line", "scratch", "out", registers=64, busy="found"),
+    "accept": plan(beats.accept, 16, 4, "work", registers=96, busy="found"),
     "remember_quiet": plan(beats.remember_quiet, 1, 1),
-    "list_beats": plan(beats.list_beats, 1, 1),
+    "list_beats": plan(beats.list_beats, 8, 1),
     "list_blocks": plan(beats.list_blocks, 1, 1),
     "find_waves": plan(flutter.find_waves, 16, 4, "work"),
     "cut_window": plan(windows.cut_window, 16, 4, "work"),
@@ -83,8 +105,8 @@ PLANS = {
     "in_usual_size": plan(history.in_usual_size, 1, 1),
     "is_known": plan(history.is_known, 1, 1),
     "in_terms": plan(history.in_terms, 1, 1),
-    "recall_size": plan(history.recall_size, 16, 4),
-    "recall_beats": plan(history.recall_beats, 16, 8),
+    "recall_size": plan(history.recall_size, 16, 4, busy="run", summed=True),
+    "recall_beats": plan(history.recall_beats, 32, 4, busy="run", summed=True),
     "is_answered": plan(answer.is_answered, 1, 1),
     "score_beat": plan(answer.score_beat, 1, 1),
     "tell_beat": plan(answer.tell_beat, 1, 1),
@@ -107,7 +129,7 @@ def teams(blocks: int, width: int) -> int:
 def team_functions(width: int) -> dict[str, Any]:
     """Return what stands for the functions of ``kernels.team`` in teams of ``width`` threads."""
     if width == 1:
-        alone = team.member, team.wait, team.most, team.fewest, team.added, team.narrow
+        alone = team.member, team.part, team.parts, team.wait, team.most, team.fewest, team.added, team.narrow
         return {f.__name__: _jit(f, device=True) for f in alone}
     return _simulated_team(width) if SIMULATED else _warp_team(width)
 
@@ -118,6 +140,12 @@ def _warp_team(width: int) -> dict[str, Any]:
 
     def member():  # type: ignore[no-untyped-def]
         return cuda.threadIdx.x & rest
+
+    def part():  # type: ignore[no-untyped-def]
+        return cuda.blockIdx.y
+
+    def parts():  # type: ignore[no-untyped-def]
+        return cuda.gridDim.y
 
     @_jit(device=True)
     def mates():  # type: ignore[no-untyped-def]
@@ -153,7 +181,7 @@ def _warp_team(width: int) -> dict[str, Any]:
     def narrow(value):  # type: ignore[no-untyped-def]
         return np.int32(value)
 
-    return {f.__name__: _jit(f, device=True) for f in (member, wait, most, fewest, added, narrow)}
+    return {f.__name__: _jit(f, device=True) for f in (member, part, parts, wait, most, fewest, added, narrow)}
 
 
 def _simulated_team(width: int) -> dict[str, Any]:
@@ -171,6 +199,12 @@ def _simulated_team(width: int) -> dict[str, Any]:
     def member() -> int:
         return int(cuda.threadIdx.x)
 
+    def part() -> int:
+        return int(cuda.blockIdx.y)
+
+    def parts() -> int:
+        return int(cuda.gridDim.y)
+
     def wait() -> None:
         cuda.syncthreads()
 
@@ -183,7 +217,10 @@ def _simulated_team(width: int) -> dict[str, Any]:
     def added(value: Any) -> Any:
         return sum(gathered(value))
 
-    return {f.__name__: _jit(f, device=True) for f in (member, wait, most, fewest, added, team.narrow)}
+    def narrow(value: Any) -> Any:
+        return (int(value) + (1 << 31)) % (1 << 32) - (1 << 31)  # of what nobody looks at no more is left either
+
+    return {f.__name__: _jit(f, device=True) for f in (member, part, parts, wait, most, fewest, added, narrow)}
 
 
 @functools.cache
@@ -197,7 +234,7 @@ def compiled(body: Any, width: int) -> Any:
         if name in ("WIDTH", "BLOCK"):
             scope[name] = {"WIDTH": width, "BLOCK": BLOCK}[name]
         elif isinstance(callee, types.FunctionType) and callee.__module__.startswith("streaming.kernels"):
-            scope[name] = compiled(callee, width)
+            scope[name] = compiled(gpu_bodies.BODIES.get(callee, callee), width)
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__
     copy.__qualname__ = body.__qualname__
@@ -205,47 +242,24 @@ def compiled(body: Any, width: int) -> Any:
 
 
 @functools.cache
-def launcher(name: str, width: int, shared: bool) -> Callable[..., Any]:
-    """Return the kernel of a body: ``launcher(sizes, cell, before, *scratch, after)``.
+def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[..., Any]:
+    """Return the kernel of a body: ``launcher(sizes, cell, order, before, *scratch, after)``.
 
     ``before`` and ``after`` are the body's arguments around its scratch, as tuples; the first axis of scratch are the
     teams of the grid. Where it is ``shared``, scratch stands in the memory of the multiprocessor, and in its place its
-    shape is given.
+    shape is given. ``order`` says which item comes when, if it is ``ordered``.
     """
     one = PLANS[name]
     kinds = {0: launch.without_scratch, 1: launch.with_shared if shared else launch.with_scratch, 3: launch.with_three}
     template = launch.with_shared_three if shared and one.stop - one.first == 3 else kinds[one.stop - one.first]
-    scope = vars(launch) | {"_todo": compiled(one.body, width), "_WIDTH": width}
-    made = types.FunctionType(template.__code__, scope, f"{name}_{width}" + "_shared" * shared)
+    item = _jit(launch.listed if ordered else launch.itself, device=True)
+    scope = vars(launch) | {"_todo": compiled(one.body, width), "_item": item, "_WIDTH": width}
+    own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
+    made = types.FunctionType(template.__code__, scope, own_name)
     made.__module__ = launch.__name__
     few = one.registers if width == one.narrow and not SIMULATED else None
-    return _kept(_jit(made, max_registers=few) if few else _jit(made))  # type: ignore[no-any-return]
-
-
-def _kept(kernel: Any) -> Any:
-    """Have a kernel's machine code kept on disk, in a folder named by the text of all kernels.
-
-    Numba finds it by the name of the kernel, which therefore holds all that it does not look at: globals and options.
-    What cannot be kept is compiled again.
-    """
-    if SIMULATED:
-        return kernel
-    config: Any = importlib.import_module("numba.cuda.core.config")
-    previous, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder() / "cuda")
-    try:
-        kernel.enable_caching()
-    finally:
-        config.CACHE_DIR = previous
-    kept = kernel._cache  # noqa: SLF001
-    save = kept.save_overload
-
-    def save_overload(signature: Any, compiled: Any) -> None:
-        compiled._codelibrary._linking_files.clear()  # noqa: SLF001 - what it links is in its machine code by now
-        with contextlib.suppress(RuntimeError, OSError, pickle.PicklingError):
-            save(signature, compiled)
-
-    kept.save_overload = save_overload
-    return kernel
+    kernel = _jit(made, max_registers=few) if few else _jit(made)
+    return kernel if SIMULATED else kept(lean(kernel))  # type: ignore[no-any-return]
 
 
 def shared_bytes(width: int, shape: Sequence[int]) -> int:
@@ -260,7 +274,8 @@ def shared_shape(width: int, scratch: Sequence[Any]) -> list[int] | None:
     if len(scratch) == 3:
         shape, most = [array.shape[1] for array in scratch], SHARED_OF_THREE
     else:
-        shape, most = list(scratch[0].shape), SHARED_BYTES
+        rows, columns = scratch[0].shape
+        shape, most = [rows, columns | 1], SHARED_BYTES  # teams that look at the same place look into other banks
     return shape if shared_bytes(width, shape) <= most else None
 
 

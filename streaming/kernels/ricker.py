@@ -12,7 +12,7 @@ sample is held; before its first ``a`` there is zero. ``f`` is known up to ``sto
 from __future__ import annotations
 
 from streaming.kernels.ring import store, unroll
-from streaming.kernels.team import BLOCK, WIDTH, member, wait
+from streaming.kernels.team import BLOCK, WIDTH, member, part, parts, wait
 from streaming.records import I16, I32, I64
 
 
@@ -128,10 +128,10 @@ def respond(
     lane = lanes[i]
     half = taps.shape[0] - 1
     lowest = int(base[i])
-    at = max(lowest, int(start[i]) - half - box)
+    at = max(lowest, int(start[i]) - half - box) + part() * BLOCK
     end = int(stop[i]) - half - box
     while at < end:
         n = min(BLOCK, end - at)
         box_sums(x[lane], lowest, at, n, taps, box, shift, work)
         store(work[1], n, f[lane], at)
-        at += n
+        at += parts() * BLOCK

@@ -1,4 +1,4 @@
-"""Sums over rows before each row, on a device: two kernels, one after the other.
+"""Sums over rows before each row, and the rows that have something to do first: two kernels each, on a device.
 
 How many rows there are is read on the device, from ``sizes[cell]``.
 """
@@ -31,6 +31,18 @@ def add_up(shared: Any, j: int) -> None:
         step //= 2
 
 
+@_device_jit
+def add_before(shared: Any, j: int) -> None:
+    """Add to each of ``shared[:SCANNED]`` those before it; the block's threads ``j`` do this together."""
+    step = 1
+    while step < SCANNED:
+        carried = shared[j - step] if j >= step else 0
+        cuda.syncthreads()
+        shared[j] += carried
+        cuda.syncthreads()
+        step *= 2
+
+
 @_jit
 def sum_rows(sizes: Any, cell: int, count: Any, sums: Any) -> None:
     """Sum ``count`` over the rows of each block."""
@@ -59,13 +71,7 @@ def place_rows(sizes: Any, cell: int, count: Any, sums: Any, first: Any, cells: 
     own = count[i] if i < n else 0
     shared[j] = own
     cuda.syncthreads()
-    step = 1
-    while step < SCANNED:
-        carried = shared[j - step] if j >= step else 0
-        cuda.syncthreads()
-        shared[j] += carried
-        cuda.syncthreads()
-        step *= 2
+    add_before(shared, j)
     if i < n:
         first[i] = before + shared[j] - own
     if i == n - 1 or (n == 0 and i == 0):
@@ -73,4 +79,53 @@ def place_rows(sizes: Any, cell: int, count: Any, sums: Any, first: Any, cells: 
         cells[into] = before + shared[j]
 
 
-SCANS = {"sum_rows": sum_rows, "place_rows": place_rows}
+@_device_jit
+def is_busy(count: Any, summed: int, i: int) -> int:
+    """Tell whether row ``i`` counts anything; ``summed``: ``count`` [n + 1] are sums of the rows before."""
+    if summed:
+        return 1 if count[i + 1] > count[i] else 0
+    return 1 if count[i] > 0 else 0
+
+
+@_jit
+def sum_busy(sizes: Any, cell: int, count: Any, summed: int, sums: Any) -> None:
+    """Count the busy rows of each block."""
+    shared = cuda.shared.array(SCANNED, "int64")
+    i, j = cuda.grid(1), cuda.threadIdx.x
+    shared[j] = is_busy(count, summed, i) if i < sizes[cell] else 0
+    cuda.syncthreads()
+    add_up(shared, j)
+    if j == 0:
+        sums[cuda.blockIdx.x] = shared[0]
+
+
+@_jit
+def place_busy(sizes: Any, cell: int, count: Any, summed: int, sums: Any, order: Any) -> None:
+    """Write all rows to ``order``, the busy ones first; after ``sum_busy``."""
+    shared = cuda.shared.array(SCANNED, "int64")
+    i, j, n = cuda.grid(1), cuda.threadIdx.x, sizes[cell]
+    part = whole = 0
+    for k in range(j, cuda.gridDim.x, SCANNED):
+        whole += sums[k]
+        if k < cuda.blockIdx.x:
+            part += sums[k]
+    shared[j] = whole
+    cuda.syncthreads()
+    add_up(shared, j)
+    busy = shared[0]
+    cuda.syncthreads()
+    shared[j] = part
+    cuda.syncthreads()
+    add_up(shared, j)
+    before = shared[0]
+    cuda.syncthreads()
+    own = is_busy(count, summed, i) if i < n else 0
+    shared[j] = own
+    cuda.syncthreads()
+    add_before(shared, j)
+    if i < n:
+        before += shared[j] - own
+        order[before if own else busy + i - before] = i
+
+
+SCANS = {"sum_rows": sum_rows, "place_rows": place_rows, "sum_busy": sum_busy, "place_busy": place_busy}

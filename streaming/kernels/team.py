@@ -4,6 +4,9 @@ A body is written for ``WIDTH`` threads. Loops over samples go ``range(member(),
 thread has found is put together by ``most``, ``fewest`` and ``added``, and what one writes another may
 read after ``wait``. Decisions are taken by every member alike; state is changed by ``member() == 0``.
 
+Of an item whose stretches need nothing of each other several teams may take turns: each does every ``parts``-th from
+``part`` on.
+
 As Python and on the CPU a team is one thread, and all this is nothing; ``kernels.gpu`` compiles the
 same bodies with a ``WIDTH`` of its own and puts the device's instructions in place of these.
 """
@@ -20,6 +23,16 @@ BLOCK = 1024  # samples worked on at a time: what the fastest memory holds
 def member() -> int:
     """Return the number of this thread in its team."""
     return 0
+
+
+def part() -> int:
+    """Return the number of this team among those that share its item."""
+    return 0
+
+
+def parts() -> int:
+    """Return how many teams share an item."""
+    return 1
 
 
 def wait() -> None:

@@ -23,6 +23,7 @@ from streaming.kernels.flutter import POINTS
 from streaming.kernels.mark import EIGHT
 from streaming.records import F64, I32, Bank, Beats, Peaks
 
+LINE = 16  # of scratch begins with a line of the CPU's memory
 LISTED = (np.int64, np.int64, np.int64, np.float64, np.float64, np.float32, np.float32, np.float32, np.bool_)
 
 
@@ -53,7 +54,7 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """By number of the bank, lanes and constants (chances, durations, marking, taps) xp; work: scratch int32 [3, n]."""
+    """By number of the bank, lanes and constants (chances, durations, marking, taps) xp; work, points: scratch."""
 
     settings: Settings
     backend: Backend = CPU
@@ -63,6 +64,7 @@ class State:
     constants: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     unit: dict[int, float] = field(default_factory=dict)
     work: I32 = field(default_factory=lambda: np.zeros((3, 0), np.int32))
+    points: I32 = field(default_factory=lambda: np.zeros((1, POINTS), np.int32))
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
@@ -117,7 +119,7 @@ def _blocks(state: State, peaks: Peaks) -> Table:
     )  # fmt: skip
     row, end, flat = table.columns
     length = half_up(s.block_s * fresh.bank.rate_hz)
-    backend.kernels.find_waves(total, row, end, fresh.lane, fresh.base, length, peaks.x, state.work, flat)
+    backend.kernels.find_waves(total, row, end, fresh.lane, fresh.base, length, peaks.x, state.points, flat)
     return table
 
 
@@ -131,5 +133,6 @@ def _open_bank(state: State, bank: Bank) -> None:
     taps = np.stack([filter_for(d, bank.rate_hz, 1).taps for d in (s.narrow, s.wide)])
     state.unit[bank.number] = unit_response(detection)
     state.before[bank.number] = in_samples[0]
-    state.room[bank.number] = max(sum(in_samples[:2]) + 1 + 2 * taps.shape[1] + EIGHT, POINTS)
+    wanted = sum(in_samples[:2]) + 1 + 2 * taps.shape[1] + EIGHT
+    state.room[bank.number] = -(-wanted // LINE) * LINE
     state.constants[bank.number] = tuple(map(state.backend.constant, (s.probability, durations, marking, taps)))

@@ -1,0 +1,27 @@
+"""What a card does in another way says what the bodies say in whose place it stands."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from streaming.kernels import gpu_bodies, ricker
+
+
+@pytest.mark.parametrize("leads", [1, 3])
+@pytest.mark.parametrize("half", [1, 5, 13])
+def test_four_neighbours_at_a_time_say_what_four_taps_at_a_time_do(
+    rng: np.random.Generator, half: int, leads: int
+) -> None:
+    taps = rng.integers(-3000, 3000, half + 1).astype(np.int32)
+    rings = rng.integers(-9000, 9000, (leads, 512)).astype(np.int16)
+    for n in (1, 2, 3, 4, 5, 64, 127):
+        x, plainly, by_fours = rng.integers(-9000, 9000, (3, 192)).astype(np.int32)
+        ricker.filter_block(x, n, taps, plainly)
+        gpu_bodies.BODIES[ricker.filter_block](x, n, taps, by_fours)
+        np.testing.assert_array_equal(by_fours[:n], plainly[:n])
+        for base in (0, 290, 300):
+            right, found = rng.integers(-99, 99, (2, 3, 192)).astype(np.int32)
+            ricker.magnitude(rings, base, 300, n, taps, 4, right)
+            gpu_bodies.BODIES[ricker.magnitude](rings, base, 300, n, taps, 4, found)
+            np.testing.assert_array_equal(found[2, :n], right[2, :n])
