@@ -14,6 +14,7 @@ Under ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, a team a bl
 from __future__ import annotations
 
 import functools
+import importlib
 import math
 import types
 import warnings
@@ -185,28 +186,34 @@ def _warp_team(width: int) -> dict[str, Any]:
 
 
 def _simulated_team(width: int) -> dict[str, Any]:
-    """Return them for a whole block of the simulator, which knows no warps."""
+    """Return them for a whole block of the simulator, which knows no warps.
+
+    While a device function runs the simulator puts its own module in the place of ``cuda``, and takes it away when the
+    first of the threads returns that called it, from the others as well: so they ask for that module themselves.
+    """
+    within = importlib.import_module("numba.cuda.simulator.kernel")._get_kernel_context  # noqa: SLF001
 
     def gathered(value: Any) -> list[Any]:
-        integers = cuda.shared.array(width, "int64")  # the simulator knows them by the line they stand on
-        floats = cuda.shared.array(width, "float64")
+        here = within()
+        integers = here.shared.array(width, "int64")  # the simulator knows them by the line they stand on
+        floats = here.shared.array(width, "float64")
         shared = floats if isinstance(value, float | np.floating) else integers
-        cuda.syncthreads()
-        shared[cuda.threadIdx.x] = value
-        cuda.syncthreads()
+        here.syncthreads()
+        shared[here.threadIdx.x] = value
+        here.syncthreads()
         return [shared[k].item() for k in range(width)]
 
     def member() -> int:
-        return int(cuda.threadIdx.x)
+        return int(within().threadIdx.x)
 
     def part() -> int:
-        return int(cuda.blockIdx.y)
+        return int(within().blockIdx.y)
 
     def parts() -> int:
-        return int(cuda.gridDim.y)
+        return int(within().gridDim.y)
 
     def wait() -> None:
-        cuda.syncthreads()
+        within().syncthreads()
 
     def most(value: Any) -> Any:
         return max(gathered(value))
