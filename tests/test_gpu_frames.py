@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from streaming.frames import arrow, frame, host_array, parse, rr_statistics, upl
 from streaming.json_chunks import json_tick_to_avro
 from streaming.recordings import read_recording
 
-WHY = missing()
+WHY = missing() or (None if find_spec("cudf") else "cuDF is not installed")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU and cuDF: {WHY}")]
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sources import message_of
 
+from streaming.errors import UserError
 from streaming.frames import parse
 from streaming.recordings import NO_VALUE, Recording, read_recording, record
 from streaming.recordings.record import to_units
@@ -269,3 +272,12 @@ def test_numbers_are_put_on_a_scale_block_by_block(monkeypatch: pytest.MonkeyPat
     assert np.array_equal(whole[0], blocks[0])
     assert whole[1:] == blocks[1:]
     assert np.count_nonzero(whole[0] == NO_VALUE) == 42
+
+
+@pytest.mark.skipif(find_spec("cudf") is not None, reason="cuDF is here")
+def test_without_cudf_a_csv_for_a_gpu_is_refused_in_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "beats.csv", [[0.1], [0.2]])
+    with pytest.raises(
+        UserError, match=r"beats\.csv: expected cuDF, .*not installed \(pip install 'beatwire\[gpu\]'\)"
+    ):
+        read_recording(path, fs=250.0, xp=SimpleNamespace())

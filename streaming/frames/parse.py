@@ -13,6 +13,7 @@ import re
 import zlib
 from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, cast
@@ -127,6 +128,10 @@ def _read_numbers_gpu(path: Path, delimiter: str, decimal: str, lines_before: in
 
     What does not fit into the device's memory at once is parsed in parts and put together on the host.
     """
+    if find_spec("cudf") is None:
+        raise UserError(
+            f"{path}: expected cuDF, which parses text on a GPU; it is not installed (pip install 'beatwire[gpu]')"
+        )
     with path.open("rb") as file:
         for _ in range(lines_before):
             file.readline()
