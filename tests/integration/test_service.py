@@ -18,7 +18,7 @@ from streaming.wire import decode_beat
 
 pytestmark = pytest.mark.kafka
 
-STREAMS, SECONDS, SPEED = 10, 60, 4
+STREAMS, SECONDS, SPEED = 10, 60, 2  # half a minute, in which a busy machine too has something out
 
 
 @pytest.fixture(scope="module", autouse=True)
