@@ -19,7 +19,7 @@ from streaming.wire import encode_chunk
 def warm_up(say: Callable[[str], None], backend: Backend = CPU) -> None:
     """Take a few made-up chunks through a graph of their own; says so when that takes a while.
 
-    A sawtooth with a spike a second reaches every kernel: beats, windows, scores, rules.
+    A sawtooth with a spike a second and a gap to bridge reaches every kernel: beats, windows, scores, rules.
     """
     keep_freed_memory()
     say_if_compiling(say)
@@ -44,7 +44,7 @@ def _rehearse(backend: Backend) -> None:
     signal = (np.arange(2500) % 50).astype(np.int16)
     signal[::250] = 2000
     for first in range(0, 2500, 125):
-        part = signal[first : first + 125]
+        part = signal[first : first + (100 if first == 1500 else 125)]
         values = [
             encode_chunk(f"warm-up {bed} {len(leads)}", 1, first, 0, 250.0, leads, np.stack([part] * len(leads)))
             for bed in range(1 if first < 1250 else 2)  # to a kernel one row is not like several

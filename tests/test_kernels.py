@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
+import subprocess
 import sys
 import time
 import types
@@ -272,3 +273,15 @@ def test_machine_code_is_not_taken_from_a_temporary_folder_that_others_can_write
     assert ours.is_relative_to(tmp_path)
     assert not ours.resolve().is_relative_to(theirs.resolve())
     assert ours.parents[1].stat().st_mode & 0o077 == 0
+
+
+def test_a_warm_up_reaches_every_kernel_but_those_of_pieces_and_of_training() -> None:
+    script = """
+from streaming.kernels import cpu
+from streaming.warmup import warm_up
+
+warm_up(lambda _: None)
+print(*sorted(name for name, kernel in vars(cpu).items() if not getattr(kernel, "signatures", True)))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["is_answered", "take_stretch", "tell_beat", "weigh_beat"]
