@@ -275,13 +275,39 @@ def test_machine_code_is_not_taken_from_a_temporary_folder_that_others_can_write
     assert ours.parents[1].stat().st_mode & 0o077 == 0
 
 
-def test_a_warm_up_reaches_every_kernel_but_those_of_pieces_and_of_training() -> None:
+def test_a_warm_up_reaches_every_kernel_but_those_of_pieces_and_of_training_and_nothing_is_compiled_after_it() -> None:
     script = """
+import numpy as np
+from streaming.kafka.batch import Part, tick_of
 from streaming.kernels import cpu
+from streaming.pipeline import Pipeline
+from streaming.settings import Settings
 from streaming.warmup import warm_up
+from streaming.wire import encode_chunk
+
+def compiled():
+    return {(name, str(types)) for name, kernel in vars(cpu).items() for types in getattr(kernel, "signatures", ())}
+
+def part(*values):
+    m = len(values)
+    payload, length = np.frombuffer(b"".join(values), np.uint8), np.array([len(value) for value in values])
+    return Part([], payload, length, np.zeros(m, np.int64), np.zeros(m, np.int32), {})
+
+def chunk(first, *leads):
+    beat = (np.arange(first, first + 125) % 250 == 0) * np.float32(2000)
+    return encode_chunk("bed", 1, first, 0, 250.0, list(leads), np.stack([beat.astype(np.int16)] * len(leads)))
 
 warm_up(lambda _: None)
 print(*sorted(name for name, kernel in vars(cpu).items() if not getattr(kernel, "signatures", True)))
+warm = compiled()
+one, two = Pipeline(Settings()), Pipeline(Settings())
+for first in range(0, 2500, 250):  # nothing, what one poll brought, what several brought
+    parts = [part(chunk(first, "I"), b"{"), part(chunk(first + 125, "I", "II"))]
+    for pipeline, taken in ((one, parts), (two, parts[:1]), (two, parts[1:]), (two, [])):
+        pipeline.emit(tick_of(taken, now_us=first, caught_up=True)[0])
+print(*sorted(name for name, _ in compiled() - warm))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["is_answered", "take_stretch", "tell_beat", "weigh_beat"]
+    never, late = done.stdout.splitlines()
+    assert never.split() == ["is_answered", "take_stretch", "tell_beat", "weigh_beat"]
+    assert late == ""

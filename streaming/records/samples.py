@@ -15,7 +15,7 @@ from streaming.records.arrays import F64, I32, I64, U8
 class RawTick:
     """The messages of one poll, ``m`` of them.
 
-    payload      uint8 [bytes]   all message values joined
+    payload      uint8 [bytes]   all message values joined; not to be written to, and kernels are compiled for that
     start        int64 [m + 1]   message k is ``payload[start[k]:start[k + 1]]``
     arrival_us   int64 [m]       when each message arrived at the broker
     partition    int32 [m]       the partition it came from (0 without a broker)
@@ -31,6 +31,12 @@ class RawTick:
     now_us: int
     caught_up: bool = True
     overloaded: bool = False
+
+    def __post_init__(self) -> None:
+        """Make the payload read-only, whoever joined it: of two kinds of arrays Numba compiles each kernel twice."""
+        payload = self.payload.view()
+        payload.flags.writeable = False
+        object.__setattr__(self, "payload", payload)
 
     @staticmethod
     def of(
