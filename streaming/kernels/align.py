@@ -67,16 +67,21 @@ def open_pass(slots: I64, slot: int, fresh: I64, sizes: I64) -> None:
         sizes[PASSES] = slots[slot, PASS] + 1
 
 
+def write_event(events: I64, row: int, number: int, slot: int, kind: int, index: int, value: int, session: int) -> None:
+    """Write an event of pass ``number``: a row of ``Aligned.events``."""
+    events[row, 0] = number
+    events[row, 1] = slot
+    events[row, 2] = kind
+    events[row, 3] = index
+    events[row, 4] = value
+    events[row, 5] = session
+
+
 def put_event(slots: I64, slot: int, event: I64, sizes: I64, kind: int, index: int, value: int) -> None:
     """Append an event of the slot's current pass."""
     row = int(sizes[EVENT_ROWS])
     sizes[EVENT_ROWS] = row + 1
-    event[row, 0] = slots[slot, PASS]
-    event[row, 1] = slot
-    event[row, 2] = kind
-    event[row, 3] = index
-    event[row, 4] = value
-    event[row, 5] = slots[slot, SESSION]
+    write_event(event, row, slots[slot, PASS], slot, kind, index, value, slots[slot, SESSION])
 
 
 def restart(slots: I64, slot: int, fresh: I64, event: I64, sizes: I64, index: int, value: int) -> None:

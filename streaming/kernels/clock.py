@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from streaming.kernels.align import ANCHORS, CLOCK, EVENT_ROWS, MAX_ANCHORS
+from streaming.kernels.align import ANCHORS, CLOCK, EVENT_ROWS, MAX_ANCHORS, write_event
 from streaming.records import F64, I64
 
 
@@ -26,12 +26,7 @@ def anchor(slots: I64, slot: int, event: I64, sizes: I64, session: int, first: i
     if n >= MAX_ANCHORS:
         row = int(sizes[EVENT_ROWS])
         sizes[EVENT_ROWS] = row + 1
-        event[row, 0] = 0
-        event[row, 1] = slot
-        event[row, 2] = CLOCK
-        event[row, 3] = anchors[at + 1]
-        event[row, 4] = anchors[at + 2]
-        event[row, 5] = anchors[at]
+        write_event(event, row, 0, slot, CLOCK, anchors[at + 1], anchors[at + 2], anchors[at])
     anchors[at] = session
     anchors[at + 1] = first
     anchors[at + 2] = zero_us

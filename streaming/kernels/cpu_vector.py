@@ -54,12 +54,14 @@ def _element(builder: Any, pointer: Any, index: Any) -> Any:
     return builder.gep(pointer, [index])
 
 
-def _load(builder: Any, pointer: Any, index: Any) -> Any:
-    return builder.load(builder.bitcast(_element(builder, pointer, index), _vector.as_pointer()), align=4)
+def load_vector(builder: Any, pointer: Any, index: Any, kind: Any = _vector) -> Any:
+    """Load a vector from an element on."""
+    return builder.load(builder.bitcast(_element(builder, pointer, index), kind.as_pointer()), align=4)
 
 
-def _store(builder: Any, vector: Any, pointer: Any, index: Any) -> None:
-    builder.store(vector, builder.bitcast(_element(builder, pointer, index), _vector.as_pointer()), align=4)
+def store_vector(builder: Any, vector: Any, pointer: Any, index: Any) -> None:
+    """Store a vector from an element on."""
+    builder.store(vector, builder.bitcast(_element(builder, pointer, index), vector.type.as_pointer()), align=4)
 
 
 def everywhere(builder: Any, value: Any, lanes: int) -> Any:
@@ -109,7 +111,7 @@ def _sum_up(builder: Any, x: Any, pairs: Any, count: Any, out: Any, at: Any, vec
     base = builder.add(at, builder.shl(k, _i64(1)))
     grown = []
     for number, total in enumerate(sums):
-        samples = builder.bitcast(_load(builder, x, builder.add(base, _i64(number * LANES))), _halves)
+        samples = builder.bitcast(load_vector(builder, x, builder.add(base, _i64(number * LANES))), _halves)
         grown.append(builder.add(total, builder.call(multiply, [samples, taps])))
         total.add_incoming(ir.Constant(_vector, None), before)
         total.add_incoming(grown[-1], body)
@@ -118,7 +120,7 @@ def _sum_up(builder: Any, x: Any, pairs: Any, count: Any, out: Any, at: Any, vec
     builder.cbranch(builder.icmp_signed("<", following, count), body, after)
     builder.position_at_end(after)
     for number, total in enumerate(grown):
-        _store(builder, total, out, builder.add(at, _i64(number * LANES)))
+        store_vector(builder, total, out, builder.add(at, _i64(number * LANES)))
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -170,11 +172,11 @@ def _extreme(compare: str, gather: str) -> Any:
             of_all = cgutils.get_or_insert_function(
                 builder.module, ir.FunctionType(_i32, [_vector]), f"{gather}.v{LANES}i32"
             )
-            found = cgutils.alloca_once_value(builder, _load(builder, row, _i64(0)))
+            found = cgutils.alloca_once_value(builder, load_vector(builder, row, _i64(0)))
             last = builder.sub(n, size)
             with cgutils.for_range_slice(builder, size, n, size) as (j, _):
                 at = builder.select(builder.icmp_signed("<", j, last), j, last)
-                builder.store(builder.call(of_two, [builder.load(found), _load(builder, row, at)]), found)
+                builder.store(builder.call(of_two, [builder.load(found), load_vector(builder, row, at)]), found)
             return builder.sext(builder.call(of_all, [builder.load(found)]), _i64)
 
         return types.int64(row_type(values), n), generate

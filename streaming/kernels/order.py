@@ -7,9 +7,11 @@ sample, value, session.
 
 from __future__ import annotations
 
+from streaming.kernels.align import RESTART, write_event
+from streaming.kernels.rules import BEAT, BLOCK
+from streaming.kernels.rules import REACHED as KNOWN
 from streaming.records import I64
 
-RESTART, BEAT, BLOCK, KNOWN = 0, 3, 4, 5
 KINDS = 8  # more than there are: at the same sample the kind decides
 
 
@@ -41,27 +43,18 @@ def merge_pass(
             beat = b < len(row) and row[b] <= lane
             block = k < len(block_row) and block_row[k] <= lane
             if beat and (not block or sample[b] <= block_end[k]):
-                n = put(events, n, number, slot[row[b]], BEAT, sample[b], first + b, session[row[b]])
+                write_event(events, n, number, slot[row[b]], BEAT, sample[b], first + b, session[row[b]])
                 b += 1
             elif block:
                 of = block_row[k]
-                n = put(events, n, number, slot[of], BLOCK, block_end[k], block_value[k], session[of])
+                write_event(events, n, number, slot[of], BLOCK, block_end[k], block_value[k], session[of])
                 k += 1
             else:
                 break
-        n = put(events, n, number, slot[lane], KNOWN, known[lane], known[lane], session[lane])
+            n += 1
+        write_event(events, n, number, slot[lane], KNOWN, known[lane], known[lane], session[lane])
+        n += 1
     return n
-
-
-def put(events: I64, n: int, number: int, slot: int, kind: int, sample: int, value: int, session: int) -> int:
-    """Write event ``n``; return ``n + 1``."""
-    events[n, 0] = number
-    events[n, 1] = slot
-    events[n, 2] = kind
-    events[n, 3] = sample
-    events[n, 4] = value
-    events[n, 5] = session
-    return n + 1
 
 
 def by_stream(events: I64, first: I64, at: I64, place: I64, ordered: I64) -> None:

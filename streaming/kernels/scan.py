@@ -32,6 +32,16 @@ def add_up(shared: Any, j: int) -> None:
 
 
 @_device_jit
+def sum_block(shared: Any, j: int, own: int, sums: Any) -> None:
+    """Write what the rows of a block have of their ``own`` together to its place in ``sums``."""
+    shared[j] = own
+    cuda.syncthreads()
+    add_up(shared, j)
+    if j == 0:
+        sums[cuda.blockIdx.x] = shared[0]
+
+
+@_device_jit
 def add_before(shared: Any, j: int) -> None:
     """Add to each of ``shared[:SCANNED]`` those before it; the block's threads ``j`` do this together."""
     step = 1
@@ -48,11 +58,7 @@ def sum_rows(sizes: Any, cell: int, count: Any, sums: Any) -> None:
     """Sum ``count`` over the rows of each block."""
     shared = cuda.shared.array(SCANNED, "int64")
     i, j = cuda.grid(1), cuda.threadIdx.x
-    shared[j] = count[i] if i < sizes[cell] else 0
-    cuda.syncthreads()
-    add_up(shared, j)
-    if j == 0:
-        sums[cuda.blockIdx.x] = shared[0]
+    sum_block(shared, j, count[i] if i < sizes[cell] else 0, sums)
 
 
 @_jit
@@ -92,11 +98,7 @@ def sum_busy(sizes: Any, cell: int, count: Any, summed: int, sums: Any) -> None:
     """Count the busy rows of each block."""
     shared = cuda.shared.array(SCANNED, "int64")
     i, j = cuda.grid(1), cuda.threadIdx.x
-    shared[j] = is_busy(count, summed, i) if i < sizes[cell] else 0
-    cuda.syncthreads()
-    add_up(shared, j)
-    if j == 0:
-        sums[cuda.blockIdx.x] = shared[0]
+    sum_block(shared, j, is_busy(count, summed, i) if i < sizes[cell] else 0, sums)
 
 
 @_jit

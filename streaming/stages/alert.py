@@ -21,6 +21,7 @@ from streaming.kernels import cpu
 from streaming.kernels import rules as body
 from streaming.kernels.align import BANK, LANE, SESSION
 from streaming.records import F64, I64, Alerts, Event, TickBeats
+from streaming.runs import rows_told, runs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +149,7 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     events, s = tick.events, state.settings
     if len(events) == 0:
         return np.zeros((0, 6), np.int64), np.zeros(0)
-    run = np.empty(len(events) + 1, np.int64)
-    n = cpu.find_runs(events, run)
+    n, run = runs_of(events)
     room = (body.RULES + 1) * len(events)
     count, out, values = np.zeros(n, np.int64), np.empty((room, 6), np.int64), np.empty(room)
     rates_hz = [bank.rate_hz for bank in tick.aligned.banks]
@@ -161,8 +161,7 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
         n, run, events, tick.rr_s, tick.median_rr_s, anomalous, early, tick.aligned.slots, durations, limits,
         state.slots, count, out, values,
     )  # fmt: skip
-    told = [np.arange(count[i]) + (body.RULES + 1) * run[i] for i in np.flatnonzero(count)]
-    rows = np.concatenate(told) if told else np.zeros(0, np.int64)
+    rows = rows_told(count, run, body.RULES + 1)
     return out[rows], values[rows]
 
 

@@ -23,6 +23,7 @@ from streaming.kernels import cpu
 from streaming.kernels.drift import BLOCKS, COMPARED, LOST
 from streaming.kernels.history import LATENTS
 from streaming.records import F32, F64, I64, U8, Bool, TickBeats
+from streaming.runs import rows_told, runs_of
 
 BLOCK_S = 20.0
 QUANTITIES = ("score", *(f"latent {k}" for k in range(LATENTS)), "radius", "misfit")
@@ -80,8 +81,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
         return state, beats
     _make_room(state, len(beats.aligned.arrival_us))
     bins, seen = _bins(state.reference, beats)
-    run = np.empty(len(events) + 1, np.int64)
-    n = cpu.find_runs(events, run)
+    n, run = runs_of(events)
     length = np.array([round(BLOCK_S * bank.rate_hz) for bank in beats.aligned.banks])
     count, room = np.zeros(n, np.int64), LOST * len(events)
     where, told = np.empty(room, np.int64), np.empty((room, 5), np.int64)
@@ -91,7 +91,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     )  # fmt: skip
     if not count.any():
         return state, beats
-    rows = np.concatenate([np.arange(count[i]) + LOST * run[i] for i in np.flatnonzero(count)])
+    rows = rows_told(count, run, LOST)
     return state, replace(beats, events=np.insert(events, where[rows], told[rows], axis=0))
 
 
