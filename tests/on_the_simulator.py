@@ -1,6 +1,7 @@
 """The device's kernels and its whole graph in Numba's simulator; ``test_device`` runs this in a process of its own.
 
-Blocks are small here, ten threads or one team, so that a few lanes cross the borders between them.
+Blocks are small here, ten threads or one team, so that a few lanes cross the borders between them. Their threads come
+in turn (``in_turn``): a missing barrier shows.
 """
 
 from __future__ import annotations
@@ -8,9 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import in_turn  # noqa: F401  in the place of the simulator's blocks
 import numpy as np
 import pytest
 from laws import Run, Signal, assert_same, cut, grouped, listen, shuffled
+from numba import cuda
 from simulated import OnDevice, SimulatedCard, embedded
 
 from producers.synthetic import synthesise
@@ -32,13 +35,12 @@ from streaming.tape import Line, rounded
 
 ALIKE = {"cut_window", "recall_beats", "in_terms"}  # where sums of floats may be rounded otherwise
 
-
 OF_PIECES = {"is_answered", "score_beat", "tell_beat"}
 
 
 @pytest.fixture(autouse=True)
 def small_teams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "PLANS", {k: plan._replace(wide=min(2, plan.wide)) for k, plan in gpu.PLANS.items()})
+    monkeypatch.setattr(gpu, "PLANS", {k: plan._replace(wide=min(4, plan.wide)) for k, plan in gpu.PLANS.items()})
 
 
 class Twins(SimulatedCard):
@@ -78,11 +80,16 @@ class Twins(SimulatedCard):
 
 
 def messages(seconds: float) -> list[list[bytes]]:
-    """Ticks of four people with duplicates, gaps, leads that go off, chunks before their turn and a restart."""
+    """Ticks of four people with duplicates, gaps, leads that go off, chunks before their turn and a restart.
+
+    Two of them have their electrodes the other way round.
+    """
     rng = np.random.default_rng(7)
     queues = []
     for number, (rate_hz, leads) in enumerate([(128.0, 1), (100.0, 2), (128.0, 1), (100.0, 2)]):
-        samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=30).recording.samples
+        samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=30).recording.samples * np.int16(
+            1 if number < 2 else -1
+        )
         signal = Signal(f"bed-{number}", samples[:, : int(seconds * rate_hz)], rate_hz, 2.0)
         queue = []
         for k, (a, b) in enumerate(cut(signal.samples.shape[1], rng, 40)):
@@ -111,6 +118,28 @@ def said(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
 @pytest.fixture(scope="module")
 def ticks() -> list[list[bytes]]:
     return messages(3.2)
+
+
+@cuda.jit  # type: ignore[untyped-decorator]
+def turn_round(row: Any, first_that_waits: int) -> None:
+    shared = cuda.shared.array(4, "int64")
+    j = cuda.threadIdx.x
+    shared[j] = row[j]
+    if j >= first_that_waits:
+        cuda.syncthreads()
+    row[j] = shared[3 - j]
+
+
+def test_a_missing_barrier_shows_and_one_that_not_all_come_to_is_an_error() -> None:
+    rows = np.arange(80).reshape(20, 4)
+    for row in rows:
+        turn_round[1, 4](row, 0)
+    np.testing.assert_array_equal(rows, np.arange(80).reshape(20, 4)[:, ::-1])
+    for row in rows:
+        turn_round[1, 4](row, 4)
+    assert (rows != np.arange(80).reshape(20, 4)).any()
+    with pytest.raises(AssertionError, match="different barriers"):
+        turn_round[1, 4](rows[0], 1)
 
 
 def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cpu_does(

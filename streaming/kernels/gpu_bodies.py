@@ -40,6 +40,7 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
     half = taps.shape[0] - 1
     for j in range(FOUR * member(), n, FOUR * WIDTH):
         out[j], out[j + 1], out[j + 2], out[j + 3] = four_responses(x, half + j, taps)
+    wait()  # the body's members write what they read afterwards; these write their neighbours' too
 
 
 def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> None:
