@@ -17,6 +17,7 @@ import math
 
 from numpy import float32
 
+from streaming.kernels.ascending import insert, remove
 from streaming.kernels.team import WIDTH, added, member, most, wait
 from streaming.records import F32, F64, I64, Bool
 
@@ -290,29 +291,5 @@ def forget_oldest(rr: F32, intervals: F32, place: I64, s: int) -> None:
     place[s, 0] = (place[s, 0] + 1) % BEATS
     place[s, 1] -= 1
     if gone > 0.0:
-        n = place[s, 2] - 1
-        k = lower_bound(intervals, n + 1, gone)
-        for j in range(k, n):
-            intervals[j] = intervals[j + 1]
-        place[s, 2] = n
-
-
-def insert(intervals: F32, n: int, value: float) -> None:
-    """Put a value in its place among ``n`` ascending ones."""
-    k = lower_bound(intervals, n, value)
-    for j in range(n, k, -1):
-        intervals[j] = intervals[j - 1]
-    intervals[k] = value
-
-
-def lower_bound(intervals: F32, n: int, value: float) -> int:
-    """Return the first place among ``n`` ascending values that is not below ``value``."""
-    low = 0
-    high = n
-    while low < high:
-        middle = (low + high) // 2
-        if intervals[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+        remove(intervals, place[s, 2], gone)
+        place[s, 2] -= 1
