@@ -1,0 +1,134 @@
+"""Machine code is made before the first sample, and kept between starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from streaming.kernels import cpu, ricker
+
+
+def test_machine_code_lies_in_a_folder_named_by_the_text_of_all_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    texts = tmp_path / "kernels"
+    shutil.copytree(Path(cpu.__file__).parent, texts, ignore=shutil.ignore_patterns("__pycache__"))
+    now = cpu.cache_folder()
+    assert Path(cpu.respond.stats.cache_path).is_relative_to(now)
+    assert Path(cpu.compiled(ricker.respond).stats.cache_path).is_relative_to(now)
+    monkeypatch.setattr(cpu, "__file__", str(texts / "cpu.py"))
+    assert cpu.cache_folder() == now
+    for name in ("ring.py", "windows.py", "cpu_ahead.py"):
+        before = (texts / name).read_text()
+        (texts / name).write_text(before + "# another text\n")
+        assert cpu.cache_folder() != now, name
+        (texts / name).write_text(before)
+    assert cpu.cache_folder() == now
+
+
+def test_machine_code_of_other_texts_goes_when_no_start_has_used_it_for_a_month(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    now = cpu.cache_folder()
+    kept, old, own = now.with_name("kept"), now.with_name("old"), now / "own"
+    for folder, days in ((kept, 29), (old, 31), (own, 99), (now, 99)):
+        (folder / "cuda").mkdir(parents=True)
+        (folder / "cuda" / "machine.nbc").touch()
+        os.utime(folder, (time.time() - days * 86400,) * 2)
+    cpu.cache_folder()
+    assert time.time() - now.stat().st_mtime < 60, "a start marks its folder as used"
+    assert old.exists(), "nothing goes before something new comes"
+    shutil.rmtree(now)
+    assert cpu.cache_folder() == now
+    assert {path.name for path in now.parent.iterdir()} == {now.name, "kept"}
+    assert (kept / "cuda" / "machine.nbc").exists()
+
+
+@pytest.mark.parametrize("home", ["", ".cache"])
+def test_the_cache_is_where_caches_are_and_in_the_temporary_folder_when_that_cannot_be(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str
+) -> None:
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(temporary))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    (tmp_path / "home" / home).mkdir(parents=True)
+    assert cpu.cache_folder().parent == tmp_path / "home" / ".cache" / "beatwire" / "kernels"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cpu.cache_folder().parent == tmp_path / "xdg" / "beatwire" / "kernels"
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    assert cpu.cache_folder().is_relative_to(temporary)
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME")
+    assert cpu.cache_folder().is_relative_to(temporary)
+    assert os.access(temporary, os.W_OK)
+
+
+@pytest.mark.parametrize("prepared", ["open to all", "a link"])
+def test_machine_code_is_not_taken_from_a_temporary_folder_that_others_can_write_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, prepared: str
+) -> None:
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    theirs, elsewhere = tmp_path / f"beatwire-{os.getuid()}", tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    if prepared == "a link":
+        theirs.symlink_to(elsewhere)
+    else:
+        theirs.mkdir()
+        theirs.chmod(0o777)
+    ours = cpu.cache_folder()
+    assert ours.is_dir()
+    assert ours == cpu.cache_folder()
+    assert ours.is_relative_to(tmp_path)
+    assert not ours.resolve().is_relative_to(theirs.resolve())
+    assert ours.parents[1].stat().st_mode & 0o077 == 0
+
+
+def test_a_warm_up_reaches_every_kernel_but_those_of_pieces_and_of_training_and_nothing_is_compiled_after_it() -> None:
+    script = """
+import numpy as np
+from streaming.kafka.batch import Part, tick_of
+from streaming.kernels import cpu, ricker
+from streaming.pipeline import Pipeline
+from streaming.settings import Settings
+from streaming.warmup import warm_up
+from streaming.wire import encode_chunk
+
+def compiled():
+    return {(name, str(types)) for name, kernel in vars(cpu).items() for types in getattr(kernel, "signatures", ())}
+
+def part(*values):
+    m = len(values)
+    payload, length = np.frombuffer(b"".join(values), np.uint8), np.array([len(value) for value in values])
+    return Part([], payload, length, np.zeros(m, np.int64), np.zeros(m, np.int32), {})
+
+def chunk(first, *leads):
+    beat = (np.arange(first, first + 125) % 250 == 0) * np.float32(2000)
+    return encode_chunk("bed", 1, first, 0, 250.0, list(leads), np.stack([beat.astype(np.int16)] * len(leads)))
+
+warm_up(lambda _: None)
+print(*sorted(name for name, kernel in vars(cpu).items() if not getattr(kernel, "signatures", True)))
+warm = compiled()
+one, two = Pipeline(Settings()), Pipeline(Settings())
+for first in range(0, 2500, 250):  # nothing, what one poll brought, what several brought
+    parts = [part(chunk(first, "I"), b"{"), part(chunk(first + 125, "I", "II"))]
+    for pipeline, taken in ((one, parts), (two, parts[:1]), (two, parts[1:]), (two, [])):
+        pipeline.emit(tick_of(taken, now_us=first, caught_up=True)[0])
+print(*sorted(name for name, _ in compiled() - warm))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    never, late = done.stdout.splitlines()
+    assert never.split() == ["is_answered", "take_stretch", "tell_beat", "weigh_beat"]
+    assert late == ""
