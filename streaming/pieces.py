@@ -21,7 +21,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from streaming.frames import array_module, host_array
-from streaming.kernels.align import GAP, PLACE_COLUMNS, RESTART
+from streaming.kernels.align import PLACE_COLUMNS
+from streaming.kernels.events import GAP, RESTART
 from streaming.recordings.record import NO_VALUE
 from streaming.records import I64, Bank, Fresh, Placement
 

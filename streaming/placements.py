@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from streaming.kernels.align import GAP, LEADS_CHANGED
+from streaming.kernels.events import GAP, LEADS_CHANGED
 from streaming.records import I64, Bank, Chunks, Fresh, Placement
 
 

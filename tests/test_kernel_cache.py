@@ -100,7 +100,7 @@ def test_a_warm_up_reaches_every_kernel_but_those_of_pieces_and_of_training_and_
     script = """
 import numpy as np
 from streaming.kafka.batch import Part, tick_of
-from streaming.kernels import cpu, ricker
+from streaming.kernels import cpu
 from streaming.pipeline import Pipeline
 from streaming.settings import Settings
 from streaming.warmup import warm_up

@@ -27,6 +27,7 @@ Output rows::
 
 from __future__ import annotations
 
+from streaming.kernels.events import GAP, RESTART, write_event
 from streaming.records import I64
 
 SESSION, BASE, EXPECTED, BANK, LANE, LEADS, OFF, ARRIVAL = range(8)
@@ -37,11 +38,6 @@ ANCHORS = FIRST_PENDING + 2 * MAX_PENDING
 SLOT_COLUMNS = ANCHORS + 1 + 3 * MAX_ANCHORS
 
 PLACE_COLUMNS, FRESH_COLUMNS, EVENT_COLUMNS = 8, 9, 6
-
-RESTART = 0
-GAP = 1
-LEADS_CHANGED = 2
-CLOCK = 6
 
 PLACED_ROWS, FRESH_ROWS, EVENT_ROWS, PASSES, STATUS = range(5)
 DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = range(5, 13)
@@ -65,16 +61,6 @@ def open_pass(slots: I64, slot: int, fresh: I64, sizes: I64) -> None:
     fresh[row, 8] = slots[slot, UNITS]
     if slots[slot, PASS] >= sizes[PASSES]:
         sizes[PASSES] = slots[slot, PASS] + 1
-
-
-def write_event(events: I64, row: int, number: int, slot: int, kind: int, index: int, value: int, session: int) -> None:
-    """Write an event of pass ``number``: a row of ``Aligned.events``."""
-    events[row, 0] = number
-    events[row, 1] = slot
-    events[row, 2] = kind
-    events[row, 3] = index
-    events[row, 4] = value
-    events[row, 5] = session
 
 
 def put_event(slots: I64, slot: int, event: I64, sizes: I64, kind: int, index: int, value: int) -> None:

@@ -20,7 +20,6 @@ from streaming.kernels.align import (
     FRESH_ROWS,
     LANE,
     LEADS,
-    LEADS_CHANGED,
     MAX_PENDING,
     NO_VALUE,
     OFF,
@@ -40,6 +39,7 @@ from streaming.kernels.align import (
     restart,
 )
 from streaming.kernels.clock import anchor
+from streaming.kernels.events import LEADS_CHANGED
 from streaming.records import F64, I64, U8
 
 DONE = 0

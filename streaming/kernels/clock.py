@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 
-from streaming.kernels.align import ANCHORS, CLOCK, EVENT_ROWS, MAX_ANCHORS, write_event
+from streaming.kernels.align import ANCHORS, EVENT_ROWS, MAX_ANCHORS
+from streaming.kernels.events import CLOCK, write_event
 from streaming.records import F64, I64
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 
 from streaming.kernels.align import BANK
-from streaming.kernels.rules import BEAT, DRIFTED, REACHED, RESTARTED
+from streaming.kernels.events import BEAT, DRIFTED, KNOWN, RESTART
 from streaming.records import F32, F64, I64, U8, Bool
 
 BLOCKS = 3
@@ -105,13 +105,13 @@ def watch(
     block_samples = length[slots[events[run[i], 0], BANK]]
     for e in range(run[i], run[i + 1]):
         slot, kind, sample = int(events[e, 0]), int(events[e, 2]), int(events[e, 3])
-        if kind == RESTARTED:
+        if kind == RESTART:
             for k in range(BLOCKS):
                 clear(counts[slot, k])
             block[slot] = sample // block_samples
             unlike[slot] = -1.0
             over[slot] = False
-        elif kind == BEAT or kind == REACHED:
+        elif kind == BEAT or kind == KNOWN:
             now = sample // block_samples
             if now - block[slot] > LOST:
                 block[slot] = now - LOST

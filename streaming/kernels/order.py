@@ -7,9 +7,7 @@ sample, value, session.
 
 from __future__ import annotations
 
-from streaming.kernels.align import RESTART, write_event
-from streaming.kernels.rules import BEAT, BLOCK
-from streaming.kernels.rules import REACHED as KNOWN
+from streaming.kernels.events import BEAT, BLOCK, KNOWN, RESTART, write_event
 from streaming.records import I64
 
 KINDS = 8  # more than there are: at the same sample the kind decides

@@ -18,6 +18,8 @@ last held, then per rule the onset of its alert (-1: none).
 from __future__ import annotations
 
 from streaming.kernels.align import BANK
+from streaming.kernels.events import BEAT, BLOCK, DRIFTED, LEADS_CHANGED, RESTART
+from streaming.kernels.events import KNOWN as REACHED
 from streaming.kernels.flutter import FLAT as FLAT_BLOCK
 from streaming.kernels.flutter import WAVES as WAVE_BLOCK
 from streaming.records import F64, I64, Bool
@@ -40,9 +42,6 @@ ALL_INTERVALS = (1 << INTERVALS) - 1
 IRREGULAR_INTERVALS = 22
 DIFFERENCE = 10  # a tenth of the shorter interval
 RUN_BEATS = 3
-
-RESTARTED, GAPPED, LEADS, BEAT, BLOCK, REACHED = range(6)
-DRIFTED = 7
 
 
 def tell(
@@ -141,7 +140,7 @@ def apply_rules(
         slot, session, kind = int(events[e, 0]), int(events[e, 1]), int(events[e, 2])
         sample, value = int(events[e, 3]), int(events[e, 4])
         row = state[slot]
-        if kind == RESTARTED:
+        if kind == RESTART:
             for rule in range(RULES):
                 if row[KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
                     at = max(int(row[REFERENCE]), int(row[FIRST_ONSET + rule])) if row[SESSION] != session else sample
@@ -156,7 +155,7 @@ def apply_rules(
             row[DIFFERENT] = 0
             row[RUN] = 0
             row[WAVES] = 0
-        elif kind == LEADS:
+        elif kind == LEADS_CHANGED:
             n = switch(row, slot, LEADS_OFF, value != 0, False, sample, float(value), out, values, n)
         elif kind == BLOCK:
             row[FLAT] = min(2, int(row[FLAT]) + 1) if value == FLAT_BLOCK else 0

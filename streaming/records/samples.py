@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from streaming.kernels import events
 from streaming.records.arrays import F64, I32, I64, U8
 
 
@@ -145,12 +146,12 @@ class Placement:
 class Event:
     """Names of the kinds of events of a stream, in the order in which they travel."""
 
-    RESTART = 0
-    GAP = 1
-    LEADS = 2
-    BEAT = 3
-    BLOCK = 4
-    KNOWN = 5
+    RESTART = events.RESTART
+    GAP = events.GAP
+    LEADS = events.LEADS_CHANGED
+    BEAT = events.BEAT
+    BLOCK = events.BLOCK
+    KNOWN = events.KNOWN
 
 
 @dataclass(frozen=True, slots=True)

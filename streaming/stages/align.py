@@ -21,6 +21,7 @@ import numpy as np
 from streaming.directory import Directory
 from streaming.kernels import align as body
 from streaming.kernels import arrivals, cpu
+from streaming.kernels.events import CLOCK
 from streaming.placements import placements, rounded
 from streaming.records import I64, Aligned, Bank, Chunks, Rejects
 
@@ -93,7 +94,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         rejects.reason.append("align: " + _reason(state, chunks, i, int(slot[i]), int(code[i])))
     state.counts += sizes[body.DUPLICATES :]
     place, fresh, event = rows
-    gone = event[:, 2] == body.CLOCK
+    gone = event[:, 2] == CLOCK
     clocks, event = event[gone], event[~gone]
     seen = _seen(slot, len(state.slots))
     _look(state, chunks, seen)
