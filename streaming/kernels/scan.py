@@ -32,10 +32,12 @@ def add_up(shared: Any, j: int) -> None:
 
 
 @_device_jit
-def sum_block(shared: Any, j: int, own: int, sums: Any) -> None:
-    """Write what the rows of a block have of their ``own`` together to its place in ``sums``."""
-    shared[j] = own
-    cuda.syncthreads()
+def tell_sum(shared: Any, j: int, sums: Any) -> None:
+    """Write the sum of ``shared[:SCANNED]`` to the block's place in ``sums``.
+
+    To be called after a barrier only: the compiler draws a call into the branches of a choice before it, and threads
+    that wait at a barrier in different places wait for ever.
+    """
     add_up(shared, j)
     if j == 0:
         sums[cuda.blockIdx.x] = shared[0]
@@ -58,7 +60,9 @@ def sum_rows(sizes: Any, cell: int, count: Any, sums: Any) -> None:
     """Sum ``count`` over the rows of each block."""
     shared = cuda.shared.array(SCANNED, "int64")
     i, j = cuda.grid(1), cuda.threadIdx.x
-    sum_block(shared, j, count[i] if i < sizes[cell] else 0, sums)
+    shared[j] = count[i] if i < sizes[cell] else 0
+    cuda.syncthreads()
+    tell_sum(shared, j, sums)
 
 
 @_jit
@@ -98,7 +102,9 @@ def sum_busy(sizes: Any, cell: int, count: Any, summed: int, sums: Any) -> None:
     """Count the busy rows of each block."""
     shared = cuda.shared.array(SCANNED, "int64")
     i, j = cuda.grid(1), cuda.threadIdx.x
-    sum_block(shared, j, is_busy(count, summed, i) if i < sizes[cell] else 0, sums)
+    shared[j] = is_busy(count, summed, i) if i < sizes[cell] else 0
+    cuda.syncthreads()
+    tell_sum(shared, j, sums)
 
 
 @_jit
