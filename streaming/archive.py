@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
-from streaming.feeding import Fed, one_ahead
+from streaming.feeding import ROOMS, Fed, one_ahead
 from streaming.kernels import align as columns
 from streaming.lanes import Kept, Lanes
 from streaming.model.checkpoint import Model
@@ -66,17 +66,18 @@ class Plan:
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
         """Return the plan with as few lanes as a device's memory has room for.
 
-        A lane holds its rings, two stretches of samples, and what a beat every 0.22 s would take in what is on its way:
-        3.6 kB each.
+        A lane holds its rings, three stretches of samples, and what a beat every 0.22 s would take in what is on its
+        way: 3.6 kB each.
         """
         way_s = self.pass_s if self.by_pass else self.piece_s + WARM_S + AHEAD_S
-        samples = 2 * bank.leads * (3 * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)
+        samples = 2 * bank.leads * ((1 + ROOMS) * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)
         lane = samples * bank.rate_hz + 3600 * way_s / 0.22 + 10_000
         return replace(self, lanes=max(1, min(self.lanes, int(FILLED * memory_bytes / lane))))
 
-    def for_length(self, seconds: float) -> Plan:
-        """Return the plan with pieces so long that a recording is one batch, if they may be."""
-        return replace(self, piece_s=max(self.piece_s, min(self.longest_s, seconds / self.lanes)))
+    def for_length(self, seconds: float, segments: int = 1) -> Plan:
+        """Return the plan with pieces so long that a recording of some segments is one batch, if they may be."""
+        wanted_s = seconds / max(1, self.lanes - segments)  # the last piece of a segment is a short one
+        return replace(self, piece_s=max(self.piece_s, min(self.longest_s, wanted_s)))
 
 
 class Archive:
@@ -138,9 +139,9 @@ class Archive:
         rate_hz, samples = recording.rate_hz, recording.samples
         bank = Bank(0, rate_hz, len(samples))
         plan = self.plan if self._memory_bytes is None else self.plan.within(self._memory_bytes, bank)
-        plan = plan.for_length(recording.seconds)
         held = held_after(samples, rate_hz)
         known = stretches_of(samples, held.shape[1], max(1, round(self._settings.bridge_s * rate_hz)))
+        plan = plan.for_length(recording.seconds, len(known.segment))
         pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, WARM_S, AHEAD_S)))
         most = max(1, round(plan.pass_s * rate_hz))
         total, taken, lock = int((pieces.stop - pieces.base).sum()), 0, Lock()
@@ -159,8 +160,8 @@ class Archive:
                 after = self._part("held", held, 0, held.shape[1])
                 tick = passes(source, samples.shape[1], after, known, some, bank, recording.uv_per_unit, most)
                 if isinstance(source, Fed):
-                    return lanes.batch(one_ahead(tick), some, done)
-                return lanes.batch(tick, some, done, by_pass=plan.by_pass)
+                    return lanes.batch(one_ahead(bring() for bring in one_ahead(tick)), some, done)
+                return lanes.batch((bring() for bring in tick), some, done, by_pass=plan.by_pass)
             finally:
                 idle.put(lanes)
 
@@ -189,7 +190,7 @@ class Archive:
             return Whole(np.ascontiguousarray(samples))
         if isinstance(samples, np.ndarray):
             size = len(some) * len(samples) * most
-            return Fed(samples, [backend.room(f"samples {k}", (size,), np.int16) for k in range(2)])
+            return Fed(samples, [backend.room(f"samples {k}", (size,), np.int16) for k in range(ROOMS)])
         first, stop = int(some.base.min()), int(some.stop.max())
         return Whole(self._part("recording", samples, first, stop), first)
 

@@ -18,7 +18,7 @@ Sums are used by ``later`` kernels and ``fetch``, and as ``n`` anywhere.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 import numpy as np
@@ -109,8 +109,14 @@ class Backend(Protocol):
     ) -> None:
         """Do what ``network.embed_into`` does, as one of the ``later`` calls."""
 
+    def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
+        """End the tick: return what waits for it and returns the columns of tables.
+
+        These are NumPy arrays of exactly their rows. One tick more may be finished before it is called.
+        """
+
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
-        """End the tick: return the columns of tables, exactly their rows, as NumPy arrays."""
+        """End the tick, wait for it, and return the columns of tables."""
 
 
 class Cpu:
@@ -184,6 +190,10 @@ class Cpu:
     ) -> None:
         """Run the network."""
         embed_into(network, windows, scale, latents, misfit)
+
+    def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
+        """Return the columns as they are, when asked."""
+        return lambda: self.fetch(tables)
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
         """Return the columns as they are."""

@@ -6,6 +6,7 @@ are allocated by CuPy only; Numba launches on them without a copy.
 
 from __future__ import annotations
 
+import gc
 import importlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -98,13 +99,20 @@ class CudaCard:
         return sum(kept.graph is not None for kept in self._kept.values())
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return an array on the card with anything in it; what was known of older ones is forgotten."""
+        """Return an array on the card with anything in it; what was known of older ones is forgotten.
+
+        What the stream was asked for is done by then: memory that was given back in the meantime comes again here, and
+        what goes up goes aside.
+        """
+        self.stream.synchronize()
         self._views.clear()
         self._kept.clear()
+        wanted = int(np.prod(shape, dtype=np.float64)) * np.dtype(dtype).itemsize
+        if self.memory.current_bytes + wanted > self.limit_bytes:
+            gc.collect()  # a graph that is not needed any more refers to itself: its arrays go now
         try:
             return self.xp.empty(shape, dtype)
         except MemoryError:
-            wanted = int(np.prod(shape, dtype=np.float64)) * np.dtype(dtype).itemsize
             raise FatalError(
                 f"gpu: expected {wanted / 2**20:.0f} MiB more of the card's memory; "
                 f"{self.memory.current_bytes / 2**20:.0f} MiB are in use and the pool is full (--gpu-memory)"
@@ -151,9 +159,15 @@ class CudaCard:
         with self.stream:
             self._bring((BRING_BLOCKS, len(segments)), (THREADS,), (segments,))
 
-    def wait(self) -> None:
-        """Wait for the stream."""
-        self.stream.synchronize()
+    def reached(self) -> Any:
+        """Return a mark behind what the stream was asked for."""
+        mark = self.xp.cuda.Event(disable_timing=True)
+        mark.record(self.stream)
+        return mark
+
+    def wait(self, mark: Any = None) -> None:
+        """Wait for the stream, or for what is before a mark."""
+        (self.stream if mark is None else mark).synchronize()
 
     def address(self, array: Any) -> int:
         """Return where an array stands."""

@@ -2,8 +2,9 @@
 
 In a tick every kernel call becomes a line of a *tape*: the passes' way through the rings first, then what is called
 ``later``. Host arrays among the arguments get a place in a pinned *staging* buffer, numbers of items one in its
-header; results stay in *rooms* that are kept from tick to tick. ``fetch`` sends what has not gone up yet, runs the tape
-on the device's stream, its last line brings the rows of tables to the host, and waits once.
+header; results stay in *rooms* that are kept from tick to tick. ``finish`` sends what has not gone up yet and runs the
+tape on the device's stream, whose last line brings the rows of tables to the host; ``fetch`` also waits, once. A tick
+that nobody has waited for keeps its *side*, the host's part of it, and the next one gets the other.
 
 Sizes are rounded up to one of eight steps an octave, so ticks of about the same size have the same tape to the last
 address: the `Card` may keep it as a graph. After some ticks nothing is allocated.
@@ -13,7 +14,9 @@ How many rows ``positions`` counted is known on the device only: a `Total` is th
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, SupportsIndex
 
@@ -45,8 +48,11 @@ class Card(Launches, Memories, Protocol):
     def network(self, weights: Network) -> int:
         """Return a number for a network."""
 
-    def wait(self) -> None:
-        """Wait until everything is done."""
+    def reached(self) -> Any:
+        """Return a mark behind everything that was asked for."""
+
+    def wait(self, mark: Any = None) -> None:
+        """Wait until everything is done, or what is before a mark."""
 
     def failure(self, error: Exception) -> str | None:
         """Return what happened to the device, one line; None when the error says nothing of it."""
@@ -54,6 +60,20 @@ class Card(Launches, Memories, Protocol):
     @property
     def memory(self) -> Memory:
         """What the pool has given."""
+
+
+@dataclass(slots=True)
+class Side:
+    """The host's part of a tick: what goes up, what comes down, and whether somebody has yet to wait for it."""
+
+    staging: Staging
+    segments: Segments
+    awaited: bool = False
+
+    @staticmethod
+    def of(card: Memories) -> Side:
+        """Make one."""
+        return Side(Staging(card), Segments(card))
 
 
 class Device:
@@ -71,7 +91,8 @@ class Device:
         self.kernels: Any = Calls(partial(self.call, self._first))
         self.later: Any = Calls(partial(self.call, self._second))
         self._ordinal = 0
-        self._staging, self._tapes, self._segments = Staging(card), Tapes(card), Segments(card)
+        self._tapes = Tapes(card)
+        self._side, self._other = Side.of(card), Side.of(card)
         self._rooms: dict[Hashable, Any] = {}
         self._orders = Orders(card.address, self.room)
         self._networks: dict[int, tuple[Network, int]] = {}
@@ -91,13 +112,23 @@ class Device:
         return self.card.limit_bytes
 
     def begin(self) -> None:
-        """Begin a tick: forget what an unfinished one left."""
+        """Begin a tick: forget what an unfinished one left.
+
+        Raises
+        ------
+        ValueError
+            Two ticks are finished and nobody has waited for either.
+        """
         self._first.clear()
         self._second.clear()
         self._orders.begin()
         self._ordinal = self._cells_used = 0
-        self._staging.begin()
-        self._segments.begin()
+        if self._side.awaited:
+            self._side, self._other = self._other, self._side
+        if self._side.awaited:
+            raise ValueError("gpu: expected at most one tick that nobody has waited for; got two")
+        self._side.staging.begin()
+        self._side.segments.begin()
 
     def rehearsals(self) -> Iterator[None]:
         """Yield for few streams, then for kernels as they are for many."""
@@ -192,7 +223,7 @@ class Device:
         """Return where a number of items stands on the device: an array, and its cell."""
         if isinstance(n, Total):
             return self._cells, n.cell
-        return self._staging.sizes, self._staging.number(n.__index__())
+        return self._side.staging.sizes, self._side.staging.number(n.__index__())
 
     def call(self, tape: list[Line], name: str, n: SupportsIndex, *arguments: Any) -> None:
         """Write a kernel call down."""
@@ -201,7 +232,7 @@ class Device:
             return
         sizes, cell = self._counted(n)
         plan = gpu.PLANS[name]
-        put = self._staging.put
+        put = self._side.staging.put
         given = [
             put(a) if type(a) is np.ndarray and not plan.first <= k < plan.stop else a for k, a in enumerate(arguments)
         ]
@@ -221,40 +252,69 @@ class Device:
         LostCardError
             The device failed: the tick is lost with all that is on it.
         """
+        columns = self._finished(tables)()
+        self.begin()
+        return columns
+
+    def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
+        """Run the tapes, and return what waits for them and returns the columns of tables.
+
+        Raises
+        ------
+        LostCardError
+            The device failed: the tick is lost with all that is on it. Waiting raises it as well.
+        """
+        coming = self._finished(tables)
+        self.begin()
+        return coming
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """Tell an error of the device from others."""
         try:
-            return self._fetched(tables)
+            yield
         except Exception as error:
             what = self.card.failure(error)
             if what is None:
                 raise
             raise LostCardError(f"gpu: the card failed: {what}") from error
 
-    def _fetched(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
+    def _finished(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
         kept: list[Columns] = [self._rooms[t.key] for t in tables]
-        places = []
-        if self._first or self._second or self._cells_used:
+        side, counted, mark = self._side, self._cells_used, None
+        places: list[list[int]] = [[] for _ in tables]
+        if self._first or self._second or counted:
             places = self._to_bring(tables, kept)
-            self._run([self._brings()])
-            self.card.wait()
-            self.transfers += self._staging.sent + 1
-        counts = self._segments.rows(0, self._cells_used, np.dtype(np.int64))
-        came = []
-        for number, (table, one) in enumerate(zip(tables, kept, strict=True)):
-            total = table.total
-            n = int(counts[total.cell]) if isinstance(total, Total) else total.__index__()
-            came.append(
-                tuple(self._segments.rows(at, n, dtype) for at, dtype in zip(places[number], one.dtypes, strict=True))
-                if n
-                else tuple(np.empty((0, *dtype.shape), dtype.base) for dtype in one.dtypes)
-            )
-        self.begin()
+            with self._guarded():
+                self._run([self._brings()])
+                mark = self.card.reached()
+            side.awaited = True
+            self.transfers += side.staging.sent + 1
+
+        def came() -> list[tuple[Any, ...]]:
+            if mark is not None:
+                with self._guarded():
+                    self.card.wait(mark)
+            side.awaited = False
+            counts = side.segments.rows(0, counted, np.dtype(np.int64))
+            columns = []
+            for table, one, place in zip(tables, kept, places, strict=True):
+                total = table.total
+                n = int(counts[total.cell]) if isinstance(total, Total) else total.__index__()
+                columns.append(
+                    tuple(side.segments.rows(at, n, dtype) for at, dtype in zip(place, one.dtypes, strict=True))
+                    if n
+                    else tuple(np.empty((0, *dtype.shape), dtype.base) for dtype in one.dtypes)
+                )
+            return columns
+
         return came
 
     def _run(self, last: list[Line]) -> None:
         """Run what was called, and ``last`` after it."""
         tape = [*self._first, *self._second, *last]
         sameness = self._tapes.sameness(tape)  # before the device waits for it
-        self._staging.send()
+        self._side.staging.send()
         self._tapes.run(tape, sameness)
         self._first.clear()
         self._second.clear()
@@ -262,20 +322,20 @@ class Device:
     def _to_bring(self, tables: Sequence[Table], kept: list[Columns]) -> list[list[int]]:
         """List what comes down: the numbers of rows, then the columns of tables; returns where these will be."""
         address = self.card.address
-        sizes, cells = address(self._staging.sizes), address(self._cells)
-        self._segments.add(self._cells, 8, CELLS, sizes + 8 * self._staging.number(self._cells_used))
+        sizes, cells = address(self._side.staging.sizes), address(self._cells)
+        self._side.segments.add(self._cells, 8, CELLS, sizes + 8 * self._side.staging.number(self._cells_used))
         places: list[list[int]] = []
         for table, one in zip(tables, kept, strict=True):
             total, most = table.total, table.total.__index__()
-            number = cells + 8 * total.cell if isinstance(total, Total) else sizes + 8 * self._staging.number(most)
+            number = cells + 8 * total.cell if isinstance(total, Total) else sizes + 8 * self._side.staging.number(most)
             columns = zip(one.columns, one.dtypes, strict=True) if most else ()
-            places.append([self._segments.add(column, dtype.itemsize, most, number) for column, dtype in columns])
+            places.append([self._side.segments.add(column, dtype.itemsize, most, number) for column, dtype in columns])
         return places
 
     def _brings(self) -> Line:
         """Return the last line of a tape."""
-        n = len(self._segments)
-        return Line("bring", n, self._staging.sizes, 0, (self._staging.put(self._segments.table()),))
+        n = len(self._side.segments)
+        return Line("bring", n, self._side.staging.sizes, 0, (self._side.staging.put(self._side.segments.table()),))
 
     def _scratch(self, name: str, n: int, likes: Sequence[Any]) -> list[Any]:
         """Return scratch like arrays of the host for each team: their shape where they fit into shared memory."""

@@ -1,23 +1,28 @@
-"""The samples of a recording on the host, on their way to a device: a pass ahead of what it works on."""
+"""The samples of a recording on the host, on their way to a device: a pass ahead of the one that is written down."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from streaming.frames import upload_stretches
-from streaming.records import I16, I64, Placement
+from streaming.records import I16, I64
+
+ROOMS = 3
+_END: Any = object()
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Fed:
     """A source (``pieces.Source``) of samples of the host, int16 [leads, n].
 
-    rooms   two arrays of the device, int16, each with room for a pass: one is filled while the other is read
+    rooms   ``ROOMS`` arrays of the device, int16, each with room for a pass: one is filled, one is written down and one
+            is read
     """
 
     samples: I16
@@ -26,7 +31,7 @@ class Fed:
 
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
         """Bring what lanes want of a pass."""
-        room = self.rooms[self.turn % 2]
+        room = self.rooms[self.turn % len(self.rooms)]
         self.turn += 1
         leads, width = len(self.samples), upload_stretches(self.samples, start, stop, room)
         row = np.searchsorted(lane, place[:, 2])
@@ -35,10 +40,10 @@ class Fed:
         return room.view(np.uint8)
 
 
-def one_ahead(placements: Iterator[Placement]) -> Iterator[Placement]:
-    """Yield placements, the next one on its way by a thread; when that is asked for, the last one has been used."""
+def one_ahead(of: Iterator[T]) -> Iterator[T]:
+    """Yield what another iterator does, whose next is on its way by a thread."""
     with ThreadPoolExecutor(1, "beatwire-ahead") as pool:
-        coming = pool.submit(next, placements, None)
-        while (one := coming.result()) is not None:
-            coming = pool.submit(next, placements, None)
+        coming = pool.submit(next, of, _END)
+        while (one := coming.result()) is not _END:
+            coming = pool.submit(next, of, _END)
             yield one

@@ -13,9 +13,10 @@ began. Samples are never copied here: placements point into the recording.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -205,8 +206,8 @@ class Whole:
 
 def passes(
     source: Source, n: int, held: Any, known: Stretches, pieces: Pieces, bank: Bank, uv_per_unit: float, most: int
-) -> Iterator[Placement]:
-    """Yield the placements of a batch of pieces, lane by lane, at most ``most`` samples of a lane at a time.
+) -> Iterator[Callable[[], Placement]]:
+    """Yield of each pass what brings its samples and returns their placement, at most ``most`` samples of a lane.
 
     Parameters
     ----------
@@ -226,9 +227,13 @@ def passes(
             lane = np.flatnonzero(mine & (at < to))
             if len(lane):
                 fresh, place = _placed(known, pieces, lane, at[lane], to[lane], bank, uv_per_unit, number)
-                yield Placement(samples.payload(lane, at[lane], to[lane], place), place, len(pieces), fresh)
+                yield partial(_brought, samples, lane, at[lane], to[lane], place, len(pieces), fresh)
         at = to
         number += 1
+
+
+def _brought(source: Source, lane: I64, start: I64, stop: I64, place: I64, lanes: int, fresh: Fresh) -> Placement:
+    return Placement(source.payload(lane, start, stop, place), place, lanes, fresh)
 
 
 def _placed(

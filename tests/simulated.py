@@ -58,7 +58,10 @@ class SimulatedCard:
             if size < LAST:
                 ctypes.memmove(target, source, size * ctypes.c_int64.from_address(number).value)
 
-    def wait(self) -> None:
+    def reached(self) -> Any:
+        return None
+
+    def wait(self, mark: Any = None) -> None:
         pass
 
     def address(self, array: Any) -> int:

@@ -13,7 +13,7 @@ from producers.synthetic import synthesise
 from streaming import archive, feeding
 from streaming.archive import Plan
 from streaming.offline import Analysis, analyze
-from streaming.pieces import cut, stretches_of
+from streaming.pieces import Stretches, cut, stretches_of
 from streaming.recordings import NO_VALUE, Recording
 from streaming.records import Bank
 from streaming.settings import Settings
@@ -168,7 +168,7 @@ def test_samples_that_are_brought_a_pass_at_a_time_say_the_same(
 
     def fed(self: Any, samples: Any, some: Any, most: int) -> feeding.Fed:
         size = len(some) * leads * most
-        return feeding.Fed(samples, [np.empty(size, np.int16) for _ in range(2)])
+        return feeding.Fed(samples, [np.empty(size, np.int16) for _ in range(feeding.ROOMS)])
 
     recording = with_holes(person(6, rate_hz, leads), 1)
     expected = analyze(recording)
@@ -180,8 +180,14 @@ def test_samples_that_are_brought_a_pass_at_a_time_say_the_same(
 
 def test_a_long_recording_is_one_batch_of_longer_pieces() -> None:
     plan = Plan(75.0, 5.0, 100, longest_s=900.0)
-    assert [plan.for_length(hours * 3600.0).piece_s for hours in (1, 10, 1000)] == [75.0, 360.0, 900.0]
+    assert [plan.for_length(hours * 3600.0).piece_s for hours in (1, 9.9, 1000)] == [75.0, 360.0, 900.0]
     assert Plan(60.0).for_length(1e6).piece_s == 60.0
+    for segments in (1, 2, 30):
+        last = 3_000_017 * np.arange(1, segments + 1)
+        known = np.stack([last - 3_000_017 + 700, last], axis=1)
+        longer = replace(plan, longest_s=1e6).for_length(last[-1] / 250.0, segments)
+        pieces = cut(Stretches(known, known, np.zeros((0, 3), np.int64)), round(longer.piece_s * 250.0), 25_000, 250)
+        assert 60 < len(pieces) <= 100
 
 
 def test_fewer_lanes_fit_into_less_memory() -> None:

@@ -15,7 +15,7 @@ from test_recordings import LAYOUTS, MESSAGES, MV, write
 from producers.replay import read_sources
 from streaming.card import missing
 from streaming.errors import UserError
-from streaming.frames import arrow, frame, host_array, parse, rr_statistics, upload_stretches
+from streaming.frames import arrow, frame, host_array, parse, parse_gpu, rr_statistics, upload_stretches
 from streaming.json_chunks import json_tick_to_avro
 from streaming.recordings import read_recording
 
@@ -78,7 +78,7 @@ def test_a_file_that_does_not_fit_is_parsed_in_parts(
     rows = [[k / 250, v] for k, v in enumerate(np.tile(MV, 20))]
     path = write(tmp_path / "x.csv", rows, head="# made by hand\ntime,II\n")
     whole = read_recording(path)
-    real, refused = parse._in_parts, []
+    real, refused = parse_gpu._in_parts, []
 
     def small(path: Path, first: int, parts: int, *rest: Any) -> Any:
         if parts < 8:
@@ -86,10 +86,28 @@ def test_a_file_that_does_not_fit_is_parsed_in_parts(
             raise MemoryError
         return real(path, first, parts, *rest)
 
-    monkeypatch.setattr(parse, "_in_parts", small)
-    monkeypatch.setattr(parse, "_LEAST_PART", 100)
+    monkeypatch.setattr(parse_gpu, "_in_parts", small)
+    monkeypatch.setattr(parse_gpu, "_LEAST_PART", 100)
     np.testing.assert_array_equal(read_recording(path, xp=cupy).samples, whole.samples)
     assert refused == [1, 2, 4]
+
+
+@pytest.mark.parametrize("cell", ["", "-", "x"])
+def test_parts_of_a_file_that_are_parsed_at_once_say_what_one_does(
+    tmp_path: Path, cell: str, cupy: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [[k / 250, v, -v] for k, v in enumerate(np.tile(MV, 20))]
+    path = write(tmp_path / "x.csv", rows, head="# made by hand\ntime,II,V1\n")
+    monkeypatch.setattr(parse_gpu, "_WORTH", 100)
+    layout = path, ",", ".", 2, 3
+    at_once, expected = parse_gpu.read_numbers(*layout), parse._read_numbers(*layout)
+    assert at_once is not None
+    assert expected is not None
+    for here, there in zip(at_once, expected, strict=True):
+        assert isinstance(here, cupy.ndarray)
+        np.testing.assert_allclose(here.get(), there, rtol=1e-15)
+    rows[len(rows) // 2][1] = cell  # type: ignore[call-overload]
+    assert parse_gpu.read_numbers(write(path, rows, head="# made by hand\ntime,II,V1\n"), *layout[1:]) is None
 
 
 def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +149,7 @@ def test_every_hop_is_the_same_memory(tmp_path: Path, cupy: Any) -> None:
     series = cudf.read_csv(str(path), dtype={"II": "float64"})["II"]
     column = cupy.asarray(series)
     assert pointer(column) == pointer(series)
-    assert pointer(parse.cupy_of(series)) == pointer(series)
+    assert pointer(parse_gpu.cupy_of(series)) == pointer(series)
     assert pointer(cuda.as_cuda_array(column)) == pointer(column)
     tensor = torch.as_tensor(column, device="cuda")
     assert tensor.data_ptr() == pointer(column)
@@ -175,6 +193,8 @@ def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
     samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
     known = stretches_of(samples, 10, 5)
     pieces, held = cut(known, 300, 100, 20), samples[:, :10].copy()
-    placements = list(passes(Whole(samples), len(MV), held, known, pieces, Bank(0, 250.0, 1), 1.0, 100))
+    placements = [
+        bring() for bring in passes(Whole(samples), len(MV), held, known, pieces, Bank(0, 250.0, 1), 1.0, 100)
+    ]
     assert all(pointer(p.payload) == pointer(samples) for p in placements[:-1])
     assert len(MV) == test_recordings.N

@@ -67,10 +67,10 @@ class Timed(CudaCard):
         self._begin.record(self.stream)
         super().run(key, tape)
 
-    def wait(self) -> None:
-        """Wait; the device's part of a tick ends."""
+    def reached(self) -> Any:
+        """Return a mark; the device's part of a tick ends."""
         self._end.record(self.stream)
-        super().wait()
+        return super().reached()
 
     def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
         """Run the network between two marks."""

@@ -12,9 +12,6 @@ import os
 import re
 import zlib
 from collections.abc import Sequence
-from functools import cache
-from importlib.util import find_spec
-from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -25,12 +22,9 @@ import pyarrow.csv
 
 from streaming.errors import UserError
 from streaming.frames.columns import Column, host_array
-from streaming.frames.upload import Span, upload
+from streaming.frames.parse_gpu import read_numbers
 
 NO_NUMBER = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None")
-_ODD_NUMBERS = ("-", "+", ".", "-.", "+.")  # cuDF reads 0 where they stand
-_LOW = (1 << 32) - 1
-_LEAST_PART = 1 << 20  # bytes of a file that must fit into a device's memory, with what parsing needs
 
 
 def read_table(
@@ -56,7 +50,7 @@ def read_table(
     """
     found = None
     if only_numbers and delimiter != " " and not _is_gzip(path):
-        read = _read_numbers if xp is np else _read_numbers_gpu
+        read = _read_numbers if xp is np else read_numbers
         found = read(path, delimiter, decimal, lines_before, columns)
     if found is None:
         table = _read_any(path, delimiter, decimal, lines_before, columns)
@@ -121,115 +115,6 @@ def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, c
     except (pa.ArrowException, OSError):
         return None
     return [table.column(k).to_numpy() for k in range(columns)]
-
-
-def _read_numbers_gpu(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> list[Column] | None:
-    """Parse by cuDF; None where a cell is not a number, which only pandas tells from an empty one.
-
-    What does not fit into the device's memory at once is parsed in parts and put together on the host.
-    """
-    if find_spec("cudf") is None:
-        raise UserError(
-            f"{path}: expected cuDF, which parses text on a GPU; it is not installed (pip install 'beatwire[gpu]')"
-        )
-    with path.open("rb") as file:
-        for _ in range(lines_before):
-            file.readline()
-        first = file.tell()
-    size = path.stat().st_size - first
-    parts = 1
-    while True:
-        try:
-            found = _in_parts(path, first, parts, delimiter, decimal, columns)
-            break
-        except MemoryError:
-            parts *= 2
-            if size // parts < _LEAST_PART:
-                raise
-    if found is None or len(found) == 1:
-        return found and found[0]
-    return [np.concatenate([one[k] for one in found]) for k in range(columns)]
-
-
-def _in_parts(
-    path: Path, first: int, parts: int, delimiter: str, decimal: str, columns: int
-) -> list[list[Column]] | None:
-    """Parse the rows from byte ``first`` on in several parts; more than one come to the host."""
-    edges = _edges(path, first, parts)
-    found = []
-    for start, stop in pairwise(edges):
-        one = _parse_on_device(upload(path, start, stop), delimiter, decimal, columns)
-        if one is None:
-            return None
-        found.append(one if len(edges) == 2 else [host_array(column) for column in one])
-    return found
-
-
-def _edges(path: Path, first: int, parts: int) -> list[int]:
-    """Cut the bytes of a file from ``first`` on into parts that end with a line."""
-    size = path.stat().st_size
-    edges = [first]
-    with path.open("rb") as file:
-        for k in range(1, parts):
-            file.seek(first + (size - first) * k // parts)
-            file.readline()
-            edges.append(max(edges[-1], file.tell()))
-    return sorted({*edges, size})
-
-
-def _parse_on_device(text: Span, delimiter: str, decimal: str, columns: int) -> list[Column] | None:
-    """Do what ``cudf.read_csv`` does, of bytes that are on the device already, which that does not take."""
-    import cudf
-    import pylibcudf as plc
-
-    exponents, quotes = _odd_bytes(text.array)
-    if exponents:
-        return None
-    names = [str(k) for k in range(columns + (quotes > 0))]  # one more, so that a line that is too long is seen
-    options = (
-        plc.io.csv.CsvReaderOptions.builder(plc.io.SourceInfo([text]))
-        .compression(plc.io.types.CompressionType.NONE)
-        .decimal(decimal)
-        .delimiter(delimiter)
-        .skip_blank_lines(False)
-        .build()
-    )
-    options.set_header(-1)
-    options.set_names(names)
-    options.set_dtypes({name: plc.DataType(plc.TypeId.FLOAT64) for name in names})
-    options.set_na_values(list(_ODD_NUMBERS))
-    try:
-        table = cudf.DataFrame.from_pylibcudf(plc.io.csv.read_csv(options))
-    except RuntimeError:
-        return None
-    if any(table[name].null_count for name in names[:columns]):
-        return None
-    if quotes:
-        too_long = table[names[-1]].null_count != len(table)
-    else:  # no line is short, so one that is long makes one delimiter too many
-        too_long = int(_counter(f"c == {ord(delimiter)}")(text.array)) != (columns - 1) * len(table)
-    return None if too_long else [cupy_of(table[name]) for name in names[:columns]]
-
-
-@cache
-def _counter(count: str) -> Any:
-    """Return what sums up something of each byte ``c`` of text on the device."""
-    import cupy
-
-    return cupy.ReductionKernel("uint8 c", "int64 n", count, "a + b", "n = a", "0", "counter")
-
-
-def _odd_bytes(text: Any) -> tuple[int, int]:
-    """Count the letter e, for cuDF takes ``1e`` for a number, and quotes."""
-    counted = int(_counter("(long long) (c == 69 || c == 101) + ((long long) (c == 34) << 32)")(text))
-    return counted & _LOW, counted >> 32
-
-
-def cupy_of(series: Any) -> Any:
-    """Return a cuDF column without nulls as a CuPy array: the same memory."""
-    import cupy
-
-    return cupy.asarray(series)
 
 
 def _read_any(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> pd.DataFrame:

@@ -6,6 +6,7 @@ One thread copies at 4 GB/s; a GPU takes 55.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -30,56 +31,81 @@ class Span(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """Pinned memory, and a stream to send it on."""
+    """Two halves of pinned memory, a stream to send them on, and an event behind what was sent of each."""
 
-    memory: Any
+    halves: tuple[Any, Any]
     stream: Any
+    sent: tuple[Any, Any]
 
-    def send(self, to: int, nbytes: int) -> None:
-        """Copy the first bytes to the device, and wait."""
+    def half(self, turn: int) -> Any:
+        """Return the half of a turn, when what was sent of it is there."""
+        self.sent[turn % 2].synchronize()
+        return self.halves[turn % 2]
+
+    def send(self, turn: int, to: int, nbytes: int) -> None:
+        """Begin to copy the first bytes of the half of a turn to the device."""
         import cupy
 
-        runtime = cupy.cuda.runtime
-        runtime.memcpyAsync(to, self.memory.ctypes.data, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
-        self.stream.synchronize()
+        runtime, host = cupy.cuda.runtime, self.halves[turn % 2].ctypes.data
+        runtime.memcpyAsync(to, host, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
+        self.sent[turn % 2].record(self.stream)
+
+
+def _threads() -> int:
+    return min(_MOST_THREADS, os.cpu_count() or 1)
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(min(_MOST_THREADS, os.cpu_count() or 1), "beatwire-upload")
+    return ThreadPoolExecutor(_threads(), "beatwire-upload")
 
 
 @cache
 def _slots(nbytes: int) -> SimpleQueue[Slot]:
-    """Return as many slots of a size as there are threads; who takes one puts it back."""
+    """Return as many slots, with halves of a size, as there are threads; who takes one puts it back."""
     import cupy
 
     free: SimpleQueue[Slot] = SimpleQueue()
-    for _ in range(min(_MOST_THREADS, os.cpu_count() or 1)):
-        memory = np.frombuffer(cupy.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
-        free.put(Slot(memory, cupy.cuda.Stream(non_blocking=True)))
+    for _ in range(_threads()):
+        memory = np.frombuffer(cupy.cuda.alloc_pinned_memory(2 * nbytes), np.uint8, 2 * nbytes)
+        events = cupy.cuda.Event(disable_timing=True), cupy.cuda.Event(disable_timing=True)
+        free.put(Slot((memory[:nbytes], memory[nbytes:]), cupy.cuda.Stream(non_blocking=True), events))
     return free
+
+
+def _by_threads(pieces: int, nbytes: int, put: Callable[[int, Any], tuple[int, int]]) -> None:
+    """Bring pieces to the current device: ``put(k, half)`` fills pinned memory, and says where how much of it goes."""
+    import cupy
+
+    device, free, threads = cupy.cuda.Device(), _slots(nbytes), _threads()
+
+    def bring(first: int) -> None:
+        slot = free.get()
+        try:
+            with device:
+                for turn, k in enumerate(range(first, pieces, threads)):
+                    slot.send(turn, *put(k, slot.half(turn)))
+                slot.stream.synchronize()
+        finally:
+            free.put(slot)
+
+    list(_pool().map(bring, range(min(threads, pieces))))
 
 
 def upload(path: Path, first: int, stop: int) -> Span:
     """Return bytes ``[first, stop)`` of a file on the current device."""
     import cupy
 
-    there, free, device = cupy.empty(stop - first, cupy.uint8), _slots(_SLOT), cupy.cuda.Device()
+    there = cupy.empty(stop - first, cupy.uint8)
     cupy.cuda.get_current_stream().synchronize()  # what had this memory before is done with it
 
-    def bring(at: int) -> None:
-        slot, n = free.get(), min(_SLOT, stop - at)
-        try:
-            _read(file, slot.memory, at, n)
-            with device:
-                slot.send(there.data.ptr + at - first, n)
-        finally:
-            free.put(slot)
+    def put(k: int, half: Any) -> tuple[int, int]:
+        at = first + k * _SLOT
+        return there.data.ptr + k * _SLOT, _read(file, half, at, min(_SLOT, stop - at))
 
     file = os.open(path, os.O_RDONLY)
     try:
-        list(_pool().map(bring, range(first, stop, _SLOT)))
+        _by_threads(-(-(stop - first) // _SLOT), _SLOT, put)
     finally:
         os.close(file)
     return Span(there.data.ptr, there.size, there)
@@ -100,24 +126,20 @@ def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> int:
     int
         ``width``: that of the longest stretch.
     """
-    import cupy
-
     leads, width = len(samples), int((stop - start).max())
     each = 2 * leads * width
-    size = max(_SLOT, 1 << (each - 1).bit_length())
-    at_once, free, device = size // each, _slots(size), cupy.cuda.Device()
+    nbytes = max(_SLOT, 1 << (each - 1).bit_length())
+    pieces = _threads() * -(-len(start) * each // (_threads() * nbytes))
+    at_once = min(nbytes // each, -(-len(start) // pieces))  # no thread has more to do than another
 
-    def bring(first: int) -> None:
-        slot, n = free.get(), min(at_once, len(start) - first)
-        try:
-            rows = slot.memory.view(np.int16)[: n * leads * width].reshape(n, leads, width)
-            cpu.take_stretch(n, samples, start[first : first + n], stop[first : first + n], rows)
-            with device:
-                slot.send(there.data.ptr + first * each, n * each)
-        finally:
-            free.put(slot)
+    def put(k: int, half: Any) -> tuple[int, int]:
+        first = k * at_once
+        n = min(at_once, len(start) - first)
+        rows = half[: n * each].view(np.int16).reshape(n, leads, width)
+        cpu.take_stretch(n, samples, start[first : first + n], stop[first : first + n], rows)
+        return there.data.ptr + first * each, n * each
 
-    list(_pool().map(bring, range(0, len(start), at_once)))
+    _by_threads(-(-len(start) // at_once), nbytes, put)
     return width
 
 

@@ -92,7 +92,7 @@ PLANS = {
     "write_samples": plan(ring.write_samples, 16, 8),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
     "respond": plan(ricker.respond, 16, 8, "work", registers=96, shared=True),
-    "respond_leads": plan(fuse.respond_leads, 16, 8, "work", registers=64),
+    "respond_leads": plan(fuse.respond_leads, 32, 8, "work", registers=64),
     "level_peaks": plan(fuse.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
     "judge": plan(accept.judge, 16, 4, "line", "scratch", "out", registers=64, busy="found"),

@@ -133,6 +133,6 @@ def _open_bank(state: State, bank: Bank) -> None:
     taps = np.stack([filter_for(d, bank.rate_hz, 1).taps for d in (s.narrow, s.wide)])
     state.unit[bank.number] = unit_response(detection)
     state.before[bank.number] = in_samples[0]
-    wanted = sum(in_samples[:2]) + 1 + 2 * taps.shape[1] + EIGHT
+    wanted = sum(in_samples[:2]) + 1 + 2 * taps.shape[1] + EIGHT + 2  # filters write a little beyond
     state.room[bank.number] = -(-wanted // LINE) * LINE
     state.constants[bank.number] = tuple(map(state.backend.constant, (s.probability, durations, marking, taps)))
