@@ -112,7 +112,7 @@ class Backend(Protocol):
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
         """End the tick: return what waits for it and returns the columns of tables.
 
-        These are NumPy arrays of exactly their rows. One tick more may be finished before it is called.
+        These are NumPy arrays of exactly their rows. One tick more may ``begin`` and be finished before it is called.
         """
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:

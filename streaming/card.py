@@ -252,6 +252,7 @@ def _imported(name: str) -> Any:
 def _pool(cupy: Any, limit_bytes: int | None, managed: bool) -> tuple[int, Any]:
     """Put one pool under everything that allocates; returns its limit and what counts."""
     rmm = _imported("rmm")
+    rmm.set_logging_level(rmm.level_enum.off)  # a pool that is full is told by whoever asked
     below = rmm.mr.ManagedMemoryResource() if managed else rmm.mr.CudaMemoryResource()
     free = int(cupy.cuda.runtime.memGetInfo()[0])
     most = int(0.9 * free) if limit_bytes is None else limit_bytes

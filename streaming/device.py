@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, SupportsIndex
 
@@ -28,7 +27,8 @@ from streaming.kernels import gpu
 from streaming.kernels.scan import SCANNED
 from streaming.network import Network
 from streaming.orders import Orders
-from streaming.staging import CELLS, Columns, Memories, Segments, Staging
+from streaming.sides import Brought, Side
+from streaming.staging import CELLS, Columns, Memories
 from streaming.tape import Calls, Launches, Line, Tapes, Total, rounded
 
 
@@ -60,20 +60,6 @@ class Card(Launches, Memories, Protocol):
     @property
     def memory(self) -> Memory:
         """What the pool has given."""
-
-
-@dataclass(slots=True)
-class Side:
-    """The host's part of a tick: what goes up, what comes down, and whether somebody has yet to wait for it."""
-
-    staging: Staging
-    segments: Segments
-    awaited: bool = False
-
-    @staticmethod
-    def of(card: Memories) -> Side:
-        """Make one."""
-        return Side(Staging(card), Segments(card))
 
 
 class Device:
@@ -127,8 +113,7 @@ class Device:
             self._side, self._other = self._other, self._side
         if self._side.awaited:
             raise ValueError("gpu: expected at most one tick that nobody has waited for; got two")
-        self._side.staging.begin()
-        self._side.segments.begin()
+        self._side.begin()
 
     def rehearsals(self) -> Iterator[None]:
         """Yield for few streams, then for kernels as they are for many."""
@@ -252,7 +237,7 @@ class Device:
         LostCardError
             The device failed: the tick is lost with all that is on it.
         """
-        columns = self._finished(tables)()
+        columns = self.finish(tables)()
         self.begin()
         return columns
 
@@ -264,9 +249,24 @@ class Device:
         LostCardError
             The device failed: the tick is lost with all that is on it. Waiting raises it as well.
         """
-        coming = self._finished(tables)
-        self.begin()
-        return coming
+        side, counted, mark = self._side, self._cells_used, None
+        brought = [Brought(table.total, self._rooms[table.key]) for table in tables]
+        if self._first or self._second or counted:
+            side.bring(brought, self._cells, counted)
+            with self._guarded():
+                self._run([side.line()])
+                mark = self.card.reached()
+            side.awaited = True
+            self.transfers += side.staging.sent + 1
+
+        def came() -> list[tuple[Any, ...]]:
+            if mark is not None:
+                with self._guarded():
+                    self.card.wait(mark)
+            side.awaited = False
+            return side.columns(brought, counted)
+
+        return came
 
     @contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -279,37 +279,6 @@ class Device:
                 raise
             raise LostCardError(f"gpu: the card failed: {what}") from error
 
-    def _finished(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
-        kept: list[Columns] = [self._rooms[t.key] for t in tables]
-        side, counted, mark = self._side, self._cells_used, None
-        places: list[list[int]] = [[] for _ in tables]
-        if self._first or self._second or counted:
-            places = self._to_bring(tables, kept)
-            with self._guarded():
-                self._run([self._brings()])
-                mark = self.card.reached()
-            side.awaited = True
-            self.transfers += side.staging.sent + 1
-
-        def came() -> list[tuple[Any, ...]]:
-            if mark is not None:
-                with self._guarded():
-                    self.card.wait(mark)
-            side.awaited = False
-            counts = side.segments.rows(0, counted, np.dtype(np.int64))
-            columns = []
-            for table, one, place in zip(tables, kept, places, strict=True):
-                total = table.total
-                n = int(counts[total.cell]) if isinstance(total, Total) else total.__index__()
-                columns.append(
-                    tuple(side.segments.rows(at, n, dtype) for at, dtype in zip(place, one.dtypes, strict=True))
-                    if n
-                    else tuple(np.empty((0, *dtype.shape), dtype.base) for dtype in one.dtypes)
-                )
-            return columns
-
-        return came
-
     def _run(self, last: list[Line]) -> None:
         """Run what was called, and ``last`` after it."""
         tape = [*self._first, *self._second, *last]
@@ -318,24 +287,6 @@ class Device:
         self._tapes.run(tape, sameness)
         self._first.clear()
         self._second.clear()
-
-    def _to_bring(self, tables: Sequence[Table], kept: list[Columns]) -> list[list[int]]:
-        """List what comes down: the numbers of rows, then the columns of tables; returns where these will be."""
-        address = self.card.address
-        sizes, cells = address(self._side.staging.sizes), address(self._cells)
-        self._side.segments.add(self._cells, 8, CELLS, sizes + 8 * self._side.staging.number(self._cells_used))
-        places: list[list[int]] = []
-        for table, one in zip(tables, kept, strict=True):
-            total, most = table.total, table.total.__index__()
-            number = cells + 8 * total.cell if isinstance(total, Total) else sizes + 8 * self._side.staging.number(most)
-            columns = zip(one.columns, one.dtypes, strict=True) if most else ()
-            places.append([self._side.segments.add(column, dtype.itemsize, most, number) for column, dtype in columns])
-        return places
-
-    def _brings(self) -> Line:
-        """Return the last line of a tape."""
-        n = len(self._side.segments)
-        return Line("bring", n, self._side.staging.sizes, 0, (self._side.staging.put(self._side.segments.table()),))
 
     def _scratch(self, name: str, n: int, likes: Sequence[Any]) -> list[Any]:
         """Return scratch like arrays of the host for each team: their shape where they fit into shared memory."""

@@ -24,6 +24,7 @@ BEATS = {
 }  # fmt: skip
 JUDGED = (np.float32, np.uint8, np.bool_)
 MOST_THREADS = 8
+MANY = 1 << 18  # beats that are worth threads
 
 
 @dataclass(slots=True)
@@ -57,7 +58,7 @@ class Kept:
         )
 
     def in_order(self) -> dict[str, Any]:
-        """Return the columns of all beats in order; each by a thread, for they are copied one beat at a time."""
+        """Return the columns of all beats in order."""
         sample = np.concatenate(self.beats["sample"])
         order = None if (sample[1:] > sample[:-1]).all() else np.argsort(sample, kind="stable")
 
@@ -65,6 +66,8 @@ class Kept:
             column = sample if name == "sample" else np.concatenate(self.beats[name])
             return column if order is None else np.take(column, order, axis=0)
 
+        if len(sample) < MANY:
+            return {name: joined(name) for name in BEATS}
         with ThreadPoolExecutor(MOST_THREADS) as pool:
             return dict(zip(BEATS, pool.map(joined, BEATS), strict=True))
 
@@ -123,6 +126,7 @@ class Lanes:
                     last, coming = coming, self._finish(kept)
                     if last is not None:
                         last()
+                    backend.begin()
                 else:
                     backend.start()
                 done(int((placement.fresh.stop - placement.fresh.start).sum()))

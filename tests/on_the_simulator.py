@@ -154,7 +154,8 @@ def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cp
     )
 
 
-def test_a_recording_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("pass_s", "by_pass"), [(3.0, False), (1.5, True)])
+def test_a_recording_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch, pass_s: float, by_pass: bool) -> None:
     made = synthesise(3, rate_hz=128.0, seconds=30).recording
     recording = replace(made, samples=made.samples[:, : 6 * 128])
     monkeypatch.setattr(archive, "WARM_S", 1.0)
@@ -163,7 +164,8 @@ def test_a_recording_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch) ->
     whole = Archive(Settings(), Plan(3.0, 3.0), rules=False).analyze(recording, "x")[0].beats
     monkeypatch.setattr(Archive, "_source", lambda _, samples, *__: Whole(device.constant(samples)))
     monkeypatch.setattr(Archive, "_part", lambda _, __, samples, *___: device.constant(samples))
-    beats = Archive(Settings(), Plan(3.0, 3.0, by_pass=False), device, rules=False).analyze(recording, "x")[0].beats
+    plan = Plan(3.0, pass_s, by_pass=by_pass)
+    beats = Archive(Settings(), plan, device, rules=False).analyze(recording, "x")[0].beats
     assert len(beats.sample) > 4
     for name in ("sample", "decided", "scored_by"):
         np.testing.assert_array_equal(getattr(beats, name), getattr(whole, name), err_msg=name)
@@ -184,6 +186,28 @@ def test_sums_are_those_of_the_rows_before() -> None:
         device.fetch([device.table("kept", again, (np.int64,))])
         np.testing.assert_array_equal(first[: n + 1], np.concatenate([[0], np.cumsum(count)]))
         np.testing.assert_array_equal(second[: count.sum() + 1], np.arange(count.sum() + 1))
+
+
+def test_a_tick_that_nobody_has_waited_for_keeps_what_it_says() -> None:
+    device = Device(SimulatedCard(), "simulated")
+
+    def finished(n: int) -> Any:
+        device.begin()
+        device.next_pass()
+        _, total = device.positions("rows", n, device.constant(np.ones(n, np.int64)), 9)
+        table = device.table("kept", total, (np.int64,))
+        table.columns[0][:n] = n * np.arange(n)
+        return device.finish([table])
+
+    last, coming = 0, None
+    for n in (3, 5, 2, 7, 1):
+        this = finished(n)
+        if coming is not None:
+            assert coming()[0][0].tolist() == [last * k for k in range(last)]
+        last, coming = n, this
+    finished(4)
+    with pytest.raises(ValueError, match="at most one tick"):
+        device.begin()
 
 
 def test_of_many_rows_the_busy_ones_come_first() -> None:

@@ -92,22 +92,23 @@ def test_a_file_that_does_not_fit_is_parsed_in_parts(
     assert refused == [1, 2, 4]
 
 
-@pytest.mark.parametrize("cell", ["", "-", "x"])
-def test_parts_of_a_file_that_are_parsed_at_once_say_what_one_does(
-    tmp_path: Path, cell: str, cupy: Any, monkeypatch: pytest.MonkeyPatch
+def test_plain_numbers_are_read_as_text_and_others_as_numbers(
+    tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = [[k / 250, v, -v] for k, v in enumerate(np.tile(MV, 20))]
-    path = write(tmp_path / "x.csv", rows, head="# made by hand\ntime,II,V1\n")
-    monkeypatch.setattr(parse_gpu, "_WORTH", 100)
-    layout = path, ",", ".", 2, 3
-    at_once, expected = parse_gpu.read_numbers(*layout), parse._read_numbers(*layout)
-    assert at_once is not None
-    assert expected is not None
-    for here, there in zip(at_once, expected, strict=True):
-        assert isinstance(here, cupy.ndarray)
-        np.testing.assert_allclose(here.get(), there, rtol=1e-15)
-    rows[len(rows) // 2][1] = cell  # type: ignore[call-overload]
-    assert parse_gpu.read_numbers(write(path, rows, head="# made by hand\ntime,II,V1\n"), *layout[1:]) is None
+    rows = [[k / 250, v, -v] for k, v in enumerate(MV)]
+    path = write(tmp_path / "x.csv", rows, head="time,II,V1\n")
+    expected = parse._read_numbers(path, ",", ".", 1, 3)
+    monkeypatch.setattr(parse_gpu, "_as_numbers", lambda *_, **__: None)
+    as_text = parse_gpu.read_numbers(path, ",", ".", 1, 3)
+    monkeypatch.undo()
+    path.write_text(path.read_text().replace(",", ", "))
+    assert parse_gpu.read_numbers(path, ",", ".", 1, 3) is not None
+    monkeypatch.setattr(parse_gpu, "_from_text", lambda *_: pytest.fail("blanks were taken for plain"))
+    as_numbers = parse_gpu.read_numbers(path, ",", ".", 1, 3)
+    for found in (as_text, as_numbers):
+        for here, there in zip(found, expected, strict=True):  # type: ignore[arg-type]
+            assert isinstance(here, cupy.ndarray)
+            np.testing.assert_allclose(here.get(), there, rtol=1e-15)
 
 
 def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
