@@ -118,7 +118,7 @@ class Archive:
         self._whole = Pipeline(settings)
         self._alerts: list[Alerts] = []
         self._whole.alerts.downstreams.clear()
-        self._whole.alerts.sink(self._alerts.append)
+        self._whole.hear(self._whole.alerts, self._alerts.append)
         self._rules = rules
 
     @property

@@ -107,16 +107,21 @@ class CudaCard:
         self.stream.synchronize()
         self._views.clear()
         self._kept.clear()
-        wanted = int(np.prod(shape, dtype=np.float64)) * np.dtype(dtype).itemsize
-        if self.memory.current_bytes + wanted > self.limit_bytes:
-            gc.collect()  # a graph that is not needed any more refers to itself: its arrays go now
         try:
-            return self.xp.empty(shape, dtype)
+            return self._given(shape, dtype)
         except MemoryError:
+            wanted = int(np.prod(shape, dtype=np.float64)) * np.dtype(dtype).itemsize
             raise FatalError(
                 f"gpu: expected {wanted / 2**20:.0f} MiB more of the card's memory; "
                 f"{self.memory.current_bytes / 2**20:.0f} MiB are in use and the pool is full (--gpu-memory)"
             ) from None
+
+    def _given(self, shape: tuple[int, ...], dtype: Any) -> Any:
+        try:
+            return self.xp.empty(shape, dtype)
+        except MemoryError:
+            gc.collect()  # a graph that is not needed any more refers to itself: its arrays go now
+            return self.xp.empty(shape, dtype)
 
     def constant(self, host: Any) -> Any:
         """Return a copy of a host array on the card."""

@@ -96,7 +96,7 @@ class Lanes:
         self._most = 0
         last = self.pipeline.collected.upstreams[0]
         last.downstreams.clear()
-        last.sink(lambda recalled: self._told.append(self._answered(recalled)))
+        self.pipeline.hear(last, lambda recalled: self._told.append(self._answered(recalled)))
 
     def prepare(self, bank: Bank, lanes: int) -> None:
         """Make ready for a batch of so many lanes: what is too small for it goes before what is larger comes."""

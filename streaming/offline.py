@@ -135,7 +135,7 @@ def analyze(
     held = held_after(recording.samples, recording.rate_hz)
     pipeline = Pipeline(settings, backend)
     kept = _Kept(pipeline.model)
-    pipeline.alerts.sink(kept.add)
+    pipeline.hear(pipeline.alerts, kept.add)
     n = recording.samples.shape[1]
     chunk_ms = 1000.0 if chunk_ms is None else chunk_ms
     size = max(1, round(chunk_ms / 1000 * recording.rate_hz))

@@ -13,7 +13,7 @@ What a stage does is in ``streaming/stages``; what travels is in ``streaming/rec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -108,10 +108,11 @@ class Pipeline:
         self.rejects = self.aligned.map(lambda t: t.rejects)            # Rejects    a branch of its own
 
         # fmt: on
-        self.aligned.sink(lambda _: self.collected.flush())  # attached last, so after the passes: the tick ends
-        self.aligned.sink(self._note)
-        self.published.sink(self._out.extend)
-        self.rejects.sink(self._reject)
+        self._heard: list[Stream] = []
+        self.hear(self.aligned, lambda _: self.collected.flush())  # attached last, so after the passes: the tick ends
+        self.hear(self.aligned, self._note)
+        self.hear(self.published, self._out.extend)
+        self.hear(self.rejects, self._reject)
         self._stateful = {
             decode.step: self.decoded,
             align.step: self.aligned,
@@ -128,6 +129,10 @@ class Pipeline:
             alert.step: self.alerts,
             publish.step: self.published,
         }
+
+    def hear(self, node: Stream, listener: Callable[[Any], object]) -> None:
+        """Call a listener with what a node emits, as long as the pipeline lives: a sink of streamz lives for ever."""
+        self._heard.append(node.map(listener))
 
     def _fresh_states(self) -> dict[Any, Any]:
         s = self.settings

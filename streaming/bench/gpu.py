@@ -135,7 +135,7 @@ def said(backend: Backend, ticks: list[RawTick]) -> list[tuple[Any, ...]]:
         b = alerts.beats
         found.append((b.slot, b.sample, b.decided, b.rr_s, b.response, b.score, [a["id"] for a in alerts.transitions]))
 
-    pipeline.alerts.sink(hear)
+    pipeline.hear(pipeline.alerts, hear)
     for tick in ticks:
         pipeline.emit(tick)
     return found
@@ -175,7 +175,7 @@ def measured(card: Timed, ticks: list[RawTick], warm: int = WARM) -> Taken:
     """Run ticks through a fresh graph on a card."""
     pipeline = Pipeline(Settings(), Device(card, "bench"))
     beats: list[int] = []
-    pipeline.gathered.sink(lambda found: beats.append(len(found.slot)))
+    pipeline.hear(pipeline.gathered, lambda found: beats.append(len(found.slot)))
     device_ms, tick_ms, before = [], [], 0
     for number, tick in enumerate(ticks):
         if number == warm:
