@@ -52,6 +52,7 @@ class Backend(Protocol):
     kernels    what passes call while they go through the rings
     later      what is called for a pass after it has left them: runs when all passes of the tick have
     block      samples that a team's scratch holds at a time
+    long_block the same where a stretch is longer than that, for what goes through it lead by lead
     in_order   items of a kernel run one after the other
     """
 
@@ -61,6 +62,7 @@ class Backend(Protocol):
     kernels: Any
     later: Any
     block: int
+    long_block: int
     in_order: bool
 
     @property
@@ -126,7 +128,7 @@ class Cpu:
     xp: Any = np
     kernels: Any = cpu
     later: Any = cpu
-    block = team.BLOCK
+    block = long_block = team.BLOCK
     in_order = True
     memory: Memory | None = None
     limit_bytes: int | None = None

@@ -66,7 +66,7 @@ class Device:
     """A backend that runs on a card."""
 
     name = "gpu"
-    block = gpu.BLOCK
+    block, long_block = gpu.BLOCK, gpu.LONG_BLOCK
     in_order = False
 
     def __init__(self, card: Card, reason: str) -> None:

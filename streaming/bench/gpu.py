@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
-from streaming.bench import archive, crowd
+from streaming.bench import archive, crowd, outgrown
 from streaming.bench.graph import ticks_for
 from streaming.bench.row import Row
 from streaming.card import CudaCard, missing
@@ -275,3 +275,4 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     else:
         yield from archive.measure_on_gpu(Device(card, "bench"), say)
     yield from crowd.measure(say)
+    yield from outgrown.measure(say)

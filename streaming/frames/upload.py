@@ -18,7 +18,8 @@ import numpy as np
 from streaming.kernels import cpu
 from streaming.records import I16, I64
 
-_SLOT = 1 << 22
+_SLOT = 1 << 22  # bytes of a file at a time
+_STRETCHES = 1 << 23  # bytes of stretches at a time
 _MOST_THREADS = 16
 
 
@@ -128,7 +129,7 @@ def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> int:
     """
     leads, width = len(samples), int((stop - start).max())
     each = 2 * leads * width
-    nbytes = max(_SLOT, 1 << (each - 1).bit_length())
+    nbytes = max(_STRETCHES, 1 << (each - 1).bit_length())
     pieces = _threads() * -(-len(start) * each // (_threads() * nbytes))
     at_once = min(nbytes // each, -(-len(start) // pieces))  # no thread has more to do than another
 

@@ -18,7 +18,7 @@ from streaming.kernels.nms import FIRST as FIRST_MAXIMUM
 from streaming.kernels.nms import QUANTILE as QUANTILE_OF_MAXIMA
 from streaming.kernels.ricker import box_sums
 from streaming.kernels.ring import store
-from streaming.kernels.team import BLOCK, WIDTH, member, wait
+from streaming.kernels.team import WIDTH, member, wait
 from streaming.records import I16, I32, I64
 
 NUMBER, LEVEL, QUANTILE, MOST, LEAST, SPEAKING = range(6)
@@ -81,7 +81,7 @@ def respond_leads(
     past, levels : int64 [lanes, leads, MAXIMA_COLUMNS], [lanes, rows, LEVEL_COLUMNS]
         ``rows`` blocks are more than the response of a pass, and what is not decided before it, can touch.
     work : int32 [4, capacity]
-        As there.
+        Scratch: ``capacity - 4 (half + box)`` samples are worked on at a time.
     """
     lane = int(lanes[i])
     half = taps.shape[0] - 1
@@ -97,10 +97,10 @@ def respond_leads(
         wait()
     at = max(lowest, int(start[i]) - half - box)
     end = int(stop[i]) - half - box
-    total = work[3]
+    total, most = work[3], work.shape[1] - 4 * (half + box)
     while at < end:
         number = at // block
-        n = min(BLOCK, end - at, (number + 1) * block - at)
+        n = min(most, end - at, (number + 1) * block - at)
         ends = at + n == (number + 1) * block
         speaking = count_speaking(own)
         for j in range(member(), n, WIDTH):

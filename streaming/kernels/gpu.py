@@ -46,7 +46,7 @@ with warnings.catch_warnings():
     from numba import cuda
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
-BLOCK = 128  # samples worked on at a time
+BLOCK, LONG_BLOCK = 128, 512  # samples worked on at a time
 THREADS = 128
 MANY = 20_000
 SHARED_BYTES = 0 if SIMULATED else 48 << 10  # of a block

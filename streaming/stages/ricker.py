@@ -32,7 +32,7 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """By number of the bank (all but filters xp); but work: scratch int32 [4, capacity]."""
+    """By number of the bank (all but filters xp); but work: scratch int32 [4, capacity], by capacity."""
 
     settings: Settings
     backend: Backend = CPU
@@ -41,7 +41,7 @@ class State:
     responses: dict[int, Any] = field(default_factory=dict)
     past: dict[int, Any] = field(default_factory=dict)
     levels: dict[int, Any] = field(default_factory=dict)
-    work: I32 = field(default_factory=lambda: np.zeros((4, 0), np.int32))
+    work: dict[int, I32] = field(default_factory=dict)
 
 
 def step(state: State, ringed: Ringed) -> tuple[State, Response]:
@@ -56,11 +56,13 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16
         f = state.responses[bank.number] = backend.grown(f, (len(ringed.x), columns), np.int32)
     n = len(fresh.lane)
-    need = backend.block + 4 * one.delay
-    if state.work.shape[1] < need:
-        state.work = np.zeros((4, need), np.int32)
+    long = bank.leads > 1 and int((fresh.stop - fresh.start).max(initial=0)) > backend.block
+    need = (backend.long_block if long else backend.block) + 4 * one.delay
+    work = state.work.get(need)
+    if work is None:
+        work = state.work[need] = np.zeros((4, need), np.int32)
     if bank.leads > 1:
-        return state, _respond_leads(state, ringed, one, f)
+        return state, _respond_leads(state, ringed, one, f, work)
     if 2 * len(one.taps) - 1 < state.settings.fft_from_taps or not backend.in_order:
         backend.kernels.respond(
             n,
@@ -73,14 +75,14 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
             one.shift,
             ringed.x,
             f,
-            state.work[:3],
+            work[:3],
         )
     else:
         _respond_fft(ringed, one, f)
     return state, Response(fresh, ringed.x, f, one.delay)
 
 
-def _respond_leads(state: State, ringed: Ringed, one: Filter, f: I32) -> Response:
+def _respond_leads(state: State, ringed: Ringed, one: Filter, f: I32, work: I32) -> Response:
     """Extend the responses of several leads."""
     fresh, s, backend = ringed.fresh, state.settings, state.backend
     bank, lanes = fresh.bank, len(ringed.x)
@@ -91,7 +93,7 @@ def _respond_leads(state: State, ringed: Ringed, one: Filter, f: I32) -> Respons
         levels = state.levels[bank.number] = backend.grown(levels, (lanes, rows, LEVEL_COLUMNS), np.int64)
     backend.kernels.respond_leads(
         len(fresh.lane), fresh.lane, fresh.start, fresh.stop, fresh.base, state.taps[bank.number], one.box, one.shift,
-        half_up(s.block_s * bank.rate_hz), ringed.x, f, past, levels, state.work,
+        half_up(s.block_s * bank.rate_hz), ringed.x, f, past, levels, work,
     )  # fmt: skip
     return Response(fresh, ringed.x, f, one.delay, levels)
 

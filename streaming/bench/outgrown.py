@@ -1,0 +1,113 @@
+"""Ten gibibytes of twelve leads under one gibibyte of a GPU's memory, and the same without a limit.
+
+A process for each, because a pool keeps its limit: ``python -m streaming.bench.outgrown FILE LIMIT OUT``. Both
+read one file that is in memory, from host arrays to scored beats; their beats and scores are compared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from producers.synthetic import synthesise
+from streaming.archive import Archive
+from streaming.backend import bytes_of, choose
+from streaming.bench.row import Row
+from streaming.recordings import Recording
+from streaming.settings import Settings
+
+SIZE = 10 << 30
+LIMIT, NO_LIMIT = "1GiB", "none"
+LEADS, RATE_HZ, PERSON_S = 12, 500.0, 1200.0
+WARM, REPEATS = 2, 5
+IN_MEMORY = Path("/dev/shm")  # noqa: S108
+ROOM = 2 * SIZE
+
+
+def write(path: Path, size: int = SIZE) -> None:
+    """Write int16 [leads, n]: one person over and over."""
+    one = synthesise(1, rate_hz=RATE_HZ, leads=LEADS, seconds=PERSON_S, ectopy=0.01).recording.samples
+    n = size // (2 * LEADS)
+    file = np.memmap(path, np.int16, "w+", shape=(LEADS, n))
+
+    def fill(lead: int) -> None:
+        for first in range(0, n, one.shape[1]):
+            file[lead, first : first + one.shape[1]] = one[lead, : n - first]
+
+    with ThreadPoolExecutor(LEADS) as pool:
+        list(pool.map(fill, range(LEADS)))
+
+
+def work(path: Path, limit: str, out: Path) -> None:
+    """Analyse the file under a limit; print how long it took each time, and keep what was found."""
+    limit_bytes = None if limit == NO_LIMIT else bytes_of(limit)
+    backend = choose("gpu", limit_bytes=limit_bytes)
+    samples = np.asarray(np.memmap(path, np.int16, "r").reshape(LEADS, -1))
+    recording = Recording("outgrown", RATE_HZ, tuple(f"lead {k}" for k in range(LEADS)), 5.0, samples)
+    archive = Archive(Settings(), backend=backend, memory_bytes=limit_bytes, rules=False)
+    taken: list[float] = []
+    for _ in range(WARM + REPEATS):
+        begin = time.perf_counter()
+        beats = archive.analyze(recording, "outgrown")[0].beats
+        taken.append(time.perf_counter() - begin)
+    np.savez(out, sample=beats.sample, score=np.asarray(beats.score))
+    memory = backend.memory
+    told = {"seconds": taken[WARM:], "peak_bytes": memory.peak_bytes if memory is not None else 0}
+    print(json.dumps(told))  # noqa: T201
+
+
+def measure(say: Callable[[str], None]) -> Iterator[Row]:
+    """Compare both."""
+    free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    if free < ROOM or not IN_MEMORY.is_dir():
+        say(f"outgrown: left out, expected {ROOM >> 30} GiB of free memory; got {free / 2**30:.0f}")
+        return
+    with tempfile.TemporaryDirectory(prefix="beatwire-", dir=IN_MEMORY) as folder:
+        path = Path(folder) / "samples.i16"
+        write(path)
+        limited, found = _told(path, LIMIT)
+        unlimited, expected = _told(path, NO_LIMIT)
+    wrong = differs(found, expected)
+    if wrong:
+        raise ValueError(f"outgrown: {wrong}")
+    for what, told in ((LIMIT, limited), ("no limit", unlimited)):
+        each = ", ".join(f"{s:.2f}" for s in told["seconds"])
+        say(f"outgrown: {what}: {each} s, peak {told['peak_bytes'] >> 20} MiB, {len(found['sample'])} beats")
+    yield Row(
+        "gpu, 10 GiB of recording under 1 GiB", float(np.median(limited["seconds"])), "s", "without a limit",
+        float(np.median(unlimited["seconds"])), "<= 1.2",
+    )  # fmt: skip
+
+
+def differs(found: dict[str, Any], expected: dict[str, Any]) -> str | None:
+    """Return what is said under a limit that is not said without; None: nothing."""
+    if not np.array_equal(found["sample"], expected["sample"]):
+        return f"expected {len(expected['sample'])} beats; got {len(found['sample'])}, and not all the same"
+    near = np.isclose(found["score"], expected["score"], rtol=1e-3, atol=1e-3, equal_nan=True)
+    if near.all():
+        return None
+    first = int(np.argmin(near))
+    what = f"{int((~near).sum())} scores differ, the first at sample {expected['sample'][first]}"
+    return f"{what}: expected {expected['score'][first]}; got {found['score'][first]}"
+
+
+def _told(path: Path, limit: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    out = path.with_name(f"{limit}.npz")
+    command = [sys.executable, "-m", "streaming.bench.outgrown", str(path), limit, str(out)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
+    with np.load(out) as kept:
+        return json.loads(done.stdout.splitlines()[-1]), dict(kept)
+
+
+if __name__ == "__main__":
+    work(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
