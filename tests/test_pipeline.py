@@ -1,0 +1,32 @@
+"""A pipeline: who listens to it, and for how long."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from streaming.archive import Archive, Plan
+from streaming.pipeline import Pipeline
+from streaming.records import Alerts, RawTick
+from streaming.settings import Settings
+
+
+def test_who_listens_hears_every_tick_and_goes_with_the_pipeline() -> None:
+    heard: list[Alerts] = []
+    pipeline = Pipeline(Settings())
+    pipeline.hear(pipeline.alerts, heard.append)
+    for _ in range(3):
+        pipeline.emit(RawTick.of([]))
+    assert len(heard) == 3
+    gone = weakref.ref(pipeline)
+    del pipeline
+    gc.collect()
+    assert gone() is None
+
+
+def test_an_archive_that_is_not_needed_any_more_keeps_no_graph() -> None:
+    archive = Archive(Settings(), Plan())
+    graphs = [weakref.ref(lanes.pipeline) for lanes in archive._lanes]
+    del archive
+    gc.collect()
+    assert [graph() for graph in graphs] == [None]
