@@ -202,4 +202,4 @@ def test_short_turns_are_over_afterwards() -> None:
     before = sys.getswitchinterval()
     with feeding.short_turns():
         assert sys.getswitchinterval() == pytest.approx(feeding.TURN_S)
-    assert sys.getswitchinterval() == before
+    assert sys.getswitchinterval() == pytest.approx(before)
