@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
-from streaming.feeding import ROOMS, Fed, one_ahead, short_turns
+from streaming.feeding import ROOMS, Fed, one_ahead
 from streaming.kernels import align as columns
 from streaming.lanes import Kept, Lanes
 from streaming.model.checkpoint import Model
@@ -160,8 +160,7 @@ class Archive:
                 after = self._part("held", held, 0, held.shape[1])
                 tick = passes(source, samples.shape[1], after, known, some, bank, recording.uv_per_unit, most)
                 if isinstance(source, Fed):
-                    with short_turns():
-                        return lanes.batch(one_ahead(bring() for bring in one_ahead(tick)), some, done)
+                    return lanes.batch(one_ahead(bring() for bring in one_ahead(tick)), some, done)
                 return lanes.batch((bring() for bring in tick), some, done, by_pass=plan.by_pass)
             finally:
                 idle.put(lanes)

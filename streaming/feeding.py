@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -15,7 +13,6 @@ from streaming.frames import upload_stretches
 from streaming.records import I16, I64
 
 ROOMS = 3
-TURN_S = 2e-4
 _END: Any = object()
 T = TypeVar("T")
 
@@ -50,17 +47,3 @@ def one_ahead(of: Iterator[T]) -> Iterator[T]:
         while (one := coming.result()) is not _END:
             coming = pool.submit(next, of, _END)
             yield one
-
-
-@contextmanager
-def short_turns() -> Iterator[None]:
-    """Have Python's threads wait less for each other: those that bring samples need its lock often and not for long.
-
-    By default one waits up to 5 ms, of which a pass takes ten.
-    """
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, TURN_S))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)

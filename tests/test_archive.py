@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -196,10 +195,3 @@ def test_fewer_lanes_fit_into_less_memory() -> None:
     lanes = [plan.within(gib << 30, bank).lanes for gib in (1, 4, 100)]
     assert 20 < lanes[0] < lanes[1] < lanes[2] <= 4096
     assert plan.within(1, bank).lanes == 1
-
-
-def test_short_turns_are_over_afterwards() -> None:
-    before = sys.getswitchinterval()
-    with feeding.short_turns():
-        assert sys.getswitchinterval() == pytest.approx(feeding.TURN_S)
-    assert sys.getswitchinterval() == pytest.approx(before)
