@@ -7,6 +7,7 @@ there are: no copy is asked for, and no number before it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -98,7 +99,7 @@ class Staging:
         if known is not None:
             return known[1]
         rows = rounded(len(host))
-        width = host.itemsize * int(np.prod(host.shape[1:], dtype=np.int64))
+        width = host.itemsize * math.prod(host.shape[1:])
         nbytes = padded(rows * width)
         number = len(self._buffers) - 1
         if self._buffers[number].used + nbytes > len(self._buffers[number].host):
@@ -142,7 +143,7 @@ class Staging:
         if kept is None:
             if len(self._views) > MOST_KEPT:
                 self._views.clear()
-            nbytes = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            nbytes = math.prod(shape) * dtype.itemsize
             kept = self._buffers[number].device[at : at + nbytes].view(dtype).reshape(shape)
             self._views[key] = kept
         return kept
