@@ -135,6 +135,7 @@ class Lanes:
                 coming()
         if self._told:
             self._finish(kept)()
+            backend.begin()
         return kept
 
     def _finish(self, kept: Kept) -> Callable[[], None]:

@@ -2,11 +2,11 @@
 
 A tick goes in as RawTick and comes out as messages. The pass from ring to beats may repeat within a
 tick: the rings hold about two seconds, so a tick that brings more of a stream is cut into passes.
-Every node is an attribute of ``Pipeline`` (``decoded`` ... ``published``): attach a sink or a branch of your
+Every node is an attribute of ``Pipeline`` (``decoded`` ... ``published``): attach a listener or a branch of your
 own to any of them::
 
     pipeline = Pipeline(Settings())
-    pipeline.alerts.sink(lambda alerts: print(alerts.transitions))
+    pipeline.hear(pipeline.alerts, lambda alerts: print(alerts.transitions))
 
 What a stage does is in ``streaming/stages``; what travels is in ``streaming/records``.
 """

@@ -171,6 +171,9 @@ def test_a_recording_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch, pa
         np.testing.assert_array_equal(getattr(beats, name), getattr(whole, name), err_msg=name)
     np.testing.assert_allclose(beats.score, whole.score, rtol=1e-4)
     assert min(card.items[name] for name in OF_PIECES) > 2
+    between = device.room("between recordings", (1,), np.int64)
+    device.begin()
+    assert device.room("between recordings", (1,), np.int64) is between
 
 
 def test_sums_are_those_of_the_rows_before() -> None:

@@ -76,7 +76,8 @@ def measure_on_gpu(backend: Backend, say: Callable[[str], None]) -> Iterator[Row
     """Do the same on a GPU."""
     with archive() as path:
         run = ours(path, backend, rules=False)
-        compare(run(), ours(path, CPU)())
+        found, right = run(), ours(path, CPU)()
+        compare("archive", (found.sample, found.score), (right.sample, right.score))
         scored, ruled = event_ms(run), event_ms(ours(path, backend))
         told, guessed = event_ms(steps(path, gpu=True, told=True)), event_ms(steps(path, gpu=True))
         parse = event_ms(lambda: read_recording(path, fs=RATE_HZ, xp=library(backend)))
@@ -86,20 +87,22 @@ def measure_on_gpu(backend: Backend, say: Callable[[str], None]) -> Iterator[Row
     yield Row("the same", scored, "ms", "the plain steps, column type given", told, "<= 1")
 
 
-def compare(found: TickBeats, expected: TickBeats) -> None:
-    """Hold beats of one backend against another's: samples equal, scores within 1e-3 relative.
+def compare(what: str, found: tuple[Any, Any], expected: tuple[Any, Any]) -> None:
+    """Hold samples and scores of beats against those they should be: equal, and within 1e-3 relative.
 
     Raises
     ------
     ValueError
         They differ.
     """
-    if not np.array_equal(found.sample, expected.sample):
-        raise ValueError(f"archive: expected the CPU's {len(expected.sample)} beats; got {len(found.sample)} others")
-    scores, right = np.asarray(found.score), np.asarray(expected.score)
-    if not np.allclose(scores, right, rtol=1e-3, atol=1e-3, equal_nan=True):
-        worst = float(np.nanmax(np.abs(scores - right)))
-        raise ValueError(f"archive: expected the CPU's scores; got some {worst:g} away")
+    (sample, score), (right, right_score) = found, expected
+    if not np.array_equal(sample, right):
+        raise ValueError(f"{what}: expected {len(right)} beats; got {len(sample)}, and not all the same")
+    near = np.isclose(score, right_score, rtol=1e-3, atol=1e-3, equal_nan=True)
+    if not near.all():
+        first = int(np.argmin(near))
+        where = f"{int((~near).sum())} scores differ, the first at sample {right[first]}"
+        raise ValueError(f"{what}: {where}: expected {right_score[first]}; got {score[first]}")
 
 
 def event_ms(work: Callable[[], Any], repeats: int = 7) -> float:

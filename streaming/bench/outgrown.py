@@ -22,6 +22,7 @@ import numpy as np
 from producers.synthetic import synthesise
 from streaming.archive import Archive
 from streaming.backend import bytes_of, choose
+from streaming.bench.archive import compare
 from streaming.bench.row import Row
 from streaming.recordings import Recording
 from streaming.settings import Settings
@@ -77,36 +78,23 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
         write(path)
         limited, found = _told(path, LIMIT)
         unlimited, expected = _told(path, NO_LIMIT)
-    wrong = differs(found, expected)
-    if wrong:
-        raise ValueError(f"outgrown: {wrong}")
+    compare("outgrown", found, expected)
     for what, told in ((LIMIT, limited), ("no limit", unlimited)):
         each = ", ".join(f"{s:.2f}" for s in told["seconds"])
-        say(f"outgrown: {what}: {each} s, peak {told['peak_bytes'] >> 20} MiB, {len(found['sample'])} beats")
+        say(f"outgrown: {what}: {each} s, peak {told['peak_bytes'] >> 20} MiB, {len(found[0])} beats")
     yield Row(
         "gpu, 10 GiB of recording under 1 GiB", float(np.median(limited["seconds"])), "s", "without a limit",
         float(np.median(unlimited["seconds"])), "<= 1.2",
     )  # fmt: skip
 
 
-def differs(found: dict[str, Any], expected: dict[str, Any]) -> str | None:
-    """Return what is said under a limit that is not said without; None: nothing."""
-    if not np.array_equal(found["sample"], expected["sample"]):
-        return f"expected {len(expected['sample'])} beats; got {len(found['sample'])}, and not all the same"
-    near = np.isclose(found["score"], expected["score"], rtol=1e-3, atol=1e-3, equal_nan=True)
-    if near.all():
-        return None
-    first = int(np.argmin(near))
-    what = f"{int((~near).sum())} scores differ, the first at sample {expected['sample'][first]}"
-    return f"{what}: expected {expected['score'][first]}; got {found['score'][first]}"
-
-
-def _told(path: Path, limit: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def _told(path: Path, limit: str) -> tuple[dict[str, Any], tuple[Any, Any]]:
+    """Return what a process says of its time, and the samples and scores that it found."""
     out = path.with_name(f"{limit}.npz")
     command = [sys.executable, "-m", "streaming.bench.outgrown", str(path), limit, str(out)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
     with np.load(out) as kept:
-        return json.loads(done.stdout.splitlines()[-1]), dict(kept)
+        return json.loads(done.stdout.splitlines()[-1]), (kept["sample"], kept["score"])
 
 
 if __name__ == "__main__":
