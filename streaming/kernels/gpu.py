@@ -14,15 +14,10 @@ Under ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, a team a bl
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 import types
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
-from numba.core import config
 
 from streaming.kernels import (
     accept,
@@ -40,19 +35,13 @@ from streaming.kernels import (
     windows,
 )
 from streaming.kernels.gpu_code import kept, lean
+from streaming.kernels.gpu_team import SIMULATED, THREADS, jit, team_functions
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    from numba import cuda
-
-SIMULATED = bool(config.ENABLE_CUDASIM)
 BLOCK, LONG_BLOCK = 128, 512  # samples worked on at a time
-THREADS = 128
 MANY = 20_000
 SHARED_BYTES = 0 if SIMULATED else 48 << 10  # of a block
 SHARED_OF_THREE = 0 if SIMULATED else 12 << 10  # of a block of a kernel that lives on its cache
 INLINED = {} if SIMULATED else {"forceinline": True}  # to pass an array is seven words on a stack
-_jit: Callable[..., Any] = cuda.jit
 
 
 class Plan(NamedTuple):
@@ -127,110 +116,6 @@ def teams(blocks: int, width: int) -> int:
 
 
 @functools.cache
-def team_functions(width: int) -> dict[str, Any]:
-    """Return what stands for the functions of ``kernels.team`` in teams of ``width`` threads."""
-    if width == 1:
-        alone = team.member, team.part, team.parts, team.wait, team.most, team.fewest, team.added, team.narrow
-        return {f.__name__: _jit(f, device=True) for f in alone}
-    return _simulated_team(width) if SIMULATED else _warp_team(width)
-
-
-def _warp_team(width: int) -> dict[str, Any]:
-    """Return them for a part of a warp: 2, 4, 8, 16 or 32 threads."""
-    rest, every, half = width - 1, (1 << width) - 1, width // 2
-
-    def member():  # type: ignore[no-untyped-def]
-        return cuda.threadIdx.x & rest
-
-    def part():  # type: ignore[no-untyped-def]
-        return cuda.blockIdx.y
-
-    def parts():  # type: ignore[no-untyped-def]
-        return cuda.gridDim.y
-
-    @_jit(device=True)
-    def mates():  # type: ignore[no-untyped-def]
-        return every << (cuda.laneid & ~rest)
-
-    def wait():  # type: ignore[no-untyped-def]
-        cuda.syncwarp(mates())
-
-    def most(value):  # type: ignore[no-untyped-def]
-        step = half
-        while step > 0:
-            value = max(value, cuda.shfl_xor_sync(mates(), value, step))
-            step //= 2
-        cuda.syncwarp(mates())
-        return value
-
-    def fewest(value):  # type: ignore[no-untyped-def]
-        step = half
-        while step > 0:
-            value = min(value, cuda.shfl_xor_sync(mates(), value, step))
-            step //= 2
-        cuda.syncwarp(mates())
-        return value
-
-    def added(value):  # type: ignore[no-untyped-def]
-        step = half
-        while step > 0:
-            value += cuda.shfl_xor_sync(mates(), value, step)
-            step //= 2
-        cuda.syncwarp(mates())
-        return value
-
-    def narrow(value):  # type: ignore[no-untyped-def]
-        return np.int32(value)
-
-    return {f.__name__: _jit(f, device=True) for f in (member, part, parts, wait, most, fewest, added, narrow)}
-
-
-def _simulated_team(width: int) -> dict[str, Any]:
-    """Return them for a whole block of the simulator, which knows no warps.
-
-    While a device function runs the simulator puts its own module in the place of ``cuda``, and takes it away when the
-    first of the threads returns that called it, from the others as well: so they ask for that module themselves.
-    """
-    within = importlib.import_module("numba.cuda.simulator.kernel")._get_kernel_context  # noqa: SLF001
-
-    def gathered(value: Any) -> list[Any]:
-        here = within()
-        integers = here.shared.array(width, "int64")  # the simulator knows them by the line they stand on
-        floats = here.shared.array(width, "float64")
-        shared = floats if isinstance(value, float | np.floating) else integers
-        here.syncthreads()
-        shared[here.threadIdx.x] = value
-        here.syncthreads()
-        return [shared[k].item() for k in range(width)]
-
-    def member() -> int:
-        return int(within().threadIdx.x)
-
-    def part() -> int:
-        return int(within().blockIdx.y)
-
-    def parts() -> int:
-        return int(within().gridDim.y)
-
-    def wait() -> None:
-        within().syncthreads()
-
-    def most(value: Any) -> Any:
-        return max(gathered(value))
-
-    def fewest(value: Any) -> Any:
-        return min(gathered(value))
-
-    def added(value: Any) -> Any:
-        return sum(gathered(value))
-
-    def narrow(value: Any) -> Any:
-        return (int(value) + (1 << 31)) % (1 << 32) - (1 << 31)  # of what nobody looks at no more is left either
-
-    return {f.__name__: _jit(f, device=True) for f in (member, part, parts, wait, most, fewest, added, narrow)}
-
-
-@functools.cache
 def compiled(body: Any, width: int) -> Any:
     """Turn a body and every body it calls into device functions for teams of ``width`` threads."""
     if body.__module__ == team.__name__:
@@ -245,7 +130,7 @@ def compiled(body: Any, width: int) -> Any:
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__
     copy.__qualname__ = body.__qualname__
-    return _jit(copy, device=True, **INLINED)
+    return jit(copy, device=True, **INLINED)
 
 
 @functools.cache
@@ -259,13 +144,13 @@ def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[...
     one = PLANS[name]
     kinds = {0: launch.without_scratch, 1: launch.with_shared if shared else launch.with_scratch, 3: launch.with_three}
     template = launch.with_shared_three if shared and one.stop - one.first == 3 else kinds[one.stop - one.first]
-    item = _jit(launch.listed if ordered else launch.itself, device=True)
+    item = jit(launch.listed if ordered else launch.itself, device=True)
     scope = vars(launch) | {"_todo": compiled(one.body, width), "_item": item, "_WIDTH": width}
     own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
     made = types.FunctionType(template.__code__, scope, own_name)
     made.__module__ = launch.__name__
     few = one.registers if width == one.narrow and not SIMULATED else None
-    kernel = _jit(made, max_registers=few) if few else _jit(made)
+    kernel = jit(made, max_registers=few) if few else jit(made)
     return kernel if SIMULATED else kept(lean(kernel))  # type: ignore[no-any-return]
 
 
