@@ -142,6 +142,18 @@ def test_a_missing_barrier_shows_and_one_that_not_all_come_to_is_an_error() -> N
         turn_round[1, 4](rows[0], 1)
 
 
+def test_machine_code_of_no_two_kernels_is_kept_by_one_name() -> None:
+    """Of some only the width of the team differs, or where scratch is: not the types of what they are given."""
+    names = [
+        gpu.launcher(name, width, shared, ordered).fn.__qualname__  # type: ignore[attr-defined]
+        for name, plan in gpu.PLANS.items()
+        for width in {plan.wide, plan.narrow}
+        for shared in {False, plan.stop > plan.first}
+        for ordered in {False, plan.busy is not None}
+    ]
+    assert len(set(names)) == len(names)
+
+
 def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cpu_does(
     ticks: list[list[bytes]],
 ) -> None:

@@ -18,6 +18,7 @@ from streaming import card
 from streaming.backend import choose
 from streaming.bench.graph import ticks_for
 from streaming.errors import UserError
+from streaming.kernels import gpu
 from streaming.kernels.windows import WINDOW
 from streaming.model.checkpoint import load_model
 from streaming.network import embed
@@ -71,6 +72,13 @@ def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
     for values in ticks:
         pipeline.emit(RawTick.of(values))
     return run
+
+
+@pytest.mark.gpu
+@on_a_card
+def test_kernels_are_kept_by_a_name_that_says_their_team(device: Any) -> None:
+    files = {gpu.launcher("judge", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)}
+    assert {name.split("-")[0] for name in files} == {f"launch.judge_{width}_shared" for width in (4, 16, 32)}
 
 
 @pytest.mark.gpu

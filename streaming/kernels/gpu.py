@@ -148,7 +148,7 @@ def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[...
     scope = vars(launch) | {"_todo": compiled(one.body, width), "_item": item, "_WIDTH": width}
     own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
     made = types.FunctionType(template.__code__, scope, own_name)
-    made.__module__ = launch.__name__
+    made.__module__, made.__qualname__ = launch.__name__, own_name  # machine code is kept by the latter
     few = one.registers if width == one.narrow and not SIMULATED else None
     kernel = jit(made, max_registers=few) if few else jit(made)
     return kernel if SIMULATED else kept(lean(kernel))  # type: ignore[no-any-return]
