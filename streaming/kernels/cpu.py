@@ -149,14 +149,22 @@ def _launch_ahead(n, *arguments):  # type: ignore[no-untyped-def]
         body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
 
 
-def kernel(body: Any, ahead: Any = None) -> Kernel:
-    """Compile the loop over the items of a body; each says ``ahead`` what it will work on."""
-    loop = _launch if ahead is None else _launch_ahead
-    scope = {"body": compiled(body), "ahead": ahead and compiled(ahead), "range": range}
+def _launch_together(n, *arguments):  # type: ignore[no-untyped-def]
+    for i in prange(n):  # type: ignore[name-defined]  # noqa: F821
+        body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
+
+
+def kernel(body: Any, ahead: Any = None, *, together: bool = False) -> Kernel:
+    """Compile the loop over the items of a body; each says ``ahead`` what it will work on.
+
+    With ``together`` several threads share the items (``numba.set_num_threads``); one caller at a time then.
+    """
+    loop = _launch_together if together else _launch if ahead is None else _launch_ahead
+    scope = {"body": compiled(body), "ahead": ahead and compiled(ahead), "range": range, "prange": numba.prange}
     own = types.FunctionType(loop.__code__, scope, body.__name__)
     own.__module__ = body.__module__
     own.__qualname__ = f"{body.__name__}_of_all"  # machine code is kept by this name
-    return numba.njit(own, **_LEAN)  # type: ignore[no-any-return]
+    return numba.njit(own, **_LEAN, parallel=together)  # type: ignore[no-any-return]
 
 
 _previous = config.CACHE_DIR
@@ -196,7 +204,7 @@ weigh_beat = kernel(answer.weigh_beat)
 score_beat = kernel(answer.score_beat)
 is_answered = kernel(answer.is_answered)
 tell_beat = kernel(answer.tell_beat)
-take_stretch = kernel(ring.take_stretch)
+take_stretch = kernel(ring.take_stretch, together=True)
 find_bins = kernel(drift.find_bins)
 watch = kernel(drift.watch)
 apply_rules = kernel(rules.apply_rules)

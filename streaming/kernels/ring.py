@@ -7,7 +7,7 @@ known yet: they are marked, and filled in when their turn comes.
 
 from __future__ import annotations
 
-from streaming.kernels.team import WIDTH, member, wait
+from streaming.kernels.team import WIDTH, member, part, parts, wait
 from streaming.records import I16, I32, I64, U8
 
 NO_VALUE = -32768
@@ -24,10 +24,10 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
     leads = x.shape[1]
     column = first % x.shape[2]
     if count >= 0 and at >= 0 and off == 0:
-        for lead in range(leads):
+        for lead in range(part(), leads, parts()):
             copy_samples(payload, at + lead * stride, x[lane, lead], column, count)
     else:
-        for lead in range(leads):
+        for lead in range(part(), leads, parts()):
             write_lead(payload, at, at + lead * stride, off, lead, x[lane, lead], column, count)
 
 
@@ -112,11 +112,16 @@ def decode_int16(source: U8, ring: I16, n: int) -> None:
 
 
 def take_stretch(i: int, samples: I16, start: I64, stop: I64, out: I16) -> None:
-    """Copy samples ``[start[i], stop[i])`` of all leads of a recording, [leads, n], to the beginning of ``out[i]``."""
-    for lead in range(samples.shape[0]):
-        part, there = samples[lead, start[i] : stop[i]], out[i, lead]
-        for j in range(stop[i] - start[i]):
-            there[j] = part[j]
+    """Copy of row ``i`` of ``out`` [stretches, leads, .] what it holds of a recording, [leads, n].
+
+    Of stretch ``k`` and each lead these are samples ``[start[k], stop[k])``, which stand at its beginning.
+    """
+    leads = samples.shape[0]
+    stretch = i // leads
+    lead = i - stretch * leads
+    part, there = samples[lead, start[stretch] : stop[stretch]], out[stretch, lead]
+    for j in range(stop[stretch] - start[stretch]):
+        there[j] = part[j]
 
 
 def unroll(ring: I16, first: int, n: int, out: I32) -> None:
