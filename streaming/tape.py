@@ -136,6 +136,8 @@ class Tapes:
     def width(self, name: str, n: int) -> int:
         """Return the threads of a team of a kernel for ``n`` items."""
         plan = gpu.PLANS[name]
+        if plan.whole is not None and rounded(n) <= self.card.blocks:
+            return gpu.WHOLE
         return plan.narrow if self.are_many(n) else plan.wide
 
     def are_many(self, n: int) -> bool:

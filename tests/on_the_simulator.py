@@ -31,7 +31,7 @@ from streaming.pieces import Whole
 from streaming.pipeline import Pipeline
 from streaming.records import RawTick
 from streaming.settings import Settings
-from streaming.tape import Line, rounded
+from streaming.tape import Line, Tapes, rounded
 
 ALIKE = {"cut_window", "recall_beats", "in_terms"}  # where sums of floats may be rounded otherwise
 
@@ -147,11 +147,19 @@ def test_machine_code_of_no_two_kernels_is_kept_by_one_name() -> None:
     names = [
         gpu.launcher(name, width, shared, ordered).fn.__qualname__  # type: ignore[attr-defined]
         for name, plan in gpu.PLANS.items()
-        for width in {plan.wide, plan.narrow}
+        for width in {plan.wide, plan.narrow, *([64] if plan.whole else [])}
         for shared in {False, plan.stop > plan.first}
         for ordered in {False, plan.busy is not None}
     ]
     assert len(set(names)) == len(names)
+
+
+def test_where_there_is_room_each_item_of_some_kernels_has_a_block() -> None:
+    card = SimulatedCard()
+    card.blocks = 18
+    tapes = Tapes(card, many=30)
+    assert [tapes.width("respond_leads", n) for n in (1, 18, 19, 40)] == [gpu.WHOLE, gpu.WHOLE, 4, 8]
+    assert [tapes.width("respond", n) for n in (1, 18, 19, 40)] == [4, 4, 4, 8]
 
 
 def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cpu_does(

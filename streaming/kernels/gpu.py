@@ -39,7 +39,8 @@ from streaming.kernels.gpu_team import SIMULATED, THREADS, jit, team_functions
 
 BLOCK, LONG_BLOCK = 128, 512  # samples worked on at a time
 MANY = 20_000
-SHARED_BYTES = 0 if SIMULATED else 48 << 10  # of a block
+WHOLE = 4 if SIMULATED else 64  # threads of the team that is a block
+SHARED_BYTES = 0 if SIMULATED else 47 << 10  # of a block, which has 48: a team that is one takes a little
 SHARED_OF_THREE = 0 if SIMULATED else 12 << 10  # of a block of a kernel that lives on its cache
 INLINED = {} if SIMULATED else {"forceinline": True}  # to pass an array is seven words on a stack
 
@@ -51,7 +52,8 @@ class Plan(NamedTuple):
     ``registers`` is how many a thread of these may have, where more threads at a time gain more than they lose.
     ``busy`` is the argument that says which items have anything to do, by counts or (``summed``) their sums: of many
     items these come first, so that the teams of a warp do not wait for one of them. Of a body that may be ``shared``
-    among teams a few long items get as many as fill the card.
+    among teams a few long items get as many as fill the card. Where there is room for a block of each and it is known
+    how many registers a thread of it may have, ``whole``, that is the team.
     """
 
     body: Any
@@ -63,28 +65,29 @@ class Plan(NamedTuple):
     busy: int | None = None
     summed: bool = False
     shared: bool = False
+    whole: int | None = None
 
 
 def plan(
     body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None, busy: str = "",
-    summed: bool = False, shared: bool = False,
+    summed: bool = False, shared: bool = False, whole: int | None = None,
 ) -> Plan:  # fmt: skip
     """Find the scratch arguments of a body, and the one that says what is busy."""
     names = body.__code__.co_varnames[1 : body.__code__.co_argcount]
     first = names.index(scratch[0]) if scratch else len(names)
     at = names.index(busy) if busy else None
-    return Plan(body, wide, narrow, first, first + len(scratch), registers, at, summed, shared)
+    return Plan(body, wide, narrow, first, first + len(scratch), registers, at, summed, shared, whole)
 
 
 PLANS = {
     "begin_lane": plan(ring.begin_lane, 1, 1),
-    "write_samples": plan(ring.write_samples, 16, 8),
+    "write_samples": plan(ring.write_samples, 16, 8, shared=True),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
     "respond": plan(ricker.respond, 16, 8, "work", registers=96, shared=True),
-    "respond_leads": plan(fuse.respond_leads, 32, 8, "work", registers=64),
+    "respond_leads": plan(fuse.respond_leads, 32, 8, "work", registers=64, whole=96),
     "level_peaks": plan(fuse.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
-    "judge": plan(accept.judge, 16, 4, "line", "scratch", "out", registers=64, busy="found"),
+    "judge": plan(accept.judge, 32, 4, "line", "scratch", "out", registers=64, busy="found"),
     "accept": plan(beats.accept, 16, 4, "work", registers=96, busy="found"),
     "remember_quiet": plan(beats.remember_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 8, 1),
@@ -105,9 +108,9 @@ PLANS = {
 
 def threads(width: int) -> int:
     """Return the threads of a block."""
-    if not SIMULATED:
-        return THREADS
-    return width if width > 1 else 10
+    if SIMULATED:
+        return width if width > 1 else 10
+    return THREADS if width <= 32 else width
 
 
 def teams(blocks: int, width: int) -> int:
@@ -149,7 +152,7 @@ def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[...
     own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
     made = types.FunctionType(template.__code__, scope, own_name)
     made.__module__, made.__qualname__ = launch.__name__, own_name  # machine code is kept by the latter
-    few = one.registers if width == one.narrow and not SIMULATED else None
+    few = None if SIMULATED else {one.narrow: one.registers, one.wide: None}.get(width, one.whole)
     kernel = jit(made, max_registers=few) if few else jit(made)
     return kernel if SIMULATED else kept(lean(kernel))  # type: ignore[no-any-return]
 

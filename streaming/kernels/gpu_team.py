@@ -19,6 +19,7 @@ with warnings.catch_warnings():
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 THREADS = 128  # of a block
+WARP = 0xFFFFFFFF
 jit: Callable[..., Any] = cuda.jit
 
 
@@ -28,7 +29,9 @@ def team_functions(width: int) -> dict[str, Any]:
     if width == 1:
         alone = team.member, team.part, team.parts, team.wait, team.most, team.fewest, team.added, team.narrow
         return {f.__name__: jit(f, device=True) for f in alone}
-    return _simulated_team(width) if SIMULATED else _warp_team(width)
+    if SIMULATED:
+        return _simulated_team(width)
+    return _block_team(width) if width > 32 else _warp_team(width)
 
 
 def _warp_team(width: int) -> dict[str, Any]:
@@ -79,6 +82,73 @@ def _warp_team(width: int) -> dict[str, Any]:
         return np.int32(value)
 
     return {f.__name__: jit(f, device=True) for f in (member, part, parts, wait, most, fewest, added, narrow)}
+
+
+def _block_team(width: int) -> dict[str, Any]:
+    """Return them for a whole block of 64, 128, ... threads. Only integers are put together.
+
+    All are inlined: the compiler knows a barrier, but not a function that holds one, and might draw a call of it into
+    both branches of a choice before it, where threads would wait for each other for ever.
+    """
+    warps = width // 32
+
+    def member():  # type: ignore[no-untyped-def]
+        return cuda.threadIdx.x
+
+    def part():  # type: ignore[no-untyped-def]
+        return cuda.blockIdx.y
+
+    def parts():  # type: ignore[no-untyped-def]
+        return cuda.gridDim.y
+
+    def wait():  # type: ignore[no-untyped-def]
+        cuda.syncthreads()
+
+    def most(value):  # type: ignore[no-untyped-def]
+        of_warps = cuda.shared.array(warps, "int64")
+        step = 16
+        while step > 0:
+            value = max(value, cuda.shfl_xor_sync(WARP, value, step))
+            step //= 2
+        of_warps[cuda.threadIdx.x >> 5] = value
+        cuda.syncthreads()
+        for k in range(warps):
+            value = max(value, of_warps[k])
+        cuda.syncthreads()
+        return value
+
+    def fewest(value):  # type: ignore[no-untyped-def]
+        of_warps = cuda.shared.array(warps, "int64")
+        step = 16
+        while step > 0:
+            value = min(value, cuda.shfl_xor_sync(WARP, value, step))
+            step //= 2
+        of_warps[cuda.threadIdx.x >> 5] = value
+        cuda.syncthreads()
+        for k in range(warps):
+            value = min(value, of_warps[k])
+        cuda.syncthreads()
+        return value
+
+    def added(value):  # type: ignore[no-untyped-def]
+        of_warps = cuda.shared.array(warps, "int64")
+        step = 16
+        while step > 0:
+            value += cuda.shfl_xor_sync(WARP, value, step)
+            step //= 2
+        of_warps[cuda.threadIdx.x >> 5] = value
+        cuda.syncthreads()
+        value = 0
+        for k in range(warps):
+            value += of_warps[k]
+        cuda.syncthreads()
+        return value
+
+    def narrow(value):  # type: ignore[no-untyped-def]
+        return np.int32(value)
+
+    of_block = member, part, parts, wait, most, fewest, added, narrow
+    return {f.__name__: jit(f, device=True, forceinline=True) for f in of_block}
 
 
 def _simulated_team(width: int) -> dict[str, Any]:

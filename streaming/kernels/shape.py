@@ -51,9 +51,9 @@ def wave(x: I32, centre: int, taps: I32, half: int) -> int:
     """Return the magnitude of a wavelet's response; its ``2 half + 1`` taps stand at the beginning of ``taps``."""
     part = x[centre - half : centre + half + 1]
     total = narrow(0)
-    for k in range(2 * half + 1):
+    for k in range(member(), 2 * half + 1, WIDTH):
         total = narrow(total + int(taps[k]) * int(part[k]))
-    return abs(total)
+    return abs(added(total))
 
 
 def around(f: I32, at: int, v: float, span: I64, out: F32) -> None:
@@ -93,18 +93,16 @@ def look(
     w8 = w22 = w32 = 0
     for lead in range(x.shape[0]):
         lay_out(x[lead], base, c - reach, n, line)
-        for j in range(member(), 5, WIDTH):
+        for j in range(5):
             w8 += wave(line, reach + (j - 2) * box // 2, taps[0], int(half[0]))
         own = 0
-        for j in range(member(), 3, WIDTH):
+        for j in range(3):
             own += wave(line, reach + (j - 1) * box, taps[1], int(half[1]))
             w32 += wave(line, reach + (j - 1) * box, taps[2], int(half[2]))
-        own = added(own)
         w22 += own
         if member() == 0:
             scratch[ACROSS + lead] = own
         wait()
-    w8, w32 = added(w8), added(w32)
     if member() == 0:
         out[BY_8] = w8 / (5.0 * v)
         out[BY_22] = w22 / (3.0 * v)
