@@ -1,14 +1,15 @@
 """The JSON sample messages of a tick become Avro: parsed as one table, one by one where that is not sure.
 
 In: message values. Out: for each the Avro that says the same, or the line that says why there is none. The table
-is pyarrow's or, on a GPU, cuDF's (``streaming.frames``). Whatever a parser might take in its own way (escapes,
-``null``, ``true``) and whatever is not plainly as it should be goes through ``wire.json_to_avro``, which is the
-law: both ways give the same bytes and the same reasons. The libraries of tables take a second to import: a thread does
-that when the first such tick comes, and until it has, messages go one by one.
+is pyarrow's or, of many messages on a GPU, cuDF's (``streaming.frames``). Whatever a parser might take in its own way
+(escapes, ``null``, ``true``) and whatever is not plainly as it should be goes through ``wire.json_to_avro``, which is
+the law: all ways give the same bytes and the same reasons. The libraries of tables take a second to import, cuDF ten: a
+thread does that when the first tick comes that wants them, and until it has, messages go the way that is there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import sys
 from collections.abc import Callable, Sequence
@@ -22,12 +23,20 @@ import numpy as np
 from streaming.wire import encode_chunk, json_to_avro
 
 FEWEST = 8  # messages that are worth a table
+FEWEST_ON_GPU = 2000  # messages that are worth cuDF's
 _UNSURE = (b"null", b"true", b"false", b"\\", b"NaN", b"Infinity")
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str]:
     """Turn JSON sample messages into Avro, or into the reason why one cannot be used.
+
+    Parameters
+    ----------
+    values
+        The messages.
+    xp
+        CuPy where there is a GPU: it may read them.
 
     >>> json_tick_to_avro([b'{"stream": 3}'])
     ["JSON: field 'samples' is missing"]
@@ -51,20 +60,31 @@ def _reader() -> Callable[..., Any] | None:
     """Return what reads tables; None while it is not there yet."""
     found = getattr(sys.modules.get("streaming.frames"), "read_json_lines", None)
     if found is None:
-        _import_tables()
+        importing("streaming.frames")
     return found
 
 
 @cache
-def _import_tables() -> Thread:
-    thread = Thread(target=import_module, args=("streaming.frames",), daemon=True)
+def importing(name: str) -> Thread:
+    """Import a module, by a thread."""
+
+    def work() -> None:
+        with contextlib.suppress(ImportError):  # without cuDF pyarrow goes on
+            import_module(name)
+
+    thread = Thread(target=work, daemon=True)
     thread.start()
     return thread
 
 
+def _on_gpu(messages: int, xp: Any) -> bool:
+    """Tell whether cuDF reads so many messages: if that is worth it, and it is there."""
+    return xp is not np and messages >= FEWEST_ON_GPU and not importing("cudf").is_alive() and "cudf" in sys.modules
+
+
 def _as_table(values: list[bytes], xp: Any) -> list[bytes | None]:
-    read = _reader()
-    lines = read and read(b"\n".join(value.translate(_ONE_LINE) for value in values), len(values), xp)
+    read, there = _reader(), xp if _on_gpu(len(values), xp) else np
+    lines = read and read(b"\n".join(value.translate(_ONE_LINE) for value in values), len(values), there)
     if lines is None:
         return [None] * len(values)
     small = np.clip(lines.values, -32768, 32767).astype(np.int16)

@@ -146,7 +146,7 @@ class Pipeline:
         self._rejects = Rejects()
         self._aligned: Aligned | None = None
         return {
-            decode.step: decode.State(s.decode()),
+            decode.step: decode.State(s.decode(), self.backend.xp),
             align.step: self._align,
             ring.step: ring.State(s.ring(), self.backend),
             ricker.step: ricker.State(s.ricker(), self.backend),

@@ -13,11 +13,15 @@ import test_recordings
 from test_recordings import LAYOUTS, MESSAGES, MV, write
 
 from producers.replay import read_sources
+from streaming import json_chunks
 from streaming.card import missing
 from streaming.errors import UserError
-from streaming.frames import arrow, frame, host_array, parse, parse_gpu, rr_statistics, upload_stretches
+from streaming.frames import arrow, frame, host_array, lines, parse, parse_gpu, rr_statistics, upload_stretches
 from streaming.json_chunks import json_tick_to_avro
+from streaming.pipeline import Pipeline
 from streaming.recordings import read_recording
+from streaming.records import RawTick
+from streaming.settings import Settings
 
 WHY = missing() or (None if find_spec("cudf") else "cuDF is not installed")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU and cuDF: {WHY}")]
@@ -117,6 +121,14 @@ def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypa
     assert isinstance(read_recording(path, xp=cupy).samples, cupy.ndarray)
 
 
+@pytest.fixture
+def by_cudf(monkeypatch: pytest.MonkeyPatch) -> None:
+    json_chunks.importing("cudf").join(120)
+    monkeypatch.setattr(json_chunks, "FEWEST_ON_GPU", 1)
+    monkeypatch.setattr(lines, "_json_arrow", lambda *_: pytest.fail("pyarrow was asked"))
+
+
+@pytest.mark.usefixtures("by_cudf")
 @pytest.mark.parametrize("odd", test_json_chunks.ODD)
 def test_json_ticks_say_the_same_by_cudf(odd: str, cupy: Any) -> None:
     values = [test_json_chunks.message(k) for k in range(12)]
@@ -124,12 +136,22 @@ def test_json_ticks_say_the_same_by_cudf(odd: str, cupy: Any) -> None:
     assert json_tick_to_avro(values, cupy) == test_json_chunks.one_by_one(values)
 
 
+@pytest.mark.usefixtures("by_cudf")
 def test_a_clean_json_tick_goes_through_cudf(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     nested = [test_json_chunks.message(k, samples=[[k, 2], [4, -5]], leads=["I", "II"]) for k in range(20)]
     flat = [test_json_chunks.message(k, session=3, time=k, uv_per_unit=2) for k in range(20)]
     expected = [test_json_chunks.one_by_one(values) for values in (nested, flat)]
     monkeypatch.setattr("streaming.json_chunks.json_to_avro", lambda _: pytest.fail("one by one"))
     assert [json_tick_to_avro(values, cupy) for values in (nested, flat)] == expected
+
+
+@pytest.mark.usefixtures("by_cudf", "cupy")
+def test_the_graph_on_a_card_reads_json_by_cudf(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("streaming.json_chunks.json_to_avro", lambda _: pytest.fail("one by one"))
+    pipeline, decoded = Pipeline(Settings(), device), []
+    pipeline.hear(pipeline.decoded, decoded.append)
+    pipeline.emit(RawTick.of([test_json_chunks.message(k) for k in range(20)]))
+    assert len(decoded[0].message) == 20
 
 
 def test_rr_statistics_are_the_same_by_cudf(cupy: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -98,10 +99,20 @@ import sys
 from streaming import json_chunks
 values = [b'{"stream": "a", "first": %d, "rate_hz": 250, "samples": [1, 2]}' % k for k in range(9)]
 before = json_chunks.json_tick_to_avro(values)
-json_chunks._import_tables().join(60)
+json_chunks.importing("streaming.frames").join(60)
 assert "streaming.frames" in sys.modules
 json_chunks.json_to_avro = None
 assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_without_cudf_a_gpu_has_messages_read_by_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    if find_spec("cudf") is not None:
+        pytest.skip("cuDF is here: tests/test_gpu_frames.py")
+    monkeypatch.setattr(json_chunks, "FEWEST_ON_GPU", 1)
+    monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("one by one"))
+    json_chunks.importing("cudf").join(60)
+    values = [message(k) for k in range(12)]
+    assert json_tick_to_avro(values, object()) == json_tick_to_avro(values)

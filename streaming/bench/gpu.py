@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from streaming.backend import CPU, Backend
-from streaming.bench import archive, crowd, outgrown
+from streaming.bench import archive, crowd, json_tick, outgrown
 from streaming.bench.graph import ticks_for
 from streaming.bench.row import Row
 from streaming.card import CudaCard, missing
@@ -271,8 +271,9 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     million = told("1,000,000 streams", many_times(made[:9], 10), 6)
     yield Row("gpu, 1,000,000 lanes, device part", million.device_ms, "ms", "the signal in it", 256.0, "<= 1")
     if find_spec("cudf") is None:
-        say("gpu: the archive is left out, cuDF is not installed")
+        say("gpu: archive and JSON are left out, cuDF is not installed")
     else:
         yield from archive.measure_on_gpu(Device(card, "bench"), say)
+        yield from json_tick.measure_on_gpu(card.xp, say)
     yield from crowd.measure(say)
     yield from outgrown.measure(say)

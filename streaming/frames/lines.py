@@ -87,7 +87,7 @@ def _json_gpu(text: bytes, schema: pa.Schema) -> pa.Table | None:
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
         return table.select(schema.names).cast(schema)
-    except (RuntimeError, ValueError, pa.ArrowException):
+    except (RuntimeError, ValueError, MemoryError, pa.ArrowException):
         return None
 
 

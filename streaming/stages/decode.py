@@ -7,6 +7,7 @@ Avro messages cost no Python each; JSON messages are turned into Avro first (``s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +27,10 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """Decode remembers nothing but its settings."""
+    """Decode remembers nothing but its settings; xp: NumPy, or CuPy where a GPU may read JSON."""
 
     settings: Settings
+    xp: Any = np
 
 
 def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
@@ -39,7 +41,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
     rejects = Rejects()
     if (code == avro.JSON).any():
-        tick = _with_json_as_avro(tick, np.flatnonzero(code == avro.JSON), rejects)
+        tick = _with_json_as_avro(tick, np.flatnonzero(code == avro.JSON), rejects, state.xp)
         cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
     known = set(rejects.message)
     for k in np.flatnonzero(code):
@@ -62,10 +64,10 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     )
 
 
-def _with_json_as_avro(tick: RawTick, rows: I64, rejects: Rejects) -> RawTick:
+def _with_json_as_avro(tick: RawTick, rows: I64, rejects: Rejects, xp: Any) -> RawTick:
     """Replace JSON messages by the Avro that says the same; those that say nothing stay and are rejected."""
     values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start[:-1], tick.start[1:], strict=True)]
-    for k, made in zip(rows.tolist(), json_tick_to_avro([values[k] for k in rows.tolist()]), strict=True):
+    for k, made in zip(rows.tolist(), json_tick_to_avro([values[k] for k in rows.tolist()], xp), strict=True):
         if isinstance(made, bytes):
             values[k] = made
         else:

@@ -1,0 +1,55 @@
+"""A tick of JSON sample messages read as one table by cuDF and by pyarrow, and message by message."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from streaming.bench.row import Row
+from streaming.frames import read_json_lines
+from streaming.wire import json_to_avro
+
+SIZES = (100, 1000, 10_000)
+SAMPLES = 64
+WARM, REPEATS = 2, 7
+
+
+def messages(n: int) -> list[bytes]:
+    """Return ``n`` messages of ``SAMPLES`` samples."""
+    rng = np.random.default_rng(n)
+    return [
+        json.dumps({"stream": f"bed-{k}", "first": SAMPLES * k, "rate_hz": 250, "samples": one.tolist()}).encode()
+        for k, one in enumerate(rng.integers(-2000, 2000, (n, SAMPLES)))
+    ]
+
+
+def measure_on_gpu(xp: Any, say: Callable[[str], None]) -> Iterator[Row]:
+    """Time both parsers on joined ticks; they say the same."""
+    for n in SIZES:
+        values = messages(n)
+        text = b"\n".join(values)
+        by_cudf, by_pyarrow = (partial(read_json_lines, text, n, there) for there in (xp, np))
+        here, there = by_cudf(), by_pyarrow()
+        if here is None or there is None or here.fields != there.fields or not (here.values == there.values).all():
+            raise ValueError(f"JSON, {n} messages: cuDF and pyarrow do not say the same")
+        taken_ms = [_ms(parse) for parse in (by_cudf, by_pyarrow)]
+        one_by_one = _ms(lambda values=values: [json_to_avro(value) for value in values])  # type: ignore[misc]
+        say(
+            f"gpu: JSON tick of {n} messages: read by cuDF in {taken_ms[0]:.1f} ms, by pyarrow in {taken_ms[1]:.1f}; "
+            f"to Avro one by one in {one_by_one:.1f}"
+        )
+        yield Row(f"gpu, JSON tick of {n} read by cuDF", taken_ms[0], "ms", "pyarrow", taken_ms[1], "<= 1e9")
+
+
+def _ms(work: Callable[[], Any]) -> float:
+    taken = []
+    for _ in range(WARM + REPEATS):
+        begin = time.perf_counter()
+        work()
+        taken.append(1000 * (time.perf_counter() - begin))
+    return float(np.median(taken[WARM:]))
