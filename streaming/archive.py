@@ -160,7 +160,8 @@ class Archive:
                 after = self._part("held", held, 0, held.shape[1])
                 tick = passes(source, samples.shape[1], after, known, some, bank, recording.uv_per_unit, most)
                 if isinstance(source, Fed):
-                    return lanes.batch(one_ahead(bring() for bring in one_ahead(tick)), some, done)
+                    ahead = one_ahead(bring() for bring in one_ahead(tick))
+                    return lanes.batch(source.arrived(ahead), some, done)
                 return lanes.batch((bring() for bring in tick), some, done, by_pass=plan.by_pass)
             finally:
                 idle.put(lanes)

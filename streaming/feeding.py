@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import numpy as np
 
 from streaming.frames import upload_stretches
-from streaming.records import I16, I64
+from streaming.records import I16, I64, Placement
 
 ROOMS = 3
 _END: Any = object()
@@ -28,16 +28,25 @@ class Fed:
     samples: I16
     rooms: list[Any]
     turn: int = 0
+    coming: dict[int, Any] = field(default_factory=dict)
 
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
-        """Bring what lanes want of a pass."""
-        room = self.rooms[self.turn % len(self.rooms)]
+        """Begin to bring what lanes want of a pass."""
+        room = self.rooms[self.turn % len(self.rooms)].view(np.uint8)
         self.turn += 1
-        leads, width = len(self.samples), upload_stretches(self.samples, start, stop, room)
+        width, arrived = upload_stretches(self.samples, start, stop, room.view(np.int16))
         row = np.searchsorted(lane, place[:, 2])
-        place[:, 5] = 2 * (row * leads * width + place[:, 5] - start[row])
+        place[:, 5] = 2 * (row * len(self.samples) * width + place[:, 5] - start[row])
         place[:, 6] = 2 * width
-        return room.view(np.uint8)
+        self.coming[id(room)] = arrived
+        return room
+
+    def arrived(self, placements: Iterator[Placement]) -> Iterator[Placement]:
+        """Yield each placement when its samples are there: those of the next are copied while the last of it travel."""
+        for placement in placements:
+            if (arrived := self.coming.pop(id(placement.payload), None)) is not None:
+                arrived.synchronize()
+            yield placement
 
 
 def one_ahead(of: Iterator[T]) -> Iterator[T]:

@@ -158,13 +158,22 @@ def more(of: archive.Archive, workers: int) -> int:
 def test_samples_that_are_brought_a_pass_at_a_time_say_the_same(
     rate_hz: float, leads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def bring(samples: Any, start: Any, stop: Any, there: Any) -> int:
-        width = int((stop - start).max())
-        there[:] = NO_VALUE
-        rows = there[: len(start) * leads * width].reshape(len(start), leads, width)
-        for row, a, b in zip(rows, start, stop, strict=True):
-            row[:, : b - a] = samples[:, a:b]
-        return width
+    class Coming:
+        """Samples that are there when somebody has waited for them."""
+
+        def __init__(self, samples: Any, start: Any, stop: Any, there: Any) -> None:
+            self.width = int((stop - start).max())
+            self.rows = there[: len(start) * leads * self.width].reshape(len(start), leads, self.width)
+            self.parts = [samples[:, a:b] for a, b in zip(start, stop, strict=True)]
+            there[:] = NO_VALUE
+
+        def synchronize(self) -> None:
+            for row, part in zip(self.rows, self.parts, strict=True):
+                row[:, : part.shape[1]] = part
+
+    def bring(*given: Any) -> tuple[int, Any]:
+        coming = Coming(*given)
+        return coming.width, coming
 
     def fed(self: Any, samples: Any, some: Any, most: int) -> feeding.Fed:
         size = len(some) * leads * most

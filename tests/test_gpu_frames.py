@@ -203,7 +203,9 @@ def test_stretches_of_a_recording_come_to_their_places(cupy: Any) -> None:
     stop = start + rng.integers(1, 9_000, 700)
     width = int((stop - start).max())
     there = cupy.zeros(700 * 3 * width, np.int16)
-    assert upload_stretches(samples, start, stop, there) == width
+    found, arrived = upload_stretches(samples, start, stop, there)
+    assert found == width
+    arrived.synchronize()
     rows = there.get().reshape(700, 3, width)
     for row, a, b in zip(rows, start, stop, strict=True):
         np.testing.assert_array_equal(row[:, : b - a], samples[:, a:b])

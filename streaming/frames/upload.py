@@ -115,8 +115,8 @@ def upload(path: Path, first: int, stop: int) -> Span:
     return Span(there.data.ptr, there.size, there)
 
 
-def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> int:
-    """Copy samples ``[start[k], stop[k])`` of all leads of a host array to ``there``, one stretch after the other.
+def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> tuple[int, Any]:
+    """Begin to copy samples ``[start[k], stop[k])`` of all leads of a host array to ``there``, one after the other.
 
     Parameters
     ----------
@@ -127,9 +127,11 @@ def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> int:
 
     Returns
     -------
-    int
-        ``width``: that of the longest stretch.
+    width, arrived
+        That of the longest stretch, and an event behind the last of them; the host array is not needed any more.
     """
+    import cupy
+
     leads, width = len(samples), int((stop - start).max())
     each = 2 * leads * width
     nbytes = max(_STRETCHES, 1 << (each - 1).bit_length())
@@ -143,8 +145,9 @@ def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> int:
             rows = half[: n * each].view(np.int16).reshape(n, leads, width)
             cpu.take_stretch(n * leads, samples, start[first : first + n], stop[first : first + n], rows)
             slot.send(turn, there.data.ptr + first * each, n * each)
-        slot.stream.synchronize()
-    return width
+        arrived = cupy.cuda.Event(disable_timing=True)
+        arrived.record(slot.stream)
+    return width, arrived
 
 
 def _read(file: int, slot: Any, at: int, n: int) -> int:
