@@ -275,5 +275,5 @@ def measure(say: Callable[[str], None]) -> Iterator[Row]:
     else:
         yield from archive.measure_on_gpu(Device(card, "bench"), say)
         yield from json_tick.measure_on_gpu(card.xp, say)
-    yield from crowd.measure(say)
     yield from outgrown.measure(say)
+    yield from crowd.measure(say)
