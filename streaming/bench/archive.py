@@ -23,6 +23,7 @@ from streaming.backend import CPU, Backend
 from streaming.bench.plain import steps
 from streaming.bench.row import Row, median_s
 from streaming.frames import library
+from streaming.frames.upload import upload
 from streaming.recordings import read_recording
 from streaming.records import TickBeats
 from streaming.settings import Settings
@@ -81,7 +82,11 @@ def measure_on_gpu(backend: Backend, say: Callable[[str], None]) -> Iterator[Row
         scored, ruled = event_ms(run), event_ms(ours(path, backend))
         told, guessed = event_ms(steps(path, gpu=True, told=True)), event_ms(steps(path, gpu=True))
         parse = event_ms(lambda: read_recording(path, fs=RATE_HZ, xp=library(backend)))
-    say(f"archive: on the GPU the CPU's beats and scores; reading alone {parse:.1f} ms; with rules {ruled:.1f} ms")
+        up = event_ms(lambda: upload(path, 0, path.stat().st_size))
+    say(
+        f"archive: on the GPU the CPU's beats and scores; reading alone {parse:.1f} ms, {up:.1f} of them the upload; "
+        f"with rules {ruled:.1f} ms"
+    )
     yield Row("archive on a GPU, CSV to scored beats", scored, "ms", "the limit", LIMIT_MS, "<= 1")
     yield Row("the same", scored, "ms", "the plain steps", guessed, "<= 1")
     yield Row("the same", scored, "ms", "the plain steps, column type given", told, "<= 1")

@@ -93,23 +93,22 @@ def upload(path: Path, first: int, stop: int) -> Span:
 
     there = cupy.empty(stop - first, cupy.uint8)
     cupy.cuda.get_current_stream().synchronize()  # what had this memory before is done with it
-    device, free, threads, pieces = cupy.cuda.Device(), _slots(), _threads(), -(-(stop - first) // _SLOT)
+    device, free, pieces = cupy.cuda.Device(), _slots(), iter(range(first, stop, _SLOT))
 
-    def bring(begin: int) -> None:
+    def bring(_: int) -> None:
         slot = free.get()
         try:
             with device:
-                for turn, k in enumerate(range(begin, pieces, threads)):
-                    at = first + k * _SLOT
+                for turn, at in enumerate(pieces):  # whoever is done takes the next one
                     n = _read(file, slot.half(turn), at, min(_SLOT, stop - at))
-                    slot.send(turn, there.data.ptr + k * _SLOT, n)
+                    slot.send(turn, there.data.ptr + at - first, n)
                 slot.stream.synchronize()
         finally:
             free.put(slot)
 
     file = os.open(path, os.O_RDONLY)
     try:
-        list(_pool().map(bring, range(min(threads, pieces))))
+        list(_pool().map(bring, range(_threads())))
     finally:
         os.close(file)
     return Span(there.data.ptr, there.size, there)
