@@ -116,13 +116,15 @@ class Device:
         self._side.begin()
 
     def rehearsals(self) -> Iterator[None]:
-        """Yield for few streams, then for kernels as they are for many."""
+        """Yield for few streams, then for kernels as they are for some and for many."""
         yield
-        self._tapes.many = 0
         try:
+            self._tapes.few = 0
+            yield
+            self._tapes.many = 0
             yield
         finally:
-            self._tapes.many = gpu.MANY
+            self._tapes.few, self._tapes.many = None, gpu.MANY
 
     def next_pass(self) -> None:
         """Begin a pass."""

@@ -80,10 +80,15 @@ class Line:
 
 @dataclass(slots=True)
 class Tapes:
-    """Tells tapes apart and plays them on a card; ``many``: items from which on teams are narrow."""
+    """Tells tapes apart and plays them on a card.
+
+    many   items from which on teams are narrow
+    few    items up to which each may have a block; None: as many as the card has room for
+    """
 
     card: Launches
     many: int = gpu.MANY
+    few: int | None = None
     _known: dict[Hashable, int] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
@@ -136,7 +141,7 @@ class Tapes:
     def width(self, name: str, n: int) -> int:
         """Return the threads of a team of a kernel for ``n`` items."""
         plan = gpu.PLANS[name]
-        if plan.whole is not None and rounded(n) <= self.card.blocks:
+        if plan.whole is not None and rounded(n) <= (self.card.blocks if self.few is None else self.few):
             return gpu.WHOLE
         return plan.narrow if self.are_many(n) else plan.wide
 

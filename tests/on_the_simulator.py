@@ -7,7 +7,7 @@ in turn (``in_turn``): a missing barrier shows.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import in_turn  # noqa: F401  in the place of the simulator's blocks
 import numpy as np
@@ -283,9 +283,22 @@ def test_what_grows_within_a_tick_keeps_what_was_called_before() -> None:
 
 
 def test_kernels_for_many_say_what_kernels_for_few_do(ticks: list[list[bytes]]) -> None:
-    device = Device(SimulatedCard(), "simulated")
-    runs = [said(ticks[:3], device) for _ in device.rehearsals()]
-    assert_same(*runs)
+    class Noted(SimulatedCard):
+        blocks = 18
+        kernels: ClassVar[set[str]] = set()
+
+        def launch(self, name: str, kernel: Any, *given: Any) -> None:
+            self.kernels.add(kernel.fn.__qualname__)
+            super().launch(name, kernel, *given)
+
+    device = Device(Noted(), "simulated")
+    first, *others = [said(ticks[:3], device) for _ in device.rehearsals()]
+    for run in others:
+        assert_same(run, first)
+    several = {name for name in Noted.kernels if name.startswith("respond_leads")}
+    assert several == {"respond_leads_2", "respond_leads_4", "respond_leads_8"}, (
+        "each is compiled before the first beat"
+    )
 
 
 def test_a_tick_goes_up_in_one_piece_and_after_some_nothing_is_allocated() -> None:

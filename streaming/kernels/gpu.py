@@ -39,7 +39,7 @@ from streaming.kernels.gpu_team import SIMULATED, THREADS, jit, team_functions
 
 BLOCK, LONG_BLOCK = 128, 512  # samples worked on at a time
 MANY = 20_000
-WHOLE = 4 if SIMULATED else 64  # threads of the team that is a block
+WHOLE = 2 if SIMULATED else 64  # threads of the team that is a block
 SHARED_BYTES = 0 if SIMULATED else 47 << 10  # of a block, which has 48: a team that is one takes a little
 SHARED_OF_THREE = 0 if SIMULATED else 12 << 10  # of a block of a kernel that lives on its cache
 INLINED = {} if SIMULATED else {"forceinline": True}  # to pass an array is seven words on a stack
