@@ -34,7 +34,7 @@ on_a_card = pytest.mark.skipif(MISSING is not None, reason=f"needs a GPU: {MISSI
 def test_kernels_and_graph_on_the_simulator() -> None:
     plain = ["-q", "-x", "-p", "no:cacheprovider", "-o", "timeout=800"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *plain, "tests/on_the_simulator.py"],
+        [sys.executable, "-m", "pytest", *plain, "tests/on_the_simulator.py", "tests/parts_on_the_simulator.py"],
         cwd=Path(__file__).parents[1], env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]

@@ -1,0 +1,156 @@
+"""What a device is made of, in Numba's simulator; ``test_device`` runs this in a process of its own.
+
+Sums, orders, ticks that nobody has waited for, names and widths of kernels; the graph on it is ``on_the_simulator``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import in_turn  # noqa: F401  in the place of the simulator's blocks
+import numpy as np
+import pytest
+from numba import cuda
+from simulated import OnDevice, SimulatedCard, embedded
+
+from streaming.device import Device
+from streaming.kernels import gpu
+from streaming.kernels.scan import SCANNED, SCANS
+from streaming.model.checkpoint import load_model
+from streaming.network import embed
+from streaming.orders import Orders
+from streaming.tape import Line, Tapes, rounded
+
+
+@cuda.jit  # type: ignore[untyped-decorator]
+def turn_round(row: Any, first_that_waits: int) -> None:
+    shared = cuda.shared.array(4, "int64")
+    j = cuda.threadIdx.x
+    shared[j] = row[j]
+    if j >= first_that_waits:
+        cuda.syncthreads()
+    row[j] = shared[3 - j]
+
+
+def test_a_missing_barrier_shows_and_one_that_not_all_come_to_is_an_error() -> None:
+    rows = np.arange(80).reshape(20, 4)
+    for row in rows:
+        turn_round[1, 4](row, 0)
+    np.testing.assert_array_equal(rows, np.arange(80).reshape(20, 4)[:, ::-1])
+    for row in rows:
+        turn_round[1, 4](row, 4)
+    assert (rows != np.arange(80).reshape(20, 4)).any()
+    with pytest.raises(AssertionError, match="different barriers"):
+        turn_round[1, 4](rows[0], 1)
+
+
+def test_machine_code_of_no_two_kernels_is_kept_by_one_name() -> None:
+    """Of some only the width of the team differs, or where scratch is: not the types of what they are given."""
+    names = [
+        gpu.launcher(name, width, shared, ordered).fn.__qualname__  # type: ignore[attr-defined]
+        for name, plan in gpu.PLANS.items()
+        for width in {plan.wide, plan.narrow, *([64] if plan.whole else [])}
+        for shared in {False, plan.stop > plan.first}
+        for ordered in {False, plan.busy is not None}
+    ]
+    assert len(set(names)) == len(names)
+
+
+def test_where_there_is_room_each_item_of_some_kernels_has_a_block() -> None:
+    card = SimulatedCard()
+    card.blocks = 18
+    tapes = Tapes(card, many=30)
+    assert [tapes.width("respond_leads", n) for n in (1, 18, 19, 40)] == [gpu.WHOLE, gpu.WHOLE, 32, 8]
+    assert [tapes.width("respond", n) for n in (1, 18, 19, 40)] == [16, 16, 16, 8]
+
+
+def test_sums_are_those_of_the_rows_before() -> None:
+    rng = np.random.default_rng(1)
+    device = Device(SimulatedCard(), "simulated")
+    for n in (1, 8, 9, 70):
+        count = rng.integers(0, 4, n)
+        count[-1] = 1
+        device.next_pass()
+        there, ones = device.constant(count), device.constant(np.ones(4 * n, np.int64))
+        first, total = device.positions("rows", n, there, 4 * n)
+        second, again = device.positions("rows of these", total, ones, 4 * n)
+        device.fetch([device.table("kept", again, (np.int64,))])
+        np.testing.assert_array_equal(first[: n + 1], np.concatenate([[0], np.cumsum(count)]))
+        np.testing.assert_array_equal(second[: count.sum() + 1], np.arange(count.sum() + 1))
+
+
+def test_a_tick_that_nobody_has_waited_for_keeps_what_it_says() -> None:
+    device = Device(SimulatedCard(), "simulated")
+
+    def finished(n: int) -> Any:
+        device.begin()
+        device.next_pass()
+        _, total = device.positions("rows", n, device.constant(np.ones(n, np.int64)), 9)
+        table = device.table("kept", total, (np.int64,))
+        table.columns[0][:n] = n * np.arange(n)
+        return device.finish([table])
+
+    last, coming = 0, None
+    for n in (3, 5, 2, 7, 1):
+        this = finished(n)
+        if coming is not None:
+            assert coming()[0][0].tolist() == [last * k for k in range(last)]
+        last, coming = n, this
+    finished(4)
+    with pytest.raises(ValueError, match="at most one tick"):
+        device.begin()
+
+
+def test_of_many_rows_the_busy_ones_come_first() -> None:
+    rng = np.random.default_rng(1)
+    device = Device(SimulatedCard(), "simulated")
+    for n in (1, 8, 9, 70):
+        count = rng.integers(0, 3, n)
+        for counted, summed in ((count, False), (np.concatenate([[0], np.cumsum(count)]), True)):
+            device.next_pass()
+            tape: list[Line] = []
+            orders = Orders(device.card.address, device.room)
+            number = np.array([n]).view(OnDevice), 0
+            order = orders.busy_first(tape, device.constant(counted), summed, n, number)
+            assert orders.busy_first(tape, tape[0].arguments[0], summed, n, number) is order
+            for line in tape:
+                SCANS[line.name][n // SCANNED + 1, SCANNED](line.sizes, line.cell, *line.arguments)
+            right = np.concatenate([np.flatnonzero(count), np.flatnonzero(count == 0)])
+            np.testing.assert_array_equal(order[:n], right)
+
+
+def test_of_no_rows_the_sum_is_nothing() -> None:
+    device = Device(SimulatedCard(), "simulated")
+    device.next_pass()
+    _, total = device.positions("rows", 3, device.constant(np.zeros(3, np.int64)), 9)
+    _, again = device.positions("rows of these", total, device.constant(np.ones(9, np.int64)), 9)
+    table = device.table("kept", again, (np.int64,))
+    assert [len(column) for column in device.fetch([table])[0]] == [0]
+
+
+def test_the_network_runs_over_as_many_windows_as_there_are() -> None:
+    rng, network = np.random.default_rng(1), load_model().network
+    windows, scale = rng.normal(size=(5, 256)).astype(np.float32), np.ones(5, np.float32)
+    latents, misfit = embedded(Device(SimulatedCard(), "simulated"), network, windows, scale)
+    np.testing.assert_allclose(latents, embed(network, windows, scale)[0], atol=1e-6)
+    assert len(misfit) == 5
+
+
+def test_what_grows_within_a_tick_keeps_what_was_called_before() -> None:
+    device = Device(SimulatedCard(), "simulated")
+    ring = device.constant(np.ones((2, 1, 4), np.int16))
+    device.next_pass()
+    device.kernels.begin_lane(1, np.array([1]), np.array([2]), ring)
+    grown = device.grown(ring, (3, 1, 4), np.int16)
+    device.kernels.begin_lane(1, np.array([2]), np.array([1]), grown)
+    first, total = device.positions("rows", 2, device.constant(np.array([1, 2])), 4)
+    table = device.table("kept", total, (np.int64,))
+    device.fetch([table])
+    assert grown[:, 0].tolist() == [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0]]
+    assert first[:3].tolist() == [0, 1, 3]
+
+
+def test_arrays_of_the_simulated_card_are_not_taken_for_the_hosts() -> None:
+    card = SimulatedCard()
+    assert type(card.empty((3,), np.int64)[1:]) is OnDevice
+    assert [rounded(n) for n in (0, 16, 17, 1000, 1025)] == [16, 16, 18, 1024, 1152]
