@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -34,18 +35,27 @@ def team_functions(width: int) -> dict[str, Any]:
     return _block_team(width) if width > 32 else _warp_team(width)
 
 
+def part():  # type: ignore[no-untyped-def]
+    """Return ``team.part``."""
+    return cuda.blockIdx.y
+
+
+def parts():  # type: ignore[no-untyped-def]
+    """Return ``team.parts``."""
+    return cuda.gridDim.y
+
+
+def narrow(value):  # type: ignore[no-untyped-def]
+    """Return ``team.narrow``."""
+    return np.int32(value)
+
+
 def _warp_team(width: int) -> dict[str, Any]:
     """Return them for a part of a warp: 2, 4, 8, 16 or 32 threads."""
     rest, every, half = width - 1, (1 << width) - 1, width // 2
 
     def member():  # type: ignore[no-untyped-def]
         return cuda.threadIdx.x & rest
-
-    def part():  # type: ignore[no-untyped-def]
-        return cuda.blockIdx.y
-
-    def parts():  # type: ignore[no-untyped-def]
-        return cuda.gridDim.y
 
     @jit(device=True)
     def mates():  # type: ignore[no-untyped-def]
@@ -54,34 +64,19 @@ def _warp_team(width: int) -> dict[str, Any]:
     def wait():  # type: ignore[no-untyped-def]
         cuda.syncwarp(mates())
 
-    def most(value):  # type: ignore[no-untyped-def]
-        step = half
-        while step > 0:
-            value = max(value, cuda.shfl_xor_sync(mates(), value, step))
-            step //= 2
-        cuda.syncwarp(mates())
-        return value
+    def joined(of_two: Callable[..., Any]) -> Callable[..., Any]:
+        def join(value):  # type: ignore[no-untyped-def]
+            step = half
+            while step > 0:
+                value = of_two(value, cuda.shfl_xor_sync(mates(), value, step))
+                step //= 2
+            cuda.syncwarp(mates())
+            return value
 
-    def fewest(value):  # type: ignore[no-untyped-def]
-        step = half
-        while step > 0:
-            value = min(value, cuda.shfl_xor_sync(mates(), value, step))
-            step //= 2
-        cuda.syncwarp(mates())
-        return value
+        return join
 
-    def added(value):  # type: ignore[no-untyped-def]
-        step = half
-        while step > 0:
-            value += cuda.shfl_xor_sync(mates(), value, step)
-            step //= 2
-        cuda.syncwarp(mates())
-        return value
-
-    def narrow(value):  # type: ignore[no-untyped-def]
-        return np.int32(value)
-
-    return {f.__name__: jit(f, device=True) for f in (member, part, parts, wait, most, fewest, added, narrow)}
+    own = {"member": member, "wait": wait} | {name: joined(of_two) for name, of_two in _JOINED.items()}
+    return {name: jit(f, device=True) for name, f in (_ALIKE | own).items()}
 
 
 def _block_team(width: int) -> dict[str, Any]:
@@ -95,60 +90,36 @@ def _block_team(width: int) -> dict[str, Any]:
     def member():  # type: ignore[no-untyped-def]
         return cuda.threadIdx.x
 
-    def part():  # type: ignore[no-untyped-def]
-        return cuda.blockIdx.y
-
-    def parts():  # type: ignore[no-untyped-def]
-        return cuda.gridDim.y
-
     def wait():  # type: ignore[no-untyped-def]
         cuda.syncthreads()
 
-    def most(value):  # type: ignore[no-untyped-def]
-        of_warps = cuda.shared.array(warps, "int64")
-        step = 16
-        while step > 0:
-            value = max(value, cuda.shfl_xor_sync(WARP, value, step))
-            step //= 2
-        of_warps[cuda.threadIdx.x >> 5] = value
-        cuda.syncthreads()
-        for k in range(warps):
-            value = max(value, of_warps[k])
-        cuda.syncthreads()
-        return value
+    def joined(of_two: Callable[..., Any]) -> Callable[..., Any]:
+        def join(value):  # type: ignore[no-untyped-def]
+            of_warps = cuda.shared.array(warps, "int64")
+            step = 16
+            while step > 0:
+                value = of_two(value, cuda.shfl_xor_sync(WARP, value, step))
+                step //= 2
+            of_warps[cuda.threadIdx.x >> 5] = value
+            cuda.syncthreads()
+            value = of_warps[0]
+            for k in range(1, warps):
+                value = of_two(value, of_warps[k])
+            cuda.syncthreads()
+            return value
 
-    def fewest(value):  # type: ignore[no-untyped-def]
-        of_warps = cuda.shared.array(warps, "int64")
-        step = 16
-        while step > 0:
-            value = min(value, cuda.shfl_xor_sync(WARP, value, step))
-            step //= 2
-        of_warps[cuda.threadIdx.x >> 5] = value
-        cuda.syncthreads()
-        for k in range(warps):
-            value = min(value, of_warps[k])
-        cuda.syncthreads()
-        return value
+        return join
 
-    def added(value):  # type: ignore[no-untyped-def]
-        of_warps = cuda.shared.array(warps, "int64")
-        step = 16
-        while step > 0:
-            value += cuda.shfl_xor_sync(WARP, value, step)
-            step //= 2
-        of_warps[cuda.threadIdx.x >> 5] = value
-        cuda.syncthreads()
-        value = 0
-        for k in range(warps):
-            value += of_warps[k]
-        cuda.syncthreads()
-        return value
+    own = {"member": member, "wait": wait} | {name: joined(of_two) for name, of_two in _JOINED.items()}
+    return {name: jit(f, device=True, forceinline=True) for name, f in (_ALIKE | own).items()}
 
-    def narrow(value):  # type: ignore[no-untyped-def]
-        return np.int32(value)
 
-    of_block = member, part, parts, wait, most, fewest, added, narrow
-    return {f.__name__: jit(f, device=True, forceinline=True) for f in of_block}
+_JOINED: dict[str, Callable[..., Any]] = {
+    "most": max,
+    "fewest": min,
+    "added": operator.add,
+}  # by what the members' values are put together
+_ALIKE = {"part": part, "parts": parts, "narrow": narrow}  # in warps and blocks
 
 
 def _simulated_team(width: int) -> dict[str, Any]:
