@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from streaming.bench.row import Row
+from streaming.bench.row import Row, median_s
 from streaming.frames import read_json_lines
 from streaming.wire import json_to_avro
 
 SIZES = (100, 1000, 10_000)
 SAMPLES = 64
-WARM, REPEATS = 2, 7
+REPEATS = 7
 
 
 def messages(n: int) -> list[bytes]:
@@ -37,19 +36,10 @@ def measure_on_gpu(xp: Any, say: Callable[[str], None]) -> Iterator[Row]:
         here, there = by_cudf(), by_pyarrow()
         if here is None or there is None or here.fields != there.fields or not (here.values == there.values).all():
             raise ValueError(f"JSON, {n} messages: cuDF and pyarrow do not say the same")
-        taken_ms = [_ms(parse) for parse in (by_cudf, by_pyarrow)]
-        one_by_one = _ms(lambda values=values: [json_to_avro(value) for value in values])  # type: ignore[misc]
+        taken_ms = [1000 * median_s(parse, REPEATS) for parse in (by_cudf, by_pyarrow)]
+        one_by_one = 1000 * median_s(partial(lambda values: list(map(json_to_avro, values)), values), REPEATS)
         say(
             f"gpu: JSON tick of {n} messages: read by cuDF in {taken_ms[0]:.1f} ms, by pyarrow in {taken_ms[1]:.1f}; "
             f"to Avro one by one in {one_by_one:.1f}"
         )
         yield Row(f"gpu, JSON tick of {n} read by cuDF", taken_ms[0], "ms", "pyarrow", taken_ms[1], "<= 1e9")
-
-
-def _ms(work: Callable[[], Any]) -> float:
-    taken = []
-    for _ in range(WARM + REPEATS):
-        begin = time.perf_counter()
-        work()
-        taken.append(1000 * (time.perf_counter() - begin))
-    return float(np.median(taken[WARM:]))
