@@ -117,8 +117,8 @@ def listen(pipeline: Pipeline, run: Run) -> None:
                 )
             )  # fmt: skip
 
-    pipeline.alerts.sink(hear)
-    pipeline.rejects.sink(lambda rejects: run.rejects.extend(rejects.reason))
+    pipeline.hear(pipeline.alerts, hear)
+    pipeline.hear(pipeline.rejects, lambda rejects: run.rejects.extend(rejects.reason))
 
 
 def run_graph(ticks: list[list[bytes]], settings: Settings | None = None, **tick: Any) -> Run:
