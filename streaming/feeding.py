@@ -21,8 +21,9 @@ T = TypeVar("T")
 class Fed:
     """A source (``pieces.Source``) of samples of the host, int16 [leads, n].
 
-    rooms   ``ROOMS`` arrays of the device, int16, each with room for a pass: one is filled, one is written down and one
-            is read
+    rooms    ``ROOMS`` arrays of the device, int16, each with room for a pass: one is filled, one is written down and
+             one is read
+    coming   by which payload: what to wait for until its samples are there
     """
 
     samples: I16
@@ -32,14 +33,15 @@ class Fed:
 
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
         """Begin to bring what lanes want of a pass."""
-        room = self.rooms[self.turn % len(self.rooms)].view(np.uint8)
+        room = self.rooms[self.turn % len(self.rooms)]
         self.turn += 1
-        width, arrived = upload_stretches(self.samples, start, stop, room.view(np.int16))
+        width, arrived = upload_stretches(self.samples, start, stop, room)
         row = np.searchsorted(lane, place[:, 2])
         place[:, 5] = 2 * (row * len(self.samples) * width + place[:, 5] - start[row])
         place[:, 6] = 2 * width
-        self.coming[id(room)] = arrived
-        return room
+        payload = room.view(np.uint8)
+        self.coming[id(payload)] = arrived
+        return payload
 
     def arrived(self, placements: Iterator[Placement]) -> Iterator[Placement]:
         """Yield each placement when its samples are there: those of the next are copied while the last of it travel."""

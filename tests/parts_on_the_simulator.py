@@ -49,7 +49,7 @@ def test_machine_code_of_no_two_kernels_is_kept_by_one_name() -> None:
     names = [
         gpu.launcher(name, width, shared, ordered).fn.__qualname__  # type: ignore[attr-defined]
         for name, plan in gpu.PLANS.items()
-        for width in {plan.wide, plan.narrow, *([64] if plan.whole else [])}
+        for width in {plan.wide, plan.narrow, *([gpu.WHOLE] if plan.whole else [])}
         for shared in {False, plan.stop > plan.first}
         for ordered in {False, plan.busy is not None}
     ]

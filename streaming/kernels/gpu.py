@@ -67,6 +67,12 @@ class Plan(NamedTuple):
     shared: bool = False
     whole: int | None = None
 
+    def most_registers(self, width: int) -> int | None:
+        """Return how many registers a thread of a team may have; None: as many as it likes."""
+        if width == self.narrow:
+            return self.registers
+        return None if width == self.wide else self.whole
+
 
 def plan(
     body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None, busy: str = "",
@@ -152,7 +158,7 @@ def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[...
     own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
     made = types.FunctionType(template.__code__, scope, own_name)
     made.__module__, made.__qualname__ = launch.__name__, own_name  # machine code is kept by the latter
-    few = None if SIMULATED else {one.narrow: one.registers, one.wide: None}.get(width, one.whole)
+    few = None if SIMULATED else one.most_registers(width)
     kernel = jit(made, max_registers=few) if few else jit(made)
     return kernel if SIMULATED else kept(lean(kernel))  # type: ignore[no-any-return]
 
