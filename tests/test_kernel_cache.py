@@ -130,5 +130,5 @@ print(*sorted(name for name, _ in compiled() - warm))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     never, late = done.stdout.splitlines()
-    assert never.split() == ["is_answered", "take_stretch", "tell_beat", "weigh_beat"]
+    assert never.split() == ["is_answered", "read_piece", "take_stretch", "tell_beat", "weigh_beat"]
     assert late == ""

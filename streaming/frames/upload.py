@@ -1,17 +1,16 @@
 """A stretch of a file, or many of an array, into the memory of a GPU through pinned memory.
 
-One thread copies at 4 GB/s; a GPU takes 55. A file is read by several threads, each with pinned memory of its own.
-Stretches of an array are copied by all cores in machine code, call by call: sixteen threads that ask for the
-interpreter wait for whoever has it, and 150 MB took 12 ms beside a busy one in place of 6.
+One core copies at 4 GB/s; a GPU takes 55. All cores fill one half of pinned memory, in machine code, while the other
+half travels: sixteen threads that ask for the interpreter wait for whoever has it, and 150 MB took 12 ms beside a busy
+one in place of 6.
 """
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from queue import SimpleQueue
 from threading import Lock
 from typing import Any, NamedTuple
 
@@ -19,10 +18,11 @@ import numba
 import numpy as np
 
 from streaming.kernels import cpu
-from streaming.records import I16, I64
+from streaming.kernels.files import PIECE
+from streaming.records import I16, I64, U8
 
-_SLOT = 1 << 22  # bytes of a file at a time
-_STRETCHES = 1 << 25  # bytes of stretches at a time
+_HALF = 1 << 25  # bytes of stretches at a time
+_OF_A_FILE = 1 << 24  # bytes of a file at a time: the first and the last of them nothing else goes on beside
 _MOST_THREADS = 16
 _OTHERS = 2  # cores that are left to who writes passes down and who waits
 _one_caller = Lock()
@@ -43,29 +43,40 @@ class Slot(NamedTuple):
     stream: Any
     sent: tuple[Any, Any]
 
-    def half(self, turn: int) -> Any:
-        """Return the half of a turn, when what was sent of it is there."""
-        self.sent[turn % 2].synchronize()
-        return self.halves[turn % 2]
+    def send(self, to: int, parts: Iterable[tuple[int, int]], fill: Callable[[U8, int], None]) -> Any:
+        """Fill halves by turns, and begin to copy each to the device when it is full.
 
-    def send(self, turn: int, to: int, nbytes: int) -> None:
-        """Begin to copy the first bytes of the half of a turn to the device."""
+        Parameters
+        ----------
+        to
+            An address of the device.
+        parts
+            Of each half: where its bytes belong, counted from there, and how many they are.
+        fill
+            Called with what to fill and where that belongs.
+
+        Returns
+        -------
+        arrived
+            An event behind the last of them.
+        """
         import cupy
 
-        runtime, host = cupy.cuda.runtime, self.halves[turn % 2].ctypes.data
-        runtime.memcpyAsync(to, host, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
-        self.sent[turn % 2].record(self.stream)
-
-
-def _threads() -> int:
-    return min(_MOST_THREADS, os.cpu_count() or 1)
+        runtime = cupy.cuda.runtime
+        with _one_caller:
+            numba.set_num_threads(max(1, min(_MOST_THREADS, numba.config.NUMBA_NUM_THREADS) - _OTHERS))
+            for turn, (first, nbytes) in enumerate(parts):
+                half, sent = self.halves[turn % 2][:nbytes], self.sent[turn % 2]
+                sent.synchronize()
+                fill(half, first)
+                runtime.memcpyAsync(to + first, half.ctypes.data, nbytes, runtime.memcpyHostToDevice, self.stream.ptr)
+                sent.record(self.stream)
+            arrived = cupy.cuda.Event(disable_timing=True)
+            arrived.record(self.stream)
+        return arrived
 
 
 @cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_threads(), "beatwire-upload")
-
-
 def _slot(nbytes: int) -> Slot:
     """Make a slot with halves of a size."""
     import cupy
@@ -75,43 +86,27 @@ def _slot(nbytes: int) -> Slot:
     return Slot((memory[:nbytes], memory[nbytes:]), cupy.cuda.Stream(non_blocking=True), events)
 
 
-@cache
-def _slots() -> SimpleQueue[Slot]:
-    """Return as many slots for a file as there are threads; who takes one puts it back."""
-    free: SimpleQueue[Slot] = SimpleQueue()
-    for _ in range(_threads()):
-        free.put(_slot(_SLOT))
-    return free
-
-
-_of_stretches = cache(_slot)
-
-
 def upload(path: Path, first: int, stop: int) -> Span:
-    """Return bytes ``[first, stop)`` of a file on the current device."""
+    """Return bytes ``[first, stop)`` of a file on the current device.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read, or ends before.
+    """
     import cupy
 
-    there = cupy.empty(stop - first, cupy.uint8)
+    size = stop - first
+    there = cupy.empty(size, cupy.uint8)
     cupy.cuda.get_current_stream().synchronize()  # what had this memory before is done with it
-    device, free, pieces = cupy.cuda.Device(), _slots(), iter(range(first, stop, _SLOT))
-
-    def bring(_: int) -> None:
-        slot = free.get()
-        try:
-            with device:
-                for turn, at in enumerate(pieces):  # whoever is done takes the next one
-                    n = _read(file, slot.half(turn), at, min(_SLOT, stop - at))
-                    slot.send(turn, there.data.ptr + at - first, n)
-                slot.stream.synchronize()
-        finally:
-            free.put(slot)
-
-    file = os.open(path, os.O_RDONLY)
+    parts = ((at, min(_OF_A_FILE, size - at)) for at in range(0, size, _OF_A_FILE))
+    slot = _slot(_HALF)
     try:
-        list(_pool().map(bring, range(_threads())))
+        with path.open("rb") as file:
+            slot.send(there.data.ptr, parts, lambda half, at: read(file.fileno(), first + at, half))
     finally:
-        os.close(file)
-    return Span(there.data.ptr, there.size, there)
+        slot.stream.synchronize()  # what is on its way must not come into memory that was given back
+    return Span(there.data.ptr, size, there)
 
 
 def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> tuple[int, Any]:
@@ -129,32 +124,35 @@ def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> tuple[i
     width, arrived
         That of the longest stretch, and an event behind the last of them; the host array is not needed any more.
     """
-    import cupy
-
     leads, width = len(samples), int((stop - start).max())
     each = 2 * leads * width
-    nbytes = max(_STRETCHES, 1 << (each - 1).bit_length())
+    nbytes = max(_HALF, 1 << (each - 1).bit_length())
     at_once = nbytes // each
-    with _one_caller:
-        numba.set_num_threads(max(1, min(_MOST_THREADS, numba.config.NUMBA_NUM_THREADS) - _OTHERS))
-        slot = _of_stretches(nbytes)
-        for turn, first in enumerate(range(0, len(start), at_once)):
-            n = min(at_once, len(start) - first)
-            half = slot.half(turn)
-            rows = half[: n * each].view(np.int16).reshape(n, leads, width)
-            cpu.take_stretch(n * leads, samples, start[first : first + n], stop[first : first + n], rows)
-            slot.send(turn, there.data.ptr + first * each, n * each)
-        arrived = cupy.cuda.Event(disable_timing=True)
-        arrived.record(slot.stream)
-    return width, arrived
+
+    def fill(half: U8, at: int) -> None:
+        few = slice(at // each, (at + len(half)) // each)
+        rows = half.view(np.int16).reshape(-1, leads, width)
+        cpu.take_stretch(len(rows) * leads, samples, start[few], stop[few], rows)
+
+    parts = ((k * each, min(at_once, len(start) - k) * each) for k in range(0, len(start), at_once))
+    return width, _slot(nbytes).send(there.data.ptr, parts, fill)
 
 
-def _read(file: int, slot: Any, at: int, n: int) -> int:
-    """Read ``n`` bytes into a slot."""
+def read(file: int, at: int, out: U8) -> None:
+    """Read bytes of a file from ``at`` on, as many as there is room for, by several threads.
+
+    Raises
+    ------
+    OSError
+        They cannot be read, or the file ends before.
+    """
+    came = np.zeros(-(-len(out) // PIECE), np.int64)
+    cpu.read_piece(len(came), file, at, out, came)
+    if came.sum() == len(out):
+        return
     done = 0
-    while done < n:
-        came = os.preadv(file, [memoryview(slot)[done:n]], at + done)
-        if came == 0:
-            raise OSError(f"expected {n} bytes at {at}; the file ends after {done}")
-        done += came
-    return n
+    while done < len(out):  # rare: a signal came, or what is wrong says the system here
+        more = os.preadv(file, [out[done:].data], at + done)
+        if more == 0:
+            raise OSError(f"expected {len(out)} bytes at {at}; the file ends after {done}")
+        done += more

@@ -38,6 +38,7 @@ from streaming.kernels import (
     cpu_vector,
     directory,
     drift,
+    files,
     flutter,
     fuse,
     history,
@@ -113,7 +114,7 @@ def _forget_unused(kernels: Path) -> None:
                 shutil.rmtree(gone, ignore_errors=True)
 
 
-_INSTEAD = {**cpu_vector.BODIES, **cpu_shuffle.BODIES}  # of a body
+_INSTEAD = {**cpu_vector.BODIES, **cpu_shuffle.BODIES, **files.BODIES}  # of a body
 
 # Numba counts who holds an array, in two locked instructions for every row that is passed on; to pass an array by
 # value is eight words. Together that was two fifths of the machine code's time. Nothing is allocated in a kernel, so
@@ -205,6 +206,7 @@ score_beat = kernel(answer.score_beat)
 is_answered = kernel(answer.is_answered)
 tell_beat = kernel(answer.tell_beat)
 take_stretch = kernel(ring.take_stretch, together=True)
+read_piece = kernel(files.read_piece, together=True)
 find_bins = kernel(drift.find_bins)
 watch = kernel(drift.watch)
 apply_rules = kernel(rules.apply_rules)
