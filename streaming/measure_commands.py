@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -27,11 +28,11 @@ def bench(
 
     rows = run_benchmarks(names or [], say=note)
     if as_json:
-        typer.echo(json.dumps({"rows": rows}))
+        typer.echo(json.dumps({"rows": [row.as_dict() for row in rows]}))
         return
-    table = Table("name", "value", "unit", "against", "its value", "ratio", "bar", "meets")
+    table = Table("what", "value", "against", "ratio", "bar", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for row in rows:
-        table.add_row(*(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()))
+        table.add_row(*row.cells)
     Console().print(table)
 
 

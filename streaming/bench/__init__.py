@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from streaming.bench import accuracy, archive, detection, gpu, graph, live, memory, preloaded
 from streaming.bench.row import Row
@@ -29,7 +28,7 @@ BENCHMARKS: dict[str, Callable[[Say], Iterator[Row]]] = {
 ONE_CORE = {"detection", "graph", "memory"}
 
 
-def run_benchmarks(names: Sequence[str], *, say: Say = print) -> list[dict[str, Any]]:
+def run_benchmarks(names: Sequence[str], *, say: Say = print) -> list[Row]:
     """Run some benchmarks, all by default; returns their rows.
 
     Raises
@@ -41,13 +40,14 @@ def run_benchmarks(names: Sequence[str], *, say: Say = print) -> list[dict[str, 
         if name not in BENCHMARKS:
             raise UserError(f"bench: expected one of {', '.join(BENCHMARKS)}; got {name!r}")
     warm_up(say)
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for name in names or BENCHMARKS:
         say(f"{name}: running")
         with on_one_core(name in ONE_CORE):
             for row in BENCHMARKS[name](say):
-                say(f"{name}: {row.name} {row.value:.4g} {row.unit}")
-                rows.append(row.as_dict())
+                what, value, against, ratio, verdict = row.cells
+                say(f"{what}: {value} ({against}; ratio {ratio}{verdict and ', ' + verdict})")
+                rows.append(row)
     return rows
 
 

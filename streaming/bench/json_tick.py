@@ -42,4 +42,4 @@ def measure_on_gpu(xp: Any, say: Callable[[str], None]) -> Iterator[Row]:
             f"gpu: JSON tick of {n} messages: read by cuDF in {taken_ms[0]:.1f} ms, by pyarrow in {taken_ms[1]:.1f}; "
             f"to Avro one by one in {one_by_one:.1f}"
         )
-        yield Row(f"gpu, JSON tick of {n} read by cuDF", taken_ms[0], "ms", "pyarrow", taken_ms[1], "<= 1e9")
+        yield Row(f"gpu, JSON tick of {n} read by cuDF", taken_ms[0], "ms", "pyarrow", taken_ms[1])

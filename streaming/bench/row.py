@@ -13,7 +13,7 @@ class Row:
     """A figure.
 
     against, against_value   the rival or the limit, measured in the same run where it is a rival
-    bar                      what the ratio (or, without a rival, the value) has to reach, for instance ">= 2"
+    bar                      what the ratio has to reach, for instance ">= 2"; None: the figure is for information
     """
 
     name: str
@@ -21,7 +21,7 @@ class Row:
     unit: str
     against: str
     against_value: float
-    bar: str
+    bar: str | None = None
 
     @property
     def ratio(self) -> float:
@@ -29,16 +29,29 @@ class Row:
         return self.value / self.against_value
 
     @property
-    def meets(self) -> bool:
-        """Whether the ratio is on the right side of the bar."""
+    def meets(self) -> bool | None:
+        """Whether the ratio is on the right side of the bar; None where there is none."""
+        if self.bar is None:
+            return None
         sign, limit = self.bar.split()
         return self.ratio >= float(limit) if sign == ">=" else self.ratio <= float(limit)
+
+    @property
+    def cells(self) -> tuple[str, str, str, str, str]:
+        """What a reader sees of it: name, value, what it is compared with, ratio, whether it meets the bar."""
+        verdict = {True: f"met ({self.bar})", False: f"missed ({self.bar})", None: ""}[self.meets]
+        value, against = f"{_said(self.value)} {self.unit}", f"{self.against}: {_said(self.against_value)}"
+        return self.name, value, against, _said(self.ratio), verdict
 
     def as_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
         plain = asdict(self)
         bar = plain.pop("bar")
         return plain | {"ratio": self.ratio, "bar": bar, "meets": self.meets}
+
+
+def _said(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def median_s(work: Callable[[], object], repeats: int = 5) -> float:
