@@ -27,8 +27,9 @@ from streaming.kernels import gpu
 from streaming.kernels.scan import SCANNED
 from streaming.network import Network
 from streaming.orders import Orders
+from streaming.rooms import Rooms
 from streaming.sides import Brought, Side
-from streaming.staging import CELLS, Columns, Memories
+from streaming.staging import CELLS, Memories
 from streaming.tape import Calls, Launches, Line, Tapes, Total, rounded
 
 
@@ -79,7 +80,7 @@ class Device:
         self._ordinal = 0
         self._tapes = Tapes(card)
         self._side, self._other = Side.of(card), Side.of(card)
-        self._rooms: dict[Hashable, Any] = {}
+        self._rooms = Rooms(card.empty, card.constant)
         self._orders = Orders(card.address, self.room)
         self._networks: dict[int, tuple[Network, int]] = {}
         self._cells = card.empty((CELLS,), np.int64)
@@ -152,15 +153,7 @@ class Device:
 
     def room(self, key: Hashable, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
         """Return an array of at least ``shape``, the same one in every tick."""
-        wanted = tuple(n.__index__() for n in shape)
-        kept = self._rooms.get((key, self._ordinal))
-        if kept is not None and all(a >= b for a, b in zip(kept.shape, wanted, strict=True)):
-            return kept
-        if kept is not None:
-            wanted = tuple(max(pair) for pair in zip(kept.shape, wanted, strict=True))
-            del kept, self._rooms[key, self._ordinal]  # it goes before the next one comes
-        new = self._rooms[key, self._ordinal] = self.card.empty((rounded(wanted[0]), *wanted[1:]), dtype)
-        return new
+        return self._rooms.room((key, self._ordinal), tuple(n.__index__() for n in shape), dtype)
 
     def give_up_rooms(self) -> None:
         """Forget all rooms."""
@@ -169,10 +162,7 @@ class Device:
     def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return columns, the same ones in every tick."""
         name = ("table", key, self._ordinal)
-        kept, most = self._rooms.get(name), total.__index__()
-        if kept is None or kept.most < most:
-            kept = self._rooms[name] = Columns.of(self.card.empty, rounded(most), tuple(map(np.dtype, dtypes)))
-        return Table(name, total, kept.columns)
+        return Table(name, total, self._rooms.columns(name, total.__index__(), dtypes).columns)
 
     def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
         """Return the sums of ``count`` before each row, and the cell of their sum."""
@@ -189,10 +179,7 @@ class Device:
 
     def numbers(self, total: SupportsIndex) -> Any:
         """Return 0, 1, 2, ..."""
-        kept = self._rooms.get("numbers")
-        if kept is None or len(kept) < total.__index__():
-            kept = self._rooms["numbers"] = self.card.constant(np.arange(rounded(total.__index__())))
-        return kept
+        return self._rooms.numbers(total.__index__())
 
     def embed(
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, misfit: Any
@@ -252,7 +239,7 @@ class Device:
             The device failed: the tick is lost with all that is on it. Waiting raises it as well.
         """
         side, counted, mark = self._side, self._cells_used, None
-        brought = [Brought(table.total, self._rooms[table.key]) for table in tables]
+        brought = [Brought(table.total, self._rooms.known(table.key)) for table in tables]
         if self._first or self._second or counted:
             side.bring(brought, self._cells, counted)
             with self._guarded():
@@ -296,11 +283,4 @@ class Device:
         if (inside := gpu.shared_shape(width, likes)) is not None:
             return inside
         blocks = self._tapes.blocks(name, n) * self._tapes.parts(name, n)
-        teams, made = gpu.teams(blocks, width), []
-        for k, like in enumerate(likes):
-            key, wanted = ("scratch", name, k), (teams, *like.shape)
-            kept = self._rooms.get(key)
-            if kept is None or any(a < b for a, b in zip(kept.shape, wanted, strict=True)):
-                kept = self._rooms[key] = self.card.empty(wanted, like.dtype)
-            made.append(kept)
-        return made
+        return self._rooms.scratch(name, gpu.teams(blocks, width), likes)

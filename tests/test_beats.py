@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from laws import Signal, cut
-from oracles import mark_of
+from signal_oracles import mark_of
 from steps import Detector, Found, beats_of
 
 from producers.synthetic import synthesise

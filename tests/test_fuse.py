@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from laws import Signal, cut
-from oracles import blocks_of, bounded_response_of
+from signal_oracles import blocks_of, bounded_response_of
 from steps import beats_of, fresh_of
 
 from producers.synthetic import synthesise

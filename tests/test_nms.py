@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from laws import cut
-from oracles import blocks_of, peaks_of
+from signal_oracles import blocks_of, peaks_of
 from steps import fresh_of
 
 from streaming.kernels import nms as body

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from laws import cut
-from oracles import bounded_response_of, response_of
+from signal_oracles import bounded_response_of, response_of
 from steps import fresh_of
 
 from streaming.filters import Design, Filter, filter_fft, filter_for, ricker_taps, unit_response

@@ -1,0 +1,79 @@
+"""Slow, obvious versions of what is done with a signal: response, R, level, peaks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from streaming.filters import Filter
+
+
+def response_of(x: np.ndarray, one: Filter) -> np.ndarray:
+    """Response of a lane from its first sample on, by numpy.convolve: int64 [n - delay]."""
+    half = len(one.taps) - 1
+    kernel = np.concatenate([one.taps[:0:-1], one.taps]).astype(np.int64)
+    held = np.concatenate([np.repeat(x[:, :1], half, axis=1), x], axis=1).astype(np.int64)
+    a = sum(np.abs(np.convolve(lead, kernel, "valid")) >> one.shift for lead in held)
+    return np.convolve(np.concatenate([np.zeros(one.box, np.int64), a]), np.ones(2 * one.box + 1, np.int64), "valid")
+
+
+def bounded_response_of(x: np.ndarray, one: Filter, base: int, block: int) -> tuple[np.ndarray, np.ndarray]:
+    """Response of several leads of a lane that begins at ``base``, block by block, and the leads' own responses.
+
+    What exceeds 1.5 times the median of a lead's last five block maxima counts an eighth, where two leads have one.
+    """
+    each = np.array([response_of(lead[None], one) for lead in x])
+    total = np.zeros(each.shape[1], np.int64)
+    for number in range(base // block, (base + each.shape[1]) // block + 1):
+        done = [[most for end, most in blocks_of(f, base, block) if end <= number * block] for f in each]
+        level = [int(np.quantile(m[-5:], 0.5, method="lower")) if m else 0 for m in done]
+        part = slice(max(0, number * block - base), max(0, (number + 1) * block - base))
+        for f, median, known in zip(each, level, done, strict=True):
+            limit = 3 * median // 2 if known and sum(m > 0 for m in level) > 1 else 1 << 40
+            over = np.maximum(0, f[part] - limit)
+            total[part] += f[part] - over + over // 8
+    return total, each
+
+
+def mark_of(x: np.ndarray, c: int, value: int, marking: Sequence[int], taps: np.ndarray) -> int:
+    """R of a peak by looking at every response around it, ``x`` [leads, n] far longer than it needs; Python ints."""
+    before, after, near, box, shift = (int(m) for m in marking)
+
+    def size(lead: np.ndarray, of: np.ndarray, j: int) -> int:
+        half = len(of) - 1
+        around = lead[np.maximum(np.arange(j - half, j + half + 1), 0)].astype(int).tolist()
+        return abs(sum(int(of[abs(k - half)]) * v for k, v in enumerate(around)))
+
+    places = range(max(0, c - before), c + after + 1)
+    for lead in x:
+        steep = {j: size(lead, taps[0], j) for j in places}
+        if max(steep.values()) >> shift >= value // (4 * len(x) * box):
+            break
+    r = max(places, key=lambda j: (steep[j], -j))
+    return max((j for j in places if abs(j - r) <= near), key=lambda j: (size(lead, taps[1], j), -j))
+
+
+def blocks_of(f: np.ndarray, base: int, block: int) -> list[tuple[int, int]]:
+    """Blocks of ``f`` [n], which begins at sample ``base``, that lie wholly in it: where each ends, its maximum."""
+    ends = range(-(-base // block) * block + block, base + len(f) + 1, block)
+    return [(end, int(f[end - block - base : end - base].max())) for end in ends]
+
+
+def peaks_of(
+    f: np.ndarray, base: int, left: int, right: int, block: int, recent: int, kept: int
+) -> list[tuple[int, int, int, int, int]]:
+    """Peaks of ``f`` [n] by looking at every sample: sample, f, median, 80 % quantile, sum of the valleys."""
+    peaks = []
+    blocks = blocks_of(f, base, block)
+    for c in range(len(f) - right):
+        before, after = f[max(0, c - left) : c], f[c + 1 : c + 1 + right]
+        if f[c] > max(0, before.max(initial=0)) and f[c] >= after.max():
+            done = [most for end, most in blocks if end <= base + c + right + 1]
+            level = [
+                np.quantile(done[-count:], q, method="lower") if done else f[: c + right + 1].max()
+                for count, q in ((recent, 0.5), (kept, 0.8))
+            ]
+            valleys = f[max(0, c - right) : c + 1].min() + f[c : c + right + 1].min()
+            peaks.append((base + c, int(f[c]), int(level[0]), int(level[1]), int(valleys)))
+    return peaks
