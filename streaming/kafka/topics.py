@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -34,7 +34,11 @@ DLQ = "ecg.samples.dlq"
 
 _LOGGER = logging.getLogger("librdkafka")
 _LOGGER.addHandler(logging.NullHandler())
-_LEADER_MOVES = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
+_MOVING = {  # what a broker says of a partition or of a group while it starts
+    KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR,
+}  # fmt: skip
+_AGAIN_S = 0.05
 _MAX_MESSAGE_BYTES = str(16 << 20)
 TOPICS: Mapping[str, Mapping[str, str]] = {
     SAMPLES: {"message.timestamp.type": "LogAppendTime", "max.message.bytes": _MAX_MESSAGE_BYTES},
@@ -157,20 +161,16 @@ def ends_of(bootstrap: str, topic: str, *, committed: bool = False, timeout_s: f
     """
     admin = _admin(bootstrap)
     level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-    deadline = time.monotonic() + timeout_s
-    while True:
-        try:
-            parts = admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions
-            if not parts:
-                raise UserError(f"kafka: expected topic {topic!r} at {bootstrap}; got none of that name")
-            asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in parts}  # type: ignore[no-untyped-call]
-            found = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout_s)
-            return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
-        except (KafkaException, TimeoutError) as error:
-            moving = isinstance(error, KafkaException) and error.args[0].code() in _LEADER_MOVES
-            if not moving or time.monotonic() > deadline:
-                raise FatalError(f"kafka: expected the ends of {topic} at {bootstrap}; got {reason(error)}") from error
-            time.sleep(0.05)
+
+    def ask() -> dict[int, int]:
+        parts = admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions
+        if not parts:
+            raise UserError(f"kafka: expected topic {topic!r} at {bootstrap}; got none of that name")
+        asked = {TopicPartition(topic, p): OffsetSpec.latest() for p in parts}  # type: ignore[no-untyped-call]
+        found = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout_s)
+        return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
+
+    return _settled(ask, f"the ends of {topic} at {bootstrap}", timeout_s)
 
 
 def group_lag(bootstrap: str, group: str, topic: str = SAMPLES, *, timeout_s: float = 10.0) -> int:
@@ -198,11 +198,12 @@ def commits_of(
     """
     asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in partitions])
     admin = _admin(bootstrap)  # a name of its own: its futures do not outlive it
-    try:
+
+    def ask() -> dict[int, int]:
         (future,) = admin.list_consumer_group_offsets([asked], request_timeout=timeout_s).values()
         return {at.partition: max(at.offset, 0) for at in future.result(timeout_s).topic_partitions}
-    except (KafkaException, TimeoutError) as error:
-        raise FatalError(f"kafka: expected the commits of {group!r} at {bootstrap}; got {reason(error)}") from error
+
+    return _settled(ask, f"the commits of {group!r} at {bootstrap}", timeout_s)
 
 
 def is_unsettled(bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0) -> bool:
@@ -223,6 +224,25 @@ def reason(error: Exception) -> str:
     return cause.str() if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
 
 
+def _settled(ask: Callable[[], dict[int, int]], what: str, timeout_s: float) -> dict[int, int]:
+    """Return the answer of a broker; ask again, for so long, while it only says that something is moving.
+
+    Raises
+    ------
+    FatalError
+        It does not answer, or something else.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            return ask()
+        except (KafkaException, TimeoutError) as error:
+            moving = isinstance(error, KafkaException) and error.args[0].code() in _MOVING
+            if not moving or time.monotonic() > deadline:
+                raise FatalError(f"kafka: expected {what}; got {reason(error)}") from error
+            time.sleep(_AGAIN_S)
+
+
 def _wait_for(admin: AdminClient, names: list[str], timeout_s: float) -> None:
     """Wait until the metadata knows a leader for every partition of `names`."""
     deadline = time.monotonic() + timeout_s
@@ -230,7 +250,7 @@ def _wait_for(admin: AdminClient, names: list[str], timeout_s: float) -> None:
         known = admin.list_topics(timeout=timeout_s).topics
         if all(name in known and all(part.leader >= 0 for part in known[name].partitions.values()) for name in names):
             return
-        time.sleep(0.02)
+        time.sleep(_AGAIN_S)
 
 
 def _admin(bootstrap: str) -> AdminClient:

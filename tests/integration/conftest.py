@@ -124,11 +124,25 @@ class Ward:
 
     def wait_published(self, beats: int, timeout_s: float = 60.0) -> None:
         """Wait until at least so many offsets of the beats topic are taken."""
-        _wait(lambda: sum(topics.ends_of(self.bootstrap, topics.BEATS).values()) >= beats, timeout_s)
+        self._wait(lambda: sum(topics.ends_of(self.bootstrap, topics.BEATS).values()) >= beats, timeout_s)
 
     def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
         """Wait until the group has committed everything that was sent."""
-        _wait(lambda: topics.group_lag(self.bootstrap, group) == 0, timeout_s)
+        try:
+            self._wait(lambda: topics.group_lag(self.bootstrap, group) == 0, timeout_s)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {self._whereabouts(group)}") from None
+
+    def _wait(self, done: Callable[[], bool], timeout_s: float) -> None:
+        """Wait, as long as no worker ends in a way that nobody asked for."""
+
+        def looked_at() -> bool:
+            for process in self.workers:
+                if process.poll() not in (None, 0, -signal.SIGKILL):
+                    raise AssertionError(f"a worker ended: {process.communicate()[1]}")
+            return done()
+
+        _wait(looked_at, timeout_s)
 
     def stop(self, process: subprocess.Popen[str], timeout_s: float = 30.0) -> dict[str, float]:
         """SIGTERM; return what the worker says of itself. It must end well."""
@@ -137,6 +151,21 @@ class Ward:
         assert process.returncode == 0, err
         told: dict[str, float] = json.loads(out)
         return told
+
+    def _whereabouts(self, group: str) -> str:
+        """Tell where the broker stands, and in what every thread of the workers is; it ends them."""
+        ends = topics.ends_of(self.bootstrap, topics.SAMPLES)
+        seen = topics.ends_of(self.bootstrap, topics.SAMPLES, committed=True)
+        commits = topics.commits_of(self.bootstrap, group, topics.SAMPLES, ends)
+        unsettled = [p for p in ends if topics.is_unsettled(self.bootstrap, group, topics.SAMPLES, [p])]
+        told = [f"ends {ends}, committed {seen}, read by the group {commits}, in a transaction {unsettled}"]
+        for process in self.workers:
+            if process.poll() is None:
+                process.send_signal(signal.SIGUSR1)
+                time.sleep(1.0)
+                process.kill()
+                told.append(process.communicate()[1])
+        return "\n".join(told)
 
     def end(self) -> None:
         for process in self.workers:

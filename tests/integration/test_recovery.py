@@ -51,6 +51,7 @@ def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, wa
     with ours.feeding() as feed:
         for take_away in (own_kafka.stop, own_kafka.kill):
             feed(150, rate_hz=150)
+            ours.wait_published(1)  # a worker that finds no broker at its start says so and ends
             take_away()
             own_kafka.start()
         feed(150, rate_hz=150)

@@ -11,7 +11,9 @@ called bad and becomes a dead letter instead of a beat.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import json
+import signal
 import sys
 from collections import defaultdict, deque
 from typing import Any
@@ -105,6 +107,7 @@ def main() -> int:
     parser.add_argument("--until", type=int)
     parser.add_argument("--at-least-once", action="store_true")
     asked = parser.parse_args()
+    faulthandler.register(signal.SIGUSR1)  # asked when a test has waited in vain: where is everybody?
     try:
         with (
             stop_on_signals() as stop,
