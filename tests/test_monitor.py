@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from streaming.errors import FatalError, UserError
-from streaming.kafka import topics
+from streaming.kafka import commits, topics
 from streaming.kafka.batch import Taken, _plateaus, before, part_of, runs_of, split_errors
 from streaming.kafka.mock import MockKafka
 from streaming.kafka.positions import Position
@@ -196,7 +196,7 @@ def test_the_embedded_broker_carries_samples_in_and_beats_out(mock):
         monitor = Monitor(Graph(), source, sink)
         monitor.run(threading.Event(), until=lambda counters: counters.messages == 500)
     assert sorted(value for _, value in read_to_end(mock.bootstrap, topics.BEATS)) == sorted(values)
-    assert topics.group_lag(mock.bootstrap, "g") == 0
+    assert commits.group_lag(mock.bootstrap, "g") == 0
     assert monitor.counters.beats == 500
 
 

@@ -23,7 +23,7 @@ from producers.ward import ward
 from streaming import broker
 from streaming.backend import bytes_of, choose
 from streaming.bench.row import Row
-from streaming.kafka import topics
+from streaming.kafka import commits
 from streaming.kafka.sink import Sink
 from streaming.kafka.source import Source
 from streaming.monitor import Monitor
@@ -82,7 +82,7 @@ def run(say: Callable[[str], None], streams: int = STREAMS, seconds: float = SEC
             feeders = [_start("feed", kafka.bootstrap, str(k), *each) for k in range(FEEDERS)]
             sent = sum(int(one.communicate(timeout=seconds + 60)[0]) for one in feeders)
             time.sleep(1.0)
-            lag = topics.group_lag(kafka.bootstrap, GROUP)
+            lag = commits.group_lag(kafka.bootstrap, GROUP)
         finally:
             for one in workers:
                 one.terminate()

@@ -17,7 +17,7 @@ import numpy as np
 
 from streaming import broker
 from streaming.bench.row import Row
-from streaming.kafka import topics
+from streaming.kafka import commits, topics
 from streaming.kafka.readers import follow
 from streaming.records import F64
 from streaming.wire import decode_beat
@@ -83,7 +83,7 @@ def run_live(kind: str, say: Callable[[str], None], seconds: int = SECONDS) -> t
                 check=True, capture_output=True, text=True,
             )  # fmt: skip
             time.sleep(2.0)
-            lag = topics.group_lag(kafka.bootstrap, group)
+            lag = commits.group_lag(kafka.bootstrap, group)
         finally:
             worker.terminate()
             worker.communicate()

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from streaming.errors import FatalError
-from streaming.kafka import topics
+from streaming.kafka import commits, topics
 from streaming.kafka.batch import split_errors
 
 SLICE = 8_192
@@ -144,7 +144,7 @@ class GroupClient:
         if not ends:
             return False
         try:
-            self._commits = topics.commits_of(self._bootstrap, self._group, self._topic, ends)
+            self._commits = commits.commits_of(self._bootstrap, self._group, self._topic, ends)
         except FatalError:  # it does not answer to anybody
             return False
         return self._commits == before and any(end > before[p] + 1 for p, end in ends.items())

@@ -25,7 +25,7 @@ from typing import Self
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from streaming.errors import FatalError
-from streaming.kafka import topics
+from streaming.kafka import commits, topics
 from streaming.kafka.batch import Taken, before, part_of, tick_of
 from streaming.kafka.client import GroupClient
 from streaming.kafka.handover import HandOver
@@ -273,7 +273,7 @@ class Source:
         """
         waited_s = time.monotonic() - self._changed_s
         partitions = [at.partition for at in assigned]
-        if topics.is_unsettled(self.bootstrap, self._group, self.topic, partitions):
+        if commits.is_unsettled(self.bootstrap, self._group, self.topic, partitions):
             self._unsettled = assigned
             if waited_s > _HANGING_S:
                 raise FatalError(

@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
@@ -170,61 +170,10 @@ def ends_of(bootstrap: str, topic: str, *, committed: bool = False, timeout_s: f
         found = admin.list_offsets(asked, isolation_level=level, request_timeout=timeout_s)
         return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
 
-    return _settled(ask, f"the ends of {topic} at {bootstrap}", timeout_s)
+    return answered(ask, f"the ends of {topic} at {bootstrap}", timeout_s)
 
 
-def group_lag(bootstrap: str, group: str, topic: str = SAMPLES, *, timeout_s: float = 10.0) -> int:
-    """Count the messages of `topic` that `group` has not committed yet: what flow control looks at.
-
-    Raises
-    ------
-    FatalError
-        The broker does not answer.
-    """
-    ends = ends_of(bootstrap, topic, timeout_s=timeout_s)
-    commits = commits_of(bootstrap, group, topic, ends, timeout_s=timeout_s)
-    return sum(end - commits.get(partition, 0) for partition, end in ends.items())
-
-
-def commits_of(
-    bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 10.0
-) -> dict[int, int]:
-    """Return partition -> what `group` has committed, 0 where nothing.
-
-    Raises
-    ------
-    FatalError
-        The broker does not answer.
-    """
-    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in partitions])
-    admin = _admin(bootstrap)  # a name of its own: its futures do not outlive it
-
-    def ask() -> dict[int, int]:
-        (future,) = admin.list_consumer_group_offsets([asked], request_timeout=timeout_s).values()
-        return {at.partition: max(at.offset, 0) for at in future.result(timeout_s).topic_partitions}
-
-    return _settled(ask, f"the commits of {group!r} at {bootstrap}", timeout_s)
-
-
-def is_unsettled(bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0) -> bool:
-    """Say whether commits of `group` on `partitions` wait for the end of a transaction."""
-    admin = _admin(bootstrap)
-    asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in partitions])
-    try:
-        (future,) = admin.list_consumer_group_offsets([asked], require_stable=True, request_timeout=timeout_s).values()
-        found = future.result(timeout_s).topic_partitions
-    except (KafkaException, TimeoutError):
-        return False
-    return any(at.error is not None and at.error.code() == KafkaError.UNSTABLE_OFFSET_COMMIT for at in found)
-
-
-def reason(error: Exception) -> str:
-    """Return the broker's or the library's own words for `error`, one line."""
-    cause = error.args[0] if error.args else error
-    return cause.str() if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
-
-
-def _settled(ask: Callable[[], dict[int, int]], what: str, timeout_s: float) -> dict[int, int]:
+def answered(ask: Callable[[], dict[int, int]], what: str, timeout_s: float) -> dict[int, int]:
     """Return the answer of a broker; ask again, for so long, while it only says that something is moving.
 
     Raises
@@ -241,6 +190,12 @@ def _settled(ask: Callable[[], dict[int, int]], what: str, timeout_s: float) -> 
             if not moving or time.monotonic() > deadline:
                 raise FatalError(f"kafka: expected {what}; got {reason(error)}") from error
             time.sleep(_AGAIN_S)
+
+
+def reason(error: Exception) -> str:
+    """Return the broker's or the library's own words for `error`, one line."""
+    cause = error.args[0] if error.args else error
+    return cause.str() if isinstance(cause, KafkaError) else str(cause) or type(error).__name__
 
 
 def _wait_for(admin: AdminClient, names: list[str], timeout_s: float) -> None:

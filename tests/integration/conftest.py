@@ -18,7 +18,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from streaming import broker
-from streaming.kafka import topics
+from streaming.kafka import commits, topics
 from streaming.kafka.readers import read_to_end
 from streaming.kafka.sender import Sender
 
@@ -129,7 +129,7 @@ class Ward:
     def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
         """Wait until the group has committed everything that was sent."""
         try:
-            self._wait(lambda: topics.group_lag(self.bootstrap, group) == 0, timeout_s)
+            self._wait(lambda: commits.group_lag(self.bootstrap, group) == 0, timeout_s)
         except AssertionError as error:
             raise AssertionError(f"{error}; {self._whereabouts(group)}") from None
 
@@ -156,9 +156,9 @@ class Ward:
         """Tell where the broker stands, and in what every thread of the workers is; it ends them."""
         ends = topics.ends_of(self.bootstrap, topics.SAMPLES)
         seen = topics.ends_of(self.bootstrap, topics.SAMPLES, committed=True)
-        commits = topics.commits_of(self.bootstrap, group, topics.SAMPLES, ends)
-        unsettled = [p for p in ends if topics.is_unsettled(self.bootstrap, group, topics.SAMPLES, [p])]
-        told = [f"ends {ends}, committed {seen}, read by the group {commits}, in a transaction {unsettled}"]
+        done = commits.commits_of(self.bootstrap, group, topics.SAMPLES, ends)
+        unsettled = [p for p in ends if commits.is_unsettled(self.bootstrap, group, topics.SAMPLES, [p])]
+        told = [f"ends {ends}, committed {seen}, read by the group {done}, in a transaction {unsettled}"]
         for process in self.workers:
             if process.poll() is None:
                 process.send_signal(signal.SIGUSR1)

@@ -11,7 +11,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from streaming.errors import FatalError, UserError
-from streaming.kafka import topics
+from streaming.kafka import commits, topics
 from streaming.kafka.positions import Position
 from streaming.kafka.readers import read_active_alerts, read_to_end
 from streaming.kafka.sender import LARGEST_BYTES, Sender
@@ -59,7 +59,7 @@ def test_a_tick_is_seen_only_when_its_transaction_is_committed(kafka):
         assert values_in(kafka, topics.BEATS) == []
         sink.publish(beats(b"whole"), {p: Position(at, at) for p, at in taken.positions.items()}, source, taken.epoch)
         assert values_in(kafka, topics.BEATS) == [b"whole"]
-        assert topics.group_lag(kafka.bootstrap, "g") == 0
+        assert commits.group_lag(kafka.bootstrap, "g") == 0
 
 
 def values_in_time(kafka, topic, timeout_s):
@@ -265,7 +265,7 @@ def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
 
     with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink, pytest.raises(ZeroDivisionError):
         Monitor(Broken(), source, sink).run(threading.Event())
-    assert topics.group_lag(kafka.bootstrap, "g") == 1
+    assert commits.group_lag(kafka.bootstrap, "g") == 1
 
 
 def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_changes_no_commit(kafka, wait):
@@ -279,14 +279,14 @@ def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_ch
             other.producer.begin_transaction()
             offsets = [TopicPartition(topics.SAMPLES, p, 0) for p in positions]
             other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
-            assert topics.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
+            assert commits.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
             source.rewind()
             unsettled: list[TopicPartition] = []
             wait(lambda: source.take(0.05) is None and bool(unsettled.extend(source.take_unsettled()) or unsettled), 30)
             sink.settle(unsettled, source)
-            assert topics.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)  # the other's is still open
+            assert commits.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)  # the other's is still open
             other.producer.abort_transaction(10)
-        assert not topics.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
+        assert not commits.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
         send(kafka, b"2")
         assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
         assert values_in(kafka, topics.BEATS) == [b"1"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -85,3 +87,39 @@ def test_at_least_once_loses_nothing(kafka, ward):
     assert missing == {}
     due = ours.due()
     assert all(line in due[name] for name, lines in surplus.items() for line in lines)  # repetitions only
+
+
+def test_who_asks_where_a_group_stands_while_its_broker_starts_gets_an_answer_or_an_error(own_kafka):
+    """librdkafka's admin client ended the process then; see `commits`."""
+    script = """
+import sys, threading
+from streaming.errors import FatalError
+from streaming.kafka import commits, topics
+
+def ask():
+    while not over.is_set():
+        try:
+            commits.commits_of(sys.argv[1], "ward", topics.SAMPLES, range(4), timeout_s=2.0)
+        except FatalError:
+            pass
+
+over = threading.Event()
+askers = [threading.Thread(target=ask) for _ in range(8)]
+for asker in askers:
+    asker.start()
+print("asking", flush=True)
+sys.stdin.read()
+over.set()
+for asker in askers:
+    asker.join()
+print(commits.commits_of(sys.argv[1], "ward", topics.SAMPLES, range(4)))
+"""
+    asked = [sys.executable, "-c", script, own_kafka.bootstrap]
+    with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "asking\n"
+        for _ in range(2):
+            own_kafka.stop()
+            own_kafka.start()
+            time.sleep(2.0)
+        out, _ = process.communicate("", timeout=30)
+    assert (process.returncode, out) == (0, "{0: 0, 1: 0, 2: 0, 3: 0}\n")

@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from streaming.kafka import topics
+from streaming.kafka import commits, topics
 from streaming.kafka.readers import read_to_end
 from streaming.warmup import warm_up
 from streaming.wire import decode_beat
@@ -73,7 +73,7 @@ def run_undisturbed(kafka, command, wait, monitor) -> None:
     wait(lambda: topics.BEATS not in admin.list_topics(timeout=10).topics, 20)
     topics.create_topics(kafka.bootstrap)
     whole = command(*monitor, "undisturbed")
-    wait(lambda: topics.group_lag(kafka.bootstrap, "undisturbed") == 0, 90)
+    wait(lambda: commits.group_lag(kafka.bootstrap, "undisturbed") == 0, 90)
     whole.terminate()
     told, _ = whole.communicate(timeout=30)
     assert whole.returncode == 0, told
@@ -93,7 +93,7 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     assert feed.poll() is None, "the feed was over before the kill"
     second = command(*monitor, "killed")
     assert feed.wait(60) == 0, feed.communicate()
-    wait(lambda: topics.group_lag(kafka.bootstrap, "killed") == 0, 90)
+    wait(lambda: commits.group_lag(kafka.bootstrap, "killed") == 0, 90)
     second.terminate()
     told, _ = second.communicate(timeout=30)
     assert second.returncode == 0, told
@@ -120,7 +120,7 @@ def test_two_workers_publish_what_one_does(kafka, command, wait):
     assert next(ready, None)
     feed = command("replay", "synthetic", *where, "--speed", "8", "--streams", str(STREAMS), "--seconds", "40")
     assert feed.wait(60) == 0, feed.communicate()
-    wait(lambda: topics.group_lag(kafka.bootstrap, "crew") == 0, 90)
+    wait(lambda: commits.group_lag(kafka.bootstrap, "crew") == 0, 90)
     crew.terminate()
     told, _ = crew.communicate(timeout=60)
     assert crew.returncode == 0, told
