@@ -62,6 +62,7 @@ class Sink:
         self._id = transactional_id or f"beatwire-{uuid.uuid4()}"  # kept when reopened: that ends the one before
         self._used = False
         self._known: dict[int, Position] = {}  # what we know to be committed
+        self._tried: set[int] = set()  # partitions that a transaction of ours was about
         self._sender = self._open()
 
     def close(self) -> None:
@@ -121,7 +122,8 @@ class Sink:
         without having written that into the logs (Apache Kafka 4.3.1: "likely deleted already and hence can
         be skipped"). Readers of committed messages then stand before it for ever. The next transaction of
         the same id there ends both alike: so this one commits what was committed last, and where that is not
-        known it is aborted. Nothing is lost; what was published in the forgotten one may come again.
+        known it is aborted. Nothing is lost; what was published in the forgotten one may come again. A partition
+        that no transaction of ours was about waits for nothing of ours.
 
         Parameters
         ----------
@@ -132,11 +134,12 @@ class Sink:
         """
         if not self.exactly_once:
             return
-        known = {at.partition: self._known[at.partition] for at in partitions if at.partition in self._known}
+        ours = self._tried.intersection(at.partition for at in partitions)
+        known = {partition: self._known[partition] for partition in ours if partition in self._known}
         producer = self._sender.producer
         with contextlib.suppress(KafkaException, StaleError):  # it is asked for again
             producer.begin_transaction()
-            if len(known) == len(partitions):
+            if ours and len(known) == len(ours):
                 self._send_offsets(source.offsets(known), source)
                 producer.commit_transaction(_TRANSACTION_S)
             else:
@@ -178,6 +181,7 @@ class Sink:
         producer.begin_transaction()
         self._queue(outgoing)
         if positions:
+            self._tried.update(positions)
             self._send_offsets(source.offsets(positions), source)
         deadline = time.monotonic() + _OUTAGE_S
         while True:

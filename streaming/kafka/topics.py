@@ -36,7 +36,8 @@ _LOGGER = logging.getLogger("librdkafka")
 _LOGGER.addHandler(logging.NullHandler())
 _MOVING = {  # what a broker says of a partition or of a group while it starts
     KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-    KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR, KafkaError.UNKNOWN_LEADER_EPOCH,
+    KafkaError.FENCED_LEADER_EPOCH,
 }  # fmt: skip
 _AGAIN_S = 0.05
 _MAX_MESSAGE_BYTES = str(16 << 20)

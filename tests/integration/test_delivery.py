@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -290,3 +291,27 @@ def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_ch
         send(kafka, b"2")
         assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
         assert values_in(kafka, topics.BEATS) == [b"1"]
+
+
+def test_what_settles_commits_again_although_partitions_that_have_no_messages_wait_as_well(kafka, monkeypatch):
+    send(kafka, b"1")
+    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
+        taken = take(source)
+        positions = {p: Position(at, at) for p, at in taken.positions.items()}
+        sink.publish(beats(b"1"), positions, source, taken.epoch)
+        called: list[str] = []
+
+        class Heard:
+            """The producer, and the names of what it is asked to do."""
+
+            def __getattr__(self, name: str):
+                called.append(name)
+                return getattr(producer, name)
+
+        producer = sink._sender.producer
+        with monkeypatch.context() as patched:
+            patched.setattr(sink, "_sender", SimpleNamespace(producer=Heard()))
+            sink.settle([TopicPartition(topics.SAMPLES, p) for p in range(4)], source)
+    assert called == ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
+    found = commits.commits_of(kafka.bootstrap, "g", topics.SAMPLES, range(4))
+    assert found == dict.fromkeys(range(4), 0) | {p: at.offset for p, at in positions.items()}
