@@ -63,6 +63,7 @@ class Sink:
         self._used = False
         self._known: dict[int, Position] = {}  # what we know to be committed
         self._tried: set[int] = set()  # partitions that a transaction of ours was about
+        self._replaced = False  # since a tick was published
         self._sender = self._open()
 
     def close(self) -> None:
@@ -95,11 +96,12 @@ class Sink:
             self._sender.flush(_OUTAGE_S)
             source.commit(positions)
             return
-        deadline = time.monotonic() + _OUTAGE_S
+        began = time.monotonic()
         while True:
             try:
                 self._transact(outgoing, positions, source)
                 self._known.update(positions)
+                self._replaced = False
                 return
             except KafkaException as error:
                 self._check(error)
@@ -108,7 +110,12 @@ class Sink:
                     raise StaleError from error
                 if source.epoch != epoch:
                     raise StaleError from error
-                if time.monotonic() > deadline:
+                waited_s = time.monotonic() - began
+                if waited_s > _HUNG_S and not self._replaced and topics.answers(self._bootstrap):
+                    self._replaced = True  # others are heard: ours has lost its broker, as consumers may
+                    self._reopen()
+                    raise StaleError from error
+                if waited_s > _OUTAGE_S:
                     raise FatalError(
                         f"kafka: expected {self._bootstrap} to commit a tick in {_OUTAGE_S:g} s; "
                         f"got {topics.reason(error)}"
