@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import numpy as np
@@ -269,12 +270,19 @@ def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
     assert commits.group_lag(kafka.bootstrap, "g") == 1
 
 
-def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_changes_no_commit(kafka, wait):
+@contextmanager
+def one_published(kafka):
+    """A source, a sink and positions, after a message was sent, taken and published."""
     send(kafka, b"1")
     with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
         taken = take(source)
         positions = {p: Position(at, at) for p, at in taken.positions.items()}
         sink.publish(beats(b"1"), positions, source, taken.epoch)
+        yield source, sink, positions
+
+
+def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_changes_no_commit(kafka, wait):
+    with one_published(kafka) as (source, sink, positions):
         with Sender(kafka.bootstrap, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
             other.producer.init_transactions(20)
             other.producer.begin_transaction()
@@ -294,11 +302,7 @@ def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_ch
 
 
 def test_what_settles_commits_again_although_partitions_that_have_no_messages_wait_as_well(kafka, monkeypatch):
-    send(kafka, b"1")
-    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
-        taken = take(source)
-        positions = {p: Position(at, at) for p, at in taken.positions.items()}
-        sink.publish(beats(b"1"), positions, source, taken.epoch)
+    with one_published(kafka) as (source, sink, positions):
         called: list[str] = []
 
         class Heard:
