@@ -33,11 +33,11 @@ train: $(READY)
 	@test -d $(ECG)/mitdb -a -d $(ECG)/svdb -a -d $(ECG)/nstdb || \
 		{ echo "make train needs the folders mitdb, svdb and nstdb in $(ECG) (make train ECG=FOLDER)"; exit 1; }
 	$(BIN)/beatwire train vae $(ECG)/mitdb $(ECG)/svdb --out $(OUT)/vae.safetensors
-	@cmp -s $(OUT)/vae.metrics.json streaming/model/weights/vae.metrics.json && echo "vae: as shipped" || \
+	@cmp -s $(OUT)/vae.metrics.json streaming/beatwire/model/weights/vae.metrics.json && echo "vae: as shipped" || \
 		echo "vae: figures differ from the shipped ones; another processor rounds differently"
 	$(BIN)/beatwire train detector $(ECG)/mitdb $(ECG)/svdb --noise $(ECG)/nstdb/bw --noise $(ECG)/nstdb/ma \
 		--out $(OUT)/detector.safetensors
-	@cmp -s $(OUT)/detector.metrics.json streaming/model/weights/detector.metrics.json && echo "detector: as shipped" || \
+	@cmp -s $(OUT)/detector.metrics.json streaming/beatwire/model/weights/detector.metrics.json && echo "detector: as shipped" || \
 		echo "detector: figures differ from the shipped ones; another processor rounds differently"
 
 bench: $(READY)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import wfdb
-
-from streaming.evaluation import Detected
+from beatwire.evaluation import Detected
 
 RATE = 250
 SECONDS = 360

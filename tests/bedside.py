@@ -7,12 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from beatwire.kernels import rules
+from beatwire.records import Event
+from beatwire.stages import alert, gather
 from oracles import Sent
 from steps import Aligner
-
-from streaming.kernels import rules
-from streaming.records import Event
-from streaming.stages import alert, gather
 
 
 class Ward:

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from streaming import broker
-from streaming.backend import choose
+from beatwire.backends.choose import choose
+from beatwire.kafka.local import broker
 
 ECG = Path(__file__).parents[1].parent / "shared" / "ecg"
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-
-from streaming.pipeline import Pipeline
-from streaming.records import Alerts, RawTick
-from streaming.settings import Settings
-from streaming.wire import encode_chunk
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.records import Alerts, RawTick
+from beatwire.wire.avro import encode_chunk
 
 START_US = 1_700_000_000_000_000
 

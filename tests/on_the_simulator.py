@@ -12,21 +12,21 @@ from typing import Any, ClassVar
 import in_turn  # noqa: F401  in the place of the simulator's blocks
 import numpy as np
 import pytest
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
+from beatwire.backends.cuda.backend import Device
+from beatwire.errors import LostCardError
+from beatwire.jit.cuda import launchers
+from beatwire.jit.cuda.scan import SCANS
+from beatwire.offline import archive
+from beatwire.offline.archive import Archive, Plan
+from beatwire.offline.shards import Whole
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import RawTick
 from laws import Run, Signal, assert_same, cut, grouped, listen, shuffled
 from simulated import SimulatedCard
-
-from producers.synthetic import synthesise
-from streaming import archive
-from streaming.archive import Archive, Plan
-from streaming.backend import CPU, Backend
-from streaming.device import Device
-from streaming.errors import LostCardError
-from streaming.kernels import gpu
-from streaming.kernels.scan import SCANS
-from streaming.pieces import Whole
-from streaming.pipeline import Pipeline
-from streaming.records import RawTick
-from streaming.settings import Settings
 
 ALIKE = {"cut_window", "recall_beats", "in_terms"}  # where sums of floats may be rounded otherwise
 
@@ -35,7 +35,9 @@ OF_PIECES = {"is_answered", "score_beat", "tell_beat"}
 
 @pytest.fixture(autouse=True)
 def small_teams(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gpu, "PLANS", {k: plan._replace(wide=min(4, plan.wide)) for k, plan in gpu.PLANS.items()})
+    monkeypatch.setattr(
+        launchers, "PLANS", {k: plan._replace(wide=min(4, plan.wide)) for k, plan in launchers.PLANS.items()}
+    )
 
 
 class Twins(SimulatedCard):
@@ -52,7 +54,7 @@ class Twins(SimulatedCard):
             super().launch(name, kernel, grid, arguments)
             return
         sizes, cell, _, *given = arguments
-        n, plan = int(sizes[cell]), gpu.PLANS[name]
+        n, plan = int(sizes[cell]), launchers.PLANS[name]
         flat = [*given[0], *given[1 : 1 + plan.stop - plan.first], *(given[-1] if len(given) > 1 else ())]
         copies = [np.array(a) if isinstance(a, np.ndarray) else a for a in flat]
         scratch = range(plan.first, plan.stop)
@@ -122,7 +124,7 @@ def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cp
     run = said(ticks, Device(card, "simulated"))
     assert_same(run, said(ticks, CPU))
     assert sum(map(len, run.beats.values())) > 6
-    assert {name for name, n in card.items.items() if n > 2} == set(gpu.PLANS) - OF_PIECES, (
+    assert {name for name, n in card.items.items() if n > 2} == set(launchers.PLANS) - OF_PIECES, (
         "what hardly runs shows nothing"
     )
 

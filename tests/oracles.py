@@ -13,8 +13,7 @@ from typing import Any
 
 import fastavro
 import numpy as np
-
-from streaming.wire import encode_chunk, schema_text
+from beatwire.wire.avro import encode_chunk, schema_text
 
 
 def avro_long(value: int) -> bytes:

@@ -10,16 +10,15 @@ from typing import Any
 import in_turn  # noqa: F401  in the place of the simulator's blocks
 import numpy as np
 import pytest
+from beatwire.backends.cuda.backend import Device
+from beatwire.backends.cuda.compaction import Orders
+from beatwire.backends.cuda.launch_list import Line, Tapes, rounded
+from beatwire.backends.network import embed
+from beatwire.jit.cuda import launchers
+from beatwire.jit.cuda.scan import SCANNED, SCANS
+from beatwire.model.checkpoint import load_model
 from numba import cuda
 from simulated import OnDevice, SimulatedCard, embedded
-
-from streaming.device import Device
-from streaming.kernels import gpu
-from streaming.kernels.scan import SCANNED, SCANS
-from streaming.model.checkpoint import load_model
-from streaming.network import embed
-from streaming.orders import Orders
-from streaming.tape import Line, Tapes, rounded
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
@@ -47,9 +46,9 @@ def test_a_missing_barrier_shows_and_one_that_not_all_come_to_is_an_error() -> N
 def test_machine_code_of_no_two_kernels_is_kept_by_one_name() -> None:
     """Of some only the width of the team differs, or where scratch is: not the types of what they are given."""
     names = [
-        gpu.launcher(name, width, shared, ordered).fn.__qualname__  # type: ignore[attr-defined]
-        for name, plan in gpu.PLANS.items()
-        for width in {plan.wide, plan.narrow, *([gpu.WHOLE] if plan.whole else [])}
+        launchers.launcher(name, width, shared, ordered).fn.__qualname__  # type: ignore[attr-defined]
+        for name, plan in launchers.PLANS.items()
+        for width in {plan.wide, plan.narrow, *([launchers.WHOLE] if plan.whole else [])}
         for shared in {False, plan.stop > plan.first}
         for ordered in {False, plan.busy is not None}
     ]
@@ -60,7 +59,7 @@ def test_where_there_is_room_each_item_of_some_kernels_has_a_block() -> None:
     card = SimulatedCard()
     card.blocks = 18
     tapes = Tapes(card, many=30)
-    assert [tapes.width("respond_leads", n) for n in (1, 18, 19, 40)] == [gpu.WHOLE, gpu.WHOLE, 32, 8]
+    assert [tapes.width("respond_leads", n) for n in (1, 18, 19, 40)] == [launchers.WHOLE, launchers.WHOLE, 32, 8]
     assert [tapes.width("respond", n) for n in (1, 18, 19, 40)] == [16, 16, 16, 8]
 
 

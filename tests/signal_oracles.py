@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-
-from streaming.filters import Filter
+from beatwire.stages.support.filters import Filter
 
 
 def response_of(x: np.ndarray, one: Filter) -> np.ndarray:

@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-
-from streaming.backend import Memory
-from streaming.kernels.history import LATENTS
-from streaming.network import Network, embed_into
-from streaming.staging import LAST
+from beatwire.backends.base import Memory
+from beatwire.backends.cuda.staging import LAST
+from beatwire.backends.network import Network, embed_into
+from beatwire.kernels.history import LATENTS
 
 
 class OnDevice(np.ndarray):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
-from streaming.errors import UserError
-from streaming.recordings import read_recording
+from beatwire.errors import UserError
+from beatwire.recordings import read_recording
 
 
 def message_of(source: object, **kwargs: Any) -> str:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from beatwire.kernels import align as columns
+from beatwire.model.trees import load_trees
+from beatwire.pipeline.settings import Settings
+from beatwire.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
+from beatwire.stages import align, beats, classify, decode, nms, ricker, ring
+from beatwire.stages.support.directory import Directory
+from beatwire.wire.avro import encode_chunk
 from laws import Signal
-
-from streaming.directory import Directory
-from streaming.model.trees import load_trees
-from streaming.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
-from streaming.settings import Settings
-from streaming.stages import accept, align, beats, decode, nms, ricker, ring
-from streaming.wire import encode_chunk
 
 NO_QUIET = np.zeros((0, 3), np.int64)
 
@@ -97,18 +97,18 @@ class Aligner:
     def has_lane(self, stream: str) -> bool:
         """Whether the stream is known and has been heard in the last minutes."""
         slot = self.slot_of(stream)
-        return slot >= 0 and self.align.slots[slot, align.body.LANE] >= 0
+        return slot >= 0 and self.align.slots[slot, columns.LANE] >= 0
 
     def stands(self, stream: str) -> tuple[int, int, int]:
         """Session, first sample and end of what is known of a stream."""
-        columns = [align.body.SESSION, align.body.BASE, align.body.EXPECTED]
-        session, base, expected = self.align.slots[self.slot_of(stream), columns].tolist()
+        wanted = [columns.SESSION, columns.BASE, columns.EXPECTED]
+        session, base, expected = self.align.slots[self.slot_of(stream), wanted].tolist()
         return session, base, expected
 
     def held(self, stream: str, first: int, stop: int) -> np.ndarray:
         """What the ring of a stream holds of [first, stop): int16 [leads, n]."""
         slot = self.align.slots[self.slot_of(stream)]
-        x = self.ring.rings[int(slot[align.body.BANK])][slot[align.body.LANE]]
+        x = self.ring.rings[int(slot[columns.BANK])][slot[columns.LANE]]
         return x[:, np.arange(first, stop) % x.shape[1]]
 
 
@@ -147,7 +147,7 @@ class Detector(Aligner):
         super().__post_init__()
         s = self.settings
         trees = load_trees(s.trees) if s.detector == "trees" else None
-        self.states = ricker.State(s.ricker()), nms.State(s.nms), accept.State(s.accept(trees))
+        self.states = ricker.State(s.ricker()), nms.State(s.nms), classify.State(s.classify(trees))
         self.beats_state = beats.State(s.beats(trees))
 
     def beats(self, values: Sequence[bytes], **tick: Any) -> tuple[Aligned, list[Beats]]:
@@ -157,7 +157,7 @@ class Detector(Aligner):
         for placement in aligned.passes:
             ringed = ring.step(self.ring, placement)[1]
             response = ricker.step(self.states[0], ringed)[1]
-            judged = accept.step(self.states[2], nms.step(self.states[1], response)[1])[1]
+            judged = classify.step(self.states[2], nms.step(self.states[1], response)[1])[1]
             found.append(beats.step(self.beats_state, judged)[1])
         return aligned, found
 

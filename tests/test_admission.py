@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from beatwire.backends.cpu import Cpu
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import Bank, RawTick
 from laws import Run, Signal, assert_same, listen
-
-from producers.synthetic import synthesise
-from streaming.backend import Cpu
-from streaming.pipeline import Pipeline
-from streaming.records import Bank, RawTick
-from streaming.settings import Settings
 
 BANK = Bank(0, 250.0, 1)
 

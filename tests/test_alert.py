@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.stages import alert
 from bedside import Ward, came, short
-
-from streaming.stages import alert
 
 
 @pytest.fixture

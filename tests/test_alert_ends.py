@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.stages import alert
 from bedside import Ward, came, short
 from oracles import Sent
-
-from streaming.stages import alert
 
 
 @pytest.fixture

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from beatwire.pipeline.settings import Settings
 from oracles import PlacedStream, Sent
 from steps import Aligner
-
-from streaming.settings import Settings
 
 SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, forget_s=240.0)
 RATE_HZ = 100.0

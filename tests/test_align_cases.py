@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from beatwire.kernels import align as columns
+from beatwire.pipeline.settings import Settings
 from oracles import Sent
 from steps import Aligner
-
-from streaming.settings import Settings
-from streaming.stages import align
 
 SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0)
 
@@ -155,7 +154,7 @@ def test_lanes_of_silent_streams_are_given_to_others_and_nothing_else_changes() 
     assert one == other
     assert kept.align.lanes == [40]
     assert shared.align.lanes[0] < 6
-    held = shared.align.slots[shared.align.slots[:, align.body.LANE] >= 0, align.body.LANE].tolist()
+    held = shared.align.slots[shared.align.slots[:, columns.LANE] >= 0, columns.LANE].tolist()
     assert len(set(held)) == len(held)
 
 

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from producers.rhythm import ASYSTOLE, TACHYCARDIA, Event
-from producers.synthetic import synthesise
-from streaming import archive, feeding
-from streaming.archive import Plan
-from streaming.offline import Analysis, analyze
-from streaming.pieces import Stretches, cut, stretches_of
-from streaming.recordings import NO_VALUE, Recording
-from streaming.records import Bank
-from streaming.settings import Settings
+from beatwire.offline import archive, prefetch
+from beatwire.offline.analyze import Analysis, analyze
+from beatwire.offline.archive import Plan
+from beatwire.offline.shards import Stretches, cut, stretches_of
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import NO_VALUE, Recording
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.recordings.synthetic.rhythm import ASYSTOLE, TACHYCARDIA, Event
+from beatwire.records import Bank
 
 PLANS = (
     Plan(piece_s=37.3, pass_s=11.1, lanes=5),
@@ -175,13 +174,13 @@ def test_samples_that_are_brought_a_pass_at_a_time_say_the_same(
         coming = Coming(*given)
         return coming.width, coming
 
-    def fed(self: Any, samples: Any, some: Any, most: int) -> feeding.Fed:
+    def fed(self: Any, samples: Any, some: Any, most: int) -> prefetch.Fed:
         size = len(some) * leads * most
-        return feeding.Fed(samples, [np.empty(size, np.int16) for _ in range(feeding.ROOMS)])
+        return prefetch.Fed(samples, [np.empty(size, np.int16) for _ in range(prefetch.ROOMS)])
 
     recording = with_holes(person(6, rate_hz, leads), 1)
     expected = analyze(recording)
-    monkeypatch.setattr(feeding, "upload_stretches", bring)
+    monkeypatch.setattr(prefetch, "upload_stretches", bring)
     monkeypatch.setattr(archive.Archive, "_source", fed)
     for plan in PLANS:
         assert_same(analyze(recording, plan=plan), expected)

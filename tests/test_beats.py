@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.kernels.r_peak import mark
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.stages.support.filters import filter_for
 from laws import Signal, cut
 from signal_oracles import mark_of
 from steps import Detector, Found, beats_of
-
-from producers.synthetic import synthesise
-from streaming.filters import filter_for
-from streaming.kernels.mark import mark
-from streaming.settings import Settings
 
 RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
 

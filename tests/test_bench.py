@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from streaming.bench.row import Row
+from beatwire.bench.row import Row
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import os
 import signal
 import socket
 import subprocess
@@ -11,9 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from streaming import broker, jvm
-from streaming.errors import UserError
+from beatwire.errors import UserError
+from beatwire.kafka.local import broker, jvm
 
 
 @pytest.fixture
@@ -106,15 +104,11 @@ def test_a_port_that_is_taken_is_named(need_kafka):
 
 @pytest.mark.kafka
 def test_the_command_says_its_address_and_stops_cleanly(need_kafka, tmp_path):
-    program = (
-        f"from pathlib import Path; from streaming.broker import main_broker; main_broker(0, Path({str(tmp_path)!r}))"
-    )
+    program = f"import pathlib, beatwire.kafka.local.broker as b; b.main_broker(0, pathlib.Path({str(tmp_path)!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[1],
-        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
     ) as running:
         assert running.stdout is not None
         said = running.stdout.readline()

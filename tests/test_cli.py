@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 import typer
+from beatwire.cli import main
+from beatwire.errors import UserError
+from beatwire.jit.cache import cache_folder
+from beatwire.service.warmup import say_if_compiling
 from typer.testing import CliRunner
-
-from streaming import cli
-from streaming.errors import UserError
-from streaming.kernels.cpu import cache_folder
-from streaming.warmup import say_if_compiling
 
 COMMANDS = [
     "demo",
@@ -34,7 +33,7 @@ COMMANDS = [
 
 def run(arguments: str) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of a command line."""
-    done = CliRunner().invoke(cli.app, arguments.split())
+    done = CliRunner().invoke(main.app, arguments.split())
     if isinstance(done.exception, UserError):
         return 2, done.stdout, f"beatwire: {done.exception}"
     return done.exit_code, done.stdout, done.stderr
@@ -42,7 +41,7 @@ def run(arguments: str) -> tuple[int, str, str]:
 
 def of_commands() -> Iterator[tuple[str, Any]]:
     """Every option and argument that is shown, with the name of its command."""
-    commands: dict[str, Any] = {"": typer.main.get_command(cli.app)}
+    commands: dict[str, Any] = {"": typer.main.get_command(main.app)}
     while commands:
         name, command = commands.popitem()
         commands |= {f"{name} {k}".strip(): c for k, c in getattr(command, "commands", {}).items()}
@@ -64,7 +63,7 @@ def test_a_command_line_that_is_wrong_names_the_command_as_users_know_it(
 ) -> None:
     monkeypatch.setattr("sys.argv", ["/somewhere/__main__.py", "analyze"])
     with pytest.raises(SystemExit, match="2"):
-        cli.main()
+        main.main()
     assert "Usage: beatwire analyze" in capsys.readouterr().err
 
 
@@ -109,6 +108,6 @@ def test_whoever_has_to_wait_for_the_compiler_is_told_so(monkeypatch: pytest.Mon
 
 
 def test_the_benchmarks_that_help_names_are_those_that_there_are() -> None:
-    bench = importlib.import_module("streaming.bench")
+    bench = importlib.import_module("beatwire.bench")
     names = next(p for name, p in of_commands() if name == "bench" and p.name == "names")
     assert names.help == f"Of {', '.join(bench.BENCHMARKS)}; all by default."

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from streaming.kernels import cpu, cpu_shuffle, cpu_vector, flutter, history, nms, ricker, team, windows
+from beatwire.jit import cpu
+from beatwire.jit.x86 import shuffle, vector
+from beatwire.kernels import flutter, history, nms, ricker, team, windows
 
 SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
 needs_pairs = pytest.mark.skipif(
-    not cpu_vector.has(cpu_vector.PAIRS), reason="the CPU has no instruction for pairs: the body itself is compiled"
+    not vector.has(vector.PAIRS), reason="the CPU has no instruction for pairs: the body itself is compiled"
 )
 needs_shuffles = pytest.mark.skipif(
-    not cpu_vector.has(cpu_shuffle.SHUFFLE), reason="the CPU cannot put a vector in order: the body itself is compiled"
+    not vector.has(shuffle.SHUFFLE), reason="the CPU cannot put a vector in order: the body itself is compiled"
 )
 
 
@@ -26,18 +27,18 @@ def test_the_filter_by_pairs_gives_the_convolution_to_the_bit(half: int) -> None
         wanted = np.convolve(x[:-1].astype(np.int64), np.concatenate([taps[:0:-1], taps]), "valid")
         by_pairs, plainly = np.full(n + 1, 77, np.int32), np.full(n + 1, 77, np.int32)
         cpu.compiled(ricker.filter_block)(x, n, taps, plainly)
-        cpu.compiled(cpu_vector.BODIES[ricker.filter_block])(x, n, taps, by_pairs)
+        cpu.compiled(vector.BODIES[ricker.filter_block])(x, n, taps, by_pairs)
         assert by_pairs[:n].tolist() == plainly[:n].tolist() == wanted.tolist()
         assert by_pairs[n] == 77, "nothing is written behind the end"
 
 
 @pytest.mark.parametrize("body", [nms.largest, nms.least])
-def test_the_extreme_of_a_row_is_the_body_s(body: cpu_vector.Body) -> None:
+def test_the_extreme_of_a_row_is_the_body_s(body: vector.Body) -> None:
     rng = np.random.default_rng(5)
     for n in SIZES:
         for _ in range(20):
             values = rng.integers(-(2**31), 2**31, n + 8).astype(np.int32)
-            assert cpu.compiled(cpu_vector.BODIES[body])(values, n) == body(values, n)
+            assert cpu.compiled(vector.BODIES[body])(values, n) == body(values, n)
 
 
 def test_the_extreme_is_found_wherever_it_stands() -> None:
@@ -46,19 +47,19 @@ def test_the_extreme_is_found_wherever_it_stands() -> None:
             values = np.zeros(n + 1, np.int32)
             values[n] = 9
             values[at] = 5
-            assert cpu.compiled(cpu_vector.largest)(values, n) == 5
-            assert cpu.compiled(cpu_vector.least)(-values, n) == -5
+            assert cpu.compiled(vector.largest)(values, n) == 5
+            assert cpu.compiled(vector.least)(-values, n) == -5
 
 
 def test_a_narrow_integer_is_itself() -> None:
-    assert [cpu.compiled(cpu_vector.narrow)(v) for v in (-(2**31), -1, 0, 2**31 - 1)] == [-(2**31), -1, 0, 2**31 - 1]
+    assert [cpu.compiled(vector.narrow)(v) for v in (-(2**31), -1, 0, 2**31 - 1)] == [-(2**31), -1, 0, 2**31 - 1]
     assert team.narrow(7) == 7
 
 
 @pytest.mark.parametrize("values", [np.zeros(16, np.int64), np.zeros((16, 2), np.int32)[:, 0]])
 def test_what_is_no_row_of_int32_is_refused(values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
     with pytest.raises(Exception, match="cpu_vector: expected int32 one after the other; got array"):
-        cpu.compiled(cpu_vector.largest)(values, 16)
+        cpu.compiled(vector.largest)(values, 16)
 
 
 def test_values_below_a_limit_are_counted_where_their_gate_is_open() -> None:
@@ -68,7 +69,7 @@ def test_values_below_a_limit_are_counted_where_their_gate_is_open() -> None:
         values = rng.integers(0, 5, history.SIZES).astype(np.float32)
         values[rng.random(history.SIZES) < 0.2] = np.nan
         least, limit = np.float32(rng.integers(-1, 4)), np.float32(rng.integers(0, 6))
-        counted = cpu.compiled(cpu_vector.count_below)(gate, least, values, limit)
+        counted = cpu.compiled(vector.count_below)(gate, least, values, limit)
         assert counted == history.count_below(gate, least, values, limit)
         assert counted == np.count_nonzero((gate >= least) & (values < limit))
 
@@ -79,22 +80,22 @@ def test_four_rows_times_a_matrix(columns: int) -> None:
     for n in (1, 8, 33, 256):
         x = rng.normal(size=(5, n + 3)).astype(np.float32)
         matrix, out = rng.normal(size=(n, columns)).astype(np.float32), np.full((4, columns + 1), 7.0, np.float32)
-        cpu.compiled(cpu_vector.multiply)(x, n, matrix, out)
+        cpu.compiled(vector.multiply)(x, n, matrix, out)
         np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ matrix, atol=1e-4)
         assert (out[:, columns] == 7.0).all(), "nothing is written beside the columns"
 
 
 def test_for_another_cpu_nothing_of_this_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_vector.config, "CPU_NAME", "generic")
-    assert not cpu_vector.has(cpu_vector.PAIRS)
+    monkeypatch.setattr(vector.config, "CPU_NAME", "generic")
+    assert not vector.has(vector.PAIRS)
 
 
 def test_where_llvm_cannot_tell_what_the_cpu_has_it_has_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def cannot_tell() -> None:
         raise RuntimeError("no features")
 
-    monkeypatch.setattr(cpu_vector.llvm, "get_host_cpu_features", cannot_tell)
-    assert not cpu_vector.has(cpu_vector.PAIRS)
+    monkeypatch.setattr(vector.llvm, "get_host_cpu_features", cannot_tell)
+    assert not vector.has(vector.PAIRS)
 
 
 @needs_shuffles
@@ -105,7 +106,7 @@ def test_points_between_samples_are_the_body_s(rate_hz: float) -> None:
     for start in (0, 1, 40_000, windows.ONE - 1, windows.ONE):
         flat = rng.normal(size=(start + 255 * step) // windows.ONE + 2).astype(np.float32)
         found, wanted = np.full(257, 7.0, np.float32), np.full(257, 7.0, np.float32)
-        cpu.compiled(cpu_shuffle.BODIES[windows.interpolate])(flat, start, step, found[:256])
+        cpu.compiled(shuffle.BODIES[windows.interpolate])(flat, start, step, found[:256])
         cpu.compiled(windows.interpolate)(flat, start, step, wanted[:256])
         assert found.tobytes() == wanted.tobytes()
         place = (start + step * np.arange(256)) / windows.ONE
@@ -120,6 +121,6 @@ def test_points_of_a_block_are_the_body_s_wherever_it_stands_in_the_ring(size: i
     for length in (256, 500):
         for before in (0, 1, 77, size - length, size - 2, size - 1):
             found, wanted = np.full(129, 7, np.int32), np.full(129, 7, np.int32)
-            cpu.compiled(cpu_shuffle.BODIES[flutter.add_spread])(rings[2], before, length, found[:128])
+            cpu.compiled(shuffle.BODIES[flutter.add_spread])(rings[2], before, length, found[:128])
             flutter.add_spread(rings[2], before, length, wanted[:128])
             assert found.tolist() == wanted.tolist()

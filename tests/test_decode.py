@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.kernels import avro
+from beatwire.wire.avro import REASONS, decode_chunk, frame
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import avro_chunk, avro_long, usable_chunk
 from steps import chunk, decoded, row
-
-from streaming.kernels import avro
-from streaming.wire import REASONS, decode_chunk, frame
 
 IDS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=32).filter(lambda s: len(s.encode()) <= 64)
 LONGS = st.integers(-(2**63), 2**63 - 1)

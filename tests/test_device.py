@@ -10,21 +10,20 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.backends.choose import choose
+from beatwire.backends.cuda import card
+from beatwire.backends.network import embed
+from beatwire.bench.graph import ticks_for
+from beatwire.errors import UserError
+from beatwire.jit.cuda import launchers
+from beatwire.kernels.windows import WINDOW
+from beatwire.model.checkpoint import load_model
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.records import RawTick
+from beatwire_producers.ward import ward
 from laws import Run, Signal, assert_same, listen, run_graph, ticks_of
 from simulated import embedded
-
-from producers.ward import ward
-from streaming import card
-from streaming.backend import choose
-from streaming.bench.graph import ticks_for
-from streaming.errors import UserError
-from streaming.kernels import gpu
-from streaming.kernels.windows import WINDOW
-from streaming.model.checkpoint import load_model
-from streaming.network import embed
-from streaming.pipeline import Pipeline
-from streaming.records import RawTick
-from streaming.settings import Settings
 
 MISSING = card.missing()
 on_a_card = pytest.mark.skipif(MISSING is not None, reason=f"needs a GPU: {MISSING}")
@@ -50,8 +49,8 @@ def test_without_a_gpu_asking_for_one_is_an_error_and_auto_says_what_it_took() -
 def test_a_lost_card_ends_the_process_with_one_line_and_leaves_its_libraries_alone() -> None:
     script = """
 import atexit
-from streaming import cli
-from streaming.errors import LostCardError
+from beatwire.cli import main as cli
+from beatwire.errors import LostCardError
 
 def lost(prog_name):
     raise LostCardError("gpu: the card failed: it fell off the bus")
@@ -77,7 +76,7 @@ def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
 @pytest.mark.gpu
 @on_a_card
 def test_kernels_are_kept_by_a_name_that_says_their_team(device: Any) -> None:
-    files = {gpu.launcher("judge", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)}
+    files = {launchers.launcher("judge", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)}
     assert {name.split("-")[0] for name in files} == {f"launch.judge_{width}_shared" for width in (4, 16, 32)}
 
 

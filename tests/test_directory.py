@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.records import Chunks
+from beatwire.stages.support.directory import Directory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from steps import chunk, decoded
-
-from streaming.directory import Directory
-from streaming.records import Chunks
 
 
 def named(names: list[str], partition: list[int] | None = None, digest: int | None = None) -> Chunks:

@@ -7,20 +7,19 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from beatwire.kernels import drift as body
+from beatwire.kernels import rules
+from beatwire.model.checkpoint import load_model
+from beatwire.offline.analyze import analyze
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import read_recording
+from beatwire.records import Event, RawTick, TickBeats
+from beatwire.service.metrics import drift_metrics
+from beatwire.stages import drift, gather
+from beatwire.stages.drift import BLOCK_S, Reference, bins_of, stability
 from laws import Run, Signal, assert_same, listen, run_graph, ticks_of, told
 from steps import Aligner, chunk
-
-from streaming.kernels import drift as body
-from streaming.kernels import rules
-from streaming.metrics import drift_metrics
-from streaming.model.checkpoint import load_model
-from streaming.offline import analyze
-from streaming.pipeline import Pipeline
-from streaming.recordings import read_recording
-from streaming.records import Event, RawTick, TickBeats
-from streaming.settings import Settings
-from streaming.stages import drift, gather
-from streaming.stages.drift import BLOCK_S, Reference, bins_of, stability
 
 REFERENCE = load_model().reference
 RATE = 250.0

@@ -7,14 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from annotated import BEATS, RATE, SECONDS, spikes, write_record
-
-from streaming.errors import UserError
-from streaming.evaluation import Alarm, Cuts, Detected, as_json, as_text, evaluate, full_report
-from streaming.evaluation.alarms import AlarmCounts, judge_alarms, reference_episodes
-from streaming.evaluation.confidence import confidence
-from streaming.evaluation.match import inside
-from streaming.evaluation.records import read_annotated
-from streaming.stages.score import ANOMALOUS
+from beatwire.errors import UserError
+from beatwire.evaluation import Alarm, Cuts, Detected, as_json, as_text, evaluate, full_report
+from beatwire.evaluation.alarms import AlarmCounts, judge_alarms, reference_episodes
+from beatwire.evaluation.confidence import confidence
+from beatwire.evaluation.match import inside
+from beatwire.evaluation.records import read_annotated
+from beatwire.stages.score import ANOMALOUS
 
 
 def test_a_detector_without_errors_gets_a_hundred_per_cent(tmp_path):

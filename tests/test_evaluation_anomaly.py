@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from streaming.evaluation.anomaly import auroc, average_precision, separate
+from beatwire.evaluation.anomaly import auroc, average_precision, separate
 
 
 def test_a_score_that_says_nothing_has_an_area_of_a_half():

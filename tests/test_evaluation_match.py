@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beatwire.evaluation.match import Counts, count, inside, pair, timing_ms
+from beatwire.evaluation.records import read_annotated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wfdb.processing import compare_annotations
-
-from streaming.evaluation.match import Counts, count, inside, pair, timing_ms
-from streaming.evaluation.records import read_annotated
 
 ECG = Path(__file__).resolve().parents[2] / "shared" / "ecg"
 NONE = np.empty((0, 2), np.int64)

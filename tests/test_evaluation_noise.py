@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import wfdb
-
-from streaming.evaluation.noise import (
+from beatwire.evaluation.noise import (
     ELECTRODE_MOTION,
     add_noise,
     electrode_motion,
@@ -16,8 +15,8 @@ from streaming.evaluation.noise import (
     qrs_amplitude,
     read_noise,
 )
-from streaming.evaluation.records import Annotated
-from streaming.recordings import NO_VALUE, Recording
+from beatwire.evaluation.records import Annotated
+from beatwire.recordings import NO_VALUE, Recording
 
 RATE = 250.0
 BEATS = np.arange(200, 99_800, 200)

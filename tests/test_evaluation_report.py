@@ -7,13 +7,12 @@ import json
 import numpy as np
 import pytest
 from annotated import BEATS, RATE, spikes, write_record
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+from beatwire.evaluation import Detected, as_html, as_json, as_text, evaluate, full_report
+from beatwire.evaluation.streamed import Streamed
+from beatwire.model.checkpoint import load_model
 from typer.testing import CliRunner
-
-from streaming.cli import app
-from streaming.errors import UserError
-from streaming.evaluation import Detected, as_html, as_json, as_text, evaluate, full_report
-from streaming.evaluation.streamed import Streamed
-from streaming.model.checkpoint import load_model
 
 
 def test_a_record_that_the_graph_refuses_is_named_with_the_reason(tmp_path):

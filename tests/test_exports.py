@@ -9,9 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import wfdb
-
-from streaming.errors import UserError
-from streaming.exports import FIRST_COLUMNS, check_out, write_alerts, write_beats
+from beatwire.errors import UserError
+from beatwire.offline.exports import FIRST_COLUMNS, check_out, write_alerts, write_beats
 
 BEATS = {
     "sample": np.array([90, 390, 1_000_000]),

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beatwire.kernels import flutter
+from beatwire.offline.analyze import analyze
+from beatwire.recordings import read_recording
+from beatwire.recordings.synthetic.person import synthesise
 from laws import Signal, assert_same, run_graph, ticks_of
-
-from producers.synthetic import synthesise
-from streaming.kernels import flutter
-from streaming.offline import analyze
-from streaming.recordings import read_recording
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 

@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import RawTick
+from beatwire.stages.drift import figures
+from beatwire.stages.support.directory import Directory
 from bedside import Ward, came, short
 from laws import Run, Signal, assert_same, listen
 from oracles import Sent
 from steps import Aligner, chunk, decoded
-
-from producers.synthetic import synthesise
-from streaming.directory import Directory
-from streaming.errors import UserError
-from streaming.pipeline import Pipeline
-from streaming.records import RawTick
-from streaming.settings import Settings
-from streaming.stages.drift import figures
 
 SOON = Settings(forget_s=240.0)
 DAY_US = 86_400_000_000

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from beatwire.backends.cuda.card import missing
+from beatwire.cli.analyze import run_analysis
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+from beatwire.offline.analyze import COLUMNS, analyze
+from beatwire.recordings import read_recording
+from beatwire.tables import arrow, rr_statistics
 from typer.testing import CliRunner
-
-from streaming.analysis import run_analysis
-from streaming.card import missing
-from streaming.cli import app
-from streaming.errors import UserError
-from streaming.frames import arrow, rr_statistics
-from streaming.offline import COLUMNS, analyze
-from streaming.recordings import read_recording
 
 
 def by_hand(rr: np.ndarray) -> dict[str, float]:

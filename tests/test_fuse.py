@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.kernels import peak_features
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import Ringed
+from beatwire.stages import nms, ricker
+from beatwire.stages.support.filters import Design, filter_for, half_up
+from beatwire.training.survey import survey
 from laws import Signal, cut
 from signal_oracles import blocks_of, bounded_response_of
 from steps import beats_of, fresh_of
-
-from producers.synthetic import synthesise
-from streaming.filters import Design, filter_for, half_up
-from streaming.kernels import traits
-from streaming.model.survey import survey
-from streaming.records import Ringed
-from streaming.stages import nms, ricker
 
 RATE_HZ = 250.0
 BLOCK = 500
@@ -75,17 +74,19 @@ def test_leads_that_agree_say_so_and_an_artefact_on_one_is_alone() -> None:
     rough = survey(with_artefacts(heart(), 1), RATE_HZ)
     clean = survey(heart(), RATE_HZ)
     late = clean.at > 12 * RATE_HZ
-    high = clean.features[late & (clean.features[:, traits.TALL] > 0.5)]
-    assert np.abs(high[:, traits.LOWEST] - 1).mean() < 0.2
-    assert high[:, traits.TURNED].mean() < 0.1
+    high = clean.features[late & (clean.features[:, peak_features.TALL] > 0.5)]
+    assert np.abs(high[:, peak_features.LOWEST] - 1).mean() < 0.2
+    assert high[:, peak_features.TURNED].mean() < 0.1
     far = np.abs(rough.at[:, None] - clean.at[None]).min(axis=1) > 0.1 * RATE_HZ
     alone = rough.features[far & (rough.at > 12 * RATE_HZ)]
     assert len(alone) > 3
-    assert alone[:, traits.LOWEST].max() < 0.5 < 2 < alone[:, traits.HIGHEST].min()
-    assert alone[:, traits.TURNED].min() > 0.3
+    assert alone[:, peak_features.LOWEST].max() < 0.5 < 2 < alone[:, peak_features.HIGHEST].min()
+    assert alone[:, peak_features.TURNED].min() > 0.3
 
 
 def test_of_one_lead_nothing_is_said_across() -> None:
     features = survey(heart(1), RATE_HZ).features
-    assert (features[:, [traits.FIRST_LEAD, traits.LOWEST, traits.HIGHEST, traits.EVEN]] == 1).all()
-    assert not features[:, traits.TURNED].any()
+    assert (
+        features[:, [peak_features.FIRST_LEAD, peak_features.LOWEST, peak_features.HIGHEST, peak_features.EVEN]] == 1
+    ).all()
+    assert not features[:, peak_features.TURNED].any()

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.model.checkpoint import load_model
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import Event, TickBeats
+from beatwire.stages import gather, history, windows
 from laws import START_US, Signal, cut
 from steps import Detector
-
-from producers.synthetic import synthesise
-from streaming.model.checkpoint import load_model
-from streaming.records import Event, TickBeats
-from streaming.settings import Settings
-from streaming.stages import gather, recall, window
 
 RATE_HZ = 250.0
 
@@ -23,13 +22,13 @@ class Gatherer(Detector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.window, self.gather = window.State(), gather.State()
-        self.recall = recall.State(load_model().network)
+        self.window, self.gather = windows.State(), gather.State()
+        self.recall = history.State(load_model().network)
 
     def gathered(self, values: list[bytes], **tick: Any) -> TickBeats:
         aligned, found = self.beats(values, **tick)
         return gather.step(
-            self.gather, (aligned, tuple(recall.step(self.recall, window.step(self.window, b)[1])[1] for b in found))
+            self.gather, (aligned, tuple(history.step(self.recall, windows.step(self.window, b)[1])[1] for b in found))
         )[1]
 
     def named(self, tick: TickBeats) -> list[tuple[str, int, int]]:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.backends.cuda.card import missing
+from beatwire.offline.analyze import analyze
+from beatwire.offline.archive import Archive, Plan
+from beatwire.pipeline.settings import Settings
 from test_archive import PLANS, assert_same, person, with_holes
-
-from streaming.archive import Archive, Plan
-from streaming.card import missing
-from streaming.offline import analyze
-from streaming.settings import Settings
 
 WHY = missing()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU: {WHY}")]

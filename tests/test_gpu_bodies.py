@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from streaming.kernels import gpu_bodies, ricker
+from beatwire.jit.cuda import overrides
+from beatwire.kernels import ricker
 
 
 @pytest.mark.parametrize("leads", [1, 3])
@@ -18,10 +18,10 @@ def test_four_neighbours_at_a_time_say_what_four_taps_at_a_time_do(
     for n in (1, 2, 3, 4, 5, 64, 127):
         x, plainly, by_fours = rng.integers(-9000, 9000, (3, 192)).astype(np.int32)
         ricker.filter_block(x, n, taps, plainly)
-        gpu_bodies.BODIES[ricker.filter_block](x, n, taps, by_fours)
+        overrides.BODIES[ricker.filter_block](x, n, taps, by_fours)
         np.testing.assert_array_equal(by_fours[:n], plainly[:n])
         for base in (0, 290, 300):
             right, found = rng.integers(-99, 99, (2, 3, 192)).astype(np.int32)
             ricker.magnitude(rings, base, 300, n, taps, 4, right)
-            gpu_bodies.BODIES[ricker.magnitude](rings, base, 300, n, taps, 4, found)
+            overrides.BODIES[ricker.magnitude](rings, base, 300, n, taps, 4, found)
             np.testing.assert_array_equal(found[2, :n], right[2, :n])

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 import test_json_chunks
 import test_recordings
+from beatwire.backends.cuda.card import missing
+from beatwire.errors import UserError
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import read_recording
+from beatwire.records import RawTick
+from beatwire.tables import arrow, frame, host_array, lines, parse, parse_gpu, rr_statistics, upload_stretches
+from beatwire.wire import json
+from beatwire.wire.json import json_tick_to_avro
+from beatwire_producers.replay import read_sources
 from test_recordings import LAYOUTS, MESSAGES, MV, write
-
-from producers.replay import read_sources
-from streaming import json_chunks
-from streaming.card import missing
-from streaming.errors import UserError
-from streaming.frames import arrow, frame, host_array, lines, parse, parse_gpu, rr_statistics, upload_stretches
-from streaming.json_chunks import json_tick_to_avro
-from streaming.pipeline import Pipeline
-from streaming.recordings import read_recording
-from streaming.records import RawTick
-from streaming.settings import Settings
 
 WHY = missing() or (None if find_spec("cudf") else "cuDF is not installed")
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU and cuDF: {WHY}")]
@@ -123,8 +122,8 @@ def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypa
 
 @pytest.fixture
 def by_cudf(monkeypatch: pytest.MonkeyPatch) -> None:
-    json_chunks.importing("cudf").join(120)
-    monkeypatch.setattr(json_chunks, "FEWEST_ON_GPU", 1)
+    json.importing("cudf").join(120)
+    monkeypatch.setattr(json, "FEWEST_ON_GPU", 1)
     monkeypatch.setattr(lines, "_json_arrow", lambda *_: pytest.fail("pyarrow was asked"))
 
 
@@ -141,13 +140,13 @@ def test_a_clean_json_tick_goes_through_cudf(cupy: Any, monkeypatch: pytest.Monk
     nested = [test_json_chunks.message(k, samples=[[k, 2], [4, -5]], leads=["I", "II"]) for k in range(20)]
     flat = [test_json_chunks.message(k, session=3, time=k, uv_per_unit=2) for k in range(20)]
     expected = [test_json_chunks.one_by_one(values) for values in (nested, flat)]
-    monkeypatch.setattr("streaming.json_chunks.json_to_avro", lambda _: pytest.fail("one by one"))
+    monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("one by one"))
     assert [json_tick_to_avro(values, cupy) for values in (nested, flat)] == expected
 
 
 @pytest.mark.usefixtures("by_cudf", "cupy")
 def test_the_graph_on_a_card_reads_json_by_cudf(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streaming.json_chunks.json_to_avro", lambda _: pytest.fail("one by one"))
+    monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("one by one"))
     pipeline, decoded = Pipeline(Settings(), device), []
     pipeline.hear(pipeline.decoded, decoded.append)
     pipeline.emit(RawTick.of([test_json_chunks.message(k) for k in range(20)]))
@@ -212,8 +211,8 @@ def test_stretches_of_a_recording_come_to_their_places(cupy: Any) -> None:
 
 
 def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
-    from streaming.pieces import Whole, cut, passes, stretches_of
-    from streaming.records import Bank
+    from beatwire.offline.shards import Whole, cut, passes, stretches_of
+    from beatwire.records import Bank
 
     samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
     known = stretches_of(samples, 10, 5)

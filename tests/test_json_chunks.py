@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from streaming import frames, json_chunks
-from streaming.json_chunks import json_tick_to_avro
-from streaming.wire import json_to_avro
+from beatwire import tables
+from beatwire.wire import json as json_chunks
+from beatwire.wire.avro import json_to_avro
+from beatwire.wire.json import json_tick_to_avro
 
 
 def one_by_one(values: list[bytes]) -> list[bytes | str]:
@@ -77,7 +77,7 @@ def test_a_clean_tick_goes_through_the_table(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_few_messages_are_not_worth_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "read_json_lines", lambda *_: pytest.fail("a table"))
+    monkeypatch.setattr(tables, "read_json_lines", lambda *_: pytest.fail("a table"))
     values = [message(k) for k in range(json_chunks.FEWEST - 1)]
     assert json_tick_to_avro(values) == one_by_one(values)
 
@@ -96,11 +96,11 @@ def test_random_ticks_agree() -> None:
 def test_until_tables_are_imported_messages_go_one_by_one_and_say_the_same() -> None:
     program = """
 import sys
-from streaming import json_chunks
+from beatwire.wire import json as json_chunks
 values = [b'{"stream": "a", "first": %d, "rate_hz": 250, "samples": [1, 2]}' % k for k in range(9)]
 before = json_chunks.json_tick_to_avro(values)
-json_chunks.importing("streaming.frames").join(60)
-assert "streaming.frames" in sys.modules
+json_chunks.importing("beatwire.tables").join(60)
+assert "beatwire.tables" in sys.modules
 json_chunks.json_to_avro = None
 assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
 """

@@ -10,43 +10,43 @@ import time
 from pathlib import Path
 
 import pytest
-
-from streaming.kernels import cpu, ricker
+from beatwire.jit import cache, cpu
+from beatwire.kernels import ricker
 
 
 def test_machine_code_lies_in_a_folder_named_by_the_text_of_all_kernels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    texts = tmp_path / "kernels"
-    shutil.copytree(Path(cpu.__file__).parent, texts, ignore=shutil.ignore_patterns("__pycache__"))
-    now = cpu.cache_folder()
+    shutil.copytree(cache.PACKAGE, tmp_path / "beatwire", ignore=shutil.ignore_patterns("__pycache__", "weights"))
+    now = cache.cache_folder()
     assert Path(cpu.respond.stats.cache_path).is_relative_to(now)
     assert Path(cpu.compiled(ricker.respond).stats.cache_path).is_relative_to(now)
-    monkeypatch.setattr(cpu, "__file__", str(texts / "cpu.py"))
-    assert cpu.cache_folder() == now
-    for name in ("ring.py", "windows.py", "cpu_ahead.py"):
-        before = (texts / name).read_text()
-        (texts / name).write_text(before + "# another text\n")
-        assert cpu.cache_folder() != now, name
-        (texts / name).write_text(before)
-    assert cpu.cache_folder() == now
+    monkeypatch.setattr(cache, "PACKAGE", tmp_path / "beatwire")
+    assert cache.cache_folder() == now
+    for name in ("kernels/ring.py", "kernels/windows.py", "jit/x86/prefetch.py", "records/events.py"):
+        text = tmp_path / "beatwire" / name
+        before = text.read_text()
+        text.write_text(before + "# another text\n")
+        assert cache.cache_folder() != now, name
+        text.write_text(before)
+    assert cache.cache_folder() == now
 
 
 def test_machine_code_of_other_texts_goes_when_no_start_has_used_it_for_a_month(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    now = cpu.cache_folder()
+    now = cache.cache_folder()
     kept, old, own = now.with_name("kept"), now.with_name("old"), now / "own"
     for folder, days in ((kept, 29), (old, 31), (own, 99), (now, 99)):
         (folder / "cuda").mkdir(parents=True)
         (folder / "cuda" / "machine.nbc").touch()
         os.utime(folder, (time.time() - days * 86400,) * 2)
-    cpu.cache_folder()
+    cache.cache_folder()
     assert time.time() - now.stat().st_mtime < 60, "a start marks its folder as used"
     assert old.exists(), "nothing goes before something new comes"
     shutil.rmtree(now)
-    assert cpu.cache_folder() == now
+    assert cache.cache_folder() == now
     assert {path.name for path in now.parent.iterdir()} == {now.name, "kept"}
     assert (kept / "cuda" / "machine.nbc").exists()
 
@@ -61,16 +61,16 @@ def test_the_cache_is_where_caches_are_and_in_the_temporary_folder_when_that_can
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     (tmp_path / "home" / home).mkdir(parents=True)
-    assert cpu.cache_folder().parent == tmp_path / "home" / ".cache" / "beatwire" / "kernels"
+    assert cache.cache_folder().parent == tmp_path / "home" / ".cache" / "beatwire" / "kernels"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cpu.cache_folder().parent == tmp_path / "xdg" / "beatwire" / "kernels"
+    assert cache.cache_folder().parent == tmp_path / "xdg" / "beatwire" / "kernels"
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     monkeypatch.setenv("HOME", str(tmp_path / "file"))
-    assert cpu.cache_folder().is_relative_to(temporary)
+    assert cache.cache_folder().is_relative_to(temporary)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.delenv("HOME")
-    assert cpu.cache_folder().is_relative_to(temporary)
+    assert cache.cache_folder().is_relative_to(temporary)
     assert os.access(temporary, os.W_OK)
 
 
@@ -88,9 +88,9 @@ def test_machine_code_is_not_taken_from_a_temporary_folder_that_others_can_write
     else:
         theirs.mkdir()
         theirs.chmod(0o777)
-    ours = cpu.cache_folder()
+    ours = cache.cache_folder()
     assert ours.is_dir()
-    assert ours == cpu.cache_folder()
+    assert ours == cache.cache_folder()
     assert ours.is_relative_to(tmp_path)
     assert not ours.resolve().is_relative_to(theirs.resolve())
     assert ours.parents[1].stat().st_mode & 0o077 == 0
@@ -99,12 +99,12 @@ def test_machine_code_is_not_taken_from_a_temporary_folder_that_others_can_write
 def test_a_warm_up_reaches_every_kernel_but_those_of_pieces_and_of_training_and_nothing_is_compiled_after_it() -> None:
     script = """
 import numpy as np
-from streaming.kafka.batch import Part, tick_of
-from streaming.kernels import cpu
-from streaming.pipeline import Pipeline
-from streaming.settings import Settings
-from streaming.warmup import warm_up
-from streaming.wire import encode_chunk
+from beatwire.kafka.batch import Part, tick_of
+from beatwire.jit import cpu
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.service.warmup import warm_up
+from beatwire.wire.avro import encode_chunk
 
 def compiled():
     return {(name, str(types)) for name, kernel in vars(cpu).items() for types in getattr(kernel, "signatures", ())}

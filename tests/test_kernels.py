@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import beatwire.backends.cpu
+import beatwire.pipeline.graph
 import numpy as np
 import pytest
+from beatwire.jit import cpu
+from beatwire.kernels import files, ricker
+from beatwire.model.checkpoint import load_model
+from beatwire.offline import archive
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import RawTick
+from beatwire.stages.score import weigh
 from laws import Run, Signal, cut, grouped, listen, shuffled
 from numba.core.registry import CPUDispatcher
-
-import streaming.backend
-import streaming.pipeline
-from producers.synthetic import synthesise
-from streaming import archive
-from streaming.kernels import cpu, files, ricker
-from streaming.model.checkpoint import load_model
-from streaming.pipeline import Pipeline
-from streaming.records import RawTick
-from streaming.settings import Settings
-from streaming.stages.score import weigh
 
 
 def modules_in(*modules: types.ModuleType, package: str) -> list[types.ModuleType]:
@@ -33,26 +33,26 @@ def modules_in(*modules: types.ModuleType, package: str) -> list[types.ModuleTyp
 
 
 COMPILED = modules_in(
-    streaming.backend, *modules_in(streaming.pipeline, package="streaming.stages."), package="streaming.kernels.cpu"
+    beatwire.backends.cpu, *modules_in(beatwire.pipeline.graph, package="beatwire.stages."), package="beatwire.jit.cpu"
 )
 
 
 SCRATCH = {"work", "line", "scratch", "out"}  # what a kernel leaves there is nobody's business
-ROUNDED = {"history": 2e-6, "forward": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
+ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
 ON_A_DEVICE = {"ring.write_in_turn"}  # where items do not run one after the other
-ON_THE_HOST = {"across.facts_of", "files._read_by_c"}
+ON_THE_HOST = {"lead_agreement.facts_of", "files._read_by_c"}
 BY_THE_SYSTEM = {"files.read_at"}  # no algorithm: machine code asks it without Python
 
 
 def texts_of_kernels() -> list[types.ModuleType]:
     """The modules of bodies that are compiled, and of those that they call."""
-    texts = modules_in(*COMPILED, package="streaming.kernels.")
+    texts = modules_in(*COMPILED, package="beatwire.kernels.")
     for text in texts:
         called = {f.__module__ for _, f in inspect.getmembers(text, inspect.isfunction)}
         texts += [
             sys.modules[name]
             for name in called
-            if name.startswith("streaming.kernels.") and sys.modules[name] not in texts
+            if name.startswith("beatwire.kernels.") and sys.modules[name] not in texts
         ]
     return texts
 
@@ -63,7 +63,7 @@ def bodies() -> dict[str, Callable[..., Any]]:
     return {
         f"{text.__name__.rpartition('.')[2]}.{name}": function
         for text in texts
-        if not text.__name__.startswith("streaming.kernels.cpu")
+        if not text.__name__.startswith("beatwire.jit.cpu")
         for name, function in inspect.getmembers(text, inspect.isfunction)
         if function.__module__ == text.__name__
     }
@@ -168,7 +168,18 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
 def test_the_kernels_of_the_graph_are_known_here() -> None:
     assert {module.__name__.rpartition(".")[2] for module in COMPILED} == {"cpu"}
     texts = {name.partition(".")[0] for name in bodies()}
-    assert texts >= {"align", "arrivals", "avro", "beats", "directory", "history", "nms", "past", "ricker", "ring"}
+    assert texts >= {
+        "align",
+        "arrivals",
+        "avro",
+        "beats",
+        "directory",
+        "history",
+        "nms",
+        "peak_history",
+        "ricker",
+        "ring",
+    }
     assert texts >= {"rules", "windows"}
 
 
@@ -188,6 +199,6 @@ def test_bodies_call_nothing_but_bodies_and_math() -> None:
         for used in () if name in BY_THE_SYSTEM else body.__code__.co_names:
             value = body.__globals__.get(used)
             if isinstance(value, types.FunctionType):
-                assert value.__module__.startswith("streaming.kernels"), (name, used)
+                assert value.__module__.startswith("beatwire.kernels."), (name, used)
             elif isinstance(value, types.ModuleType) or used in dir(__builtins__):
                 assert used in allowed, (name, used)

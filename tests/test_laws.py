@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import HORIZON_S, Settings
+from beatwire.records import RawTick
+from beatwire_producers.ward import ward
 from laws import Run, Signal, assert_same, cut, grouped, listen, run_graph, shuffled, ticks_of, told
-
-from producers.ward import ward
-from streaming.pipeline import Pipeline
-from streaming.records import RawTick
-from streaming.settings import HORIZON_S, Settings
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
 from laws import START_US, Run, Signal, assert_same, cut, grouped, run_graph, shuffled
-
-from producers.synthetic import synthesise
-from streaming.settings import Settings
 
 
 def lossy(number: int, rng: np.random.Generator, faults: float) -> list[bytes]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from producers.synthetic import synthesise
-from streaming.evaluation.records import Annotated
-from streaming.model import augment
-from streaming.model.lessons import ALL_LEADS, lessons_of
-from streaming.model.renditions import JUDGED, RENDITIONS, Noises, render
+from beatwire.evaluation.records import Annotated
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.training import augment
+from beatwire.training.lessons import ALL_LEADS, lessons_of
+from beatwire.training.renditions import JUDGED, RENDITIONS, Noises, render
 
 
 @pytest.fixture(scope="module")

@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 import wfdb
-
-from streaming.errors import UserError
-from streaming.evaluation.streamed import Streamed
-from streaming.model.calibrate import promise, quantiles
-from streaming.model.card import card
-from streaming.model.checkpoint import SHIPPED, WINDOW, left_out, load_model
-from streaming.model.dataset import NORMAL, VENTRICULAR, read_subjects
-from streaming.model.measure import auroc
-from streaming.model.train import train_vae
-from streaming.model.vae import TrainSettings
-from streaming.model.where import in_runs_of_three
-from streaming.records import Terms
-from streaming.stages.recall import Memory, remember
-from streaming.stages.score import TERMS, combine, weigh
+from beatwire.errors import UserError
+from beatwire.evaluation.streamed import Streamed
+from beatwire.model.checkpoint import SHIPPED, WINDOW, left_out, load_model
+from beatwire.records import Terms
+from beatwire.stages.history import Memory, remember
+from beatwire.stages.score import TERMS, combine, weigh
+from beatwire.training.calibrate import promise, quantiles
+from beatwire.training.card import card
+from beatwire.training.dataset import NORMAL, VENTRICULAR, read_subjects
+from beatwire.training.measure import auroc
+from beatwire.training.train import train_vae
+from beatwire.training.vae import TrainSettings
+from beatwire.training.where import in_runs_of_three
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 SHORT = TrainSettings(steps=60, batch=64)

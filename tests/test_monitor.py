@@ -7,18 +7,18 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-from streaming.errors import FatalError, UserError
-from streaming.kafka import commits, topics
-from streaming.kafka.batch import Taken, _plateaus, before, part_of, runs_of, split_errors
-from streaming.kafka.mock import MockKafka
-from streaming.kafka.positions import Position
-from streaming.kafka.readers import line_of, read_to_end, tail
-from streaming.kafka.sender import Sender
-from streaming.kafka.sink import Sink, StaleError
-from streaming.kafka.source import Source
-from streaming.monitor import Monitor, TickLog
-from streaming.records import Outgoing, RawTick
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka import commits
+from beatwire.kafka.batch import Taken, _plateaus, before, part_of, runs_of, split_errors
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.kafka.positions import Position
+from beatwire.kafka.readers import line_of, read_to_end, tail
+from beatwire.kafka.sender import Sender
+from beatwire.kafka.sink import Sink, StaleError
+from beatwire.kafka.source import Source
+from beatwire.records import Outgoing, RawTick
+from beatwire.service.monitor import Monitor, TickLog
+from beatwire.wire import names
 
 
 class Graph:
@@ -42,7 +42,7 @@ class Graph:
         self.calls.append(f"emit {tick.payload.tobytes().decode()}")
         self.tick += 1
         values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start, tick.start[1:], strict=False)]
-        return [Outgoing(topics.BEATS, [None] * len(values), values)] if values else []
+        return [Outgoing(names.BEATS, [None] * len(values), values)] if values else []
 
 
 def taken(text: str, start: int, *, epoch: int = 1, replay: bool = False) -> Taken:
@@ -191,11 +191,11 @@ def mock():
 def test_the_embedded_broker_carries_samples_in_and_beats_out(mock):
     values = [str(n).encode() for n in range(500)]
     with Sender(mock.bootstrap) as sender:
-        sender.send(topics.SAMPLES, [value[-1:] for value in values], list(values))
+        sender.send(names.SAMPLES, [value[-1:] for value in values], list(values))
     with Source(mock.bootstrap, "g") as source, Sink(mock.bootstrap, exactly_once=False) as sink:
         monitor = Monitor(Graph(), source, sink)
         monitor.run(threading.Event(), until=lambda counters: counters.messages == 500)
-    assert sorted(value for _, value in read_to_end(mock.bootstrap, topics.BEATS)) == sorted(values)
+    assert sorted(value for _, value in read_to_end(mock.bootstrap, names.BEATS)) == sorted(values)
     assert commits.group_lag(mock.bootstrap, "g") == 0
     assert monitor.counters.beats == 500
 
@@ -207,7 +207,7 @@ def test_an_error_event_is_not_a_payload(mock):
 
     bad, good = Event("why"), Event(None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("streaming.kafka.batch.Message", SimpleNamespace(error=lambda event: event.error()))
+        patch.setattr("beatwire.kafka.batch.Message", SimpleNamespace(error=lambda event: event.error()))
         assert split_errors([good, bad, good]) == ([good, good], ["why"])
 
 
@@ -231,7 +231,7 @@ def test_a_missing_topic_is_named(mock):
 def test_tail_passes_over_what_somebody_else_wrote_and_says_so(mock):
     written = [b"{", b"[1]", b"\xff", b'{"rule": "pause"}']
     with Sender(mock.bootstrap) as sender:
-        sender.send(topics.ALERTS, [b"bed-1"] * 4, written)
+        sender.send(names.ALERTS, [b"bed-1"] * 4, written)
     notes = []
     assert next(tail("alerts", mock.bootstrap, earliest=True, notes=notes.append)) == {"rule": "pause"}
     assert [note.partition(" passed over")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 3

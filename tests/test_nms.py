@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.kernels import nms as body
+from beatwire.records import Response
+from beatwire.stages import nms
 from laws import cut
 from signal_oracles import blocks_of, peaks_of
 from steps import fresh_of
-
-from streaming.kernels import nms as body
-from streaming.records import Response
-from streaming.stages import nms
 
 DELAY = 21
 

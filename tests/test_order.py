@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from streaming.kernels import cpu, order
-from streaming.records import I64, Event
+from beatwire.jit import cpu
+from beatwire.kernels import ordering
+from beatwire.records import I64, Event
 
 
 def by_sorting(events: I64) -> I64:
@@ -67,6 +67,6 @@ def test_runs_are_where_the_first_column_changes() -> None:
 
 
 def test_kinds_are_those_of_the_records() -> None:
-    assert (order.RESTART, order.BEAT, order.BLOCK, order.KNOWN) == (
+    assert (ordering.RESTART, ordering.BEAT, ordering.BLOCK, ordering.KNOWN) == (
         Event.RESTART, Event.BEAT, Event.BLOCK, Event.KNOWN,
     )  # fmt: skip

@@ -5,10 +5,10 @@ from __future__ import annotations
 import gc
 import weakref
 
-from streaming.archive import Archive, Plan
-from streaming.pipeline import Pipeline
-from streaming.records import Alerts, RawTick
-from streaming.settings import Settings
+from beatwire.offline.archive import Archive, Plan
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.records import Alerts, RawTick
 
 
 def test_who_listens_hears_every_tick_and_goes_with_the_pipeline() -> None:

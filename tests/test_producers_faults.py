@@ -6,12 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-
-from producers.faults import KINDS, Clocks, Faults, inject, parse_faults
-from producers.feeds import Feed, Lanes
-from producers.schedule import FINE, Schedule, chunks_of, joined
-from streaming.errors import UserError
-from streaming.recordings import Recording
+from beatwire.errors import UserError
+from beatwire.recordings import Recording
+from beatwire_producers.faults import KINDS, Clocks, Faults, inject, parse_faults
+from beatwire_producers.feeds import Feed, Lanes
+from beatwire_producers.schedule import FINE, Schedule, chunks_of, joined
 
 CHUNK_MS = 200.0
 LANES = Lanes.of(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from producers.pacing import MAX, LagLimit, Pacer, parse_speed
-from streaming.errors import UserError
+from beatwire.errors import UserError
+from beatwire_producers.pacing import MAX, LagLimit, Pacer, parse_speed
 
 
 class Time:

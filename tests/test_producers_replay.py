@@ -10,19 +10,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.recordings import read_recording
+from beatwire.wire import avro, names
+from beatwire_producers.faults import Faults
+from beatwire_producers.feeds import feeds_of
+from beatwire_producers.pacing import MAX
+from beatwire_producers.replay import play, replay
+from beatwire_producers.sink import Sink
+from beatwire_producers.ward import ward
 from confluent_kafka import Consumer, TopicPartition
-
-from producers.faults import Faults
-from producers.feeds import feeds_of
-from producers.pacing import MAX
-from producers.replay import play, replay
-from producers.sink import Sink
-from producers.ward import ward
-from streaming import wire
-from streaming.errors import UserError
-from streaming.kafka import topics
-from streaming.kafka.mock import MockKafka
-from streaming.recordings import read_recording
 
 
 @pytest.fixture
@@ -46,8 +45,8 @@ class Reader(threading.Thread):
             "fetch.queue.backoff.ms": 2,
         }
         self.consumer = Consumer(topics.quiet(bootstrap, settings))
-        parts = self.consumer.list_topics(topics.SAMPLES, timeout=5).topics[topics.SAMPLES].partitions
-        self.consumer.assign([TopicPartition(topics.SAMPLES, part, 0) for part in parts])  # joining takes seconds
+        parts = self.consumer.list_topics(names.SAMPLES, timeout=5).topics[names.SAMPLES].partitions
+        self.consumer.assign([TopicPartition(names.SAMPLES, part, 0) for part in parts])  # joining takes seconds
         self.messages: list[tuple[bytes, bytes]] = []
         self.stopped = threading.Event()
         if background:
@@ -85,7 +84,7 @@ def test_at_full_speed_more_than_the_mock_keeps_arrives_whole(broker: str) -> No
     assert summary.samples == 300 * 2 * 30_000
     messages = reader.take(summary.chunks)
     assert len(messages) == summary.chunks
-    some = [wire.decode_chunk(value) for key, value in messages if key == b"synthetic-1"]
+    some = [avro.decode_chunk(value) for key, value in messages if key == b"synthetic-1"]
     together = np.concatenate([np.frombuffer(c["samples"], "<i2").reshape(2, -1) for c in some], axis=1)
     assert np.array_equal(together, recording.samples)
 
@@ -97,7 +96,7 @@ def test_a_csv_is_replayed_with_its_own_samples_in_order(broker: str, tmp_path: 
     path.write_text("time,II\n" + "".join(f"{k / 250:.3f},{v}\n" for k, v in enumerate(values)))
     told: list[tuple[float, float]] = []
     summary = replay([str(path)], broker, speed="20", progress=lambda at, of: told.append((at, of)))
-    chunks = [wire.decode_chunk(value) for _, value in reader.take(summary.chunks)]
+    chunks = [avro.decode_chunk(value) for _, value in reader.take(summary.chunks)]
     assert (summary.streams, summary.chunks, summary.samples, summary.stopped) == (1, 10, 500, False)
     assert np.array_equal(np.concatenate([np.frombuffer(c["samples"], "<i2") for c in chunks]), np.rint(values * 1000))
     assert {(c["stream"], c["rate_hz"], tuple(c["leads"]), c["uv_per_unit"]) for c in chunks} == {
@@ -136,7 +135,7 @@ def test_faults_are_injected_and_counted(broker: str) -> None:
     bad = 0
     for _, value in messages:
         try:
-            wire.decode_chunk(value)
+            avro.decode_chunk(value)
         except Exception:
             bad += 1
     assert bad == summary.faults["malformed"] > 0
@@ -152,7 +151,7 @@ def test_a_ward_plays_what_was_planted(broker: str) -> None:
     gap, off, bad = (next(p for p in made.planted if p.kind == kind) for kind in ("gap", "lead_off", "malformed"))
 
     def first_samples(stream: str) -> dict[int, int]:
-        chunks = [wire.decode_chunk(v) for k, v in messages if k.decode() == stream and v[0] != 255]
+        chunks = [avro.decode_chunk(v) for k, v in messages if k.decode() == stream and v[0] != 255]
         return {c["first"]: c["lead_off"] for c in chunks}
 
     assert not any(gap.first <= first < gap.last for first in first_samples(gap.stream))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
+from beatwire.recordings import Recording
+from beatwire.wire import avro
+from beatwire_producers.encode import Encoder
+from beatwire_producers.feeds import Feed, Lanes, feeds_of, pseudonym
+from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule, chunks_of, joined
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from producers.encode import Encoder
-from producers.feeds import Feed, Lanes, feeds_of, pseudonym
-from producers.schedule import GARBAGE, TRUNCATED, Schedule, chunks_of, joined
-from streaming import wire
-from streaming.errors import UserError
-from streaming.recordings import Recording
 
 START_US = 1_700_000_000_000_000
 
@@ -65,7 +64,7 @@ def test_bytes_are_those_of_fastavro(
     turned = np.roll(played.samples, -offset, axis=1)
     for row, value in enumerate(Encoder.of(lanes, START_US).messages(rows)):
         first, count = int(rows.first[row]), int(rows.count[row])
-        assert value == wire.encode_chunk(
+        assert value == avro.encode_chunk(
             stream, session, first, START_US + int(rows.time_us[row]), rate_hz, played.leads,
             turned[:, first : first + count], uv_per_unit=2.5, lead_off=int(rows.lead_off[row]),
         )  # fmt: skip
@@ -91,9 +90,9 @@ def test_what_a_feed_says_happens() -> None:
     for bad, value in zip(rows.broken, values, strict=True):
         if bad:
             with pytest.raises(Exception):  # noqa: B017
-                wire.decode_chunk(value)
+                avro.decode_chunk(value)
         else:
-            assert wire.decode_chunk(value)["stream"] in ("s", "other")
+            assert avro.decode_chunk(value)["stream"] in ("s", "other")
 
 
 def test_a_truncated_message_is_the_first_half_of_it() -> None:

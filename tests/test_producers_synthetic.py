@@ -6,9 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-
-from producers.morphology import LEADS
-from producers.rhythm import (
+from beatwire.errors import UserError
+from beatwire.recordings.synthetic.morphology import LEADS
+from beatwire.recordings.synthetic.person import UV_PER_UNIT, Synthetic, synthesise
+from beatwire.recordings.synthetic.rhythm import (
     ASYSTOLE,
     BRADYCARDIA,
     GAP,
@@ -18,9 +19,7 @@ from producers.rhythm import (
     VENTRICULAR_RUN,
     Event,
 )
-from producers.synthetic import UV_PER_UNIT, Synthetic, synthesise
-from producers.ward import KINDS, NORMAL_S, plan, ward
-from streaming.errors import UserError
+from beatwire_producers.ward import KINDS, NORMAL_S, plan, ward
 
 
 def rate_bpm(person: Synthetic, start_s: float, stop_s: float) -> float:

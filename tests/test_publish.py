@@ -10,17 +10,17 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+from beatwire.records import Alerts, TickBeats
+from beatwire.stages import alert, publish
+from beatwire.stages.score import SCORED_BY
+from beatwire.stages.support.directory import Directory
+from beatwire.wire.avro import decode_beat, schema
+from beatwire.wire.names import ALERTS, BEATS
 from bedside import Ward, came
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
 from steps import chunk, decoded
-
-from streaming.directory import Directory
-from streaming.records import Alerts, TickBeats
-from streaming.stages import alert, publish
-from streaming.stages.score import SCORED_BY
-from streaming.wire import ALERTS, BEATS, decode_beat, schema
 
 LONGS = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.none() | st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -133,7 +133,7 @@ def test_a_tick_without_beats_and_alerts_sends_nothing() -> None:
 
 
 def validator(name: str) -> Draft202012Validator:
-    text = resources.files("streaming").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
+    text = resources.files("beatwire.wire").joinpath(f"schemas/{name}.schema.json").read_text("utf-8")
     Draft202012Validator.check_schema(json.loads(text))
     return Draft202012Validator(json.loads(text))
 

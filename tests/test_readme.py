@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.wire.avro import decode_chunk
+from beatwire.wire.names import SAMPLES
 from laws import Signal
-
-from producers.synthetic import synthesise
-from streaming.kafka.mock import MockKafka
-from streaming.wire import SAMPLES, decode_chunk
 
 README = Path(__file__).parents[1] / "README.md"
 

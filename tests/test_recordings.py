@@ -10,12 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
+from beatwire.recordings import NO_VALUE, Recording, read_recording, record
+from beatwire.recordings.record import to_units
+from beatwire.tables import parse
 from sources import message_of
-
-from streaming.errors import UserError
-from streaming.frames import parse
-from streaming.recordings import NO_VALUE, Recording, read_recording, record
-from streaming.recordings.record import to_units
 
 N = 500
 RATE_HZ = 250.0

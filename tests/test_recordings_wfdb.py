@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wfdb
+from beatwire.recordings import NO_VALUE, Recording, read_recording
 from sources import message_of
-
-from streaming.recordings import NO_VALUE, Recording, read_recording
 
 ECG = Path(__file__).parents[1].parent / "shared/ecg"
 needs_ecg = pytest.mark.skipif(not ECG.exists(), reason="the recordings in ../shared/ecg are not here")

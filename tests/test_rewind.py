@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 import pytest
+from beatwire.pipeline.rewind import STEP_S, Marks
 from oracles import Sent
 from steps import Aligner
-
-from streaming.rewind import STEP_S, Marks
 
 RATE_HZ = 100.0
 HORIZON_S, SILENCE_S = 60.0, 30.0

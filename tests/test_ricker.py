@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.records import Ringed
+from beatwire.stages import ricker
+from beatwire.stages.support.filters import Design, Filter, filter_fft, filter_for, ricker_taps, unit_response
 from laws import cut
 from signal_oracles import bounded_response_of, response_of
 from steps import fresh_of
-
-from streaming.filters import Design, Filter, filter_fft, filter_for, ricker_taps, unit_response
-from streaming.records import Ringed
-from streaming.stages import ricker
 
 RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
 LONG = Design(sigma_s=0.5, support_s=2.0, box_s=0.05)

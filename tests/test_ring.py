@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.records import Placement, Ringed
+from beatwire.stages import ring
 from laws import cut
 from steps import fresh_of
-
-from streaming.records import Placement, Ringed
-from streaming.stages import ring
 
 R = 64
 BASE = 10**12 + 17

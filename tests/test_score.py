@@ -8,13 +8,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-
-from streaming.kernels import history
-from streaming.model.checkpoint import load_model
-from streaming.network import embed
-from streaming.records import Terms
-from streaming.stages.recall import Memory, Seen, remember
-from streaming.stages.score import BY_HISTORY, BY_POPULATION, HORIZON_S, combine
+from beatwire.backends.network import embed
+from beatwire.kernels import history
+from beatwire.model.checkpoint import load_model
+from beatwire.records import Terms
+from beatwire.stages.history import Memory, Seen, remember
+from beatwire.stages.score import BY_HISTORY, BY_POPULATION, HORIZON_S, combine
 
 MODEL = load_model()
 
@@ -173,7 +172,7 @@ def test_overload_skips_the_network_and_keeps_the_rhythm(monkeypatch: pytest.Mon
         raise AssertionError("the network ran")
 
     calm = remember(MODEL.network, Memory(), beats)
-    monkeypatch.setattr("streaming.backend.embed_into", fail)
+    monkeypatch.setattr("beatwire.backends.cpu.embed_into", fail)
     busy = remember(MODEL.network, Memory(), beats, overloaded=True)
     assert np.isnan(combine(MODEL.calibration, busy)).all()
     np.testing.assert_array_equal(busy.early, calm.early)

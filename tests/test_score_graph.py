@@ -9,22 +9,22 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from beatwire.backends.cpu import CPU
+from beatwire.cli.analyze import run_analysis
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.model.checkpoint import SHIPPED, load_model
+from beatwire.offline.analyze import Analysis, analyze
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import Recording, read_recording
+from beatwire.records import RawTick
+from beatwire.service.run import run_monitor
+from beatwire.wire.avro import decode_beat
+from beatwire.wire.names import ALERTS, BEATS
 from laws import Signal
 from typer.testing import CliRunner
-
-from streaming.analysis import run_analysis
-from streaming.backend import CPU
-from streaming.cli import app
-from streaming.errors import UserError
-from streaming.kafka.mock import MockKafka
-from streaming.model.checkpoint import SHIPPED, load_model
-from streaming.offline import Analysis, analyze
-from streaming.pipeline import Pipeline
-from streaming.recordings import Recording, read_recording
-from streaming.records import RawTick
-from streaming.service import run_monitor
-from streaming.settings import Settings
-from streaming.wire import ALERTS, BEATS, decode_beat
 
 
 @pytest.fixture(scope="module")

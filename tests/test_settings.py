@@ -6,10 +6,9 @@ import math
 from dataclasses import FrozenInstanceError
 
 import pytest
-
-from streaming.errors import UserError
-from streaming.settings import HORIZON_S, Settings
-from streaming.stages import nms
+from beatwire.errors import UserError
+from beatwire.pipeline.settings import HORIZON_S, Settings
+from beatwire.stages import nms
 
 DURATIONS = ("pass_s", "reorder_s", "bridge_s", "silence_s", "duplicate_s")
 

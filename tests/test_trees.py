@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.errors import UserError
+from beatwire.kernels import classify, peak_features
+from beatwire.model.trees import KNOTS, SHIPPED, calibrate, complete, flatten, load_trees
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
 from safetensors.numpy import load_file, save_file
-
-from streaming.errors import UserError
-from streaming.kernels import accept, traits
-from streaming.model.trees import KNOTS, SHIPPED, calibrate, complete, flatten, load_trees
-from streaming.pipeline import Pipeline
-from streaming.settings import Settings
 
 
 @pytest.fixture
@@ -98,14 +97,14 @@ def test_trees_that_look_at_something_else_are_refused(copied: Path) -> None:
 def test_flattened_trees_say_what_lightgbm_says() -> None:
     lightgbm = pytest.importorskip("lightgbm")
     rng = np.random.default_rng(2)
-    x = rng.normal(size=(3000, traits.FEATURES)).astype(np.float32)
+    x = rng.normal(size=(3000, peak_features.FEATURES)).astype(np.float32)
     y = x[:, 0] + x[:, 1] * x[:, 2] > 0.3
     settings = {"objective": "binary", "num_leaves": 9, "verbosity": -1, "seed": 1, "num_threads": 1}
     booster = lightgbm.train(settings, lightgbm.Dataset(x, y), 12)
     flat = flatten(booster, lean=0.5)
     said = booster.predict(x[:200], raw_score=True) + 0.5
     whole = complete(Path("booster"), flat)
-    ours = [accept.climb(*whole, row) for row in x[:200]]
+    ours = [classify.climb(*whole, row) for row in x[:200]]
     np.testing.assert_allclose(ours, said, atol=2e-5)
 
 
@@ -122,7 +121,7 @@ def chain(levels: int) -> dict[str, Any]:
         "feature": np.array(feature, np.int32),
         "threshold": np.array(threshold, np.float32),
         "below": np.array(below, np.int32),
-        "leaf": np.array(leaf, np.int32) * accept.UNIT,
+        "leaf": np.array(leaf, np.int32) * classify.UNIT,
         "roots": np.zeros(1, np.int32),
     }
 
@@ -130,7 +129,7 @@ def chain(levels: int) -> dict[str, Any]:
 def test_a_leaf_that_comes_early_is_the_same_leaf_in_a_complete_tree() -> None:
     whole = complete(Path("chain"), chain(4))
     assert whole[0].shape == (1, 15)
-    said = [accept.climb(*whole, np.array([above], np.float32)) for above in (-0.5, 0.5, 1.5, 2.5, 3.5)]
+    said = [classify.climb(*whole, np.array([above], np.float32)) for above in (-0.5, 0.5, 1.5, 2.5, 3.5)]
     assert said == [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
@@ -146,4 +145,4 @@ def test_a_calibration_follows_the_share_of_beats_and_never_falls() -> None:
     table = calibrate(logit, (rng.uniform(size=len(logit)) < truth).astype(float), np.ones(len(logit)))
     assert np.all(np.diff(table) >= 0)
     for at in (-4.0, 0.0, 2.0, 5.0):
-        assert accept.chance(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)
+        assert classify.chance(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from streaming.frames.upload import read
-from streaming.kernels.files import PIECE
+from beatwire.backends.cuda.upload import read
+from beatwire.kernels.files import PIECE
 
 SIZE = 3 * PIECE + 77
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-
-from streaming.kernels import cpu, windows
+from beatwire.jit import cpu
+from beatwire.kernels import windows
 
 
 def cut(signal: np.ndarray, at: int, rate_hz: float, base: int = 0) -> tuple[np.ndarray, float]:

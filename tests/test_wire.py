@@ -10,9 +10,8 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+from beatwire.wire.avro import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, texts
 from steps import chunk, decoded, row
-
-from streaming.wire import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, texts
 
 GOOD: dict[str, Any] = {
     "stream": "bed-3", "session": 4, "first": 100, "time": 5_000_000, "rate_hz": 360, "leads": ["I", "II"],

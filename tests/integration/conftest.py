@@ -15,12 +15,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from beatwire.kafka import commits, topics
+from beatwire.kafka.local import broker
+from beatwire.kafka.readers import read_to_end
+from beatwire.kafka.sender import Sender
+from beatwire.wire import names
 from confluent_kafka.admin import AdminClient
-
-from streaming import broker
-from streaming.kafka import commits, topics
-from streaming.kafka.readers import read_to_end
-from streaming.kafka.sender import Sender
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -104,7 +104,7 @@ class Ward:
                 began = time.monotonic()
                 for k in range(count):
                     keys = [name.encode() for name in self.streams]
-                    sender.send(topics.SAMPLES, keys, [f"{name}:{self.sent}".encode() for name in self.streams])
+                    sender.send(names.SAMPLES, keys, [f"{name}:{self.sent}".encode() for name in self.streams])
                     self.sent += 1
                     if rate_hz:
                         time.sleep(max(0.0, began + (k + 1) / rate_hz - time.monotonic()))
@@ -124,7 +124,7 @@ class Ward:
 
     def wait_published(self, beats: int, timeout_s: float = 60.0) -> None:
         """Wait until at least so many offsets of the beats topic are taken."""
-        self._wait(lambda: sum(topics.ends_of(self.bootstrap, topics.BEATS).values()) >= beats, timeout_s)
+        self._wait(lambda: sum(topics.ends_of(self.bootstrap, names.BEATS).values()) >= beats, timeout_s)
 
     def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
         """Wait until the group has committed everything that was sent."""
@@ -154,10 +154,10 @@ class Ward:
 
     def _whereabouts(self, group: str) -> str:
         """Tell where the broker stands, and in what every thread of the workers is; it ends them."""
-        ends = topics.ends_of(self.bootstrap, topics.SAMPLES)
-        seen = topics.ends_of(self.bootstrap, topics.SAMPLES, committed=True)
-        done = commits.commits_of(self.bootstrap, group, topics.SAMPLES, ends)
-        unsettled = [p for p in ends if commits.is_unsettled(self.bootstrap, group, topics.SAMPLES, [p])]
+        ends = topics.ends_of(self.bootstrap, names.SAMPLES)
+        seen = topics.ends_of(self.bootstrap, names.SAMPLES, committed=True)
+        done = commits.commits_of(self.bootstrap, group, names.SAMPLES, ends)
+        unsettled = [p for p in ends if commits.is_unsettled(self.bootstrap, group, names.SAMPLES, [p])]
         told = [f"ends {ends}, committed {seen}, read by the group {done}, in a transaction {unsettled}"]
         for process in self.workers:
             if process.poll() is None:
@@ -175,7 +175,7 @@ class Ward:
 
     def due(self) -> dict[str, Counter[str]]:
         """Return what has to be in each topic after all that was sent."""
-        lines: dict[str, Counter[str]] = {name: Counter() for name in (topics.BEATS, topics.ALERTS, topics.DLQ)}
+        lines: dict[str, Counter[str]] = {name: Counter() for name in (names.BEATS, names.ALERTS, names.DEAD_LETTERS)}
         for stream in self.streams:
             for name, more in zip(lines, worker.expected(stream, self.sent), strict=True):
                 lines[name].update(more)
@@ -192,7 +192,7 @@ class Ward:
 
     def published(self, topic: str) -> list[str]:
         values = [value.decode() for _, value in read_to_end(self.bootstrap, topic) if value is not None]
-        if topic != topics.ALERTS:
+        if topic != names.ALERTS:
             return values
         return [f"{alert['id']} {alert['state']}" for alert in map(json.loads, values)]
 

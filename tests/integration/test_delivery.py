@@ -9,27 +9,27 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka import commits, topics
+from beatwire.kafka.positions import Position
+from beatwire.kafka.readers import read_active_alerts, read_to_end
+from beatwire.kafka.sender import LARGEST_BYTES, Sender
+from beatwire.kafka.sink import Sink
+from beatwire.kafka.source import Source
+from beatwire.records import Outgoing
+from beatwire.service.monitor import Monitor
+from beatwire.wire import names
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
-
-from streaming.errors import FatalError, UserError
-from streaming.kafka import commits, topics
-from streaming.kafka.positions import Position
-from streaming.kafka.readers import read_active_alerts, read_to_end
-from streaming.kafka.sender import LARGEST_BYTES, Sender
-from streaming.kafka.sink import Sink
-from streaming.kafka.source import Source
-from streaming.monitor import Monitor
-from streaming.records import Outgoing
 
 pytestmark = pytest.mark.kafka
 
 
 def beats(*values: bytes) -> list[Outgoing]:
-    return [Outgoing(topics.BEATS, [b"s"] * len(values), list(values))]
+    return [Outgoing(names.BEATS, [b"s"] * len(values), list(values))]
 
 
-def send(kafka, *values, topic=topics.SAMPLES):
+def send(kafka, *values, topic=names.SAMPLES):
     with Sender(kafka.bootstrap) as sender:
         sender.send(topic, [b"s"] * len(values), list(values))
 
@@ -56,11 +56,11 @@ def test_a_tick_is_seen_only_when_its_transaction_is_committed(kafka):
         sink._queue(beats(b"open"))
         producer.flush()
         with pytest.raises(FatalError, match=r"to its end in 1 s"):
-            values_in_time(kafka, topics.BEATS, 1.0)
+            values_in_time(kafka, names.BEATS, 1.0)
         producer.abort_transaction()
-        assert values_in(kafka, topics.BEATS) == []
+        assert values_in(kafka, names.BEATS) == []
         sink.publish(beats(b"whole"), {p: Position(at, at) for p, at in taken.positions.items()}, source, taken.epoch)
-        assert values_in(kafka, topics.BEATS) == [b"whole"]
+        assert values_in(kafka, names.BEATS) == [b"whole"]
         assert commits.group_lag(kafka.bootstrap, "g") == 0
 
 
@@ -92,7 +92,7 @@ def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_tr
         confused = Confused()
         sink.publish(beats(b"b"), {p: Position(at, at) for p, at in taken.positions.items()}, confused, taken.epoch)
         assert confused.asked == 2
-    assert values_in(kafka, topics.BEATS) == [b"b"]
+    assert values_in(kafka, names.BEATS) == [b"b"]
 
 
 def forged(metadata: bytes) -> bytes:
@@ -111,7 +111,7 @@ def test_one_who_takes_a_transactional_id_over_ends_its_holder(kafka):
             with pytest.raises(FatalError, match=r"alone with transactional id 'one' at 127\.0\.0\.1") as raised:
                 first.publish(beats(b"late"), {}, source, taken.epoch)
             assert "\n" not in str(raised.value)
-    assert values_in(kafka, topics.BEATS) == []
+    assert values_in(kafka, names.BEATS) == []
 
 
 def test_a_tick_of_a_lost_assignment_is_given_up(kafka):
@@ -131,10 +131,12 @@ def test_a_tick_of_a_lost_assignment_is_given_up(kafka):
 def test_a_dead_letter_has_key_value_and_headers_and_is_cut_when_too_large(kafka):
     send(kafka, b"1")
     large = bytes(LARGEST_BYTES + 1)
-    letters = Outgoing(topics.DLQ, [b"k", None], [b"bad", large], [[("reason", b"why")], [("reason", b"large")]])
+    letters = Outgoing(
+        names.DEAD_LETTERS, [b"k", None], [b"bad", large], [[("reason", b"why")], [("reason", b"large")]]
+    )
     with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
         sink.publish([letters], {}, source, take(source).epoch)
-    with Source(kafka.bootstrap, "dlq", topic=topics.DLQ) as source:
+    with Source(kafka.bootstrap, "dlq", topic=names.DEAD_LETTERS) as source:
         found = {}
         while len(found) < 2:
             origin = take(source).origin
@@ -156,7 +158,7 @@ def test_ticks_say_where_their_messages_came_from_and_a_tombstone_is_empty(kafka
         assert [origin.key(k) for k in range(3)] == [b"s"] * 3
         assert [origin.value(k) for k in range(3)] == [b"1", b"", b"333"]
         (partition,) = set(tick.partition.tolist())
-        assert [origin.where(k) for k in range(3)] == [(topics.SAMPLES, partition, k) for k in range(3)]
+        assert [origin.where(k) for k in range(3)] == [(names.SAMPLES, partition, k) for k in range(3)]
         assert taken.positions == {partition: 3}
         assert taken.start[partition] == 0
         assert np.all(np.abs(tick.now_us - tick.arrival_us) < 60e6)
@@ -165,7 +167,7 @@ def test_ticks_say_where_their_messages_came_from_and_a_tombstone_is_empty(kafka
 def test_every_arrival_is_the_brokers_own_time(kafka):
     with Sender(kafka.bootstrap) as sender:
         for _ in range(20):
-            sender.send(topics.SAMPLES, [b"s"] * 40, [b"x"] * 40)
+            sender.send(names.SAMPLES, [b"s"] * 40, [b"x"] * 40)
             sender.flush()
     with Source(kafka.bootstrap, "g") as source:
         seen, due = [], []
@@ -194,7 +196,7 @@ def test_a_replay_that_is_no_longer_kept_starts_with_the_oldest_message(kafka):
         ((partition, end),) = taken.positions.items()
         source.commit({partition: Position(60, 10)})
     admin = AdminClient(topics.quiet(kafka.bootstrap))
-    for future in admin.delete_records([TopicPartition(topics.SAMPLES, partition, 30)]).values():
+    for future in admin.delete_records([TopicPartition(names.SAMPLES, partition, 30)]).values():
         future.result(10)
     with Source(kafka.bootstrap, "g") as source:
         replay = take(source)
@@ -210,8 +212,8 @@ def test_a_replay_that_is_no_longer_kept_starts_with_the_oldest_message(kafka):
 def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
     with Sender(kafka.bootstrap) as sender:
         for n in range(50):
-            sender.send(topics.SAMPLES, [f"s{k}".encode() for k in range(30)], [str(n).encode()] * 30)
-    ends = topics.ends_of(kafka.bootstrap, topics.SAMPLES)
+            sender.send(names.SAMPLES, [f"s{k}".encode() for k in range(30)], [str(n).encode()] * 30)
+    ends = topics.ends_of(kafka.bootstrap, names.SAMPLES)
     commits = {p: Position(end // (p + 1), end // (p + 3)) for p, end in ends.items()}
     with Source(kafka.bootstrap, "g") as source:
         take(source)
@@ -231,7 +233,7 @@ def test_alerts_are_read_back_as_they_stand(kafka):
     states = [("a", b'{"id": "a", "state": "on"}'), ("b", b'{"id": "b", "state": "on"}')]
     states += [("a", b'{"id": "a", "state": "off"}'), ("c", b'{"id": "c", "state": "latched"}'), ("d", None)]
     with Sender(kafka.bootstrap) as sender:
-        sender.send(topics.ALERTS, [key.encode() for key, _ in states], [value for _, value in states])
+        sender.send(names.ALERTS, [key.encode() for key, _ in states], [value for _, value in states])
     assert {alert["id"] for alert in read_active_alerts(kafka.bootstrap)} == {"b", "c"}
 
 
@@ -245,7 +247,7 @@ def test_a_topic_deleted_under_the_monitor_stops_it_with_its_name(kafka):
     with Source(kafka.bootstrap, "g") as source:
         take(source)
         admin = AdminClient(topics.quiet(kafka.bootstrap))
-        for future in admin.delete_topics([topics.SAMPLES]).values():
+        for future in admin.delete_topics([names.SAMPLES]).values():
             future.result(10)
         with pytest.raises(UserError, match=r"ecg\.samples"):
             take(source, within_s=60.0)
@@ -286,19 +288,19 @@ def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_ch
         with Sender(kafka.bootstrap, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
             other.producer.init_transactions(20)
             other.producer.begin_transaction()
-            offsets = [TopicPartition(topics.SAMPLES, p, 0) for p in positions]
+            offsets = [TopicPartition(names.SAMPLES, p, 0) for p in positions]
             other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
-            assert commits.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
+            assert commits.is_unsettled(kafka.bootstrap, "g", names.SAMPLES, positions)
             source.rewind()
             unsettled: list[TopicPartition] = []
             wait(lambda: source.take(0.05) is None and bool(unsettled.extend(source.take_unsettled()) or unsettled), 30)
             sink.settle(unsettled, source)
-            assert commits.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)  # the other's is still open
+            assert commits.is_unsettled(kafka.bootstrap, "g", names.SAMPLES, positions)  # the other's is still open
             other.producer.abort_transaction(10)
-        assert not commits.is_unsettled(kafka.bootstrap, "g", topics.SAMPLES, positions)
+        assert not commits.is_unsettled(kafka.bootstrap, "g", names.SAMPLES, positions)
         send(kafka, b"2")
         assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
-        assert values_in(kafka, topics.BEATS) == [b"1"]
+        assert values_in(kafka, names.BEATS) == [b"1"]
 
 
 def test_what_settles_commits_again_although_partitions_that_have_no_messages_wait_as_well(kafka, monkeypatch):
@@ -315,7 +317,7 @@ def test_what_settles_commits_again_although_partitions_that_have_no_messages_wa
         producer = sink._sender.producer
         with monkeypatch.context() as patched:
             patched.setattr(sink, "_sender", SimpleNamespace(producer=Heard()))
-            sink.settle([TopicPartition(topics.SAMPLES, p) for p in range(4)], source)
+            sink.settle([TopicPartition(names.SAMPLES, p) for p in range(4)], source)
     assert called == ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
-    found = commits.commits_of(kafka.bootstrap, "g", topics.SAMPLES, range(4))
+    found = commits.commits_of(kafka.bootstrap, "g", names.SAMPLES, range(4))
     assert found == dict.fromkeys(range(4), 0) | {p: at.offset for p, at in positions.items()}

@@ -93,13 +93,14 @@ def test_who_asks_where_a_group_stands_while_its_broker_starts_gets_an_answer_or
     """librdkafka's admin client ended the process then; see `commits`."""
     script = """
 import sys, threading
-from streaming.errors import FatalError
-from streaming.kafka import commits, topics
+from beatwire.wire import names
+from beatwire.errors import FatalError
+from beatwire.kafka import commits
 
 def ask():
     while not over.is_set():
         try:
-            commits.commits_of(sys.argv[1], "ward", topics.SAMPLES, range(4), timeout_s=2.0)
+            commits.commits_of(sys.argv[1], "ward", names.SAMPLES, range(4), timeout_s=2.0)
         except FatalError:
             pass
 
@@ -112,7 +113,7 @@ sys.stdin.read()
 over.set()
 for asker in askers:
     asker.join()
-print(commits.commits_of(sys.argv[1], "ward", topics.SAMPLES, range(4)))
+print(commits.commits_of(sys.argv[1], "ward", names.SAMPLES, range(4)))
 """
     asked = [sys.executable, "-c", script, own_kafka.bootstrap]
     with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

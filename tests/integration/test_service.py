@@ -9,12 +9,12 @@ import sys
 from collections import Counter
 
 import pytest
+from beatwire.kafka import commits, topics
+from beatwire.kafka.readers import read_to_end
+from beatwire.service.warmup import warm_up
+from beatwire.wire import names
+from beatwire.wire.avro import decode_beat
 from confluent_kafka.admin import AdminClient
-
-from streaming.kafka import commits, topics
-from streaming.kafka.readers import read_to_end
-from streaming.warmup import warm_up
-from streaming.wire import decode_beat
 
 pytestmark = pytest.mark.kafka
 
@@ -35,7 +35,7 @@ def command():
     def start(*arguments: str) -> subprocess.Popen[str]:
         started.append(
             subprocess.Popen(
-                [sys.executable, "-m", "streaming", *arguments],
+                [sys.executable, "-m", "beatwire", *arguments],
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
@@ -52,8 +52,8 @@ def command():
 
 def outcome(bootstrap: str) -> tuple[list[dict[str, object]], Counter[tuple[object, ...]]]:
     """Return the beats in order, and how often each transition of an alert was published."""
-    beats = [decode_beat(value) for _, value in read_to_end(bootstrap, topics.BEATS) if value]
-    alerts = [json.loads(value) for _, value in read_to_end(bootstrap, topics.ALERTS) if value]
+    beats = [decode_beat(value) for _, value in read_to_end(bootstrap, names.BEATS) if value]
+    alerts = [json.loads(value) for _, value in read_to_end(bootstrap, names.ALERTS) if value]
     return (
         sorted(beats, key=identity),
         # no data is decided by the clock, not by samples
@@ -68,9 +68,9 @@ def identity(beat: dict[str, object]) -> tuple[object, ...]:
 def run_undisturbed(kafka, command, wait, monitor) -> None:
     """Take what came out away, and have one monitor make it again from the same input."""
     admin = AdminClient(topics.quiet(kafka.bootstrap))
-    for future in admin.delete_topics([topics.BEATS, topics.ALERTS]).values():
+    for future in admin.delete_topics([names.BEATS, names.ALERTS]).values():
         future.result(20)
-    wait(lambda: topics.BEATS not in admin.list_topics(timeout=10).topics, 20)
+    wait(lambda: names.BEATS not in admin.list_topics(timeout=10).topics, 20)
     topics.create_topics(kafka.bootstrap)
     whole = command(*monitor, "undisturbed")
     wait(lambda: commits.group_lag(kafka.bootstrap, "undisturbed") == 0, 90)
@@ -88,7 +88,7 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     feed = command(
         "replay", "synthetic", *where, "--speed", str(SPEED), "--streams", str(STREAMS), "--seconds", str(SECONDS)
     )
-    wait(lambda: sum(topics.ends_of(kafka.bootstrap, topics.BEATS).values()) > 100, 90)
+    wait(lambda: sum(topics.ends_of(kafka.bootstrap, names.BEATS).values()) > 100, 90)
     first.kill()
     assert feed.poll() is None, "the feed was over before the kill"
     second = command(*monitor, "killed")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.wire import names
 from confluent_kafka.admin import AdminClient
 from typer.testing import CliRunner
-
-from streaming.cli import app
-from streaming.errors import UserError
-from streaming.kafka import topics
 
 pytestmark = pytest.mark.kafka
 
@@ -23,7 +23,7 @@ def test_topics_that_are_missing_are_named_with_the_command_that_creates_them(ka
         topics.check_broker(kafka.bootstrap, names)
     created = CliRunner().invoke(app, [*command, "--partitions", "3"])
     assert created.stdout.splitlines() == [f"{name}: created" for name in names]
-    assert len(admin.list_topics(timeout=10).topics[topics.ALERTS].partitions) == 3
+    assert len(admin.list_topics(timeout=10).topics[names.ALERTS].partitions) == 3
     again = CliRunner().invoke(app, command)
     assert again.stdout.splitlines() == [f"{name}: was there" for name in names]
     topics.check_broker(kafka.bootstrap, names)
@@ -31,7 +31,7 @@ def test_topics_that_are_missing_are_named_with_the_command_that_creates_them(ka
 
 def test_a_topic_with_its_producers_clocks_is_known_from_one_with_the_brokers(kafka):
     assert topics.has_broker_clock(kafka.bootstrap) is True
-    assert topics.has_broker_clock(kafka.bootstrap, topics.BEATS) is False
+    assert topics.has_broker_clock(kafka.bootstrap, names.BEATS) is False
     assert topics.has_broker_clock(kafka.bootstrap, "ecg.none") is None
 
 

@@ -18,13 +18,13 @@ import sys
 from collections import defaultdict, deque
 from typing import Any
 
-from streaming.errors import FatalError, UserError
-from streaming.kafka import topics
-from streaming.kafka.sink import Sink
-from streaming.kafka.source import Source
-from streaming.monitor import Monitor, Origin
-from streaming.records import Outgoing, RawTick
-from streaming.shutdown import stop_on_signals
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka.sink import Sink
+from beatwire.kafka.source import Source
+from beatwire.records import Outgoing, RawTick
+from beatwire.service.monitor import Monitor, Origin
+from beatwire.signals import stop_on_signals
+from beatwire.wire import names
 
 REACH = 20
 
@@ -67,7 +67,7 @@ class FakeGraph:
         return min((w[0][1] for s, w in self.window.items() if self.partition[s] == partition), default=self.tick)
 
     def emit(self, tick: RawTick, origin: Origin) -> list[Outgoing]:
-        beats, alerts, dead = Outgoing(topics.BEATS, [], []), Outgoing(topics.ALERTS, [], []), []
+        beats, alerts, dead = Outgoing(names.BEATS, [], []), Outgoing(names.ALERTS, [], []), []
         whole = tick.payload.tobytes()
         for k in range(len(tick.arrival_us)):
             value = whole[tick.start[k] : tick.start[k + 1]]
@@ -87,7 +87,7 @@ class FakeGraph:
                 self._alert(alerts, f"{stream}-{n - 50}", "off")
         self.tick += 1
         letters = Outgoing(
-            topics.DLQ,
+            names.DEAD_LETTERS,
             [origin.key(k) for k in dead],
             [origin.value(k) for k in dead],
             [[("reason", b"every 97th"), ("origin", "/".join(map(str, origin.where(k))).encode())] for k in dead],

@@ -1,0 +1,150 @@
+"""Schedules to bytes: a Numba kernel that writes Avro SampleChunks for many streams at once.
+
+Of a message only the first sample's index, the time, the lead-off mask and the samples change
+from chunk to chunk, so everything between them is written once per stream and copied. The bytes
+are those that fastavro writes for the same values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from beatwire.records import I16, I32, I64, U8
+
+from beatwire_producers.feeds import Lanes
+from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule
+
+_VARINT_BYTES = 10
+
+
+def _compiled(body: Callable[..., Any]) -> Callable[..., Any]:
+    try:
+        return numba.njit(body, nogil=True, cache=True)  # type: ignore[no-any-return]
+    except RuntimeError:  # nowhere to keep machine code: compile it each time
+        return numba.njit(body, nogil=True)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """Writes the messages of schedules over ``lanes``.
+
+    fixed   uint8    the parts of every stream's messages that never change
+    parts   int64 [lanes, 3]   where those before ``first`` and after ``time`` begin, and where they end
+    start_us         device time at the start of the feeds, microseconds since 1970
+    """
+
+    lanes: Lanes
+    fixed: U8
+    parts: I64
+    start_us: int
+
+    @staticmethod
+    def of(lanes: Lanes, start_us: int) -> Encoder:
+        """Write the fixed parts of all streams."""
+        pieces: list[bytes] = []
+        parts: list[tuple[int, int, int]] = []
+        at = 0
+        for feed in lanes.feeds:
+            recording = feed.recording
+            before = _text(feed.stream) + _long(feed.session)
+            names = b"".join(_text(lead) for lead in recording.leads)
+            after = struct.pack("<d", recording.rate_hz) + _long(len(recording.leads)) + names + b"\0"
+            after += struct.pack("<d", recording.uv_per_unit)
+            pieces += [before, after]
+            parts.append((at, at + len(before), at + len(before) + len(after)))
+            at += len(before) + len(after)
+        fixed = np.frombuffer(b"".join(pieces), np.uint8)
+        return Encoder(lanes, fixed, np.array(parts, np.int64).reshape(-1, 3), start_us)
+
+    def encode(self, rows: Schedule) -> tuple[U8, I64]:
+        """Write messages: the joined payloads, uint8, and where each begins, int64 [n + 1]."""
+        leads = self.lanes.ints[rows.lane, 2]
+        longest = self.parts[rows.lane, 2] - self.parts[rows.lane, 0] + 4 * _VARINT_BYTES + 2 * leads * rows.count
+        out = np.empty(int(longest.sum()), np.uint8)
+        start = np.zeros(len(rows) + 1, np.int64)
+        columns = (rows.lane, rows.first, rows.count, rows.time_us, rows.lead_off, rows.broken)
+        _write(*columns, self.start_us, self.lanes.bank, self.lanes.ints, self.fixed, self.parts, out, start)
+        return out[: start[-1]], start
+
+    def messages(self, rows: Schedule) -> list[bytes]:
+        """Write messages, each on its own."""
+        payload, start = self.encode(rows)
+        whole, at = payload.tobytes(), start.tolist()
+        return [whole[a:b] for a, b in itertools.pairwise(at)]
+
+
+def _long(value: int) -> bytes:
+    value = (value << 1) ^ (value >> 63)
+    out = bytearray()
+    while value > 127:
+        out.append((value & 127) | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _text(value: str) -> bytes:
+    encoded = value.encode()
+    return _long(len(encoded)) + encoded
+
+
+@_compiled
+def _put_long(out: U8, at: int, value: int) -> int:
+    value = (value << 1) ^ (value >> 63)
+    while value > 127:
+        out[at] = (value & 127) | 128
+        value >>= 7
+        at += 1
+    out[at] = value
+    return at + 1
+
+
+@_compiled
+def _put_samples(out: U8, at: int, bank: I16, base: int, length: int, column: int, count: int) -> int:
+    for _ in range(count):
+        value = np.int64(bank[base + column])
+        out[at] = value & 255
+        out[at + 1] = (value >> 8) & 255
+        at += 2
+        column += 1
+        if column == length:
+            column = 0
+    return at
+
+
+@_compiled
+def _write(
+    lane: I64, first: I64, count: I64, time_us: I64, lead_off: I32, broken: U8,
+    start_us: int, bank: I16, ints: I64, fixed: U8, parts: I64, out: U8, start: I64,
+) -> None:  # fmt: skip
+    at = 0
+    for row in range(len(lane)):
+        here = lane[row]
+        base, length, leads, offset = ints[here, 0], ints[here, 1], ints[here, 2], ints[here, 3]
+        for k in range(parts[here, 0], parts[here, 1]):
+            out[at] = fixed[k]
+            at += 1
+        at = _put_long(out, at, first[row])
+        at = _put_long(out, at, start_us + time_us[row])
+        for k in range(parts[here, 1], parts[here, 2]):
+            out[at] = fixed[k]
+            at += 1
+        at = _put_long(out, at, np.int64(lead_off[row]))
+        at = _put_long(out, at, 2 * leads * count[row])
+        column = (offset + first[row]) % length
+        for lead in range(leads):
+            at = _put_samples(out, at, bank, base + lead * length, length, column, count[row])
+        if broken[row] == TRUNCATED:
+            at = start[row] + (at - start[row]) // 2
+        elif broken[row] == GARBAGE:
+            noise = first[row] * 2654435761 + here + 1
+            for k in range(start[row], at):
+                noise = (noise * 1103515245 + 12345) & 0x7FFFFFFF
+                out[k] = (noise >> 16) & 255
+            out[start[row]] = 255  # a stream id of negative length
+        start[row + 1] = at

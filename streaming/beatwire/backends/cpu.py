@@ -1,0 +1,98 @@
+"""The CPU backend: NumPy arrays, and kernels that have run when the call returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+
+from beatwire.backends.base import Memory, Table
+from beatwire.backends.network import Network, embed_into
+from beatwire.jit import cpu
+from beatwire.kernels import team
+from beatwire.records import F32, I64
+
+
+class Cpu:
+    """NumPy and machine code: what is called has run when the call returns."""
+
+    name = "cpu"
+    xp: Any = np
+    kernels: Any = cpu
+    later: Any = cpu
+    block = long_block = team.BLOCK
+    in_order = True
+    memory: Memory | None = None
+    limit_bytes: int | None = None
+
+    def __init__(self, reason: str = "backend cpu, as asked") -> None:
+        self.reason = reason
+
+    def begin(self) -> None:
+        """Nothing is left of a tick."""
+
+    def rehearsals(self) -> Iterator[None]:
+        """Yield once."""
+        yield
+
+    def next_pass(self) -> None:
+        """Every array is new."""
+
+    def start(self) -> None:
+        """Nothing waits."""
+
+    def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
+        """Return zeros of ``shape`` with ``old`` at their beginning."""
+        new = np.zeros(shape, dtype)
+        if old is not None:
+            new[: len(old)] = old
+        return new
+
+    def constant(self, host: Any) -> Any:
+        """Return it."""
+        return host
+
+    def room(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:  # noqa: ARG002
+        """Return a new array."""
+        return np.empty(shape, dtype)
+
+    def give_up_rooms(self) -> None:
+        """Nothing is kept."""
+
+    def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
+        """Return new columns of exactly ``total`` rows."""
+        return Table(key, total, tuple(np.empty(total, dtype) for dtype in dtypes))
+
+    def positions(self, key: str, n: SupportsIndex, count: I64, most: int) -> tuple[I64, int]:  # noqa: ARG002
+        """Return the sums of ``count`` before each row, and of all."""
+        first = np.zeros(n.__index__() + 1, np.int64)
+        np.cumsum(count, out=first[1:])
+        return first, int(first[-1])
+
+    def numbers(self, total: SupportsIndex) -> I64:
+        """Return 0, 1, 2, ..."""
+        return np.arange(total.__index__())
+
+    def embed(
+        self,
+        network: Network,
+        windows: F32,
+        scale: F32,
+        total: SupportsIndex,  # noqa: ARG002
+        latents: F32,
+        misfit: F32,
+    ) -> None:
+        """Run the network."""
+        embed_into(network, windows, scale, latents, misfit)
+
+    def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
+        """Return the columns as they are, when asked."""
+        return lambda: self.fetch(tables)
+
+    def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
+        """Return the columns as they are."""
+        return [table.columns for table in tables]
+
+
+CPU = Cpu()

@@ -1,0 +1,16 @@
+"""A process that plays a ward live: ``python -m beatwire.bench.feeder BOOTSTRAP STREAMS SECONDS``."""
+
+from __future__ import annotations
+
+import sys
+
+from beatwire_producers.replay import play
+from beatwire_producers.sink import Sink
+from beatwire_producers.ward import ward
+
+if __name__ == "__main__":
+    bootstrap, streams, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+    shown = ward(streams, seconds, seed=1, events=(), distinct=64)
+    with Sink(bootstrap) as sink:
+        summary = play(shown.feeds, sink, chunk_ms=200.0, seconds=seconds)
+    sys.stdout.write(f"{summary.chunks}\n")

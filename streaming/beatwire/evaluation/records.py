@@ -1,0 +1,143 @@
+"""Annotated WFDB records for judging: samples, beats by AAMI class, what is left out, rhythms.
+
+Beat symbols: N = ``N L R e j``, S = ``A a J S``, V = ``V E``, F = ``F``, Q = ``/ f Q ?``;
+everything else is not a beat. Ventricular flutter, between ``[`` and ``]`` and in the stretches
+of record 207, is left out of beat matching. A record that cannot be read raises ``UserError``.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.recordings import Recording, read_recording
+from beatwire.records import I64
+
+_SYMBOLS = {"N": "NLRej", "S": "AaJS", "V": "VE", "F": "F", "Q": "/fQ?"}
+CLASS_OF = {symbol: name for name, symbols in _SYMBOLS.items() for symbol in symbols}
+FLUTTER_207_S = ((40.7, 51.0), (54.8, 60.4), (242.1, 246.4), (247.9, 261.5), (269.5, 280.9), (1540.8, 1638.7))
+PACED = frozenset({"102", "104", "107", "217"})  # of the MIT-BIH Arrhythmia Database
+PACED_SHARE = 0.05  # of paced and fusion-with-paced beats, in any other record
+_SUBJECT = {"202": "201"}  # one person, two records
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """A stretch of one rhythm, samples ``first`` to ``last``; the name as annotated, without bracket."""
+
+    name: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Annotated:
+    """A recording with its annotations.
+
+    beat         int64 [b], sample index of every annotated beat, ascending
+    beat_class   str [b], its AAMI class
+    excluded     int64 [k, 2], first and last sample of the stretches left out of matching
+    """
+
+    recording: Recording
+    beat: I64
+    beat_class: tuple[str, ...]
+    excluded: I64
+    rhythms: tuple[Rhythm, ...] = ()
+    paced: bool = False
+
+    @property
+    def subject(self) -> str:
+        """The person: records of one person stay together in every split."""
+        return _SUBJECT.get(self.recording.name, self.recording.name)
+
+
+def find_records(folder: Path) -> list[str]:
+    """Names of the WFDB records with annotations in a folder, in order.
+
+    Raises
+    ------
+    UserError
+        when there are none.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder")
+    listed = folder / "RECORDS"
+    names = {p.stem for p in folder.glob("*.atr")}
+    if not names:
+        raise UserError(f"{folder}: expected WFDB records with annotations (.atr); there are none")
+    if listed.exists():
+        names |= {line.strip() for line in listed.read_text(encoding="utf-8").splitlines() if line.strip()}
+    return sorted(names)
+
+
+def read_annotated(folder: Path, name: str) -> Annotated:
+    """Read a record, its beats and rhythms.
+
+    Raises
+    ------
+    UserError
+        one line that names the record.
+    """
+    recording = read_recording(folder / f"{name}.hea")
+    marks = _read_marks(folder / name)
+    symbols = [str(s) for s in marks.symbol]
+    at = np.asarray(marks.sample, np.int64)
+    is_beat = np.array([s in CLASS_OF for s in symbols], bool)
+    if not is_beat.any():
+        raise UserError(f"{name}.atr: expected annotated beats; there are none")
+    last = recording.samples.shape[1] - 1
+    return Annotated(
+        recording=recording,
+        beat=at[is_beat],
+        beat_class=tuple(CLASS_OF[s] for s in symbols if s in CLASS_OF),
+        excluded=_flutter(name, symbols, at, recording.rate_hz, last),
+        rhythms=_rhythms(symbols, at, [str(note) for note in marks.aux_note], last),
+        paced=name in PACED or sum(s in "/f" for s in symbols) > PACED_SHARE * int(is_beat.sum()),
+    )
+
+
+def _read_marks(path: Path) -> Any:
+    """Read the annotation file; whatever ``wfdb`` has to say about it becomes one line."""
+    import wfdb
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return wfdb.rdann(str(path), "atr")
+    except Exception as error:
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path.name}.atr: expected WFDB annotations; {said}") from None
+
+
+def _flutter(name: str, symbols: list[str], at: I64, rate_hz: float, last: int) -> I64:
+    """Stretches between ``[`` and ``]``, to the end of the record when it is never closed."""
+    out: list[tuple[int, int]] = []
+    begin: int | None = None
+    for symbol, sample in zip(symbols, at.tolist(), strict=True):
+        if symbol == "[":
+            begin = sample
+        elif symbol == "]" and begin is not None:
+            out.append((begin, sample))
+            begin = None
+    if begin is not None:
+        out.append((begin, last))
+    if name == "207":
+        out += [(int(a * rate_hz), int(b * rate_hz)) for a, b in FLUTTER_207_S]
+    return np.array(sorted(out), np.int64).reshape(-1, 2)
+
+
+def _rhythms(symbols: list[str], at: I64, notes: list[str], last: int) -> tuple[Rhythm, ...]:
+    """Rhythm stretches: each lasts until the next rhythm mark."""
+    marks = [
+        (int(sample), note.strip("\x00 ").lstrip("("))
+        for symbol, sample, note in zip(symbols, at, notes, strict=True)
+        if symbol == "+" and note.startswith("(")
+    ]
+    ends = [*(sample - 1 for sample, _ in marks[1:]), last][: len(marks)]
+    return tuple(Rhythm(name, first, end) for (first, name), end in zip(marks, ends, strict=True))

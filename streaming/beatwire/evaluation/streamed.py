@@ -1,0 +1,88 @@
+"""The streamed pipeline in the shape of :class:`Detect`: what evaluation judges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
+from beatwire.evaluation.confidence import WINDOW_S
+from beatwire.evaluation.detection import Alarm, Cuts, Detect, Detected
+from beatwire.model.checkpoint import left_out, load_model
+from beatwire.model.trees import SHIPPED as SHIPPED_TREES
+from beatwire.offline.analyze import LONG_PASS_S, analyze
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import Recording
+from beatwire.records import F64, I16, I64
+
+
+@dataclass(frozen=True, slots=True)
+class Streamed:
+    """The graph with a model and the detector's trees, as a detector."""
+
+    model: Path | None = None
+    trees: Path | None = None
+    backend: Backend = CPU
+
+    @property
+    def name(self) -> str:
+        """Version and hash of the model."""
+        return load_model(self.model).name
+
+    def instead(self) -> Mapping[tuple[str, int], Detect]:
+        """Return who judges the records that were learned from: companions of the two that have not seen them."""
+        models, trees = left_out(self.model), left_out(self.trees or SHIPPED_TREES)
+        return {r: Streamed(models.get(r, self.model), trees.get(r, self.trees), self.backend) for r in models | trees}
+
+    def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
+        """Run the graph over a recording, cut as ``cuts`` says."""
+        leads = tuple(f"L{k}" for k in range(len(samples)))
+        recording = Recording("evaluate", rate_hz, leads, uv_per_unit, samples)
+        settings = replace(Settings(), pass_s=LONG_PASS_S, model=self.model, trees=self.trees)
+        chunks, ticks = np.diff(cuts.chunk).tolist(), np.diff(cuts.tick).tolist()
+        result = analyze(recording, settings=settings, chunks=chunks, ticks=ticks, backend=self.backend)
+        beats = result.beats
+        order = np.argsort(beats["sample"], kind="stable")
+        return Detected(
+            sample=beats["sample"].astype(np.int64)[order],
+            decided=beats["decided"].astype(np.int64)[order],
+            quality=beats["quality"].astype(np.float64)[order],
+            score=beats["score"].astype(np.float64)[order],
+            expected_errors=by_window(
+                beats["sample"][order], beats["expected_errors"][order], samples.shape[1], rate_hz
+            ),
+            place=np.stack([beats["map_x"], beats["map_y"]], axis=1).astype(np.float64)[order],
+            rr_ms=beats["rr_ms"].astype(np.float64)[order],
+            alarms=_alarms(result.alerts, samples.shape[1]),
+        )
+
+
+def by_window(sample: I64, errors: Any, samples: int, rate_hz: float) -> F64:
+    """Return what the last beat of each 10 s expects; that of the next one, or 1, where there is no beat.
+
+    >>> by_window(np.array([100, 900, 3100]), np.array([0.5, 0.25, 2.0]), 4000, 100.0).tolist()
+    [0.25, 2.0, 2.0, 2.0]
+    """
+    length = WINDOW_S * rate_hz
+    ends = (np.arange(1, max(1, int(np.ceil(samples / length))) + 1) * length).astype(np.int64)
+    if len(sample) == 0:
+        return np.ones(len(ends))
+    last = np.searchsorted(sample, ends) - 1
+    inside = (last >= 0) & (sample[last] >= ends - length)
+    found = np.where(inside, last, np.minimum(last + 1, len(sample) - 1))
+    told: F64 = np.nan_to_num(np.asarray(errors, np.float64)[found], nan=1.0)
+    return told
+
+
+def _alarms(alerts: list[dict[str, Any]], end: int) -> tuple[Alarm, ...]:
+    ended = {alert["id"]: alert["decided"] for alert in alerts if alert["state"] != "on"}
+    return tuple(
+        Alarm(alert["rule"], alert["onset"], alert["decided"], ended.get(alert["id"], end))
+        for alert in alerts
+        if alert["state"] == "on"
+    )

@@ -1,0 +1,1 @@
+"""How the bodies of ``kernels`` become machine code."""

@@ -1,0 +1,1 @@
+"""The bodies compiled for CUDA."""

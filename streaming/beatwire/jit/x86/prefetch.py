@@ -1,0 +1,140 @@
+"""What items of a kernel ask for ahead: ``name(i, ...)`` is what ``i`` will work on, with the arguments of its body.
+
+A tick of many streams goes through more memory than the second cache holds, and no machine guesses in which row the
+next stream stands. So its lines are asked for while the stream before is worked on, and nothing waits for them:
+a quarter of the graph's time was waiting. What is asked for in vain is harmless.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from beatwire.kernels.peak_features import MS230, SEEN
+from beatwire.kernels.windows import EARLIEST_S, LATEST_S
+from beatwire.records import F32, F64, I16, I32, I64
+
+LINE = 64  # bytes of memory that come at once
+MOST = 640  # samples of a ring
+AROUND = 64  # samples on either side of a peak where R is
+
+Array = np.ndarray[Any, Any]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _ask(_: Any, row: Any, first: Any, n: Any) -> Any:
+    """Ask for the lines of ``row[first : first + n]``."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        start = make_array(signature.args[0])(context, builder, arguments[0]).data
+        i32, i64, anything = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+        prefetch = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [anything, i32, i32, i32]), "llvm.prefetch.p0"
+        )
+        place = builder.bitcast(builder.gep(start, [arguments[1]]), anything)
+        size = builder.mul(arguments[2], i64(context.get_abi_sizeof(context.get_value_type(row.dtype))))
+        with cgutils.for_range_slice(builder, i64(0), size, i64(LINE)) as (at, _):
+            builder.call(prefetch, [builder.gep(place, [at]), i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
+
+    return types.void(row, first, n), generate
+
+
+def row_of(values: Array, n: int) -> None:
+    """Ask for ``values[:n]``."""
+    _ask(values, 0, min(n, len(values)))
+
+
+def stretch_of(ring: Array, first: int, n: int) -> None:
+    """Ask for samples ``[first, first + n)`` of a ring, as far as its end."""
+    column = first % len(ring)
+    _ask(ring, column, min(n, MOST, len(ring) - column))
+
+
+def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
+    """Ask for where a placement goes."""
+    stretch_of(x[place[i, 0], 0], place[i, 1], abs(place[i, 2]))
+
+
+def respond(
+    i: int, lanes: I64, start: I64, stop: I64, _base: I64, taps: I32, box: int, _shift: int, x: I16, f: I32, _work: I32
+) -> None:
+    """Ask for the new samples, those that their responses reach back to, and where the responses go."""
+    n, early = stop[i] - start[i], taps.shape[0] + box
+    stretch_of(x[lanes[i], 0], start[i] - 2 * early, n + 2 * early)
+    stretch_of(f[lanes[i]], start[i] - early, n)
+
+
+def suppress(
+    i: int, lanes: I64, start: I64, stop: I64, _base: I64, delay: int, left: int, right: int, _block: int, f: I32,
+    maxima: I64, *_written: Array,
+) -> None:  # fmt: skip
+    """Ask for the responses that are looked at, and the lane's maxima."""
+    early = delay + left + right
+    stretch_of(f[lanes[i]], start[i] - early, stop[i] - start[i] + early - delay)
+    row_of(maxima[lanes[i]], maxima.shape[1])
+
+
+def judge(
+    i: int, lanes: I64, _start: I64, _base: I64, found: I64, peaks: I64, _bounds: I64, _closed: I64, _blocks: I64,
+    _box: int, _scale: float, span: I64, _taps: I32, _half: I64, x: I16, f: I32, _feature: I16, _threshold: F32,
+    _leaf: I32, _probability: F64, seen: I64, facts: F32, *_written: Array,
+) -> None:  # fmt: skip
+    """Ask for the surroundings of the first peak, and the peaks before it."""
+    if found[i] > 0:
+        lane, early = lanes[i], span[MS230]
+        stretch_of(x[lane, 0], peaks[i, 0, 0] - early, 2 * early)
+        stretch_of(f[lane], peaks[i, 0, 0] - early, 2 * early)
+        row_of(seen[lane], SEEN)
+        row_of(facts[lane, 0], facts.shape[1] * facts.shape[2])
+
+
+def accept(
+    i: int, lanes: I64, _start: I64, _base: I64, found: I64, peaks: I64, _quiet: I64, _uv: F64, _floor: float,
+    _logits: F64, _probability: F64, _durations: I64, _marking: I64, _taps: I32, x: I16, state: I64, *_written: Array,
+) -> None:  # fmt: skip
+    """Ask for the wave of the first peak, and the lane's beats."""
+    if found[i] > 0:
+        stretch_of(x[lanes[i], 0], peaks[i, 0, 0] - AROUND, 2 * AROUND)
+        row_of(state[lanes[i]], state.shape[1])
+
+
+def find_waves(i: int, row: I64, end: I64, lane: I64, _base: I64, length: int, x: I16, *_written: Array) -> None:
+    """Ask for the samples of a block."""
+    stretch_of(x[lane[row[i]], 0], end[i] - length, length)
+
+
+def cut_window(i: int, lane: I64, at: I64, _base: I64, lead: int, rate_hz: float, x: I16, *_written: Array) -> None:
+    """Ask for the samples of a window."""
+    early = int(EARLIEST_S * rate_hz)
+    stretch_of(x[lane[i], lead], at[i] - early, early + int(LATEST_S * rate_hz))
+
+
+def recall_size(
+    i: int, run: I64, order: I64, slot: I64, _time_s: F64, _rr_s: F64, _restart: Array, _amplitude: F32,
+    past_time: F64, past_rr: F32, past_size: F32, _reference: F32,
+) -> None:  # fmt: skip
+    """Ask for the stream's last beats."""
+    if run[i] < run[i + 1]:
+        s = slot[order[run[i]]]
+        row_of(past_time[s], past_time.shape[1])
+        row_of(past_rr[s], past_rr.shape[1])
+        row_of(past_size[s], past_size.shape[1])
+
+
+def recall_beats(
+    i: int, run: I64, order: I64, slot: I64, _time_s: F64, _rr_s: F64, _restart: Array, _latent: F32, _seen: Array,
+    _past_time: F64, past_rr: F32, past_latent: F32, ordered: F32, place: I64, *_written: Array,
+) -> None:  # fmt: skip
+    """Ask for the beats of the stream's last minute."""
+    if run[i] < run[i + 1]:
+        s = slot[order[run[i]]]
+        row_of(past_rr[s], past_rr.shape[1])
+        row_of(past_latent[s, 0], place[s, 1] * past_latent.shape[2])
+        row_of(ordered[s], place[s, 2])

@@ -1,0 +1,231 @@
+"""A real Apache Kafka on this machine, without Docker: one KRaft node on 127.0.0.1.
+
+In: a folder for its logs, ports, and what `beatwire.kafka.local.jvm` finds: a Java and Kafka's jars.
+Out: `LocalKafka.bootstrap` with all topics created.
+
+The node survives `LocalKafka.kill` and starts again on the same folder and port, as a broker would
+after a power cut. It does not outlive this process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.kafka.local.jvm import KAFKA, find_jars, find_java, last_line
+from beatwire.signals import stop_on_signals
+
+# For cores that others need too. The second compiler takes half a core for the first minutes and gains nothing that
+# shows here. Most of what a node allocates is soon forgotten: in a large nursery seldom, by all cores, in 20 ms.
+_JVM = ("-Xmx512m", "-Xmn320m", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
+# Ends the node (SIGTERM) when our end of its standard input closes: on stop, and when we die, however.
+_LEASH = 'exec 3<&0; "$@" </dev/null 3<&- & node=$!; { cat <&3 >/dev/null; kill $node; } 2>/dev/null & wait $node'
+
+_PROPERTIES = """\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+log.dirs={logs}
+num.partitions=4
+# By default a quarter of the heap, for nothing but the keys of a compacted topic.
+log.cleaner.dedupe.buffer.size=16777216
+auto.create.topics.enable=false
+message.max.bytes=16777216
+# One node holds every replica there is.
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+# A dead worker is noticed, and its open transaction given up, within seconds.
+transaction.max.timeout.ms=60000
+transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
+group.initial.rebalance.delay.ms=0
+group.consumer.min.session.timeout.ms=3000
+group.consumer.session.timeout.ms=6000
+group.consumer.min.heartbeat.interval.ms=500
+group.consumer.heartbeat.interval.ms=1000
+group.min.session.timeout.ms=3000
+# After a kill the node is back once its own old registration has expired; much shorter, and a busy machine
+# (600 ms was tried) loses its broker for seconds now and then.
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
+"""
+
+
+def available(jars: Path | None = None) -> str | None:
+    """Say why a local Kafka cannot be had, or None when it can; may fetch the jars."""
+    try:
+        find_java()
+        find_jars(jars)
+    except UserError as error:
+        return str(error).removeprefix("broker: ")
+    return None
+
+
+class LocalKafka:
+    """One Kafka node as a process of ours.
+
+    Parameters
+    ----------
+    directory
+        Where its logs live; kept. A temporary one, removed at the end, when None.
+    port
+        Of the clients' listener; a free one when 0.
+    jars
+        See `find_jars`.
+    partitions
+        Of each topic that is created.
+    ready_s
+        How long to wait for the first answer, seconds.
+    """
+
+    def __init__(
+        self,
+        directory: Path | None = None,
+        port: int = 0,
+        jars: Path | None = None,
+        *,
+        partitions: int = 4,
+        ready_s: float = 60.0,
+    ) -> None:
+        self._java, self._jars = find_java(), find_jars(jars)
+        self._temporary = directory is None
+        self._directory = Path(tempfile.mkdtemp(prefix="beatwire-kafka-")) if directory is None else directory
+        self._port = port or _free_port()
+        self._controller = _free_port()
+        self._partitions = partitions
+        self._ready_s = ready_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self.bootstrap = f"127.0.0.1:{self._port}"
+
+    def start(self) -> Self:
+        """Start the node, wait until it answers, create the topics.
+
+        Raises
+        ------
+        UserError
+            It does not come up; the message ends with its own last line.
+        """
+        if _listening(self._port):
+            raise UserError(f"broker: expected port {self._port} to be free; got a listener on it")
+        self._directory.mkdir(parents=True, exist_ok=True)
+        properties = self._directory / "server.properties"
+        logs = self._directory / "logs"
+        properties.write_text(_PROPERTIES.format(port=self._port, controller=self._controller, logs=logs))
+        if not (logs / "meta.properties").exists():
+            self._format(properties)
+        with (self._directory / "kafka.log").open("ab") as log:
+            # A session of its own: Ctrl-C at the terminal is ours to pass on, after the last commit.
+            self._process = subprocess.Popen(  # noqa: S603
+                ["/bin/sh", "-c", _LEASH, "sh", *self._command("kafka.Kafka", str(properties))],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._wait_ready()
+        topics.create_topics(self.bootstrap, partitions=self._partitions)
+        return self
+
+    def stop(self, timeout_s: float = 15.0) -> None:
+        """Ask the node to stop (SIGTERM), and kill it when it has not after `timeout_s` seconds."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+        self.kill()
+
+    def kill(self) -> None:
+        """Kill the node (SIGKILL): nothing is flushed, nobody is told."""
+        if self._process is not None:
+            process, self._process = self._process, None
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()  # for the shell; the node itself is gone when nobody listens
+            deadline = time.monotonic() + 10.0
+            while _listening(self._port) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            assert process.stdin is not None
+            process.stdin.close()
+
+    def __enter__(self) -> Self:
+        try:
+            return self.start()
+        except BaseException:
+            self.__exit__(None, None, None)
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        if self._temporary:
+            shutil.rmtree(self._directory, ignore_errors=True)
+
+    def _format(self, properties: Path) -> None:
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "a")
+        done = subprocess.run(  # noqa: S603
+            self._command("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise UserError(f"broker: expected to format {self._directory}; got {last_line(done.stderr)}")
+
+    def _command(self, main: str, *arguments: str) -> list[str]:
+        return [str(self._java), *_JVM, "-cp", f"{self._jars}/*", main, *arguments]
+
+    def _wait_ready(self) -> None:
+        assert self._process is not None
+        deadline = time.monotonic() + self._ready_s
+        while time.monotonic() < deadline:
+            if self._process.poll() is not None:
+                break
+            if _listening(self._port) and topics.answers(self.bootstrap):
+                return
+            time.sleep(0.05)
+        self.kill()
+        last = last_line((self._directory / "kafka.log").read_text(errors="replace"))
+        raise UserError(f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {self._ready_s:g} s; got: {last}")
+
+
+def main_broker(port: int = 9092, directory: Path | None = None, jars: Path | None = None) -> None:
+    """Run a broker until SIGINT or SIGTERM; print its address once it answers."""
+    with stop_on_signals() as stop, LocalKafka(directory, port, jars) as kafka:
+        print(f"Kafka {KAFKA} is ready at {kafka.bootstrap}", flush=True)  # noqa: T201
+        stop.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _listening(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1.0)
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,132 @@
+"""Body that cuts the window of a beat out of the ring, without offset and slope, in units of its size.
+
+A window is 0.52 s in 256 points whatever the rate. Its centre is the centroid of the QRS's energy,
+at most 40 ms from the R peak, so that it depends on samples in [R - 0.30 s, R + 0.31 s] and no later
+ones. Its size is its root mean square. The sums are in integers: the same on every backend and for
+any order of adding.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numpy import float32
+
+from beatwire.kernels.ring import unroll
+from beatwire.kernels.team import WIDTH, added, member, narrow, wait
+from beatwire.records import F32, I16, I32, I64
+
+WINDOW = 256
+HALF_S = 0.26
+SHIFT_S = 0.04
+EARLIEST_S = 0.30
+LATEST_S = 0.31
+ENERGY_S = 0.10
+SLOPE_S = 0.006
+LEAST_SIZE = 0.5  # device units; below it is a flat line
+ONE = 1 << 16  # a sample, in steps of the interpolation
+
+
+def cut_window(
+    i: int, lane: I64, at: I64, base: I64, lead: int, rate_hz: float, x: I16, work: I32, window: F32, amplitude: F32
+) -> None:
+    """Fill ``window[i]`` from the ring of ``lane[i]`` around the R peak at sample ``at[i]``.
+
+    Parameters
+    ----------
+    base : int64 [n]
+        The lane's first sample.
+    x : int16 [lanes, leads, R]
+        ``R`` is at least 0.62 s.
+    work : int32 [1 or more, 0.62 s or more]
+        Scratch.
+    window, amplitude : float32 [n, 256], [n], written
+        The window, of root mean square 1, and what that was in the device's units. Zero and NaN
+        where it would begin before ``base`` or does not vary.
+    """
+    before = int(math.ceil(EARLIEST_S * rate_hz))
+    last = before + int(math.floor(LATEST_S * rate_hz))
+    out = window[i]
+    if at[i] - before < base[i]:
+        amplitude[i] = blank(out)
+        return
+    samples = work[0]
+    unroll(x[lane[i], lead], int(at[i]) - before, last + 1, samples)
+    length = 2.0 * HALF_S * rate_hz
+    middle = before + energy_centroid(samples, before, rate_hz)
+    begin = max(min(middle - 0.5 * length, last - length - 0.01), 0.0)
+    amplitude[i] = resample(samples, begin, length, last, out)
+
+
+def blank(out: F32) -> float:
+    """Set a window to zero; its size is not a number."""
+    for j in range(member(), WINDOW, WIDTH):
+        out[j] = 0.0
+    return math.nan
+
+
+def energy_centroid(samples: I32, peak: int, rate_hz: float) -> float:
+    """Return how far, in samples, the centroid of the squared slope lies from the peak; limited."""
+    reach = round(ENERGY_S * rate_hz)
+    k = max(1, round(SLOPE_S * rate_hz))
+    ahead = samples[peak - reach + k :]
+    behind = samples[peak - reach - k :]
+    energy = 0
+    moment = 0
+    for j in range(member(), 2 * reach + 1, WIDTH):
+        slope = narrow(int(ahead[j]) - int(behind[j]))
+        energy += slope * slope
+        moment += narrow(slope * j) * slope
+    energy = added(energy)
+    moment = added(moment)
+    if energy == 0:
+        return 0.0
+    limit = SHIFT_S * rate_hz
+    return min(max(moment / energy - reach, -limit), limit)
+
+
+def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> float:
+    """Write 256 points of ``length`` samples from ``begin`` on, without mean and slope, and return their size.
+
+    ``samples`` is overwritten.
+    """
+    first = int(begin)
+    n = min(int(begin + length) + 2, last + 1) - first
+    part = samples[first : last + 1]  # the interpolation's rounding may reach one sample past the n of the sums
+    origin = int(part[n // 2])
+    total = 0
+    moment = 0
+    squares = 0
+    for j in range(member(), n, WIDTH):
+        value = narrow(int(part[j]) - origin)
+        total += value
+        moment += value * narrow(2 * j - (n - 1))
+        squares += value * value
+    total = added(total)
+    moment = added(moment)
+    squares = added(squares)
+    spread = n * (n * n - 1) // 3
+    variance = (squares - total / n * total - moment / spread * moment) / n
+    if variance < LEAST_SIZE * LEAST_SIZE:
+        return blank(out)
+    size = math.sqrt(variance)
+    slope = 2.0 * moment / spread
+    level = origin + total / n - slope * 0.5 * (n - 1)
+    scale = 1.0 / size
+    flat = part.view(float32)  # each number takes the place of the sample it is made of
+    for j in range(member(), len(part), WIDTH):
+        flat[j] = (int(part[j]) - level - slope * j) * scale
+    wait()
+    interpolate(flat, round((begin - first) * ONE), round(length * ONE / (WINDOW - 1)), out)
+    return size
+
+
+def interpolate(flat: F32, start: int, step: int, out: F32) -> None:
+    """Write 256 points of ``flat`` from ``start`` on, in steps of ``step``, both in ``1 / ONE`` of its own."""
+    fraction = float32(1.0 / ONE)
+    for j in range(member(), WINDOW, WIDTH):
+        p = start + j * step
+        b = (p >> 16) & 0xFFFF
+        low = flat[b]
+        out[j] = low + float32(p & 0xFFFF) * fraction * (flat[b + 1] - low)
+    wait()

@@ -1,0 +1,194 @@
+"""A model on disk: ``NAME.safetensors`` (weights) and ``NAME.json`` (everything else), read and checked.
+
+The config's ``window`` must be the one this program cuts and ``calibration`` must be there and
+ascending; anything else is refused with the reason. See ``model.pair``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.backends.network import Network
+from beatwire.errors import UserError
+from beatwire.kernels import history, windows
+from beatwire.kernels.drift import COMPARED, MOST_BINS
+from beatwire.model.pair import read_pair, write_pair
+from beatwire.records import F32, F64
+from beatwire.stages.drift import Reference
+from beatwire.stages.score import TERMS, Calibration
+
+FORMAT = 1
+VERSION = "vae-3"
+WINDOW: dict[str, float] = {
+    "points": windows.WINDOW,
+    "rate_hz": round(windows.WINDOW / (2 * windows.HALF_S), 3),
+    "half_s": windows.HALF_S,
+    "shift_s": windows.SHIFT_S,
+    "history_s": history.BEATS_S,
+    "history_beats": history.BEATS,
+    "sizes_s": history.SIZES_S,
+    "own_spread": history.OWN,
+    "steady": history.STEADY,
+}
+SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A VAE that can score: weights, calibration, reference distributions, and its name."""
+
+    name: str
+    network: Network
+    calibration: Calibration
+    reference: Reference
+    config: dict[str, Any]
+
+
+def save_model(path: Path, network: Network, calibration: Calibration, about: dict[str, Any]) -> Model:
+    """Write ``path`` and its config, and return the model as it reads back.
+
+    ``about`` goes into the config beside what reading needs: how it was trained, reference
+    distributions for drift, the records that were left out.
+    """
+    weights = {f.name: getattr(network, f.name) for f in fields(network) if f.name != "variance"}
+    config = {
+        "format": FORMAT,
+        "version": VERSION,
+        "window": WINDOW,
+        "latents": history.LATENTS,
+        "variance": network.variance,
+        "calibration": as_lists(calibration),
+        **about,
+    }
+    write_pair(path, weights, config)
+    return load_model(path)
+
+
+def load_model(path: Path | None = None) -> Model:
+    """Read a model; the one in the package by default.
+
+    Raises
+    ------
+    UserError
+        no such file, not a model, another window than this program's, calibration or reference missing or not
+        usable.
+    """
+    path = SHIPPED if path is None else path
+    arrays, config, config_path, name = read_pair(path, "model", FORMAT)
+    _check_window(config_path, config)
+    network = _network(path, arrays, config)
+    calibration = _calibration(config_path, config)
+    reference = _reference(config_path, config)
+    return Model(name, network, calibration, reference, config)
+
+
+def as_lists(tables: Calibration | Reference) -> dict[str, Any]:
+    """Return tables as JSON takes them."""
+    return {f.name: np.round(getattr(tables, f.name), 6).tolist() for f in fields(tables)}
+
+
+def fold_path(path: Path, fold: int) -> Path:
+    """Return where the model of ``path`` lies that did not see the subjects of a fold."""
+    return path.with_suffix(f".fold{fold}{path.suffix}")
+
+
+def left_out(path: Path | None = None) -> dict[tuple[str, int], Path]:
+    """Return for each record that a model learned from, by name and samples a lead, the model that did not.
+
+    Empty for a model without such companions.
+    """
+    path = SHIPPED if path is None else path
+    found: dict[tuple[str, int], Path] = {}
+    for config in sorted(path.parent.glob(f"{path.stem}.fold*.json")):
+        records = json.loads(config.read_text()).get("left_out", {})
+        found |= {(name, samples): config.with_suffix(path.suffix) for name, samples in records.items()}
+    return found
+
+
+def _check_window(path: Path, config: dict[str, Any]) -> None:
+    window = config.get("window")
+    if not isinstance(window, dict):
+        raise UserError(f"{path}: expected the window that the model was trained on; it is missing")
+    for name, value in WINDOW.items():
+        if window.get(name) != value:
+            raise UserError(f"{path}: expected a model with window {name} {value:g}; got {window.get(name)}")
+
+
+def _network(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> Network:
+    hidden = arrays["encode"].shape[-1] if "encode" in arrays else 0
+    shapes = {
+        "encode": (windows.WINDOW, hidden), "encode_bias": (hidden,), "latent": (hidden, history.LATENTS),
+        "latent_bias": (history.LATENTS,), "decode": (history.LATENTS, hidden), "decode_bias": (hidden,),
+        "output": (hidden, windows.WINDOW), "output_bias": (windows.WINDOW,), "map": (history.LATENTS, 2),
+    }  # fmt: skip
+    weights: dict[str, F32] = {}
+    for name, shape in shapes.items():
+        found = arrays.get(name)
+        if found is None or found.shape != shape or found.dtype != np.float32:
+            got = "nothing" if found is None else f"{found.dtype} {list(found.shape)}"
+            raise UserError(f"{path}: expected {name} as float32 {list(shape)}; got {got}")
+        if not np.isfinite(found).all():
+            raise UserError(f"{path}: expected finite weights; {name} has others")
+        weights[name] = np.ascontiguousarray(found)
+    variance = config.get("variance")
+    if not isinstance(variance, float | int) or not 0 < variance < 1e6:
+        raise UserError(f"{path.with_suffix('.json')}: expected a variance above 0; got {variance}")
+    return Network(**weights, variance=float(variance))
+
+
+def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
+    table = config.get("calibration")
+    if not isinstance(table, dict):
+        raise UserError(f"{path}: expected a calibration; it is missing (train the model with beatwire train vae)")
+    arrays: dict[str, F64] = {}
+    for f in fields(Calibration):
+        try:
+            arrays[f.name] = np.asarray(table[f.name], np.float64)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UserError(f"{path}: expected calibration {f.name} as numbers; got {error}") from error
+    k = arrays["level"].size
+    for name, shape in {"level": (k,), "terms": (len(TERMS), k), "weights": (len(TERMS),), "sums": (4, k)}.items():
+        found = arrays[name]
+        if k < 10 or found.shape != shape or not np.isfinite(found).all():
+            raise UserError(f"{path}: expected calibration {name} of {list(shape)} numbers; got {list(found.shape)}")
+        if name != "weights" and (np.diff(found) < 0).any():
+            raise UserError(f"{path}: expected calibration {name} in ascending order; it is not")
+    return Calibration(**arrays)
+
+
+def _reference(path: Path, config: dict[str, Any]) -> Reference:
+    table = config.get("reference")
+    if not isinstance(table, dict):
+        raise UserError(
+            f"{path}: expected a reference for drift; it is missing (train the model with beatwire train vae)"
+        )
+    arrays: dict[str, F64] = {}
+    for f in fields(Reference):
+        try:
+            arrays[f.name] = np.asarray(table[f.name], np.float64)
+        except (KeyError, ValueError, TypeError) as error:
+            raise UserError(f"{path}: expected reference {f.name} as numbers; got {error}") from error
+    q, s, each = (
+        arrays["levels"].size,
+        arrays["score"].size,
+        arrays["latents"].shape[-1] if arrays["latents"].ndim else 0,
+    )
+    n = history.LATENTS
+    shapes = {
+        "centre": (n,), "whitener": (n, n), "score": (s,), "latents": (n, each), "radius": (q,), "misfit": (q,),
+        "levels": (q,), "shares": (s + 1 + n * (each + 1) + COMPARED * (q + 1),), "limit": (),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():
+            raise UserError(
+                f"{path}: expected reference {name} of {list(shape)} numbers; got {list(arrays[name].shape)}"
+            )
+    if arrays["shares"].size > MOST_BINS:
+        raise UserError(f"{path}: expected a reference of at most {MOST_BINS} bins; got {arrays['shares'].size}")
+    limit = float(arrays.pop("limit"))
+    return Reference(**arrays, limit=limit)

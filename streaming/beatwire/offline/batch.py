@@ -1,0 +1,176 @@
+"""A batch of pieces through the graph, a lane each: what it says of what the pieces answer for, scored, on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from beatwire.backends.base import Backend, Table
+from beatwire.kernels.history import LATENTS
+from beatwire.offline.shards import Pieces
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.records import I64, Bank, Beats, Placement, Recalled, Terms
+from beatwire.stages.score import ANOMALOUS, Calibration
+
+BEATS = {
+    "sample": np.int64, "decided": np.int64, "rr_s": np.float64, "median_rr_s": np.float64, "response": np.float32,
+    "quality": np.float32, "expected_errors": np.float32, "score": np.float32, "prematurity": np.float32,
+    "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)), "misfit": np.float32,
+}  # fmt: skip
+JUDGED = (np.float32, np.uint8, np.bool_)
+MOST_THREADS = 8
+MANY = 1 << 18  # beats that are worth threads
+
+
+@dataclass(slots=True)
+class Kept:
+    """What the pieces said of what they answer for, on the host.
+
+    beats    the columns of ``BEATS``, a list of arrays each
+    blocks   int64 [., 2] of each pass: where a block of the level ends, and what it held
+    known    int64 [., 2]: segment, up to where its beats are known
+    """
+
+    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BEATS})
+    blocks: list[I64] = field(default_factory=list)
+    known: list[I64] = field(default_factory=list)
+
+    def add(self, beats: Beats, blocks: tuple[Any, ...], pieces: Pieces) -> None:
+        """Keep blocks, and how far lanes know, of a pass whose slots are the numbers of pieces."""
+        slot = beats.fresh.slot
+        row, end, held = blocks
+        inside = (end > pieces.begin[slot[row]]) & (end <= pieces.end[slot[row]])
+        self.blocks.append(np.stack([end[inside], held[inside]], axis=1))
+        self.known.append(np.stack([pieces.segment[slot], beats.known], axis=1))
+
+    @staticmethod
+    def joined(parts: list[Kept]) -> Kept:
+        """Return what several batches said."""
+        return Kept(
+            {name: [array for part in parts for array in part.beats[name]] for name in BEATS},
+            [array for part in parts for array in part.blocks],
+            [array for part in parts for array in part.known],
+        )
+
+    def in_order(self) -> dict[str, Any]:
+        """Return the columns of all beats in order."""
+        sample = np.concatenate(self.beats["sample"])
+        order = None if (sample[1:] > sample[:-1]).all() else np.argsort(sample, kind="stable")
+
+        def joined(name: str) -> Any:
+            column = sample if name == "sample" else np.concatenate(self.beats[name])
+            return column if order is None else np.take(column, order, axis=0)
+
+        if len(sample) < MANY:
+            return {name: joined(name) for name in BEATS}
+        with ThreadPoolExecutor(MOST_THREADS) as pool:
+            return dict(zip(BEATS, pool.map(joined, BEATS), strict=True))
+
+
+class Told(NamedTuple):
+    """A pass that was called: its beats, and the table of those that the pieces answer for."""
+
+    beats: Beats
+    table: Table
+
+
+class Lanes:
+    """The graph as far as a pass goes, and the score; a slot is the number of a piece in its batch.
+
+    ``rules``: what rules need beside the beats is kept.
+    """
+
+    def __init__(self, settings: Settings, backend: Backend, *, rules: bool = True) -> None:
+        self.pipeline = Pipeline(settings, backend)
+        table = self.pipeline.model.calibration
+        self._table = tuple(backend.constant(getattr(table, f.name)) for f in fields(Calibration))
+        self._rules = rules
+        self._told: list[Told] = []
+        self._pieces: Pieces
+        self._bank: Bank | None = None
+        self._most = 0
+        last = self.pipeline.collected.upstreams[0]
+        last.downstreams.clear()
+        self.pipeline.hear(last, lambda recalled: self._told.append(self._answered(recalled)))
+
+    def prepare(self, bank: Bank, lanes: int) -> None:
+        """Make ready for a batch of so many lanes: what is too small for it goes before what is larger comes."""
+        if bank == self._bank and lanes <= self._most:
+            return  # every lane begins anew by itself
+        self.pipeline.reset()
+        self.pipeline.backend.give_up_rooms()
+        self._bank, self._most = bank, lanes
+
+    def batch(
+        self, placements: Iterable[Placement], pieces: Pieces, done: Callable[[int], None], *, by_pass: bool = True
+    ) -> Kept:
+        """Take the passes of a batch through it, each a tick or all of them one.
+
+        While a device is busy with a pass the next one is written down: when a placement is asked for, what all but
+        the last one pointed to has been used.
+        """
+        kept, backend = Kept(), self.pipeline.backend
+        coming: Callable[[], None] | None = None
+        self._told.clear()
+        self._pieces = pieces
+        backend.begin()
+        try:
+            for placement in placements:
+                self.pipeline.passes.emit(placement)
+                if by_pass:
+                    last, coming = coming, self._finish(kept)
+                    if last is not None:
+                        last()
+                    backend.begin()
+                else:
+                    backend.start()
+                done(int((placement.fresh.stop - placement.fresh.start).sum()))
+        finally:
+            if coming is not None:
+                coming()
+        if self._told:
+            self._finish(kept)()
+            backend.begin()
+        return kept
+
+    def _finish(self, kept: Kept) -> Callable[[], None]:
+        """End a tick; returns what waits for it and keeps what its passes say."""
+        passes, self._told = self._told, []
+        blocks = [told.beats.blocks for told in passes] if self._rules else []
+        coming = self.pipeline.backend.finish([*(told.table for told in passes), *blocks])
+
+        def keep() -> None:
+            came = coming()
+            for columns in came[: len(passes)]:
+                for name, column in zip(BEATS, columns, strict=True):
+                    kept.beats[name].append(column)
+            for told, held in zip(passes, came[len(passes) :], strict=False):
+                kept.add(told.beats, held, self._pieces)
+
+        return keep
+
+    def _answered(self, cut: Recalled) -> Told:
+        """Score the beats of a pass, and list those that the pieces answer for; no other leaves a device."""
+        backend, beats, terms = self.pipeline.backend, cut.beats, Terms(*cut.terms.columns)
+        total, slot = beats.total, beats.fresh.slot
+        (count,) = backend.table("is answered", total, (np.int64,)).columns
+        begin, end = self._pieces.begin[slot], self._pieces.end[slot]
+        backend.kernels.is_answered(total, beats.row, beats.sample, begin, end, count)
+        first, mine = backend.positions("answered", total, count, total.__index__())
+        score, scored_by, anomalous = backend.table("scored", total, JUDGED).columns
+        backend.later.score_beat(
+            total, terms.population, terms.history, terms.prematurity, terms.haste, *self._table, ANOMALOUS, False,
+            score, scored_by, anomalous,
+        )  # fmt: skip
+        table = backend.table("answered", mine, tuple(BEATS.values()))
+        backend.later.tell_beat(
+            total, count, first, beats.sample, beats.decided, beats.rr_s, beats.median_rr_s, beats.response,
+            beats.quality, beats.expected_errors, score, terms.early, scored_by, anomalous, terms.latent,
+            terms.population, *table.columns,
+        )  # fmt: skip
+        return Told(beats, table)

@@ -1,0 +1,1 @@
+"""The streamz graph and its settings."""

@@ -1,0 +1,1 @@
+"""Synthetic ECG with its ground truth."""

@@ -1,0 +1,148 @@
+"""What travels once it is heartbeats: from accepted peaks to messages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, SupportsIndex
+
+from beatwire.records.arrays import F32, F64, I64, U8, Bool
+from beatwire.records.samples import Aligned, Fresh
+
+
+@dataclass(frozen=True, slots=True)
+class Beats:
+    """Heartbeats of one bank and pass, ``b`` of them, by lane and in order (all xp, see ``backend.Table``).
+
+    fresh, known            the lanes of the pass, and up to where their beats are complete
+    total                   ``b``, a number here or on the device
+    first                   int64 [n + 1]: where the beats of each row of ``fresh`` begin
+    lane, slot, base        int64 [b], x: where the samples around the beat still stand
+    listed                  what follows, as a table
+    row                     int64 [b]: row of its lane in ``fresh``
+    sample                  int64 [b]: R
+    decided                 int64 [b]: the newest sample that the decision waited for
+    rr_s, median_rr_s       float64 [b], NaN: none
+    response, quality       float32 [b]
+    expected_errors         float32 [b]: in the ten seconds up to the beat; NaN: not known
+    restart                 bool [b]: the first beat since its lane began
+    blocks                  table of int64 [k]: row of a lane, end of a 2-s block, whether it was flat (1),
+                            or waves without beats (2)
+    """
+
+    fresh: Fresh
+    known: I64
+    total: SupportsIndex
+    first: Any
+    x: Any
+    listed: Any
+    blocks: Any
+    lane: I64
+    slot: I64
+    base: I64
+    row: I64
+    sample: I64
+    decided: I64
+    rr_s: F64
+    median_rr_s: F64
+    response: F32
+    quality: F32
+    expected_errors: F32
+    restart: Bool
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """What the model looks at: float32 [b, 256] and [b] (xp), see ``kernels.windows``."""
+
+    beats: Beats
+    windows: Any
+    amplitude: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Per beat what the score is made of; NaN where it is not known.
+
+    population, history, prematurity, haste  float32 [b], the terms
+    early                                    float32 [b], prematurity as people read it, 1 - RR / usual RR
+    latent                                   float32 [b, 8]
+    """
+
+    population: F32
+    history: F32
+    prematurity: F32
+    haste: F32
+    early: F32
+    latent: F32
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The beats of a pass and the table of their ``Terms``."""
+
+    beats: Beats
+    terms: Any
+
+
+@dataclass(frozen=True, slots=True)
+class TickBeats:
+    """All heartbeats of a tick, ``b`` of them, by pass, bank and lane: those of a stream in order.
+
+    slot, session, sample, decided, time_us, arrived_us   int64 [b]
+    rate_hz, rr_s, median_rr_s                   float64 [b]
+    response, quality                            float32 [b]
+    expected_errors                              float32 [b], in the ten seconds up to the beat, NaN: not known
+    restart      bool [b]       the first beat after a restart of its stream
+    terms        of each beat
+    events       int64 [e, 5]   slot, session, kind, sample, value, by slot and in order: restarts, gaps,
+                                leads (value: the mask), beats (value: row of the beat), blocks (value:
+                                flat, waves), and how far the stream is known
+    scored by the score stage (``None`` before):
+    score, prematurity           float32 [b], NaN: none
+    scored_by                    uint8 [b], see ``stages.score``
+    anomalous                    bool [b]
+    latent       float32 [b, 8]  what the model made of it, NaN: none
+    misfit       float32 [b]     how unlike a beat of all people, a term of the score, NaN: none
+    """
+
+    aligned: Aligned
+    slot: I64
+    session: I64
+    sample: I64
+    decided: I64
+    time_us: I64
+    arrived_us: I64
+    rate_hz: F64
+    rr_s: F64
+    median_rr_s: F64
+    response: F32
+    quality: F32
+    expected_errors: F32
+    restart: Bool
+    terms: Terms
+    events: I64
+    overloaded: bool = False
+    score: F32 | None = None
+    prematurity: F32 | None = None
+    scored_by: U8 | None = None
+    anomalous: Bool | None = None
+    latent: F32 | None = None
+    misfit: F32 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alerts:
+    """Transitions of alerts in a tick: one JSON-ready dict each, and the beats they came with."""
+
+    beats: TickBeats
+    transitions: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """Messages of one topic, ready to send."""
+
+    topic: str
+    keys: list[bytes | None]
+    values: list[bytes]
+    headers: list[list[tuple[str, bytes]]] | None = None

@@ -1,0 +1,1 @@
+"""The running monitor: its loop, its workers, metrics and the demo."""

@@ -1,0 +1,78 @@
+"""Decode: the payloads of a tick become columns; what cannot be read becomes a reject.
+
+In: RawTick. Out: Chunks. State: none, so any cut of a stream into ticks gives the same rows.
+Avro messages cost no Python each; JSON messages are turned into Avro first (``beatwire.wire.json``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from beatwire.jit import cpu
+from beatwire.kernels import avro
+from beatwire.kernels.arrivals import ARRIVED
+from beatwire.records import I64, Chunks, RawTick, Rejects
+from beatwire.wire.avro import REASONS, columns
+from beatwire.wire.json import json_tick_to_avro
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """schema_id: the id that Confluent-framed messages must carry; None accepts any."""
+
+    schema_id: int | None = None
+
+
+@dataclass(slots=True)
+class State:
+    """Decode remembers nothing but its settings; xp: NumPy, or CuPy where a GPU may read JSON."""
+
+    settings: Settings
+    xp: Any = np
+
+
+def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
+    """Decode a tick: valid messages in their order, the others as rejects with a reason each."""
+    m = len(tick.arrival_us)
+    ints, floats, code = columns(m)
+    schema_id = -1 if state.settings.schema_id is None else state.settings.schema_id
+    cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
+    rejects = Rejects()
+    if (code == avro.JSON).any():
+        tick = _with_json_as_avro(tick, np.flatnonzero(code == avro.JSON), rejects, state.xp)
+        cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
+    known = set(rejects.message)
+    for k in np.flatnonzero(code):
+        if int(k) not in known:
+            rejects.message.append(int(k))
+            rejects.reason.append("decode: " + REASONS[int(code[k])].format(floats[k, 2]))
+    ints[:, ARRIVED] = tick.arrival_us
+    valid = np.flatnonzero(code == avro.OK)
+    everything = len(valid) == m
+    return state, Chunks(
+        payload=tick.payload,
+        ints=ints if everything else ints[valid],
+        floats=floats if everything else floats[valid],
+        message=valid,
+        partition=tick.partition if everything else tick.partition[valid],
+        rejects=rejects,
+        now_us=tick.now_us,
+        caught_up=tick.caught_up,
+        overloaded=tick.overloaded,
+    )
+
+
+def _with_json_as_avro(tick: RawTick, rows: I64, rejects: Rejects, xp: Any) -> RawTick:
+    """Replace JSON messages by the Avro that says the same; those that say nothing stay and are rejected."""
+    values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start[:-1], tick.start[1:], strict=True)]
+    for k, made in zip(rows.tolist(), json_tick_to_avro([values[k] for k in rows.tolist()], xp), strict=True):
+        if isinstance(made, bytes):
+            values[k] = made
+        else:
+            rejects.message.append(k)
+            rejects.reason.append(f"decode: {made}")
+    joined = RawTick.of(values)
+    return replace(tick, payload=joined.payload, start=joined.start)

@@ -1,0 +1,68 @@
+"""Non-maximum suppression: the local maxima of the response, and the level around each.
+
+In: Response. Out: Peaks. State: for each bank int64 ``maxima[lanes, MAXIMA_COLUMNS]``, maxima of
+2-second blocks of the response (``kernels.nms``). A peak is the largest of ``left_s`` before it and
+``right_s`` after it, which says nothing of chunks or ticks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
+from beatwire.kernels import nms
+from beatwire.records import I32, Peaks, Response
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How far a peak reigns on both sides, and the length of the blocks of the level."""
+
+    left_s: float = 0.25
+    right_s: float = 0.22
+    block_s: float = 2.0
+
+
+@dataclass(slots=True)
+class State:
+    """maxima: by number of the bank; work: scratch int32 [1, capacity]."""
+
+    settings: Settings
+    backend: Backend = CPU
+    maxima: dict[int, Any] = field(default_factory=dict)
+    work: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
+
+
+def step(state: State, response: Response) -> tuple[State, Peaks]:
+    """Find the peaks that the new responses decide."""
+    fresh, s, backend = response.fresh, state.settings, state.backend
+    bank = fresh.bank
+    left, right, block = (int(np.floor(d * bank.rate_hz + 0.5)) for d in (s.left_s, s.right_s, s.block_s))
+    maxima = state.maxima.get(bank.number)
+    if maxima is None or len(maxima) < len(response.f):
+        shape = (len(response.f), nms.MAXIMA_COLUMNS)
+        maxima = state.maxima[bank.number] = backend.grown(maxima, shape, np.int64)
+    n = len(fresh.lane)
+    fresh_samples = fresh.stop - fresh.start
+    longest = int(fresh_samples.max()) if n else 0
+    if state.work.shape[1] < longest + left + right:
+        state.work = np.zeros((1, longest + left + right), np.int32)
+    found = backend.room("found", (n,), np.int64)
+    peaks = backend.room("peaks", (n, (longest + right) // (right + 1) + 2, 5), np.int64)
+    closed = backend.room("closed", (n,), np.int64)
+    blocks = backend.room("blocks", (n, longest // block + 2, 2), np.int64)
+    backend.kernels.suppress(
+        n, fresh.lane, fresh.start, fresh.stop, fresh.base, response.delay, left, right, block,
+        response.f, maxima, state.work, found, peaks, closed, blocks,
+    )  # fmt: skip
+    bounds = None
+    if response.levels is not None:
+        bounds = backend.room("bounds", (*peaks.shape[:2], 3), np.int64)
+        backend.kernels.level_peaks(n, fresh.lane, found, right, block, response.levels, peaks, bounds)
+    known = fresh.stop - response.delay - right
+    most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
+    return state, Peaks(fresh, response.x, response.f, found, peaks, closed, blocks, known, most, bounds)

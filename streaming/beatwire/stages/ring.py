@@ -1,0 +1,71 @@
+"""Ring: write the samples of a pass into the rings of their bank.
+
+In: Placement. Out: Ringed. State: for each bank int16 ``x[lanes, leads, R]``; sample ``a`` of a lane
+stands at column ``a % R``. ``R`` leaves room for the windows behind a pass and for chunks that
+came before their turn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
+from beatwire.records import I64, Placement, Ringed
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """ring_s: seconds of samples kept for each lane."""
+
+    ring_s: float
+
+
+@dataclass(slots=True)
+class State:
+    """rings: by number of the bank (xp)."""
+
+    settings: Settings
+    backend: Backend = CPU
+    rings: dict[int, Any] = field(default_factory=dict)
+
+
+def step(state: State, placement: Placement) -> tuple[State, Ringed]:
+    """Write one placement; lanes that the bank gained start as zeros."""
+    fresh, bank, backend = placement.fresh, placement.fresh.bank, state.backend
+    backend.next_pass()
+    x = state.rings.get(bank.number)
+    if x is None or len(x) < placement.lanes:
+        size = ring_samples(state.settings.ring_s, bank.rate_hz)
+        x = state.rings[bank.number] = backend.grown(x, (placement.lanes, bank.leads, size), np.int16)
+    begun = np.flatnonzero(fresh.start == fresh.base)
+    if len(begun):
+        backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
+    place = placement.place[:, 2:]  # which pass and bank it is
+    alone, run, rest = (place, None, None) if backend.in_order else _apart(place)
+    backend.kernels.write_samples(len(alone), alone, placement.payload, x)
+    if run is not None:
+        backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
+    return state, Ringed(fresh, x)
+
+
+def _apart(place: I64) -> tuple[I64, I64 | None, I64 | None]:
+    """Take apart the placements that copy samples, in any order, and those that read the ring: by lane, in turn.
+
+    Returns the former, and where the lanes begin in the latter, and these.
+    """
+    turn = (place[:, 2] < 0) | (place[:, 3] < 0) | ((place[:, 5] != 0) & (place[:, 5] != -1))
+    if not turn.any():
+        return place, None, None
+    rest = place[turn]
+    rest = rest[np.argsort(rest[:, 0], kind="stable")]
+    run = np.concatenate([np.flatnonzero(np.diff(rest[:, 0], prepend=-1)), [len(rest)]])
+    return place[~turn], run, rest
+
+
+def ring_samples(ring_s: float, rate_hz: float) -> int:
+    """Return the columns of a ring: whole cache lines of int16."""
+    return int(np.ceil(ring_s * rate_hz / 32)) * 32

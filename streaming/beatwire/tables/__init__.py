@@ -1,0 +1,15 @@
+"""Tables: the one place that chooses between pandas with pyarrow (CPU) and cuDF (GPU).
+
+Columns are arrays of the backend's ``xp`` (NumPy or CuPy) wherever they are all numbers; a column that holds
+text is a pandas Series.
+"""
+
+from beatwire.backends.cuda.upload import upload_stretches
+from beatwire.tables.columns import Column, array_module, arrow, frame, host_array, library, numbers, rr_statistics
+from beatwire.tables.lines import Lines, read_json_lines
+from beatwire.tables.parse import open_bytes, open_text, read_table, reason
+
+__all__ = [
+    "Column", "Lines", "array_module", "arrow", "frame", "host_array", "library", "numbers", "open_bytes", "open_text",
+    "read_json_lines", "read_table", "reason", "rr_statistics", "upload_stretches",
+]  # fmt: skip

@@ -1,0 +1,121 @@
+"""Annotated WFDB records -> windows of beats, as the stage gets them from the rings.
+
+In:  folders of WFDB records (``.hea``, ``.dat``, ``.atr``)
+Out: one :class:`Subject` per record: its beats with class, time, RR and window
+
+R marks are moved to where a detector puts them (the largest Ricker response within 80 ms of the
+annotation) and jittered by 2 ms, seeded. Windows are cut by the kernel that the monitor uses.
+A record is one subject; records that are mostly paced are left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import wfdb
+
+from beatwire.errors import UserError
+from beatwire.jit import cpu
+from beatwire.kernels.windows import WINDOW
+from beatwire.records import F32, F64, I16, I64, U8
+from beatwire.stages.history import LONGEST_RR_S, Seen
+
+NORMAL, SUPRAVENTRICULAR, VENTRICULAR, FUSION, UNKNOWN = range(5)
+AAMI = {
+    **dict.fromkeys("NLRej", NORMAL),
+    **dict.fromkeys("AaJS", SUPRAVENTRICULAR),
+    **dict.fromkeys("VE", VENTRICULAR),
+    "F": FUSION,
+    **dict.fromkeys("/fQ", UNKNOWN),
+}
+PACED_SHARE = 0.05
+MARK_REACH_S = 0.08
+MARK_JITTER_S = 0.002
+SIGMA_S = 0.014
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One record of ``samples`` a lead: ``label`` uint8 [b] (AAMI class) and ``beats`` [b] of slot 0."""
+
+    database: str
+    name: str
+    samples: int
+    label: U8
+    beats: Seen
+
+
+def read_subjects(folders: Sequence[Path], seed: int = 0) -> list[Subject]:
+    """Read every annotated record of the folders, first lead, in the order of their names.
+
+    Raises
+    ------
+    UserError
+        a folder has no record with beat annotations, or a record cannot be read.
+    """
+    subjects: list[Subject] = []
+    for folder in folders:
+        headers = [h for h in sorted(folder.glob("*.hea")) if h.with_suffix(".atr").exists()]
+        if not headers:
+            raise UserError(f"{folder}: expected WFDB records with .atr annotations; found none")
+        for header in headers:
+            subject = read_subject(header.with_suffix(""), len(subjects) + 1000 * seed)
+            if subject is not None:
+                subjects.append(subject)
+    return subjects
+
+
+def read_subject(record: Path, seed: int) -> Subject | None:
+    """Read one record; None when it is mostly paced or has no beats."""
+    try:
+        header: Any = wfdb.rdrecord(str(record), physical=False, channels=[0])
+        notes: Any = wfdb.rdann(str(record), "atr")
+    except (OSError, ValueError, IndexError) as error:
+        raise UserError(f"{record}: expected a WFDB record with annotations; got {error}") from error
+    symbols = np.array(notes.symbol)
+    known = np.isin(symbols, list(AAMI))
+    if not known.any() or np.isin(symbols[known], ["/", "f"]).mean() > PACED_SHARE:
+        return None
+    signal = np.clip(header.d_signal[:, 0], -32767, 32767).astype(np.int16)
+    rate_hz = float(header.fs)
+    marked = detector_marks(signal, np.asarray(notes.sample, np.int64)[known], rate_hz, np.random.default_rng(seed))
+    at, kept = np.unique(marked, return_index=True)
+    label = np.array([AAMI[s] for s in symbols[known][kept]], np.uint8)
+    return Subject(record.parent.name, record.name, len(signal), label, cut_beats(signal, at, rate_hz))
+
+
+def detector_marks(signal: I16, at: I64, rate_hz: float, rng: np.random.Generator) -> I64:
+    """Move annotated R peaks to the largest Ricker response nearby, give or take 2 ms."""
+    sigma = SIGMA_S * rate_hz
+    reach = math.ceil(4 * sigma)
+    t = np.square(np.arange(-reach, reach + 1) / sigma)
+    ricker = (1 - t) * np.exp(-t / 2)
+    response = np.abs(np.convolve(signal.astype(np.float64), ricker - ricker.mean(), "same"))
+    near = round(MARK_REACH_S * rate_hz)
+    padded = np.pad(response, near)
+    offsets = np.argmax(np.lib.stride_tricks.sliding_window_view(padded, 2 * near + 1)[at], axis=1) - near
+    jitter = np.rint(rng.normal(0.0, MARK_JITTER_S * rate_hz, len(at))).astype(np.int64)
+    marks: I64 = np.clip(at + offsets + jitter, 0, len(signal) - 1)
+    return marks
+
+
+def cut_beats(signal: I16, at: I64, rate_hz: float) -> Seen:
+    """Return the beats at ``at`` of one recording, with their windows."""
+    b = len(at)
+    ring = np.pad(signal, (0, math.ceil(rate_hz)), mode="edge")[None, None]
+    zero = np.zeros(b, np.int64)
+    windows: F32 = np.empty((b, WINDOW), np.float32)
+    work = np.empty((1, math.ceil(rate_hz)), np.int32)
+    amplitude: F32 = np.empty(b, np.float32)
+    cpu.cut_window(b, zero, at, zero, 0, rate_hz, ring, work, windows, amplitude)
+    time_s: F64 = at / rate_hz
+    rr_s = np.diff(time_s, prepend=np.nan)
+    rr_s[rr_s > LONGEST_RR_S] = np.nan
+    restart = np.zeros(b, np.bool_)
+    restart[0] = True
+    return Seen(zero, time_s, rr_s, restart, windows, amplitude)

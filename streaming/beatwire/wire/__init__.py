@@ -1,0 +1,1 @@
+"""The wire format: Avro and JSON messages, names of topics and headers."""
