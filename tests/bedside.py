@@ -43,7 +43,7 @@ class Ward:
         rows = [(name, Event.BEAT, sample, row) for row, (name, sample, *_) in enumerate(beats)]
         rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
         rows += [(name, rules.DRIFTED, sample, value) for name, sample, value in drifts]
-        rows += [(name, Event.KNOWN, sample, sample) for name, sample in known]
+        rows += [(name, Event.WATERMARK, sample, sample) for name, sample in known]
         rows.sort(key=lambda row: (row[2], row[1]))
         slots = [self.aligner.directory.names.index(name) for name, *_ in rows]
         sessions = [self.aligner.stands(name)[0] for name, *_ in rows]

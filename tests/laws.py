@@ -104,7 +104,7 @@ class Run:
 def listen(pipeline: Pipeline, run: Run) -> None:
     """Write down what a graph says."""
 
-    def hear(result: Alerts) -> None:
+    def subscribe(result: Alerts) -> None:
         b = result.beats
         run.alerts += result.transitions
         for k, slot in enumerate(b.slot.tolist()):
@@ -116,8 +116,8 @@ def listen(pipeline: Pipeline, run: Run) -> None:
                 )
             )  # fmt: skip
 
-    pipeline.hear(pipeline.alerts, hear)
-    pipeline.hear(pipeline.rejects, lambda rejects: run.rejects.extend(rejects.reason))
+    pipeline.subscribe(pipeline.alerts, subscribe)
+    pipeline.subscribe(pipeline.rejects, lambda rejects: run.rejects.extend(rejects.reason))
 
 
 def run_graph(ticks: list[list[bytes]], settings: Settings | None = None, **tick: Any) -> Run:

@@ -178,8 +178,8 @@ class PlacedStream:
         """Take samples [first, stop) of a chunk, all of which have values."""
         values = {a: (tuple(map(int, c.samples[:, a - c.first])), c.lead_off) for a in range(first, stop)}
         while first > self.expected and stop > self.expected:
-            pieces = sum(a - 1 not in self.ahead for a in self.ahead)
-            if stop - self.expected <= self.reorder and pieces < 8:
+            shards = sum(a - 1 not in self.ahead for a in self.ahead)
+            if stop - self.expected <= self.reorder and shards < 8:
                 new = {a: v for a, v in values.items() if a not in self.ahead}
                 self.counts["duplicates" if not new else "reordered"] += 1
                 self.counts["overlaps"] += 0 < len(new) < len(values)

@@ -11,8 +11,8 @@ import in_turn  # noqa: F401  in the place of the simulator's blocks
 import numpy as np
 import pytest
 from beatwire.backends.cuda.backend import Device
-from beatwire.backends.cuda.compaction import Orders
-from beatwire.backends.cuda.launch_list import Line, Tapes, rounded
+from beatwire.backends.cuda.compaction import Compaction
+from beatwire.backends.cuda.launch_list import LaunchLists, Line, rounded
 from beatwire.backends.network import embed
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANNED, SCANS
@@ -58,7 +58,7 @@ def test_machine_code_of_no_two_kernels_is_kept_by_one_name() -> None:
 def test_where_there_is_room_each_item_of_some_kernels_has_a_block() -> None:
     card = SimulatedCard()
     card.blocks = 18
-    tapes = Tapes(card, many=30)
+    tapes = LaunchLists(card, many=30)
     assert [tapes.width("respond_leads", n) for n in (1, 18, 19, 40)] == [launchers.WHOLE, launchers.WHOLE, 32, 8]
     assert [tapes.width("respond", n) for n in (1, 18, 19, 40)] == [16, 16, 16, 8]
 
@@ -108,7 +108,7 @@ def test_of_many_rows_the_busy_ones_come_first() -> None:
         for counted, summed in ((count, False), (np.concatenate([[0], np.cumsum(count)]), True)):
             device.next_pass()
             tape: list[Line] = []
-            orders = Orders(device.card.address, device.room)
+            orders = Compaction(device.card.address, device.room)
             number = np.array([n]).view(OnDevice), 0
             order = orders.busy_first(tape, device.constant(counted), summed, n, number)
             assert orders.busy_first(tape, tape[0].arguments[0], summed, n, number) is order
@@ -130,9 +130,9 @@ def test_of_no_rows_the_sum_is_nothing() -> None:
 def test_the_network_runs_over_as_many_windows_as_there_are() -> None:
     rng, network = np.random.default_rng(1), load_model().network
     windows, scale = rng.normal(size=(5, 256)).astype(np.float32), np.ones(5, np.float32)
-    latents, misfit = embedded(Device(SimulatedCard(), "simulated"), network, windows, scale)
+    latents, reconstruction_error = embedded(Device(SimulatedCard(), "simulated"), network, windows, scale)
     np.testing.assert_allclose(latents, embed(network, windows, scale)[0], atol=1e-6)
-    assert len(misfit) == 5
+    assert len(reconstruction_error) == 5
 
 
 def test_what_grows_within_a_tick_keeps_what_was_called_before() -> None:

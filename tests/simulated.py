@@ -49,8 +49,8 @@ class SimulatedCard:
         return len(self.networks) - 1
 
     def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
-        windows, scale, latents, misfit = (np.asarray(a)[: int(sizes[cell])] for a in arrays)
-        embed_into(self.networks[network], windows, scale, latents, misfit)
+        windows, scale, latents, reconstruction_error = (np.asarray(a)[: int(sizes[cell])] for a in arrays)
+        embed_into(self.networks[network], windows, scale, latents, reconstruction_error)
 
     def bring(self, segments: Any) -> None:
         for source, target, size, number in np.asarray(segments).tolist():
@@ -84,7 +84,7 @@ class SimulatedCard:
 
 
 def embedded(device: Any, network: Network, windows: np.ndarray, scale: np.ndarray) -> Any:
-    """Latents and misfit of windows by a device, which counts itself how many there are."""
+    """Latents and reconstruction_error of windows by a device, which counts itself how many there are."""
     n = len(scale)
     device.next_pass()
     _, total = device.positions("windows", n, device.constant(np.ones(n, np.int64)), n + 3)

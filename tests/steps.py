@@ -157,8 +157,8 @@ class Detector(Aligner):
         for placement in aligned.passes:
             ringed = ring.step(self.ring, placement)[1]
             response = ricker.step(self.states[0], ringed)[1]
-            judged = classify.step(self.states[2], nms.step(self.states[1], response)[1])[1]
-            found.append(beats.step(self.beats_state, judged)[1])
+            classified = classify.step(self.states[2], nms.step(self.states[1], response)[1])[1]
+            found.append(beats.step(self.beats_state, classified)[1])
         return aligned, found
 
 

@@ -11,7 +11,7 @@ from beatwire.pipeline.settings import Settings
 from oracles import PlacedStream, Sent
 from steps import Aligner
 
-SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, forget_s=240.0)
+SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, evict_s=240.0)
 RATE_HZ = 100.0
 
 
@@ -78,7 +78,7 @@ def arrive(rng: np.random.Generator, queues: list[list[Sent]]) -> list[Sent]:
 def new_oracle() -> PlacedStream:
     s = SHORT
     samples = [round(d * RATE_HZ) for d in (s.reorder_s, s.bridge_s, s.duplicate_s)]
-    return PlacedStream(*samples, silence_us=round(s.silence_s * 1e6), forget_us=round(s.forget_s * 1e6))
+    return PlacedStream(*samples, silence_us=round(s.silence_s * 1e6), forget_us=round(s.evict_s * 1e6))
 
 
 def check(aligner: Aligner, oracles: dict[str, PlacedStream]) -> None:
@@ -118,7 +118,7 @@ def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: 
         assert all(reasons[k] in text for k, text in zip(aligned.rejects.message, aligned.rejects.reason, strict=True))
         check(aligner, oracles)
         at += len(tick)
-        forgotten += len(aligned.forgotten)
+        forgotten += len(aligned.evicted)
     if per_tick == 1:  # else all may be heard again in the tick that would forget them
         silences = np.diff([c.arrival_us for c in queue]) > 300_000_000
         assert (forgotten > 0) == (clock and bool(silences.any()))

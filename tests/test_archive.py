@@ -1,4 +1,4 @@
-"""A recording in pieces says what it says in one piece: beats, scores, alerts, whatever the cut."""
+"""A recording in shards says what it says in one piece: beats, scores, alerts, whatever the cut."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from beatwire.recordings.synthetic.rhythm import ASYSTOLE, TACHYCARDIA, Event
 from beatwire.records import Bank
 
 PLANS = (
-    Plan(piece_s=37.3, pass_s=11.1, lanes=5),
-    Plan(piece_s=60.0, pass_s=60.0, lanes=64, by_pass=False),
-    Plan(piece_s=7.0, pass_s=3.0, lanes=17),
+    Plan(shard_s=37.3, pass_s=11.1, lanes=5),
+    Plan(shard_s=60.0, pass_s=60.0, lanes=64, by_pass=False),
+    Plan(shard_s=7.0, pass_s=3.0, lanes=17),
     Plan(),
 )
 
@@ -46,16 +46,16 @@ def with_holes(recording: Recording, seed: int) -> Recording:
     return replace(recording, samples=x)
 
 
-def assert_same(pieces: Analysis, whole: Analysis) -> None:
-    a, b = pieces.beats, whole.beats
+def assert_same(shards: Analysis, whole: Analysis) -> None:
+    a, b = shards.beats, whole.beats
     assert list(a) == list(b)
     for name in ("sample", "decided", "scored_by", "time_s"):
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
     for name in ("rr_ms", "rate_bpm", "response", "quality", "score", "prematurity", "expected_errors"):
         np.testing.assert_allclose(a[name], b[name], rtol=1e-4, atol=1e-4, err_msg=name)
-    assert sorted(map(told, pieces.alerts)) == sorted(map(told, whole.alerts))
+    assert sorted(map(told, shards.alerts)) == sorted(map(told, whole.alerts))
     for name in ("bridged", "restarts", "lost_samples"):
-        assert pieces.counts[name] == whole.counts[name], name
+        assert shards.counts[name] == whole.counts[name], name
 
 
 def told(alert: dict[str, Any]) -> tuple[Any, ...]:
@@ -118,17 +118,17 @@ def test_progress_rises_to_one() -> None:
 def test_pieces_answer_for_every_sample_once_and_begin_outside_of_holes() -> None:
     recording = with_holes(person(9, 250.0), 2)
     known = stretches_of(recording.samples, 250, 62)
-    pieces = cut(known, 2500, 5000, 250)
+    shards = cut(known, 2500, 5000, 250)
     for s, (first, last) in enumerate(known.segment.tolist()):
-        mine = pieces.segment == s
-        assert pieces.begin[mine][0] == first
-        assert pieces.end[mine][-1] == last
-        assert np.array_equal(pieces.begin[mine][1:], pieces.end[mine][:-1])
+        mine = shards.segment == s
+        assert shards.begin[mine][0] == first
+        assert shards.end[mine][-1] == last
+        assert np.array_equal(shards.begin[mine][1:], shards.end[mine][:-1])
     for a, b in known.gap.tolist():
-        assert not ((pieces.base > a) & (pieces.base < b)).any()
-        assert not ((pieces.stop > a) & (pieces.stop < b)).any()
-    assert (pieces.stop >= pieces.end).all()
-    assert (pieces.base <= pieces.begin).all()
+        assert not ((shards.base > a) & (shards.base < b)).any()
+        assert not ((shards.stop > a) & (shards.stop < b)).any()
+    assert (shards.stop >= shards.end).all()
+    assert (shards.base <= shards.begin).all()
 
 
 def test_one_archive_takes_recordings_of_any_rate_one_after_the_other() -> None:
@@ -149,7 +149,7 @@ def test_several_graphs_at_once_say_the_same(monkeypatch: pytest.MonkeyPatch) ->
 
 def more(of: archive.Archive, workers: int) -> int:
     while len(of._lanes) < workers:
-        of._lanes.append(archive.Lanes(of._settings, of._backend))
+        of._lanes.append(archive.ShardBatch(of._settings, of._backend))
     return workers
 
 
@@ -188,14 +188,14 @@ def test_samples_that_are_brought_a_pass_at_a_time_say_the_same(
 
 def test_a_long_recording_is_one_batch_of_longer_pieces() -> None:
     plan = Plan(75.0, 5.0, 100, longest_s=900.0)
-    assert [plan.for_length(hours * 3600.0).piece_s for hours in (1, 9.9, 1000)] == [75.0, 360.0, 900.0]
-    assert Plan(60.0).for_length(1e6).piece_s == 60.0
+    assert [plan.for_length(hours * 3600.0).shard_s for hours in (1, 9.9, 1000)] == [75.0, 360.0, 900.0]
+    assert Plan(60.0).for_length(1e6).shard_s == 60.0
     for segments in (1, 2, 30):
         last = 3_000_017 * np.arange(1, segments + 1)
         known = np.stack([last - 3_000_017 + 700, last], axis=1)
         longer = replace(plan, longest_s=1e6).for_length(last[-1] / 250.0, segments)
-        pieces = cut(Stretches(known, known, np.zeros((0, 3), np.int64)), round(longer.piece_s * 250.0), 25_000, 250)
-        assert 60 < len(pieces) <= 100
+        shards = cut(Stretches(known, known, np.zeros((0, 3), np.int64)), round(longer.shard_s * 250.0), 25_000, 250)
+        assert 60 < len(shards) <= 100
 
 
 def test_fewer_lanes_fit_into_less_memory() -> None:

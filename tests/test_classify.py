@@ -22,11 +22,11 @@ TREES = load_trees()
 def judged_of(detector: Detector, signal: Signal, a: int, b: int) -> list[Peaks]:
     """Take a chunk of a stream through the stages up to accept."""
     passes = align.step(detector.align, decoded([signal.chunk(a, b)]))[1].passes
-    judged = []
+    classified = []
     for placement in passes:
         response = ricker.step(detector.states[0], ring.step(detector.ring, placement)[1])[1]
-        judged.append(classify.step(detector.states[2], nms.step(detector.states[1], response)[1])[1])
-    return judged
+        classified.append(classify.step(detector.states[2], nms.step(detector.states[1], response)[1])[1])
+    return classified
 
 
 def logits_of(signal: Signal, cuts: list[tuple[int, int]], detector: Detector | None = None) -> dict[int, float]:
@@ -34,13 +34,13 @@ def logits_of(signal: Signal, cuts: list[tuple[int, int]], detector: Detector | 
     detector = Detector(Settings()) if detector is None else detector
     found: dict[int, float] = {}
     for a, b in cuts:
-        for judged in judged_of(detector, signal, a, b):
-            n = int(judged.found[-1])
-            found |= dict(zip(judged.peaks[-1, :n, 0].tolist(), judged.logits[-1, :n, 0].tolist(), strict=True))
+        for classified in judged_of(detector, signal, a, b):
+            n = int(classified.found[-1])
+            found |= dict(zip(classified.peaks[-1, :n, 0].tolist(), classified.logits[-1, :n, 0].tolist(), strict=True))
     return found
 
 
-def pieces(n: int, size: int = 500) -> list[tuple[int, int]]:
+def shards(n: int, size: int = 500) -> list[tuple[int, int]]:
     return [(a, min(n, a + size)) for a in range(0, n, size)]
 
 
@@ -57,7 +57,7 @@ def person(seed: int = 3, *, leads: int = 1, seconds: float = 40.0, noise: float
 def test_any_cut_gives_the_same_logits_to_the_last_bit(leads: int) -> None:
     x = person(leads=leads)
     signal = Signal("bed", x, uv_per_unit=0.0)
-    whole = logits_of(signal, pieces(x.shape[1]))
+    whole = logits_of(signal, shards(x.shape[1]))
     assert len(whole) > 60
     doubtful = [v for v in whole.values() if abs(v) < 3]
     assert len(doubtful) > 5, "without doubts this shows little"
@@ -73,7 +73,7 @@ def test_a_logit_follows_from_the_samples_of_its_reach(leads: int) -> None:
     both = []
     for early in (person(6, leads=leads, seconds=begin_s, noise=400.0), np.zeros((leads, begin_s * rate), np.int16)):
         x = np.concatenate([early, later], axis=1)
-        both.append(logits_of(Signal("bed", x, uv_per_unit=0.0), pieces(x.shape[1])))
+        both.append(logits_of(Signal("bed", x, uv_per_unit=0.0), shards(x.shape[1])))
     settled = int((begin_s + classify.REACH_S) * rate)
     one, other = ({c: v for c, v in found.items() if c >= settled} for found in both)
     assert len(one) > 30
@@ -84,11 +84,12 @@ def test_a_logit_follows_from_the_samples_of_its_reach(leads: int) -> None:
 def test_errors_are_expected_where_verdicts_of_the_last_ten_seconds_were_doubtful() -> None:
     x = person()
     detector, told = Detector(Settings()), []
-    for a, b in pieces(x.shape[1]):
-        for judged in judged_of(detector, Signal("bed", x, uv_per_unit=0.0), a, b):
-            n = int(judged.found[0])
+    for a, b in shards(x.shape[1]):
+        for classified in judged_of(detector, Signal("bed", x, uv_per_unit=0.0), a, b):
+            n = int(classified.found[0])
             told += [
-                (int(c), *pair) for c, pair in zip(judged.peaks[0, :n, 0], judged.logits[0, :n].tolist(), strict=True)
+                (int(c), *pair)
+                for c, pair in zip(classified.peaks[0, :n, 0], classified.logits[0, :n].tolist(), strict=True)
             ]
     seen = [(c, logit, errors) for c, logit, errors in told if logit > kernel.NEVER]
     assert all(np.isnan(errors) for c, logit, errors in told if logit == kernel.NEVER)
@@ -102,9 +103,9 @@ def test_errors_are_expected_where_verdicts_of_the_last_ten_seconds_were_doubtfu
 
 def test_what_a_lane_begins_with_is_never_sure_and_may_still_be_a_beat() -> None:
     x = person(3, noise=0.0)
-    at = min(c for c, logit in logits_of(Signal("bed", x), pieces(x.shape[1])).items() if logit > 5)
+    at = min(c for c, logit in logits_of(Signal("bed", x), shards(x.shape[1])).items() if logit > 5)
     told = {
-        cut_off: logits_of(Signal("bed", x[:, at - cut_off :]), pieces(x.shape[1] - at + cut_off))[cut_off]
+        cut_off: logits_of(Signal("bed", x[:, at - cut_off :]), shards(x.shape[1] - at + cut_off))[cut_off]
         for cut_off in (60, 99, 100, 150)
     }
     assert told[60] == told[99] == kernel.EARLY > 0
@@ -115,14 +116,14 @@ def test_a_lead_that_says_nothing_changes_no_logit() -> None:
     one = person(4)
     silent = np.concatenate([np.full_like(one, 700), one])
     n = one.shape[1]
-    assert logits_of(Signal("bed", silent), pieces(n)) == logits_of(Signal("bed", one), pieces(n))
+    assert logits_of(Signal("bed", silent), shards(n)) == logits_of(Signal("bed", one), shards(n))
 
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0, 500.0, 1000.0])
 def test_the_beats_of_a_clean_heart_are_sure_at_every_rate(rate_hz: float) -> None:
     truth = synthesise(9, rate_hz=rate_hz, seconds=60)
     signal = Signal("bed", truth.recording.samples, rate_hz)
-    found = logits_of(signal, pieces(truth.recording.samples.shape[1], round(2 * rate_hz)))
+    found = logits_of(signal, shards(truth.recording.samples.shape[1], round(2 * rate_hz)))
     at = np.array(sorted(found))
     beats = truth.sure_beats()
     beats = beats[(beats > 2 * rate_hz) & (beats < 59 * rate_hz)]
@@ -139,10 +140,10 @@ def test_a_peak_too_low_to_look_at_is_never_a_beat_and_never_remembered() -> Non
         fresh, np.zeros((1, 1, 1024), np.int16), np.zeros((1, 1024), np.int32), np.array([3]), rows, np.zeros(1, int),
         np.zeros((1, 2, 2), int), np.array([950]),
     )  # fmt: skip
-    judged = classify.step(state, peaks)[1]
-    assert judged.logits is not None
-    assert judged.logits[0, :2, 0].tolist() == [kernel.NEVER, kernel.NEVER]
-    assert judged.logits[0, 2, 0] > kernel.NEVER
+    classified = classify.step(state, peaks)[1]
+    assert classified.logits is not None
+    assert classified.logits[0, :2, 0].tolist() == [kernel.NEVER, kernel.NEVER]
+    assert classified.logits[0, 2, 0] > kernel.NEVER
     assert state.seen[0][0, [0, peak_features.FIRST]].tolist() == [1, 900]
 
 
@@ -150,10 +151,10 @@ def test_a_lane_that_restarts_remembers_nothing() -> None:
     x = person(8)
     signal = Signal("bed", x, uv_per_unit=0.0)
     n = x.shape[1]
-    alone = logits_of(signal, pieces(n))
+    alone = logits_of(signal, shards(n))
     detector = Detector(Settings())
-    logits_of(signal, pieces(n), detector)
-    assert logits_of(replace(signal, session=2), pieces(n), detector) == alone
+    logits_of(signal, shards(n), detector)
+    assert logits_of(replace(signal, session=2), shards(n), detector) == alone
 
 
 def test_without_trees_peaks_pass_as_they_are() -> None:

@@ -118,7 +118,7 @@ def test_the_network_on_a_card_says_what_matrices_say(device: Any, n: int) -> No
     windows = rng.normal(size=(n, WINDOW)).astype(np.float32)
     scale = rng.uniform(0.5, 2.0, n).astype(np.float32)
     scale[n // 2 :: 7] = np.nan
-    latents, misfit = embedded(device, network, windows, scale)
+    latents, reconstruction_error = embedded(device, network, windows, scale)
     right = embed(network, windows, scale)
     np.testing.assert_allclose(latents, right[0], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(misfit, right[1], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(reconstruction_error, right[1], rtol=1e-4, atol=1e-5)

@@ -31,12 +31,17 @@ def beats_like(reference: Reference, n: int, rng: np.random.Generator, shift: fl
     level = np.clip(rng.uniform(size=n) + shift, 0, 1)
     edges = np.concatenate([[0.0], reference.levels, [1.0]])
     far = np.interp(level, edges, np.concatenate([[0.0], reference.radius, [3 * reference.radius[-1]]]))
-    misfit = np.interp(level, edges, np.concatenate([[-2.0], reference.misfit, [2 * reference.misfit[-1]]]))
+    reconstruction_error = np.interp(
+        level, edges, np.concatenate([[-2.0], reference.reconstruction_error, [2 * reference.reconstruction_error[-1]]])
+    )
     direction = rng.normal(size=(n, 8))
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)
     latent = reference.centre + (far[:, None] * direction) @ np.linalg.inv(reference.whitener)
     score = rng.exponential(1 / np.log(10), n) + 3 * shift
-    return {name: x.astype(np.float32) for name, x in (("score", score), ("latent", latent), ("misfit", misfit))}
+    return {
+        name: x.astype(np.float32)
+        for name, x in (("score", score), ("latent", latent), ("reconstruction_error", reconstruction_error))
+    }
 
 
 class Watched:
@@ -55,7 +60,7 @@ class Watched:
         tick: TickBeats = replace(self.empty, events=rows, **beats)
         if not beats:
             none = np.zeros(0, np.float32)
-            tick = replace(tick, score=none, misfit=none, latent=np.zeros((0, 8), np.float32))
+            tick = replace(tick, score=none, reconstruction_error=none, latent=np.zeros((0, 8), np.float32))
         _, out = drift.step(self.state, tick)
         self.told += [(int(e[3]), int(e[4])) for e in out.events if e[2] == rules.DRIFTED]
         kept = out.events[out.events[:, 2] != rules.DRIFTED]
@@ -67,7 +72,7 @@ class Watched:
         for a, b in pairwise([0, *cuts, end]):
             some = np.flatnonzero((at >= a) & (at < b))
             events = [(Event.BEAT, int(at[k]), row) for row, k in enumerate(some)]
-            self.tick([*events, (Event.KNOWN, b, b)], **{name: x[some] for name, x in columns.items()})
+            self.tick([*events, (Event.WATERMARK, b, b)], **{name: x[some] for name, x in columns.items()})
         return self.told
 
 
@@ -125,7 +130,7 @@ def test_the_last_eighty_seconds_are_all_that_counts() -> None:
 
 def test_a_restart_forgets_and_a_silence_leaves_nothing() -> None:
     at, columns, end = a_shift(4)
-    for after in ((Event.RESTART, end, 0), (Event.KNOWN, 100 * end, 100 * end)):
+    for after in ((Event.RESTART, end, 0), (Event.WATERMARK, 100 * end, 100 * end)):
         ward = Watched()
         ward.run(at, columns, [], end)
         assert ward.state.over[0]
@@ -137,10 +142,10 @@ def test_a_restart_forgets_and_a_silence_leaves_nothing() -> None:
 
 def test_beats_that_were_not_scored_do_not_count() -> None:
     at, columns, _ = a_shift(5)
-    columns["misfit"][::2] = np.nan
+    columns["reconstruction_error"][::2] = np.nan
     ward = Watched()
     ward.run(at, columns, [], int(at[-1]) + 1)
-    scored = ~np.isnan(columns["misfit"]) & (at // BLOCK == at[-1] // BLOCK)
+    scored = ~np.isnan(columns["reconstruction_error"]) & (at // BLOCK == at[-1] // BLOCK)
     assert ward.state.counts[0, 0].sum() == 11 * scored.sum()
 
 
@@ -155,11 +160,12 @@ def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
     far = drift.radius(REFERENCE.centre, REFERENCE.whitener, columns["latent"])
     np.testing.assert_allclose(radius, far, rtol=1e-5)
     assert (
-        bins[:, -1] - REFERENCE.groups[-1].start == np.searchsorted(REFERENCE.misfit, columns["misfit"], "right")
+        bins[:, -1] - REFERENCE.groups[-1].start
+        == np.searchsorted(REFERENCE.reconstruction_error, columns["reconstruction_error"], "right")
     ).all()
     distances = [
         max(0.0, *(q - np.mean(x < border) for q, border in zip(REFERENCE.levels, borders, strict=True)))
-        for x, borders in ((far, REFERENCE.radius), (columns["misfit"], REFERENCE.misfit))
+        for x, borders in ((far, REFERENCE.radius), (columns["reconstruction_error"], REFERENCE.reconstruction_error))
     ]
     assert body.compare(counts, REFERENCE.levels) == pytest.approx(np.mean(distances), abs=1e-12)
     assert 0.2 < np.mean(distances) < 0.4
@@ -210,7 +216,7 @@ def test_metrics_tell_of_all_streams_and_of_those_that_drift() -> None:
         at = np.arange(100, round(61 * RATE), 180)
         columns = beats_like(REFERENCE, len(at), rng, shift=float(slot == 2))
         events = [(Event.BEAT, int(t), k) for k, t in enumerate(at)]
-        ward.tick([(Event.RESTART, 0, 0), *events, (Event.KNOWN, int(at[-1]), 0)], slot=slot, **columns)
+        ward.tick([(Event.RESTART, 0, 0), *events, (Event.WATERMARK, int(at[-1]), 0)], slot=slot, **columns)
     told = samples_of(pipeline)
     assert told["beatwire_streams_drifting"] == {(): 1.0}
     assert told["beatwire_stream_looks"].keys() == {("bed-2",)}
@@ -221,7 +227,7 @@ def test_metrics_tell_of_all_streams_and_of_those_that_drift() -> None:
     )
     overall = told["beatwire_drift_stability_index"]
     assert len(overall) == 11
-    assert overall[("misfit",)] > 0.5
+    assert overall[("reconstruction_error",)] > 0.5
 
 
 def test_a_stream_upside_down_is_told_and_the_right_way_up_is_not() -> None:

@@ -176,7 +176,7 @@ def test_confidence_is_judged_by_beat_and_by_ten_seconds(tmp_path):
         return Detected(at, quality=np.where(np.isin(at, BEATS), 0.9, 0.1))
 
     run = evaluate(tmp_path, unsure)
-    assert confidence(r.judged for r in run.results) == {"beat_auc": 1.0, "window_auc": 1.0}
+    assert confidence(r.classified for r in run.results) == {"beat_auc": 1.0, "window_auc": 1.0}
 
 
 def test_cuts_cover_a_recording_once_and_are_the_same_again():
@@ -210,10 +210,10 @@ def test_alarms_are_found_or_false_by_their_episodes(tmp_path):
         Alarm("tachycardia", 40_000, 40_100, 40_200),
         Alarm("other", 0, 1, 2),
     ]
-    judged = judge_alarms(record, given)
-    assert judged["flutter"] == AlarmCounts(episodes=2, found=1, false=1)
-    assert judged["tachycardia"] == AlarmCounts(episodes=0, found=0, false=1)
-    assert judged["asystole"] == AlarmCounts()
+    classified = judge_alarms(record, given)
+    assert classified["flutter"] == AlarmCounts(episodes=2, found=1, false=1)
+    assert classified["tachycardia"] == AlarmCounts(episodes=0, found=0, false=1)
+    assert classified["asystole"] == AlarmCounts()
 
 
 def test_runs_pauses_and_fibrillation_are_stretches_too(tmp_path):
@@ -226,5 +226,5 @@ def test_runs_pauses_and_fibrillation_are_stretches_too(tmp_path):
     gap = replace(record, beat=np.array([0, 200, 200 + 3 * RATE + 1, 2000]), beat_class=("N",) * 4, rhythms=())
     assert reference_episodes(gap)["pause"] == [(200, 951)]
     assert "irregular rhythm" not in reference_episodes(gap)
-    judged = judge_alarms(record, [Alarm("ventricular run", int(BEATS[22]), int(BEATS[22]), int(BEATS[31]))])
-    assert judged["ventricular run"] == AlarmCounts(episodes=1, found=1, false=0)
+    classified = judge_alarms(record, [Alarm("ventricular run", int(BEATS[22]), int(BEATS[22]), int(BEATS[31]))])
+    assert classified["ventricular run"] == AlarmCounts(episodes=1, found=1, false=0)

@@ -18,7 +18,7 @@ from laws import Run, Signal, assert_same, listen
 from oracles import Sent
 from steps import Aligner, chunk, decoded
 
-SOON = Settings(forget_s=240.0)
+SOON = Settings(evict_s=240.0)
 DAY_US = 86_400_000_000
 
 
@@ -47,7 +47,7 @@ def test_slots_of_forgotten_streams_go_to_others_and_every_stream_keeps_its_own(
         assert len(set(alive.values())) == len(alive) == directory.known
         leaving = rng.permutation(list(alive))[: max(0, len(alive) - 40)].tolist()
         gone = [alive.pop(name) for name in leaving]
-        directory.forget(np.array(gone, np.int64))
+        directory.evict(np.array(gone, np.int64))
     assert len(directory.names) <= 60
 
 
@@ -131,5 +131,5 @@ def test_streams_that_come_and_go_cost_no_more_than_those_that_are_there_and_say
 
 @pytest.mark.parametrize("value", [0.0, 239.0, float("inf"), float("nan")])
 def test_to_forget_within_what_a_stream_may_depend_on_is_refused(value: float) -> None:
-    with pytest.raises(UserError, match="settings: expected forget_s of at least 240; got"):
-        Settings(forget_s=value)
+    with pytest.raises(UserError, match="settings: expected evict_s of at least 240; got"):
+        Settings(evict_s=value)

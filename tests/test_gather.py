@@ -95,9 +95,9 @@ def test_events_are_by_stream_and_pass_a_restart_first_and_what_is_known_last(he
         mine = tick.events[tick.events[:, 0] == slot]
         kinds = mine[:, 2].tolist()
         assert kinds[0] == Event.RESTART
-        assert kinds[-1] == Event.KNOWN
+        assert kinds[-1] == Event.WATERMARK
         assert kinds.count(Event.RESTART) == (2 if slot == 0 else 1)
-        known = mine[mine[:, 2] == Event.KNOWN, 3]
+        known = mine[mine[:, 2] == Event.WATERMARK, 3]
         assert len(known) > 8
         for kind, sample, value in mine[:, 2:].tolist():
             if kind == Event.BEAT:
@@ -117,7 +117,7 @@ def test_a_beat_is_never_before_what_was_known_already(heart: Signal) -> None:
         for kind, sample in gatherer.gathered(values).events[:, 2:4].tolist():
             if kind == Event.BEAT:
                 assert sample >= reached
-            if kind == Event.KNOWN:
+            if kind == Event.WATERMARK:
                 assert sample >= reached
                 reached = sample
     assert reached > 6500

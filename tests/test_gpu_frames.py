@@ -148,7 +148,7 @@ def test_a_clean_json_tick_goes_through_cudf(cupy: Any, monkeypatch: pytest.Monk
 def test_the_graph_on_a_card_reads_json_by_cudf(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("one by one"))
     pipeline, decoded = Pipeline(Settings(), device), []
-    pipeline.hear(pipeline.decoded, decoded.append)
+    pipeline.subscribe(pipeline.decoded, decoded.append)
     pipeline.emit(RawTick.of([test_json_chunks.message(k) for k in range(20)]))
     assert len(decoded[0].message) == 20
 
@@ -216,9 +216,9 @@ def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
 
     samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
     known = stretches_of(samples, 10, 5)
-    pieces, held = cut(known, 300, 100, 20), samples[:, :10].copy()
+    shards, held = cut(known, 300, 100, 20), samples[:, :10].copy()
     placements = [
-        bring() for bring in passes(Whole(samples), len(MV), held, known, pieces, Bank(0, 250.0, 1), 1.0, 100)
+        bring() for bring in passes(Whole(samples), len(MV), held, known, shards, Bank(0, 250.0, 1), 1.0, 100)
     ]
     assert all(pointer(p.payload) == pointer(samples) for p in placements[:-1])
     assert len(MV) == test_recordings.N

@@ -136,7 +136,7 @@ class Twin:
 
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Call what only recordings in pieces, and training, have a use for."""
+    """Call what only recordings in shards, and training, have a use for."""
     monkeypatch.setattr(archive, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
     beats = archive.Archive(Settings(), archive.Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats

@@ -188,8 +188,8 @@ def test_a_restless_heart_decides_less_of_the_promise_than_all_beats_together_wo
 def test_how_fast_a_heart_is_counts_no_more_from_one_in_a_thousand_on() -> None:
     calibration = load_model().calibration
     here = np.zeros(3, np.float32)
-    haste = calibration.terms[TERMS.index("haste")][[20, -1, -1]] + [0.0, 0.0, 1.0]
-    terms = Terms(here, here, here, haste.astype(np.float32), here, np.zeros((3, 8), np.float32))
+    rate_term = calibration.terms[TERMS.index("rate_term")][[20, -1, -1]] + [0.0, 0.0, 1.0]
+    terms = Terms(here, here, here, rate_term.astype(np.float32), here, np.zeros((3, 8), np.float32))
     usual, fast, faster = weigh(calibration, terms)
     assert usual < fast == faster
 

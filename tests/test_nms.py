@@ -33,7 +33,7 @@ def suppressed(
         assert got.found[0] == got.closed[0] == 0
         peaks += [tuple(p) for p in got.peaks[1, : got.found[1]].tolist()]
         blocks += [tuple(p) for p in got.blocks[1, : got.closed[1]].tolist()]
-        known.append(int(got.known[1]))
+        known.append(int(got.watermark[1]))
     return peaks, blocks, known
 
 

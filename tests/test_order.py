@@ -11,7 +11,7 @@ from beatwire.records import I64, Event
 
 def by_sorting(events: I64) -> I64:
     """The same by a sort over slot, pass, what opens and ends a pass, sample and kind."""
-    rank = np.where(events[:, 2] == Event.RESTART, 0, np.where(events[:, 2] == Event.KNOWN, 2, 1))
+    rank = np.where(events[:, 2] == Event.RESTART, 0, np.where(events[:, 2] == Event.WATERMARK, 2, 1))
     keys = events[:, 2], events[:, 3], rank, events[:, 0], events[:, 1]
     return np.ascontiguousarray(events[np.lexsort(keys)][:, [1, 5, 2, 3, 4]])
 
@@ -53,7 +53,7 @@ def test_a_beat_at_the_end_of_a_block_comes_before_it() -> None:
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     events = np.empty((3, 6), np.int64)
     n = cpu.merge_pass(0, one, one, one + 5, one, one + 4, 9, one, one + 4, one + 1, events, 0)
-    assert events[:n, 2:5].tolist() == [[Event.BEAT, 4, 9], [Event.BLOCK, 4, 1], [Event.KNOWN, 5, 5]]
+    assert events[:n, 2:5].tolist() == [[Event.BEAT, 4, 9], [Event.BLOCK, 4, 1], [Event.WATERMARK, 5, 5]]
     assert cpu.merge_pass(0, none, none, none, none, none, 0, none, none, none, events, 0) == 0
 
 
@@ -67,6 +67,6 @@ def test_runs_are_where_the_first_column_changes() -> None:
 
 
 def test_kinds_are_those_of_the_records() -> None:
-    assert (ordering.RESTART, ordering.BEAT, ordering.BLOCK, ordering.KNOWN) == (
-        Event.RESTART, Event.BEAT, Event.BLOCK, Event.KNOWN,
+    assert (ordering.RESTART, ordering.BEAT, ordering.BLOCK, ordering.WATERMARK) == (
+        Event.RESTART, Event.BEAT, Event.BLOCK, Event.WATERMARK,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from beatwire.records import Alerts, RawTick
 def test_who_listens_hears_every_tick_and_goes_with_the_pipeline() -> None:
     heard: list[Alerts] = []
     pipeline = Pipeline(Settings())
-    pipeline.hear(pipeline.alerts, heard.append)
+    pipeline.subscribe(pipeline.alerts, heard.append)
     for _ in range(3):
         pipeline.emit(RawTick.of([]))
     assert len(heard) == 3

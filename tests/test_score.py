@@ -96,7 +96,7 @@ def test_a_released_slot_starts_anew() -> None:
     beats = replace(beats, restart=np.zeros(80, np.bool_))
     memory = Memory()
     first = remember(MODEL.network, memory, beats)
-    memory.forget(np.array([0]))
+    memory.evict(np.array([0]))
     again = remember(MODEL.network, memory, beats)
     for f in fields(Terms):
         np.testing.assert_array_equal(getattr(first, f.name), getattr(again, f.name))
@@ -188,12 +188,16 @@ def test_a_beats_numbers_depend_on_no_other_beat() -> None:
     shapes = rng.normal(size=(301, 256)).astype(np.float32)
     sizes = rng.uniform(0.5, 2.0, 301).astype(np.float32)
     sizes[17] = np.nan
-    latent, misfit = embed(MODEL.network, shapes, sizes)
-    assert np.flatnonzero(np.isnan(misfit)).tolist() == np.flatnonzero(np.isnan(latent).all(1)).tolist() == [17]
+    latent, reconstruction_error = embed(MODEL.network, shapes, sizes)
+    assert (
+        np.flatnonzero(np.isnan(reconstruction_error)).tolist()
+        == np.flatnonzero(np.isnan(latent).all(1)).tolist()
+        == [17]
+    )
     for begin, stop in ((0, 1), (3, 40), (250, 300), (1, 301), (5, 5)):
         some = embed(MODEL.network, shapes[begin:stop], sizes[begin:stop])
         np.testing.assert_array_equal(some[0], latent[begin:stop])
-        np.testing.assert_array_equal(some[1], misfit[begin:stop])
+        np.testing.assert_array_equal(some[1], reconstruction_error[begin:stop])
 
 
 def test_the_network_says_what_its_matrices_say_written_plainly() -> None:
@@ -202,10 +206,10 @@ def test_the_network_says_what_its_matrices_say_written_plainly() -> None:
     x = shapes.astype(np.float64) * sizes[:, None]
     z = np.maximum(x @ w.encode + w.encode_bias, 0) @ w.latent + w.latent_bias
     rebuilt = np.maximum(z @ w.decode + w.decode_bias, 0) @ w.output + w.output_bias
-    misfit = np.log(((rebuilt - x) ** 2).sum(1) * 0.5 / w.variance + 0.5 * (z**2).sum(1))
+    reconstruction_error = np.log(((rebuilt - x) ** 2).sum(1) * 0.5 / w.variance + 0.5 * (z**2).sum(1))
     latents, said = embed(w, shapes, sizes)
     np.testing.assert_allclose(latents, z, atol=5e-6)
-    np.testing.assert_allclose(said, misfit, atol=5e-6)
+    np.testing.assert_allclose(said, reconstruction_error, atol=5e-6)
 
 
 def test_windows_apart_in_memory_say_what_they_say_side_by_side() -> None:
@@ -231,7 +235,7 @@ def test_the_score_is_what_the_tables_say() -> None:
         return np.minimum(np.where(values > knots[-1], beyond, np.interp(values, knots, of.level)), most)
 
     total = np.zeros(len(terms.population))
-    for k, values in enumerate((terms.population, terms.history, terms.prematurity, terms.haste)):
+    for k, values in enumerate((terms.population, terms.history, terms.prematurity, terms.rate_term)):
         part = level(values.astype(np.float64), of.terms[k], 3.0 if k == 3 else 4.0)
         total += of.weights[k] * (part if k == 0 else np.nan_to_num(part))
     case = 2 * ~np.isnan(terms.history) + ~np.isnan(terms.prematurity)

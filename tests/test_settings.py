@@ -43,7 +43,7 @@ def test_rings_hold_a_pass_what_waits_ahead_of_it_and_what_a_decision_looks_back
 
 def test_each_stage_gets_its_part() -> None:
     s = Settings(pass_s=1.0, reorder_s=0.2, bridge_s=0.1, silence_s=30.0, duplicate_s=20.0, most_streams=7, schema_id=9)
-    assert (Settings(forget_s=999.0).align().forget_s, s.align().forget_s) == (999.0, 86_400.0)
+    assert (Settings(evict_s=999.0).align().evict_s, s.align().evict_s) == (999.0, 86_400.0)
     a = s.align()
     assert (a.pass_s, a.reorder_s, a.bridge_s, a.silence_s, a.duplicate_s, a.most_streams) == (
         1.0,

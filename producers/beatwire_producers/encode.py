@@ -47,7 +47,7 @@ class Encoder:
     @staticmethod
     def of(lanes: Lanes, start_us: int) -> Encoder:
         """Write the fixed parts of all streams."""
-        pieces: list[bytes] = []
+        shards: list[bytes] = []
         parts: list[tuple[int, int, int]] = []
         at = 0
         for feed in lanes.feeds:
@@ -56,10 +56,10 @@ class Encoder:
             names = b"".join(_text(lead) for lead in recording.leads)
             after = struct.pack("<d", recording.rate_hz) + _long(len(recording.leads)) + names + b"\0"
             after += struct.pack("<d", recording.uv_per_unit)
-            pieces += [before, after]
+            shards += [before, after]
             parts.append((at, at + len(before), at + len(before) + len(after)))
             at += len(before) + len(after)
-        fixed = np.frombuffer(b"".join(pieces), np.uint8)
+        fixed = np.frombuffer(b"".join(shards), np.uint8)
         return Encoder(lanes, fixed, np.array(parts, np.int64).reshape(-1, 3), start_us)
 
     def encode(self, rows: Schedule) -> tuple[U8, I64]:

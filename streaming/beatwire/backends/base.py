@@ -86,10 +86,10 @@ class Backend(Protocol):
     def constant(self, host: Any) -> Any:
         """Return an array to keep that says the same as one of the host."""
 
-    def room(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
+    def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
         """Return an array of at least ``shape`` with anything in it."""
 
-    def give_up_rooms(self) -> None:
+    def release_buffers(self) -> None:
         """Give back the memory of all ``room`` and ``table``: larger ones will come."""
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
@@ -102,7 +102,7 @@ class Backend(Protocol):
         """Return 0, 1, 2, ..., at least ``total`` of them."""
 
     def embed(
-        self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, misfit: Any
+        self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, reconstruction_error: Any
     ) -> None:
         """Do what ``network.embed_into`` does, as one of the ``later`` calls."""
 

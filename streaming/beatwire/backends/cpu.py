@@ -53,11 +53,11 @@ class Cpu:
         """Return it."""
         return host
 
-    def room(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:  # noqa: ARG002
+    def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:  # noqa: ARG002
         """Return a new array."""
         return np.empty(shape, dtype)
 
-    def give_up_rooms(self) -> None:
+    def release_buffers(self) -> None:
         """Nothing is kept."""
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
@@ -81,10 +81,10 @@ class Cpu:
         scale: F32,
         total: SupportsIndex,  # noqa: ARG002
         latents: F32,
-        misfit: F32,
+        reconstruction_error: F32,
     ) -> None:
         """Run the network."""
-        embed_into(network, windows, scale, latents, misfit)
+        embed_into(network, windows, scale, latents, reconstruction_error)
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
         """Return the columns as they are, when asked."""

@@ -73,8 +73,8 @@ def _filled(matrix: np.ndarray[Any, Any]) -> F32:
     return filled
 
 
-def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) -> None:
-    """Write the latents [b, 8] and the logarithm of the misfit [b] of windows times their scale.
+def embed_into(w: Network, windows: F32, scale: F32, latents: F32, reconstruction_error: F32) -> None:
+    """Write the latents [b, 8] and the logarithm of the reconstruction_error [b] of windows times their scale.
 
     A scale of NaN gives NaN.
     """
@@ -82,12 +82,12 @@ def embed_into(w: Network, windows: F32, scale: F32, latents: F32, misfit: F32) 
     cpu.forward(
         -(-len(scale) // TOGETHER), windows, scale, one.first, one.encode_bias, one.latent, one.latent_bias, one.decode,
         one.decode_bias, one.gram, one.crossed, one.bias, one.constants,
-        np.empty((SCRATCH, TOGETHER, max(one.first.shape)), np.float32), latents, misfit,
+        np.empty((SCRATCH, TOGETHER, max(one.first.shape)), np.float32), latents, reconstruction_error,
     )  # fmt: skip
 
 
 def embed(w: Network, windows: F32, scale: F32) -> tuple[F32, F32]:
     """Return what ``embed_into`` writes."""
-    latents, misfit = np.empty((len(scale), LATENTS), np.float32), np.empty(len(scale), np.float32)
-    embed_into(w, np.ascontiguousarray(windows), np.ascontiguousarray(scale), latents, misfit)
-    return latents, misfit
+    latents, reconstruction_error = np.empty((len(scale), LATENTS), np.float32), np.empty(len(scale), np.float32)
+    embed_into(w, np.ascontiguousarray(windows), np.ascontiguousarray(scale), latents, reconstruction_error)
+    return latents, reconstruction_error

@@ -1,6 +1,6 @@
 """A day of one lead, from CSV to scored beats and alerts: 20.14 million samples, the file in the page cache.
 
-Ours is what ``beatwire analyze`` does: pieces, laws, levels, history, rules. Beside it the same steps written plainly
+Ours is what ``beatwire analyze`` does: shards, laws, levels, history, rules. Beside it the same steps written plainly
 (``bench.offline_baseline``), in the same run. ``beatwire bench gpu`` does the same on a GPU, timed by its events, after
 beats and scores were compared with the CPU's.
 """

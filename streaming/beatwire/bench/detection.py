@@ -62,8 +62,8 @@ def detect(passes: Sequence[Placement], trees: classify.Ensemble) -> list[int]:
         _, ringed = ring.step(ring_state, one)
         _, response = ricker.step(ricker_state, ringed)
         _, peaks = nms.step(nms_state, response)
-        _, judged = classify.step(accept_state, peaks)
-        _, some = beats.step(beats_state, judged)
+        _, classified = classify.step(accept_state, peaks)
+        _, some = beats.step(beats_state, classified)
         found.append(len(some.slot))
     return found
 

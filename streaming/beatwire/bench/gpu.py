@@ -132,11 +132,11 @@ def said(backend: Backend, ticks: list[RawTick]) -> list[tuple[Any, ...]]:
     """Return every beat of ticks with its score, and the ids of alerts."""
     pipeline, found = Pipeline(Settings(), backend), []
 
-    def hear(alerts: Alerts) -> None:
+    def subscribe(alerts: Alerts) -> None:
         b = alerts.beats
         found.append((b.slot, b.sample, b.decided, b.rr_s, b.response, b.score, [a["id"] for a in alerts.transitions]))
 
-    pipeline.hear(pipeline.alerts, hear)
+    pipeline.subscribe(pipeline.alerts, subscribe)
     for tick in ticks:
         pipeline.emit(tick)
     return found
@@ -176,7 +176,7 @@ def measured(card: Timed, ticks: list[RawTick], warm: int = WARM) -> Taken:
     """Run ticks through a fresh graph on a card."""
     pipeline = Pipeline(Settings(), Device(card, "bench"))
     beats: list[int] = []
-    pipeline.hear(pipeline.gathered, lambda found: beats.append(len(found.slot)))
+    pipeline.subscribe(pipeline.gathered, lambda found: beats.append(len(found.slot)))
     device_ms, tick_ms, before = [], [], 0
     for number, tick in enumerate(ticks):
         if number == warm:

@@ -31,7 +31,7 @@ def work(bootstrap: str, group: str) -> None:
 
     with Sink(bootstrap) as sink, Source(bootstrap, group) as source:
         monitor = Monitor(pipeline, source, sink)
-        pipeline.hear(pipeline.source, lambda tick: tell(monitor.counters) if len(tick.arrival_us) else None)
+        pipeline.subscribe(pipeline.source, lambda tick: tell(monitor.counters) if len(tick.arrival_us) else None)
         monitor.run(stop, until=tell)
 
 

@@ -45,7 +45,7 @@ def run_analysis(
     source, lead, fs, column, gain
         See :func:`beatwire.recordings.read_recording`.
     chunk_ms, seed
-        Go through it in chunks of that length, or cut at random; in overlapping pieces where neither is given.
+        Go through it in chunks of that length, or cut at random; in overlapping shards where neither is given.
     out
         Where the beats go, by its ending, and the alerts beside them.
     model

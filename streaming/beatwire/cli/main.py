@@ -189,7 +189,7 @@ def monitor(
     from beatwire.service.run import run_monitor
 
     if workers > 1:
-        from beatwire.service.workers import run_crew
+        from beatwire.service.workers import run_workers
 
         common = [
             "monitor", "--of-crew", "--bootstrap-servers", bootstrap, "--group", group, "--backend", backend.value,
@@ -200,7 +200,7 @@ def monitor(
             *(("--nvtx",) if nvtx else ()),
         ]  # fmt: skip
         ports = [[] if metrics_port is None else ["--metrics-port", str(metrics_port + k)] for k in range(workers)]
-        run_crew([[*common, *port] for port in ports], note)
+        run_workers([[*common, *port] for port in ports], note)
         return
     run_monitor(
         bootstrap, group, chosen(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model,

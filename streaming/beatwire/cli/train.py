@@ -43,7 +43,7 @@ def train_detector(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Train the acceptance of peaks as beats, judged by record."""
+    """Train the acceptance of peaks as beats, classified by record."""
     from beatwire.training.detector import Growth
     from beatwire.training.detector import train_detector as run
 

@@ -61,9 +61,9 @@ class Judged:
         return Judged(detected.quality[use], right[use], expected[clear], errors[clear] > 0)
 
 
-def confidence(judged: Iterable[Judged]) -> dict[str, float]:
+def confidence(classified: Iterable[Judged]) -> dict[str, float]:
     """``beat_auc`` and ``window_auc`` over all records; NaN where there is no error or no quality."""
-    every = list(judged)
+    every = list(classified)
     if not every:
         return {"beat_auc": float("nan"), "window_auc": float("nan")}
     quality, right = np.concatenate([j.quality for j in every]), np.concatenate([j.right for j in every])

@@ -1,4 +1,4 @@
-"""What is judged: a *detect* callable, what it is given and what it has to give back.
+"""What is classified: a *detect* callable, what it is given and what it has to give back.
 
 ``detect(samples, rate_hz, uv_per_unit, cuts) -> Detected`` runs a whole recording, cut into
 chunks and ticks as ``cuts`` says. The streamed pipeline, a rival package and a test's hand-made

@@ -30,14 +30,14 @@ SETTLING_S = 300.0  # EC57 leaves the first five minutes out; both are reported
 
 @dataclass(frozen=True)
 class RecordResult:
-    """One record, judged.
+    """One record, classified.
 
     timing_ms    float64 [tp], detected minus annotated
     delay_ms     float64 [m], R peak to the newest sample that the decision needed
     beat_class   of each detection that counts, ``FALSE`` where there is no beat; score beside it, NaN
                  where there is none; place on the map [m, 2], empty where there is none
     rr_ms        float64 [m], of all detections, NaN where there is none; empty: none was given
-    unseen       judged by a detector that has not learned from the record, in the place of one that has
+    unseen       classified by a detector that has not learned from the record, in the place of one that has
     """
 
     name: str
@@ -53,7 +53,7 @@ class RecordResult:
     delay_ms: F64
     beat_class: tuple[str, ...]
     score: F64
-    judged: Judged
+    classified: Judged
     alarms: dict[str, AlarmCounts]
     place: F64 = field(default_factory=lambda: np.empty((0, 2)))
     rr_ms: F64 = field(default_factory=lambda: np.empty(0))
@@ -103,7 +103,7 @@ def judge(record: Annotated, detected: Detected, lead: str) -> RecordResult:
         delay_ms=delay,
         beat_class=tuple(record.beat_class[k] if k >= 0 else FALSE for k in partner[counted]),
         score=scores[counted],
-        judged=Judged.of(record, detected, partner),
+        classified=Judged.of(record, detected, partner),
         alarms=judge_alarms(record, detected.alarms),
         place=detected.place[counted] if len(detected.place) else detected.place,
         rr_ms=detected.rr_ms,
@@ -155,7 +155,7 @@ def evaluate(
     folder
         of the records; read with :func:`find_records`.
     detect
-        what is judged.
+        what is classified.
     lead
         ``first``, ``all``, or ``best`` (each lead by itself, the best F1 kept: an upper bound).
     seed
@@ -186,8 +186,8 @@ def evaluate(
             if noise is not None and snr_db is not None:
                 heard = with_noise(record, noise, snr_db, seed)
             other = (instead or {}).get((name, record.recording.samples.shape[1]))
-            judged = run_record(heard, other or detect, lead=lead, seed=seed)
-            results.append(replace(judged, unseen=other is not None))
+            classified = run_record(heard, other or detect, lead=lead, seed=seed)
+            results.append(replace(classified, unseen=other is not None))
         except UserError as reason:
             failed[name] = str(reason)
     condition = "as recorded" if noise is None else f"{noise_name(noise)} {snr_db:g} dB"

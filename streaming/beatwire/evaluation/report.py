@@ -61,7 +61,7 @@ def as_json(run: Evaluation, *, threshold: float = ANOMALOUS, draws: int = 1000)
         "delay_ms": delay([r.delay_ms for r in run.results]),
         **_anomaly(plain, threshold, draws),
         "alarms": _alarms(run.results),
-        "confidence": {k: number(v, 4) for k, v in confidence(r.judged for r in plain).items()},
+        "confidence": {k: number(v, 4) for k, v in confidence(r.classified for r in plain).items()},
         "map": _map(plain),
         "failed": [{"record": name, "reason": reason} for name, reason in run.failed.items()],
     }
@@ -187,7 +187,7 @@ def _record(r: RecordResult) -> Json:
         "after_5min": _counts(r.settled),
         "timing_ms": timing([r.timing_ms]),
         "delay_ms": delay([r.delay_ms]),
-        "confidence": {k: number(v, 4) for k, v in confidence([r.judged]).items()},
+        "confidence": {k: number(v, 4) for k, v in confidence([r.classified]).items()},
         "auroc": _own_areas(r),
         "unseen": r.unseen,
         "alarms": _alarms([r]),

@@ -1,6 +1,6 @@
 """The member of the consumer group: one librdkafka consumer, and another when it does not come back.
 
-In: who to join. Out: slices of messages, error events taken out and judged. Changes of the assignment
+In: who to join. Out: slices of messages, error events taken out and classified. Changes of the assignment
 are told to `Changes`, on the polling thread.
 
 librdkafka (2.16.0) can lose its broker for good: a client that asks for metadata while a broker starts
@@ -150,7 +150,7 @@ class GroupClient:
         return self._commits == before and any(end > before[p] + 1 for p, end in ends.items())
 
     def _ends_when_silent(self) -> dict[int, int]:
-        """Return where the committed messages end; nothing while we hear, asked lately, or get no answer."""
+        """Return where the committed messages end; nothing while we subscribe, asked lately, or get no answer."""
         now_s = time.monotonic()
         if now_s - max(self._heard_s, self._checked_s) < _SILENCE_S:
             return {}

@@ -100,7 +100,7 @@ def median_interval(state: I64, oldest: int, values: I32) -> float:
     return 0.5 * (lower + upper)
 
 
-def accept(
+def select_beats(
     i: int,
     lanes: I64,
     start: I64,

@@ -132,7 +132,7 @@ def study(
     return plain
 
 
-def judge(
+def classify_peaks(
     i: int, lanes: I64, start: I64, base: I64, found: I64, peaks: I64, bounds: I64, closed: I64, blocks: I64,
     box: int, scale: float, span: I64, taps: I32, half: I64, x: I16, f: I32, feature: I16, threshold: F32, leaf: I32,
     probability: F64, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,

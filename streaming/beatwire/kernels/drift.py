@@ -15,7 +15,7 @@ import math
 
 from beatwire.kernels.align import BANK
 from beatwire.records import F32, F64, I64, U8, Bool
-from beatwire.records.events import BEAT, DRIFTED, KNOWN, RESTART
+from beatwire.records.events import BEAT, DRIFTED, RESTART, WATERMARK
 
 BLOCKS = 3
 MOST_BINS = 256
@@ -25,13 +25,13 @@ LOST = BLOCKS + 1  # after so many blocks nothing is left of a stream that was s
 
 
 def find_bins(
-    i: int, score: F32, latent: F32, misfit: F32, centre: F64, whitener: F64, of_score: F64, of_latents: F64,
-    of_radius: F64, of_misfit: F64, bins: U8, radius: F32,
+    i: int, score: F32, latent: F32, reconstruction_error: F32, centre: F64, whitener: F64, of_score: F64,
+    of_latents: F64, of_radius: F64, of_reconstruction_error: F64, bins: U8, radius: F32,
 ) -> None:  # fmt: skip
     """Write for each quantity of beat ``i`` the place of its bin, uint8 [b, 11], and the radius [b].
 
-    The bins of a quantity stand after those of the one before: score, latents, radius, misfit; ``of_*`` are their
-    borders. The radius is the length of ``(latent - centre) @ whitener``.
+    The bins of a quantity stand after those of the one before: score, latents, radius, reconstruction
+    error; ``of_*`` are their borders. The radius is the length of ``(latent - centre) @ whitener``.
     """
     latents = len(centre)
     square = 0.0
@@ -49,7 +49,7 @@ def find_bins(
         first += of_latents.shape[1] + 1
     bins[i, 1 + latents] = first + below(of_radius, float(radius[i]))
     first += len(of_radius) + 1
-    bins[i, 2 + latents] = first + below(of_misfit, float(misfit[i]))
+    bins[i, 2 + latents] = first + below(of_reconstruction_error, float(reconstruction_error[i]))
 
 
 def below(borders: F64, value: float) -> int:
@@ -111,7 +111,7 @@ def watch(
             block[slot] = sample // block_samples
             unlike[slot] = -1.0
             over[slot] = False
-        elif kind == BEAT or kind == KNOWN:
+        elif kind == BEAT or kind == WATERMARK:
             now = sample // block_samples
             if now - block[slot] > LOST:
                 block[slot] = now - LOST

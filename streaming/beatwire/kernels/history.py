@@ -8,7 +8,7 @@ does not depend on how the beats fall into ticks.
 Reference beats are the least premature half of the list: those whose RR is at least its median.
 An RR of 0 stands for unknown; such a beat is never a reference.
 
-``recall_size`` and ``recall_beats`` are written for a team (``kernels.team``).
+``find_usual_size`` and ``compare_with_history`` are written for a team (``kernels.team``).
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def in_terms(
     population: F32,
     history: F32,
     prematurity: F32,
-    haste: F32,
+    rate_term: F32,
     latent: F32,
 ) -> None:
     """Put what was found out of beat ``i`` into terms; what is not known is NaN."""
     prematurity[i] = early[i] / (irregular[i] + STEADY)
-    haste[i] = -rr_s[i]
+    rate_term[i] = -rr_s[i]
     if known[i]:
         history[i] = math.log(distance[i] + NEAR) - OWN * math.log(spread[i] + TIGHT)
     else:
@@ -80,7 +80,7 @@ def in_terms(
             latent[i, j] = math.nan
 
 
-def recall_size(
+def find_usual_size(
     i: int,
     run: I64,
     order: I64,
@@ -154,7 +154,7 @@ def count_below(gate: F32, least: float32, values: F32, limit: float32) -> int:
     return count
 
 
-def recall_beats(
+def compare_with_history(
     i: int,
     run: I64,
     order: I64,

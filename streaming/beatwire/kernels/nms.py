@@ -2,7 +2,7 @@
 
 A sample is a peak when ``f`` there is positive, greater than everything in the ``left`` samples
 before it and at least everything in the ``right`` samples after it. That says nothing of blocks
-or cuts, and it is decided as soon as the right side is known.
+or cuts, and it is decided as soon as the right side is watermark.
 
 The level of a peak is taken from maxima of ``f`` over blocks of ``block`` samples, aligned to the
 absolute sample index, complete when the peak is decided and wholly after the lane's start: the
@@ -141,7 +141,7 @@ def suppress(
     Parameters
     ----------
     delay
-        ``f`` is known up to ``stop - delay``.
+        ``f`` is watermark up to ``stop - delay``.
     found : int64 [n], written
         How many peaks there are.
     peaks : int64 [n, most, 5], written
@@ -152,9 +152,9 @@ def suppress(
     """
     lane = lanes[i]
     lowest = int(base[i])
-    known = int(stop[i]) - delay
+    watermark = int(stop[i]) - delay
     first = max(lowest, int(start[i]) - delay - right)
-    last = known - right
+    last = watermark - right
     level = maxima[lane]
     if start[i] == lowest:
         if member() == 0:
@@ -165,7 +165,7 @@ def suppress(
     count = 0
     done = 0
     begin = max(lowest, min(first - left, int(level[ABSORBED])))
-    unroll(f[lane], begin, known - begin, work[0])
+    unroll(f[lane], begin, watermark - begin, work[0])
     window = work[0]
     stretch = first
     while stretch < last:
@@ -182,7 +182,7 @@ def suppress(
             peak = value > largest(window[behind - begin :], stretch - behind)
         stretch += n
         if peak:
-            done = absorb(level, window, begin, min(known, c + right + 1), lowest, block, blocks[i], done)
+            done = absorb(level, window, begin, min(watermark, c + right + 1), lowest, block, blocks[i], done)
             near = max(lowest, c - right)
             valleys = least(window[near - begin :], c - near + 1) + least(window[c - begin :], right + 1)
             if member() == 0:
@@ -192,5 +192,5 @@ def suppress(
                 peaks[i, count, 3] = level[QUANTILE]
                 peaks[i, count, 4] = valleys
             count += 1
-    closed[i] = absorb(level, window, begin, known, lowest, block, blocks[i], done)
+    closed[i] = absorb(level, window, begin, watermark, lowest, block, blocks[i], done)
     found[i] = count

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from beatwire.kernels.events import write_event
 from beatwire.records import I64
-from beatwire.records.events import BEAT, BLOCK, KNOWN, RESTART
+from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 
 KINDS = 8  # more than there are: at the same sample the kind decides
 
 
 def merge_pass(
-    number: int, slot: I64, session: I64, known: I64, row: I64, sample: I64, first: int, block_row: I64,
+    number: int, slot: I64, session: I64, watermark: I64, row: I64, sample: I64, first: int, block_row: I64,
     block_end: I64, block_value: I64, events: I64, n: int,
 ) -> int:  # fmt: skip
-    """Append the beats and blocks of a pass to ``n`` events, by lane and sample, and how far each lane is known.
+    """Append the beats and blocks of a pass to ``n`` events, by lane and sample, and how far each lane is watermark.
 
     Parameters
     ----------
-    slot, session, known : int64 [lanes]
+    slot, session, watermark : int64 [lanes]
         Of the lanes of the pass.
     row, sample : int64 [b], by lane and in order
         Row of a beat's lane, its sample; ``first`` is the number of the first beat in the tick.
@@ -51,13 +51,13 @@ def merge_pass(
             else:
                 break
             n += 1
-        write_event(events, n, number, slot[lane], KNOWN, known[lane], known[lane], session[lane])
+        write_event(events, n, number, slot[lane], WATERMARK, watermark[lane], watermark[lane], session[lane])
         n += 1
     return n
 
 
 def by_stream(events: I64, first: I64, at: I64, place: I64, ordered: I64) -> None:
-    """Write events by slot, pass and sample; a restart opens its pass, ``KNOWN`` ends it; else as they come.
+    """Write events by slot, pass and sample; a restart opens its pass, ``WATERMARK`` ends it; else as they come.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def rank(kind: int) -> int:
     """Tell where in its pass an event of a kind stands."""
     if kind == RESTART:
         return 0
-    return 2 if kind == KNOWN else 1
+    return 2 if kind == WATERMARK else 1
 
 
 def find_runs(events: I64, run: I64) -> int:

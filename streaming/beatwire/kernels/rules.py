@@ -21,8 +21,7 @@ from beatwire.kernels.align import BANK
 from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
 from beatwire.kernels.flutter import WAVES as WAVE_BLOCK
 from beatwire.records import F64, I64, Bool
-from beatwire.records.events import BEAT, BLOCK, DRIFTED, LEADS_CHANGED, RESTART
-from beatwire.records.events import KNOWN as REACHED
+from beatwire.records.events import BEAT, BLOCK, DRIFTED, LEADS_CHANGED, RESTART, WATERMARK
 
 ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = range(5)
 ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER = range(5, 14)
@@ -165,7 +164,7 @@ def apply_rules(
             n = switch(row, slot, FLAT_LINE, row[FLAT] == 2, False, sample, 0.0, out, values, n)
         elif kind == DRIFTED:
             n = switch(row, slot, DRIFT, value > 0, False, sample, abs(value) / 1000.0, out, values, n)
-        elif kind == BEAT or kind == REACHED:
+        elif kind == BEAT or kind == WATERMARK:
             late = int(row[REFERENCE]) + int(durations[bank, 0])
             if sample > late:
                 n = switch(row, slot, ASYSTOLE, True, True, late, 0.0, out, values, n)

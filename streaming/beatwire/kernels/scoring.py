@@ -12,7 +12,7 @@ from beatwire.kernels.drift import below
 from beatwire.records import F32, F64, I64, U8, Bool
 
 BY_HISTORY, BY_POPULATION, OVERLOAD, GAP = range(4)
-MOST_LEVEL, MOST_HASTE, MOST_SCORE = 4.0, 3.0, 12.0
+MOST_LEVEL, MOST_RATE_TERM, MOST_SCORE = 4.0, 3.0, 12.0
 SLOPE = 8  # knots at the end of a table from which its last slope is taken
 
 
@@ -34,7 +34,7 @@ def tail(value: float, knots: F64, level: F64, most: float) -> float:
 
 
 def weighed(
-    population: float, history: float, prematurity: float, haste: float, level: F64, terms: F64, weights: F64
+    population: float, history: float, prematurity: float, rate_term: float, level: F64, terms: F64, weights: F64
 ) -> float:
     """Return the weighted sum of the levels of a beat's terms, those not known left out; NaN without a window."""
     total = float(weights[0]) * tail(population, terms[0], level, MOST_LEVEL)
@@ -42,8 +42,8 @@ def weighed(
         total += float(weights[1]) * tail(history, terms[1], level, MOST_LEVEL)
     if not math.isnan(prematurity):
         total += float(weights[2]) * tail(prematurity, terms[2], level, MOST_LEVEL)
-    if not math.isnan(haste):
-        total += float(weights[3]) * tail(haste, terms[3], level, MOST_HASTE)
+    if not math.isnan(rate_term):
+        total += float(weights[3]) * tail(rate_term, terms[3], level, MOST_RATE_TERM)
     return total
 
 
@@ -52,7 +52,7 @@ def weigh_beat(
     population: F32,
     history: F32,
     prematurity: F32,
-    haste: F32,
+    rate_term: F32,
     level: F64,
     terms: F64,
     weights: F64,
@@ -60,12 +60,12 @@ def weigh_beat(
 ) -> None:
     """Write what the levels of beat ``i`` weigh together."""
     total[i] = weighed(
-        float(population[i]), float(history[i]), float(prematurity[i]), float(haste[i]), level, terms, weights
+        float(population[i]), float(history[i]), float(prematurity[i]), float(rate_term[i]), level, terms, weights
     )
 
 
 def score_beat(
-    i: int, population: F32, history: F32, prematurity: F32, haste: F32, level: F64, terms: F64, weights: F64,
+    i: int, population: F32, history: F32, prematurity: F32, rate_term: F32, level: F64, terms: F64, weights: F64,
     sums: F64, least: float, overloaded: bool, score: F32, scored_by: U8, anomalous: Bool,
 ) -> None:  # fmt: skip
     """Score beat ``i`` by its terms: NaN where there was no window; ``least``: of what is called anomalous.
@@ -78,7 +78,7 @@ def score_beat(
         ``BY_HISTORY``, ``BY_POPULATION``, or why there is no score.
     """
     total = weighed(
-        float(population[i]), float(history[i]), float(prematurity[i]), float(haste[i]), level, terms, weights
+        float(population[i]), float(history[i]), float(prematurity[i]), float(rate_term[i]), level, terms, weights
     )
     by_history = not math.isnan(history[i])
     case = 0

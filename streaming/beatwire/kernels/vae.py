@@ -38,9 +38,10 @@ def inner(x: F32, y: F32, n: int) -> float:
 
 def forward(
     i: int, windows: F32, scale: F32, first: F32, encode_bias: F32, latent: F32, latent_bias: F32, decode: F32,
-    decode_bias: F32, gram: F32, crossed: F32, bias: F32, constants: F32, work: F32, latents: F32, misfit: F32,
+    decode_bias: F32, gram: F32, crossed: F32, bias: F32, constants: F32, work: F32, latents: F32,
+    reconstruction_error: F32,
 ) -> None:  # fmt: skip
-    """Write the latents and the logarithm of the misfit of windows ``4 i`` to ``4 i + 3`` times their scale.
+    """Write the latents and the log reconstruction error of windows ``4 i`` to ``4 i + 3`` times their scale.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ def forward(
         Squared length of the output's bias, half of one over the variance.
     work : float32 [SCRATCH, 4, points, or columns of ``first`` if these are more]
         Scratch.
-    latents, misfit : float32 [n, latents], [n], written
+    latents, reconstruction_error : float32 [n, latents], [n], written
     """
     last = scale.shape[0] - 1
     size, codes = encode_bias.shape[0], latent_bias.shape[0]
@@ -77,7 +78,7 @@ def forward(
         for h in range(codes):
             out[k, h] += latent_bias[h]
             latents[min(four + k, last), h] = out[k, h]
-        misfit[min(four + k, last)] = float32(0.5) * inner(out[k], out[k], codes)
+        reconstruction_error[min(four + k, last)] = float32(0.5) * inner(out[k], out[k], codes)
     multiply(out, codes, decode, hidden)
     for k in range(TOGETHER):
         for h in range(size):
@@ -93,4 +94,4 @@ def forward(
         squares = inner(hidden[k], out[k], size) + of_window + constants[0]
         if squares < 0.0:
             squares = float32(0.0)
-        misfit[row] = math.log(squares * constants[1] + misfit[row])
+        reconstruction_error[row] = math.log(squares * constants[1] + reconstruction_error[row])

@@ -35,6 +35,7 @@ WINDOW: dict[str, float] = {
     "own_spread": history.OWN,
     "steady": history.STEADY,
 }
+STORED_AS = {"reconstruction_error": "misfit"}  # what FORMAT 1 calls a field of Reference
 SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
 
 
@@ -89,7 +90,7 @@ def load_model(path: Path | None = None) -> Model:
 
 def as_lists(tables: Calibration | Reference) -> dict[str, Any]:
     """Return tables as JSON takes them."""
-    return {f.name: np.round(getattr(tables, f.name), 6).tolist() for f in fields(tables)}
+    return {STORED_AS.get(f.name, f.name): np.round(getattr(tables, f.name), 6).tolist() for f in fields(tables)}
 
 
 def fold_path(path: Path, fold: int) -> Path:
@@ -148,7 +149,7 @@ def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
     arrays: dict[str, F64] = {}
     for f in fields(Calibration):
         try:
-            arrays[f.name] = np.asarray(table[f.name], np.float64)
+            arrays[f.name] = np.asarray(table[STORED_AS.get(f.name, f.name)], np.float64)
         except (KeyError, ValueError, TypeError) as error:
             raise UserError(f"{path}: expected calibration {f.name} as numbers; got {error}") from error
     k = arrays["level"].size
@@ -170,7 +171,7 @@ def _reference(path: Path, config: dict[str, Any]) -> Reference:
     arrays: dict[str, F64] = {}
     for f in fields(Reference):
         try:
-            arrays[f.name] = np.asarray(table[f.name], np.float64)
+            arrays[f.name] = np.asarray(table[STORED_AS.get(f.name, f.name)], np.float64)
         except (KeyError, ValueError, TypeError) as error:
             raise UserError(f"{path}: expected reference {f.name} as numbers; got {error}") from error
     q, s, each = (
@@ -180,8 +181,9 @@ def _reference(path: Path, config: dict[str, Any]) -> Reference:
     )
     n = history.LATENTS
     shapes = {
-        "centre": (n,), "whitener": (n, n), "score": (s,), "latents": (n, each), "radius": (q,), "misfit": (q,),
-        "levels": (q,), "shares": (s + 1 + n * (each + 1) + COMPARED * (q + 1),), "limit": (),
+        "centre": (n,), "whitener": (n, n), "score": (s,), "latents": (n, each), "radius": (q,),
+        "reconstruction_error": (q,), "levels": (q,),
+        "shares": (s + 1 + n * (each + 1) + COMPARED * (q + 1),), "limit": (),
     }  # fmt: skip
     for name, shape in shapes.items():
         if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():

@@ -1,6 +1,6 @@
-"""A recording through the graph without a broker: in pieces as fast as it goes, or in chunks cut at will.
+"""A recording through the graph without a broker: in shards as fast as it goes, or in chunks cut at will.
 
-In pieces (``beatwire.offline.archive``) or in the messages that a device would send: the same stages, the same
+In shards (``beatwire.offline.archive``) or in the messages that a device would send: the same stages, the same
 output. At the end the last value is held for a second, so that the last beats are decided; nothing can be
 found in a constant.
 """
@@ -106,9 +106,9 @@ def analyze(
     Parameters
     ----------
     plan
-        How it is cut into pieces.
+        How it is cut into shards.
     chunks
-        Samples of each chunk, one after the other: as messages rather than in pieces.
+        Samples of each chunk, one after the other: as messages rather than in shards.
     ticks
         Chunks of each tick; by default 20 s of signal.
     chunk_ms
@@ -136,7 +136,7 @@ def analyze(
     held = held_after(recording.samples, recording.rate_hz)
     pipeline = Pipeline(settings, backend)
     kept = _Kept(pipeline.model)
-    pipeline.hear(pipeline.alerts, kept.add)
+    pipeline.subscribe(pipeline.alerts, kept.add)
     n = recording.samples.shape[1]
     chunk_ms = 1000.0 if chunk_ms is None else chunk_ms
     size = max(1, round(chunk_ms / 1000 * recording.rate_hz))

@@ -1,9 +1,9 @@
-"""A recording through the graph in pieces: many lanes at once, whatever its length.
+"""A recording through the graph in shards: many lanes at once, whatever its length.
 
 The stages from ring to score see each piece as a stream (``beatwire.offline.shards``); what a piece says of the
 samples that it answers for is put together again, and the rules run over that in one go. By cut invariance
 and the horizon this is what the graph says of the recording in one piece. Memory is that of one batch
-of pieces, besides the recording itself and its beats.
+of shards, besides the recording itself and its beats.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels import align
 from beatwire.model.checkpoint import Model
-from beatwire.offline.batch import Kept, Lanes
+from beatwire.offline.batch import Kept, ShardBatch
 from beatwire.offline.prefetch import ROOMS, Fed, one_ahead
-from beatwire.offline.shards import Pieces, Source, Stretches, Whole, cut, held_after, passes, stretches_of
+from beatwire.offline.shards import Shards, Source, Stretches, Whole, cut, held_after, passes, stretches_of
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import I64, Alerts, Aligned, Bank, Event, Rejects, Terms, TickBeats
 
-MOST_WORKERS, LEAST_PIECES = 8, 4  # graphs at once on the CPU, pieces that are worth one
+MOST_WORKERS, FEWEST_SHARDS = 8, 4  # graphs at once on the CPU, shards that are worth one
 ROOMY = 16 << 30  # bytes of a device's memory from which a batch comes back at once
 FILLED = 0.9  # of a device's memory by a plan
 WARM_S = 100.0  # a score looks back 75 s over beats that look back 22.4 s; alerts see all beats at once
@@ -42,14 +42,14 @@ START_US = 1_000_000_000_000_000
 class Plan:
     """How a recording is cut.
 
-    piece_s     what a piece answers for; it works ``WARM_S`` more
+    shard_s     what a piece answers for; it works ``WARM_S`` more
     pass_s      how much of each piece goes through the rings at once
-    lanes       pieces of a batch
+    lanes       shards of a batch
     by_pass     results come back after every pass, not after a batch: less of a device's memory, more round trips
-    longest_s   what pieces may grow to, so that a long recording is one batch
+    longest_s   what shards may grow to, so that a long recording is one batch
     """
 
-    piece_s: float = 900.0
+    shard_s: float = 900.0
     pass_s: float = 60.0
     lanes: int = 128
     by_pass: bool = True
@@ -61,8 +61,8 @@ class Plan:
         if backend.in_order:
             return Plan()
         if memory_bytes is not None and memory_bytes < ROOMY:
-            return Plan(piece_s=90.0, pass_s=10.0, lanes=2048, longest_s=900.0)
-        return Plan(piece_s=90.0, pass_s=96.0, lanes=2048, by_pass=False, longest_s=900.0)
+            return Plan(shard_s=90.0, pass_s=10.0, lanes=2048, longest_s=900.0)
+        return Plan(shard_s=90.0, pass_s=96.0, lanes=2048, by_pass=False, longest_s=900.0)
 
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
         """Return the plan with as few lanes as a device's memory has room for.
@@ -70,19 +70,19 @@ class Plan:
         A lane holds its rings, three stretches of samples, and what a beat every 0.22 s would take in what is on its
         way: 3.6 kB each.
         """
-        way_s = self.pass_s if self.by_pass else self.piece_s + WARM_S + AHEAD_S
+        way_s = self.pass_s if self.by_pass else self.shard_s + WARM_S + AHEAD_S
         samples = 2 * bank.leads * ((1 + ROOMS) * self.pass_s + 7.0) + 4 * (self.pass_s + 5.0)
         lane = samples * bank.rate_hz + 3600 * way_s / 0.22 + 10_000
         return replace(self, lanes=max(1, min(self.lanes, int(FILLED * memory_bytes / lane))))
 
     def for_length(self, seconds: float, segments: int = 1) -> Plan:
-        """Return the plan with pieces so long that a recording of some segments is one batch, if they may be."""
+        """Return the plan with shards so long that a recording of some segments is one batch, if they may be."""
         wanted_s = seconds / max(1, self.lanes - segments)  # the last piece of a segment is a short one
-        return replace(self, piece_s=max(self.piece_s, min(self.longest_s, wanted_s)))
+        return replace(self, shard_s=max(self.shard_s, min(self.longest_s, wanted_s)))
 
 
 class Archive:
-    """Analyses recordings, one after the other; what it holds is that of some batches of pieces.
+    """Analyses recordings, one after the other; what it holds is that of some batches of shards.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ class Archive:
         self.plan = Plan.of(backend, memory_bytes) if plan is None else plan
         self._memory_bytes = memory_bytes
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
-        self._lanes = [Lanes(self._settings, backend, rules=rules)]
+        self._lanes = [ShardBatch(self._settings, backend, rules=rules)]
         self._whole = Pipeline(settings)
         self._alerts: list[Alerts] = []
         self._whole.alerts.downstreams.clear()
-        self._whole.hear(self._whole.alerts, self._alerts.append)
+        self._whole.subscribe(self._whole.alerts, self._alerts.append)
         self._rules = rules
 
     @property
@@ -143,9 +143,9 @@ class Archive:
         held = held_after(samples, rate_hz)
         known = stretches_of(samples, held.shape[1], max(1, round(self._settings.bridge_s * rate_hz)))
         plan = plan.for_length(recording.seconds, len(known.segment))
-        pieces = cut(known, *(round(s * rate_hz) for s in (plan.piece_s, WARM_S, AHEAD_S)))
+        shards = cut(known, *(round(s * rate_hz) for s in (plan.shard_s, WARM_S, AHEAD_S)))
         most = max(1, round(plan.pass_s * rate_hz))
-        total, taken, lock = int((pieces.stop - pieces.base).sum()), 0, Lock()
+        total, taken, lock = int((shards.stop - shards.base).sum()), 0, Lock()
 
         def done(n: int) -> None:
             nonlocal taken
@@ -153,7 +153,7 @@ class Archive:
                 taken += n
                 progress(taken / total)
 
-        def batch(some: Pieces) -> Kept:
+        def batch(some: Shards) -> Kept:
             lanes = idle.get()
             try:
                 lanes.prepare(bank, len(some))
@@ -167,32 +167,32 @@ class Archive:
             finally:
                 idle.put(lanes)
 
-        workers = self._workers(len(pieces))
-        idle: SimpleQueue[Lanes] = SimpleQueue()
+        workers = self._workers(len(shards))
+        idle: SimpleQueue[ShardBatch] = SimpleQueue()
         for lanes in self._lanes[:workers]:
             idle.put(lanes)
-        size = min(plan.lanes, -(-len(pieces) // workers))
-        batches = [pieces.rows(first, first + size) for first in range(0, len(pieces), size)]
+        size = min(plan.lanes, -(-len(shards) // workers))
+        batches = [shards.rows(first, first + size) for first in range(0, len(shards), size)]
         with ThreadPoolExecutor(workers) as pool:
             kept = Kept.joined(list(pool.map(batch, batches) if workers > 1 else map(batch, batches)))
         return self._put_together(kept, known, bank, stream), known.counts
 
-    def _workers(self, pieces: int) -> int:
-        """Return how many graphs work on so many pieces, and make them."""
+    def _workers(self, shards: int) -> int:
+        """Return how many graphs work on so many shards, and make them."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        wanted = max(1, min(cores, MOST_WORKERS, pieces // LEAST_PIECES)) if self._backend.in_order else 1
+        wanted = max(1, min(cores, MOST_WORKERS, shards // FEWEST_SHARDS)) if self._backend.in_order else 1
         while len(self._lanes) < wanted:
-            self._lanes.append(Lanes(self._settings, self._backend, rules=self._rules))
+            self._lanes.append(ShardBatch(self._settings, self._backend, rules=self._rules))
         return wanted
 
-    def _source(self, samples: Any, some: Pieces, most: int) -> Source:
-        """Return where pieces have their samples from: as they are, or a pass at a time where a device's are apart."""
+    def _source(self, samples: Any, some: Shards, most: int) -> Source:
+        """Return where shards have their samples from: as they are, or a pass at a time where a device's are apart."""
         backend = self._backend
         if backend.in_order:
             return Whole(np.ascontiguousarray(samples))
         if isinstance(samples, np.ndarray):
             size = len(some) * len(samples) * most
-            return Fed(samples, [backend.room(f"samples {k}", (size,), np.int16) for k in range(ROOMS)])
+            return Fed(samples, [backend.buffer(f"samples {k}", (size,), np.int16) for k in range(ROOMS)])
         first, stop = int(some.base.min()), int(some.stop.max())
         return Whole(self._part("recording", samples, first, stop), first)
 
@@ -201,7 +201,7 @@ class Archive:
         part = samples[:, first:stop]
         if self._backend.in_order:
             return np.ascontiguousarray(part)
-        flat = self._backend.room(name, (part.size,), np.int16)[: part.size]  # the same place each time
+        flat = self._backend.buffer(name, (part.size,), np.int16)[: part.size]  # the same place each time
         there = flat.reshape(part.shape)
         if isinstance(part, np.ndarray):
             there.set(np.ascontiguousarray(part))
@@ -210,7 +210,7 @@ class Archive:
         return there
 
     def _put_together(self, kept: Kept, known: Stretches, bank: Bank, stream: str) -> Alerts:
-        """Make one stream of what the pieces said, and run over it what follows the score: drift and rules."""
+        """Make one stream of what the shards said, and run over it what follows the score: drift and rules."""
         column = kept.in_order()
         sample = column["sample"]
         b = len(sample)
@@ -219,7 +219,7 @@ class Archive:
             aligned=_aligned(1, bank, int(known.run[-1, 1])), slot=zero, session=zero + 1, arrived_us=zero,
             time_us=START_US + np.floor(sample * 1e6 / bank.rate_hz + 0.5).astype(np.int64),
             rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_),
-            terms=Terms(column["misfit"], none, none, none, column["prematurity"], column["latent"]),
+            terms=Terms(column["reconstruction_error"], none, none, none, column["prematurity"], column["latent"]),
             events=_events(kept, known, sample) if self._rules else np.zeros((0, 5), np.int64), **column,
         )  # fmt: skip
         if not self._rules:
@@ -252,7 +252,7 @@ def _events(kept: Kept, known: Stretches, sample: I64) -> I64:
         known.event.T,
         (np.full(len(sample), Event.BEAT), sample, np.arange(len(sample))),
         (np.full(len(blocks), Event.BLOCK), *blocks.T),
-        (np.full(len(until), Event.KNOWN), until, until),
+        (np.full(len(until), Event.WATERMARK), until, until),
     )
     kind, at, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(8 * at + kind, kind="stable")

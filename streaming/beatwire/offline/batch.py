@@ -1,4 +1,4 @@
-"""A batch of pieces through the graph, a lane each: what it says of what the pieces answer for, scored, on the host."""
+"""A batch of shards through the graph, a lane each: what it says of what the shards answer for, scored, on the host."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 
 from beatwire.backends.base import Backend, Table
 from beatwire.kernels.history import LATENTS
-from beatwire.offline.shards import Pieces
+from beatwire.offline.shards import Shards
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.records import I64, Bank, Beats, Placement, Recalled, Terms
+from beatwire.records import I64, Bank, Beats, HistoryFeatures, Placement, Terms
 from beatwire.stages.score import ANOMALOUS, Calibration
 
 BEATS = {
     "sample": np.int64, "decided": np.int64, "rr_s": np.float64, "median_rr_s": np.float64, "response": np.float32,
     "quality": np.float32, "expected_errors": np.float32, "score": np.float32, "prematurity": np.float32,
-    "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)), "misfit": np.float32,
+    "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)),
+    "reconstruction_error": np.float32,
 }  # fmt: skip
 JUDGED = (np.float32, np.uint8, np.bool_)
 MOST_THREADS = 8
@@ -29,7 +30,7 @@ MANY = 1 << 18  # beats that are worth threads
 
 @dataclass(slots=True)
 class Kept:
-    """What the pieces said of what they answer for, on the host.
+    """What the shards said of what they answer for, on the host.
 
     beats    the columns of ``BEATS``, a list of arrays each
     blocks   int64 [., 2] of each pass: where a block of the level ends, and what it held
@@ -40,13 +41,13 @@ class Kept:
     blocks: list[I64] = field(default_factory=list)
     known: list[I64] = field(default_factory=list)
 
-    def add(self, beats: Beats, blocks: tuple[Any, ...], pieces: Pieces) -> None:
-        """Keep blocks, and how far lanes know, of a pass whose slots are the numbers of pieces."""
+    def add(self, beats: Beats, blocks: tuple[Any, ...], shards: Shards) -> None:
+        """Keep blocks, and how far lanes know, of a pass whose slots are the numbers of shards."""
         slot = beats.fresh.slot
         row, end, held = blocks
-        inside = (end > pieces.begin[slot[row]]) & (end <= pieces.end[slot[row]])
+        inside = (end > shards.begin[slot[row]]) & (end <= shards.end[slot[row]])
         self.blocks.append(np.stack([end[inside], held[inside]], axis=1))
-        self.known.append(np.stack([pieces.segment[slot], beats.known], axis=1))
+        self.known.append(np.stack([shards.segment[slot], beats.watermark], axis=1))
 
     @staticmethod
     def joined(parts: list[Kept]) -> Kept:
@@ -73,13 +74,13 @@ class Kept:
 
 
 class Told(NamedTuple):
-    """A pass that was called: its beats, and the table of those that the pieces answer for."""
+    """A pass that was called: its beats, and the table of those that the shards answer for."""
 
     beats: Beats
     table: Table
 
 
-class Lanes:
+class ShardBatch:
     """The graph as far as a pass goes, and the score; a slot is the number of a piece in its batch.
 
     ``rules``: what rules need beside the beats is kept.
@@ -91,23 +92,23 @@ class Lanes:
         self._table = tuple(backend.constant(getattr(table, f.name)) for f in fields(Calibration))
         self._rules = rules
         self._told: list[Told] = []
-        self._pieces: Pieces
+        self._shards: Shards
         self._bank: Bank | None = None
         self._most = 0
         last = self.pipeline.collected.upstreams[0]
         last.downstreams.clear()
-        self.pipeline.hear(last, lambda recalled: self._told.append(self._answered(recalled)))
+        self.pipeline.subscribe(last, lambda recalled: self._told.append(self._answered(recalled)))
 
     def prepare(self, bank: Bank, lanes: int) -> None:
         """Make ready for a batch of so many lanes: what is too small for it goes before what is larger comes."""
         if bank == self._bank and lanes <= self._most:
             return  # every lane begins anew by itself
         self.pipeline.reset()
-        self.pipeline.backend.give_up_rooms()
+        self.pipeline.backend.release_buffers()
         self._bank, self._most = bank, lanes
 
     def batch(
-        self, placements: Iterable[Placement], pieces: Pieces, done: Callable[[int], None], *, by_pass: bool = True
+        self, placements: Iterable[Placement], shards: Shards, done: Callable[[int], None], *, by_pass: bool = True
     ) -> Kept:
         """Take the passes of a batch through it, each a tick or all of them one.
 
@@ -117,7 +118,7 @@ class Lanes:
         kept, backend = Kept(), self.pipeline.backend
         coming: Callable[[], None] | None = None
         self._told.clear()
-        self._pieces = pieces
+        self._shards = shards
         backend.begin()
         try:
             for placement in placements:
@@ -150,21 +151,21 @@ class Lanes:
                 for name, column in zip(BEATS, columns, strict=True):
                     kept.beats[name].append(column)
             for told, held in zip(passes, came[len(passes) :], strict=False):
-                kept.add(told.beats, held, self._pieces)
+                kept.add(told.beats, held, self._shards)
 
         return keep
 
-    def _answered(self, cut: Recalled) -> Told:
-        """Score the beats of a pass, and list those that the pieces answer for; no other leaves a device."""
+    def _answered(self, cut: HistoryFeatures) -> Told:
+        """Score the beats of a pass, and list those that the shards answer for; no other leaves a device."""
         backend, beats, terms = self.pipeline.backend, cut.beats, Terms(*cut.terms.columns)
         total, slot = beats.total, beats.fresh.slot
         (count,) = backend.table("is answered", total, (np.int64,)).columns
-        begin, end = self._pieces.begin[slot], self._pieces.end[slot]
+        begin, end = self._shards.begin[slot], self._shards.end[slot]
         backend.kernels.is_answered(total, beats.row, beats.sample, begin, end, count)
         first, mine = backend.positions("answered", total, count, total.__index__())
         score, scored_by, anomalous = backend.table("scored", total, JUDGED).columns
         backend.later.score_beat(
-            total, terms.population, terms.history, terms.prematurity, terms.haste, *self._table, ANOMALOUS, False,
+            total, terms.population, terms.history, terms.prematurity, terms.rate_term, *self._table, ANOMALOUS, False,
             score, scored_by, anomalous,
         )  # fmt: skip
         table = backend.table("answered", mine, tuple(BEATS.values()))

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Fed:
-    """A source (``pieces.Source``) of samples of the host, int16 [leads, n].
+    """A source (``shards.Source``) of samples of the host, int16 [leads, n].
 
     rooms    ``ROOMS`` arrays of the device, int16, each with room for a pass: one is filled, one is written down and
              one is read

@@ -1,11 +1,11 @@
-"""A long recording as many overlapping pieces, each a lane: what align does for chunks, for whole arrays.
+"""A long recording as many overlapping shards, each a lane: what align does for chunks, for whole arrays.
 
 In:  int16 ``samples[leads, n]``, -32768 where there is no value
-Out: stretches of samples that are known (``Stretches``), pieces (``Pieces``), and for each pass of a batch
-     of pieces the placement of its samples
+Out: stretches of samples that are known (``Stretches``), shards (``Shards``), and for each pass of a batch
+     of shards the placement of its samples
 
 A hole of up to ``bridge`` samples is bridged, a longer one ends a *segment*; the next begins as a stream does.
-Every segment is cut into pieces. A piece answers for ``[begin, end)`` and begins ``warm`` samples earlier, or
+Every segment is cut into shards. A piece answers for ``[begin, end)`` and begins ``warm`` samples earlier, or
 with its segment; ``warm`` is the horizon, so nothing that it says of ``[begin, end)`` depends on where it
 began. Samples are never copied here: placements point into the recording.
 """
@@ -63,8 +63,8 @@ class Stretches:
 
 
 @dataclass(frozen=True, slots=True)
-class Pieces:
-    """Pieces, each a row: int64 [p].
+class Shards:
+    """Shards, each a row: int64 [p].
 
     base      the first sample it sees
     begin     it answers for [begin, end)
@@ -80,12 +80,12 @@ class Pieces:
     segment: I64
 
     def __len__(self) -> int:
-        """Count the pieces."""
+        """Count the shards."""
         return len(self.base)
 
-    def rows(self, start: int, stop: int) -> Pieces:
+    def rows(self, start: int, stop: int) -> Shards:
         """Return some of them."""
-        return Pieces(*(getattr(self, name)[start:stop] for name in self.__slots__))
+        return Shards(*(getattr(self, name)[start:stop] for name in self.__slots__))
 
 
 def held_after(samples: Any, rate_hz: float) -> Any:
@@ -148,12 +148,12 @@ def _least(samples: Any) -> int:
         return min(int(least) for least in pool.map(np.min, parts))
 
 
-def cut(known: Stretches, length: int, warm: int, ahead: int) -> Pieces:
-    """Cut every segment into pieces that answer for ``length`` samples and see ``ahead`` beyond.
+def cut(known: Stretches, length: int, warm: int, ahead: int) -> Shards:
+    """Cut every segment into shards that answer for ``length`` samples and see ``ahead`` beyond.
 
     >>> known = Stretches(np.array([[0, 100]]), np.array([[0, 100]]), np.array([[RESTART, 0, -1]]))
-    >>> pieces = cut(known, 40, 10, 5)
-    >>> pieces.base.tolist(), pieces.begin.tolist(), pieces.end.tolist(), pieces.stop.tolist()
+    >>> shards = cut(known, 40, 10, 5)
+    >>> shards.base.tolist(), shards.begin.tolist(), shards.end.tolist(), shards.stop.tolist()
     ([0, 30, 70], [0, 40, 80], [40, 80, 100], [45, 85, 100])
     """
     first, last = known.segment.T
@@ -162,7 +162,7 @@ def cut(known: Stretches, length: int, warm: int, ahead: int) -> Pieces:
     number = np.arange(len(segment)) - np.repeat(np.cumsum(each) - each, each)
     begin = first[segment] + number * length
     end = np.minimum(begin + length, last[segment])
-    return Pieces(
+    return Shards(
         base=_out_of_gaps(known.gap, np.maximum(begin - warm, first[segment]), 1),
         begin=begin,
         end=end,
@@ -205,29 +205,29 @@ class Whole:
 
 
 def passes(
-    source: Source, n: int, held: Any, known: Stretches, pieces: Pieces, bank: Bank, uv_per_unit: float, most: int
+    source: Source, n: int, held: Any, known: Stretches, shards: Shards, bank: Bank, uv_per_unit: float, most: int
 ) -> Iterator[Callable[[], Placement]]:
     """Yield of each pass what brings its samples and returns their placement, at most ``most`` samples of a lane.
 
     Parameters
     ----------
     source
-        The samples of the recording, at least those of the pieces.
+        The samples of the recording, at least those of the shards.
     n, held : int16 [leads, h]
         How many the recording has, and what follows them: in a pass of its own.
     most
         Longer than any bridged hole.
     """
-    number, at = 0, pieces.base
+    number, at = 0, shards.base
     last = n if known.run[-1, 0] < n or len(known.run) == 1 else int(known.run[-2, 1])  # what follows closes a hole
-    while (at < pieces.stop).any():
+    while (at < shards.stop).any():
         here = np.minimum(_out_of_gaps(known.gap, at + most, 0), last)
-        to = np.minimum(np.where(at < last, here, pieces.stop), pieces.stop)
+        to = np.minimum(np.where(at < last, here, shards.stop), shards.stop)
         for samples, mine in ((source, at < last), (Whole(held, n), at >= last)):
             lane = np.flatnonzero(mine & (at < to))
             if len(lane):
-                fresh, place = _placed(known, pieces, lane, at[lane], to[lane], bank, uv_per_unit, number)
-                yield partial(_brought, samples, lane, at[lane], to[lane], place, len(pieces), fresh)
+                fresh, place = _placed(known, shards, lane, at[lane], to[lane], bank, uv_per_unit, number)
+                yield partial(_brought, samples, lane, at[lane], to[lane], place, len(shards), fresh)
         at = to
         number += 1
 
@@ -237,12 +237,12 @@ def _brought(source: Source, lane: I64, start: I64, stop: I64, place: I64, lanes
 
 
 def _placed(
-    known: Stretches, pieces: Pieces, lane: I64, start: I64, stop: I64, bank: Bank, uv_per_unit: float, number: int
+    known: Stretches, shards: Shards, lane: I64, start: I64, stop: I64, bank: Bank, uv_per_unit: float, number: int
 ) -> tuple[Fresh, I64]:
     place, quiet = _rows(known, lane, start, stop)
     place[:, 0], place[:, 1] = number, bank.number
     fresh = Fresh(
-        number=number, bank=bank, lane=lane, slot=lane, start=start, stop=stop, base=pieces.base[lane],
+        number=number, bank=bank, lane=lane, slot=lane, start=start, stop=stop, base=shards.base[lane],
         session=np.ones(len(lane), np.int64), uv_per_unit=np.full(len(lane), np.floor(1000 * uv_per_unit + 0.5) / 1000),
         quiet=quiet,
     )  # fmt: skip

@@ -6,7 +6,7 @@ Every node is an attribute of ``Pipeline`` (``decoded`` ... ``published``): atta
 own to any of them::
 
     pipeline = Pipeline(Settings())
-    pipeline.hear(pipeline.alerts, lambda alerts: print(alerts.transitions))
+    pipeline.subscribe(pipeline.alerts, lambda alerts: print(alerts.transitions))
 
 What a stage does is in ``streaming/stages``; what travels is in ``streaming/records``.
 """
@@ -95,12 +95,12 @@ class Pipeline:
         self.ringed = stage(self.passes, ring.step)                     # Ringed     x [lanes, leads, R]
         self.responses = stage(self.ringed, ricker.step)                # Response   f [lanes, R]
         self.peaks = stage(self.responses, nms.step)                    # Peaks      [n, most]
-        self.judged = stage(self.peaks, classify.step)                    # Peaks      and logits [n, most]
-        self.beats = stage(self.judged, beats.step)                     # Beats      b
+        self.classified = stage(self.peaks, classify.step)                    # Peaks      and logits [n, most]
+        self.beats = stage(self.classified, beats.step)                     # Beats      b
         self.windows = stage(self.beats, windows.step)                   # Windows    [b, 256]
-        self.recalled = stage(self.windows, history.step)                # Recalled   terms of a score
-        self.collected = self.recalled.collect()                        # (Recalled, ...) of all passes
-        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (Recalled, ...))
+        self.history_features = stage(self.windows, history.step)                # HistoryFeatures   terms of a score
+        self.collected = self.history_features.collect()                        # (HistoryFeatures, ...) of all passes
+        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (HistoryFeatures, ...))
         self.gathered = stage(self.ticks, gather.step)                  # TickBeats  b, by stream, in order
         self.scored = stage(self.gathered, score.step)                  # TickBeats  with scores
         self.compared = stage(self.scored, drift.step)                  # TickBeats  with what is unlike all people
@@ -109,21 +109,23 @@ class Pipeline:
         self.rejects = self.aligned.map(lambda t: t.rejects)            # Rejects    a branch of its own
 
         # fmt: on
-        self._heard: list[Stream] = []
-        self.hear(self.aligned, lambda _: self.collected.flush())  # attached last, so after the passes: the tick ends
-        self.hear(self.aligned, self._note)
-        self.hear(self.published, self._out.extend)
-        self.hear(self.rejects, self._reject)
+        self._subscriptions: list[Stream] = []
+        self.subscribe(
+            self.aligned, lambda _: self.collected.flush()
+        )  # attached last, so after the passes: the tick ends
+        self.subscribe(self.aligned, self._note)
+        self.subscribe(self.published, self._out.extend)
+        self.subscribe(self.rejects, self._reject)
         self._stateful = {
             decode.step: self.decoded,
             align.step: self.aligned,
             ring.step: self.ringed,
             ricker.step: self.responses,
             nms.step: self.peaks,
-            classify.step: self.judged,
+            classify.step: self.classified,
             beats.step: self.beats,
             windows.step: self.windows,
-            history.step: self.recalled,
+            history.step: self.history_features,
             gather.step: self.gathered,
             score.step: self.scored,
             drift.step: self.compared,
@@ -131,9 +133,9 @@ class Pipeline:
             publish.step: self.published,
         }
 
-    def hear(self, node: Stream, listener: Callable[[Any], object]) -> None:
+    def subscribe(self, node: Stream, listener: Callable[[Any], object]) -> None:
         """Call a listener with what a node emits, as long as the pipeline lives: a sink of streamz lives for ever."""
-        self._heard.append(node.map(listener))
+        self._subscriptions.append(node.map(listener))
 
     def _fresh_states(self) -> dict[Any, Any]:
         s = self.settings

@@ -37,7 +37,7 @@ class Settings:
     reorder_s    how far ahead of its turn a chunk may come
     bridge_s     the longest hole that is bridged rather than restarting the lane
     silence_s    a stream that was silent for longer starts anew
-    forget_s     a stream that was silent for longer was never there: its alerts end, its memory is another's
+    evict_s     a stream that was silent for longer was never there: its alerts end, its memory is another's
     model        the scoring model; None: the one in the package
     detector     what makes a peak a beat: "trees", or the "rule" alone
     trees        the detector's trees; None: the ones in the package
@@ -47,7 +47,7 @@ class Settings:
     reorder_s: float = 0.4
     bridge_s: float = 0.25
     silence_s: float = 60.0
-    forget_s: float = 86_400.0
+    evict_s: float = 86_400.0
     duplicate_s: float = 60.0
     most_streams: int = 1_000_000
     schema_id: int | None = None
@@ -64,8 +64,8 @@ class Settings:
             value = getattr(self, name)
             if not 0 < value <= HORIZON_S:
                 raise UserError(f"settings: expected 0 < {name} <= {HORIZON_S:g}; got {value:g}")
-        if not 2 * HORIZON_S <= self.forget_s < math.inf:
-            raise UserError(f"settings: expected forget_s of at least {2 * HORIZON_S:g}; got {self.forget_s:g}")
+        if not 2 * HORIZON_S <= self.evict_s < math.inf:
+            raise UserError(f"settings: expected evict_s of at least {2 * HORIZON_S:g}; got {self.evict_s:g}")
         if self.detector not in ("trees", "rule"):
             raise UserError(f"settings: expected detector trees or rule; got {self.detector!r}")
         left_s, right_s = self.nms.left_s, self.nms.right_s
@@ -104,7 +104,7 @@ class Settings:
             self.bridge_s,
             self.silence_s,
             self.duplicate_s,
-            self.forget_s,
+            self.evict_s,
             self.most_streams,
         )
 

@@ -10,7 +10,7 @@ Fresh      ring         for one bank and one pass: which lanes have which new sa
 Peaks      nms, accept  local maxima of the response, with the level around them, and how sure they are
 Beats      beats        accepted peaks, with R and RR
 Windows    window       what the model looks at of each
-Recalled   recall       what it saw, and how that compares with the stream's own last minute
+HistoryFeatures   recall       what it saw, and how that compares with the stream's own last minute
 TickBeats  gather       all beats of the tick, in order; then scored, then compared
 Alerts     alert        transitions of alerts
 Outgoing   publish      messages, ready to send
@@ -25,7 +25,7 @@ Samples are described in ``records.samples``, heartbeats in ``records.beats``.
 """
 
 from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, U64, Bool
-from beatwire.records.beats import Alerts, Beats, Outgoing, Recalled, Terms, TickBeats, Windows
+from beatwire.records.beats import Alerts, Beats, HistoryFeatures, Outgoing, Terms, TickBeats, Windows
 from beatwire.records.samples import (
     Aligned,
     Bank,
@@ -56,11 +56,11 @@ __all__ = [
     "Chunks",
     "Event",
     "Fresh",
+    "HistoryFeatures",
     "Outgoing",
     "Peaks",
     "Placement",
     "RawTick",
-    "Recalled",
     "Rejects",
     "Response",
     "Ringed",

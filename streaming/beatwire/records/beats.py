@@ -13,7 +13,7 @@ from beatwire.records.samples import Aligned, Fresh
 class Beats:
     """Heartbeats of one bank and pass, ``b`` of them, by lane and in order (all xp, see ``backend.Table``).
 
-    fresh, known            the lanes of the pass, and up to where their beats are complete
+    fresh, watermark          the lanes of the pass, and up to where their beats are complete
     total                   ``b``, a number here or on the device
     first                   int64 [n + 1]: where the beats of each row of ``fresh`` begin
     lane, slot, base        int64 [b], x: where the samples around the beat still stand
@@ -30,7 +30,7 @@ class Beats:
     """
 
     fresh: Fresh
-    known: I64
+    watermark: I64
     total: SupportsIndex
     first: Any
     x: Any
@@ -63,7 +63,7 @@ class Windows:
 class Terms:
     """Per beat what the score is made of; NaN where it is not known.
 
-    population, history, prematurity, haste  float32 [b], the terms
+    population, history, prematurity, rate_term  float32 [b], the terms
     early                                    float32 [b], prematurity as people read it, 1 - RR / usual RR
     latent                                   float32 [b, 8]
     """
@@ -71,13 +71,13 @@ class Terms:
     population: F32
     history: F32
     prematurity: F32
-    haste: F32
+    rate_term: F32
     early: F32
     latent: F32
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled:
+class HistoryFeatures:
     """The beats of a pass and the table of their ``Terms``."""
 
     beats: Beats
@@ -102,7 +102,7 @@ class TickBeats:
     scored_by                    uint8 [b], see ``stages.score``
     anomalous                    bool [b]
     latent       float32 [b, 8]  what the model made of it, NaN: none
-    misfit       float32 [b]     how unlike a beat of all people, a term of the score, NaN: none
+    reconstruction_error       float32 [b]     how unlike a beat of all people, a term of the score, NaN: none
     """
 
     aligned: Aligned
@@ -127,7 +127,7 @@ class TickBeats:
     scored_by: U8 | None = None
     anomalous: Bool | None = None
     latent: F32 | None = None
-    misfit: F32 | None = None
+    reconstruction_error: F32 | None = None
 
 
 @dataclass(frozen=True, slots=True)

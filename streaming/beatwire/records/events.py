@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, KNOWN, CLOCK, DRIFTED = range(8)
+RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED = range(8)

@@ -151,7 +151,7 @@ class Event:
     LEADS = events.LEADS_CHANGED
     BEAT = events.BEAT
     BLOCK = events.BLOCK
-    KNOWN = events.KNOWN
+    WATERMARK = events.WATERMARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Aligned:
     now_us: int
     caught_up: bool
     overloaded: bool
-    forgotten: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,11 +214,11 @@ class Peaks:
                                     sum of the least f on both sides
     closed       int64 [n]          2-s blocks of each lane that became complete
     blocks       int64 [n, most, 2] where each ends, its largest f
-    known        int64 [n]          every peak before this sample has been decided
+    watermark    int64 [n]          every peak before this sample has been decided
     most         peaks that the whole pass can have at most, and blocks
     bounds       int64 [n, most, 3] of several leads, see ``kernels.fusion.level_peaks``; None: one lead
     logits       float64 [n, most, 2]  how sure the trees are that each is a beat, and the errors they expect in
-                                    the ten seconds up to it; None: not judged
+                                    the ten seconds up to it; None: not classified
     """
 
     fresh: Fresh
@@ -228,7 +228,7 @@ class Peaks:
     peaks: I64
     closed: I64
     blocks: I64
-    known: I64
+    watermark: I64
     most: tuple[int, int] = (0, 0)
     bounds: Any = None
     logits: F64 | None = None

@@ -70,8 +70,8 @@ def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet:
         pipeline = Pipeline(Settings())
         said: list[dict[str, Any]] = []
         rejected: list[str] = []
-        pipeline.hear(pipeline.alerts, lambda result: _hear(result, said, console))
-        pipeline.hear(pipeline.rejects, lambda rejects: rejected.extend(rejects.reason))
+        pipeline.subscribe(pipeline.alerts, lambda result: _hear(result, said, console))
+        pipeline.subscribe(pipeline.rejects, lambda rejects: rejected.extend(rejects.reason))
         console.print(
             f"{streams} beds for {seconds:g} s, {len(show.planted)} events planted; "
             f"model {pipeline.model.name}; backend cpu. Alerts as they happen:"

@@ -22,7 +22,7 @@ _LOOK_S = 0.2
 _FINISH_S = 90.0
 
 
-def run_crew(commands: Sequence[Sequence[str]], say: Callable[[str], None]) -> None:
+def run_workers(commands: Sequence[Sequence[str]], say: Callable[[str], None]) -> None:
     """Run a worker for each command (arguments of ``beatwire``) until SIGINT or SIGTERM, or until one fails.
 
     Raises

@@ -168,7 +168,7 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
 def _forgotten(state: State, tick: TickBeats) -> I64:
     """End what is on of streams that are given up, where their session ended, and what is known of them."""
     rows = []
-    for slot in tick.aligned.forgotten.tolist():
+    for slot in tick.aligned.evicted.tolist():
         row = state.slots[slot]
         for rule in np.flatnonzero(row[rules.FIRST_ONSET :] >= 0).tolist():
             onset = int(row[rules.FIRST_ONSET + rule])

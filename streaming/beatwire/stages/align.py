@@ -7,7 +7,7 @@ longer one restarts the lane. Nothing shifts in time, and each case is counted.
 
 A stream silent for ``silence_s`` by the broker's clock starts anew: so what a stream's output
 depends on is bounded in time as well as in samples. Its lane is another's when it has been silent
-for twice as long. When it has been silent for ``forget_s`` a chunk of it is one of a stream never heard of, whether
+for twice as long. When it has been silent for ``evict_s`` a chunk of it is one of a stream never heard of, whether
 or not its slot is another's by then: that happens ``silence_s`` later, in a tick that is told of it (``forgotten``).
 """
 
@@ -37,7 +37,7 @@ class Settings:
     bridge_s: float
     silence_s: float
     duplicate_s: float
-    forget_s: float
+    evict_s: float
     most_streams: int
 
 
@@ -66,7 +66,7 @@ class State:
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
     admits: Callable[[list[Bank], list[int]], bool] = lambda _banks, _lanes: True
     looked_us: int = 0
-    forgotten: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 def _no_slots(n: int) -> I64:
@@ -107,7 +107,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         slots=state.slots,
         clocks=clocks[np.argsort(clocks[:, 1], kind="stable")],
         banks=state.banks,
-        forgotten=state.forgotten,
+        evicted=state.evicted,
         refused=ints[code == arrivals.REFUSED][:, [arrivals.SLOT, arrivals.ROW_SESSION, 4]],
         rejects=rejects,
         now_us=chunks.now_us,
@@ -185,7 +185,7 @@ def _open_bank(state: State, chunks: Chunks, i: int) -> None:
     state.free.append([])
     s = state.settings
     durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
-    row = [max(1, round(d * new.rate_hz)) for d in durations] + [_us(s.silence_s), _us(s.forget_s)]
+    row = [max(1, round(d * new.rate_hz)) for d in durations] + [_us(s.silence_s), _us(s.evict_s)]
     state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
     _set_banks(state, chunks)
 
@@ -199,10 +199,10 @@ def _free(state: State) -> None:
     for number, lane in state.left:
         state.free[number].append(lane)
     state.left.clear()
-    if len(state.forgotten):
-        state.slots[state.forgotten] = _no_slots(1)
-        state.directory.give_back(state.forgotten)
-        state.forgotten = np.zeros(0, np.int64)
+    if len(state.evicted):
+        state.slots[state.evicted] = _no_slots(1)
+        state.directory.give_back(state.evicted)
+        state.evicted = np.zeros(0, np.int64)
 
 
 def _look(state: State, chunks: Chunks, seen: I64) -> None:
@@ -222,10 +222,10 @@ def _look(state: State, chunks: Chunks, seen: I64) -> None:
         state.free[row[align.BANK]].append(int(row[align.LANE]))
     state.slots[silent, align.LANE] = -1
     known = state.directory.is_known()
-    long_us = _us(state.settings.forget_s) + silence_us
+    long_us = _us(state.settings.evict_s) + silence_us
     gone = known & (silent_us[: len(known)] > long_us) & (state.slots[: len(known), align.EXPECTED] >= 0)
-    state.forgotten = np.flatnonzero(gone)
-    state.directory.forget(state.forgotten)
+    state.evicted = np.flatnonzero(gone)
+    state.directory.evict(state.evicted)
 
 
 def _is_full(state: State, bank: int) -> bool:
@@ -240,7 +240,7 @@ def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int
     """Give the slot a lane of the bank; one that it had elsewhere becomes free."""
     row = state.slots[slot]
     silent_us = arrived_us - row[align.ARRIVAL]
-    silent, forgotten = silent_us > _us(state.settings.silence_s), silent_us > _us(state.settings.forget_s)
+    silent, forgotten = silent_us > _us(state.settings.silence_s), silent_us > _us(state.settings.evict_s)
     if row[align.LANE] >= 0:
         state.counts[COUNTS.index("silences")] += row[align.SESSION] == session and not forgotten
         state.left.append((int(row[align.BANK]), int(row[align.LANE])))

@@ -77,17 +77,17 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     if lanes is None or len(lanes) < len(peaks.f):
         lanes = state.lanes[bank.number] = backend.grown(lanes, (len(peaks.f), beats.BEAT_COLUMNS), np.int64)
     if len(state.settings.probability) > 1 and peaks.logits is None:
-        raise ValueError("beats: expected peaks with logits; got peaks that were not judged")
+        raise ValueError("beats: expected peaks with logits; got peaks that were not classified")
     s = state.settings
     if state.work.shape[1] < state.room[bank.number]:
         state.work = np.zeros((3, state.room[bank.number]), np.int32)
     quiet = fresh.quiet[np.argsort(fresh.quiet[:, 0], kind="stable")]
     n, most = len(fresh.lane), peaks.peaks.shape[1]
-    count = backend.room("count", (n,), np.int64)
-    samples = backend.room("samples", (n, most, 3), np.int64)
-    floats = backend.room("floats", (n, most, 5), np.float64)
-    logits = backend.room("no logits", (n, 1, 2), np.float64) if peaks.logits is None else peaks.logits
-    backend.kernels.accept(
+    count = backend.buffer("count", (n,), np.int64)
+    samples = backend.buffer("samples", (n, most, 3), np.int64)
+    floats = backend.buffer("floats", (n, most, 5), np.float64)
+    logits = backend.buffer("no logits", (n, 1, 2), np.float64) if peaks.logits is None else peaks.logits
+    backend.kernels.select_beats(
         n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, quiet, fresh.uv_per_unit,
         s.floor_uv * state.unit[bank.number], logits, *state.constants[bank.number], peaks.x, lanes, state.work,
         count, samples, floats,
@@ -97,14 +97,14 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     first, total = backend.positions("beats", n, count, peaks.most[0])
     inner = backend.table("lanes of beats", total, (np.int64, np.int64, np.int64))
     listed = backend.table("beats", total, LISTED)
-    waited = int((fresh.stop - peaks.known)[0]) if n else 0
+    waited = int((fresh.stop - peaks.watermark)[0]) if n else 0
     backend.kernels.list_beats(
         n, first, count, fresh.lane, fresh.slot, fresh.base, samples, floats, bank.rate_hz, waited,
         *inner.columns, *listed.columns,
     )  # fmt: skip
-    known = peaks.known - state.before[bank.number]
+    watermark = peaks.watermark - state.before[bank.number]
     return state, Beats(
-        fresh, known, total, first, peaks.x, listed, _blocks(state, peaks), *(*inner.columns, *listed.columns)
+        fresh, watermark, total, first, peaks.x, listed, _blocks(state, peaks), *(*inner.columns, *listed.columns)
     )
 
 

@@ -3,7 +3,7 @@
 In: Peaks. Out: Peaks with ``logits``; ``NEVER`` for peaks too low to look at. State: for each bank
 (xp) what is remembered of a lane's last peaks and of its level (``kernels.peak_features``). A peak's logit is
 a function of the samples in the ``REACH_S`` before it and up to where the peak was decided. Without
-an ensemble nothing is judged, and the rule of the next stage decides.
+an ensemble nothing is classified, and the rule of the next stage decides.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Ensemble:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The trees (None: the rule decides), and the filter whose peaks they judge."""
+    """The trees (None: the rule decides), and the filter whose peaks they classify_peaks."""
 
     ensemble: Ensemble | None
     design: Design
@@ -119,9 +119,9 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     if state.line.shape[1] < looks.length:
         state.line = np.zeros((1, looks.length), np.int32)
     n = len(fresh.lane)
-    logits = backend.room("logits", (n, peaks.peaks.shape[1], 2), np.float64)
-    bounds = backend.room("no bounds", (n, 1, 3), np.int64) if peaks.bounds is None else peaks.bounds
-    backend.kernels.judge(
+    logits = backend.buffer("logits", (n, peaks.peaks.shape[1], 2), np.float64)
+    bounds = backend.buffer("no bounds", (n, 1, 3), np.int64) if peaks.bounds is None else peaks.bounds
+    backend.kernels.classify_peaks(
         n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, bounds, peaks.closed, peaks.blocks,
         looks.box, looks.scale, *state.constants[bank.number], peaks.x, peaks.f, *state.trees, seen, facts, state.line,
         state.scratch, state.out, logits,

@@ -2,10 +2,10 @@
 
 In:    TickBeats, scored
 Out:   TickBeats, with an event where a stream begins and where it ceases to be unlike them
-State: per slot the beats of the last three blocks of 20 s in bins of score, latents, radius and misfit;
+State: per slot the beats of the last three blocks of 20 s in bins of score, latents, radius and reconstruction_error;
        the last comparison
 
-Radius is the length of the latents in the reference's own units, misfit the population term of the
+Radius is the length of the latents in the reference's own units, reconstruction_error the population term of the
 score. Only these two are compared for the event: they depend on 15 s before a beat and not on the
 minute before it as the score does, so that a minute of them and the block after it stay inside the
 horizon. Distributions of scores and of each latent, per stream and over all streams, are there for
@@ -26,7 +26,7 @@ from beatwire.records import F32, F64, I64, U8, Bool, TickBeats
 from beatwire.stages.support.runs import rows_told, runs_of
 
 BLOCK_S = 20.0
-QUANTITIES = ("score", *(f"latent {k}" for k in range(LATENTS)), "radius", "misfit")
+QUANTITIES = ("score", *(f"latent {k}" for k in range(LATENTS)), "radius", "reconstruction_error")
 LEAST_SHARE = 1e-3  # of a bin, in the stability index
 
 
@@ -34,8 +34,8 @@ LEAST_SHARE = 1e-3  # of a bin, in the stability index
 class Reference:
     """How beats look of people that the model has not learned from.
 
-    The quantities of a beat are its score, its 8 latents, its radius and its misfit; a quantity has one bin
-    more than borders.
+    The quantities of a beat are its score, its 8 latents, its radius and its reconstruction error; a quantity has
+    one bin more than borders.
     """
 
     centre: F64  # [8] of the latents
@@ -43,8 +43,8 @@ class Reference:
     score: F64  # [s] borders
     latents: F64  # [8, l] borders
     radius: F64  # [q] borders
-    misfit: F64  # [q] borders
-    levels: F64  # [q] shares of radius, and of misfit, below the borders
+    reconstruction_error: F64  # [q] borders
+    levels: F64  # [q] shares of radius, and of reconstruction_error, below the borders
     shares: F64  # [(s + 1) + 8 (l + 1) + 2 (q + 1)] shares of all the bins, in this order
     limit: float
 
@@ -74,7 +74,7 @@ class State:
 def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     """Count the beats of a tick and put in events where a stream's comparison crosses the limit."""
     events = beats.events
-    forgotten = beats.aligned.forgotten[beats.aligned.forgotten < len(state.block)]
+    forgotten = beats.aligned.evicted[beats.aligned.evicted < len(state.block)]
     if len(forgotten):
         state.counts[forgotten], state.unlike[forgotten], state.over[forgotten] = 0, -1.0, False
     if len(events) == 0:
@@ -102,15 +102,16 @@ def radius(centre: F64, whitener: F64, latent: F32) -> F64:
     return length
 
 
-def bins_of(reference: Reference, score: F32, latent: F32, misfit: F32) -> tuple[U8, F32]:
+def bins_of(reference: Reference, score: F32, latent: F32, reconstruction_error: F32) -> tuple[U8, F32]:
     """Return for each beat and quantity the number of its bin, uint8 [b, 11], and the radius [b].
 
-    ``score`` and ``misfit`` float32 [b], ``latent`` float32 [b, 8], as in ``TickBeats``.
+    ``score`` and ``reconstruction_error`` float32 [b], ``latent`` float32 [b, 8], as in ``TickBeats``.
     """
     b, r = len(score), reference
     bins, far = np.empty((b, len(QUANTITIES)), np.uint8), np.empty(b, np.float32)
     cpu.find_bins(
-        b, score, latent, misfit, r.centre, r.whitener, r.score, r.latents, r.radius, r.misfit, bins, far
+        b, score, latent, reconstruction_error, r.centre, r.whitener, r.score, r.latents, r.radius,
+        r.reconstruction_error, bins, far
     )  # fmt: skip
     return bins, far
 
@@ -134,7 +135,7 @@ class Figures:
     overall     the stability index of each quantity over all streams' beats, by name; NaN without beats
     stream      slots that have beats
     score       their stability indices of the score
-    unlike      their comparisons of radius and misfit, -1 with too few beats
+    unlike      their comparisons of radius and reconstruction_error, -1 with too few beats
     over        whether those are above the limit
     """
 
@@ -164,9 +165,9 @@ def figures(state: State) -> Figures:
 def _bins(reference: Reference, beats: TickBeats) -> tuple[U8, Bool]:
     assert beats.score is not None
     assert beats.latent is not None
-    assert beats.misfit is not None
-    seen = ~np.isnan(beats.score) & ~np.isnan(beats.misfit)
-    return bins_of(reference, beats.score, beats.latent, beats.misfit)[0], seen
+    assert beats.reconstruction_error is not None
+    seen = ~np.isnan(beats.score) & ~np.isnan(beats.reconstruction_error)
+    return bins_of(reference, beats.score, beats.latent, beats.reconstruction_error)[0], seen
 
 
 def _make_room(state: State, slots: int) -> None:

@@ -1,6 +1,6 @@
 """Gather: the beats and events of all passes of a tick, those of a stream in order.
 
-In: Aligned and the Recalled of its passes. Out: TickBeats, all of it on the host: this is where the results of a
+In: Aligned and the HistoryFeatures of its passes. Out: TickBeats, all of it on the host: this is where the results of a
 device come back. State: nothing but the backend.
 """
 
@@ -16,7 +16,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
 from beatwire.kernels.history import LATENTS
-from beatwire.records import F32, F64, I64, Aligned, Bool, Fresh, Recalled, Terms, TickBeats
+from beatwire.records import F32, F64, I64, Aligned, Bool, Fresh, HistoryFeatures, Terms, TickBeats
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Found(NamedTuple):
     """What came back of a pass: its blocks, and its beats with their terms and columns as in ``Beats``."""
 
     fresh: Fresh
-    known: I64
+    watermark: I64
     blocks: tuple[I64, I64, I64]
     terms: tuple[Any, ...]
     row: I64
@@ -44,7 +44,7 @@ class Found(NamedTuple):
     restart: Bool
 
 
-def step(state: State, tick: tuple[Aligned, tuple[Recalled, ...]]) -> tuple[State, TickBeats]:
+def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tuple[State, TickBeats]:
     """Merge a tick."""
     aligned, cut = tick
     passes = brought(state.backend, cut)
@@ -75,11 +75,11 @@ def step(state: State, tick: tuple[Aligned, tuple[Recalled, ...]]) -> tuple[Stat
     )
 
 
-def brought(backend: Backend, cut: Sequence[Recalled]) -> list[Found]:
+def brought(backend: Backend, cut: Sequence[HistoryFeatures]) -> list[Found]:
     """Bring the results of passes to the host."""
     came = backend.fetch([table for one in cut for table in (one.beats.listed, one.beats.blocks, one.terms)])
     return [
-        Found(one.beats.fresh, one.beats.known, blocks, terms, *listed)
+        Found(one.beats.fresh, one.beats.watermark, blocks, terms, *listed)
         for one, listed, blocks, terms in zip(cut, came[::3], came[1::3], came[2::3], strict=True)
     ]
 
@@ -99,14 +99,14 @@ def _joined(parts: list[Any], dtype: type) -> Any:
 def _events(aligned: Aligned, passes: list[Found]) -> I64:
     """Sort what happened by slot, pass and sample; a restart opens its pass, ``KNOWN`` ends it."""
     told = len(aligned.events)
-    most = told + sum(len(p.row) + len(p.blocks[0]) + len(p.known) for p in passes)
+    most = told + sum(len(p.row) + len(p.blocks[0]) + len(p.watermark) for p in passes)
     events = np.empty((most, aligned.events.shape[1]), np.int64)
     events[:told] = aligned.events
     n, beats = told, 0
     for p in passes:
         fresh = p.fresh
         n = cpu.merge_pass(
-            fresh.number, fresh.slot, fresh.session, p.known, p.row, p.sample, beats, *p.blocks, events, n
+            fresh.number, fresh.slot, fresh.session, p.watermark, p.row, p.sample, beats, *p.blocks, events, n
         )  # fmt: skip
         beats += len(p.row)
     slots = len(aligned.slots)

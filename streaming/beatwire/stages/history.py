@@ -1,6 +1,6 @@
 """Recall: what the model makes of each beat, and how that compares with the stream's own last minute.
 
-In: Windows. Out: Recalled, with the terms that the score is made of. State: per slot the last 16 sizes (10 s)
+In: Windows. Out: HistoryFeatures, with the terms that the score is made of. State: per slot the last 16 sizes (10 s)
 and the last 96 beats (60 s): time, RR, 8 latents; 5 kB (xp).
 
 A beat is scaled by its stream's own recent beats before the network looks at it, so that the gain says nothing. This
@@ -18,7 +18,7 @@ from beatwire.backends.base import Backend, Table
 from beatwire.backends.cpu import CPU
 from beatwire.backends.network import Network
 from beatwire.kernels.history import BEATS, LATENTS, SIZES
-from beatwire.records import F32, F64, I64, Bool, Recalled, Terms, Windows
+from beatwire.records import F32, F64, I64, Bool, HistoryFeatures, Terms, Windows
 
 LONGEST_RR_S = 5.0
 TERMS = (np.float32, np.float32, np.float32, np.float32, np.float32, np.dtype((np.float32, LATENTS)))
@@ -69,7 +69,7 @@ class Memory:
                 new[have:] = np.nan
             setattr(self, name, new)
 
-    def forget(self, slots: I64) -> None:
+    def evict(self, slots: I64) -> None:
         """Forget released slots, so that the next stream there starts anew."""
         self.place[slots] = 0
         self.size[slots] = np.nan
@@ -88,7 +88,7 @@ class State:
         self.memory = Memory(backend=self.backend)
 
 
-def step(state: State, cut: Windows) -> tuple[State, Recalled]:
+def step(state: State, cut: Windows) -> tuple[State, HistoryFeatures]:
     """Recall the beats of one pass."""
     beats, backend = cut.beats, state.backend
     fresh, total = beats.fresh, beats.total
@@ -97,7 +97,7 @@ def step(state: State, cut: Windows) -> tuple[State, Recalled]:
     seen = Seen(beats.slot, time_s, rr_s, beats.restart, cut.windows, cut.amplitude)
     runs = len(fresh.lane), beats.first, backend.numbers(total)
     state.memory.grow(int(fresh.slot.max(initial=-1)) + 1)
-    return state, Recalled(beats, _recall(state.network, state.memory, seen, total, runs, fresh.overloaded))
+    return state, HistoryFeatures(beats, _recall(state.network, state.memory, seen, total, runs, fresh.overloaded))
 
 
 def remember(network: Network, memory: Memory, beats: Seen, overloaded: bool = False) -> Terms:
@@ -117,16 +117,27 @@ def _recall(
     (known,) = backend.table("known", total, (np.bool_,)).columns
     kernels.is_known(total, scale, not overloaded, known)
     table = backend.table("terms", total, TERMS)
-    population, history, prematurity, haste, early, latent = table.columns
+    population, history, prematurity, rate_term, early, latent = table.columns
     if not overloaded:
         backend.embed(network, beats.windows, scale, total, latent, population)
     distance, spread, irregular = backend.table("compared", total, (np.float32, np.float32, np.float32)).columns
-    kernels.recall_beats(
+    kernels.compare_with_history(
         n, run, order, beats.slot, beats.time_s, beats.rr_s, beats.restart, latent, known,
         memory.time, memory.rr, memory.latent, memory.ordered, memory.place, distance, spread, early, irregular,
     )  # fmt: skip
     kernels.in_terms(
-        total, beats.rr_s, known, distance, spread, early, irregular, population, history, prematurity, haste, latent
+        total,
+        beats.rr_s,
+        known,
+        distance,
+        spread,
+        early,
+        irregular,
+        population,
+        history,
+        prematurity,
+        rate_term,
+        latent,
     )
     return table
 
@@ -142,7 +153,7 @@ def usual_scale(memory: Memory, beats: Seen, total: SupportsIndex, runs: tuple[i
     """Return the size of each window in the usual size of its stream; NaN where it has none."""
     usual, scale = memory.backend.table("scale", total, (np.float32, np.float32)).columns
     n, run, order = runs
-    memory.backend.later.recall_size(
+    memory.backend.later.find_usual_size(
         n, run, order, beats.slot, beats.time_s, beats.rr_s, beats.restart, beats.amplitude,
         memory.size_time, memory.size_rr, memory.size, usual,
     )  # fmt: skip

@@ -51,18 +51,18 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     longest = int(fresh_samples.max()) if n else 0
     if state.work.shape[1] < longest + left + right:
         state.work = np.zeros((1, longest + left + right), np.int32)
-    found = backend.room("found", (n,), np.int64)
-    peaks = backend.room("peaks", (n, (longest + right) // (right + 1) + 2, 5), np.int64)
-    closed = backend.room("closed", (n,), np.int64)
-    blocks = backend.room("blocks", (n, longest // block + 2, 2), np.int64)
+    found = backend.buffer("found", (n,), np.int64)
+    peaks = backend.buffer("peaks", (n, (longest + right) // (right + 1) + 2, 5), np.int64)
+    closed = backend.buffer("closed", (n,), np.int64)
+    blocks = backend.buffer("blocks", (n, longest // block + 2, 2), np.int64)
     backend.kernels.suppress(
         n, fresh.lane, fresh.start, fresh.stop, fresh.base, response.delay, left, right, block,
         response.f, maxima, state.work, found, peaks, closed, blocks,
     )  # fmt: skip
     bounds = None
     if response.levels is not None:
-        bounds = backend.room("bounds", (*peaks.shape[:2], 3), np.int64)
+        bounds = backend.buffer("bounds", (*peaks.shape[:2], 3), np.int64)
         backend.kernels.level_peaks(n, fresh.lane, found, right, block, response.levels, peaks, bounds)
-    known = fresh.stop - response.delay - right
+    watermark = fresh.stop - response.delay - right
     most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
-    return state, Peaks(fresh, response.x, response.f, found, peaks, closed, blocks, known, most, bounds)
+    return state, Peaks(fresh, response.x, response.f, found, peaks, closed, blocks, watermark, most, bounds)

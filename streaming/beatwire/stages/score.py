@@ -5,14 +5,14 @@ Out:   TickBeats, scored
 State: none but its settings; what it compares with is remembered by recall
 
 Four terms, each a number that grows with strangeness, each turned into minus log10 of its tail
-probability among normal beats (at most 4, haste 3) and then added by weights; the sum is turned into the same
+probability among normal beats (at most 4, rate_term 3) and then added by weights; the sum is turned into the same
 once more:
 
-population   misfit of the VAE: squared residual over twice its variance, plus half the squared latent
+population   reconstruction_error of the VAE: squared residual over twice its variance, plus half the squared latent
 history      distance, in the 8 latents, to the mean of the stream's own reference beats, over their own
              spread to the power of 3/4: a restless heart may wander further before it is strange
 prematurity  1 - RR over the 80 % quantile of the RRs of the last 60 s, over how irregular those are
-haste        minus RR: how fast, for a person
+rate_term        minus RR: how fast, for a person
 
 What is missing (a new stream, the first beat after a gap) is left out, and there is a last table
 for each such case, so that a score means the same in all of them: S says that one normal beat in
@@ -36,7 +36,7 @@ __all__ = [
     "GAP",
     "OVERLOAD",
     "Calibration",
-    "Judged",
+    "Scores",
     "Settings",
     "combine",
     "step",
@@ -46,7 +46,7 @@ __all__ = [
 HORIZON_S = 75.0  # 60 s of beats, each scaled by 10 s of sizes, and an interval of at most 5 s before the first
 SCORED_BY = ("history", "population", "overload", "gap")
 ANOMALOUS = 3.0
-TERMS = ("population", "history", "prematurity", "haste")
+TERMS = ("population", "history", "prematurity", "rate_term")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Settings:
     anomalous: float = ANOMALOUS
 
 
-class Judged(NamedTuple):
+class Scores(NamedTuple):
     """Of each beat: its score, by what or why there is none, and whether it is anomalous."""
 
     score: F32
@@ -82,32 +82,32 @@ class Judged(NamedTuple):
 def step(state: Settings, beats: TickBeats) -> tuple[Settings, TickBeats]:
     """Score the beats of a tick."""
     terms = beats.terms
-    judged = judge(state, terms, overloaded=beats.overloaded)
+    classified = score_beats(state, terms, overloaded=beats.overloaded)
     return state, replace(
         beats,
-        score=judged.score,
+        score=classified.score,
         prematurity=terms.early,
-        scored_by=judged.scored_by,
-        anomalous=judged.anomalous,
+        scored_by=classified.scored_by,
+        anomalous=classified.anomalous,
         latent=terms.latent,
-        misfit=terms.population,
+        reconstruction_error=terms.population,
     )
 
 
-def judge(state: Settings, terms: Terms, *, overloaded: bool = False) -> Judged:
+def score_beats(state: Settings, terms: Terms, *, overloaded: bool = False) -> Scores:
     """Score beats by their terms."""
     n, of = len(terms.population), state.calibration
-    judged = Judged(np.empty(n, np.float32), np.empty(n, np.uint8), np.empty(n, np.bool_))
+    classified = Scores(np.empty(n, np.float32), np.empty(n, np.uint8), np.empty(n, np.bool_))
     cpu.score_beat(
-        n, terms.population, terms.history, terms.prematurity, terms.haste, of.level, of.terms, of.weights, of.sums,
-        state.anomalous, overloaded, *judged,
+        n, terms.population, terms.history, terms.prematurity, terms.rate_term, of.level, of.terms, of.weights, of.sums,
+        state.anomalous, overloaded, *classified,
     )  # fmt: skip
-    return judged
+    return classified
 
 
 def combine(calibration: Calibration, terms: Terms) -> F32:
     """Return minus log10 of the tail probability of each beat; NaN where there was no window."""
-    return judge(Settings(calibration), terms).score
+    return score_beats(Settings(calibration), terms).score
 
 
 def weigh(calibration: Calibration, terms: Terms) -> F64:
@@ -115,6 +115,6 @@ def weigh(calibration: Calibration, terms: Terms) -> F64:
     n, of = len(terms.population), calibration
     total = np.empty(n)
     cpu.weigh_beat(
-        n, terms.population, terms.history, terms.prematurity, terms.haste, of.level, of.terms, of.weights, total
+        n, terms.population, terms.history, terms.prematurity, terms.rate_term, of.level, of.terms, of.weights, total
     )
     return total

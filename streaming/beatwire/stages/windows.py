@@ -30,7 +30,7 @@ def step(state: State, beats: Beats) -> tuple[State, Windows]:
     need = int((EARLIEST_S + LATEST_S) * rate_hz) + 16
     if state.work.shape[1] < need:
         state.work = np.zeros((1, need), np.int32)
-    windows = backend.room("windows", (beats.total, WINDOW), np.float32)
+    windows = backend.buffer("windows", (beats.total, WINDOW), np.float32)
     (amplitude,) = backend.table("amplitude", beats.total, (np.float32,)).columns
     backend.kernels.cut_window(
         beats.total, beats.lane, beats.sample, beats.base, 0, rate_hz, beats.x, state.work, windows, amplitude

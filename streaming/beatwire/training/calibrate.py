@@ -18,7 +18,7 @@ from beatwire.records import F32, F64, Terms
 from beatwire.stages.score import TERMS, Calibration, weigh
 
 LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)
-WEIGHTS = (0.7, 0.7, 1.0, 0.15)  # population, history, prematurity, haste
+WEIGHTS = (0.7, 0.7, 1.0, 0.15)  # population, history, prematurity, rate_term
 AVERAGE = 0.3  # how much of the table of the sum is the average person's
 FEWEST = 100  # beats of a subject that a table is made of
 

@@ -26,8 +26,9 @@ def card(name: str, metrics: dict[str, Any]) -> str:
             f"# {name}",
             "",
             "A variational autoencoder of single heartbeats (0.52 s in 256 points, one lead) with 8 latents, and the",
-            "calibration that turns its misfit, the distance to the stream's own last minute in the latents over that",
-            "minute's spread to the power of 3/4, the prematurity of a beat and its haste into one score: minus log10",
+            "calibration that turns its reconstruction error, the distance to the stream's own last minute in the",
+            "latents over that minute's spread to the power of 3/4, the prematurity of a beat and its rate term into one",
+            "score: minus log10",
             "of the share of normal beats, of people not trained on, that look at least as strange.",
             "",
             "**Intended use:** research, teaching, and finding beats worth a look in a live feed.",
@@ -85,7 +86,11 @@ def _table(name: str, database: dict[str, Any]) -> list[str]:
 
 
 def _where(metrics: dict[str, Any]) -> list[str]:
-    heads = {"score": "score", "PCA: all": "PCA of 8 in the VAE's place", "no VAE (prematurity and haste)": "no VAE"}
+    heads = {
+        "score": "score",
+        "PCA: all": "PCA of 8 in the VAE's place",
+        "no VAE (prematurity and rate_term)": "no VAE",
+    }
     lines = [
         "## Where the VAE earns its place",
         "",
@@ -108,7 +113,7 @@ def _where(metrics: dict[str, Any]) -> list[str]:
     return [
         *lines,
         "",
-        f"Pieces of simulated electrode motion told from normal beats by the misfit, AUROC: {areas}.",
+        f"Pieces of simulated electrode motion told from normal beats by the reconstruction error, AUROC: {areas}.",
         "",
         f"Drift told of minutes as recorded, and with the lead upside down: {shares}.",
         "",
@@ -123,7 +128,7 @@ def _failures(records: dict[str, Any]) -> list[str]:
         f"- AUROC for any abnormal beat below {POOR}: {', '.join(poor) or 'none'}.",
         f"- More than {_p(NOISY)} of normal beats marked at a promised 1 %: {', '.join(noisy) or 'none'}.",
         "- Where most of a minute is abnormal, the stream's own history calls the abnormal usual.",
-        "- A wide beat at a usual time in a stream that has just started is seen by the misfit alone.",
+        "- A wide beat at a usual time in a stream that has just started is seen by the reconstruction error alone.",
         "- In noise the promise does not hold: artefacts are strange, and so are beats under them.",
     ]
 

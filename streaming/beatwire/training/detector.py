@@ -3,9 +3,9 @@
 1. Every record is rendered and surveyed (``training.renditions``): the peaks that the running detector
    would see, each a beat or not.
 2. Five ensembles, each grown from the records of four fifths, say how sure the peaks of the other
-   records are: no peak is judged by trees that saw its record. The figures and the calibration are
+   records are: no peak is classified by trees that saw its record. The figures and the calibration are
    from these, and they are kept beside the detector (``NAME.foldK``), so that a record that was
-   learned from can be judged by trees that never saw it.
+   learned from can be classified by trees that never saw it.
 3. The ensemble that ships is grown from all records.
 """
 
@@ -114,14 +114,14 @@ def learn(pupils: Sequence[Pupil], out: Path, growth: Growth, progress: Progress
         folds.append(grow_both([p for p in pupils if p.fold != fold], growth))
     progress(FOLDS / (FOLDS + 1), "all records")
     everything = grow_both(pupils, growth)
-    judged = {
+    classified = {
         (k, j): logits_of(folds[pupil.fold], lesson, growth)
         for k, pupil in enumerate(pupils)
         for j, lesson in enumerate(pupil.lessons)
     }
-    metrics: dict[str, Any] = {"settings": asdict(growth), "databases": figures(pupils, judged)}
+    metrics: dict[str, Any] = {"settings": asdict(growth), "databases": figures(pupils, classified)}
     about = {"settings": asdict(growth), "databases": sorted({p.database for p in pupils})}
-    chances = {"probability": probability(pupils, judged)}
+    chances = {"probability": probability(pupils, classified)}
     for fold, trees in enumerate(folds):
         unseen = {p.record.recording.name: p.record.recording.samples.shape[1] for p in pupils if p.fold == fold}
         save_trees(fold_path(out, fold), nodes_of(trees, growth) | chances, about | {"left_out": unseen})
@@ -216,7 +216,7 @@ def counts(pupil: Pupil, lesson: Lesson, accepted: Bool) -> Counts:
     return count(lesson.beat, at, partner, pupil.record.excluded)
 
 
-def figures(pupils: Sequence[Pupil], judged: Judged) -> dict[str, Any]:
+def figures(pupils: Sequence[Pupil], classified: Judged) -> dict[str, Any]:
     """F1 of every database (paced records apart), the rule beside the trees, and the clean records one by one."""
     found: dict[str, Any] = {}
     for k, pupil in enumerate(pupils):
@@ -225,7 +225,7 @@ def figures(pupils: Sequence[Pupil], judged: Judged) -> dict[str, Any]:
         for j, lesson in enumerate(pupil.lessons):
             if lesson.name not in JUDGED_ON or lesson.lead not in (0, ALL_LEADS):
                 continue
-            trees = counts(pupil, lesson, judged[k, j] > 0)
+            trees = counts(pupil, lesson, classified[k, j] > 0)
             told = {"all_leads": trees} if lesson.lead else {"by_rule": counts(pupil, lesson, lesson.by_rule)}
             for by, these in (told if lesson.lead else told | {"by_trees": trees}).items():
                 one[by][lesson.name] = one[by].get(lesson.name, Counts()) + these
@@ -240,10 +240,10 @@ def figures(pupils: Sequence[Pupil], judged: Judged) -> dict[str, Any]:
     return found
 
 
-def probability(pupils: Sequence[Pupil], judged: Judged) -> F64:
+def probability(pupils: Sequence[Pupil], classified: Judged) -> F64:
     """Calibrate: how often a peak of a logit was a beat, on first leads as they are and in every rendition."""
     parts = [
-        (judged[k, j], lesson.is_beat, np.where(lesson.counts, lesson.plain, 0.0))
+        (classified[k, j], lesson.is_beat, np.where(lesson.counts, lesson.plain, 0.0))
         for k, pupil in enumerate(pupils)
         for j, lesson in enumerate(pupil.lessons)
     ]

@@ -63,5 +63,5 @@ def detector_card(name: str, metrics: dict[str, Any]) -> str:
     )
 
 
-def _f1(judged: dict[str, float] | None) -> str:
-    return "-" if judged is None else f"{judged['f1']:.2f}"
+def _f1(classified: dict[str, float] | None) -> str:
+    return "-" if classified is None else f"{classified['f1']:.2f}"

@@ -1,7 +1,7 @@
 """What drift is measured against: how normal beats look of people that the network has not seen.
 
 Latents of two networks cannot be compared. Borders and shares of the latents are of the network that
-ships, on the beats that it has learned; radius and misfit are those that a network of a fold gave people
+ships, on the beats that it has learned; radius and reconstruction_error are those that a network of a fold gave people
 that it had not seen, the radius in the units of the beats that it had.
 """
 
@@ -42,13 +42,13 @@ def whitening(latent: F32) -> tuple[F64, F64]:
     return centre, axes / np.sqrt(variance)
 
 
-def reference(judged: Sequence[Judged], scores: Sequence[F64], learned: F32) -> Reference:
+def reference(classified: Sequence[Judged], scores: Sequence[F64], learned: F32) -> Reference:
     """Build the reference; ``scores`` are by tables that did not see the subject, ``learned`` the latents [n, 8]."""
     centre, whitener = whitening(learned)
-    chosen = [j.subject.label == NORMAL for j in judged]
+    chosen = [j.subject.label == NORMAL for j in classified]
     borders = [
         quantiles([v[m] for v, m in zip(column, chosen, strict=True)], -np.log10(1 - LEVELS))
-        for column in ([j.radius for j in judged], [j.terms.population.astype(np.float64) for j in judged])
+        for column in ([j.radius for j in classified], [j.terms.population.astype(np.float64) for j in classified])
     ]
     rough = Reference(
         centre=centre.round(6),
@@ -56,12 +56,12 @@ def reference(judged: Sequence[Judged], scores: Sequence[F64], learned: F32) -> 
         score=SCORE,
         latents=np.quantile(learned.astype(np.float64), LATENT_SHARES, axis=0).T.round(5),
         radius=borders[0].round(5),
-        misfit=borders[1].round(5),
+        reconstruction_error=borders[1].round(5),
         levels=LEVELS,
         shares=np.zeros(len(SCORE) + 1 + LATENTS * (len(LATENT_SHARES) + 1) + drift.COMPARED * (len(LEVELS) + 1)),
         limit=1.0,
     )
-    return _with_limit(_with_shares(rough, scores, chosen), judged)
+    return _with_limit(_with_shares(rough, scores, chosen), classified)
 
 
 def _with_shares(rough: Reference, scores: Sequence[F64], chosen: Sequence[Bool]) -> Reference:
@@ -73,21 +73,23 @@ def _with_shares(rough: Reference, scores: Sequence[F64], chosen: Sequence[Bool]
     return replace(rough, shares=shares.round(6))
 
 
-def _with_limit(rough: Reference, judged: Sequence[Judged]) -> Reference:
-    every = np.concatenate([unlike(rough, j.subject.beats.time_s, j.radius, j.terms.population) for j in judged])
+def _with_limit(rough: Reference, classified: Sequence[Judged]) -> Reference:
+    every = np.concatenate([unlike(rough, j.subject.beats.time_s, j.radius, j.terms.population) for j in classified])
     return replace(
         rough, limit=round(float(np.quantile(every[every >= 0], 1 - RARE)), 4) if (every >= 0).any() else 1.0
     )
 
 
-def unlike(reference: Reference, time_s: F64, radius: F64, misfit: F32) -> F64:
+def unlike(reference: Reference, time_s: F64, radius: F64, reconstruction_error: F32) -> F64:
     """Return the comparison at the end of each block of 20 s of a recording, -1 with too few beats."""
-    seen = ~np.isnan(misfit)
+    seen = ~np.isnan(reconstruction_error)
     block = (time_s[seen] // BLOCK_S).astype(np.int64)
     blocks = int(block.max(initial=0)) + 1
     bins = len(reference.levels) + 1
     counts = np.zeros((blocks, drift.COMPARED * bins), np.uint8)
     np.add.at(counts, (block, np.searchsorted(reference.radius, radius[seen], "right")), 1)
-    np.add.at(counts, (block, bins + np.searchsorted(reference.misfit, misfit[seen], "right")), 1)
+    np.add.at(
+        counts, (block, bins + np.searchsorted(reference.reconstruction_error, reconstruction_error[seen], "right")), 1
+    )
     ends = range(drift.BLOCKS, blocks + 1)
     return np.array([drift.compare(counts[end - drift.BLOCKS : end], reference.levels) for end in ends])

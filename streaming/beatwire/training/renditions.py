@@ -1,4 +1,4 @@
-"""Annotated records as they are and as they might have been: what the detector learns from and is judged on.
+"""Annotated records as they are and as they might have been: what the detector learns from and is classified on.
 
 Each record is taken as it is and in more than a dozen renditions (``RENDITIONS``), and at stated ratios of
 noise that nothing is learned from (``JUDGED``). All is seeded by the record's and the rendition's name.

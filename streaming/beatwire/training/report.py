@@ -18,7 +18,7 @@ from beatwire.training.calibrate import WEIGHTS, calibrate
 from beatwire.training.dataset import NORMAL, Subject
 from beatwire.training.measure import TARGETS, at_promise, aurocs, rounded, summary
 
-NO_VAE, PCA = "no VAE (prematurity and haste)", "PCA: all"
+NO_VAE, PCA = "no VAE (prematurity and rate_term)", "PCA: all"
 ABLATION = {
     "prematurity (RR) alone": (0.0, 0.0, 1.0, 0.0),
     "reconstruction alone": (1.0, 0.0, 0.0, 0.0),
@@ -26,7 +26,7 @@ ABLATION = {
     NO_VAE: (0.0, 0.0, *WEIGHTS[2:]),
     "no reconstruction": (0.0, *WEIGHTS[1:]),
     "no history (a stream that has just started)": (WEIGHTS[0], 0.0, *WEIGHTS[2:]),
-    "no haste": (*WEIGHTS[:3], 0.0),
+    "no rate_term": (*WEIGHTS[:3], 0.0),
 }
 
 
@@ -40,9 +40,9 @@ class Judged:
     radius: F64 = field(default_factory=lambda: np.zeros(0))
 
 
-def normal(judged: Judged) -> Terms:
+def normal(classified: Judged) -> Terms:
     """Return the terms of a subject's normal beats."""
-    return rows(judged.terms, judged.subject.label == NORMAL)
+    return rows(classified.terms, classified.subject.label == NORMAL)
 
 
 def rows(terms: Terms, chosen: Any) -> Terms:
@@ -50,20 +50,20 @@ def rows(terms: Terms, chosen: Any) -> Terms:
     return Terms(*(getattr(terms, f.name)[chosen] for f in fields(Terms)))
 
 
-def scores(judged: Sequence[Judged], weights: Sequence[float] | None = None) -> list[F64]:
+def scores(classified: Sequence[Judged], weights: Sequence[float] | None = None) -> list[F64]:
     """Return each subject's scores, by a calibration that did not see its fold."""
     tables = {}
-    for fold in sorted({j.fold for j in judged}):
-        others = [normal(j) for j in judged if j.fold != fold]
+    for fold in sorted({j.fold for j in classified}):
+        others = [normal(j) for j in classified if j.fold != fold]
         tables[fold] = calibrate(others, weights) if weights is not None else calibrate(others)
-    return [combine(tables[j.fold], j.terms).astype(np.float64) for j in judged]
+    return [combine(tables[j.fold], j.terms).astype(np.float64) for j in classified]
 
 
-def columns_of(judged: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, list[F64]]:
+def columns_of(classified: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, list[F64]]:
     """Return the score and everything that it is compared with; ``linear`` is PCA in the VAE's place."""
-    columns = {"score": scores(judged)}
+    columns = {"score": scores(classified)}
     for name, weights in ABLATION.items():
-        columns[name] = scores(judged, weights)
+        columns[name] = scores(classified, weights)
     columns["PCA: reconstruction alone"] = scores(linear, ABLATION["reconstruction alone"])
     columns["PCA: history alone"] = scores(linear, ABLATION["latent history alone"])
     columns["PCA: no history"] = scores(linear, ABLATION["no history (a stream that has just started)"])
@@ -71,24 +71,24 @@ def columns_of(judged: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, 
     return columns
 
 
-def report(judged: Sequence[Judged], columns: Mapping[str, Sequence[F64]]) -> dict[str, Any]:
+def report(classified: Sequence[Judged], columns: Mapping[str, Sequence[F64]]) -> dict[str, Any]:
     """Return the metrics of a run: ``databases``, ``by_record``."""
     databases: dict[str, Any] = {}
-    for database in dict.fromkeys(j.subject.database for j in judged):
-        mine = [k for k, j in enumerate(judged) if j.subject.database == database]
-        labels = [judged[k].subject.label for k in mine]
+    for database in dict.fromkeys(j.subject.database for j in classified):
+        mine = [k for k, j in enumerate(classified) if j.subject.database == database]
+        labels = [classified[k].subject.label for k in mine]
         databases[database] = {
             "normal_beats": int(sum((y == NORMAL).sum() for y in labels)),
             **summary([columns["score"][k] for k in mine], labels),
             "ablation": {name: rounded(aurocs([column[k] for k in mine], labels)) for name, column in columns.items()},
         }
-    return {"databases": databases, "by_record": by_record(judged, columns["score"])}
+    return {"databases": databases, "by_record": by_record(classified, columns["score"])}
 
 
-def by_record(judged: Sequence[Judged], score: Sequence[F64]) -> dict[str, Any]:
+def by_record(classified: Sequence[Judged], score: Sequence[F64]) -> dict[str, Any]:
     """Return for each record its AUROCs, where it has five beats of a kind, and its marked beats at 1 %."""
     found = {}
-    for j, s in zip(judged, score, strict=True):
+    for j, s in zip(classified, score, strict=True):
         one = aurocs([s], [j.subject.label])
         found[f"{j.subject.database}/{j.subject.name}"] = rounded(
             {

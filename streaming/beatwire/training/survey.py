@@ -128,7 +128,7 @@ def _describe_all(
     at: Any, value: Any, median: Any, most: Any, least: Any, blocks: Any, box: int, scale: float, span: Any, taps: Any,
     half: Any, x: Any, f: Any, seen: Any, facts: Any, line: Any, scratch: Any, right: int, features: Any,
 ) -> None:  # fmt: skip
-    """Describe the peaks of one lane, one after the other; as ``kernels.classify.judge`` does."""
+    """Describe the peaks of one lane, one after the other; as ``kernels.classify.classify_peaks`` does."""
     taken = 0
     for k in range(len(at)):
         taken = _take_blocks(seen, blocks, taken, len(blocks), at[k] + right + 1)

@@ -1,11 +1,11 @@
 """``beatwire train vae``: a model from annotated records, split by subject, the same every time.
 
 1. Five networks, each trained on the normal beats of four fifths of the subjects, say how the
-   beats of the others look: no beat is judged by a network that saw its owner.
+   beats of the others look: no beat is classified by a network that saw its owner.
 2. The tables of the calibration come from the normal beats in 1. For the figures they are built
-   without the judged fold, for the shipped model with all.
+   without the classified fold, for the shipped model with all.
 3. The network that ships is trained on the normal beats of everybody. The five of 1 ship beside it
-   (``NAME.foldK``), so that a record that was learned from can be judged by one that never saw it.
+   (``NAME.foldK``), so that a record that was learned from can be classified by one that never saw it.
 
 Each network is written beside the model as it is done (``NAME.parts/``), so that an interrupted run
 goes on where it stopped; the folder is removed at the end.
@@ -85,23 +85,23 @@ def train_vae(
     parts = Parts(out.with_suffix(".parts"), settings, subjects)
     networks, vae, linear = judge_folds(subjects, parts, progress)
     network = parts.network("all", subjects, _share(progress, FOLDS, "all subjects"))
-    columns = columns_of(vae.judged, linear.judged)
+    columns = columns_of(vae.classified, linear.classified)
     windows = learned(subjects)[0]
-    drift = reference(vae.judged, columns["score"], latents(network, windows))
-    plain = reference(linear.judged, columns[PCA], latents(pca(windows, settings.variance), windows))
+    drift = reference(vae.classified, columns["score"], latents(network, windows))
+    plain = reference(linear.classified, columns[PCA], latents(pca(windows, settings.variance), windows))
     metrics = {
-        **report(vae.judged, columns),
-        "where": where(vae.judged, {name: columns[name] for name in ("score", PCA, NO_VAE)}),
+        **report(vae.classified, columns),
+        "where": where(vae.classified, {name: columns[name] for name in ("score", PCA, NO_VAE)}),
         "noise_against_normal": rounded({n: float(np.mean(b.noise)) for n, b in (("VAE", vae), ("PCA", linear))}),
         "drift": rounded({"VAE": vae.drift(drift), "PCA": linear.drift(plain)}),
         "settings": asdict(settings),
     }
     about = {"settings": asdict(settings), "reference": as_lists(drift)}
-    model = save_model(out, network, calibrate([normal(j) for j in vae.judged]), about)
+    model = save_model(out, network, calibrate([normal(j) for j in vae.classified]), about)
     metrics["model"] = model.name
     for fold, seeing in enumerate(networks):
-        tables = calibrate([normal(j) for j in vae.judged if j.fold != fold])
-        left_out = {j.subject.name: j.subject.samples for j in vae.judged if j.fold == fold}
+        tables = calibrate([normal(j) for j in vae.classified if j.fold != fold])
+        left_out = {j.subject.name: j.subject.samples for j in vae.classified if j.fold == fold}
         save_model(fold_path(out, fold), seeing, tables, about | {"left_out": left_out})
     out.with_suffix(".metrics.json").write_text(json.dumps(metrics, indent=1) + "\n")
     out.with_suffix(".card.md").write_text(card(model.name, metrics))
@@ -114,26 +114,26 @@ def train_vae(
 class Bench:
     """What one kind of network said of everybody, each by one that had not seen them.
 
-    judged, upside_down   as recorded, and with the lead turned
+    classified, upside_down   as recorded, and with the lead turned
     noise                 of each fold, see ``noise_area``
     """
 
-    judged: list[Judged] = field(default_factory=list)
+    classified: list[Judged] = field(default_factory=list)
     upside_down: list[Judged] = field(default_factory=list)
     noise: list[float] = field(default_factory=list)
 
     def take(self, network: Network, fold: int, units: tuple[F64, F64], unseen: Sequence[Subject], noise: F32) -> None:
         """Let a network judge people that it has not seen; ``units`` are those of the radius."""
-        for kept, some in ((self.judged, unseen), (self.upside_down, [turned(s) for s in unseen])):
+        for kept, some in ((self.classified, unseen), (self.upside_down, [turned(s) for s in unseen])):
             terms = [judge(network, s) for s in some]
             kept += [Judged(s, fold, t, radius(*units, t.latent)) for s, t in zip(some, terms, strict=True)]
-        self.noise.append(noise_area(network, noise, self.judged[-len(unseen) :]))
+        self.noise.append(noise_area(network, noise, self.classified[-len(unseen) :]))
 
     def drift(self, reference: Reference) -> dict[str, float]:
         """Return the limit, and the shares of minutes above it."""
         return {
             "limit": reference.limit,
-            "as_recorded": told(reference, self.judged),
+            "as_recorded": told(reference, self.classified),
             "upside_down": told(reference, self.upside_down),
         }
 

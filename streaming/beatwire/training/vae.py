@@ -50,9 +50,9 @@ class Vae(nn.Module):
         log_variance = self.log_variance(hidden).clamp(-10, 4)  # [b, 8]
         z = mean + noise * torch.exp(0.5 * log_variance)
         y = self.output(torch.relu(self.decode(z)))  # [b, 256]
-        misfit = (y - x).square().sum(1) / (2 * variance)
+        reconstruction_error = (y - x).square().sum(1) / (2 * variance)
         divergence = 0.5 * (mean.square() + log_variance.exp() - 1 - log_variance).sum(1)
-        loss: Tensor = (misfit + divergence).mean()
+        loss: Tensor = (reconstruction_error + divergence).mean()
         return loss
 
 

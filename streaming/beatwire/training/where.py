@@ -58,14 +58,14 @@ KINDS: Mapping[str, Callable[[Judged], tuple[Bool, Bool]]] = {
 }  # fmt: skip
 
 
-def where(judged: Sequence[Judged], columns: Mapping[str, Sequence[F64]]) -> dict[str, Any]:
+def where(classified: Sequence[Judged], columns: Mapping[str, Sequence[F64]]) -> dict[str, Any]:
     """Return for each database and kind of beat the number of beats and the area of each column of scores."""
     out: dict[str, Any] = {}
-    for database in dict.fromkeys(j.subject.database for j in judged):
-        mine = [k for k, j in enumerate(judged) if j.subject.database == database]
+    for database in dict.fromkeys(j.subject.database for j in classified):
+        mine = [k for k, j in enumerate(classified) if j.subject.database == database]
         out[database] = {}
         for kind, choose in KINDS.items():
-            sides = [choose(judged[k]) for k in mine]
+            sides = [choose(classified[k]) for k in mine]
             areas = {name: _area([column[k] for k in mine], sides) for name, column in columns.items()}
             out[database][kind] = {"beats": int(sum(odd.sum() for odd, _ in sides)), **areas}
     return dict(rounded(out))
@@ -88,10 +88,10 @@ def noise_windows() -> F32:
     return windows
 
 
-def noise_area(network: Network, noise: F32, judged: Sequence[Judged]) -> float:
-    """Return how well the misfit tells such windows, of the usual size, from the normal beats of some people."""
+def noise_area(network: Network, noise: F32, classified: Sequence[Judged]) -> float:
+    """Return the AUROC of the reconstruction error of such windows, of the usual size, against normal beats."""
     strange = embed(network, noise, np.ones(len(noise), np.float32))[1].astype(np.float64)
-    usual = np.concatenate([j.terms.population[j.subject.label == NORMAL] for j in judged]).astype(np.float64)
+    usual = np.concatenate([j.terms.population[j.subject.label == NORMAL] for j in classified]).astype(np.float64)
     usual = usual[~np.isnan(usual)]
     both = np.concatenate([strange, usual])
     return auroc(both, np.arange(len(both)) < len(strange))
@@ -102,7 +102,9 @@ def turned(subject: Subject) -> Subject:
     return replace(subject, beats=replace(subject.beats, windows=-subject.beats.windows))
 
 
-def told(reference: Reference, judged: Sequence[Judged]) -> float:
+def told(reference: Reference, classified: Sequence[Judged]) -> float:
     """Return the share of minutes that drift tells of."""
-    every = np.concatenate([unlike(reference, j.subject.beats.time_s, j.radius, j.terms.population) for j in judged])
+    every = np.concatenate(
+        [unlike(reference, j.subject.beats.time_s, j.radius, j.terms.population) for j in classified]
+    )
     return float(np.mean(every[every >= 0] > reference.limit)) if (every >= 0).any() else float("nan")

@@ -22,11 +22,11 @@ from typing import Any, Protocol, SupportsIndex
 import numpy as np
 
 from beatwire.backends.base import Memory, Table
-from beatwire.backends.cuda.buffers import Rooms
-from beatwire.backends.cuda.compaction import Orders
-from beatwire.backends.cuda.launch_list import Calls, Launches, Line, Tapes, Total, rounded
+from beatwire.backends.cuda.buffers import Buffers
+from beatwire.backends.cuda.compaction import Compaction
+from beatwire.backends.cuda.launch_list import Calls, Launches, LaunchLists, Line, Total, rounded
 from beatwire.backends.cuda.staging import CELLS, Memories
-from beatwire.backends.cuda.transfers import Brought, Side
+from beatwire.backends.cuda.transfers import Brought, Transfers
 from beatwire.backends.network import Network
 from beatwire.errors import LostCardError
 from beatwire.jit.cuda import launchers
@@ -78,10 +78,10 @@ class Device:
         self.kernels: Any = Calls(partial(self.call, self._first))
         self.later: Any = Calls(partial(self.call, self._second))
         self._ordinal = 0
-        self._tapes = Tapes(card)
-        self._side, self._other = Side.of(card), Side.of(card)
-        self._rooms = Rooms(card.empty, card.constant)
-        self._orders = Orders(card.address, self.room)
+        self._launch_lists = LaunchLists(card)
+        self._side, self._other = Transfers.of(card), Transfers.of(card)
+        self._buffers = Buffers(card.empty, card.constant)
+        self._compaction = Compaction(card.address, self.buffer)
         self._networks: dict[int, tuple[Network, int]] = {}
         self._cells = card.empty((CELLS,), np.int64)
         self._cells_used = 0
@@ -108,7 +108,7 @@ class Device:
         """
         self._first.clear()
         self._second.clear()
-        self._orders.begin()
+        self._compaction.begin()
         self._ordinal = self._cells_used = 0
         if self._side.awaited:
             self._side, self._other = self._other, self._side
@@ -120,17 +120,17 @@ class Device:
         """Yield for few streams, then for kernels as they are for some and for many."""
         yield
         try:
-            self._tapes.few = 0
+            self._launch_lists.few = 0
             yield
-            self._tapes.many = 0
+            self._launch_lists.many = 0
             yield
         finally:
-            self._tapes.few, self._tapes.many = None, launchers.MANY
+            self._launch_lists.few, self._launch_lists.many = None, launchers.MANY
 
     def next_pass(self) -> None:
         """Begin a pass."""
         self._ordinal += 1
-        self._orders.begin()
+        self._compaction.begin()
 
     def start(self) -> None:
         """Run what was called so far."""
@@ -151,27 +151,27 @@ class Device:
         """Return a copy on the device."""
         return self.card.constant(host)
 
-    def room(self, key: Hashable, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
+    def buffer(self, key: Hashable, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
         """Return an array of at least ``shape``, the same one in every tick."""
-        return self._rooms.room((key, self._ordinal), tuple(n.__index__() for n in shape), dtype)
+        return self._buffers.room((key, self._ordinal), tuple(n.__index__() for n in shape), dtype)
 
-    def give_up_rooms(self) -> None:
+    def release_buffers(self) -> None:
         """Forget all rooms."""
-        self._rooms.clear()
+        self._buffers.clear()
 
     def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return columns, the same ones in every tick."""
         name = ("table", key, self._ordinal)
-        return Table(name, total, self._rooms.columns(name, total.__index__(), dtypes).columns)
+        return Table(name, total, self._buffers.columns(name, total.__index__(), dtypes).columns)
 
     def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
         """Return the sums of ``count`` before each row, and the cell of their sum."""
         rows = n.__index__()
-        first = self.room(f"first of {key}", (rows + 1,), np.int64)
+        first = self.buffer(f"first of {key}", (rows + 1,), np.int64)
         if rows == 0:
             return first, 0
         cell, self._cells_used = self._cells_used, self._cells_used + 1
-        sums = self.room(f"sums of {key}", (rounded(rows) // SCANNED + 1,), np.int64)
+        sums = self.buffer(f"sums of {key}", (rounded(rows) // SCANNED + 1,), np.int64)
         sizes, size = self._counted(n)
         self._first.append(Line("sum_rows", n, sizes, size, (count, sums)))
         self._first.append(Line("place_rows", n, sizes, size, (count, sums, first, self._cells, cell)))
@@ -179,10 +179,10 @@ class Device:
 
     def numbers(self, total: SupportsIndex) -> Any:
         """Return 0, 1, 2, ..."""
-        return self._rooms.numbers(total.__index__())
+        return self._buffers.numbers(total.__index__())
 
     def embed(
-        self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, misfit: Any
+        self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, reconstruction_error: Any
     ) -> None:
         """Write a run of the network down."""
         if not total.__index__():
@@ -190,7 +190,7 @@ class Device:
         if id(network) not in self._networks:
             self._networks[id(network)] = network, self.card.network(network)
         sizes, cell = self._counted(total)
-        given = (self._networks[id(network)][1], windows, scale, latents, misfit)
+        given = (self._networks[id(network)][1], windows, scale, latents, reconstruction_error)
         self._second.append(Line("embed", total, sizes, cell, given))
 
     def _counted(self, n: SupportsIndex) -> tuple[Any, int]:
@@ -214,8 +214,8 @@ class Device:
         if plan.stop > plan.first:
             together += [*self._scratch(name, most, given[plan.first : plan.stop]), tuple(given[plan.stop :])]
         order = 0
-        if plan.busy is not None and self._tapes.are_many(most):
-            order = self._orders.busy_first(tape, given[plan.busy], plan.summed, most, self._counted(n))
+        if plan.busy is not None and self._launch_lists.are_many(most):
+            order = self._compaction.busy_first(tape, given[plan.busy], plan.summed, most, self._counted(n))
         tape.append(Line(name, n, sizes, cell, tuple(together), order))
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
@@ -239,7 +239,7 @@ class Device:
             The device failed: the tick is lost with all that is on it. Waiting raises it as well.
         """
         side, counted, mark = self._side, self._cells_used, None
-        brought = [Brought(table.total, self._rooms.known(table.key)) for table in tables]
+        brought = [Brought(table.total, self._buffers.known(table.key)) for table in tables]
         if self._first or self._second or counted:
             side.bring(brought, self._cells, counted)
             with self._guarded():
@@ -271,16 +271,16 @@ class Device:
     def _run(self, last: list[Line]) -> None:
         """Run what was called, and ``last`` after it."""
         tape = [*self._first, *self._second, *last]
-        sameness = self._tapes.sameness(tape)  # before the device waits for it
+        sameness = self._launch_lists.sameness(tape)  # before the device waits for it
         self._side.staging.send()
-        self._tapes.run(tape, sameness)
+        self._launch_lists.run(tape, sameness)
         self._first.clear()
         self._second.clear()
 
     def _scratch(self, name: str, n: int, likes: Sequence[Any]) -> list[Any]:
         """Return scratch like arrays of the host for each team: their shape where they fit into shared memory."""
-        width = self._tapes.width(name, n)
+        width = self._launch_lists.width(name, n)
         if (inside := launchers.shared_shape(width, likes)) is not None:
             return inside
-        blocks = self._tapes.blocks(name, n) * self._tapes.parts(name, n)
-        return self._rooms.scratch(name, launchers.teams(blocks, width), likes)
+        blocks = self._launch_lists.blocks(name, n) * self._launch_lists.parts(name, n)
+        return self._buffers.scratch(name, launchers.teams(blocks, width), likes)

@@ -21,8 +21,8 @@ from beatwire.backends.cuda.staging import Columns
 
 
 @dataclass(slots=True)
-class Rooms:
-    """Rooms of a device.
+class Buffers:
+    """Buffers of a device.
 
     empty      makes an array of a shape and a type there
     constant   makes a copy of a host array there

@@ -153,9 +153,9 @@ class CudaCard:
     def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
         """Start a network; see ``jit.cuda.vae``."""
         kernel, weights = self._networks[network]
-        windows, scale, latents, misfit = arrays
+        windows, scale, latents, reconstruction_error = arrays
         blocks = min(-(-most // (vae.WARPS * vae.TOGETHER)), self.blocks)
-        given = (sizes[cell : cell + 1], windows, scale, *weights, latents, misfit)
+        given = (sizes[cell : cell + 1], windows, scale, *weights, latents, reconstruction_error)
         with self.stream:
             kernel((blocks,), (32 * vae.WARPS,), given)
 

@@ -21,11 +21,11 @@ from beatwire.jit.cuda.scan import SCANNED
 
 
 @dataclass(slots=True)
-class Orders:
-    """Orders of a pass; ``address`` and ``room`` are a card's and a device's."""
+class Compaction:
+    """Compaction of a pass; ``address`` is a card's, ``buffer`` a device's."""
 
     address: Callable[[Any], int]
-    room: Callable[..., Any]
+    buffer: Callable[..., Any]
     _known: dict[int, Any] = field(default_factory=dict)
 
     def begin(self) -> None:
@@ -46,8 +46,8 @@ class Orders:
         if known is not None:
             return known
         name = f"order {len(self._known)}"
-        order = self.room(name, (rows,), np.int64)
-        sums = self.room(f"sums of {name}", (rounded(rows) // SCANNED + 1,), np.int64)
+        order = self.buffer(name, (rows,), np.int64)
+        sums = self.buffer(f"sums of {name}", (rounded(rows) // SCANNED + 1,), np.int64)
         tape.append(Line("sum_busy", rows, *number, (count, int(summed), sums)))
         tape.append(Line("place_busy", rows, *number, (count, int(summed), sums, order)))
         self._known[self.address(count)] = order

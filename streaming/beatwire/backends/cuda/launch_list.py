@@ -36,7 +36,7 @@ class Launches(Protocol):
         """Do what ``tape`` does, which is the same whenever ``key`` is, after all that goes up has arrived."""
 
     def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
-        """Start a network that ``network`` gave its number: ``sizes[cell]`` windows, scale, latents, misfit."""
+        """Start a network that ``network`` gave its number: ``sizes[cell]`` windows, and its arrays."""
 
     def bring(self, segments: Any) -> None:
         """Start copying segments of memory to the host: int64 [n, 4], see ``staging.Segments``."""
@@ -79,7 +79,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Tapes:
+class LaunchLists:
     """Tells tapes apart and plays them on a card.
 
     many   items from which on teams are narrow

@@ -55,7 +55,7 @@ class Staging:
     """The host's arrays of a tick, on their way to the device; the numbers of items stand before them.
 
     A tick that is larger than any before gets a buffer more; the next one has one that holds all of it.
-    ``sent``: in how many pieces a tick went up.
+    ``sent``: in how many shards a tick went up.
     """
 
     def __init__(self, card: Memories) -> None:

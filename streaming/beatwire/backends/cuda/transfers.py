@@ -25,7 +25,7 @@ class Brought:
 
 
 @dataclass(slots=True)
-class Side:
+class Transfers:
     """What goes up and what comes down; ``awaited``: what came was not looked at yet."""
 
     card: Memories
@@ -34,9 +34,9 @@ class Side:
     awaited: bool = False
 
     @staticmethod
-    def of(card: Memories) -> Side:
+    def of(card: Memories) -> Transfers:
         """Make one."""
-        return Side(card, Staging(card), Segments(card))
+        return Transfers(card, Staging(card), Segments(card))
 
     def begin(self) -> None:
         """Begin a tick."""

@@ -1,4 +1,4 @@
-"""The VAE over windows as one CUDA kernel: latents and misfit of four windows by one warp.
+"""The VAE over windows as one CUDA kernel: latents and reconstruction_error of four windows by one warp.
 
 ``kernels.vae`` is what the CPU runs and what this is held to. It is a text of its own because of what it saves:
 as 16 steps of torch the network took 143 us for 30,800 windows on an H200, and before them the host had to be told
@@ -43,7 +43,7 @@ __device__ void affine(const float* in, int pitch, int n, const float* weight, c
 extern "C" __global__ void embed(
     const long long* count, const float* windows, const float* scale, const float* encode, const float* encode_bias,
     const float* latent, const float* latent_bias, const float* decode, const float* decode_bias, const float* output,
-    const float* output_bias, float half_of_variance, float* latents, float* misfit) {
+    const float* output_bias, float half_of_variance, float* latents, float* reconstruction_error) {
     __shared__ __align__(16) float all_x[WARPS][4][POINTS];
     __shared__ __align__(16) float all_hidden[WARPS][4][HIDDEN];
     __shared__ __align__(16) float all_z[WARPS][4][LATENTS];
@@ -87,7 +87,7 @@ extern "C" __global__ void embed(
             if (lane == 0) {
                 float length = 0.0f;
                 for (int j = 0; j < LATENTS; j++) length += z[k * LATENTS + j] * z[k * LATENTS + j];
-                misfit[i + k] = logf(squares[k] * half_of_variance + 0.5f * length);
+                reconstruction_error[i + k] = logf(squares[k] * half_of_variance + 0.5f * length);
             }
         }
         __syncwarp();

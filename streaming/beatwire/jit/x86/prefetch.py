@@ -81,7 +81,7 @@ def suppress(
     row_of(maxima[lanes[i]], maxima.shape[1])
 
 
-def judge(
+def classify_peaks(
     i: int, lanes: I64, _start: I64, _base: I64, found: I64, peaks: I64, _bounds: I64, _closed: I64, _blocks: I64,
     _box: int, _scale: float, span: I64, _taps: I32, _half: I64, x: I16, f: I32, _feature: I16, _threshold: F32,
     _leaf: I32, _probability: F64, seen: I64, facts: F32, *_written: Array,
@@ -95,7 +95,7 @@ def judge(
         row_of(facts[lane, 0], facts.shape[1] * facts.shape[2])
 
 
-def accept(
+def select_beats(
     i: int, lanes: I64, _start: I64, _base: I64, found: I64, peaks: I64, _quiet: I64, _uv: F64, _floor: float,
     _logits: F64, _probability: F64, _durations: I64, _marking: I64, _taps: I32, x: I16, state: I64, *_written: Array,
 ) -> None:  # fmt: skip
@@ -116,7 +116,7 @@ def cut_window(i: int, lane: I64, at: I64, _base: I64, lead: int, rate_hz: float
     stretch_of(x[lane[i], lead], at[i] - early, early + int(LATEST_S * rate_hz))
 
 
-def recall_size(
+def find_usual_size(
     i: int, run: I64, order: I64, slot: I64, _time_s: F64, _rr_s: F64, _restart: Array, _amplitude: F32,
     past_time: F64, past_rr: F32, past_size: F32, _reference: F32,
 ) -> None:  # fmt: skip
@@ -128,7 +128,7 @@ def recall_size(
         row_of(past_size[s], past_size.shape[1])
 
 
-def recall_beats(
+def compare_with_history(
     i: int, run: I64, order: I64, slot: I64, _time_s: F64, _rr_s: F64, _restart: Array, _latent: F32, _seen: Array,
     _past_time: F64, past_rr: F32, past_latent: F32, ordered: F32, place: I64, *_written: Array,
 ) -> None:  # fmt: skip

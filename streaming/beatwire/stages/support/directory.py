@@ -56,7 +56,7 @@ class Directory:
         there: Bool = self.id_size[: len(self.names)] > 0
         return there
 
-    def forget(self, slots: I64) -> None:
+    def evict(self, slots: I64) -> None:
         """Do not find these streams any more."""
         self.id_size[slots] = 0  # in the table an id without a byte is nobody's
 
