@@ -24,7 +24,7 @@ def ecg_folder() -> Path:
 @pytest.fixture(scope="session")
 def need_kafka() -> None:
     """Skip where no broker can be had, except in CI: there it is a failure."""
-    missing = broker.available()
+    missing = broker.unavailable_reason()
     if missing is not None:
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no local Kafka: {missing}")
 

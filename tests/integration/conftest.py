@@ -78,7 +78,7 @@ def wait_fixture() -> Callable[[Callable[[], bool], float], None]:
 
 
 def empty(bootstrap: str) -> None:
-    admin = AdminClient(topics.quiet(bootstrap))
+    admin = AdminClient(topics.client_settings(bootstrap))
     known = [name for name in topics.TOPICS if name in admin.list_topics(timeout=10).topics]
     for future in admin.delete_topics(known).values() if known else ():
         future.result(20)
@@ -124,7 +124,7 @@ class Ward:
 
     def wait_published(self, beats: int, timeout_s: float = 60.0) -> None:
         """Wait until at least so many offsets of the beats topic are taken."""
-        self._wait(lambda: sum(topics.ends_of(self.bootstrap, names.BEATS).values()) >= beats, timeout_s)
+        self._wait(lambda: sum(topics.end_offsets(self.bootstrap, names.BEATS).values()) >= beats, timeout_s)
 
     def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
         """Wait until the group has committed everything that was sent."""
@@ -154,10 +154,10 @@ class Ward:
 
     def _whereabouts(self, group: str) -> str:
         """Tell where the broker stands, and in what every thread of the workers is; it ends them."""
-        ends = topics.ends_of(self.bootstrap, names.SAMPLES)
-        seen = topics.ends_of(self.bootstrap, names.SAMPLES, committed=True)
-        done = commits.commits_of(self.bootstrap, group, names.SAMPLES, ends)
-        unsettled = [p for p in ends if commits.is_unsettled(self.bootstrap, group, names.SAMPLES, [p])]
+        ends = topics.end_offsets(self.bootstrap, names.SAMPLES)
+        seen = topics.end_offsets(self.bootstrap, names.SAMPLES, committed=True)
+        done = commits.committed_offsets(self.bootstrap, group, names.SAMPLES, ends)
+        unsettled = [p for p in ends if commits.has_pending_commits(self.bootstrap, group, names.SAMPLES, [p])]
         told = [f"ends {ends}, committed {seen}, read by the group {done}, in a transaction {unsettled}"]
         for process in self.workers:
             if process.poll() is None:

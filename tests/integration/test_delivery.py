@@ -47,7 +47,7 @@ def values_in(kafka, topic):
     return [value for _, value in read_to_end(kafka.bootstrap, topic)]
 
 
-def test_a_tick_is_seen_only_when_its_transaction_is_committed(kafka):
+def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
     send(kafka, b"1")
     with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
         taken = take(source)
@@ -103,7 +103,7 @@ def forged(metadata: bytes) -> bytes:
     return raw[:start] + bytes(reversed(raw[start:member])) + raw[member:]
 
 
-def test_one_who_takes_a_transactional_id_over_ends_its_holder(kafka):
+def test_a_process_that_takes_a_transactional_id_ends_its_previous_holder(kafka):
     send(kafka, b"1")
     with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap, transactional_id="one") as first:
         taken = take(source)
@@ -114,7 +114,7 @@ def test_one_who_takes_a_transactional_id_over_ends_its_holder(kafka):
     assert values_in(kafka, names.BEATS) == []
 
 
-def test_a_tick_of_a_lost_assignment_is_given_up(kafka):
+def test_a_tick_of_an_earlier_epoch_is_read_again(kafka):
     send(kafka, b"1")
     with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
         taken = take(source)
@@ -128,7 +128,7 @@ def test_a_tick_of_a_lost_assignment_is_given_up(kafka):
         assert take(source).tick.payload.tobytes() == b"2"
 
 
-def test_a_dead_letter_has_key_value_and_headers_and_is_cut_when_too_large(kafka):
+def test_a_dead_letter_has_key_value_and_headers_and_is_truncated_when_too_large(kafka):
     send(kafka, b"1")
     large = bytes(LARGEST_BYTES + 1)
     letters = Outgoing(
@@ -148,7 +148,7 @@ def test_a_dead_letter_has_key_value_and_headers_and_is_cut_when_too_large(kafka
     assert headers == {"reason": b"large", "cut-from-bytes": str(len(large)).encode()}
 
 
-def test_ticks_say_where_their_messages_came_from_and_a_tombstone_is_empty(kafka):
+def test_ticks_contain_the_locations_of_their_messages_and_a_tombstone_is_empty(kafka):
     send(kafka, b"1", None, b"333")
     with Source(kafka.bootstrap, "g") as source:
         taken = take(source)
@@ -195,7 +195,7 @@ def test_a_replay_that_is_no_longer_kept_starts_with_the_oldest_message(kafka):
         taken = take(source)
         ((partition, end),) = taken.positions.items()
         source.commit({partition: Position(60, 10)})
-    admin = AdminClient(topics.quiet(kafka.bootstrap))
+    admin = AdminClient(topics.client_settings(kafka.bootstrap))
     for future in admin.delete_records([TopicPartition(names.SAMPLES, partition, 30)]).values():
         future.result(10)
     with Source(kafka.bootstrap, "g") as source:
@@ -213,7 +213,7 @@ def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
     with Sender(kafka.bootstrap) as sender:
         for n in range(50):
             sender.send(names.SAMPLES, [f"s{k}".encode() for k in range(30)], [str(n).encode()] * 30)
-    ends = topics.ends_of(kafka.bootstrap, names.SAMPLES)
+    ends = topics.end_offsets(kafka.bootstrap, names.SAMPLES)
     commits = {p: Position(end // (p + 1), end // (p + 3)) for p, end in ends.items()}
     with Source(kafka.bootstrap, "g") as source:
         take(source)
@@ -229,7 +229,7 @@ def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
     assert live == {p: list(range(at.offset, ends[p])) for p, at in commits.items()}
 
 
-def test_alerts_are_read_back_as_they_stand(kafka):
+def test_active_alerts_are_those_whose_last_state_is_not_off(kafka):
     states = [("a", b'{"id": "a", "state": "on"}'), ("b", b'{"id": "b", "state": "on"}')]
     states += [("a", b'{"id": "a", "state": "off"}'), ("c", b'{"id": "c", "state": "latched"}'), ("d", None)]
     with Sender(kafka.bootstrap) as sender:
@@ -246,7 +246,7 @@ def test_a_topic_deleted_under_the_monitor_stops_it_with_its_name(kafka):
     send(kafka, b"1")
     with Source(kafka.bootstrap, "g") as source:
         take(source)
-        admin = AdminClient(topics.quiet(kafka.bootstrap))
+        admin = AdminClient(topics.client_settings(kafka.bootstrap))
         for future in admin.delete_topics([names.SAMPLES]).values():
             future.result(10)
         with pytest.raises(UserError, match=r"ecg\.samples"):
@@ -283,27 +283,29 @@ def one_published(kafka):
         yield source, sink, positions
 
 
-def test_commits_that_hang_in_a_transaction_are_noticed_and_what_settles_ours_changes_no_commit(kafka, wait):
+def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_no_commit(kafka, wait):
     with one_published(kafka) as (source, sink, positions):
         with Sender(kafka.bootstrap, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
             other.producer.init_transactions(20)
             other.producer.begin_transaction()
             offsets = [TopicPartition(names.SAMPLES, p, 0) for p in positions]
             other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
-            assert commits.is_unsettled(kafka.bootstrap, "g", names.SAMPLES, positions)
+            assert commits.has_pending_commits(kafka.bootstrap, "g", names.SAMPLES, positions)
             source.rewind()
             unsettled: list[TopicPartition] = []
-            wait(lambda: source.take(0.05) is None and bool(unsettled.extend(source.take_unsettled()) or unsettled), 30)
-            sink.settle(unsettled, source)
-            assert commits.is_unsettled(kafka.bootstrap, "g", names.SAMPLES, positions)  # the other's is still open
+            wait(lambda: source.take(0.05) is None and bool(unsettled.extend(source.take_pending()) or unsettled), 30)
+            sink.end_pending_transaction(unsettled, source)
+            assert commits.has_pending_commits(
+                kafka.bootstrap, "g", names.SAMPLES, positions
+            )  # the other's is still open
             other.producer.abort_transaction(10)
-        assert not commits.is_unsettled(kafka.bootstrap, "g", names.SAMPLES, positions)
+        assert not commits.has_pending_commits(kafka.bootstrap, "g", names.SAMPLES, positions)
         send(kafka, b"2")
         assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
         assert values_in(kafka, names.BEATS) == [b"1"]
 
 
-def test_what_settles_commits_again_although_partitions_that_have_no_messages_wait_as_well(kafka, monkeypatch):
+def test_ending_a_pending_transaction_repeats_the_last_commit_even_if_other_partitions_are_pending(kafka, monkeypatch):
     with one_published(kafka) as (source, sink, positions):
         called: list[str] = []
 
@@ -317,7 +319,7 @@ def test_what_settles_commits_again_although_partitions_that_have_no_messages_wa
         producer = sink._sender.producer
         with monkeypatch.context() as patched:
             patched.setattr(sink, "_sender", SimpleNamespace(producer=Heard()))
-            sink.settle([TopicPartition(names.SAMPLES, p) for p in range(4)], source)
+            sink.end_pending_transaction([TopicPartition(names.SAMPLES, p) for p in range(4)], source)
     assert called == ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
-    found = commits.commits_of(kafka.bootstrap, "g", names.SAMPLES, range(4))
+    found = commits.committed_offsets(kafka.bootstrap, "g", names.SAMPLES, range(4))
     assert found == dict.fromkeys(range(4), 0) | {p: at.offset for p, at in positions.items()}

@@ -28,7 +28,7 @@ def test_a_worker_killed_in_mid_stream_is_replaced_without_loss_or_repetition(ka
     assert ours.surplus_and_missing() == ({}, {})
 
 
-def test_workers_that_come_and_leave_share_the_streams(kafka, ward):
+def test_workers_that_join_and_leave_share_the_streams(kafka, ward):
     ours = ward(kafka.bootstrap)
     first = ours.start_worker()
     with ours.feeding() as feed:
@@ -62,7 +62,7 @@ def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, wa
     assert ours.surplus_and_missing() == ({}, {})
 
 
-def test_a_backlog_is_worked_off_in_few_ticks(kafka, ward):
+def test_a_backlog_is_processed_completely(kafka, ward):
     ours = ward(kafka.bootstrap)
     with ours.feeding() as feed:
         feed(3_000)
@@ -89,7 +89,7 @@ def test_at_least_once_loses_nothing(kafka, ward):
     assert all(line in due[name] for name, lines in surplus.items() for line in lines)  # repetitions only
 
 
-def test_who_asks_where_a_group_stands_while_its_broker_starts_gets_an_answer_or_an_error(own_kafka):
+def test_a_request_for_the_commits_of_a_group_while_the_broker_starts_gets_an_answer_or_an_error(own_kafka):
     """librdkafka's admin client ended the process then; see `commits`."""
     script = """
 import sys, threading
@@ -100,7 +100,7 @@ from beatwire.kafka import commits
 def ask():
     while not over.is_set():
         try:
-            commits.commits_of(sys.argv[1], "ward", names.SAMPLES, range(4), timeout_s=2.0)
+            commits.committed_offsets(sys.argv[1], "ward", names.SAMPLES, range(4), timeout_s=2.0)
         except FatalError:
             pass
 
@@ -113,7 +113,7 @@ sys.stdin.read()
 over.set()
 for asker in askers:
     asker.join()
-print(commits.commits_of(sys.argv[1], "ward", names.SAMPLES, range(4)))
+print(commits.committed_offsets(sys.argv[1], "ward", names.SAMPLES, range(4)))
 """
     asked = [sys.executable, "-c", script, own_kafka.bootstrap]
     with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -67,7 +67,7 @@ def identity(beat: dict[str, object]) -> tuple[object, ...]:
 
 def run_undisturbed(kafka, command, wait, monitor) -> None:
     """Take what came out away, and have one monitor make it again from the same input."""
-    admin = AdminClient(topics.quiet(kafka.bootstrap))
+    admin = AdminClient(topics.client_settings(kafka.bootstrap))
     for future in admin.delete_topics([names.BEATS, names.ALERTS]).values():
         future.result(20)
     wait(lambda: names.BEATS not in admin.list_topics(timeout=10).topics, 20)
@@ -79,7 +79,7 @@ def run_undisturbed(kafka, command, wait, monitor) -> None:
     assert whole.returncode == 0, told
 
 
-def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_never_stopped(kafka, command, wait):
+def test_a_killed_monitor_is_replaced_with_the_beats_and_alerts_of_one_that_never_stopped(kafka, command, wait):
     where = ("--bootstrap-servers", kafka.bootstrap)
     monitor = ("monitor", *where, "--score-within", "0", "--group")
     first = command(*monitor, "killed")
@@ -88,7 +88,7 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     feed = command(
         "replay", "synthetic", *where, "--speed", str(SPEED), "--streams", str(STREAMS), "--seconds", str(SECONDS)
     )
-    wait(lambda: sum(topics.ends_of(kafka.bootstrap, names.BEATS).values()) > 100, 90)
+    wait(lambda: sum(topics.end_offsets(kafka.bootstrap, names.BEATS).values()) > 100, 90)
     first.kill()
     assert feed.poll() is None, "the feed was over before the kill"
     second = command(*monitor, "killed")
@@ -110,7 +110,7 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     assert alerts == undisturbed_alerts
 
 
-def test_two_workers_publish_what_one_does(kafka, command, wait):
+def test_two_workers_publish_the_same_as_one(kafka, command, wait):
     where = ("--bootstrap-servers", kafka.bootstrap)
     monitor = ("monitor", *where, "--score-within", "0", "--group")
     crew = command(*monitor, "crew", "--workers", "2")
@@ -135,7 +135,7 @@ def test_two_workers_publish_what_one_does(kafka, command, wait):
     assert alerts == undisturbed_alerts
 
 
-def test_workers_that_cannot_start_end_the_crew_with_their_reason_and_exit_code_2(command):
+def test_workers_that_cannot_start_end_the_command_with_their_reason_and_exit_code_2(command):
     process = command("monitor", "--workers", "2", "--bootstrap-servers", "127.0.0.1:1")
     told, _ = process.communicate(timeout=60)
     assert process.returncode == 2

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 pytestmark = pytest.mark.kafka
 
 
-def test_topics_that_are_missing_are_named_with_the_command_that_creates_them(kafka, wait):
-    names, admin = list(topics.TOPICS), AdminClient(topics.quiet(kafka.bootstrap))
+def test_missing_topics_are_named_with_the_command_that_creates_them(kafka, wait):
+    names, admin = list(topics.TOPICS), AdminClient(topics.client_settings(kafka.bootstrap))
     for future in admin.delete_topics(names).values():
         future.result(20)
     wait(lambda: not set(names) & set(admin.list_topics(timeout=10).topics), 30)
@@ -29,13 +29,13 @@ def test_topics_that_are_missing_are_named_with_the_command_that_creates_them(ka
     topics.check_broker(kafka.bootstrap, names)
 
 
-def test_a_topic_with_its_producers_clocks_is_known_from_one_with_the_brokers(kafka):
+def test_a_topic_with_the_brokers_clock_is_distinguished_from_one_with_the_producers_clocks(kafka):
     assert topics.has_broker_clock(kafka.bootstrap) is True
     assert topics.has_broker_clock(kafka.bootstrap, names.BEATS) is False
     assert topics.has_broker_clock(kafka.bootstrap, "ecg.none") is None
 
 
-def test_topics_of_others_are_named_without_that_command(kafka):
+def test_missing_topics_of_others_are_named_without_that_command(kafka):
     with pytest.raises(UserError) as error:
         topics.check_broker(kafka.bootstrap, ["ecg.none"])
     assert str(error.value).endswith("got a broker with 5 other topics")

@@ -183,7 +183,7 @@ def monitor(
     workers: Annotated[
         int, typer.Option(min=1, help="Processes that share the group's partitions; metrics from --metrics-port on.")
     ] = 1,
-    of_crew: Annotated[bool, typer.Option("--of-crew", hidden=True)] = False,
+    as_worker: Annotated[bool, typer.Option("--as-worker", hidden=True)] = False,
 ) -> None:
     """Run the service: sample chunks in; beats, alerts and dead letters out."""
     from beatwire.service.run import run_monitor
@@ -192,7 +192,7 @@ def monitor(
         from beatwire.service.workers import run_workers
 
         common = [
-            "monitor", "--of-crew", "--bootstrap-servers", bootstrap, "--group", group, "--backend", backend.value,
+            "monitor", "--as-worker", "--bootstrap-servers", bootstrap, "--group", group, "--backend", backend.value,
             "--delivery", delivery.value, "--score-within", str(score_within),
             *(("--model", str(model)) if model is not None else ()),
             *(("--gpu-memory", gpu_memory) if gpu_memory is not None else ()),
@@ -204,7 +204,7 @@ def monitor(
         return
     run_monitor(
         bootstrap, group, chosen(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model,
-        score_within_s=score_within, metrics_port=metrics_port, of_crew=of_crew, say=note,
+        score_within_s=score_within, metrics_port=metrics_port, as_worker=as_worker, say=note,
     )  # fmt: skip
 
 
