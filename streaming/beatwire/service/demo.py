@@ -40,7 +40,9 @@ RULES_OF = {
     rhythm.LEAD_OFF: {"lead off"},
     rhythm.GAP: {"no data"},
 }
+EVENT_NAMES = {rhythm.GAP: "missing data", rhythm.MALFORMED: "malformed message"}
 STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
+STATES = "on: the condition holds; latched: it has ended, not acknowledged; off: it has ended"
 EARLIEST_S, LATEST_S = 1.0, 8.0  # onset of an alert: at most this long before an event begins, or after it has ended
 JOIN_S = 60.0  # wait for the monitor to join the group before the ward begins
 
@@ -92,6 +94,7 @@ def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet:
         pipeline.subscribe(pipeline.rejects, lambda rejects: rejected.extend(rejects.reason))
         console.print(f"ward     {streams} beds for {seconds:g} s, {len(made.planted)} planted events")
         console.print(f"monitor  model {pipeline.model.name}, backend cpu")
+        console.print(f"states   {STATES}", style="dim")
         console.print()
         printer.print_header()
         began_s = time.monotonic()
@@ -186,25 +189,25 @@ def _run(started: Broker, pipeline: Pipeline, made: Ward) -> tuple[Counters, Sum
 
 
 class _Printer:
-    """Prints transitions of alerts as rows of a table; times are seconds of the stream's signal."""
+    """Prints transitions of alerts as rows of a table; times are those of the decision, seconds of the signal."""
 
     def __init__(self, console: Console, made: Ward) -> None:
         self._console, self._made = console, made
         self._width = max(6, *(len(feed.stream) for feed in made.feeds))
 
     def print_header(self) -> None:
-        self._print_row("ONSET", "STREAM", "PRIORITY", "STATE", "ALERT", "bold")
+        self._print_row("TIME", "STREAM", "PRIORITY", "STATE", "ALERT", "bold")
 
     def print(self, alerts: Alerts) -> None:
         for alert in alerts.transitions:
             style = STYLES[alert["priority"]] if alert["state"] == "on" else "dim"
-            onset_s = alert["onset"] / _rate_hz(self._made, alert["stream"])
+            decided_s = alert["decided"] / _rate_hz(self._made, alert["stream"])
             self._print_row(
-                f"{onset_s:.1f} s", alert["stream"], alert["priority"], alert["state"], alert["text"], style
+                f"{decided_s:.1f} s", alert["stream"], alert["priority"], alert["state"], alert["text"], style
             )
 
-    def _print_row(self, onset: str, stream: str, priority: str, state: str, text: str, style: str) -> None:
-        row = f"{onset:>7}  {stream:{self._width}}  {priority:8}  {state:7}  {text}"
+    def _print_row(self, at: str, stream: str, priority: str, state: str, text: str, style: str) -> None:
+        row = f"{at:>7}  {stream:{self._width}}  {priority:8}  {state:7}  {text}"
         self._console.print(Text(row, style=style))
 
 
@@ -212,8 +215,8 @@ def _print_events(console: Console, made: Ward, detected: list[bool]) -> None:
     """Print the planted events, and whether each was detected."""
     width = max([6, *(len(event.stream) for event in made.planted)])
     console.print()
-    console.print(Text(f"{'STREAM':{width}}  {'PLANTED EVENT':15}  {'FROM':>6}  {'TO':>6}  RESULT", style="bold"))
+    console.print(Text(f"{'STREAM':{width}}  {'PLANTED EVENT':17}  {'FROM':>6}  {'TO':>6}  RESULT", style="bold"))
     for event, is_found in zip(made.planted, detected, strict=True):
-        kind = event.kind.replace("_", " ")
-        row = f"{event.stream:{width}}  {kind:15}  {event.start_s:4.1f} s  {event.stop_s:4.1f} s"
+        kind = EVENT_NAMES.get(event.kind, event.kind.replace("_", " "))
+        row = f"{event.stream:{width}}  {kind:17}  {event.start_s:4.1f} s  {event.stop_s:4.1f} s"
         console.print(Text(f"{row}  {'detected' if is_found else 'missed'}", style="" if is_found else "red"))
