@@ -38,7 +38,7 @@ def responses(
     for a, b in cuts:
         ring[lane][:, np.arange(base + a, base + b) % columns] = x[:, a:b]
         fresh = fresh_of([0, 0, base + a], [0, 0, base + b], [0, 0, base], rate_hz=rate_hz, leads=leads)
-        f = ricker.step(state, Ringed(fresh, ring))[1].f
+        f = ricker.step(state, Ringed(fresh, ring))[1].rings.f
         new = np.arange(max(0, a - one.delay), max(0, b - one.delay))
         told[new] = f[lane, (base + new) % f.shape[1]]
     return told[: max(0, n - one.delay)], one

@@ -17,7 +17,8 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.fusion import LEVEL_COLUMNS
 from beatwire.kernels.nms import MAXIMA_COLUMNS
-from beatwire.records import I32, Response, Ringed
+from beatwire.records import I32, Fresh, Response, Ringed
+from beatwire.records.detection import LeadLevels, ResponseFilter, Rings
 from beatwire.stages.support.filters import Design, Filter, filter_fft, filter_for, half_up
 
 
@@ -40,8 +41,7 @@ class State:
     filters: dict[int, Filter] = field(default_factory=dict)
     taps: dict[int, Any] = field(default_factory=dict)
     responses: dict[int, Any] = field(default_factory=dict)
-    past: dict[int, Any] = field(default_factory=dict)
-    levels: dict[int, Any] = field(default_factory=dict)
+    leads: dict[int, LeadLevels] = field(default_factory=dict)
     work: dict[int, I32] = field(default_factory=dict)
 
 
@@ -56,47 +56,37 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     if f is None or len(f) < len(ringed.x):
         columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16
         f = state.responses[bank.number] = backend.grown(f, (len(ringed.x), columns), np.int32)
-    n = len(fresh.lane)
+    n, rings = len(fresh.lane), Rings(ringed.x, f)
     long = bank.leads > 1 and int((fresh.stop - fresh.start).max(initial=0)) > backend.block
     need = (backend.long_block if long else backend.block) + 4 * one.delay
     work = state.work.get(need)
     if work is None:
         work = state.work[need] = np.zeros((4, need), np.int32)
     if bank.leads > 1:
-        return state, _respond_leads(state, ringed, one, f, work)
+        return state, _respond_leads(state, fresh, rings, one, work)
     if 2 * len(one.taps) - 1 < state.settings.fft_from_taps or not backend.in_order:
-        backend.kernels.respond(
-            n,
-            fresh.lane,
-            fresh.start,
-            fresh.stop,
-            fresh.base,
-            state.taps[bank.number],
-            one.box,
-            one.shift,
-            ringed.x,
-            f,
-            work[:3],
-        )
+        response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift)
+        backend.kernels.respond(n, fresh.lanes, response_filter, rings, work[:3])
     else:
         _respond_fft(ringed, one, f)
-    return state, Response(fresh, ringed.x, f, one.delay)
+    return state, Response(fresh, rings, one.delay)
 
 
-def _respond_leads(state: State, ringed: Ringed, one: Filter, f: I32, work: I32) -> Response:
+def _respond_leads(state: State, fresh: Fresh, rings: Rings, one: Filter, work: I32) -> Response:
     """Extend the responses of several leads."""
-    fresh, s, backend = ringed.fresh, state.settings, state.backend
-    bank, lanes = fresh.bank, len(ringed.x)
-    past, levels = state.past.get(bank.number), state.levels.get(bank.number)
-    if past is None or len(past) < lanes:
+    s, backend, bank, lanes = state.settings, state.backend, fresh.bank, len(rings.x)
+    leads = state.leads.get(bank.number)
+    if leads is None or len(leads.maxima) < lanes:
+        maxima, levels = (None, None) if leads is None else leads
         rows = int(np.ceil(s.ring_s / s.block_s)) + 2
-        past = state.past[bank.number] = backend.grown(past, (lanes, bank.leads, MAXIMA_COLUMNS), np.int64)
-        levels = state.levels[bank.number] = backend.grown(levels, (lanes, rows, LEVEL_COLUMNS), np.int64)
-    backend.kernels.respond_leads(
-        len(fresh.lane), fresh.lane, fresh.start, fresh.stop, fresh.base, state.taps[bank.number], one.box, one.shift,
-        half_up(s.block_s * bank.rate_hz), ringed.x, f, past, levels, work,
-    )  # fmt: skip
-    return Response(fresh, ringed.x, f, one.delay, levels)
+        leads = state.leads[bank.number] = LeadLevels(
+            backend.grown(maxima, (lanes, bank.leads, MAXIMA_COLUMNS), np.int64),
+            backend.grown(levels, (lanes, rows, LEVEL_COLUMNS), np.int64),
+        )
+    response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift)
+    block = half_up(s.block_s * bank.rate_hz)
+    backend.kernels.respond_leads(len(fresh.lane), fresh.lanes, response_filter, block, rings, leads, work)
+    return Response(fresh, rings, one.delay, leads)
 
 
 def _respond_fft(ringed: Ringed, one: Filter, f: I32) -> None:
