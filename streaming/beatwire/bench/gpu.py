@@ -221,7 +221,7 @@ def many_times(ticks: list[RawTick], times: int) -> list[RawTick]:
     for tick in ticks:
         m = len(tick.arrival_us)
         ints, floats, code = columns(m)
-        cpu.read_chunk(m, tick.payload, tick.start, -1, ints, floats, code)
+        cpu.kernels.read_chunk(m, tick.payload, tick.start, -1, ints, floats, code)
         parts = []
         for k in range(times):
             part = tick.payload.copy()
