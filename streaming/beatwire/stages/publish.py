@@ -15,7 +15,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.records import I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.avro import texts
+from beatwire.wire.avro import string_table
 from beatwire.wire.names import ALERTS, BEATS
 
 
@@ -31,7 +31,7 @@ class State:
 
     def __post_init__(self) -> None:
         """Lay the texts out."""
-        self.labels = texts(self.scored_by, 16)
+        self.labels = string_table(self.scored_by, 16)
         self.model_bytes = np.frombuffer(self.model.encode(), np.uint8)
 
 
