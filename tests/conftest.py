@@ -30,7 +30,7 @@ def ecg_folder() -> Path:
 @pytest.fixture(scope="session")
 def need_kafka() -> None:
     """Require a local Kafka broker."""
-    missing = broker.available()
+    missing = broker.unavailable_reason()
     if missing is not None:
         skip_unless_ci(f"expected a local Kafka broker; {missing}")
 

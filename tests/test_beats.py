@@ -61,12 +61,12 @@ def test_r_is_marked_on_the_peak_and_rr_is_the_distance_of_the_marks(rate_hz: fl
 def test_beats_are_within_10_ms_of_the_truth_in_the_median(rate_hz: float) -> None:
     truth = synthesise((7, round(rate_hz)), rate_hz=rate_hz, leads=2, seconds=40)
     found = beats_of(bed(truth.recording.samples, rate_hz=rate_hz, uv_per_unit=2.0))
-    beats = truth.sure_beats()
+    beats = truth.detectable_beats()
     beats = beats[(beats > rate_hz) & (beats < 39 * rate_hz)]
     off = np.abs(found.sample[None] - beats[:, None]).min(axis=1) / rate_hz
     assert np.median(off) <= 0.010
     assert (off <= 0.15).mean() >= 0.99
-    assert abs(len(found.sample) - len(truth.sure_beats())) <= 2
+    assert abs(len(found.sample) - len(truth.detectable_beats())) <= 2
 
 
 def test_the_median_interval_is_that_of_the_last_eight_within_its_window() -> None:

@@ -128,7 +128,7 @@ def test_the_beats_of_a_clean_heart_are_sure_at_every_rate(rate_hz: float) -> No
     signal = Signal("bed", truth.recording.samples, rate_hz)
     found = logits_of(signal, shards(truth.recording.samples.shape[1], round(2 * rate_hz)))
     at = np.array(sorted(found))
-    beats = truth.sure_beats()
+    beats = truth.detectable_beats()
     beats = beats[(beats > 2 * rate_hz) & (beats < 59 * rate_hz)]
     nearest = at[np.abs(at[None] - beats[:, None]).argmin(axis=1)]
     assert np.mean([found[c] > 3 for c in nearest.tolist()]) > 0.98

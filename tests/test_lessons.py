@@ -14,7 +14,7 @@ from beatwire.training.renditions import JUDGED, RENDITIONS, Noises, render
 @pytest.fixture(scope="module")
 def record() -> Annotated:
     truth = synthesise(5, rate_hz=128.0, leads=2, seconds=200.0)
-    beat = truth.sure_beats()
+    beat = truth.detectable_beats()
     return Annotated(truth.recording, beat, ("N",) * len(beat), np.empty((0, 2), np.int64))
 
 

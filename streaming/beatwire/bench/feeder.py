@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 
 from beatwire_producers.replay import play
-from beatwire_producers.sink import Sink
 from beatwire_producers.ward import ward
+
+from beatwire.kafka.sender import Sender
 
 if __name__ == "__main__":
     bootstrap, streams, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
     shown = ward(streams, seconds, seed=1, events=(), distinct=64)
-    with Sink(bootstrap) as sink:
-        summary = play(shown.feeds, sink, chunk_ms=200.0, seconds=seconds)
+    with Sender(bootstrap) as sender:
+        summary = play(shown.feeds, sender, chunk_ms=200.0, seconds=seconds)
     sys.stdout.write(f"{summary.chunks}\n")

@@ -99,7 +99,7 @@ def run_live(kind: str, say: Callable[[str], None], seconds: int = SECONDS) -> t
 
 def measure(say: Callable[[str], None]) -> Iterator[Row]:
     """Against the limits, beside the bare loop."""
-    missing = broker.available()
+    missing = broker.unavailable_reason()
     if missing:
         say(f"live: left out, {missing}")
         return

@@ -17,13 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 from beatwire_producers.replay import play
-from beatwire_producers.sink import Sink as Output
 from beatwire_producers.ward import ward
 
 from beatwire.backends.choose import bytes_of, choose
 from beatwire.bench.row import Row
 from beatwire.kafka import commits
 from beatwire.kafka.local import broker
+from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.pipeline.graph import Pipeline
@@ -66,8 +66,8 @@ def feed(bootstrap: str, number: int, streams: int, seconds: float) -> None:
     """Be one of the producers; print how many chunks were sent."""
     shown = ward(streams, 60, seed=number, events=(), distinct=64)
     feeds = [replace(one, stream=f"ward-{number}-{k}") for k, one in enumerate(shown.feeds)]
-    with Output(bootstrap) as sink:
-        print(play(feeds, sink, chunk_ms=CHUNK_MS, seconds=seconds).chunks)  # noqa: T201
+    with Sender(bootstrap) as sender:
+        print(play(feeds, sender, chunk_ms=CHUNK_MS, seconds=seconds).chunks)  # noqa: T201
 
 
 def run(say: Callable[[str], None], streams: int = STREAMS, seconds: float = SECONDS) -> tuple[float, float]:
@@ -98,7 +98,7 @@ def run(say: Callable[[str], None], streams: int = STREAMS, seconds: float = SEC
 
 def measure(say: Callable[[str], None]) -> Iterator[Row]:
     """Against the limit."""
-    missing = broker.available()
+    missing = broker.unavailable_reason()
     if missing:
         say(f"crowd: left out, {missing}")
         return

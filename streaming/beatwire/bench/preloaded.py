@@ -18,13 +18,14 @@ from itertools import pairwise
 from beatwire_producers.encode import Encoder
 from beatwire_producers.feeds import Lanes
 from beatwire_producers.schedule import chunks_of
-from beatwire_producers.sink import Sink as Feeder
 from beatwire_producers.ward import ward
 
 from beatwire.bench.row import Row
 from beatwire.errors import FatalError
 from beatwire.kafka.local import broker
+from beatwire.kafka.sender import Sender
 from beatwire.service.workers import Worker
+from beatwire.wire import names
 
 STREAMS = 2000
 CHUNKS = 1000
@@ -39,13 +40,13 @@ def preload(bootstrap: str) -> int:
     lanes = Lanes.of(shown.feeds)
     encoder = Encoder.of(lanes, time.time_ns() // 1000)
     sent = 0
-    with Feeder(bootstrap) as feeder:
+    with Sender(bootstrap) as sender:
         for first in range(0, CHUNKS, 10):
             rows = chunks_of(lanes, 1000 * CHUNK / RATE_HZ, first, first + 10)
             messages = encoder.messages(rows)
-            feeder.send(zip(map(lanes.keys.__getitem__, rows.lane.tolist()), messages, strict=True))
+            sender.send(names.SAMPLES, [lanes.keys[k] for k in rows.lane.tolist()], messages)
             sent += len(messages)
-        feeder.flush(60.0)
+        sender.flush(60.0)
     return sent
 
 
@@ -94,7 +95,7 @@ def _steps(told: list[tuple[float, int]]) -> list[tuple[float, int]]:
 
 def measure(say: Callable[[str], None]) -> Iterator[Row]:
     """Against the bare loop."""
-    missing = broker.available()
+    missing = broker.unavailable_reason()
     if missing:
         say(f"preloaded: left out, {missing}")
         return

@@ -13,7 +13,8 @@ from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.service.monitor import Counters, Monitor
+from beatwire.service.counters import Counters
+from beatwire.service.monitor import Monitor
 from beatwire.service.warmup import warm_up
 from beatwire.service.workers import stop_with_parent
 
