@@ -25,7 +25,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import U8, Alerts, RawTick
 from beatwire.service.process_tuning import keep_freed_memory
-from beatwire.wire.avro import columns
+from beatwire.wire.avro import chunk_columns
 
 CHUNK = 64
 WARM = 10
@@ -220,8 +220,8 @@ def many_times(ticks: list[RawTick], times: int) -> list[RawTick]:
     made = []
     for tick in ticks:
         m = len(tick.arrival_us)
-        ints, floats, code = columns(m)
-        cpu.read_chunk(m, tick.payload, tick.start, -1, ints, floats, code)
+        ints, floats, code = chunk_columns(m)
+        cpu.kernels.read_chunk(m, tick.payload, tick.start, -1, ints, floats, code)
         parts = []
         for k in range(times):
             part = tick.payload.copy()
