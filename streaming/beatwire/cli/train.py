@@ -21,13 +21,13 @@ def train_vae(
     as_json: Json = False,
 ) -> None:
     """Train the scoring model on normal beats, split by subject."""
-    from beatwire.training.train import train_vae as run
-    from beatwire.training.vae import TrainSettings
+    from beatwire.training.settings import VaeSettings
+    from beatwire.training.train_vae import train_vae as run
 
     with progress_bar("train", as_json) as bar:
         task = bar.add_task("train", total=1.0)
         metrics = run(
-            folders, out, settings=TrainSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
+            folders, out, settings=VaeSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
         )
     if as_json:
         typer.echo(json.dumps(metrics))
@@ -44,13 +44,13 @@ def train_detector(
     as_json: Json = False,
 ) -> None:
     """Train the acceptance of peaks as beats, classified by record."""
-    from beatwire.training.detector import Growth
-    from beatwire.training.detector import train_detector as run
+    from beatwire.training.settings import TreeSettings
+    from beatwire.training.train_detector import train_detector as run
 
     with progress_bar("train", as_json) as bar:
         task = bar.add_task("train", total=1.0)
         metrics = run(
-            folders, out, noise=noise or [], growth=Growth(seed=seed),
+            folders, out, noise=noise or [], settings=TreeSettings(seed=seed),
             progress=lambda done, _: bar.update(task, completed=done),
         )  # fmt: skip
     if as_json:
