@@ -11,22 +11,28 @@ import pytest
 from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
 
-ECG = Path(__file__).parents[1].parent / "shared" / "ecg"
+ECG = Path(__file__).parents[2] / "shared" / "ecg"
+
+
+def skip_unless_ci(reason: str) -> None:
+    """Skip the test with a reason; with ``CI=true`` fail, so that CI cannot pass by skipping."""
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="session")
 def ecg_folder() -> Path:
-    if not ECG.is_dir():
-        pytest.skip("the annotated recordings are not beside this checkout (../shared/ecg)")
+    """Return the folder of annotated recordings beside the checkout."""
+    if not (ECG / "mitdb").is_dir():
+        skip_unless_ci("expected annotated recordings in ../shared/ecg; the folder does not exist")
     return ECG
 
 
 @pytest.fixture(scope="session")
 def need_kafka() -> None:
-    """Skip where no broker can be had, except in CI: there it is a failure."""
+    """Require a local Kafka broker."""
     missing = broker.available()
     if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no local Kafka: {missing}")
+        skip_unless_ci(f"expected a local Kafka broker; {missing}")
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Peaks
+from beatwire.records.detection import PeakTable, Rings
 from beatwire.stages import align, classify, nms, ricker, ring
 from laws import Signal, cut
 from steps import Detector, decoded, fresh_of
@@ -35,8 +36,10 @@ def logits_of(signal: Signal, cuts: list[tuple[int, int]], detector: Detector | 
     found: dict[int, float] = {}
     for a, b in cuts:
         for classified in judged_of(detector, signal, a, b):
-            n = int(classified.found[-1])
-            found |= dict(zip(classified.peaks[-1, :n, 0].tolist(), classified.logits[-1, :n, 0].tolist(), strict=True))
+            n = int(classified.table.found[-1])
+            found |= dict(
+                zip(classified.table.peaks[-1, :n, 0].tolist(), classified.logits[-1, :n, 0].tolist(), strict=True)
+            )
     return found
 
 
@@ -86,10 +89,10 @@ def test_errors_are_expected_where_verdicts_of_the_last_ten_seconds_were_doubtfu
     detector, told = Detector(Settings()), []
     for a, b in shards(x.shape[1]):
         for classified in judged_of(detector, Signal("bed", x, uv_per_unit=0.0), a, b):
-            n = int(classified.found[0])
+            n = int(classified.table.found[0])
             told += [
                 (int(c), *pair)
-                for c, pair in zip(classified.peaks[0, :n, 0], classified.logits[0, :n].tolist(), strict=True)
+                for c, pair in zip(classified.table.peaks[0, :n, 0], classified.logits[0, :n].tolist(), strict=True)
             ]
     seen = [(c, logit, errors) for c, logit, errors in told if logit > kernel.NEVER]
     assert all(np.isnan(errors) for c, logit, errors in told if logit == kernel.NEVER)
@@ -136,10 +139,11 @@ def test_a_peak_too_low_to_look_at_is_never_a_beat_and_never_remembered() -> Non
     state = classify.State(classify.Settings(TREES, Settings().design))
     fresh = fresh_of([0], [1000])
     rows = np.array([[[300, 99, 1000, 1000, 0], [600, 100, 1000, 1000, 0], [900, 101, 1000, 1000, 0]]])
-    peaks = Peaks(
-        fresh, np.zeros((1, 1, 1024), np.int16), np.zeros((1, 1024), np.int32), np.array([3]), rows, np.zeros(1, int),
-        np.zeros((1, 2, 2), int), np.array([950]),
-    )  # fmt: skip
+    rings = Rings(np.zeros((1, 1, 1024), np.int16), np.zeros((1, 1024), np.int32))
+    table = PeakTable(
+        np.array([3]), rows, np.zeros((1, 1, 3), np.int64), np.zeros(1, np.int64), np.zeros((1, 2, 2), np.int64)
+    )
+    peaks = Peaks(fresh, rings, table, np.array([950]))
     classified = classify.step(state, peaks)[1]
     assert classified.logits is not None
     assert classified.logits[0, :2, 0].tolist() == [kernel.NEVER, kernel.NEVER]

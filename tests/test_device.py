@@ -76,8 +76,12 @@ def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
 @pytest.mark.gpu
 @on_a_card
 def test_kernels_are_kept_by_a_name_that_says_their_team(device: Any) -> None:
-    files = {launchers.launcher("judge", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)}
-    assert {name.split("-")[0] for name in files} == {f"launch.judge_{width}_shared" for width in (4, 16, 32)}
+    files = {
+        launchers.launcher("classify_peaks", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)
+    }
+    assert {name.split("-")[0] for name in files} == {
+        f"templates.classify_peaks_{width}_shared" for width in (4, 16, 32)
+    }
 
 
 @pytest.mark.gpu

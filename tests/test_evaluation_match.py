@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wfdb.processing import compare_annotations
 
-ECG = Path(__file__).resolve().parents[2] / "shared" / "ecg"
 NONE = np.empty((0, 2), np.int64)
 
 
@@ -88,9 +86,8 @@ def test_counts_are_those_of_wfdb_on_beats_with_misses_false_alarms_and_jitter()
         assert ours.tp >= theirs.tp
 
 
-@pytest.mark.skipif(not (ECG / "mitdb").exists(), reason="annotated records are not beside the project: mitdb 208")
-def test_counts_are_those_of_wfdb_on_a_record_with_premature_beats():
-    record = read_annotated(ECG / "mitdb", "208")
+def test_counts_are_those_of_wfdb_on_a_record_with_premature_beats(ecg_folder):
+    record = read_annotated(ecg_folder / "mitdb", "208")
     rng = np.random.default_rng(1)
     detected = np.unique(record.beat[rng.uniform(size=len(record.beat)) > 0.02] + rng.integers(-30, 31))
     ours = count(record.beat, detected, pair(record.beat, detected, 54), NONE)

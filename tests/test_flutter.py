@@ -13,8 +13,6 @@ from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from laws import Signal, assert_same, run_graph, ticks_of
 
-ECG = Path(__file__).parents[2] / "shared" / "ecg"
-
 
 def found(samples: np.ndarray, rate_hz: float, shift: int = 0, base: int = 0, flat: int = 0) -> int:
     """What the body says of two seconds that stand anywhere in a ring."""
@@ -105,9 +103,8 @@ def test_flutter_is_told_alike_whatever_the_cuts(rate_hz: float) -> None:
         assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
 
 
-@pytest.mark.skipif(not (ECG / "mitdb").is_dir(), reason="no ../shared/ecg/mitdb on this machine")
-def test_the_flutter_of_an_annotated_record_is_told() -> None:
-    recording = read_recording(ECG / "mitdb" / "207.hea", lead="first")
+def test_the_flutter_of_an_annotated_record_raises_an_alert(ecg_folder: Path) -> None:
+    recording = read_recording(ecg_folder / "mitdb" / "207.hea", lead="first")
     at = np.array([a["onset"] for a in analyze(recording).alerts if a["rule"] == "flutter" and a["state"] == "on"])
     seconds = at / recording.rate_hz
     assert ((seconds > 40.7) & (seconds < 51 + 4)).any()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from beatwire.backends.cuda.card import missing
-from beatwire.cli.analyze import run_analysis
+from beatwire.cli.analysis import run_analysis
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.offline.analyze import COLUMNS, analyze

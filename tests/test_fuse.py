@@ -44,8 +44,9 @@ def test_a_peak_has_the_levels_of_all_leads_whatever_the_cuts() -> None:
         ring[0][:, np.arange(base + a, base + b) % 2048] = x[:, a:b]
         fresh = fresh_of([base + a], [base + b], [base], rate_hz=RATE_HZ, leads=3)
         peaks = nms.step(states[1], ricker.step(states[0], Ringed(fresh, ring))[1])[1]
-        k = int(peaks.found[0])
-        found += np.concatenate([peaks.peaks[0, :k], peaks.bounds[0, :k]], axis=1).tolist()
+        table = peaks.table
+        k = int(table.found[0])
+        found += np.concatenate([table.peaks[0, :k], table.bounds[0, :k]], axis=1).tolist()
     _, each = bounded_response_of(x, one, base, BLOCK)
     right = half_up(nms.Settings().right_s * RATE_HZ)
     assert len(found) > 40

@@ -122,8 +122,8 @@ def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypa
 
 @pytest.fixture
 def by_cudf(monkeypatch: pytest.MonkeyPatch) -> None:
-    json.importing("cudf").join(120)
-    monkeypatch.setattr(json, "FEWEST_ON_GPU", 1)
+    json.import_in_background("cudf").join(120)
+    monkeypatch.setattr(json, "MIN_GPU_MESSAGES", 1)
     monkeypatch.setattr(lines, "_json_arrow", lambda *_: pytest.fail("pyarrow was asked"))
 
 

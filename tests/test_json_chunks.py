@@ -78,7 +78,7 @@ def test_a_clean_tick_goes_through_the_table(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_few_messages_are_not_worth_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "read_json_lines", lambda *_: pytest.fail("a table"))
-    values = [message(k) for k in range(json_chunks.FEWEST - 1)]
+    values = [message(k) for k in range(json_chunks.MIN_TABLE_MESSAGES - 1)]
     assert json_tick_to_avro(values) == one_by_one(values)
 
 
@@ -99,7 +99,7 @@ import sys
 from beatwire.wire import json as json_chunks
 values = [b'{"stream": "a", "first": %d, "rate_hz": 250, "samples": [1, 2]}' % k for k in range(9)]
 before = json_chunks.json_tick_to_avro(values)
-json_chunks.importing("beatwire.tables").join(60)
+json_chunks.import_in_background("beatwire.tables").join(60)
 assert "beatwire.tables" in sys.modules
 json_chunks.json_to_avro = None
 assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
@@ -111,8 +111,8 @@ assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
 def test_without_cudf_a_gpu_has_messages_read_by_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("cudf") is not None:
         pytest.skip("cuDF is here: tests/test_gpu_frames.py")
-    monkeypatch.setattr(json_chunks, "FEWEST_ON_GPU", 1)
+    monkeypatch.setattr(json_chunks, "MIN_GPU_MESSAGES", 1)
     monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("one by one"))
-    json_chunks.importing("cudf").join(60)
+    json_chunks.import_in_background("cudf").join(60)
     values = [message(k) for k in range(12)]
     assert json_tick_to_avro(values, object()) == json_tick_to_avro(values)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import beatwire.backends.cpu
-import beatwire.pipeline.graph
 import numpy as np
 import pytest
 from beatwire.jit import cpu
+from beatwire.jit.arguments import caller, flattened
+from beatwire.jit.cuda import launchers
 from beatwire.kernels import files, ricker
+from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
 from beatwire.offline import archive
 from beatwire.pipeline.graph import Pipeline
@@ -25,18 +26,7 @@ from beatwire.stages.score import weigh
 from laws import Run, Signal, cut, grouped, listen, shuffled
 from numba.core.registry import CPUDispatcher
 
-
-def modules_in(*modules: types.ModuleType, package: str) -> list[types.ModuleType]:
-    """Modules of a package that others have imported by name."""
-    values = [value for module in modules for value in vars(module).values()]
-    return list({v.__name__: v for v in values if inspect.ismodule(v) and v.__name__.startswith(package)}.values())
-
-
-COMPILED = modules_in(
-    beatwire.backends.cpu, *modules_in(beatwire.pipeline.graph, package="beatwire.stages."), package="beatwire.jit.cpu"
-)
-
-
+BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
 SCRATCH = {"work", "line", "scratch", "out"}  # what a kernel leaves there is nobody's business
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
 ON_A_DEVICE = {"ring.write_in_turn"}  # where items do not run one after the other
@@ -46,7 +36,7 @@ BY_THE_SYSTEM = {"files.read_at"}  # no algorithm: machine code asks it without 
 
 def texts_of_kernels() -> list[types.ModuleType]:
     """The modules of bodies that are compiled, and of those that they call."""
-    texts = modules_in(*COMPILED, package="beatwire.kernels.")
+    texts = list({sys.modules[kernel.body.__module__]: None for kernel in BODIES.values()})
     for text in texts:
         called = {f.__module__ for _, f in inspect.getmembers(text, inspect.isfunction)}
         texts += [
@@ -63,19 +53,9 @@ def bodies() -> dict[str, Callable[..., Any]]:
     return {
         f"{text.__name__.rpartition('.')[2]}.{name}": function
         for text in texts
-        if not text.__name__.startswith("beatwire.jit.cpu")
         for name, function in inspect.getmembers(text, inspect.isfunction)
         if function.__module__ == text.__name__
     }
-
-
-def entries() -> Iterator[tuple[types.ModuleType, str, Callable[..., Any], bool]]:
-    """What stages call: where it is, its name, the body, and whether that is called once an item."""
-    by_name = {key.rpartition(".")[2]: body for key, body in bodies().items()}
-    for module in COMPILED:
-        for name, function in vars(module).items():
-            if isinstance(function, CPUDispatcher) and not name.startswith("_"):
-                yield module, name, by_name[name], function.__qualname__.endswith("_of_all")
 
 
 def messages() -> list[list[bytes]]:
@@ -111,7 +91,7 @@ class Twin:
         self.ran: set[types.CodeType] = set()
 
     def __call__(self, *args: Any) -> Any:
-        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        copies = [copied(a) for a in args]
         returned = self.kernel(*args)
         sys.setprofile(lambda frame, event, _: self.ran.add(frame.f_code) if event == "call" else None)
         try:
@@ -124,15 +104,28 @@ class Twin:
             sys.setprofile(None)
         names = self.body.__code__.co_varnames
         for k, (a, b) in enumerate(zip(args, copies, strict=True)):
-            if isinstance(a, np.ndarray) and not (self.each and names[k] in SCRATCH):
-                where = f"{self.body.__name__}: {names[k]}"
-                off = ROUNDED.get(self.body.__module__.rpartition(".")[2], 0.0)
-                if off > 0.0:
-                    np.testing.assert_allclose(a, b, rtol=off, atol=off, err_msg=where)
-                else:
-                    assert a.tobytes() == b.tobytes(), where
+            if not (self.each and names[k] in SCRATCH):
+                self.compare(a, b, f"{self.body.__name__}: {names[k]}")
         self.calls += int(args[0]) if self.each else 1
         return returned
+
+    def compare(self, found: Any, wanted: Any, where: str) -> None:
+        """Compare an argument after both have run, field by field where it is a NamedTuple."""
+        off = ROUNDED.get(self.body.__module__.rpartition(".")[2], 0.0)
+        if isinstance(found, tuple):
+            for name, a, b in zip(type(found)._fields, found, wanted, strict=True):  # type: ignore[attr-defined]
+                self.compare(a, b, f"{where}.{name}")
+        elif isinstance(found, np.ndarray) and off > 0.0:
+            np.testing.assert_allclose(found, wanted, rtol=off, atol=off, err_msg=where)
+        elif isinstance(found, np.ndarray):
+            assert found.tobytes() == wanted.tobytes(), where
+
+
+def copied(argument: Any) -> Any:
+    """Copy an argument of a kernel, arrays in NamedTuples included."""
+    if isinstance(argument, tuple):
+        return type(argument)(*map(copied, argument))
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
 
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,17 +135,18 @@ def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     beats = archive.Archive(Settings(), archive.Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
     weigh(load_model().calibration, beats.terms)
     start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
-    cpu.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
+    cpu.kernels.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
     with Path(__file__).open("rb") as file:
         room = np.zeros(2 * files.PIECE + 100, np.uint8)
-        cpu.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
+        cpu.kernels.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
 
 
 def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     twins: list[Twin] = []
-    for module, name, body, each in list(entries()):
-        twins.append(Twin(getattr(module, name), body, each))
-        monkeypatch.setattr(module, name, twins[-1])
+    for name, kernel in BODIES.items():
+        if f"{kernel.body.__module__.rpartition('.')[2]}.{name}" not in ON_A_DEVICE:
+            twins.append(Twin(getattr(cpu.kernels, name), kernel.body, isinstance(kernel, OverItems)))
+            monkeypatch.setattr(cpu.kernels, name, twins[-1])
     pipeline, run = Pipeline(Settings(pass_s=1.0)), Run()
     listen(pipeline, run)
     for values in messages():
@@ -165,8 +159,44 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "what hardly runs shows nothing"
 
 
+def test_kernels_are_named_by_their_bodies_and_each_of_a_backend_has_a_plan() -> None:
+    assert [kernel.body.__name__ for kernel in BODIES.values()] == list(BODIES)
+    assert {kernel.name: kernel.body for kernel in Kernels.members()} == {
+        name: plan.body for name, plan in launchers.PLANS.items()
+    }
+
+
+def test_a_kernel_is_compiled_when_it_is_first_used() -> None:
+    table = cpu.CpuKernels()
+    assert not vars(table)
+    assert table.find_runs is table.find_runs
+    assert list(vars(table)) == ["find_runs"]
+
+
+class Inner(NamedTuple):
+    a: int
+    b: int
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    c: int
+
+
+def body(i: int, first: int, outer: Outer) -> tuple[int, int, Outer]:
+    return i, first, outer
+
+
+def test_arguments_in_named_tuples_are_taken_apart_and_put_together() -> None:
+    flat, given = flattened(body), Outer(Inner(2, 3), 4)
+    assert flat.names == ("first", "outer.inner.a", "outer.inner.b", "outer.c")
+    assert flat.arguments(1, outer=given) == (1, 2, 3, 4)
+    assert flat.body(9, 1, 2, 3, 4) == (9, 1, given)
+    called = caller(body, lambda *given: given)
+    assert called(5, 1, outer=given) == (5, 1, 2, 3, 4)
+
+
 def test_the_kernels_of_the_graph_are_known_here() -> None:
-    assert {module.__name__.rpartition(".")[2] for module in COMPILED} == {"cpu"}
     texts = {name.partition(".")[0] for name in bodies()}
     assert texts >= {
         "align",

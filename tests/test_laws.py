@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward
+from hypothesis import HealthCheck, given, settings, strategies
 from laws import Run, Signal, assert_same, cut, grouped, listen, run_graph, shuffled, ticks_of, told
+
+LOOKAHEAD_S = 0.3  # law 2: output at time t follows from samples up to t + LOOKAHEAD_S
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +53,29 @@ def test_single_samples_give_the_same_output(signals: list[Signal]) -> None:
     assert_same(run_graph(ticks), run_graph([[s.chunk(0, 2500)] for s in short]))
 
 
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=strategies.data())
+def test_cuts_that_hypothesis_draws_give_the_same_output(
+    signals: list[Signal], whole: Run, cuts: strategies.DataObject
+) -> None:
+    """Each stream's chunk lengths, the order of streams and the borders of ticks are drawn, and shrink on failure."""
+    lengths = strategies.lists(strategies.integers(1, 3000), min_size=1, max_size=8)
+    queues = []
+    for s in signals:
+        pattern, bounds = cuts.draw(lengths, label=s.stream), [0]
+        while bounds[-1] < s.samples.shape[1]:
+            bounds.append(min(s.samples.shape[1], bounds[-1] + max(20, pattern[len(bounds) % len(pattern)])))
+        queues.append([s.chunk(a, b) for a, b in itertools.pairwise(bounds)])
+    messages = shuffled(queues, np.random.default_rng(cuts.draw(strategies.integers(0, 2**32 - 1), label="order")))
+    sizes = cuts.draw(strategies.lists(strategies.integers(1, 400), min_size=1, max_size=6), label="ticks")
+    ticks = []
+    while messages:
+        size = sizes[len(ticks) % len(sizes)]
+        ticks.append(messages[:size])
+        messages = messages[size:]
+    assert_same(run_graph(ticks), whole)
+
+
 @pytest.mark.parametrize("pass_s", [0.25, 5.0])
 def test_the_length_of_a_pass_changes_nothing(signals: list[Signal], whole: Run, pass_s: float) -> None:
     rng = np.random.default_rng(9)
@@ -79,6 +108,34 @@ def test_output_follows_from_the_horizon(signals: list[Signal]) -> None:
         run.alerts = [a for a in run.alerts if a["onset"] >= settled]
     assert len(runs[0].beats["bed"]) > 60
     assert_same(*runs)
+
+
+def test_output_does_not_depend_on_samples_after_the_lookahead(signals: list[Signal], whole: Run) -> None:
+    """Two graphs whose signals differ from a moment on agree on everything up to ``LOOKAHEAD_S`` before it."""
+    rng = np.random.default_rng(14)
+    border = {s.stream: int(s.samples.shape[1] * rng.uniform(0.3, 0.9)) for s in signals}
+    other = []
+    for s in signals:
+        samples = s.samples.copy()
+        after = samples[:, border[s.stream] :]
+        after[...] = rng.permutation(after.T).T
+        other.append(replace(s, samples=samples))
+    changed = run_graph(ticks_of(other, rng, 300))
+    last = {s.stream: border[s.stream] - LOOKAHEAD_S * s.rate_hz for s in signals}
+    assert_same(until(changed, last), until(whole, last))
+    compared = sum(map(len, until(whole, last).beats.values()))
+    assert 100 < compared < 0.9 * sum(map(len, whole.beats.values()))
+    nearer = {s.stream: border[s.stream] - 0.1 * s.rate_hz for s in signals}
+    with pytest.raises(AssertionError):
+        assert_same(until(changed, nearer), until(whole, nearer))
+
+
+def until(run: Run, last: dict[str, float]) -> Run:
+    """Return the beats of a run up to a sample of each stream, and the alerts decided up to there."""
+    return Run(
+        {stream: [row for row in rows if row[1] <= last[stream]] for stream, rows in run.beats.items()},
+        [a for a in run.alerts if a["decided"] <= last[a["stream"]]],
+    )
 
 
 def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had_happened(

@@ -24,7 +24,6 @@ from beatwire.training.subgroups import in_runs_of_three
 from beatwire.training.train_vae import train_vae
 from beatwire.training.vae_card import vae_card
 
-ECG = Path(__file__).parents[2] / "shared" / "ecg"
 SHORT = VaeSettings(steps=60, batch=64)
 
 
@@ -222,11 +221,10 @@ def test_ties_count_half_in_auroc() -> None:
     assert auroc(np.array([1.0, 1.0, 2.0, 0.0]), np.array([True, False, True, False])) == pytest.approx(0.875)
 
 
-@pytest.mark.skipif(not (ECG / "mitdb").is_dir(), reason="no ../shared/ecg/mitdb on this machine")
-def test_ventricular_beats_of_annotated_records_score_above_normal_ones(tmp_path: Path) -> None:
+def test_ventricular_beats_of_annotated_records_score_above_normal_ones(ecg_folder: Path, tmp_path: Path) -> None:
     for name in ("106", "119", "223"):
         for suffix in (".hea", ".dat", ".atr"):
-            (tmp_path / f"{name}{suffix}").symlink_to(ECG / "mitdb" / f"{name}{suffix}")
+            (tmp_path / f"{name}{suffix}").symlink_to(ecg_folder / "mitdb" / f"{name}{suffix}")
     model = load_model()
     for subject in read_subjects([tmp_path]):
         score = combine(model.calibration, remember(model.network, Memory(), subject.beats))

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from beatwire.kernels import nms as body
 from beatwire.records import Response
+from beatwire.records.detection import Rings
 from beatwire.stages import nms
 from laws import cut
 from signal_oracles import blocks_of, peaks_of
 from steps import fresh_of
 
 DELAY = 21
+NO_SAMPLES = np.zeros((1, 1, 1), np.int16)
 
 
 def suppressed(
@@ -29,11 +31,12 @@ def suppressed(
         ready = np.arange(max(0, a - DELAY), max(0, b - DELAY))
         ring[1, (base + ready) % columns] = f[ready]
         fresh = fresh_of([5, base + a], [5, base + b], [5, base], rate_hz=rate_hz)
-        got = nms.step(state, Response(fresh, None, ring, DELAY))[1]
+        got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), DELAY))[1]
+        watermark, got = got.watermark, got.table
         assert got.found[0] == got.closed[0] == 0
         peaks += [tuple(p) for p in got.peaks[1, : got.found[1]].tolist()]
         blocks += [tuple(p) for p in got.blocks[1, : got.closed[1]].tolist()]
-        known.append(int(got.watermark[1]))
+        known.append(int(watermark[1]))
     return peaks, blocks, known
 
 
@@ -106,8 +109,9 @@ def test_a_lane_that_restarts_forgets_its_levels() -> None:
     state = nms.State(nms.Settings())
     ring = np.zeros((1, 4096), np.int32)
     ring[0, :1500] = f
-    nms.step(state, Response(fresh_of([0], [1500], rate_hz=100.0), None, ring, 0))
+    nms.step(state, Response(fresh_of([0], [1500], rate_hz=100.0), Rings(NO_SAMPLES, ring), 0))
     ring[0, 2000:2300] = 0
     ring[0, 2150] = 10
-    got = nms.step(state, Response(fresh_of([2000], [2300], [2000], rate_hz=100.0), None, ring, 0))[1]
+    fresh = fresh_of([2000], [2300], [2000], rate_hz=100.0)
+    got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), 0))[1].table
     assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 10, 10, 0]]

@@ -39,22 +39,22 @@ def test_events_of_all_passes_are_in_the_order_of_each_stream(slots: int) -> Non
         beats = 0
         for k in range(passes):
             lanes, session, known, row, sample, *blocks = of_a_pass(rng, k, rng.permutation(slots))
-            n = cpu.merge_pass(k, lanes, session, known, row, sample, beats, *blocks, events, n)
+            n = cpu.kernels.merge_pass(k, lanes, session, known, row, sample, beats, *blocks, events, n)
             beats += len(row)
         assert n == 2 * slots + 5 * passes * slots
         assert sorted(events[:n][events[:n, 2] == Event.BEAT, 4].tolist()) == list(range(beats))
         ordered = np.empty((n, 5), np.int64)
         place = np.empty(n, np.int64)
-        cpu.by_stream(events[:n], np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), place, ordered)
+        cpu.kernels.by_stream(events[:n], np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), place, ordered)
         np.testing.assert_array_equal(ordered, by_sorting(events[:n]))
 
 
 def test_a_beat_at_the_end_of_a_block_comes_before_it() -> None:
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     events = np.empty((3, 6), np.int64)
-    n = cpu.merge_pass(0, one, one, one + 5, one, one + 4, 9, one, one + 4, one + 1, events, 0)
+    n = cpu.kernels.merge_pass(0, one, one, one + 5, one, one + 4, 9, one, one + 4, one + 1, events, 0)
     assert events[:n, 2:5].tolist() == [[Event.BEAT, 4, 9], [Event.BLOCK, 4, 1], [Event.WATERMARK, 5, 5]]
-    assert cpu.merge_pass(0, none, none, none, none, none, 0, none, none, none, events, 0) == 0
+    assert cpu.kernels.merge_pass(0, none, none, none, none, none, 0, none, none, none, events, 0) == 0
 
 
 def test_runs_are_where_the_first_column_changes() -> None:
@@ -62,7 +62,7 @@ def test_runs_are_where_the_first_column_changes() -> None:
         events = np.zeros((len(slot), 5), np.int64)
         events[:, 0] = slot
         run = np.empty(len(slot) + 1, np.int64)
-        n = cpu.find_runs(events, run)
+        n = cpu.kernels.find_runs(events, run)
         assert run[: n + 1].tolist() == begins
 
 

@@ -189,11 +189,3 @@ def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
 def test_what_is_no_alert_is_refused_by_the_schema(changed: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         validator("alert").validate(everything_told()[0] | changed)
-
-
-def test_an_acknowledgement_names_an_alert_and_who_saw_it() -> None:
-    good = {"id": alert.alert_id("bed", 1, "asystole", 4), "by": "ward 3", "time_us": 5, "note": "leads changed"}
-    validator("ack").validate(good)
-    for missing in ("id", "by", "time_us"):
-        with pytest.raises(ValidationError):
-            validator("ack").validate({k: v for k, v in good.items() if k != missing})

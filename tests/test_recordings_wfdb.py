@@ -10,9 +10,6 @@ import wfdb
 from beatwire.recordings import NO_VALUE, Recording, read_recording
 from sources import message_of
 
-ECG = Path(__file__).parents[1].parent / "shared/ecg"
-needs_ecg = pytest.mark.skipif(not ECG.exists(), reason="the recordings in ../shared/ecg are not here")
-
 N = 500
 MV = np.round(0.3 * np.sin(np.arange(N) / 7.0) + np.where(np.arange(N) % 200 == 50, 1.2, 0.0), 3)
 
@@ -81,12 +78,13 @@ def test_what_is_missing_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
     assert message_of(tmp_path / "r4").startswith("r4.hea: expected a rate of 50-4000 Hz; got 0")
 
 
-@needs_ecg
 @pytest.mark.parametrize(
     ("record", "rate_hz", "uv"), [("mitdb/101", 360, 5), ("svdb/800", 128, 5), ("qtdb/sel14046", 250, 0)]
 )
-def test_a_real_record_reads_as_the_wfdb_package_reads_it(record: str, rate_hz: float, uv: float) -> None:
-    recording = read_recording(ECG / record)
+def test_a_real_record_reads_as_the_wfdb_package_reads_it(
+    ecg_folder: Path, record: str, rate_hz: float, uv: float
+) -> None:
+    recording = read_recording(ecg_folder / record)
     assert (recording.rate_hz, recording.uv_per_unit, len(recording.leads)) == (rate_hz, uv, 2)
-    raw = wfdb.rdrecord(str(ECG / record), physical=False)
+    raw = wfdb.rdrecord(str(ecg_folder / record), physical=False)
     assert np.array_equal(recording.samples, (raw.d_signal - np.array(raw.baseline)).T)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from beatwire.backends.cpu import CPU
-from beatwire.cli.analyze import run_analysis
+from beatwire.cli.analysis import run_analysis
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka.local.mock import MockKafka

@@ -15,7 +15,7 @@ def cut(signal: np.ndarray, at: int, rate_hz: float, base: int = 0) -> tuple[np.
     work = np.zeros((1, int(rate_hz) + 8), np.int32)
     ring = signal.astype(np.int16)[None, None]
     zero = np.zeros(1, np.int64)
-    cpu.cut_window(1, zero, zero + at, zero + base, 0, rate_hz, ring, work, window, amplitude)
+    cpu.kernels.cut_window(1, zero, zero + at, zero + base, 0, rate_hz, ring, work, window, amplitude)
     return window[0], float(amplitude[0])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
-from beatwire.wire.avro import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, texts
+from beatwire.wire.avro import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, string_table
 from steps import chunk, decoded, row
 
 GOOD: dict[str, Any] = {
@@ -127,7 +127,7 @@ def test_the_schemas_are_avro_and_every_field_of_a_chunk_is_explained() -> None:
 
 
 def test_texts_are_laid_out_with_their_sizes_in_bytes() -> None:
-    table, size = texts(["a", "été", ""], 8)
+    table, size = string_table(["a", "été", ""], 8)
     assert size.tolist() == [1, 5, 0]
     assert table[1].tobytes() == "été".encode() + b"\0\0\0"
 

@@ -158,7 +158,7 @@ def test_ticks_say_where_their_messages_came_from_and_a_tombstone_is_empty(kafka
         assert [origin.key(k) for k in range(3)] == [b"s"] * 3
         assert [origin.value(k) for k in range(3)] == [b"1", b"", b"333"]
         (partition,) = set(tick.partition.tolist())
-        assert [origin.where(k) for k in range(3)] == [(names.SAMPLES, partition, k) for k in range(3)]
+        assert [origin.location(k) for k in range(3)] == [(names.SAMPLES, partition, k) for k in range(3)]
         assert taken.positions == {partition: 3}
         assert taken.start[partition] == 0
         assert np.all(np.abs(tick.now_us - tick.arrival_us) < 60e6)
@@ -223,7 +223,7 @@ def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
         while sum(map(len, live.values())) < sum(end - commits[p].offset for p, end in ends.items()):
             taken = take(source)
             for k in range(len(taken.tick.arrival_us)):
-                _, partition, offset = taken.origin.where(k)
+                _, partition, offset = taken.origin.location(k)
                 (replayed if taken.replay else live)[partition].append(offset)
     assert replayed == {p: list(range(at.rewind, at.offset)) for p, at in commits.items()}
     assert live == {p: list(range(at.offset, ends[p])) for p, at in commits.items()}

@@ -22,9 +22,10 @@ from beatwire.errors import FatalError, UserError
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
-from beatwire.service.monitor import Monitor, Origin
+from beatwire.service.monitor import Monitor
 from beatwire.signals import stop_on_signals
 from beatwire.wire import names
+from beatwire.wire.dead_letters import Origin
 
 REACH = 20
 
@@ -90,7 +91,7 @@ class FakeGraph:
             names.DEAD_LETTERS,
             [origin.key(k) for k in dead],
             [origin.value(k) for k in dead],
-            [[("reason", b"every 97th"), ("origin", "/".join(map(str, origin.where(k))).encode())] for k in dead],
+            [[("reason", b"every 97th"), ("origin", "/".join(map(str, origin.location(k))).encode())] for k in dead],
         )
         return [outgoing for outgoing in (beats, alerts, letters) if outgoing.values]
 

@@ -16,7 +16,7 @@ from beatwire.jit import cpu
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
-from beatwire.wire.avro import columns
+from beatwire.wire.avro import chunk_columns
 
 WARM = 10  # ticks that are not counted
 
@@ -122,8 +122,8 @@ def multiplied(ticks: list[RawTick], times: int) -> list[RawTick]:
     made = []
     for tick in ticks:
         m = len(tick.arrival_us)
-        ints, floats, code = columns(m)
-        cpu.read_chunk(m, tick.payload, tick.start, -1, ints, floats, code)
+        ints, floats, code = chunk_columns(m)
+        cpu.kernels.read_chunk(m, tick.payload, tick.start, -1, ints, floats, code)
         parts = []
         for k in range(times):
             part = tick.payload.copy()

@@ -29,22 +29,10 @@ from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
 from beatwire.records import I64, Outgoing, RawTick
 from beatwire.wire import names
+from beatwire.wire.dead_letters import Origin
 
 IDLE_S = 0.1
 _OUTAGE_S = 120.0
-
-
-class Origin(Protocol):
-    """The messages of a tick as they were; ``k`` counts them."""
-
-    def key(self, k: int) -> bytes | None:
-        """Return the key of message `k`."""
-
-    def value(self, k: int) -> bytes:
-        """Return the value of message `k`."""
-
-    def where(self, k: int) -> tuple[str, int, int]:
-        """Return topic, partition and offset of message `k`."""
 
 
 class Graph(Protocol):

@@ -15,7 +15,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.records import I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.avro import texts
+from beatwire.wire.avro import string_table
 from beatwire.wire.names import ALERTS, BEATS
 
 
@@ -31,7 +31,7 @@ class State:
 
     def __post_init__(self) -> None:
         """Lay the texts out."""
-        self.labels = texts(self.scored_by, 16)
+        self.labels = string_table(self.scored_by, 16)
         self.model_bytes = np.frombuffer(self.model.encode(), np.uint8)
 
 
@@ -75,7 +75,7 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
     width = 66 + 4 * 10 + 7 * 5 + 17 + 2 + len(model) + 10
     buffer = np.empty(b * width, np.uint8)
     stop = np.empty(b, np.int64)
-    cpu.write_beat(
+    cpu.kernels.write_beat(
         b, buffer, stop, width, directory.ids, directory.id_size, ints, floats.view(np.uint8),
         np.isnan(floats).view(np.uint8), *state.labels, label, model,
     )  # fmt: skip
