@@ -9,7 +9,7 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Ringed
 from beatwire.stages import nms, ricker
 from beatwire.stages.support.filters import Design, filter_for, half_up
-from beatwire.training.survey import survey
+from beatwire.training.candidates import find_candidates
 from laws import Signal, cut
 from signal_oracles import blocks_of, bounded_response_of
 from steps import beats_of, fresh_of
@@ -72,8 +72,8 @@ def test_artefacts_on_one_lead_hide_no_beats_of_the_other(lead: int) -> None:
 
 
 def test_leads_that_agree_say_so_and_an_artefact_on_one_is_alone() -> None:
-    rough = survey(with_artefacts(heart(), 1), RATE_HZ)
-    clean = survey(heart(), RATE_HZ)
+    rough = find_candidates(with_artefacts(heart(), 1), RATE_HZ)
+    clean = find_candidates(heart(), RATE_HZ)
     late = clean.at > 12 * RATE_HZ
     high = clean.features[late & (clean.features[:, peak_features.TALL] > 0.5)]
     assert np.abs(high[:, peak_features.LOWEST] - 1).mean() < 0.2
@@ -86,7 +86,7 @@ def test_leads_that_agree_say_so_and_an_artefact_on_one_is_alone() -> None:
 
 
 def test_of_one_lead_nothing_is_said_across() -> None:
-    features = survey(heart(1), RATE_HZ).features
+    features = find_candidates(heart(1), RATE_HZ).features
     assert (
         features[:, [peak_features.FIRST_LEAD, peak_features.LOWEST, peak_features.HIGHEST, peak_features.EVEN]] == 1
     ).all()

@@ -129,4 +129,4 @@ def test_analyze_refuses_a_model_that_does_not_fit_before_it_reads_the_recording
 def test_a_model_that_is_not_there_is_refused(tmp_path: Path, command: str) -> None:
     done = CliRunner().invoke(app, [command, str(tmp_path), "--model", str(tmp_path / "no.safetensors")])
     assert isinstance(done.exception, UserError)
-    assert "it is not there" in str(done.exception)
+    assert "there is no such file" in str(done.exception)

@@ -1,4 +1,7 @@
-"""A process that plays a ward live: ``python -m beatwire.bench.feeder BOOTSTRAP STREAMS SECONDS``."""
+"""The producer process of ``live``: ``python -m beatwire.bench.live_feeder BOOTSTRAP STREAMS SECONDS``.
+
+It prints the number of chunks that it sent.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from beatwire.kafka.sender import Sender
 
 if __name__ == "__main__":
     bootstrap, streams, seconds = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
-    shown = ward(streams, seconds, seed=1, events=(), distinct=64)
+    feeds = ward(streams, seconds, seed=1, events=(), distinct=64).feeds
     with Sender(bootstrap) as sender:
-        summary = play(shown.feeds, sender, chunk_ms=200.0, seconds=seconds)
+        summary = play(feeds, sender, chunk_ms=200.0, seconds=seconds)
     sys.stdout.write(f"{summary.chunks}\n")
