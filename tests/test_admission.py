@@ -32,7 +32,7 @@ def said(signals: list[Signal], backend: Cpu) -> tuple[Pipeline, Run]:
     return pipeline, run
 
 
-def test_a_stream_for_which_there_is_no_memory_is_refused_with_one_alert() -> None:
+def test_a_stream_without_memory_is_refused_and_raises_one_alert() -> None:
     signals = beds(67)
     _, run = said(signals, Small())
     refused = {f"bed-{k}" for k in (64, 65, 66)}
@@ -45,14 +45,14 @@ def test_a_stream_for_which_there_is_no_memory_is_refused_with_one_alert() -> No
     }
 
 
-def test_the_streams_that_were_there_first_notice_nothing() -> None:
+def test_refused_streams_do_not_change_the_output_of_admitted_streams() -> None:
     _, crowded = said(beds(70), Small())
     names = [f"bed-{k}" for k in range(64)]
     _, alone = said(beds(64), Cpu())
     assert_same(crowded.of(*names), alone)
 
 
-def test_a_refused_stream_is_taken_when_a_lane_becomes_free_and_the_alert_ends() -> None:
+def test_a_refused_stream_is_admitted_when_a_lane_becomes_free_and_its_alert_ends() -> None:
     signals = beds(65)
     pipeline, run = Pipeline(Settings(silence_s=5.0), Small()), Run()
     listen(pipeline, run)

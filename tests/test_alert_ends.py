@@ -20,7 +20,7 @@ def ward() -> Ward:
     return one
 
 
-def test_a_lead_that_is_off_is_told_when_it_goes_off_and_when_it_is_on_again() -> None:
+def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
     def two(first: int, mask: int) -> Sent:
         return came(first, samples=np.zeros((2, 10), np.int16), lead_off=mask)
 
@@ -31,7 +31,7 @@ def test_a_lead_that_is_off_is_told_when_it_goes_off_and_when_it_is_on_again() -
     assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 3 (bit mask) off", True)
 
 
-def test_while_all_leads_are_off_there_is_no_asystole_and_none_until_four_seconds_after() -> None:
+def test_asystole_is_not_raised_while_all_leads_are_off_nor_in_the_four_seconds_after() -> None:
     ward = Ward()
     ward.tick(came(0, 100))
     assert short(ward.tick(came(100, 2000, lead_off=1))) == [("lead off", "on", 100, 100)]
@@ -40,14 +40,16 @@ def test_while_all_leads_are_off_there_is_no_asystole_and_none_until_four_second
     assert short(ward.tick(known=[("bed", 2501)])) == [("asystole", "on", 2500, 2500)]
 
 
-def test_two_flat_blocks_in_a_row_are_a_flat_line_until_one_is_not(ward: Ward) -> None:
+def test_a_flat_line_begins_with_two_flat_blocks_in_a_row_and_ends_with_the_next_one_that_is_not_flat(
+    ward: Ward,
+) -> None:
     flat = [True, False, True, True, True, False, True]
     told = ward.tick(blocks=[("bed", 200 * k + 200, f) for k, f in enumerate(flat)])
     assert short(told) == [("flat line", "on", 800, 800), ("flat line", "off", 800, 1200)]
     assert told[0]["text"] == "flat line: no signal for 4 s though the leads are on"
 
 
-def test_no_data_is_told_by_the_clock_and_ended_by_a_chunk() -> None:
+def test_no_data_begins_by_the_clock_and_ends_with_a_chunk() -> None:
     ward = Ward()
     second = 1_000_000
     ward.tick(came(0, 10, arrival_us=10 * second), now_us=10 * second)
@@ -63,12 +65,12 @@ def test_no_data_is_told_by_the_clock_and_ended_by_a_chunk() -> None:
 
 
 @pytest.mark.parametrize("clock", [{"now_us": 10**9, "caught_up": False}, {"now_us": 0}])
-def test_silence_is_not_told_while_more_is_waiting_or_nobody_knows_the_time(ward: Ward, clock: dict[str, Any]) -> None:
+def test_no_data_is_not_raised_while_messages_wait_or_the_time_is_unknown(ward: Ward, clock: dict[str, Any]) -> None:
     assert ward.tick(**clock) == []
     assert short(ward.tick(now_us=10**9)) == [("no data", "on", 10, 10)]
 
 
-def test_a_restart_after_a_long_gap_ends_what_was_on_but_leads_that_stay_off() -> None:
+def test_a_restart_after_a_long_gap_ends_all_alerts_except_lead_off() -> None:
     ward = Ward()
     ward.tick(came(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
     ward.tick(beats=[("bed", 5, 130)], known=[("bed", 406)], blocks=[("bed", 200, True), ("bed", 400, True)])
@@ -80,7 +82,7 @@ def test_a_restart_after_a_long_gap_ends_what_was_on_but_leads_that_stay_off() -
     ]
 
 
-def test_a_new_session_ends_all_alerts_in_their_own_session() -> None:
+def test_a_new_session_ends_the_alerts_of_the_session_before() -> None:
     ward = Ward()
     ward.tick(came(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
     begun = ward.tick(beats=[("bed", 300, 130)], known=[("bed", 701)], now_us=9_000_000)
@@ -97,7 +99,7 @@ def test_a_new_session_ends_all_alerts_in_their_own_session() -> None:
     assert [a["rule"] for a in ended if a["session"] == 2] == ["lead off"]
 
 
-def test_leads_that_are_on_again_in_a_new_session_or_after_a_silence_are_told() -> None:
+def test_a_lead_that_is_on_again_in_a_new_session_or_after_a_silence_ends_its_alert() -> None:
     for changed in ({"session": 2}, {"arrival_us": 100_000_000}):
         ward = Ward()
         ward.tick(came(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
@@ -105,7 +107,7 @@ def test_leads_that_are_on_again_in_a_new_session_or_after_a_silence_are_told() 
         assert [(a["rule"], a["state"], a["session"], a["onset"]) for a in told] == [("lead off", "off", 1, 0)]
 
 
-def test_streams_do_not_touch_each_other() -> None:
+def test_alerts_of_a_stream_depend_on_no_other_stream() -> None:
     ward = Ward()
     ward.tick(*[came(stream=f"bed-{k}") for k in range(5)])
     told = ward.tick(
@@ -118,7 +120,7 @@ def test_streams_do_not_touch_each_other() -> None:
     ]
 
 
-def test_times_are_those_of_the_device_clock_also_before_any_beat(ward: Ward) -> None:
+def test_times_are_those_of_the_device_clock_also_before_the_first_beat(ward: Ward) -> None:
     told = ward.tick(known=[("bed", 401)])[0]
     assert (told["onset_us"], told["decided_us"]) == (10**9 + 4_000_000, 10**9 + 4_000_000)
     off = Ward().tick(came(700, lead_off=1, session=3))[0]
@@ -148,7 +150,7 @@ def test_an_alert_of_an_older_session_is_not_taken_over_by_a_newer_one(ward: War
 
 
 @pytest.mark.parametrize("session", [1, 2])
-def test_alerts_of_a_stream_that_was_silent_all_through_the_replay_end_when_it_comes_again(session: int) -> None:
+def test_alerts_of_a_stream_without_messages_in_the_replay_end_with_its_next_chunk(session: int) -> None:
     ward = Ward()
     on = [logged("asystole", 400), logged("no data", 900), logged("lead off", 30), logged("flat line", 20)]
     alert.adopt(ward.alert, [*on, logged("asystole", 3, stream="another")])
@@ -177,10 +179,10 @@ def test_ids_differ_by_stream_session_rule_and_onset() -> None:
     assert alert.alert_id("bed-3", 1, "asystole", 450) == hashlib.sha256(b"bed-3|1|asystole|450").hexdigest()[:32]
 
 
-def test_everything_told_is_json(ward: Ward) -> None:
+def test_transitions_can_be_written_as_json(ward: Ward) -> None:
     told = ward.tick(beats=[("bed", 50, 160)], known=[("bed", 600)])
     assert json.loads(json.dumps(told)) == told
 
 
-def test_an_empty_tick_of_an_empty_ward_passes() -> None:
+def test_an_empty_tick_without_streams_raises_no_alert() -> None:
     assert Ward().tick(now_us=5_000_000) == []

@@ -128,7 +128,7 @@ def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: 
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rings_of_the_graphs_size_still_hold_what_a_pass_looks_back_at(seed: int) -> None:
+def test_rings_of_the_size_of_the_graph_hold_all_samples_that_a_pass_reads(seed: int) -> None:
     """After each pass: its new samples, those before them that a decision needs."""
     rng = np.random.default_rng(seed)
     queue = arrive(rng, [device(rng, f"bed-{k}", 2, 150, 0.4) for k in range(3)])

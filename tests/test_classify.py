@@ -69,7 +69,7 @@ def test_any_cut_gives_the_same_logits_to_the_last_bit(leads: int) -> None:
 
 
 @pytest.mark.parametrize("leads", [1, 2])
-def test_a_logit_follows_from_the_samples_of_its_reach(leads: int) -> None:
+def test_a_logit_depends_on_the_samples_within_its_reach_only(leads: int) -> None:
     """Two streams with another beginning agree on every peak that is farther from it than the reach."""
     rate, begin_s = 250, 14
     later = person(5, leads=leads, seconds=60.0)
@@ -84,7 +84,7 @@ def test_a_logit_follows_from_the_samples_of_its_reach(leads: int) -> None:
     assert both[0] != both[1], "the beginnings must matter to something"
 
 
-def test_errors_are_expected_where_verdicts_of_the_last_ten_seconds_were_doubtful() -> None:
+def test_expected_errors_are_the_sum_over_the_uncertain_peaks_of_the_last_ten_seconds() -> None:
     x = person()
     detector, told = Detector(Settings()), []
     for a, b in shards(x.shape[1]):
@@ -104,7 +104,7 @@ def test_errors_are_expected_where_verdicts_of_the_last_ten_seconds_were_doubtfu
     assert min(errors for c, _, errors in seen if c > 2500) < max(errors for *_, errors in seen) / 2
 
 
-def test_what_a_lane_begins_with_is_never_sure_and_may_still_be_a_beat() -> None:
+def test_the_first_peak_of_a_lane_has_a_low_logit_that_still_accepts_it() -> None:
     x = person(3, noise=0.0)
     at = min(c for c, logit in logits_of(Signal("bed", x), shards(x.shape[1])).items() if logit > 5)
     told = {
@@ -115,7 +115,7 @@ def test_what_a_lane_begins_with_is_never_sure_and_may_still_be_a_beat() -> None
     assert min(told[100], told[150]) > 3
 
 
-def test_a_lead_that_says_nothing_changes_no_logit() -> None:
+def test_a_silent_lead_changes_no_logit() -> None:
     one = person(4)
     silent = np.concatenate([np.full_like(one, 700), one])
     n = one.shape[1]
@@ -123,7 +123,7 @@ def test_a_lead_that_says_nothing_changes_no_logit() -> None:
 
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0, 500.0, 1000.0])
-def test_the_beats_of_a_clean_heart_are_sure_at_every_rate(rate_hz: float) -> None:
+def test_the_beats_of_a_clean_signal_have_high_logits_at_every_rate(rate_hz: float) -> None:
     truth = synthesise(9, rate_hz=rate_hz, seconds=60)
     signal = Signal("bed", truth.recording.samples, rate_hz)
     found = logits_of(signal, shards(truth.recording.samples.shape[1], round(2 * rate_hz)))
@@ -135,7 +135,7 @@ def test_the_beats_of_a_clean_heart_are_sure_at_every_rate(rate_hz: float) -> No
     assert np.mean([found[c] == kernel.ORDINARY for c in nearest.tolist()]) > 0.5
 
 
-def test_a_peak_too_low_to_look_at_is_never_a_beat_and_never_remembered() -> None:
+def test_a_peak_below_the_lowest_response_is_never_a_beat_and_not_stored() -> None:
     state = classify.State(classify.Settings(TREES, Settings().design))
     fresh = fresh_of([0], [1000])
     rows = np.array([[[300, 99, 1000, 1000, 0], [600, 100, 1000, 1000, 0], [900, 101, 1000, 1000, 0]]])
@@ -151,7 +151,7 @@ def test_a_peak_too_low_to_look_at_is_never_a_beat_and_never_remembered() -> Non
     assert state.seen[0][0, [0, peak_features.FIRST]].tolist() == [1, 900]
 
 
-def test_a_lane_that_restarts_remembers_nothing() -> None:
+def test_a_restart_of_a_lane_clears_its_memory() -> None:
     x = person(8)
     signal = Signal("bed", x, uv_per_unit=0.0)
     n = x.shape[1]
@@ -161,13 +161,13 @@ def test_a_lane_that_restarts_remembers_nothing() -> None:
     assert logits_of(replace(signal, session=2), shards(n), detector) == alone
 
 
-def test_without_trees_peaks_pass_as_they_are() -> None:
+def test_without_trees_peaks_are_passed_on_unchanged() -> None:
     state = classify.State(classify.Settings(None, Settings().design))
     peaks = object()
     assert classify.step(state, peaks)[1] is peaks  # type: ignore[arg-type]
 
 
-def test_a_chance_is_between_its_knots_and_never_falls() -> None:
+def test_the_probability_is_interpolated_between_its_knots_and_never_decreases() -> None:
     knots = np.linspace(0.01, 0.99, 33)
     assert kernel.chance(-99.0, knots) == 0.01
     assert kernel.chance(99.0, knots) == 0.99

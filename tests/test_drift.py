@@ -87,7 +87,7 @@ def a_shift(seed: int, minutes: float = 4.0) -> tuple[np.ndarray, dict[str, np.n
     return at, {n: np.where(late if x.ndim == 1 else late[:, None], odd[n], x) for n, x in usual.items()}, end
 
 
-def test_beats_as_the_model_knows_them_are_not_told() -> None:
+def test_beats_like_those_of_the_training_data_raise_no_alert() -> None:
     rng = np.random.default_rng(0)
     at = np.arange(200, round(600 * RATE), 200)
     ward = Watched()
@@ -95,7 +95,7 @@ def test_beats_as_the_model_knows_them_are_not_told() -> None:
     assert 0 <= ward.state.unlike[0] < 0.3
 
 
-def test_beats_that_shift_are_told_at_the_end_of_a_block_within_a_minute_and_that_they_are_back() -> None:
+def test_a_shift_of_the_beats_raises_an_alert_within_a_minute_and_its_end_clears_it() -> None:
     at, columns, end = a_shift(1)
     back = {n: x[::-1] for n, x in columns.items()}
     ward = Watched()
@@ -109,7 +109,7 @@ def test_beats_that_shift_are_told_at_the_end_of_a_block_within_a_minute_and_tha
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_cut_tells_the_same(seed: int) -> None:
+def test_any_cut_gives_the_same_transitions(seed: int) -> None:
     at, columns, end = a_shift(seed)
     whole = Watched().run(at, columns, [], end)
     rng = np.random.default_rng(seed)
@@ -117,7 +117,7 @@ def test_any_cut_tells_the_same(seed: int) -> None:
     assert Watched().run(at, columns, cuts, end) == whole != []
 
 
-def test_the_last_eighty_seconds_are_all_that_counts() -> None:
+def test_drift_depends_on_the_last_eighty_seconds_only() -> None:
     at, columns, end = a_shift(3, minutes=8.0)
     first = Watched()
     first.run(at, columns, [], end)
@@ -128,7 +128,7 @@ def test_the_last_eighty_seconds_are_all_that_counts() -> None:
     assert first.state.over[0] == second.state.over[0]
 
 
-def test_a_restart_forgets_and_a_silence_leaves_nothing() -> None:
+def test_a_restart_and_a_silence_clear_the_counts() -> None:
     at, columns, end = a_shift(4)
     for after in ((Event.RESTART, end, 0), (Event.WATERMARK, 100 * end, 100 * end)):
         ward = Watched()
@@ -140,7 +140,7 @@ def test_a_restart_forgets_and_a_silence_leaves_nothing() -> None:
         assert not ward.state.counts[0].any()
 
 
-def test_beats_that_were_not_scored_do_not_count() -> None:
+def test_beats_without_a_score_are_not_counted() -> None:
     at, columns, _ = a_shift(5)
     columns["reconstruction_error"][::2] = np.nan
     ward = Watched()
@@ -171,7 +171,7 @@ def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
     assert 0.2 < np.mean(distances) < 0.4
 
 
-def test_too_few_beats_are_not_compared() -> None:
+def test_too_few_beats_give_no_value() -> None:
     counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
     counts[0, REFERENCE.groups[-2].start] = counts[0, REFERENCE.groups[-1].start] = body.FEWEST_BEATS - 1
     assert body.compare(counts, REFERENCE.levels) == -1
@@ -179,7 +179,7 @@ def test_too_few_beats_are_not_compared() -> None:
     assert body.compare(counts, REFERENCE.levels) == 0
 
 
-def test_the_stability_index_is_nought_for_the_reference_and_large_for_another() -> None:
+def test_the_stability_index_is_zero_for_the_reference_and_large_for_another_distribution() -> None:
     counts = np.rint(REFERENCE.shares * 1_000_000).astype(np.int64)[None]
     np.testing.assert_allclose(stability(REFERENCE, counts), 0.0, atol=1e-4)
     moved = np.zeros_like(counts)
@@ -189,7 +189,7 @@ def test_the_stability_index_is_nought_for_the_reference_and_large_for_another()
     assert np.isnan(stability(REFERENCE, 0 * counts)).all()
 
 
-def test_streams_are_counted_apart() -> None:
+def test_each_stream_has_its_own_counts() -> None:
     ward = Watched()
     columns = beats_like(REFERENCE, 1, np.random.default_rng(7))
     ward.state.counts = np.zeros((2, *ward.state.counts.shape[1:]), np.uint8)
@@ -204,7 +204,7 @@ def samples_of(pipeline: Pipeline) -> dict[str, dict[tuple[str, ...], float]]:
     }
 
 
-def test_metrics_tell_of_all_streams_and_of_those_that_drift() -> None:
+def test_metrics_report_all_streams_and_those_that_drift() -> None:
     pipeline = Pipeline(Settings())
     assert samples_of(pipeline)["beatwire_streams_drifting"] == {(): 0.0}
     rng = np.random.default_rng(8)
@@ -230,7 +230,7 @@ def test_metrics_tell_of_all_streams_and_of_those_that_drift() -> None:
     assert overall[("reconstruction_error",)] > 0.5
 
 
-def test_a_stream_upside_down_is_told_and_the_right_way_up_is_not() -> None:
+def test_an_inverted_stream_raises_a_drift_alert_and_an_upright_one_does_not() -> None:
     """The whole graph: a lead that the model has never seen."""
     recording = read_recording("synthetic:seconds=150,rate=250,seed=3,ectopy=0")
     upright = analyze(recording)
@@ -239,7 +239,7 @@ def test_a_stream_upside_down_is_told_and_the_right_way_up_is_not() -> None:
     assert [a["state"] for a in turned.alerts if a["rule"] == "drift"] == ["on"]
 
 
-def test_drift_is_told_alike_whatever_the_cuts_and_by_a_successor_that_replays() -> None:
+def test_any_cut_and_a_successor_that_replays_give_the_same_drift_alerts() -> None:
     recording = read_recording("synthetic:seconds=330,rate=250,seed=3,ectopy=0")
     samples = recording.samples.copy()
     samples[:, 250 * 60 : 250 * 230] *= -1

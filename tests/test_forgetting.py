@@ -27,7 +27,7 @@ def sent(first: int, at_s: float, stream: str = "bed") -> Sent:
 
 
 @pytest.mark.parametrize("digest", [None, 3], ids=["own digests", "all the same"])
-def test_slots_of_forgotten_streams_go_to_others_and_every_stream_keeps_its_own(digest: int | None) -> None:
+def test_slots_of_evicted_streams_are_reused_and_every_other_stream_keeps_its_own(digest: int | None) -> None:
     rng = np.random.default_rng(1)
     directory, alive, gone = Directory(60), dict[str, int](), list[int]()
     for generation in range(200):
@@ -53,7 +53,7 @@ def test_slots_of_forgotten_streams_go_to_others_and_every_stream_keeps_its_own(
 
 @pytest.mark.parametrize("looks", [True, False], ids=["slot is another's", "slot is still there"])
 @pytest.mark.parametrize(("back_s", "is_new"), [(239.0, False), (241.0, True), (500.0, True)])
-def test_a_chunk_after_that_long_is_one_of_a_stream_never_heard_of(looks: bool, back_s: float, is_new: bool) -> None:
+def test_a_chunk_after_the_eviction_time_begins_a_new_stream(looks: bool, back_s: float, is_new: bool) -> None:
     aligner = Aligner(SOON)
     told = []
     for c in (sent(0, 0), sent(0, 100, "other"), sent(10, 302, "other"), sent(0, back_s), sent(10, back_s)):
@@ -66,7 +66,7 @@ def test_a_chunk_after_that_long_is_one_of_a_stream_never_heard_of(looks: bool, 
     assert aligner.directory.known == 2
 
 
-def test_alerts_of_a_stream_that_is_forgotten_end_once_and_its_slot_knows_nothing_of_them() -> None:
+def test_eviction_ends_the_alerts_of_a_stream_once_and_clears_its_slot() -> None:
     ward = Ward()
     ward.tick(came())
     assert short(ward.tick(known=[("bed", 5000)])) == [("asystole", "on", 400, 400)]
@@ -83,7 +83,7 @@ def test_alerts_of_a_stream_that_is_forgotten_end_once_and_its_slot_knows_nothin
     assert short(ward.tick(now_us=now_us + 3_000_000)) == [("no data", "on", 10, 10)]
 
 
-def test_a_stream_that_comes_back_just_before_it_is_forgotten_ends_what_was_on_and_begins() -> None:
+def test_a_stream_that_resumes_just_before_its_eviction_ends_its_alerts() -> None:
     ward = Ward()
     ward.tick(came())
     ward.tick(now_us=10**7)
@@ -94,7 +94,7 @@ def test_a_stream_that_comes_back_just_before_it_is_forgotten_ends_what_was_on_a
     assert ward.aligner.directory.known == 1
 
 
-def test_streams_that_come_and_go_cost_no_more_than_those_that_are_there_and_say_the_same() -> None:
+def test_slots_are_bounded_by_the_streams_in_use_and_the_output_stays_the_same() -> None:
     heart = synthesise(1, rate_hz=128.0, seconds=40).recording.samples
 
     def said(settings: Settings, **clock: Any) -> tuple[Run, Pipeline, list[int]]:
@@ -130,6 +130,6 @@ def test_streams_that_come_and_go_cost_no_more_than_those_that_are_there_and_say
 
 
 @pytest.mark.parametrize("value", [0.0, 239.0, float("inf"), float("nan")])
-def test_to_forget_within_what_a_stream_may_depend_on_is_refused(value: float) -> None:
+def test_an_eviction_time_below_its_minimum_is_refused(value: float) -> None:
     with pytest.raises(UserError, match="settings: expected evict_s of at least 240; got"):
         Settings(evict_s=value)

@@ -196,7 +196,7 @@ def test_arguments_in_named_tuples_are_taken_apart_and_put_together() -> None:
     assert called(5, 1, outer=given) == (5, 1, 2, 3, 4)
 
 
-def test_the_kernels_of_the_graph_are_known_here() -> None:
+def test_these_tests_cover_the_kernels_of_the_graph() -> None:
     texts = {name.partition(".")[0] for name in bodies()}
     assert texts >= {
         "align",
@@ -213,7 +213,7 @@ def test_the_kernels_of_the_graph_are_known_here() -> None:
     assert texts >= {"rules", "windows"}
 
 
-def test_compiling_leaves_the_body_a_python_function() -> None:
+def test_compilation_leaves_the_body_a_python_function() -> None:
     for name, body in bodies().items():
         assert isinstance(body, types.FunctionType), name
         assert not any(isinstance(body.__globals__.get(callee), CPUDispatcher) for callee in body.__code__.co_names), (
@@ -223,7 +223,7 @@ def test_compiling_leaves_the_body_a_python_function() -> None:
     assert isinstance(cpu.compiled(ricker.sum_box), CPUDispatcher)
 
 
-def test_bodies_call_nothing_but_bodies_and_math() -> None:
+def test_bodies_call_other_bodies_and_math_only() -> None:
     allowed = {"math", "min", "max", "abs", "int", "float", "range", "round", "len"}
     for name, body in bodies().items():
         for used in () if name in BY_THE_SYSTEM else body.__code__.co_names:

@@ -34,7 +34,7 @@ def whole(signals: list[Signal]) -> Run:
     )
 
 
-def test_the_ward_has_beats_and_alerts_worth_comparing(whole: Run) -> None:
+def test_the_test_signals_give_beats_and_alerts(whole: Run) -> None:
     assert sum(map(len, whole.beats.values())) > 250
     assert {"asystole", "tachycardia"} <= {a["rule"] for a in whole.alerts}
 
@@ -55,7 +55,7 @@ def test_single_samples_give_the_same_output(signals: list[Signal]) -> None:
 
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=strategies.data())
-def test_cuts_that_hypothesis_draws_give_the_same_output(
+def test_cuts_drawn_by_hypothesis_give_the_same_output(
     signals: list[Signal], whole: Run, cuts: strategies.DataObject
 ) -> None:
     """Each stream's chunk lengths, the order of streams and the borders of ticks are drawn, and shrink on failure."""
@@ -89,7 +89,7 @@ def test_other_streams_change_nothing(signals: list[Signal], whole: Run) -> None
     assert_same(alone, whole.of(*(s.stream for s in chosen)))
 
 
-def test_output_follows_from_the_horizon(signals: list[Signal]) -> None:
+def test_output_depends_on_the_samples_within_the_horizon_only(signals: list[Signal]) -> None:
     """Two graphs, one of which saw another past before the horizon, agree after it."""
     rng = np.random.default_rng(11)
     person = signals[-1].samples[:1]
@@ -138,7 +138,7 @@ def until(run: Run, last: dict[str, float]) -> Run:
     )
 
 
-def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had_happened(
+def test_a_successor_that_replays_from_the_rewind_mark_gives_the_output_of_an_undisturbed_run(
     signals: list[Signal],
 ) -> None:
     rng = np.random.default_rng(12)
@@ -168,7 +168,7 @@ def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had
     assert_same(published, undisturbed)
 
 
-def test_messages_that_cannot_be_used_change_nothing_but_the_rejects(signals: list[Signal], whole: Run) -> None:
+def test_unusable_messages_change_the_rejects_only(signals: list[Signal], whole: Run) -> None:
     rng = np.random.default_rng(4)
     s = signals[0]
     poison = [
@@ -183,7 +183,7 @@ def test_messages_that_cannot_be_used_change_nothing_but_the_rejects(signals: li
     assert_same(run, whole)
 
 
-def test_without_scores_beats_and_rules_stay_as_they_are(signals: list[Signal], whole: Run) -> None:
+def test_beats_and_rule_alerts_do_not_depend_on_scores(signals: list[Signal], whole: Run) -> None:
     rng = np.random.default_rng(6)
     run = run_graph(ticks_of(signals, rng), overloaded=True)
     for stream, rows in whole.beats.items():
@@ -194,7 +194,7 @@ def test_without_scores_beats_and_rules_stay_as_they_are(signals: list[Signal], 
     assert {s: r for s, r in rules.items() if r} == told(run)
 
 
-def test_an_empty_tick_passes_and_leaves_the_graph_usable(signals: list[Signal]) -> None:
+def test_empty_ticks_change_nothing(signals: list[Signal]) -> None:
     rng = np.random.default_rng(8)
     s = Signal(signals[1].stream, signals[1].samples[:, :4000], signals[1].rate_hz)
     ticks = ticks_of([s], rng)

@@ -50,13 +50,13 @@ def one_by_one(messages: list[bytes]) -> Run:
     return run_graph([[message] for message in messages])
 
 
-def test_there_is_something_to_compare(one_by_one: Run) -> None:
+def test_the_lossy_streams_give_beats_and_gaps(one_by_one: Run) -> None:
     assert sum(map(len, one_by_one.beats.values())) > 60
     assert any(np.isnan(row[3]) for rows in one_by_one.beats.values() for row in rows[1:])
 
 
 @pytest.mark.parametrize("pass_s", [0.3, 2.0, 20.0])
-def test_what_a_lossy_stream_gives_does_not_depend_on_ticks_and_passes(
+def test_the_output_of_lossy_streams_does_not_depend_on_ticks_and_passes(
     messages: list[bytes], one_by_one: Run, pass_s: float
 ) -> None:
     rng = np.random.default_rng(7)

@@ -66,7 +66,7 @@ def test_runs_are_where_the_first_column_changes() -> None:
         assert run[: n + 1].tolist() == begins
 
 
-def test_kinds_are_those_of_the_records() -> None:
+def test_kinds_equal_those_of_the_records() -> None:
     assert (ordering.RESTART, ordering.BEAT, ordering.BLOCK, ordering.WATERMARK) == (
         Event.RESTART, Event.BEAT, Event.BLOCK, Event.WATERMARK,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
 
 
-def test_who_listens_hears_every_tick_and_goes_with_the_pipeline() -> None:
+def test_a_subscriber_receives_every_tick_and_is_freed_with_the_pipeline() -> None:
     heard: list[Alerts] = []
     pipeline = Pipeline(Settings())
     pipeline.subscribe(pipeline.alerts, heard.append)
@@ -24,7 +24,7 @@ def test_who_listens_hears_every_tick_and_goes_with_the_pipeline() -> None:
     assert gone() is None
 
 
-def test_an_archive_that_is_not_needed_any_more_keeps_no_graph() -> None:
+def test_an_unused_archive_keeps_no_graph_in_memory() -> None:
     archive = Archive(Settings(), Plan())
     graphs = [weakref.ref(lanes.pipeline) for lanes in archive._lanes]
     del archive

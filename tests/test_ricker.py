@@ -74,7 +74,7 @@ def test_long_kernels_give_the_integers_of_numpy_convolve() -> None:
 
 
 @pytest.mark.parametrize("rate_hz", [50.0, 77.7, *RATES_HZ, 3999.0, 4000.0])
-def test_taps_sum_to_zero_and_leave_room_in_32_bits(rate_hz: float) -> None:
+def test_taps_sum_to_zero_and_the_response_fits_into_32_bits(rate_hz: float) -> None:
     for design in (Design(), Design(0.02, 0.08, 0.1)):
         for leads in range(1, 13):
             one = filter_for(design, rate_hz, leads)
@@ -97,7 +97,7 @@ def test_rail_to_rail_on_twelve_leads_does_not_overflow(rate_hz: float) -> None:
     np.testing.assert_array_equal(told, truth)
 
 
-def test_an_offset_gives_no_response_and_polarity_none_either() -> None:
+def test_offset_and_polarity_do_not_change_the_response() -> None:
     x = np.random.default_rng(3).integers(-9000, 9000, (1, 1200)).astype(np.int16)
     still, _ = responses(np.full((1, 1200), -32768, np.int16), [(0, 1200)])
     assert not still.any()
@@ -106,7 +106,7 @@ def test_an_offset_gives_no_response_and_polarity_none_either() -> None:
     np.testing.assert_array_equal(responses(-x, [(0, 1200)])[0], plain)
 
 
-def test_the_unit_response_is_that_at_the_peak_of_a_wave_of_one_unit() -> None:
+def test_the_unit_response_is_the_response_at_the_peak_of_a_wave_of_one_unit() -> None:
     one = filter_for(Design(), 500.0, 1)
     wave = np.concatenate([one.taps[:0:-1], one.taps]) / one.taps[0]
     x = np.zeros((1, 400), np.int16)
