@@ -63,7 +63,7 @@ def told(alert: dict[str, Any]) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 257.0, 360.0])
-def test_shards_give_the_output_of_the_whole_recording_at_every_rate(rate_hz: float) -> None:
+def test_pieces_say_what_the_whole_says_at_any_rate(rate_hz: float) -> None:
     recording = person(3, rate_hz)
     whole = analyze(recording, chunk_ms=1000)
     assert len(whole.beats["sample"]) > 400
@@ -73,7 +73,7 @@ def test_shards_give_the_output_of_the_whole_recording_at_every_rate(rate_hz: fl
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_shards_restart_at_gaps_as_streams_do(seed: int) -> None:
+def test_holes_end_and_begin_pieces_as_they_do_streams(seed: int) -> None:
     recording = with_holes(person(seed, (250.0, 360.0)[seed % 2], 1 + 2 * (seed % 2)), seed)
     whole = analyze(recording, chunk_ms=200)
     assert whole.counts["bridged"] > 5
@@ -83,7 +83,7 @@ def test_shards_restart_at_gaps_as_streams_do(seed: int) -> None:
 
 
 @pytest.mark.parametrize("samples", [1, 2, 40, 300])
-def test_a_recording_shorter_than_any_window_is_analysed(samples: int) -> None:
+def test_a_recording_shorter_than_anything_passes(samples: int) -> None:
     recording = person(1, seconds=20)
     short = replace(recording, samples=recording.samples[:, :samples])
     assert_same(analyze(short), analyze(short, chunk_ms=1000))
@@ -94,12 +94,12 @@ def test_a_recording_without_any_value_has_no_beats() -> None:
     assert len(analyze(nothing).beats["sample"]) == 0
 
 
-def test_shards_of_an_uncalibrated_recording_give_the_output_of_the_whole() -> None:
+def test_without_calibration_pieces_agree_too() -> None:
     recording = replace(person(5, seconds=200), uv_per_unit=0.0)
     assert_same(analyze(recording, plan=PLANS[0]), analyze(recording, chunk_ms=1000))
 
 
-def test_a_warm_up_that_is_too_short_changes_the_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_short_a_warm_up_is_seen_by_these_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = person(3)
     whole = analyze(recording, chunk_ms=1000)
     monkeypatch.setattr(archive, "WARM_S", 4.0)
@@ -107,7 +107,7 @@ def test_a_warm_up_that_is_too_short_changes_the_output(monkeypatch: pytest.Monk
         assert_same(analyze(recording, plan=PLANS[0]), whole)
 
 
-def test_progress_increases_to_one() -> None:
+def test_progress_rises_to_one() -> None:
     seen: list[float] = []
     analyze(person(2, seconds=100), plan=PLANS[2], progress=seen.append)
     assert seen == sorted(seen)
@@ -115,7 +115,7 @@ def test_progress_increases_to_one() -> None:
     assert len(seen) > 5
 
 
-def test_shards_cover_every_sample_once_and_begin_outside_of_gaps() -> None:
+def test_pieces_answer_for_every_sample_once_and_begin_outside_of_holes() -> None:
     recording = with_holes(person(9, 250.0), 2)
     known = stretches_of(recording.samples, 250, 62)
     shards = cut(known, 2500, 5000, 250)
@@ -131,7 +131,7 @@ def test_shards_cover_every_sample_once_and_begin_outside_of_gaps() -> None:
     assert (shards.base <= shards.begin).all()
 
 
-def test_one_archive_analyses_recordings_of_any_rate_one_after_the_other() -> None:
+def test_one_archive_takes_recordings_of_any_rate_one_after_the_other() -> None:
     archive_of = archive.Archive(Settings(), PLANS[0])
     for rate_hz, leads in ((250.0, 1), (360.0, 3), (250.0, 1)):
         recording = person(4, rate_hz, leads, seconds=200)
@@ -139,7 +139,7 @@ def test_one_archive_analyses_recordings_of_any_rate_one_after_the_other() -> No
         assert np.array_equal(beats.sample, analyze(recording, chunk_ms=1000).beats["sample"])
 
 
-def test_several_graphs_at_once_give_the_same_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_graphs_at_once_say_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = with_holes(person(6), 1)
     whole = analyze(recording, chunk_ms=1000)
     for workers in (1, 3):
@@ -154,7 +154,7 @@ def more(of: archive.Archive, workers: int) -> int:
 
 
 @pytest.mark.parametrize(("rate_hz", "leads"), [(250.0, 1), (257.0, 3)])
-def test_samples_read_one_pass_at_a_time_give_the_same_output(
+def test_samples_that_are_brought_a_pass_at_a_time_say_the_same(
     rate_hz: float, leads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Coming:
@@ -186,7 +186,7 @@ def test_samples_read_one_pass_at_a_time_give_the_same_output(
         assert_same(analyze(recording, plan=plan), expected)
 
 
-def test_a_long_recording_is_one_batch_of_longer_shards() -> None:
+def test_a_long_recording_is_one_batch_of_longer_pieces() -> None:
     plan = Plan(75.0, 5.0, 100, longest_s=900.0)
     assert [plan.for_length(hours * 3600.0).shard_s for hours in (1, 9.9, 1000)] == [75.0, 360.0, 900.0]
     assert Plan(60.0).for_length(1e6).shard_s == 60.0
