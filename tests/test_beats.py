@@ -1,4 +1,4 @@
-"""Beats: R on the peak, RR, quiet stretches, the floor in microvolts, and physics."""
+"""Beats: the position of R, RR, gaps, the floor in microvolts; gain, offset and polarity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
 def waves(
     at_s: np.ndarray, size: float, *, rate_hz: float = 250.0, seconds: float = 30.0, sigma_s: float = 0.014
 ) -> np.ndarray:
-    """Ricker-shaped waves around given times, int16 [1, n]."""
+    """Return Ricker-shaped waves around given times, int16 [1, n]."""
     n = round(seconds * rate_hz)
     x = np.zeros(n)
     for centre in np.rint(at_s * rate_hz):
@@ -201,10 +201,10 @@ def test_several_leads_with_weak_waves_in_noise_give_fewer_errors_than_one() -> 
 
 
 def without(signal: Signal, gaps: list[tuple[int, int]], per_tick: int = 1) -> tuple[Found, Detector]:
-    """Beats of a signal of which stretches never came, in chunks of 10 samples."""
+    """Return the beats of a signal with gaps, sent in chunks of 10 samples, and the detector."""
     detector = Detector()
-    came = [a for a in range(0, signal.samples.shape[1], 10) if not any(start <= a < stop for start, stop in gaps)]
-    messages = [signal.chunk(a, a + 10) for a in came]
+    sent = [a for a in range(0, signal.samples.shape[1], 10) if not any(start <= a < stop for start, stop in gaps)]
+    messages = [signal.chunk(a, a + 10) for a in sent]
     ticks = [messages[k : k + per_tick] for k in range(0, len(messages), per_tick)]
     parts = [b for tick in ticks for b in detector.beats(tick)[1]]
     return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in Found._fields)), detector

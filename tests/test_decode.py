@@ -1,4 +1,4 @@
-"""Decode against fastavro: good messages, framing, truncation, corruption, every reason of rejection."""
+"""Decode against fastavro: valid messages, framing, truncation, corruption, every reason of a reject."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def test_any_schema_id_is_accepted_when_none_is_configured(schema_id: int) -> No
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_only_the_configured_schema_id_is_accepted(asked: int, came: int) -> None:
-    result = decoded([frame(chunk(), came), frame(chunk(), asked), chunk()], schema_id=asked)
-    assert result.message.tolist() == ([0, 1, 2] if asked == came else [1, 2])
+def test_only_the_configured_schema_id_is_accepted(configured: int, framed: int) -> None:
+    result = decoded([frame(chunk(), framed), frame(chunk(), configured), chunk()], schema_id=configured)
+    assert result.message.tolist() == ([0, 1, 2] if configured == framed else [1, 2])
 
 
 @pytest.mark.parametrize("framed", [False, True])

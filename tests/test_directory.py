@@ -1,4 +1,4 @@
-"""The directory of streams against a dictionary: growth, collisions, what cannot be a stream."""
+"""The directory of streams against a dictionary: growth, collisions, invalid stream ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steps import chunk, decoded
 
 
 def named(names: list[str], partition: list[int] | None = None, digest: int | None = None) -> Chunks:
-    """Decoded chunks of streams by name, with digests of their own or all the same one."""
+    """Return decoded chunks of streams by name; ``digest`` replaces the digests of all ids."""
     chunks = decoded([chunk(stream=name) for name in names], partition=partition)
     assert not chunks.rejects.message
     if digest is not None:

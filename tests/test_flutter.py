@@ -1,4 +1,4 @@
-"""Flutter: the leakage against a slow version, what leaks and what does not, the alert of the whole graph."""
+"""Flutter: the leakage against a slow version, signals with and without waves, the alert of the whole graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from laws import Signal, assert_same, run_graph, ticks_of
 
 
 def found(samples: np.ndarray, rate_hz: float, shift: int = 0, base: int = 0, flat: int = 0) -> int:
-    """What the body says of two seconds that stand anywhere in a ring."""
+    """Return the result of the kernel for two seconds of samples at position ``shift`` of a ring."""
     length = round(2 * rate_hz)
     ring = np.zeros(length + 77, np.int16)
     ring[(shift + np.arange(length)) % len(ring)] = samples[:length]
@@ -27,7 +27,7 @@ def found(samples: np.ndarray, rate_hz: float, shift: int = 0, base: int = 0, fl
 
 
 def leakage(samples: np.ndarray) -> float:
-    """Kuo and Dillman's, on the means of 128 parts, without mean and slope."""
+    """Return the leakage of Kuo and Dillman (1978) on the means of 128 parts, without mean and slope."""
     y = np.array([part.mean() for part in np.array_split(samples.astype(float), flutter.POINTS)])
     t = np.arange(flutter.POINTS)
     y -= np.polyval(np.polyfit(t, y, 1), t)
@@ -84,10 +84,10 @@ def test_the_graph_raises_flutter_within_six_seconds_and_latches_it() -> None:
     recording = read_recording("synthetic:seconds=60,rate=250,seed=2,ectopy=0")
     samples = recording.samples.copy()
     samples[:, 5000:9000] = wave(4.5, 250.0, 16.0)
-    told = [a for a in analyze(replace(recording, samples=samples)).alerts if a["rule"] == "flutter"]
-    assert [a["state"] for a in told] == ["on", "latched"]
-    assert 5000 + 4 * 250 <= told[0]["onset"] <= 5000 + 6 * 250
-    assert 9000 <= told[1]["decided"] <= 9000 + 8 * 250
+    alerts = [a for a in analyze(replace(recording, samples=samples)).alerts if a["rule"] == "flutter"]
+    assert [a["state"] for a in alerts] == ["on", "latched"]
+    assert 5000 + 4 * 250 <= alerts[0]["onset"] <= 5000 + 6 * 250
+    assert 9000 <= alerts[1]["decided"] <= 9000 + 8 * 250
     assert not [a for a in analyze(recording).alerts if a["rule"] == "flutter"]
 
 

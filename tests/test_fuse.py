@@ -1,4 +1,4 @@
-"""Several leads: the level of a peak, what an artefact on one of them does, and what they say of each other."""
+"""Several leads: the level of a peak, artefacts on one lead, and the agreement of leads."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def heart(leads: int = 2, seconds: float = 40.0) -> np.ndarray:
 
 
 def with_artefacts(x: np.ndarray, lead: int, every_s: float = 5.3) -> np.ndarray:
-    """Add to one lead waves four times as high as its beats, as narrow as these."""
+    """Add waves to one lead, as narrow as its beats and four times as high."""
     out = x.astype(np.float64)
     t = np.arange(-40, 41) / RATE_HZ
     wave = 4 * np.ptp(x[lead]) * (1 - (t / 0.014) ** 2) * np.exp(-0.5 * (t / 0.014) ** 2)

@@ -1,4 +1,4 @@
-"""Gather: the beats of all passes in order, with their times, restarts and events."""
+"""Gather: the beats of all passes in order, with times, restarts and events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Gatherer(Detector):
         )[1]
 
     def named(self, tick: TickBeats) -> list[tuple[str, int, int]]:
-        """Stream, session and sample of the beats of a tick."""
+        """Return (stream, session, sample) of the beats of a tick."""
         names = [self.directory.names[s] for s in tick.slot]
         return list(zip(names, tick.session.tolist(), tick.sample.tolist(), strict=True))
 
@@ -47,7 +47,7 @@ def chunks(signal: Signal, *spans: tuple[int, int], step: int = 50, **changed: A
 
 
 def marked(gatherer: Gatherer, ticks: list[list[bytes]]) -> list[tuple[str, int, int]]:
-    """The beats that are marked as the first after a restart."""
+    """Return the beats that are marked as the first after a restart."""
     found = []
     for values in ticks:
         tick = gatherer.gathered(values)
@@ -124,22 +124,22 @@ def test_a_beat_is_never_before_the_watermark(heart: Signal) -> None:
 
 
 def test_times_follow_the_device_clock_where_it_jumps(heart: Signal) -> None:
-    """From the chunk on in which the clock jumped; beats before it keep theirs, in one tick or many."""
+    """The new clock begins with the chunk in which it jumped, in one tick or many."""
     jump = 3000
     early = [heart.chunk(a, a + 50) for a in range(0, jump, 50)]
     late = [heart.chunk(a, a + 50, time_us=START_US + a * 4000 + 7_000_000) for a in range(jump, 6000, 50)]
     for ticks in ([early + late], [[m] for m in early + late]):
         gatherer = Gatherer()
-        told = [t for tick in ticks for t in [gatherer.gathered(tick)]]
-        sample = np.concatenate([t.sample for t in told])
-        time_us = np.concatenate([t.time_us for t in told])
+        gathered = [t for tick in ticks for t in [gatherer.gathered(tick)]]
+        sample = np.concatenate([t.sample for t in gathered])
+        time_us = np.concatenate([t.time_us for t in gathered])
         assert ((sample < jump).sum() > 10) & ((sample >= jump).sum() > 10)
         np.testing.assert_array_equal(time_us, START_US + sample * 4000 + 7_000_000 * (sample >= jump))
 
 
 @pytest.mark.parametrize("per_tick", [1, 30, 1000])
 def test_the_time_of_a_beat_follows_the_clock_of_its_own_chunk(heart: Signal, per_tick: int) -> None:
-    """As with devices that stamp a chunk when they send it; also where a session begins in the same tick."""
+    """As with devices whose time is that of sending; also where a session begins in the same tick."""
     wrong_us = np.random.default_rng(2).integers(-9000, 9000, 200)
     stamps = {(s, k): START_US + 10**9 * s + k * 200_000 + int(wrong_us[k]) for s in (1, 2) for k in range(100)}
     messages = [heart.chunk(50 * k, 50 * k + 50, session=s, time_us=stamp) for (s, k), stamp in stamps.items()]

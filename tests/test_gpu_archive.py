@@ -1,4 +1,4 @@
-"""On a GPU: a recording in shards says what it says on the CPU, however it is cut and with little memory."""
+"""On a GPU: shards of a recording give the output of the CPU, in any cut and with little memory."""
 
 from __future__ import annotations
 

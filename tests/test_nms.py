@@ -1,4 +1,4 @@
-"""Peaks and levels against a loop over every sample, whatever the cuts."""
+"""Peaks and levels against a loop over every sample, in any cut."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_SAMPLES = np.zeros((1, 1, 1), np.int16)
 def suppressed(
     f: np.ndarray, cuts: list[tuple[int, int]], base: int, settings: nms.Settings, rate_hz: float
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[int]]:
-    """Take ``f`` [n] of a lane that begins at ``base`` through the stage: peaks, blocks, known after each cut."""
+    """Process ``f`` [n] of a lane that begins at ``base``; return peaks, blocks, and the watermark after each cut."""
     state = nms.State(settings)
     longest = max(b - a for a, b in cuts)
     columns = longest + round(3 * (settings.left_s + settings.right_s) * rate_hz) + 2 * DELAY

@@ -1,4 +1,4 @@
-"""The rings: wraps, bridges and held leads, of lanes side by side."""
+"""The rings: wrap-around, bridges and held leads of several lanes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARKED = -32768
 def write(
     state: ring.State, rows: list[tuple[int, ...]], payload: np.ndarray, leads: int = 2, lanes: int = 4
 ) -> Ringed:
-    """Write rows (lane, first, count, position, lead stride, lead-off mask)."""
+    """Write rows (lane, first, count, position, lead stride, lead-off mask) into the rings."""
     place = np.array([(0, 0, *row) for row in rows], np.int64).reshape(-1, 8)
     fresh = fresh_of([BASE], [BASE + 1], [0], rate_hz=100.0, leads=leads)
     return ring.step(state, Placement(payload.view(np.uint8), place, lanes, fresh))[1]

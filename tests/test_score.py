@@ -1,4 +1,4 @@
-"""The score stage: laws, an oracle of its history, what is said where something is missing."""
+"""Score and history: the laws, a slow version of the history features, missing values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL = load_model()
 
 
 def some_beats(seed: int, slots: int = 5, each: int = 150) -> Seen:
-    """Beats of several streams mixed as a tick mixes them, shapes and sizes of their own, gaps, restarts."""
+    """Return beats of several streams in order of time, each with its own shape and amplitude, gaps and restarts."""
     rng = np.random.default_rng(seed)
     slot = np.repeat(np.arange(slots), each)
     rr = rng.normal(0.8, 0.02, (slots, each)) * np.where(rng.random((slots, each)) < 0.1, 0.6, 1.0)
@@ -207,9 +207,9 @@ def test_the_network_equals_its_matrices_multiplied_in_float64() -> None:
     z = np.maximum(x @ w.encode + w.encode_bias, 0) @ w.latent + w.latent_bias
     rebuilt = np.maximum(z @ w.decode + w.decode_bias, 0) @ w.output + w.output_bias
     reconstruction_error = np.log(((rebuilt - x) ** 2).sum(1) * 0.5 / w.variance + 0.5 * (z**2).sum(1))
-    latents, said = embed(w, shapes, sizes)
+    latents, errors = embed(w, shapes, sizes)
     np.testing.assert_allclose(latents, z, atol=5e-6)
-    np.testing.assert_allclose(said, reconstruction_error, atol=5e-6)
+    np.testing.assert_allclose(errors, reconstruction_error, atol=5e-6)
 
 
 def test_strided_windows_give_the_result_of_contiguous_ones() -> None:
@@ -223,7 +223,7 @@ def test_strided_windows_give_the_result_of_contiguous_ones() -> None:
 
 
 def test_the_score_equals_interpolation_in_the_calibration_tables() -> None:
-    """By NumPy: interpolation in the table of each term, and in that of their sum."""
+    """Interpolation by NumPy in the table of each term, and in the table of their sum."""
     _, terms = score_of(some_beats(3))
     of = MODEL.calibration
     far = [np.nextafter(of.terms[1, -1], np.inf), of.terms[1, -1] + 3.0, of.terms[1, 0] - 1.0, of.terms[1, 4]]

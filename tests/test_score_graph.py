@@ -1,4 +1,4 @@
-"""The score in the whole graph: devices that are scaled or not calibrated, another model, what carries its name."""
+"""The score in the whole graph: scaled and uncalibrated devices, another model, the name of the model in outputs."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_every_beat_and_every_alert_carries_the_version_and_hash_of_the_model(
     alerts = [json.loads(v) for o in out if o.topic == ALERTS for v in o.values]
     assert len(beats) > 10
     assert "asystole" in {a["rule"] for a in alerts}
-    assert {told["model"] for told in [*beats, *alerts]} == {load_model(path).name}
+    assert {record["model"] for record in [*beats, *alerts]} == {load_model(path).name}
     assert load_model(path).name.startswith("mine-7+")
 
 

@@ -1,4 +1,4 @@
-"""Settings: what cannot work is refused in one line; durations fit each other."""
+"""Settings: values out of range are refused in one line; durations are consistent with each other."""
 
 from __future__ import annotations
 

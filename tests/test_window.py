@@ -1,4 +1,4 @@
-"""Windows: the same whatever the device, the rate and the place in the ring, and of nothing but what they say."""
+"""Windows: independent of gain, offset, rate and position in the ring, and of samples outside their bounds."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ def test_resampling_never_reads_past_its_samples() -> None:
         for begin in begins[(begins >= 0) & (begins <= last - length - 0.01)]:
             windows.resample(
                 samples.copy(), float(begin), length, last, out[0]
-            )  # as Python: past the end is an IndexError
+            )  # as Python: a read past the end raises IndexError
             at = begin + np.arange(256) * length / 255
             points = np.interp(at, np.arange(last + 1), samples)
             basis = np.stack([np.ones(256), at, out[0]], axis=1)
             difference = basis @ np.linalg.lstsq(basis, points)[0] - points
-            assert np.abs(difference).max() < 12.0  # of 2000: the interpolation goes in steps of 1/65536 sample
+            assert np.abs(difference).max() < 12.0  # of 2000: the interpolation has steps of 1/65536 sample
 
 
 def test_a_window_may_wrap_around_the_ring() -> None:
