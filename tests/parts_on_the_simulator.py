@@ -108,7 +108,7 @@ def test_of_many_rows_the_busy_ones_come_first() -> None:
         for counted, summed in ((count, False), (np.concatenate([[0], np.cumsum(count)]), True)):
             device.next_pass()
             tape: list[Line] = []
-            orders = Compaction(device.card.address, device.room)
+            orders = Compaction(device.card.address, device.buffer)
             number = np.array([n]).view(OnDevice), 0
             order = orders.busy_first(tape, device.constant(counted), summed, n, number)
             assert orders.busy_first(tape, tape[0].arguments[0], summed, n, number) is order

@@ -22,7 +22,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward
-from laws import Run, Signal, assert_same, listen, run_graph, ticks_of
+from laws import Run, Signal, assert_same, collect, run_graph, ticks_of
 from simulated import embedded
 
 MISSING = card.missing()
@@ -67,7 +67,7 @@ cli.main()
 
 def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
     pipeline, run = Pipeline(settings, device), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for values in ticks:
         pipeline.emit(RawTick.of(values))
     return run
@@ -76,8 +76,12 @@ def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
 @pytest.mark.gpu
 @on_a_card
 def test_kernels_are_kept_by_a_name_that_says_their_team(device: Any) -> None:
-    files = {launchers.launcher("judge", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)}
-    assert {name.split("-")[0] for name in files} == {f"launch.judge_{width}_shared" for width in (4, 16, 32)}
+    files = {
+        launchers.launcher("classify_peaks", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)
+    }
+    assert {name.split("-")[0] for name in files} == {
+        f"templates.classify_peaks_{width}_shared" for width in (4, 16, 32)
+    }
 
 
 @pytest.mark.gpu

@@ -19,7 +19,7 @@ def test_machine_code_lies_in_a_folder_named_by_the_text_of_all_kernels(
 ) -> None:
     shutil.copytree(cache.PACKAGE, tmp_path / "beatwire", ignore=shutil.ignore_patterns("__pycache__", "weights"))
     now = cache.cache_folder()
-    assert Path(cpu.respond.stats.cache_path).is_relative_to(now)
+    assert Path(cpu.kernels.respond.dispatcher.stats.cache_path).is_relative_to(now)
     assert Path(cpu.compiled(ricker.respond).stats.cache_path).is_relative_to(now)
     monkeypatch.setattr(cache, "PACKAGE", tmp_path / "beatwire")
     assert cache.cache_folder() == now
@@ -30,6 +30,18 @@ def test_machine_code_lies_in_a_folder_named_by_the_text_of_all_kernels(
         assert cache.cache_folder() != now, name
         text.write_text(before)
     assert cache.cache_folder() == now
+
+
+def test_importing_the_package_makes_no_folder_and_compiles_nothing(tmp_path: Path) -> None:
+    script = """
+import importlib, pkgutil, beatwire
+for found in pkgutil.walk_packages(beatwire.__path__, "beatwire."):
+    if not found.name.startswith(("beatwire.training", "beatwire.bench", "beatwire.evaluation", "beatwire.__main__")):
+        importlib.import_module(found.name)
+"""
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": "", "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-B", "-c", script], check=True, env=environment)
+    assert not list(tmp_path.iterdir())
 
 
 def test_machine_code_of_other_texts_goes_when_no_start_has_used_it_for_a_month(
@@ -107,7 +119,8 @@ from beatwire.service.warmup import warm_up
 from beatwire.wire.avro import encode_chunk
 
 def compiled():
-    return {(name, str(types)) for name, kernel in vars(cpu).items() for types in getattr(kernel, "signatures", ())}
+    kernels = vars(cpu.kernels).items()  # those that were called
+    return {(name, str(types)) for name, kernel in kernels for types in kernel.dispatcher.signatures}
 
 def part(*values):
     m = len(values)
@@ -119,8 +132,8 @@ def chunk(first, *leads):
     return encode_chunk("bed", 1, first, 0, 250.0, list(leads), np.stack([beat.astype(np.int16)] * len(leads)))
 
 warm_up(lambda _: None)
-print(*sorted(name for name, kernel in vars(cpu).items() if not getattr(kernel, "signatures", True)))
 warm = compiled()
+print(*sorted({kernel.name for kernel in cpu.kernels.members()} - {name for name, _ in warm}))
 one, two = Pipeline(Settings()), Pipeline(Settings())
 for first in range(0, 2500, 250):  # nothing, what one poll brought, what several brought
     parts = [part(chunk(first, "I"), b"{"), part(chunk(first + 125, "I", "II"))]
@@ -130,5 +143,5 @@ print(*sorted(name for name, _ in compiled() - warm))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     never, late = done.stdout.splitlines()
-    assert never.split() == ["is_answered", "read_piece", "take_stretch", "tell_beat", "weigh_beat"]
+    assert never.split() == ["is_answered", "read_piece", "take_stretch", "tell_beat", "weigh_beat", "write_in_turn"]
     assert late == ""

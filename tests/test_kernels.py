@@ -1,20 +1,21 @@
-"""Every body as plain Python equals what was compiled from it, on what a small ward puts into it."""
+"""Kernels: every body as plain Python gives the bytes of its machine code, on the arguments of a small ward."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-import beatwire.backends.cpu
-import beatwire.pipeline.graph
 import numpy as np
 import pytest
 from beatwire.jit import cpu
+from beatwire.jit.arguments import caller, flattened
+from beatwire.jit.cuda import launchers
 from beatwire.kernels import files, ricker
+from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
 from beatwire.offline import archive
 from beatwire.pipeline.graph import Pipeline
@@ -22,31 +23,20 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire.stages.score import weigh
-from laws import Run, Signal, cut, grouped, listen, shuffled
+from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
 
-
-def modules_in(*modules: types.ModuleType, package: str) -> list[types.ModuleType]:
-    """Modules of a package that others have imported by name."""
-    values = [value for module in modules for value in vars(module).values()]
-    return list({v.__name__: v for v in values if inspect.ismodule(v) and v.__name__.startswith(package)}.values())
-
-
-COMPILED = modules_in(
-    beatwire.backends.cpu, *modules_in(beatwire.pipeline.graph, package="beatwire.stages."), package="beatwire.jit.cpu"
-)
-
-
-SCRATCH = {"work", "line", "scratch", "out"}  # what a kernel leaves there is nobody's business
+BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
+SCRATCH = {"work", "line", "scratch", "out"}  # scratch: its content after a call is undefined
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
-ON_A_DEVICE = {"ring.write_in_turn"}  # where items do not run one after the other
+ON_A_DEVICE = {"ring.write_in_turn"}  # used where items run in parallel
 ON_THE_HOST = {"lead_agreement.facts_of", "files._read_by_c"}
-BY_THE_SYSTEM = {"files.read_at"}  # no algorithm: machine code asks it without Python
+BY_THE_SYSTEM = {"files.read_at"}  # a system call, which machine code makes without Python
 
 
 def texts_of_kernels() -> list[types.ModuleType]:
-    """The modules of bodies that are compiled, and of those that they call."""
-    texts = modules_in(*COMPILED, package="beatwire.kernels.")
+    """Return the modules of the bodies that are compiled, and of the functions that they call."""
+    texts = list({sys.modules[kernel.body.__module__]: None for kernel in BODIES.values()})
     for text in texts:
         called = {f.__module__ for _, f in inspect.getmembers(text, inspect.isfunction)}
         texts += [
@@ -58,28 +48,18 @@ def texts_of_kernels() -> list[types.ModuleType]:
 
 
 def bodies() -> dict[str, Callable[..., Any]]:
-    """Every function of the texts that the graph's kernels are compiled from, by module and name."""
+    """Return every function of the modules of the kernels, by module and name."""
     texts = texts_of_kernels()
     return {
         f"{text.__name__.rpartition('.')[2]}.{name}": function
         for text in texts
-        if not text.__name__.startswith("beatwire.jit.cpu")
         for name, function in inspect.getmembers(text, inspect.isfunction)
         if function.__module__ == text.__name__
     }
 
 
-def entries() -> Iterator[tuple[types.ModuleType, str, Callable[..., Any], bool]]:
-    """What stages call: where it is, its name, the body, and whether that is called once an item."""
-    by_name = {key.rpartition(".")[2]: body for key, body in bodies().items()}
-    for module in COMPILED:
-        for name, function in vars(module).items():
-            if isinstance(function, CPUDispatcher) and not name.startswith("_"):
-                yield module, name, by_name[name], function.__qualname__.endswith("_of_all")
-
-
 def messages() -> list[list[bytes]]:
-    """Ticks of three people with something of everything wrong, and of one for longer than a minute."""
+    """Return ticks of three people with faults of every kind, and of a fourth for longer than a minute."""
     rng = np.random.default_rng(5)
     queues = []
     for number, (rate_hz, leads, seconds) in enumerate(
@@ -104,14 +84,14 @@ def messages() -> list[list[bytes]]:
 
 
 class Twin:
-    """Stands for a compiled kernel: runs it, runs the body as Python on a copy of the same, compares."""
+    """Replaces a compiled kernel: calls it, calls its body as Python on copies of the arguments, compares both."""
 
     def __init__(self, kernel: Callable[..., Any], body: Callable[..., Any], each: bool) -> None:
         self.kernel, self.body, self.each, self.calls = kernel, body, each, 0
         self.ran: set[types.CodeType] = set()
 
     def __call__(self, *args: Any) -> Any:
-        copies = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+        copies = [copied(a) for a in args]
         returned = self.kernel(*args)
         sys.setprofile(lambda frame, event, _: self.ran.add(frame.f_code) if event == "call" else None)
         try:
@@ -124,37 +104,51 @@ class Twin:
             sys.setprofile(None)
         names = self.body.__code__.co_varnames
         for k, (a, b) in enumerate(zip(args, copies, strict=True)):
-            if isinstance(a, np.ndarray) and not (self.each and names[k] in SCRATCH):
-                where = f"{self.body.__name__}: {names[k]}"
-                off = ROUNDED.get(self.body.__module__.rpartition(".")[2], 0.0)
-                if off > 0.0:
-                    np.testing.assert_allclose(a, b, rtol=off, atol=off, err_msg=where)
-                else:
-                    assert a.tobytes() == b.tobytes(), where
+            if not (self.each and names[k] in SCRATCH):
+                self.compare(a, b, f"{self.body.__name__}: {names[k]}")
         self.calls += int(args[0]) if self.each else 1
         return returned
 
+    def compare(self, found: Any, expected: Any, where: str) -> None:
+        """Compare an argument after both calls, field by field if it is a NamedTuple."""
+        off = ROUNDED.get(self.body.__module__.rpartition(".")[2], 0.0)
+        if isinstance(found, tuple):
+            for name, a, b in zip(type(found)._fields, found, expected, strict=True):  # type: ignore[attr-defined]
+                self.compare(a, b, f"{where}.{name}")
+        elif isinstance(found, np.ndarray) and off > 0.0:
+            np.testing.assert_allclose(found, expected, rtol=off, atol=off, err_msg=where)
+        elif isinstance(found, np.ndarray):
+            assert found.tobytes() == expected.tobytes(), where
+
+
+def copied(argument: Any) -> Any:
+    """Copy an argument of a kernel, arrays in NamedTuples included."""
+    if isinstance(argument, tuple):
+        return type(argument)(*map(copied, argument))
+    return argument.copy() if isinstance(argument, np.ndarray) else argument
+
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Call what only recordings in shards, and training, have a use for."""
+    """Call the kernels that only shards of recordings and training use."""
     monkeypatch.setattr(archive, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
     beats = archive.Archive(Settings(), archive.Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
     weigh(load_model().calibration, beats.terms)
     start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
-    cpu.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
+    cpu.kernels.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
     with Path(__file__).open("rb") as file:
         room = np.zeros(2 * files.PIECE + 100, np.uint8)
-        cpu.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
+        cpu.kernels.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
 
 
 def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     twins: list[Twin] = []
-    for module, name, body, each in list(entries()):
-        twins.append(Twin(getattr(module, name), body, each))
-        monkeypatch.setattr(module, name, twins[-1])
+    for name, kernel in BODIES.items():
+        if f"{kernel.body.__module__.rpartition('.')[2]}.{name}" not in ON_A_DEVICE:
+            twins.append(Twin(getattr(cpu.kernels, name), kernel.body, isinstance(kernel, OverItems)))
+            monkeypatch.setattr(cpu.kernels, name, twins[-1])
     pipeline, run = Pipeline(Settings(pass_s=1.0)), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for values in messages():
         pipeline.emit(RawTick.of(values))
     assert len(run.rejects) == 7
@@ -162,11 +156,47 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     of_recordings(monkeypatch)
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
-    assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "what hardly runs shows nothing"
+    assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "expected each kernel to be called at least three times"
 
 
-def test_the_kernels_of_the_graph_are_known_here() -> None:
-    assert {module.__name__.rpartition(".")[2] for module in COMPILED} == {"cpu"}
+def test_kernels_are_named_by_their_bodies_and_each_of_a_backend_has_a_plan() -> None:
+    assert [kernel.body.__name__ for kernel in BODIES.values()] == list(BODIES)
+    assert {kernel.name: kernel.body for kernel in Kernels.members()} == {
+        name: plan.body for name, plan in launchers.PLANS.items()
+    }
+
+
+def test_a_kernel_is_compiled_when_it_is_first_used() -> None:
+    table = cpu.CpuKernels()
+    assert not vars(table)
+    assert table.find_runs is table.find_runs
+    assert list(vars(table)) == ["find_runs"]
+
+
+class Inner(NamedTuple):
+    a: int
+    b: int
+
+
+class Outer(NamedTuple):
+    inner: Inner
+    c: int
+
+
+def body(i: int, first: int, outer: Outer) -> tuple[int, int, Outer]:
+    return i, first, outer
+
+
+def test_arguments_in_named_tuples_are_taken_apart_and_put_together() -> None:
+    flat, given = flattened(body), Outer(Inner(2, 3), 4)
+    assert flat.names == ("first", "outer.inner.a", "outer.inner.b", "outer.c")
+    assert flat.arguments(1, outer=given) == (1, 2, 3, 4)
+    assert flat.body(9, 1, 2, 3, 4) == (9, 1, given)
+    called = caller(body, lambda *given: given)
+    assert called(5, 1, outer=given) == (5, 1, 2, 3, 4)
+
+
+def test_these_tests_cover_the_kernels_of_the_graph() -> None:
     texts = {name.partition(".")[0] for name in bodies()}
     assert texts >= {
         "align",
@@ -183,7 +213,7 @@ def test_the_kernels_of_the_graph_are_known_here() -> None:
     assert texts >= {"rules", "windows"}
 
 
-def test_compiling_leaves_the_body_a_python_function() -> None:
+def test_compilation_leaves_the_body_a_python_function() -> None:
     for name, body in bodies().items():
         assert isinstance(body, types.FunctionType), name
         assert not any(isinstance(body.__globals__.get(callee), CPUDispatcher) for callee in body.__code__.co_names), (
@@ -193,7 +223,7 @@ def test_compiling_leaves_the_body_a_python_function() -> None:
     assert isinstance(cpu.compiled(ricker.sum_box), CPUDispatcher)
 
 
-def test_bodies_call_nothing_but_bodies_and_math() -> None:
+def test_bodies_call_other_bodies_and_math_only() -> None:
     allowed = {"math", "min", "max", "abs", "int", "float", "range", "round", "len"}
     for name, body in bodies().items():
         for used in () if name in BY_THE_SYSTEM else body.__code__.co_names:

@@ -25,7 +25,7 @@ def test_missing_topics_are_named_with_the_command_that_creates_them(kafka, wait
     assert created.stdout.splitlines() == [f"{name}: created" for name in expected]
     assert len(admin.list_topics(timeout=10).topics[names.ALERTS].partitions) == 3
     again = CliRunner().invoke(app, command)
-    assert again.stdout.splitlines() == [f"{name}: was there" for name in expected]
+    assert again.stdout.splitlines() == [f"{name}: already exists" for name in expected]
     topics.check_broker(kafka.bootstrap, expected)
 
 

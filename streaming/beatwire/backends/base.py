@@ -22,6 +22,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
 from beatwire.backends.network import Network
+from beatwire.kernels.table import Kernels
 
 
 class Table(NamedTuple):
@@ -54,8 +55,8 @@ class Backend(Protocol):
     name: str
     reason: str
     xp: Any
-    kernels: Any
-    later: Any
+    kernels: Kernels
+    later: Kernels
     block: int
     long_block: int
     in_order: bool

@@ -11,6 +11,7 @@ from beatwire.backends.base import Memory, Table
 from beatwire.backends.network import Network, embed_into
 from beatwire.jit import cpu
 from beatwire.kernels import team
+from beatwire.kernels.table import Kernels
 from beatwire.records import F32, I64
 
 
@@ -19,8 +20,8 @@ class Cpu:
 
     name = "cpu"
     xp: Any = np
-    kernels: Any = cpu
-    later: Any = cpu
+    kernels: Kernels = cpu.kernels
+    later: Kernels = cpu.kernels
     block = long_block = team.BLOCK
     in_order = True
     memory: Memory | None = None

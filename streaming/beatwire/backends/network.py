@@ -79,7 +79,7 @@ def embed_into(w: Network, windows: F32, scale: F32, latents: F32, reconstructio
     A scale of NaN gives NaN.
     """
     one = layers_of(w)
-    cpu.forward(
+    cpu.kernels.forward(
         -(-len(scale) // TOGETHER), windows, scale, one.first, one.encode_bias, one.latent, one.latent_bias, one.decode,
         one.decode_bias, one.gram, one.crossed, one.bias, one.constants,
         np.empty((SCRATCH, TOGETHER, max(one.first.shape)), np.float32), latents, reconstruction_error,

@@ -79,7 +79,10 @@ def check_broker(bootstrap: str, topics: Iterable[str] = (), *, timeout_s: float
     try:
         existing = admin.list_topics(timeout=timeout_s).topics
     except KafkaException as error:
-        raise UserError(f"kafka: expected a broker at {bootstrap}; got no answer in {timeout_s:g} s") from error
+        raise UserError(
+            f"kafka: expected a broker at {bootstrap}; got no answer in {timeout_s:g} s "
+            "(start one with: beatwire broker)"
+        ) from error
     missing = [name for name in topics if name not in existing]
     if missing:
         others = len([name for name in existing if not name.startswith("__")])

@@ -19,7 +19,9 @@ from beatwire.kernels.nms import QUANTILE as QUANTILE_OF_MAXIMA
 from beatwire.kernels.ricker import box_sums
 from beatwire.kernels.ring import store
 from beatwire.kernels.team import WIDTH, member, wait
-from beatwire.records import I16, I32, I64
+from beatwire.records import I32, I64
+from beatwire.records.columns import BOUND_LEADS, BOUND_LEAST, BOUND_MOST, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_SAMPLE
+from beatwire.records.detection import FreshLanes, LeadLevels, PeakSearch, PeakTable, ResponseFilter, Rings
 
 NUMBER, LEVEL, QUANTILE, MOST, LEAST, SPEAKING = range(6)
 LEVEL_COLUMNS = 6
@@ -69,35 +71,34 @@ def note_levels(past: I64, number: int, levels: I64) -> None:
 
 
 def respond_leads(
-    i: int, lanes: I64, start: I64, stop: I64, base: I64, taps: I32, box: int, shift: int, block: int, x: I16, f: I32,
-    past: I64, levels: I64, work: I32,
-) -> None:  # fmt: skip
+    i: int, fresh: FreshLanes, response_filter: ResponseFilter, block: int, rings: Rings, leads: LeadLevels, work: I32
+) -> None:
     """Do for several leads what ``kernels.ricker.respond`` does for one.
 
     Parameters
     ----------
     block
         Samples of a block.
-    past, levels : int64 [lanes, leads, MAXIMA_COLUMNS], [lanes, rows, LEVEL_COLUMNS]
-        ``rows`` blocks are more than the response of a pass, and what is not decided before it, can touch.
+    rings, leads
+        ``rings.x`` is read, the others are read and written.
     work : int32 [4, capacity]
         Scratch: ``capacity - 4 (half + box)`` samples are worked on at a time.
     """
-    lane = int(lanes[i])
-    half = taps.shape[0] - 1
-    lowest = int(base[i])
-    own = past[lane]
-    if start[i] == lowest:
+    lane = int(fresh.lane[i])
+    delay = response_filter.taps.shape[0] - 1 + response_filter.box
+    lowest = int(fresh.base[i])
+    own, levels = leads.maxima[lane], leads.levels[lane]
+    if fresh.start[i] == lowest:
         if member() == 0:
             for lead in range(own.shape[0]):
                 for column in range(FIRST_MAXIMUM):
                     own[lead, column] = 0
-            for b in range(levels.shape[1]):
-                levels[lane, b, NUMBER] = NOTHING
+            for b in range(levels.shape[0]):
+                levels[b, NUMBER] = NOTHING
         wait()
-    at = max(lowest, int(start[i]) - half - box)
-    end = int(stop[i]) - half - box
-    total, most = work[3], work.shape[1] - 4 * (half + box)
+    at = max(lowest, int(fresh.start[i]) - delay)
+    end = int(fresh.stop[i]) - delay
+    total, most = work[3], work.shape[1] - 4 * delay
     while at < end:
         number = at // block
         n = min(most, end - at, (number + 1) * block - at)
@@ -106,7 +107,7 @@ def respond_leads(
         for j in range(member(), n, WIDTH):
             total[j] = 0
         for lead in range(own.shape[0]):
-            box_sums(x[lane, lead : lead + 1], lowest, at, n, taps, box, shift, work)
+            box_sums(rings.x[lane, lead : lead + 1], lowest, at, n, response_filter, work)
             sums, limit = work[1], limit_of(own[lead], speaking)
             for j in range(member(), n, WIDTH):
                 total[j] += bounded(int(sums[j]), limit)
@@ -116,30 +117,31 @@ def respond_leads(
                 take_block(own[lead], number, ends, ends and number * block >= lowest)
             wait()
         if ends and member() == 0:
-            note_levels(own, number + 1, levels[lane])
-        store(total, n, f[lane], at)
+            note_levels(own, number + 1, levels)
+        store(total, n, rings.f[lane], at)
         at += n
 
 
-def level_peaks(i: int, lanes: I64, found: I64, right: int, block: int, levels: I64, peaks: I64, bounds: I64) -> None:
-    """Put the levels of several leads in the place of those that ``kernels.nms.suppress`` wrote.
+def level_peaks(i: int, fresh: FreshLanes, search: PeakSearch, leads: LeadLevels, table: PeakTable) -> None:
+    """Replace the levels that ``kernels.nms.suppress`` wrote by those of several leads.
 
     They are those of the blocks that are complete when a peak is decided, ``right`` samples after it.
 
     Parameters
     ----------
-    bounds : int64 [n, most, 3], written
-        Largest and least of the last five block maxima, -1 where none is complete; leads that are not silent.
+    table
+        ``bounds``, and of ``peaks`` the median and the quantile, are written.
     """
-    own = levels[lanes[i]]
-    for k in range(found[i]):
-        number = (int(peaks[i, k, 0]) + right + 1) // block
+    own = leads.levels[fresh.lane[i]]
+    for k in range(table.found[i]):
+        peak, bounds = table.peaks[i, k], table.bounds[i, k]
+        number = (int(peak[PEAK_SAMPLE]) + search.right + 1) // search.block
         row = own[number % own.shape[0]]
-        bounds[i, k, 0] = bounds[i, k, 1] = NOTHING
-        bounds[i, k, 2] = 0
+        bounds[BOUND_MOST] = bounds[BOUND_LEAST] = NOTHING
+        bounds[BOUND_LEADS] = 0
         if row[NUMBER] == number:
-            peaks[i, k, 2] = row[LEVEL]
-            peaks[i, k, 3] = row[QUANTILE]
-            bounds[i, k, 0] = row[MOST]
-            bounds[i, k, 1] = row[LEAST]
-            bounds[i, k, 2] = row[SPEAKING]
+            peak[PEAK_MEDIAN] = row[LEVEL]
+            peak[PEAK_QUANTILE] = row[QUANTILE]
+            bounds[BOUND_MOST] = row[MOST]
+            bounds[BOUND_LEAST] = row[LEAST]
+            bounds[BOUND_LEADS] = row[SPEAKING]

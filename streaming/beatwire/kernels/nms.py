@@ -20,6 +20,8 @@ from __future__ import annotations
 from beatwire.kernels.ring import unroll
 from beatwire.kernels.team import WIDTH, fewest, member, most, narrow, wait
 from beatwire.records import I32, I64
+from beatwire.records.columns import PEAK_MEDIAN, PEAK_QUANTILE, PEAK_RESPONSE, PEAK_SAMPLE, PEAK_VALLEYS
+from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable
 
 KEPT = 10
 RECENT = 5
@@ -115,48 +117,29 @@ def take_block(maxima: I64, number: int, ends: bool, complete: bool) -> None:
         maxima[BEGUN] = 0
 
 
-def suppress(
-    i: int,
-    lanes: I64,
-    start: I64,
-    stop: I64,
-    base: I64,
-    delay: int,
-    left: int,
-    right: int,
-    block: int,
-    f: I32,
-    maxima: I64,
-    work: I32,
-    found: I64,
-    peaks: I64,
-    closed: I64,
-    blocks: I64,
-) -> None:
-    """Find the peaks of lane ``lanes[i]`` that its new samples decide.
+def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64, work: I32, table: PeakTable) -> None:
+    """Find the peaks of lane ``i`` that its new samples decide.
 
-    In any stretch of ``right + 1`` samples only the first of its largest can be a peak, so one
-    candidate a stretch is compared with its surroundings; where stretches begin says nothing.
+    In any stretch of ``right + 1`` samples only the first of its largest can be a peak, so one candidate of each
+    stretch is compared with its surroundings; the result does not depend on where stretches begin.
 
     Parameters
     ----------
-    delay
-        ``f`` is watermark up to ``stop - delay``.
-    found : int64 [n], written
-        How many peaks there are.
-    peaks : int64 [n, most, 5], written
-        Sample, f, median of five, 80 % quantile of ten, and the sum of the least f within
-        ``right`` on both sides.
-    closed, blocks : int64 [n], [n, most, 2], written
-        Blocks that became complete: where each ends, its maximum.
+    f : int32 [lanes, R]
+        Responses, known up to ``stop - delay``.
+    maxima : int64 [lanes, MAXIMA_COLUMNS], read and written
+    work : int32 [1, capacity]
+        Scratch.
+    table
+        Written, but for ``bounds``.
     """
-    lane = lanes[i]
-    lowest = int(base[i])
-    watermark = int(stop[i]) - delay
-    first = max(lowest, int(start[i]) - delay - right)
+    lane, right = fresh.lane[i], search.right
+    lowest = int(fresh.base[i])
+    watermark = int(fresh.stop[i]) - search.delay
+    first = max(lowest, int(fresh.start[i]) - search.delay - right)
     last = watermark - right
-    level = maxima[lane]
-    if start[i] == lowest:
+    level, blocks = maxima[lane], table.blocks[i]
+    if fresh.start[i] == lowest:
         if member() == 0:
             for k in range(FIRST):
                 level[k] = 0
@@ -164,7 +147,7 @@ def suppress(
         wait()
     count = 0
     done = 0
-    begin = max(lowest, min(first - left, int(level[ABSORBED])))
+    begin = max(lowest, min(first - search.left, int(level[ABSORBED])))
     unroll(f[lane], begin, watermark - begin, work[0])
     window = work[0]
     stretch = first
@@ -174,7 +157,7 @@ def suppress(
         value = largest(here, n)
         at = place_of(value, here[:n])
         c = stretch + at
-        behind = max(lowest, c - left)
+        behind = max(lowest, c - search.left)
         peak = value > 0
         if peak and at + right >= n:
             peak = value >= largest(here[n:], at + right + 1 - n)
@@ -182,15 +165,16 @@ def suppress(
             peak = value > largest(window[behind - begin :], stretch - behind)
         stretch += n
         if peak:
-            done = absorb(level, window, begin, min(watermark, c + right + 1), lowest, block, blocks[i], done)
+            done = absorb(level, window, begin, min(watermark, c + right + 1), lowest, search.block, blocks, done)
             near = max(lowest, c - right)
             valleys = least(window[near - begin :], c - near + 1) + least(window[c - begin :], right + 1)
             if member() == 0:
-                peaks[i, count, 0] = c
-                peaks[i, count, 1] = value
-                peaks[i, count, 2] = level[MEDIAN]
-                peaks[i, count, 3] = level[QUANTILE]
-                peaks[i, count, 4] = valleys
+                row = table.peaks[i, count]
+                row[PEAK_SAMPLE] = c
+                row[PEAK_RESPONSE] = value
+                row[PEAK_MEDIAN] = level[MEDIAN]
+                row[PEAK_QUANTILE] = level[QUANTILE]
+                row[PEAK_VALLEYS] = valleys
             count += 1
-    closed[i] = absorb(level, window, begin, watermark, lowest, block, blocks[i], done)
-    found[i] = count
+    table.closed[i] = absorb(level, window, begin, watermark, lowest, search.block, blocks, done)
+    table.found[i] = count

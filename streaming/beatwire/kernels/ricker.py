@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from beatwire.kernels.ring import store, unroll
 from beatwire.kernels.team import BLOCK, WIDTH, member, part, parts, wait
-from beatwire.records import I16, I32, I64
+from beatwire.records import I16, I32
+from beatwire.records.detection import FreshLanes, ResponseFilter, Rings
 
 
 def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
@@ -87,10 +88,11 @@ def sum_box(a: I32, n: int, box: int, out: I32) -> None:
     wait()
 
 
-def box_sums(x: I16, lowest: int, at: int, n: int, taps: I32, box: int, shift: int, work: I32) -> None:
+def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilter, work: I32) -> None:
     """Compute ``f[at : at + n]`` of leads ``x`` [leads, R] into the second row of ``work``."""
+    box = response_filter.box
     early = max(0, lowest - (at - box))
-    magnitude(x, lowest, at - box + early, n + 2 * box - early, taps, shift, work)
+    magnitude(x, lowest, at - box + early, n + 2 * box - early, response_filter.taps, response_filter.shift, work)
     if early > 0:
         whole = work[0]
         for j in range(member(), early, WIDTH):
@@ -103,35 +105,23 @@ def box_sums(x: I16, lowest: int, at: int, n: int, taps: I32, box: int, shift: i
         sum_box(work[2], n, box, work[1])
 
 
-def respond(
-    i: int,
-    lanes: I64,
-    start: I64,
-    stop: I64,
-    base: I64,
-    taps: I32,
-    box: int,
-    shift: int,
-    x: I16,
-    f: I32,
-    work: I32,
-) -> None:
-    """Extend the response ``f`` [lanes, R] of lane ``lanes[i]`` to its new samples.
+def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: Rings, work: I32) -> None:
+    """Extend the response of lane ``i`` to its new samples.
 
     Parameters
     ----------
-    start, stop, base
-        New samples ``[start, stop)`` of a lane whose first sample is ``base``.
+    rings
+        ``x`` is read, ``f`` written.
     work : int32 [3, capacity]
-        Scratch for ``BLOCK + 2 (half + box)`` samples: small enough for the fastest cache.
+        Scratch for ``BLOCK + 4 (half + box)`` samples: small enough for the fastest cache.
     """
-    lane = lanes[i]
-    half = taps.shape[0] - 1
-    lowest = int(base[i])
-    at = max(lowest, int(start[i]) - half - box) + part() * BLOCK
-    end = int(stop[i]) - half - box
+    lane = fresh.lane[i]
+    delay = response_filter.taps.shape[0] - 1 + response_filter.box
+    lowest = int(fresh.base[i])
+    at = max(lowest, int(fresh.start[i]) - delay) + part() * BLOCK
+    end = int(fresh.stop[i]) - delay
     while at < end:
         n = min(BLOCK, end - at)
-        box_sums(x[lane], lowest, at, n, taps, box, shift, work)
-        store(work[1], n, f[lane], at)
+        box_sums(rings.x[lane], lowest, at, n, response_filter, work)
+        store(work[1], n, rings.f[lane], at)
         at += parts() * BLOCK

@@ -164,7 +164,7 @@ class ShardBatch:
         backend.kernels.is_answered(total, beats.row, beats.sample, begin, end, count)
         first, mine = backend.positions("answered", total, count, total.__index__())
         score, scored_by, anomalous = backend.table("scored", total, JUDGED).columns
-        backend.later.score_beat(
+        backend.later.score_beat(  # type: ignore[call-arg]
             total, terms.population, terms.history, terms.prematurity, terms.rate_term, *self._table, ANOMALOUS, False,
             score, scored_by, anomalous,
         )  # fmt: skip

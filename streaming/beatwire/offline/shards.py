@@ -133,7 +133,7 @@ def _runs(samples: Any, held: int) -> I64:
         return np.array([[0, n + held]], np.int64)
     known = (samples != NO_VALUE).all(axis=0)
     changed = host_array(xp.flatnonzero(known[1:] != known[:-1])) + 1
-    edges = [np.zeros(int(known[0]), np.int64), changed, np.full(1 - int(known[-1]), n), [n + held]]
+    edges: list[Any] = [np.zeros(int(known[0]), np.int64), changed, np.full(1 - int(known[-1]), n), [n + held]]
     return np.concatenate(edges).astype(np.int64).reshape(-1, 2)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from beatwire.records import events
 from beatwire.records.arrays import F64, I32, I64, U8
+from beatwire.records.detection import FreshLanes, LeadLevels, PeakTable, Rings
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +127,11 @@ class Fresh:
     quiet: I64
     overloaded: bool = False
 
+    @property
+    def lanes(self) -> FreshLanes:
+        """The columns that kernels take."""
+        return FreshLanes(self.lane, self.slot, self.start, self.stop, self.base)
+
 
 @dataclass(frozen=True, slots=True)
 class Placement:
@@ -196,39 +202,28 @@ class Ringed:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response up to ``stop - delay``. ``f``: int32 [lanes, R] (xp); ``levels``: of several leads."""
+    """The response in ``rings.f``, known up to ``stop - delay``; ``leads``: levels of several leads, None of one."""
 
     fresh: Fresh
-    x: Any
-    f: Any
+    rings: Rings
     delay: int
-    levels: Any = None
+    leads: LeadLevels | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
     """Local maxima of the response that the new samples decided.
 
-    found        int64 [n]          peaks of each lane
-    peaks        int64 [n, most, 5] sample, f, median of five block maxima, 80 % quantile of ten,
-                                    sum of the least f on both sides
-    closed       int64 [n]          2-s blocks of each lane that became complete
-    blocks       int64 [n, most, 2] where each ends, its largest f
+    table        the peaks of each lane, and its 2-s blocks that became complete (xp)
     watermark    int64 [n]          every peak before this sample has been decided
     most         peaks that the whole pass can have at most, and blocks
-    bounds       int64 [n, most, 3] of several leads, see ``kernels.fusion.level_peaks``; None: one lead
-    logits       float64 [n, most, 2]  how sure the trees are that each is a beat, and the errors they expect in
-                                    the ten seconds up to it; None: not classified
+    logits       float64 [n, most, 2]  of each peak: the logit of the trees that it is a beat, and the errors that
+                                    they expect in the ten seconds up to it (xp); None: not classified
     """
 
     fresh: Fresh
-    x: Any
-    f: Any
-    found: I64
-    peaks: I64
-    closed: I64
-    blocks: I64
+    rings: Rings
+    table: PeakTable
     watermark: I64
     most: tuple[int, int] = (0, 0)
-    bounds: Any = None
     logits: F64 | None = None

@@ -157,7 +157,7 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     limits = np.array([s.extreme_tachycardia_bpm, s.tachycardia_bpm, s.bradycardia_bpm, s.extreme_bradycardia_bpm])
     anomalous = np.zeros(len(tick.slot), np.bool_) if tick.anomalous is None else tick.anomalous
     early = np.zeros(len(tick.slot), np.bool_) if tick.prematurity is None else tick.prematurity >= s.early
-    cpu.apply_rules(
+    cpu.kernels.apply_rules(
         n, run, events, tick.rr_s, tick.median_rr_s, anomalous, early, tick.aligned.slots, durations, limits,
         state.slots, count, out, values,
     )  # fmt: skip
@@ -245,7 +245,7 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
     time_us = np.empty(2, np.int64)
     slots = np.full(2, slot)
     same = slots, np.full(2, session), np.array([onset, at]), _rate_hz(tick, slots)
-    cpu.device_time(2, *same, tick.aligned.slots, tick.aligned.clocks, time_us)
+    cpu.kernels.device_time(2, *same, tick.aligned.slots, tick.aligned.clocks, time_us)
     onset_us, at_us = time_us.tolist()
     since_us = state.since_us.pop((slot, rule), onset_us)
     stream = state.directory.names[slot]

@@ -125,7 +125,7 @@ def _align(state: State, chunks: Chunks) -> tuple[tuple[I64, I64, I64], I64, I64
     code = np.zeros(n, np.int64)
     at = 0
     while True:
-        at = cpu.align_rows(
+        at = cpu.kernels.align_rows(
             at, n, chunks.payload, ints, chunks.floats, state.limits, state.tick, state.slots,
             place, fresh, event, sizes, code,
         )  # fmt: skip
@@ -174,7 +174,7 @@ def _make_room(state: State) -> None:
 def _set_banks(state: State, chunks: Chunks) -> None:
     """Write the bank of every chunk, -1 where there is none yet."""
     banks = np.array([(bank.rate_hz, bank.leads) for bank in state.banks], np.float64).reshape(-1, 2)
-    cpu.find_bank(len(chunks.message), chunks.ints, chunks.floats, banks)
+    cpu.kernels.find_bank(len(chunks.message), chunks.ints, chunks.floats, banks)
 
 
 def _open_bank(state: State, chunks: Chunks, i: int) -> None:

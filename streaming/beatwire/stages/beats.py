@@ -74,22 +74,22 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     if bank.number not in state.unit:
         _open_bank(state, bank)
     lanes = state.lanes.get(bank.number)
-    if lanes is None or len(lanes) < len(peaks.f):
-        lanes = state.lanes[bank.number] = backend.grown(lanes, (len(peaks.f), beats.BEAT_COLUMNS), np.int64)
+    if lanes is None or len(lanes) < len(peaks.rings.f):
+        lanes = state.lanes[bank.number] = backend.grown(lanes, (len(peaks.rings.f), beats.BEAT_COLUMNS), np.int64)
     if len(state.settings.probability) > 1 and peaks.logits is None:
         raise ValueError("beats: expected peaks with logits; got peaks that were not classified")
     s = state.settings
     if state.work.shape[1] < state.room[bank.number]:
         state.work = np.zeros((3, state.room[bank.number]), np.int32)
     quiet = fresh.quiet[np.argsort(fresh.quiet[:, 0], kind="stable")]
-    n, most = len(fresh.lane), peaks.peaks.shape[1]
+    n, most = len(fresh.lane), peaks.table.peaks.shape[1]
     count = backend.buffer("count", (n,), np.int64)
     samples = backend.buffer("samples", (n, most, 3), np.int64)
     floats = backend.buffer("floats", (n, most, 5), np.float64)
     logits = backend.buffer("no logits", (n, 1, 2), np.float64) if peaks.logits is None else peaks.logits
-    backend.kernels.select_beats(
-        n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, quiet, fresh.uv_per_unit,
-        s.floor_uv * state.unit[bank.number], logits, *state.constants[bank.number], peaks.x, lanes, state.work,
+    backend.kernels.select_beats(  # type: ignore[call-arg]
+        n, fresh.lane, fresh.start, fresh.base, peaks.table.found, peaks.table.peaks, quiet, fresh.uv_per_unit,
+        s.floor_uv * state.unit[bank.number], logits, *state.constants[bank.number], peaks.rings.x, lanes, state.work,
         count, samples, floats,
     )  # fmt: skip
     if len(quiet):
@@ -104,7 +104,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     )  # fmt: skip
     watermark = peaks.watermark - state.before[bank.number]
     return state, Beats(
-        fresh, watermark, total, first, peaks.x, listed, _blocks(state, peaks), *(*inner.columns, *listed.columns)
+        fresh, watermark, total, first, peaks.rings.x, listed, _blocks(state, peaks), *(*inner.columns, *listed.columns)
     )
 
 
@@ -112,15 +112,15 @@ def _blocks(state: State, peaks: Peaks) -> Table:
     """Tell of every block that became complete what it held: row of its lane, end, and ``kernels.flutter``'s bits."""
     fresh, backend, s = peaks.fresh, state.backend, state.settings
     n = len(fresh.lane)
-    first, total = backend.positions("blocks", n, peaks.closed, peaks.most[1])
+    first, total = backend.positions("blocks", n, peaks.table.closed, peaks.most[1])
     table = backend.table("blocks", total, (np.int64, np.int64, np.int64))
     backend.kernels.list_blocks(
-        n, first, peaks.closed, peaks.blocks, fresh.uv_per_unit, state.unit[fresh.bank.number], s.flat_uv,
+        n, first, peaks.table.closed, peaks.table.blocks, fresh.uv_per_unit, state.unit[fresh.bank.number], s.flat_uv,
         s.flat_units, *table.columns,
     )  # fmt: skip
     row, end, flat = table.columns
     length = half_up(s.block_s * fresh.bank.rate_hz)
-    backend.kernels.find_waves(total, row, end, fresh.lane, fresh.base, length, peaks.x, state.points, flat)
+    backend.kernels.find_waves(total, row, end, fresh.lane, fresh.base, length, peaks.rings.x, state.points, flat)
     return table
 
 

@@ -109,7 +109,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     fresh, bank, backend = peaks.fresh, peaks.fresh.bank, state.backend
     if bank.number not in state.looks:
         _open_bank(state, state.settings.ensemble, bank)
-    seen, facts, lanes = state.seen.get(bank.number), state.facts.get(bank.number), len(peaks.f)
+    seen, facts, lanes = state.seen.get(bank.number), state.facts.get(bank.number), len(peaks.rings.f)
     if seen is None or len(seen) < lanes:
         seen = state.seen[bank.number] = backend.grown(seen, (lanes, peak_features.SEEN), np.int64)
         facts = state.facts[bank.number] = backend.grown(
@@ -119,11 +119,10 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     if state.line.shape[1] < looks.length:
         state.line = np.zeros((1, looks.length), np.int32)
     n = len(fresh.lane)
-    logits = backend.buffer("logits", (n, peaks.peaks.shape[1], 2), np.float64)
-    bounds = backend.buffer("no bounds", (n, 1, 3), np.int64) if peaks.bounds is None else peaks.bounds
-    backend.kernels.classify_peaks(
-        n, fresh.lane, fresh.start, fresh.base, peaks.found, peaks.peaks, bounds, peaks.closed, peaks.blocks,
-        looks.box, looks.scale, *state.constants[bank.number], peaks.x, peaks.f, *state.trees, seen, facts, state.line,
+    logits = backend.buffer("logits", (n, peaks.table.peaks.shape[1], 2), np.float64)
+    backend.kernels.classify_peaks(  # type: ignore[call-arg]
+        n, fresh.lane, fresh.start, fresh.base, *peaks.table,
+        looks.box, looks.scale, *state.constants[bank.number], *peaks.rings, *state.trees, seen, facts, state.line,
         state.scratch, state.out, logits,
     )  # fmt: skip
     return state, replace(peaks, logits=logits)

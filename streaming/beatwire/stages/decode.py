@@ -39,11 +39,11 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     m = len(tick.arrival_us)
     ints, floats, code = chunk_columns(m)
     schema_id = -1 if state.settings.schema_id is None else state.settings.schema_id
-    cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
+    cpu.kernels.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
     rejects = Rejects()
     if (code == avro.JSON).any():
         tick = _with_json_as_avro(tick, np.flatnonzero(code == avro.JSON), rejects, state.xp)
-        cpu.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
+        cpu.kernels.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
     known = set(rejects.message)
     for k in np.flatnonzero(code):
         if int(k) not in known:

@@ -85,7 +85,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     length = np.array([round(BLOCK_S * bank.rate_hz) for bank in beats.aligned.banks])
     count, room = np.zeros(n, np.int64), LOST * len(events)
     where, told = np.empty(room, np.int64), np.empty((room, 5), np.int64)
-    cpu.watch(
+    cpu.kernels.watch(
         n, run, events, bins, seen, beats.aligned.slots, length, state.reference.levels, state.reference.limit,
         state.counts, state.block, state.unlike, state.over, count, where, told,
     )  # fmt: skip
@@ -109,7 +109,7 @@ def bins_of(reference: Reference, score: F32, latent: F32, reconstruction_error:
     """
     b, r = len(score), reference
     bins, far = np.empty((b, len(QUANTITIES)), np.uint8), np.empty(b, np.float32)
-    cpu.find_bins(
+    cpu.kernels.find_bins(
         b, score, latent, reconstruction_error, r.centre, r.whitener, r.score, r.latents, r.radius,
         r.reconstruction_error, bins, far
     )  # fmt: skip

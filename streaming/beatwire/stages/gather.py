@@ -53,7 +53,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
     sample = _joined([p.sample for p in passes], np.int64)
     rate_hz = _joined([np.full(len(p.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     time_us = np.empty(len(slot), np.int64)
-    cpu.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
+    cpu.kernels.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
     return state, TickBeats(
         aligned=aligned,
         slot=slot,
@@ -105,13 +105,13 @@ def _events(aligned: Aligned, passes: list[Found]) -> I64:
     n, beats = told, 0
     for p in passes:
         fresh = p.fresh
-        n = cpu.merge_pass(
+        n = cpu.kernels.merge_pass(
             fresh.number, fresh.slot, fresh.session, p.watermark, p.row, p.sample, beats, *p.blocks, events, n
         )  # fmt: skip
         beats += len(p.row)
     slots = len(aligned.slots)
     ordered = np.empty((most, 5), np.int64)
-    cpu.by_stream(
+    cpu.kernels.by_stream(
         events, np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), np.empty(most, np.int64), ordered
     )  # fmt: skip
     return ordered

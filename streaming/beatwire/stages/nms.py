@@ -16,6 +16,8 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels import nms
 from beatwire.records import I32, Peaks, Response
+from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
+from beatwire.records.detection import PeakSearch, PeakTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +45,27 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     bank = fresh.bank
     left, right, block = (int(np.floor(d * bank.rate_hz + 0.5)) for d in (s.left_s, s.right_s, s.block_s))
     maxima = state.maxima.get(bank.number)
-    if maxima is None or len(maxima) < len(response.f):
-        shape = (len(response.f), nms.MAXIMA_COLUMNS)
+    if maxima is None or len(maxima) < len(response.rings.f):
+        shape = (len(response.rings.f), nms.MAXIMA_COLUMNS)
         maxima = state.maxima[bank.number] = backend.grown(maxima, shape, np.int64)
     n = len(fresh.lane)
     fresh_samples = fresh.stop - fresh.start
     longest = int(fresh_samples.max()) if n else 0
     if state.work.shape[1] < longest + left + right:
         state.work = np.zeros((1, longest + left + right), np.int32)
-    found = backend.buffer("found", (n,), np.int64)
-    peaks = backend.buffer("peaks", (n, (longest + right) // (right + 1) + 2, 5), np.int64)
-    closed = backend.buffer("closed", (n,), np.int64)
-    blocks = backend.buffer("blocks", (n, longest // block + 2, 2), np.int64)
-    backend.kernels.suppress(
-        n, fresh.lane, fresh.start, fresh.stop, fresh.base, response.delay, left, right, block,
-        response.f, maxima, state.work, found, peaks, closed, blocks,
-    )  # fmt: skip
-    bounds = None
-    if response.levels is not None:
-        bounds = backend.buffer("bounds", (*peaks.shape[:2], 3), np.int64)
-        backend.kernels.level_peaks(n, fresh.lane, found, right, block, response.levels, peaks, bounds)
+    most_peaks = (longest + right) // (right + 1) + 2
+    several = response.leads is not None
+    table = PeakTable(
+        found=backend.buffer("found", (n,), np.int64),
+        peaks=backend.buffer("peaks", (n, most_peaks, PEAK_COLUMNS), np.int64),
+        bounds=backend.buffer("bounds", (n, most_peaks if several else 1, BOUND_COLUMNS), np.int64),
+        closed=backend.buffer("closed", (n,), np.int64),
+        blocks=backend.buffer("blocks", (n, longest // block + 2, BLOCK_COLUMNS), np.int64),
+    )
+    search = PeakSearch(response.delay, left, right, block)
+    backend.kernels.suppress(n, fresh.lanes, search, response.rings.f, maxima, state.work, table)
+    if response.leads is not None:
+        backend.kernels.level_peaks(n, fresh.lanes, search, response.leads, table)
     watermark = fresh.stop - response.delay - right
     most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
-    return state, Peaks(fresh, response.x, response.f, found, peaks, closed, blocks, watermark, most, bounds)
+    return state, Peaks(fresh, response.rings, table, watermark, most)

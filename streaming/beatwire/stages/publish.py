@@ -75,7 +75,7 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
     width = 66 + 4 * 10 + 7 * 5 + 17 + 2 + len(model) + 10
     buffer = np.empty(b * width, np.uint8)
     stop = np.empty(b, np.int64)
-    cpu.write_beat(
+    cpu.kernels.write_beat(
         b, buffer, stop, width, directory.ids, directory.id_size, ints, floats.view(np.uint8),
         np.isnan(floats).view(np.uint8), *state.labels, label, model,
     )  # fmt: skip

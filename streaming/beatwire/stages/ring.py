@@ -45,25 +45,26 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     if len(begun):
         backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
     place = placement.place[:, 2:]  # which pass and bank it is
-    alone, run, rest = (place, None, None) if backend.in_order else _apart(place)
+    alone, in_turn = (place, None) if backend.in_order else _apart(place)
     backend.kernels.write_samples(len(alone), alone, placement.payload, x)
-    if run is not None:
+    if in_turn is not None:
+        run, rest = in_turn
         backend.kernels.write_in_turn(len(run) - 1, run, rest, placement.payload, x)
     return state, Ringed(fresh, x)
 
 
-def _apart(place: I64) -> tuple[I64, I64 | None, I64 | None]:
-    """Take apart the placements that copy samples, in any order, and those that read the ring: by lane, in turn.
+def _apart(place: I64) -> tuple[I64, tuple[I64, I64] | None]:
+    """Separate placements that copy samples, in any order, from those that read the ring, by lane and in turn.
 
-    Returns the former, and where the lanes begin in the latter, and these.
+    Returns the former; and of the latter, if there are any, the first row of each lane and the rows.
     """
     turn = (place[:, 2] < 0) | (place[:, 3] < 0) | ((place[:, 5] != 0) & (place[:, 5] != -1))
     if not turn.any():
-        return place, None, None
+        return place, None
     rest = place[turn]
     rest = rest[np.argsort(rest[:, 0], kind="stable")]
     run = np.concatenate([np.flatnonzero(np.diff(rest[:, 0], prepend=-1)), [len(rest)]])
-    return place[~turn], run, rest
+    return place[~turn], (run, rest)
 
 
 def ring_samples(ring_s: float, rate_hz: float) -> int:

@@ -98,7 +98,7 @@ def score_beats(state: Settings, terms: Terms, *, overloaded: bool = False) -> S
     """Score beats by their terms."""
     n, of = len(terms.population), state.calibration
     classified = Scores(np.empty(n, np.float32), np.empty(n, np.uint8), np.empty(n, np.bool_))
-    cpu.score_beat(
+    cpu.kernels.score_beat(
         n, terms.population, terms.history, terms.prematurity, terms.rate_term, of.level, of.terms, of.weights, of.sums,
         state.anomalous, overloaded, *classified,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def weigh(calibration: Calibration, terms: Terms) -> F64:
     """Return the weighted sum of the terms' levels, those not known left out; NaN without a window."""
     n, of = len(terms.population), calibration
     total = np.empty(n)
-    cpu.weigh_beat(
+    cpu.kernels.weigh_beat(
         n, terms.population, terms.history, terms.prematurity, terms.rate_term, of.level, of.terms, of.weights, total
     )
     return total

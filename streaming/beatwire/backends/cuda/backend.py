@@ -31,6 +31,7 @@ from beatwire.backends.network import Network
 from beatwire.errors import LostCardError
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANNED
+from beatwire.kernels.table import Kernels
 
 
 class Card(Launches, Memories, Protocol):
@@ -75,8 +76,8 @@ class Device:
         self.xp = card.xp
         self._first: list[Line] = []
         self._second: list[Line] = []
-        self.kernels: Any = Calls(partial(self.call, self._first))
-        self.later: Any = Calls(partial(self.call, self._second))
+        self.kernels: Kernels = Calls(partial(self.call, self._first))
+        self.later: Kernels = Calls(partial(self.call, self._second))
         self._ordinal = 0
         self._launch_lists = LaunchLists(card)
         self._side, self._other = Transfers.of(card), Transfers.of(card)

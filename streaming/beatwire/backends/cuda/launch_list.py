@@ -9,11 +9,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, NamedTuple, Protocol, SupportsIndex
 
+from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANNED, SCANS
+from beatwire.kernels.table import Kernel, Kernels
 
 MOST_PARTS = 16
 MOST_KEPT = 4096  # tapes that are remembered: as many as ticks of all sizes can have would be too many
@@ -150,14 +151,24 @@ class LaunchLists:
         return rounded(n) >= self.many
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
-    """The kernels of a device: each name is a function that writes the call down on a tape, by ``call(name, ...)``."""
+class Calls(Kernels):
+    """The kernels of a device: each is a function that appends the call to a launch list.
 
-    call: Callable[..., None]
-    known: dict[str, Callable[..., None]] = field(default_factory=dict)
+    Parameters
+    ----------
+    call
+        ``call(name, n, *arguments)`` appends a call; NamedTuples among the arguments are taken apart before
+        (``jit.arguments``).
+    """
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        if name not in launchers.PLANS:
-            raise AttributeError(name)
-        return self.known.setdefault(name, partial(self.call, name))
+    def __init__(self, call: Callable[..., None]) -> None:
+        self._call = call
+
+    def prepare(self, kernel: Kernel) -> Callable[..., None]:
+        """Return the function that appends a call."""
+        flat, name = flattened(kernel.body).arguments, kernel.name
+
+        def append(n: SupportsIndex, *arguments: Any, **named: Any) -> None:
+            self._call(name, n, *flat(*arguments, **named))
+
+        return append

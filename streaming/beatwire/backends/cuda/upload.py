@@ -132,7 +132,7 @@ def upload_stretches(samples: I16, start: I64, stop: I64, there: Any) -> tuple[i
     def fill(half: U8, at: int) -> None:
         few = slice(at // each, (at + len(half)) // each)
         rows = half.view(np.int16).reshape(-1, leads, width)
-        cpu.take_stretch(len(rows) * leads, samples, start[few], stop[few], rows)
+        cpu.kernels.take_stretch(len(rows) * leads, samples, start[few], stop[few], rows)
 
     parts = ((k * each, min(at_once, len(start) - k) * each) for k in range(0, len(start), at_once))
     return width, _slot(nbytes).send(there.data.ptr, parts, fill)
@@ -147,7 +147,7 @@ def read(file: int, at: int, out: U8) -> None:
         They cannot be read, or the file ends before.
     """
     came = np.zeros(-(-len(out) // PIECE), np.int64)
-    cpu.read_piece(len(came), file, at, out, came)
+    cpu.kernels.read_piece(len(came), file, at, out, came)
     if came.sum() == len(out):
         return
     done = 0

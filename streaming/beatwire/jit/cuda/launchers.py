@@ -19,6 +19,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import overrides, templates
 from beatwire.jit.cuda.numba_patches import kept, lean
 from beatwire.jit.cuda.team import SIMULATED, THREADS, jit, team_functions
@@ -78,8 +79,8 @@ def plan(
     body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None, busy: str = "",
     summed: bool = False, shared: bool = False, whole: int | None = None,
 ) -> Plan:  # fmt: skip
-    """Find the scratch arguments of a body, and the one that says what is busy."""
-    names = body.__code__.co_varnames[1 : body.__code__.co_argcount]
+    """Return the plan of a body; scratch arguments and ``busy`` are found by name (``jit.arguments.Flattened``)."""
+    names = flattened(body).names
     first = names.index(scratch[0]) if scratch else len(names)
     at = names.index(busy) if busy else None
     return Plan(body, wide, narrow, first, first + len(scratch), registers, at, summed, shared, whole)
@@ -158,7 +159,7 @@ def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[...
     }
     template = templates.with_shared_three if shared and one.stop - one.first == 3 else kinds[one.stop - one.first]
     item = jit(templates.listed if ordered else templates.itself, device=True)
-    scope = vars(templates) | {"_todo": compiled(one.body, width), "_item": item, "_WIDTH": width}
+    scope = vars(templates) | {"_todo": compiled(flattened(one.body).body, width), "_item": item, "_WIDTH": width}
     own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
     made = types.FunctionType(template.__code__, scope, own_name)
     made.__module__, made.__qualname__ = templates.__name__, own_name  # machine code is kept by the latter

@@ -19,6 +19,7 @@ from numba.np.arrayobj import make_array
 from beatwire.kernels.peak_features import MS230, SEEN
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
 from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable, ResponseFilter, Rings
 
 LINE = 64  # bytes of memory that come at once
 MOST = 640  # samples of a ring
@@ -62,23 +63,20 @@ def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
     stretch_of(x[place[i, 0], 0], place[i, 1], abs(place[i, 2]))
 
 
-def respond(
-    i: int, lanes: I64, start: I64, stop: I64, _base: I64, taps: I32, box: int, _shift: int, x: I16, f: I32, _work: I32
-) -> None:
-    """Ask for the new samples, those that their responses reach back to, and where the responses go."""
-    n, early = stop[i] - start[i], taps.shape[0] + box
-    stretch_of(x[lanes[i], 0], start[i] - 2 * early, n + 2 * early)
-    stretch_of(f[lanes[i]], start[i] - early, n)
+def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: Rings, _work: I32) -> None:
+    """Prefetch the new samples, those that their responses reach back to, and the responses to write."""
+    lane, start, n = fresh.lane[i], fresh.start[i], fresh.stop[i] - fresh.start[i]
+    early = response_filter.taps.shape[0] + response_filter.box
+    stretch_of(rings.x[lane, 0], start - 2 * early, n + 2 * early)
+    stretch_of(rings.f[lane], start - early, n)
 
 
-def suppress(
-    i: int, lanes: I64, start: I64, stop: I64, _base: I64, delay: int, left: int, right: int, _block: int, f: I32,
-    maxima: I64, *_written: Array,
-) -> None:  # fmt: skip
-    """Ask for the responses that are looked at, and the lane's maxima."""
-    early = delay + left + right
-    stretch_of(f[lanes[i]], start[i] - early, stop[i] - start[i] + early - delay)
-    row_of(maxima[lanes[i]], maxima.shape[1])
+def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64, _work: I32, _table: PeakTable) -> None:
+    """Prefetch the responses that are compared, and the lane's block maxima."""
+    lane, start = fresh.lane[i], fresh.start[i]
+    early = search.delay + search.left + search.right
+    stretch_of(f[lane], start - early, fresh.stop[i] - start + early - search.delay)
+    row_of(maxima[lane], maxima.shape[1])
 
 
 def classify_peaks(

@@ -72,14 +72,14 @@ class Directory:
         slot = np.empty(n, np.int64)
         refused: list[tuple[int, str]] = []
         self.claimed.clear()
-        cpu.find_slot(n, chunks.payload, chunks.ints, self._table, self.ids, self.id_size, slot)
+        cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.ids, self.id_size, slot)
         unknown = np.flatnonzero(slot < 0)
         if len(unknown):
             for i in map(int, unknown):
                 reason = self._claim(chunks, i)
                 if reason:
                     refused.append((i, reason))
-            cpu.find_slot(n, chunks.payload, chunks.ints, self._table, self.ids, self.id_size, slot)
+            cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.ids, self.id_size, slot)
         known = slot >= 0
         self.partition[slot[known]] = chunks.partition[known]
         return slot, refused
@@ -87,7 +87,7 @@ class Directory:
     def _claim(self, chunks: Chunks, i: int) -> str | None:
         at, size, digest = map(int, chunks.ints[i, :3])
         one = np.empty(1, np.int64)
-        cpu.find_slot(1, chunks.payload, chunks.ints[i : i + 1], self._table, self.ids, self.id_size, one)
+        cpu.kernels.find_slot(1, chunks.payload, chunks.ints[i : i + 1], self._table, self.ids, self.id_size, one)
         if one[0] >= 0:
             return None
         raw = chunks.payload[at : at + size]
@@ -106,7 +106,7 @@ class Directory:
         if 2 * self._entries >= len(self._table):
             self._enter_all(len(self._table))
         else:
-            cpu.enter(self._table, digest, slot)
+            cpu.kernels.enter(self._table, digest, slot)
             self._entries += 1
         self.claimed.append(slot)
         return None
@@ -138,4 +138,4 @@ class Directory:
         known = np.flatnonzero(self.is_known()).tolist()
         self._entries = len(known)
         for slot in known:
-            cpu.enter(self._table, self._digests[slot], slot)
+            cpu.kernels.enter(self._table, self._digests[slot], slot)

@@ -11,7 +11,7 @@ from beatwire.records import I64
 def runs_of(events: I64) -> tuple[int, I64]:
     """Return how many streams events [e, any] by slot are of, and where those of each begin and the last one's end."""
     run = np.empty(len(events) + 1, np.int64)
-    return cpu.find_runs(events, run), run
+    return cpu.kernels.find_runs(events, run), run
 
 
 def rows_told(count: I64, run: I64, room: int) -> I64:

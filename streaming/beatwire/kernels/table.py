@@ -1,0 +1,154 @@
+"""The table of kernels: every body that a stage calls, by name and with its types.
+
+A kernel runs a body over items, or, if it is ``Serial``, once. An attribute of a table is called with the arguments
+of the body that it names; in the place of the item stands the number of items::
+
+    backend.kernels.respond(n, fresh.lanes, response_filter, rings, work)
+
+runs ``kernels.ricker.respond(i, ...)`` for ``i`` = 0 ... n - 1. Type checkers check such a call against the signature
+of the body.
+
+``Kernels`` run where the rings are (``Backend.kernels``), ``HostKernels`` on the host (``jit.cpu.kernels``). A subclass
+decides in ``prepare`` what a call does: ``jit.cpu`` compiles the body and runs it, ``backends.cuda.launch_list``
+appends the call to a launch list.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
+
+from beatwire.kernels import (
+    arrivals,
+    avro,
+    beats,
+    classify,
+    clock,
+    directory,
+    drift,
+    files,
+    flutter,
+    fusion,
+    history,
+    nms,
+    ordering,
+    ricker,
+    ring,
+    rules,
+    scoring,
+    vae,
+    windows,
+)
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Kernel:
+    """An attribute of a table: the body of a kernel, and its name."""
+
+    body: Callable[..., Any]
+    name: str
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Store the name of the attribute."""
+        self.name = name
+
+
+class OverItems(Kernel, Generic[P]):
+    """A kernel that runs ``body(i, ...)`` for each item ``i`` of ``n``."""
+
+    def __init__(self, body: Callable[Concatenate[int, P], None]) -> None:
+        self.body = body
+
+    def __get__(self, table: Table, owner: type[Table]) -> Callable[Concatenate[SupportsIndex, P], None]:
+        """Return what the table calls ``kernel(n, ...)``; from then on it is an attribute of the table."""
+        return vars(table).setdefault(self.name, table.prepare(self))  # type: ignore[no-any-return]
+
+
+class Serial(Kernel, Generic[P, R]):
+    """A kernel that runs ``body(...)`` once and returns its result."""
+
+    def __init__(self, body: Callable[P, R]) -> None:
+        self.body = body
+
+    def __get__(self, table: Table, owner: type[Table]) -> Callable[P, R]:
+        """Return what the table calls ``kernel(...)``; from then on it is an attribute of the table."""
+        return vars(table).setdefault(self.name, table.prepare(self))  # type: ignore[no-any-return]
+
+
+class Table(ABC):
+    """Kernels by name."""
+
+    @abstractmethod
+    def prepare(self, kernel: Kernel) -> Callable[..., Any]:
+        """Return the function that runs a kernel; called when the kernel is first used."""
+
+    @classmethod
+    def members(cls) -> Iterator[Kernel]:
+        """Yield every kernel of the table."""
+        for one in reversed(cls.__mro__):
+            yield from (value for value in vars(one).values() if isinstance(value, Kernel))
+
+
+class Kernels(Table):
+    """The kernels between ring and gather: they read and write arrays of a backend."""
+
+    # samples and peaks
+    begin_lane = OverItems(ring.begin_lane)
+    write_samples = OverItems(ring.write_samples)
+    write_in_turn = OverItems(ring.write_in_turn)
+    respond = OverItems(ricker.respond)
+    respond_leads = OverItems(fusion.respond_leads)
+    suppress = OverItems(nms.suppress)
+    level_peaks = OverItems(fusion.level_peaks)
+
+    # heartbeats
+    classify_peaks = OverItems(classify.classify_peaks)
+    select_beats = OverItems(beats.select_beats)
+    remember_quiet = OverItems(beats.remember_quiet)
+    list_beats = OverItems(beats.list_beats)
+    list_blocks = OverItems(beats.list_blocks)
+    find_waves = OverItems(flutter.find_waves)
+    cut_window = OverItems(windows.cut_window)
+
+    # terms of a score
+    place_in_time = OverItems(history.place_in_time)
+    find_usual_size = OverItems(history.find_usual_size)
+    in_usual_size = OverItems(history.in_usual_size)
+    is_known = OverItems(history.is_known)
+    compare_with_history = OverItems(history.compare_with_history)
+    in_terms = OverItems(history.in_terms)
+    score_beat = OverItems(scoring.score_beat)
+
+    # shards of a recording
+    is_answered = OverItems(scoring.is_answered)
+    tell_beat = OverItems(scoring.tell_beat)
+
+
+class HostKernels(Kernels):
+    """All kernels: those above, and those that only the host runs."""
+
+    # messages, streams and their place
+    read_chunk = OverItems(avro.read_chunk)
+    find_slot = OverItems(directory.find_slot)
+    find_bank = OverItems(directory.find_bank)
+    enter = Serial(directory.enter)
+    align_rows = Serial(arrivals.align_rows)
+    device_time = OverItems(clock.device_time)
+
+    # scores, events, alerts and messages
+    forward = OverItems(vae.forward)
+    merge_pass = Serial(ordering.merge_pass)
+    by_stream = Serial(ordering.by_stream)
+    find_runs = Serial(ordering.find_runs)
+    weigh_beat = OverItems(scoring.weigh_beat)
+    find_bins = OverItems(drift.find_bins)
+    watch = OverItems(drift.watch)
+    apply_rules = OverItems(rules.apply_rules)
+    write_beat = OverItems(avro.write_beat)
+
+    # recordings
+    take_stretch = OverItems(ring.take_stretch)
+    read_piece = OverItems(files.read_piece)

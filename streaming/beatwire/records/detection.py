@@ -1,0 +1,97 @@
+"""Arguments of the kernels that find peaks, grouped: what a lane has new, the filter, the rings, the peaks.
+
+Each is a NamedTuple, so that a body reads ``fresh.start[i]`` and a call names what it passes. Arrays are arrays of the
+backend; host arrays (marked *host*) are uploaded with the call. How NamedTuples reach machine code is in
+``jit.arguments``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import I16, I32, I64
+
+
+class FreshLanes(NamedTuple):
+    """The lanes of a pass that have new samples, ``n`` of them (host); item ``i`` of a kernel is row ``i``.
+
+    lane   int64 [n]  row of the lane in the rings of its bank
+    slot   int64 [n]  slot of its stream
+    start  int64 [n]  first new sample
+    stop   int64 [n]  sample after the last new one
+    base   int64 [n]  first sample of the lane: where it equals ``start`` the lane begins
+    """
+
+    lane: I64
+    slot: I64
+    start: I64
+    stop: I64
+    base: I64
+
+
+class Rings(NamedTuple):
+    """The rings of a bank: sample ``a`` of a lane is in column ``a % R``, with an ``R`` for each ring.
+
+    x  int16 [lanes, leads, R]  samples, in units of the device
+    f  int32 [lanes, R]         responses
+    """
+
+    x: I16
+    f: I32
+
+
+class ResponseFilter(NamedTuple):
+    """The detection filter of a bank.
+
+    taps   int32 [half + 1]  of the Ricker wavelet, from its centre outwards
+    box    samples on either side of a sample that its response sums
+    shift  bits by which magnitudes are shifted right, so that sums fit int32
+    """
+
+    taps: I32
+    box: int
+    shift: int
+
+
+class PeakSearch(NamedTuple):
+    """Parameters of non-maximum suppression, in samples.
+
+    delay  the response is known up to ``stop - delay``
+    left   a peak is greater than all responses of so many samples before it
+    right  a peak is at least all responses of so many samples after it
+    block  length of a block of the level
+    """
+
+    delay: int
+    left: int
+    right: int
+    block: int
+
+
+class LeadLevels(NamedTuple):
+    """Levels of a bank of several leads, see ``kernels.fusion``.
+
+    maxima  int64 [lanes, leads, MAXIMA_COLUMNS]  block maxima of each lead
+    levels  int64 [lanes, rows, LEVEL_COLUMNS]    levels of all leads when a block begins; ``rows`` is more than the
+                                                  blocks that the response of a pass, and undecided samples, touch
+    """
+
+    maxima: I64
+    levels: I64
+
+
+class PeakTable(NamedTuple):
+    """Peaks and blocks of the lanes of a pass; only the first ``found`` and ``closed`` entries of a row are set.
+
+    found   int64 [n]           peaks of each lane
+    peaks   int64 [n, most, 5]  columns ``PEAK_SAMPLE``, ``PEAK_RESPONSE``, ... of ``records.columns``
+    bounds  int64 [n, most, 3]  columns ``BOUND_MOST``, ``BOUND_LEAST``, ``BOUND_LEADS``; of one lead [n, 1, 3], not set
+    closed  int64 [n]           blocks of the level of each lane that became complete
+    blocks  int64 [n, most, 2]  columns ``BLOCK_END``, ``BLOCK_MAXIMUM``
+    """
+
+    found: I64
+    peaks: I64
+    bounds: I64
+    closed: I64
+    blocks: I64
