@@ -61,7 +61,7 @@ $(RUN_READY): pyproject.toml constraints.txt
 $(DEV_READY): $(RUN_READY)
 	@echo "Installing into $(VENV) what tests, benchmarks and training need: several minutes, 6 GB (PyTorch brings CUDA)."
 	$(INSTALL) --editable '.[dev]'
-	-@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
 	@touch $@
 
 clean:

@@ -1,4 +1,4 @@
-"""What all tests share: where the recordings are, and a small ward of signals."""
+"""Fixtures of all tests: the annotated recordings, the local Kafka broker, the GPU, a random generator."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ def ecg_folder() -> Path:
 @pytest.fixture(scope="session")
 def need_kafka() -> None:
     """Require a local Kafka broker."""
-    missing = broker.available()
+    missing = broker.unavailable_reason()
     if missing is not None:
         skip_unless_ci(f"expected a local Kafka broker; {missing}")
 
 
 @pytest.fixture(scope="session")
 def device() -> Any:
-    """The card, with one pool for all tests: torch takes an allocator once."""
+    """Return the GPU backend; all tests share one memory pool, because torch accepts an allocator only once."""
     return choose("gpu")
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
+    """Return a seeded generator."""
     return np.random.default_rng(20261121)

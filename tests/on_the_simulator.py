@@ -27,7 +27,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
-from laws import Run, Signal, assert_same, cut, grouped, listen, shuffled
+from laws import Run, Signal, assert_same, collect, cut, grouped, shuffled
 from simulated import SimulatedCard
 
 ALIKE = {"cut_window", "compare_with_history", "in_terms"}  # where sums of floats may be rounded otherwise
@@ -107,7 +107,7 @@ def messages(seconds: float) -> list[list[bytes]]:
 
 def said(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
     pipeline, run = Pipeline(Settings(**settings), backend), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for values in ticks:
         pipeline.emit(RawTick.of(values))
     return run
@@ -203,7 +203,7 @@ def test_what_a_tick_left_when_it_failed_is_forgotten(monkeypatch: pytest.Monkey
 
 def said_by(pipeline: Pipeline, heart: Signal) -> Run:
     run = Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for a in range(0, 512, 128):
         pipeline.emit(RawTick.of([heart.chunk(a, a + 128)]))
     return run

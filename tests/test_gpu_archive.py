@@ -1,4 +1,4 @@
-"""On a GPU: a recording in shards gives the output of the CPU, for every cut and with little memory."""
+"""On a GPU: shards of a recording give the output of the CPU, in any cut and with little memory."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def test_shards_on_a_gpu_give_the_output_of_the_cpu(device: Any, plan: Plan, rat
     assert_same(analyze(recording, plan=plan, backend=device), analyze(recording))
 
 
-def test_samples_on_the_gpu_are_analyzed_in_place(device: Any) -> None:
+def test_samples_on_the_gpu_give_the_output_of_samples_on_the_host(device: Any) -> None:
     cupy = pytest.importorskip("cupy")
     recording = person(7)
     on_gpu = replace(recording, samples=cupy.asarray(recording.samples))
     assert_same(analyze(on_gpu, backend=device), analyze(recording))
 
 
-def test_little_memory_does_not_change_the_output(device: Any) -> None:
+def test_the_memory_limit_changes_the_number_of_lanes_only(device: Any) -> None:
     recording = person(8, 500.0, 12, seconds=900.0)
     small = Archive(Settings(), backend=device, memory_bytes=20 << 20)
     beats = small.analyze(recording, "x")[0].beats

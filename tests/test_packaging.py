@@ -83,7 +83,7 @@ def test_the_wheel_installs_into_an_empty_environment_and_runs_the_demo(wheel: P
 
 
 @pytest.mark.parametrize("how", ["wheel", "editable"])
-def test_a_users_file_is_checked_against_the_types_of_the_package(how: str, wheel: Path, tmp_path: Path) -> None:
+def test_type_checkers_find_the_types_of_the_package(how: str, wheel: Path, tmp_path: Path) -> None:
     if how == "wheel":
         python = environment(tmp_path / "venv", dependencies_of_this_one=True)
         run([str(python), "-m", "pip", "install", "--quiet", "--no-deps", str(wheel)])

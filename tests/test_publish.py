@@ -1,4 +1,4 @@
-"""What goes out: beats byte for byte as fastavro writes them, alerts as their JSON Schema says."""
+"""Published messages: beats are the bytes that fastavro writes, alerts are valid by their JSON Schema."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def column(rows: list[dict[str, Any]], name: str, scale: float = 1.0) -> np.ndar
 
 
 def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
-    """The columns that would be encoded as ``rows``."""
+    """The columns whose encoding is ``rows``."""
     ints = {name: np.array([r[name] for r in rows], np.int64) for name in ("session", "sample", "time", "arrived")}
     given = {
         "aligned": None,
@@ -85,7 +85,7 @@ def state_of(model: str) -> publish.State:
 
 
 def as_written(row: dict[str, Any], model: str) -> bytes:
-    """What fastavro writes; numbers that went through seconds and back may have lost their last bit."""
+    """What fastavro writes; numbers converted to seconds and back may differ in their last bit."""
     buffer = io.BytesIO()
     back = {
         "model": model,
@@ -115,7 +115,7 @@ BEAT = {
 
 
 @pytest.mark.parametrize("name", ["rr_ms", "rate_bpm", "score", "prematurity", "expected_errors"])
-def test_a_number_that_is_not_known_is_null(name: str) -> None:
+def test_an_unknown_number_is_null(name: str) -> None:
     read = decode_beat(publish.encode_beats(state_of("m"), beats_of([BEAT | {name: None}])).values[0])
     assert read[name] is None
     assert [k for k, v in read.items() if v is None] == [name]
@@ -138,8 +138,8 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads(text))
 
 
-def everything_told() -> list[dict[str, Any]]:
-    """Alerts of every rule, on and over, as they are published."""
+def published_alerts() -> list[dict[str, Any]]:
+    """Alerts of every rule, on and ended, as they are published."""
     ward = Ward()
     told = ward.tick(came(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
     told += ward.tick(
@@ -160,17 +160,17 @@ def everything_told() -> list[dict[str, Any]]:
     return read
 
 
-def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
-    told, check = everything_told(), validator("alert")
-    for one in told:
+def test_every_published_alert_is_valid_by_its_schema() -> None:
+    alerts, check = published_alerts(), validator("alert")
+    for one in alerts:
         check.validate(one)
         assert set(one) == set(check.schema["properties"]) == set(check.schema["required"])
     assert (
-        {a["rule"] for a in told}
+        {a["rule"] for a in alerts}
         == {rule.name for rule in alert.RULES}
         == set(check.schema["properties"]["rule"]["enum"])
     )
-    assert {a["state"] for a in told} == {"on", "latched", "off"} < set(check.schema["properties"]["state"]["enum"])
+    assert {a["state"] for a in alerts} == {"on", "latched", "off"} < set(check.schema["properties"]["state"]["enum"])
     assert {rule.priority for rule in alert.RULES} == set(check.schema["properties"]["priority"]["enum"])
 
 
@@ -186,6 +186,6 @@ def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
         {"model": None},
     ],
 )
-def test_what_is_no_alert_is_refused_by_the_schema(changed: dict[str, Any]) -> None:
+def test_the_schema_refuses_an_invalid_alert(changed: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        validator("alert").validate(everything_told()[0] | changed)
+        validator("alert").validate(published_alerts()[0] | changed)

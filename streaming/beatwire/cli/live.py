@@ -188,7 +188,7 @@ def monitor(
     gpu_memory: GpuMemory = None,
     managed_memory: ManagedMemory = False,
     nvtx: Nvtx = False,
-    of_crew: Annotated[bool, typer.Option("--of-crew", hidden=True)] = False,
+    as_worker: Annotated[bool, typer.Option("--as-worker", hidden=True)] = False,
 ) -> None:
     """Run the monitor: read sample chunks from Kafka, publish beats and alerts.
 
@@ -201,7 +201,7 @@ def monitor(
         from beatwire.service.workers import run_workers
 
         common = [
-            "monitor", "--of-crew", "--bootstrap-servers", bootstrap, "--group", group, "--backend", backend.value,
+            "monitor", "--as-worker", "--bootstrap-servers", bootstrap, "--group", group, "--backend", backend.value,
             "--delivery", delivery.value, "--score-within", str(score_within),
             *(("--model", str(model)) if model is not None else ()),
             *(("--gpu-memory", gpu_memory) if gpu_memory is not None else ()),
@@ -213,7 +213,7 @@ def monitor(
         return
     run_monitor(
         bootstrap, group, choose_backend(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model,
-        score_within_s=score_within, metrics_port=metrics_port, of_crew=of_crew, say=print_message,
+        score_within_s=score_within, metrics_port=metrics_port, as_worker=as_worker, say=print_message,
     )  # fmt: skip
 
 

@@ -48,13 +48,13 @@ def bench(
     """
     from beatwire.bench import run_benchmarks
 
-    rows = run_benchmarks(names or [], say=print_message)
+    results = run_benchmarks(names or [], log=print_message)
     if as_json:
-        typer.echo(json.dumps({"rows": [row.as_dict() for row in rows]}))
+        typer.echo(json.dumps({"rows": [result.as_dict() for result in results]}))
         return
-    table = Table("what", "value", "against", "ratio", "bar", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for row in rows:
-        table.add_row(*row.cells)
+    table = Table("measurement", "value", "compared with", "ratio", "target", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for result in results:
+        table.add_row(*result.cells)
     Console().print(table)
 
 
@@ -120,7 +120,7 @@ def evaluate(
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         report |= full_report(
             folder, graph, lead=lead, seed=seed, noise=noise or [], snr_db=ratios, with_rivals=rivals,
-            instead=graph.instead(), progress=lambda name: status.update(f"evaluate {name}") if status else None,
+            held_out=graph.held_out(), progress=lambda name: status.update(f"evaluate {name}") if status else None,
         )  # fmt: skip
     if html is not None:
         html.write_text(as_html(report, title=f"beatwire on {folder.name}"), encoding="utf-8")

@@ -37,13 +37,13 @@ def train_vae(folders: Folders, out: Weights, seed: Seed = 0, as_json: Json = Fa
     The data are split by subject: no beat is measured by a network that was trained on the same person. An
     interrupted run continues where it stopped.
     """
-    from beatwire.training.train import train_vae as run
-    from beatwire.training.vae import TrainSettings
+    from beatwire.training.settings import VaeSettings
+    from beatwire.training.train_vae import train_vae as run
 
     with progress_bar("train", as_json) as bar:
         task = bar.add_task("train", total=1.0)
         metrics = run(
-            folders, out, settings=TrainSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
+            folders, out, settings=VaeSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
         )
     _print_metrics(metrics, out, as_json)
 
@@ -70,13 +70,13 @@ def train_detector(
 
     The data are split by record.
     """
-    from beatwire.training.detector import Growth
-    from beatwire.training.detector import train_detector as run
+    from beatwire.training.settings import TreeSettings
+    from beatwire.training.train_detector import train_detector as run
 
     with progress_bar("train", as_json) as bar:
         task = bar.add_task("train", total=1.0)
         metrics = run(
-            folders, out, noise=noise or [], growth=Growth(seed=seed),
+            folders, out, noise=noise or [], settings=TreeSettings(seed=seed),
             progress=lambda done, _: bar.update(task, completed=done),
         )  # fmt: skip
     _print_metrics(metrics, out, as_json)

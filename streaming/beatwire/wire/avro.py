@@ -135,7 +135,7 @@ def decode_beat(value: bytes) -> dict[str, Any]:
             beat = fastavro.schemaless_reader(plain, writer, schema("beat"))
             if number == 0 or plain.tell() == len(plain.getbuffer()):
                 return cast("dict[str, Any]", beat)
-    raise ValueError(f"expected a Beat; got {len(value)} bytes that are none")
+    raise ValueError(f"expected a Beat; got {len(value)} bytes that are not one")
 
 
 @cache

@@ -1,6 +1,9 @@
-"""Peaks of whole recordings, described as the running detector describes them: what its training sees.
+"""Candidate peaks of a whole recording with the features that the detector computes for them.
 
-The kernels are the ones of the stages; a recording is one lane whose ring holds all of it.
+In:  int16 [leads, n]
+Out: :class:`Candidates`, p peaks
+
+The kernels are those of the stages. A recording is one lane whose ring holds all of it.
 """
 
 from __future__ import annotations
@@ -33,12 +36,15 @@ _LANE = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
-class Survey:
-    """The peaks of one recording, and what is seen of each.
+class Candidates:
+    """The candidate peaks of one recording.
 
-    at, value, median, quantile  int64 [p], each peak's sample, f, median of five block maxima, 80 % quantile of ten
-    features                     float32 [p, FEATURES]
-    several                      bool [p], whether more than one lead spoke
+    at        int64 [p], sample index
+    value     int64 [p], response at the peak
+    median    int64 [p], median of the last five block maxima of the response
+    quantile  int64 [p], 80 % quantile of the last ten block maxima
+    features  float32 [p, FEATURES]
+    several   bool [p], True if more than one lead contributed
     """
 
     at: I64
@@ -50,21 +56,21 @@ class Survey:
 
     @property
     def ordinary(self) -> Bool:
-        """Which peaks are ordinary in every way (``kernels.classify.ordinary``)."""
-        found: Bool = np.zeros(len(self.at), np.bool_)
-        _are_ordinary()(self.features, found)
-        return found
+        """Which peaks the detector accepts without its trees (``kernels.classify.ordinary``): bool [p]."""
+        ordinary: Bool = np.zeros(len(self.at), np.bool_)
+        _are_ordinary()(self.features, ordinary)
+        return ordinary
 
 
-def survey(samples: Any, rate_hz: float, design: Design | None = None) -> Survey:
-    """Find the peaks of leads, int16 [leads, n], that are above a tenth of the level."""
+def find_candidates(samples: Any, rate_hz: float, design: Design | None = None) -> Candidates:
+    """Find the peaks of int16 [leads, n] whose response is above a tenth of the level (``classify.LEAST``)."""
     x = np.ascontiguousarray(samples, np.int16)[None]
     one = filter_for(Design() if design is None else design, rate_hz, x.shape[1])
     return peaks_of(x, *respond(x, rate_hz, one), rate_hz, one)
 
 
 def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
-    """Return the response int32 [1, n] of int16 [1, leads, n], and of several leads their levels."""
+    """Return the response int32 [1, n] of int16 [1, leads, n], and the levels of the leads if there are several."""
     n, leads = x.shape[2], x.shape[1]
     f = np.zeros((1, n), np.int32)
     work = np.zeros((4, team.BLOCK + 4 * one.delay), np.int32)
@@ -84,8 +90,8 @@ def _all_of(n: int) -> FreshLanes:
     return FreshLanes(_LANE, _LANE, _LANE, np.array([n], np.int64), _LANE)
 
 
-def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey:
-    """Find and describe the peaks of a response."""
+def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candidates:
+    """Find the peaks of a response int32 [1, n] and compute their features."""
     n = f.shape[1]
     times = NmsSettings()
     left, right, block = (half_up(s * rate_hz) for s in (times.left_s, times.right_s, times.block_s))
@@ -120,25 +126,25 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey
         looks.half, x[0], f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(peak_features.KEPT),
         int(looks.span[peak_features.RIGHT]), features,
     )  # fmt: skip
-    return Survey(at, value, median, quantile, features, speaking > 1)
+    return Candidates(at, value, median, quantile, features, speaking > 1)
 
 
 @functools.cache
 def _are_ordinary() -> Callable[..., None]:
-    """Compile a function that writes of each peak whether it is ordinary."""
+    """Compile a function that writes for each peak whether it is ordinary."""
     is_ordinary = cpu.compiled(classify.ordinary)
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
-    def are_ordinary(features: Any, found: Any) -> None:
+    def are_ordinary(features: Any, ordinary: Any) -> None:
         for k in range(len(features)):
-            found[k] = is_ordinary(features[k])
+            ordinary[k] = is_ordinary(features[k])
 
     return are_ordinary  # type: ignore[no-any-return]
 
 
 @functools.cache
 def _describe_all() -> Callable[..., None]:
-    """Compile a function that describes the peaks of a lane in turn, as ``kernels.classify.classify_peaks`` does."""
+    """Compile a function that computes the features of peaks in order, as ``kernels.classify.classify_peaks`` does."""
     study, take_blocks = cpu.compiled(classify.study), cpu.compiled(classify.take_blocks)
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
