@@ -20,8 +20,9 @@ from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANS
 from beatwire.offline import archive
-from beatwire.offline.archive import Archive, Plan
-from beatwire.offline.shards import Whole
+from beatwire.offline.archive import Archive
+from beatwire.offline.passes import SamplesInPlace
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -137,7 +138,7 @@ def test_a_recording_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch, pa
     card = Twins()
     device = Device(card, "simulated")
     whole = Archive(Settings(), Plan(3.0, 3.0), rules=False).analyze(recording, "x")[0].beats
-    monkeypatch.setattr(Archive, "_source", lambda _, samples, *__: Whole(device.constant(samples)))
+    monkeypatch.setattr(Archive, "_source", lambda _, samples, *__: SamplesInPlace(device.constant(samples)))
     monkeypatch.setattr(Archive, "_part", lambda _, __, samples, *___: device.constant(samples))
     plan = Plan(3.0, pass_s, by_pass=by_pass)
     beats = Archive(Settings(), plan, device, rules=False).analyze(recording, "x")[0].beats

@@ -211,14 +211,17 @@ def test_stretches_of_a_recording_are_copied_to_their_places(cupy: Any) -> None:
 
 
 def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
-    from beatwire.offline.shards import Whole, cut, passes, stretches_of
+    from beatwire.offline.coverage import coverage_of
+    from beatwire.offline.passes import SamplesInPlace, passes
+    from beatwire.offline.shards import cut
     from beatwire.records import Bank
 
     samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
-    known = stretches_of(samples, 10, 5)
-    shards, held = cut(known, 300, 100, 20), samples[:, :10].copy()
+    coverage = coverage_of(samples, 10, 5)
+    shards, held = cut(coverage, 300, 100, 20), samples[:, :10].copy()
     placements = [
-        bring() for bring in passes(Whole(samples), len(MV), held, known, shards, Bank(0, 250.0, 1), 1.0, 100)
+        fetch()
+        for fetch in passes(SamplesInPlace(samples), len(MV), held, coverage, shards, Bank(0, 250.0, 1), 1.0, 100)
     ]
     assert all(pointer(p.payload) == pointer(samples) for p in placements[:-1])
     assert len(MV) == test_recordings.N

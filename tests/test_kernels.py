@@ -18,6 +18,7 @@ from beatwire.kernels import files, ricker
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
 from beatwire.offline import archive
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -132,7 +133,7 @@ def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Call the kernels that only shards of recordings and training use."""
     monkeypatch.setattr(archive, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
-    beats = archive.Archive(Settings(), archive.Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
+    beats = archive.Archive(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
     weigh(load_model().calibration, beats.terms)
     start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
     cpu.kernels.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import weakref
 
-from beatwire.offline.archive import Archive, Plan
+from beatwire.offline.archive import Archive
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
@@ -26,7 +27,7 @@ def test_a_subscriber_receives_every_tick_and_is_freed_with_the_pipeline() -> No
 
 def test_an_unused_archive_keeps_no_graph_in_memory() -> None:
     archive = Archive(Settings(), Plan())
-    graphs = [weakref.ref(lanes.pipeline) for lanes in archive._lanes]
+    graphs = [weakref.ref(graph.pipeline) for graph in archive._graphs]
     del archive
     gc.collect()
     assert [graph() for graph in graphs] == [None]
