@@ -100,7 +100,7 @@ def test_three_anomalous_beats_of_eight_are_told_until_there_are_fewer_for_eight
     told = ward.tick(beats=[("bed", 50 * k + 50, 70, bool(a)) for k, a in enumerate(odd)])
     third, last, eight = 400, 550, 400  # the last beat that ends a row of eight with three is number 10
     assert short(told) == [("anomalous beats", "on", third, third), ("anomalous beats", "off", third, last + eight)]
-    assert told[0]["text"] == "anomalous beats: 3 of the last 8 beats unlike this stream's own"
+    assert told[0]["text"] == "anomalous beats: 3 of the last 8 beats are unlike this stream's usual beats"
     assert told[0]["priority"] == "low"
 
 
@@ -108,7 +108,7 @@ def test_an_alert_that_a_beat_decides_says_how_sure_that_is_and_what_the_signal_
     ward.expected_errors = 1.26
     told = ward.tick(beats=[("bed", 100, 130)], known=[("bed", 900)])
     assert [a["rule"] for a in told] == ["tachycardia", "asystole"]
-    assert told[0]["text"].endswith("limit 120 (beat 97 % sure, 1.3 errors expected in 10 s)")
+    assert told[0]["text"].endswith("limit 120 (beat confidence 97 %, 1.3 errors expected in 10 s)")
     assert told[1]["text"] == "asystole: no beat for 4 s"
 
 
@@ -129,7 +129,7 @@ def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asy
             ("asystole", "latched", 1400, 1401),
             ("pause", "off", 501, 1700),  # eight beats after the one of 4.00 s; 4.01 s count as five
         ]
-        assert told[0]["text"] == "pause: 3.0 s between two beats, limit 3"
+        assert told[0]["text"] == "pause: 3.0 s between two beats, limit 3 s"
         assert (told[0]["value"], told[0]["priority"]) == (3.01, "medium")
 
 
@@ -147,7 +147,7 @@ def test_a_rhythm_is_irregular_when_most_of_32_intervals_are_unlike_the_one_befo
     told = ward.tick(beats=beats_apart([*chaos, *[80] * 50]))
     assert [(a["rule"], a["state"]) for a in told] == [("irregular rhythm", "on"), ("irregular rhythm", "off")]
     assert told[0]["value"] == 22
-    assert told[0]["text"] == "irregular rhythm: 22 of the last 32 intervals unlike the one before"
+    assert told[0]["text"] == "irregular rhythm: 22 of the last 32 intervals differ from the one before"
 
 
 def test_a_heart_that_breathes_and_one_with_an_extra_beat_in_six_are_regular(ward: Ward) -> None:
@@ -178,7 +178,7 @@ def test_two_blocks_of_waves_are_flutter_and_three_without_a_pair_end_it_and_it_
         ("flutter", "latched", 1000, 1600),
         ("flutter", "on", 2400, 2400),
     ]
-    assert told[0]["text"] == "flutter: waves without beats for 4 s: flutter or fibrillation?"
+    assert told[0]["text"] == "flutter: waves without beats for 4 s, flutter or fibrillation suspected"
     assert told[0]["priority"] == "high"
 
 

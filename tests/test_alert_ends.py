@@ -28,7 +28,7 @@ def test_a_lead_that_is_off_is_told_when_it_goes_off_and_when_it_is_on_again() -
     told = [short(ward.tick(two(10 * k, mask))) for k, mask in enumerate([0, 2, 2, 1, 0, 0])]
     assert told == [[], [("lead off", "on", 10, 10)], [], [], [("lead off", "off", 10, 40)], []]
     again = ward.tick(two(60, 3))
-    assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 3 (bit mask) off", True)
+    assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 1 and 2", True)
 
 
 def test_while_all_leads_are_off_there_is_no_asystole_and_none_until_four_seconds_after() -> None:
@@ -44,7 +44,7 @@ def test_two_flat_blocks_in_a_row_are_a_flat_line_until_one_is_not(ward: Ward) -
     flat = [True, False, True, True, True, False, True]
     told = ward.tick(blocks=[("bed", 200 * k + 200, f) for k, f in enumerate(flat)])
     assert short(told) == [("flat line", "on", 800, 800), ("flat line", "off", 800, 1200)]
-    assert told[0]["text"] == "flat line: no signal for 4 s though the leads are on"
+    assert told[0]["text"] == "flat line: no signal for 4 s with the leads on"
 
 
 def test_no_data_is_told_by_the_clock_and_ended_by_a_chunk() -> None:
@@ -54,7 +54,7 @@ def test_no_data_is_told_by_the_clock_and_ended_by_a_chunk() -> None:
     assert ward.tick(now_us=12 * second) == []
     begun = ward.tick(now_us=12 * second + 1)
     assert short(begun) == [("no data", "on", 10, 10)]
-    assert (begun[0]["text"], begun[0]["priority"]) == ("no data: no chunk for 2 s", "high")
+    assert (begun[0]["text"], begun[0]["priority"]) == ("no data: no message for 2 s", "high")
     assert ward.tick(now_us=30 * second) == []
     ended = ward.tick(came(10, 10, arrival_us=31 * second), now_us=31 * second)
     assert short(ended) == [("no data", "off", 10, 20)]

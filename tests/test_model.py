@@ -14,8 +14,8 @@ from beatwire.errors import UserError
 from beatwire.evaluation.streamed import Streamed
 from beatwire.model.checkpoint import SHIPPED, WINDOW, left_out, load_model
 from beatwire.records import Terms
-from beatwire.stages.history import Memory, remember
-from beatwire.stages.score import TERMS, combine, weigh
+from beatwire.stages.history import Memory, terms_of
+from beatwire.stages.score import TERMS, score_terms, sum_levels
 from beatwire.training.calibrate import promise, quantiles
 from beatwire.training.card import card
 from beatwire.training.dataset import NORMAL, VENTRICULAR, read_subjects
@@ -190,7 +190,7 @@ def test_how_fast_a_heart_is_counts_no_more_from_one_in_a_thousand_on() -> None:
     here = np.zeros(3, np.float32)
     rate_term = calibration.terms[TERMS.index("rate_term")][[20, -1, -1]] + [0.0, 0.0, 1.0]
     terms = Terms(here, here, here, rate_term.astype(np.float32), here, np.zeros((3, 8), np.float32))
-    usual, fast, faster = weigh(calibration, terms)
+    usual, fast, faster = sum_levels(calibration, terms)
     assert usual < fast == faster
 
 
@@ -229,7 +229,7 @@ def test_ventricular_beats_of_annotated_records_score_above_normal_ones(tmp_path
             (tmp_path / f"{name}{suffix}").symlink_to(ECG / "mitdb" / f"{name}{suffix}")
     model = load_model()
     for subject in read_subjects([tmp_path]):
-        score = combine(model.calibration, remember(model.network, Memory(), subject.beats))
+        score = score_terms(model.calibration, terms_of(model.network, Memory(), subject.beats)).score
         rows = np.isin(subject.label, (NORMAL, VENTRICULAR)) & ~np.isnan(score)
         assert auroc(score[rows], subject.label[rows] == VENTRICULAR) > 0.97
         assert np.mean(score[rows & (subject.label == NORMAL)] >= 2) < 0.03

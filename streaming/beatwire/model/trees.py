@@ -42,7 +42,7 @@ def looks() -> dict[str, Any]:
         "features": list(peak_features.NAMES),
         "spans_s": list(peak_features.SPAN_S),
         "wavelets_s": list(SIGMA_S),
-        "least": classify.LEAST,
+        "least": classify.LEVELS_PER_CANDIDATE,
         "filter": asdict(Design()),
         "peaks": asdict(NmsSettings()),
     }
@@ -105,7 +105,7 @@ def _check(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
-    """Return feature, threshold and leaf of ``kernels.classify.climb``: all trees as deep as the deepest.
+    """Return feature, threshold and leaf of ``kernels.classify.evaluate_trees``: all trees as deep as the deepest.
 
     A leaf that comes early has nodes below it that send everything one way.
     """
@@ -148,7 +148,7 @@ def flatten(booster: Any, lean: float) -> dict[str, Any]:
             below.append(len(feature) + 1 + len(waiting) if inner else 0)
             feature.append(int(node["split_feature"]) if inner else -1)
             threshold.append(_at_most(float(node["threshold"])) if inner else 0.0)
-            leaf.append(0 if inner else round((float(node["leaf_value"]) + more) * classify.UNIT))
+            leaf.append(0 if inner else round((float(node["leaf_value"]) + more) * classify.LEAF_UNIT))
             if inner:
                 waiting += [node["left_child"], node["right_child"]]
     return {
@@ -178,8 +178,10 @@ def _at_most(threshold: float) -> float:
 
 def calibrate(logit: F64, right: F64, weight: F64) -> F64:
     """Return the probability of a beat at ``KNOTS`` logits from -8 to 8: isotonic, smoothed by ten peaks a knot."""
-    knots = np.linspace(-classify.WIDEST, classify.WIDEST, KNOTS)
-    place = np.clip(np.rint((logit + classify.WIDEST) * (KNOTS - 1) / (2 * classify.WIDEST)), 0, KNOTS - 1).astype(int)
+    knots = np.linspace(-classify.LOGIT_RANGE, classify.LOGIT_RANGE, KNOTS)
+    place = np.clip(
+        np.rint((logit + classify.LOGIT_RANGE) * (KNOTS - 1) / (2 * classify.LOGIT_RANGE)), 0, KNOTS - 1
+    ).astype(int)
     prior = 1.0 / (1.0 + np.exp(-knots))
     total = np.bincount(place, weight, KNOTS) + 10.0
     share = (np.bincount(place, weight * right, KNOTS) + 10.0 * prior) / total

@@ -12,7 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
 from beatwire.service.monitor import Counters
-from beatwire.stages.drift import figures
+from beatwire.stages.support.drift_figures import figures
 
 FURTHEST = 20
 
@@ -79,19 +79,19 @@ def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:
         "streams' last minute: stability index of the score, distance of looks; quantiles over streams",
         labels=["of", "quantile"],
     )
-    compared = found.unlike >= 0
-    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.unlike[compared])):
+    compared = found.distance >= 0
+    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.distance[compared])):
         for q in (0.5, 0.9, 0.99, 1.0) if len(values) else ():
             spread.add_metric([name, str(q)], float(np.quantile(values, q)))
     yield spread
-    yield GaugeMetricFamily("beatwire_streams_drifting", "streams above the model's limit", int(found.over.sum()))
+    yield GaugeMetricFamily("beatwire_streams_drifting", "streams above the model's limit", int(found.above.sum()))
     furthest = GaugeMetricFamily(
         "beatwire_stream_looks", f"distance of looks of the streams above the limit, the furthest {FURTHEST}",
         labels=["stream"],
     )  # fmt: skip
-    over = np.flatnonzero(found.over)
-    for k in over[np.argsort(-found.unlike[over], kind="stable")][:FURTHEST].tolist():
-        furthest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.unlike[k]))
+    over = np.flatnonzero(found.above)
+    for k in over[np.argsort(-found.distance[over], kind="stable")][:FURTHEST].tolist():
+        furthest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.distance[k]))
     yield furthest
 
 

@@ -10,12 +10,11 @@ sake of a restless one. The terms must come from networks that did not see the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 
 import numpy as np
 
 from beatwire.records import F32, F64, Terms
-from beatwire.stages.score import TERMS, Calibration, weigh
+from beatwire.stages.score import TERMS, Calibration, sum_levels
 
 LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)
 WEIGHTS = (0.7, 0.7, 1.0, 0.15)  # population, history, prematurity, rate_term
@@ -31,8 +30,8 @@ def calibrate(normal: Sequence[Terms], weights: Sequence[float] = WEIGHTS) -> Ca
     sums = []
     for case in range(4):
         known = [only(t, case) for t in normal]
-        sums.append(promise([weigh(first, t) for t in known], LEVEL))
-    return replace(first, sums=np.stack(sums))
+        sums.append(promise([sum_levels(first, t) for t in known], LEVEL))
+    return first._replace(sums=np.stack(sums))
 
 
 def only(terms: Terms, case: int) -> Terms:
@@ -41,12 +40,12 @@ def only(terms: Terms, case: int) -> Terms:
     rows = ~np.isnan(terms.population)
     rows &= ~np.isnan(terms.history) if has_history else True
     rows &= ~np.isnan(terms.prematurity) if has_prematurity else True
-    some = Terms(*(getattr(terms, f.name)[rows] for f in fields(Terms)))
+    some = Terms(*(column[rows] for column in terms))
     none = np.full(int(rows.sum()), np.nan, np.float32)
     if not has_history:
-        some = replace(some, history=none)
+        some = some._replace(history=none)
     if not has_prematurity:
-        some = replace(some, prematurity=none)
+        some = some._replace(prematurity=none)
     return some
 
 

@@ -162,7 +162,7 @@ def logits_of(trees: Pair, lesson: Lesson, growth: Growth) -> F64:
     ):
         if mine.any():
             logits[mine] = booster.predict(found.features[mine], raw_score=True) + lean
-    logits[found.ordinary] = classify.ORDINARY
+    logits[found.typical] = classify.TYPICAL_LOGIT
     return logits
 
 
@@ -181,13 +181,13 @@ def nodes_of(trees: Pair, growth: Growth) -> dict[str, Any]:
 
 
 def rows(pupils: Sequence[Pupil], *, several: bool) -> Rows:
-    """Return what an ensemble is grown from: peaks that are not ordinary."""
+    """Return what an ensemble is grown from: peaks that are not typical."""
     parts = []
     for pupil in pupils:
         for lesson in pupil.lessons:
             if several != (lesson.lead == ALL_LEADS):
                 continue
-            use = lesson.use & ~lesson.survey.ordinary
+            use = lesson.use & ~lesson.survey.typical
             parts.append((lesson.survey.features[use], lesson.is_beat[use], lesson.weight[use]))
     x, y, weight = zip(*parts, strict=True)
     return np.concatenate(x), np.concatenate(y), np.concatenate(weight)

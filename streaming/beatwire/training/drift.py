@@ -91,5 +91,7 @@ def unlike(reference: Reference, time_s: F64, radius: F64, reconstruction_error:
     np.add.at(
         counts, (block, bins + np.searchsorted(reference.reconstruction_error, reconstruction_error[seen], "right")), 1
     )
-    ends = range(drift.BLOCKS, blocks + 1)
-    return np.array([drift.compare(counts[end - drift.BLOCKS : end], reference.levels) for end in ends])
+    ends = range(drift.DRIFT_BLOCKS, blocks + 1)
+    return np.array(
+        [drift.distance_to_reference(counts[end - drift.DRIFT_BLOCKS : end], reference.levels) for end in ends]
+    )

@@ -65,7 +65,7 @@ def lessons_of(record: Annotated, noises: Noises, seed: int) -> list[Lesson]:
             if not wanted or (lead > 0 and len(rendered.samples) < 2):
                 continue
             lesson = _lesson(record, rendered, lead, how, weight, seed)
-            height = lesson.survey.features[lesson.is_beat & lesson.counts, peak_features.TALL]
+            height = lesson.survey.features[lesson.is_beat & lesson.counts, peak_features.HEIGHT]
             seen = len(height) > 100 and float((height > 0.5).mean()) > 0.9
             if how.name == RENDITIONS[0].name and lead == 1:
                 readable[1] = seen
@@ -127,7 +127,7 @@ def label(at: I64, centre: I64, beat: I64, rate_hz: float) -> I64:
 
 def _easy(x: F32, is_beat: Bool) -> Bool:
     """Tell which peaks teach little: usual beats that stand alone, and low peaks that are none."""
-    tall = x[:, peak_features.TALL]
+    tall = x[:, peak_features.HEIGHT]
     alone = (x[:, peak_features.BEFORE_120] < 0.3) & (x[:, peak_features.AFTER_120] < 0.3)
     easy: Bool = (is_beat & alone & (tall > 0.7) & (tall < 1.5)) | (~is_beat & (tall < 0.15))
     return easy

@@ -7,13 +7,13 @@ of the calibration that were built from the other folds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from beatwire.records import F64, Terms
-from beatwire.stages.score import combine
+from beatwire.stages.score import score_terms
 from beatwire.training.calibrate import WEIGHTS, calibrate
 from beatwire.training.dataset import NORMAL, Subject
 from beatwire.training.measure import TARGETS, at_promise, aurocs, rounded, summary
@@ -47,7 +47,7 @@ def normal(classified: Judged) -> Terms:
 
 def rows(terms: Terms, chosen: Any) -> Terms:
     """Return the terms of some beats."""
-    return Terms(*(getattr(terms, f.name)[chosen] for f in fields(Terms)))
+    return Terms(*(column[chosen] for column in terms))
 
 
 def scores(classified: Sequence[Judged], weights: Sequence[float] | None = None) -> list[F64]:
@@ -56,7 +56,7 @@ def scores(classified: Sequence[Judged], weights: Sequence[float] | None = None)
     for fold in sorted({j.fold for j in classified}):
         others = [normal(j) for j in classified if j.fold != fold]
         tables[fold] = calibrate(others, weights) if weights is not None else calibrate(others)
-    return [combine(tables[j.fold], j.terms).astype(np.float64) for j in classified]
+    return [score_terms(tables[j.fold], j.terms).score.astype(np.float64) for j in classified]
 
 
 def columns_of(classified: Sequence[Judged], linear: Sequence[Judged]) -> dict[str, list[F64]]:

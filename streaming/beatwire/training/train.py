@@ -29,7 +29,7 @@ from beatwire.errors import UserError
 from beatwire.model.checkpoint import as_lists, fold_path, save_model
 from beatwire.records import F32, F64, Terms
 from beatwire.stages.drift import Reference, radius
-from beatwire.stages.history import Memory, in_runs, remember, usual_scale
+from beatwire.stages.history import Memory, streams_of, terms_of, usual_scale
 from beatwire.training.calibrate import calibrate
 from beatwire.training.card import card
 from beatwire.training.dataset import NORMAL, Subject, read_subjects
@@ -199,7 +199,7 @@ def learned(subjects: Sequence[Subject]) -> tuple[F32, F64]:
     for s in subjects:
         memory = Memory()
         memory.grow(1)
-        scaled = s.beats.windows * usual_scale(memory, s.beats, len(s.beats.slot), (1, *in_runs(s.beats.slot)))[:, None]
+        scaled = s.beats.windows * usual_scale(memory, s.beats, len(s.beats.slot), streams_of(s.beats.slot))[:, None]
         rows = (s.label == NORMAL) & (np.abs(scaled).max(1) < MOST_SIZE)
         chosen.append(scaled[rows])
         weight.append(np.full(int(rows.sum()), 1 / np.sqrt(max(1, rows.sum()))))
@@ -208,7 +208,7 @@ def learned(subjects: Sequence[Subject]) -> tuple[F32, F64]:
 
 def judge(network: Network, subject: Subject) -> Terms:
     """Return the terms of a subject's beats, as the stage works them out."""
-    return remember(network, Memory(), subject.beats)
+    return terms_of(network, Memory(), subject.beats)
 
 
 def _share(progress: Progress, run: int, what: str) -> Callable[[float], None]:

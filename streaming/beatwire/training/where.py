@@ -14,7 +14,7 @@ import numpy as np
 
 from beatwire.backends.network import Network, embed
 from beatwire.evaluation.noise import electrode_motion
-from beatwire.kernels.drift import BLOCKS
+from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.records import F32, F64, Bool
 from beatwire.stages.drift import BLOCK_S, Reference
 from beatwire.training.dataset import FUSION, NORMAL, VENTRICULAR, Subject, cut_beats, detector_marks
@@ -24,7 +24,7 @@ from beatwire.training.report import Judged
 
 RUN = 3
 NOT_EARLY = 0.05
-FIRST_S = BLOCKS * BLOCK_S
+FIRST_S = DRIFT_BLOCKS * BLOCK_S
 NOISE_S, NOISE_HZ = 600.0, 360.0
 
 
