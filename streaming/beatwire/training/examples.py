@@ -96,7 +96,7 @@ def examples_of(record: AnnotatedRecord, noises: NoiseBank, seed: int) -> list[E
 
 def _beats_are_visible(examples: Examples) -> bool:
     """Return True if there are enough beats and most are high enough, see ``_VISIBLE_BEATS``."""
-    height = examples.candidates.features[examples.is_beat & examples.counted, peak_features.TALL]
+    height = examples.candidates.features[examples.is_beat & examples.counted, peak_features.HEIGHT]
     return len(height) > _VISIBLE_BEATS and float((height > _VISIBLE_HEIGHT).mean()) > _VISIBLE_SHARE
 
 
@@ -169,7 +169,7 @@ def label(at: I64, maximum: I64, beat: I64, rate_hz: float) -> I64:
 
 def _easy(x: F32, is_beat: Bool) -> Bool:
     """Return which peaks are easy to classify: isolated beats of usual height, and low peaks that are no beats."""
-    tall = x[:, peak_features.TALL]
+    tall = x[:, peak_features.HEIGHT]
     alone = (x[:, peak_features.BEFORE_120] < 0.3) & (x[:, peak_features.AFTER_120] < 0.3)
     easy: Bool = (is_beat & alone & (tall > 0.7) & (tall < 1.5)) | (~is_beat & (tall < 0.15))
     return easy
