@@ -90,7 +90,7 @@ def write_transition(
     row[TRANSITION_STATE] = state
     row[TRANSITION_ONSET] = onset
     row[TRANSITION_AT] = at
-    transitions.values[n] = value
+    transitions.value[n] = value
     return n + 1
 
 

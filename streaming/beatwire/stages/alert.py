@@ -155,7 +155,7 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
     limits_bpm = np.array(s.limits[rules.EXTREME_TACHYCARDIA : rules.EXTREME_BRADYCARDIA + 1])
     cpu.kernels.apply_rules(n, run, events, beats, tick.aligned.slots, durations, limits_bpm, state.slots, transitions)
     rows = rows_told(transitions.counts, run, rules.MOST_TRANSITIONS)
-    return transitions.rows[rows], transitions.values[rows]
+    return transitions.rows[rows], transitions.value[rows]
 
 
 def _transition(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
