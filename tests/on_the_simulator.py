@@ -30,9 +30,9 @@ from beatwire.records import RawTick
 from laws import Run, Signal, assert_same, collect, cut, grouped, shuffled
 from simulated import SimulatedCard
 
-ALIKE = {"cut_window", "compare_with_history", "in_terms"}  # where sums of floats may be rounded otherwise
+ALIKE = {"cut_window", "compare_with_history", "write_terms"}  # where sums of floats may be rounded otherwise
 
-OF_PIECES = {"is_answered", "score_beat", "tell_beat"}
+OF_PIECES = {"mark_owned", "score_beat", "copy_owned"}
 
 
 @pytest.fixture(autouse=True)

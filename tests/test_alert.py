@@ -106,7 +106,7 @@ def test_three_anomalous_beats_of_eight_raise_an_alert_that_ends_after_eight_bea
         ("anomalous beats", "on", third, third),
         ("anomalous beats", "off", third, last + eight),
     ]
-    assert transitions[0]["text"] == "anomalous beats: 3 of the last 8 beats unlike this stream's own"
+    assert transitions[0]["text"] == "anomalous beats: 3 of the last 8 beats are unlike this stream's usual beats"
     assert transitions[0]["priority"] == "low"
 
 
@@ -116,7 +116,7 @@ def test_the_text_of_an_alert_decided_by_a_beat_contains_the_probability_of_the_
     ward.expected_errors = 1.26
     transitions = ward.tick(beats=[("bed", 100, 130)], known=[("bed", 900)])
     assert [a["rule"] for a in transitions] == ["tachycardia", "asystole"]
-    assert transitions[0]["text"].endswith("limit 120 (beat 97 % sure, 1.3 errors expected in 10 s)")
+    assert transitions[0]["text"].endswith("limit 120 (beat confidence 97 %, 1.3 errors expected in 10 s)")
     assert transitions[1]["text"] == "asystole: no beat for 4 s"
 
 
@@ -139,7 +139,7 @@ def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asy
             ("asystole", "latched", 1400, 1401),
             ("pause", "off", 501, 1700),  # eight beats after the one of 4.00 s; 4.01 s count as five
         ]
-        assert transitions[0]["text"] == "pause: 3.0 s between two beats, limit 3"
+        assert transitions[0]["text"] == "pause: 3.0 s between two beats, limit 3 s"
         assert (transitions[0]["value"], transitions[0]["priority"]) == (3.01, "medium")
 
 
@@ -157,7 +157,7 @@ def test_a_rhythm_is_irregular_when_most_of_32_intervals_differ_from_the_one_bef
     transitions = ward.tick(beats=beats_apart([*chaos, *[80] * 50]))
     assert [(a["rule"], a["state"]) for a in transitions] == [("irregular rhythm", "on"), ("irregular rhythm", "off")]
     assert transitions[0]["value"] == 22
-    assert transitions[0]["text"] == "irregular rhythm: 22 of the last 32 intervals unlike the one before"
+    assert transitions[0]["text"] == "irregular rhythm: 22 of the last 32 intervals differ from the one before"
 
 
 def test_respiratory_arrhythmia_and_one_extra_beat_in_six_are_a_regular_rhythm(ward: Ward) -> None:
@@ -191,7 +191,7 @@ def test_flutter_begins_with_two_blocks_of_waves_and_is_latched_after_three_bloc
         ("flutter", "latched", 1000, 1600),
         ("flutter", "on", 2400, 2400),
     ]
-    assert transitions[0]["text"] == "flutter: waves without beats for 4 s: flutter or fibrillation?"
+    assert transitions[0]["text"] == "flutter: waves without beats for 4 s, flutter or fibrillation suspected"
     assert transitions[0]["priority"] == "high"
 
 

@@ -28,7 +28,7 @@ def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
     transitions = [rows_of(ward.tick(two(10 * k, mask))) for k, mask in enumerate([0, 2, 2, 1, 0, 0])]
     assert transitions == [[], [("lead off", "on", 10, 10)], [], [], [("lead off", "off", 10, 40)], []]
     again = ward.tick(two(60, 3))
-    assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 3 (bit mask) off", True)
+    assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 1 and 2", True)
 
 
 def test_asystole_is_not_raised_while_all_leads_are_off_nor_in_the_four_seconds_after() -> None:
@@ -46,7 +46,7 @@ def test_a_flat_line_begins_with_two_flat_blocks_in_a_row_and_ends_with_the_next
     flat = [True, False, True, True, True, False, True]
     transitions = ward.tick(blocks=[("bed", 200 * k + 200, f) for k, f in enumerate(flat)])
     assert rows_of(transitions) == [("flat line", "on", 800, 800), ("flat line", "off", 800, 1200)]
-    assert transitions[0]["text"] == "flat line: no signal for 4 s though the leads are on"
+    assert transitions[0]["text"] == "flat line: no signal for 4 s with the leads on"
 
 
 def test_no_data_begins_by_the_clock_and_ends_with_a_chunk() -> None:
@@ -56,7 +56,7 @@ def test_no_data_begins_by_the_clock_and_ends_with_a_chunk() -> None:
     assert ward.tick(now_us=12 * second) == []
     begun = ward.tick(now_us=12 * second + 1)
     assert rows_of(begun) == [("no data", "on", 10, 10)]
-    assert (begun[0]["text"], begun[0]["priority"]) == ("no data: no chunk for 2 s", "high")
+    assert (begun[0]["text"], begun[0]["priority"]) == ("no data: no message for 2 s", "high")
     assert ward.tick(now_us=30 * second) == []
     ended = ward.tick(device_chunk(10, 10, arrival_us=31 * second), now_us=31 * second)
     assert rows_of(ended) == [("no data", "off", 10, 20)]

@@ -94,10 +94,10 @@ def test_expected_errors_are_the_sum_over_the_uncertain_peaks_of_the_last_ten_se
                 (int(c), *pair)
                 for c, pair in zip(classified.table.peaks[0, :n, 0], classified.logits[0, :n].tolist(), strict=True)
             ]
-    seen = [(c, logit, errors) for c, logit, errors in found if logit > kernel.NEVER]
-    assert all(np.isnan(errors) for c, logit, errors in found if logit == kernel.NEVER)
+    seen = [(c, logit, errors) for c, logit, errors in found if logit > kernel.NOT_A_CANDIDATE]
+    assert all(np.isnan(errors) for c, logit, errors in found if logit == kernel.NOT_A_CANDIDATE)
     for c, _, errors in seen:
-        sure = [kernel.chance(other, TREES.probability) for at, other, _ in seen if c - 2500 <= at <= c]
+        sure = [kernel.beat_probability(other, TREES.probability) for at, other, _ in seen if c - 2500 <= at <= c]
         verdicts = [other > 0 for at, other, _ in seen if c - 2500 <= at <= c]
         assert errors == pytest.approx(sum(1 - p if v else p for p, v in zip(sure, verdicts, strict=True)), abs=1e-4)
     assert max(errors for *_, errors in seen) > 1
@@ -111,7 +111,7 @@ def test_the_first_peak_of_a_lane_has_a_low_logit_that_still_accepts_it() -> Non
         cut_off: logits_of(Signal("bed", x[:, at - cut_off :]), shards(x.shape[1] - at + cut_off))[cut_off]
         for cut_off in (60, 99, 100, 150)
     }
-    assert found[60] == found[99] == kernel.EARLY > 0
+    assert found[60] == found[99] == kernel.FIRST_LOGIT > 0
     assert min(found[100], found[150]) > 3
 
 
@@ -132,7 +132,7 @@ def test_the_beats_of_a_clean_signal_have_high_logits_at_every_rate(rate_hz: flo
     beats = beats[(beats > 2 * rate_hz) & (beats < 59 * rate_hz)]
     nearest = at[np.abs(at[None] - beats[:, None]).argmin(axis=1)]
     assert np.mean([found[c] > 3 for c in nearest.tolist()]) > 0.98
-    assert np.mean([found[c] == kernel.ORDINARY for c in nearest.tolist()]) > 0.5
+    assert np.mean([found[c] == kernel.TYPICAL_LOGIT for c in nearest.tolist()]) > 0.5
 
 
 def test_a_peak_below_the_lowest_response_is_never_a_beat_and_not_stored() -> None:
@@ -146,9 +146,9 @@ def test_a_peak_below_the_lowest_response_is_never_a_beat_and_not_stored() -> No
     peaks = Peaks(fresh, rings, table, np.array([950]))
     classified = classify.step(state, peaks)[1]
     assert classified.logits is not None
-    assert classified.logits[0, :2, 0].tolist() == [kernel.NEVER, kernel.NEVER]
-    assert classified.logits[0, 2, 0] > kernel.NEVER
-    assert state.seen[0][0, [0, peak_features.FIRST]].tolist() == [1, 900]
+    assert classified.logits[0, :2, 0].tolist() == [kernel.NOT_A_CANDIDATE, kernel.NOT_A_CANDIDATE]
+    assert classified.logits[0, 2, 0] > kernel.NOT_A_CANDIDATE
+    assert state.memory[0].log[0, [peak_features.PEAK_COUNT, peak_features.PEAK_SAMPLES]].tolist() == [1, 900]
 
 
 def test_a_restart_of_a_lane_clears_its_memory() -> None:
@@ -169,11 +169,11 @@ def test_without_trees_peaks_are_passed_on_unchanged() -> None:
 
 def test_the_probability_is_interpolated_between_its_knots_and_never_decreases() -> None:
     knots = np.linspace(0.01, 0.99, 33)
-    assert kernel.chance(-99.0, knots) == 0.01
-    assert kernel.chance(99.0, knots) == 0.99
-    assert kernel.chance(0.0, knots) == pytest.approx(0.5)
-    assert kernel.chance(0.25, knots) == pytest.approx((knots[16] + knots[17]) / 2)
-    several = [kernel.chance(v, TREES.probability) for v in np.linspace(-9, 9, 200)]
+    assert kernel.beat_probability(-99.0, knots) == 0.01
+    assert kernel.beat_probability(99.0, knots) == 0.99
+    assert kernel.beat_probability(0.0, knots) == pytest.approx(0.5)
+    assert kernel.beat_probability(0.25, knots) == pytest.approx((knots[16] + knots[17]) / 2)
+    several = [kernel.beat_probability(v, TREES.probability) for v in np.linspace(-9, 9, 200)]
     assert min(several) >= 0
     assert max(several) <= 1
     assert np.all(np.diff(several) >= 0)

@@ -176,7 +176,7 @@ def test_the_feed_example_sends_chunks_that_can_be_read() -> None:
     assert all(message.key() == b"bed-1" for message in got)
 
 
-def test_the_sink_example_prints_peaks_and_alerts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_sink_example_prints_beats_and_alerts(capsys: pytest.CaptureFixture[str]) -> None:
     samples = synthesise(1, rate_hz=250.0, seconds=20).recording.samples.copy()
     samples[:, 2500:] = samples[0, 2500]
     signal = Signal("bed-1", samples)

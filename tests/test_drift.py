@@ -17,7 +17,8 @@ from beatwire.recordings import read_recording
 from beatwire.records import Event, RawTick, TickBeats
 from beatwire.service.metrics import drift_metrics
 from beatwire.stages import drift, gather
-from beatwire.stages.drift import BLOCK_S, Reference, bins_of, stability
+from beatwire.stages.drift import BLOCK_S, Reference, bins_of
+from beatwire.stages.support.drift_figures import stability
 from laws import Run, Signal, assert_same, collect, run_graph, ticks_of, transitions_by_stream
 from steps import Aligner, chunk
 
@@ -92,7 +93,7 @@ def test_beats_like_those_of_the_training_data_raise_no_alert() -> None:
     at = np.arange(200, round(600 * RATE), 200)
     ward = Watched()
     assert ward.run(at, beats_like(REFERENCE, len(at), rng), [], int(at[-1])) == []
-    assert 0 <= ward.state.unlike[0] < 0.3
+    assert 0 <= ward.state.streams.distance[0] < 0.3
 
 
 def test_a_shift_of_the_beats_raises_an_alert_within_a_minute_and_its_end_clears_it() -> None:
@@ -121,11 +122,11 @@ def test_drift_depends_on_the_last_eighty_seconds_only() -> None:
     at, columns, end = a_shift(3, minutes=8.0)
     first = Watched()
     first.run(at, columns, [], end)
-    recent = at >= (end // BLOCK - body.BLOCKS) * BLOCK
+    recent = at >= (end // BLOCK - body.DRIFT_BLOCKS) * BLOCK
     second = Watched()
     second.run(at[recent], {n: x[recent] for n, x in columns.items()}, [], end)
-    assert first.state.unlike[0] == second.state.unlike[0]
-    assert first.state.over[0] == second.state.over[0]
+    assert first.state.streams.distance[0] == second.state.streams.distance[0]
+    assert first.state.streams.above[0] == second.state.streams.above[0]
 
 
 def test_a_restart_and_a_silence_clear_the_counts() -> None:
@@ -133,11 +134,11 @@ def test_a_restart_and_a_silence_clear_the_counts() -> None:
     for after in ((Event.RESTART, end, 0), (Event.WATERMARK, 100 * end, 100 * end)):
         ward = Watched()
         ward.run(at, columns, [], end)
-        assert ward.state.over[0]
+        assert ward.state.streams.above[0]
         ward.tick([after])
-        assert not ward.state.over[0]
-        assert ward.state.unlike[0] == -1
-        assert not ward.state.counts[0].any()
+        assert not ward.state.streams.above[0]
+        assert ward.state.streams.distance[0] == -1
+        assert not ward.state.streams.counts[0].any()
 
 
 def test_beats_without_a_score_are_not_counted() -> None:
@@ -146,17 +147,17 @@ def test_beats_without_a_score_are_not_counted() -> None:
     ward = Watched()
     ward.run(at, columns, [], int(at[-1]) + 1)
     scored = ~np.isnan(columns["reconstruction_error"]) & (at // BLOCK == at[-1] // BLOCK)
-    assert ward.state.counts[0, 0].sum() == 11 * scored.sum()
+    assert ward.state.streams.counts[0, 0].sum() == 11 * scored.sum()
 
 
 def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
     rng = np.random.default_rng(6)
     columns = beats_like(REFERENCE, 90, rng, shift=0.3)
     bins, radius = bins_of(REFERENCE, **columns)
-    counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
+    counts = np.zeros((body.DRIFT_BLOCKS, len(REFERENCE.shares)), np.uint8)
     for k, row in enumerate(bins):
         for place in row:
-            counts[k % body.BLOCKS, place] += 1
+            counts[k % body.DRIFT_BLOCKS, place] += 1
     far = drift.radius(REFERENCE.centre, REFERENCE.whitener, columns["latent"])
     np.testing.assert_allclose(radius, far, rtol=1e-5)
     assert (
@@ -167,16 +168,16 @@ def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
         max(0.0, *(q - np.mean(x < border) for q, border in zip(REFERENCE.levels, borders, strict=True)))
         for x, borders in ((far, REFERENCE.radius), (columns["reconstruction_error"], REFERENCE.reconstruction_error))
     ]
-    assert body.compare(counts, REFERENCE.levels) == pytest.approx(np.mean(distances), abs=1e-12)
+    assert body.distance_to_reference(counts, REFERENCE.levels) == pytest.approx(np.mean(distances), abs=1e-12)
     assert 0.2 < np.mean(distances) < 0.4
 
 
 def test_too_few_beats_give_no_value() -> None:
-    counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
+    counts = np.zeros((body.DRIFT_BLOCKS, len(REFERENCE.shares)), np.uint8)
     counts[0, REFERENCE.groups[-2].start] = counts[0, REFERENCE.groups[-1].start] = body.FEWEST_BEATS - 1
-    assert body.compare(counts, REFERENCE.levels) == -1
+    assert body.distance_to_reference(counts, REFERENCE.levels) == -1
     counts[1, REFERENCE.groups[-2].start] = counts[1, REFERENCE.groups[-1].start] = 1
-    assert body.compare(counts, REFERENCE.levels) == 0
+    assert body.distance_to_reference(counts, REFERENCE.levels) == 0
 
 
 def test_the_stability_index_is_zero_for_the_reference_and_large_for_another_distribution() -> None:
@@ -192,10 +193,10 @@ def test_the_stability_index_is_zero_for_the_reference_and_large_for_another_dis
 def test_each_stream_has_its_own_counts() -> None:
     ward = Watched()
     columns = beats_like(REFERENCE, 1, np.random.default_rng(7))
-    ward.state.counts = np.zeros((2, *ward.state.counts.shape[1:]), np.uint8)
+    drift.grow(ward.state, 2)
     ward.tick([(Event.BEAT, 100, 0)], **columns)
-    assert ward.state.counts[0].sum() == 11
-    assert not ward.state.counts[1:].any()
+    assert ward.state.streams.counts[0].sum() == 11
+    assert not ward.state.streams.counts[1:].any()
 
 
 def samples_of(pipeline: Pipeline) -> dict[str, dict[tuple[str, ...], float]]:
@@ -212,7 +213,7 @@ def test_metrics_report_all_streams_and_those_that_drift() -> None:
     ward.state = pipeline.drift
     for slot in range(3):
         pipeline.directory.names.append(f"bed-{slot}")
-        drift._make_room(pipeline.drift, slot + 1)
+        drift.grow(pipeline.drift, slot + 1)
         at = np.arange(100, round(61 * RATE), 180)
         columns = beats_like(REFERENCE, len(at), rng, shift=float(slot == 2))
         events = [(Event.BEAT, int(t), k) for k, t in enumerate(at)]

@@ -59,7 +59,7 @@ def test_the_command_adds_noise_at_each_ratio(tmp_path):
     assert [n["condition"] for n in noisy] == ["electrode-motion 12 dB", "electrode-motion -6 dB"]
     assert noisy[0]["gross"]["f1"] > noisy[1]["gross"]["f1"]
     wrong = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--snr", "loud"])
-    assert "expected numbers with commas between; got 'loud'" in str(wrong.exception)
+    assert "expected numbers separated by commas; got 'loud'" in str(wrong.exception)
 
 
 def test_noise_that_cannot_be_read_is_refused_before_any_record_is_run(tmp_path):

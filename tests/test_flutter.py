@@ -11,6 +11,8 @@ from beatwire.kernels import flutter
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records.detection import FreshLanes
+from beatwire.records.selection import ListedBlocks
 from laws import Signal, assert_same, run_graph, ticks_of
 
 
@@ -21,8 +23,9 @@ def found(samples: np.ndarray, rate_hz: float, shift: int = 0, base: int = 0, fl
     ring[(shift + np.arange(length)) % len(ring)] = samples[:length]
     zero, value = np.zeros(1, np.int64), np.full(1, flat, np.int64)
     work = np.zeros((1, flutter.POINTS), np.int32)
-    end = np.array([shift + length])
-    flutter.find_waves(0, zero, end, zero, zero + base, length, ring[None, None], work, value)
+    blocks = ListedBlocks(row=zero, end=zero + shift + length, kind=value)
+    fresh = FreshLanes(lane=zero, slot=zero, start=zero, stop=zero, base=zero + base)
+    flutter.find_waves(0, blocks, fresh, length, ring[None, None], work)
     return int(value[0])
 
 

@@ -75,19 +75,22 @@ def test_lead_agreement_is_high_for_beats_and_low_for_an_artefact_on_one_lead() 
     rough = find_candidates(with_artefacts(heart(), 1), RATE_HZ)
     clean = find_candidates(heart(), RATE_HZ)
     late = clean.at > 12 * RATE_HZ
-    high = clean.features[late & (clean.features[:, peak_features.TALL] > 0.5)]
-    assert np.abs(high[:, peak_features.LOWEST] - 1).mean() < 0.2
+    high = clean.features[late & (clean.features[:, peak_features.HEIGHT] > 0.5)]
+    assert np.abs(high[:, peak_features.LOWEST_LEAD] - 1).mean() < 0.2
     assert high[:, peak_features.TURNED].mean() < 0.1
     far = np.abs(rough.at[:, None] - clean.at[None]).min(axis=1) > 0.1 * RATE_HZ
     alone = rough.features[far & (rough.at > 12 * RATE_HZ)]
     assert len(alone) > 3
-    assert alone[:, peak_features.LOWEST].max() < 0.5 < 2 < alone[:, peak_features.HIGHEST].min()
+    assert alone[:, peak_features.LOWEST_LEAD].max() < 0.5 < 2 < alone[:, peak_features.HIGHEST_LEAD].min()
     assert alone[:, peak_features.TURNED].min() > 0.3
 
 
 def test_lead_agreement_of_a_single_lead_is_neutral() -> None:
     features = find_candidates(heart(1), RATE_HZ).features
     assert (
-        features[:, [peak_features.FIRST_LEAD, peak_features.LOWEST, peak_features.HIGHEST, peak_features.EVEN]] == 1
+        features[
+            :, [peak_features.FIRST_LEAD, peak_features.LOWEST_LEAD, peak_features.HIGHEST_LEAD, peak_features.EVEN]
+        ]
+        == 1
     ).all()
     assert not features[:, peak_features.TURNED].any()

@@ -23,15 +23,15 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
-from beatwire.stages.score import weigh
+from beatwire.stages.score import sum_levels
 from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
 
 BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
-SCRATCH = {"work", "line", "scratch", "out"}  # scratch: its content after a call is undefined
+SCRATCH = {"work", "stretch", "values", "features"}  # scratch: its content after a call is undefined
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
 ON_A_DEVICE = {"ring.write_in_turn"}  # used where items run in parallel
-ON_THE_HOST = {"lead_agreement.facts_of", "files._read_by_c"}
+ON_THE_HOST = {"lead_agreement.past_columns", "files._read_by_c"}
 BY_THE_SYSTEM = {"files.read_at"}  # a system call, which machine code makes without Python
 
 
@@ -134,7 +134,7 @@ def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
     beats = archive.Archive(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
-    weigh(load_model().calibration, beats.terms)
+    sum_levels(load_model().calibration, beats.terms)
     start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
     cpu.kernels.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
     with Path(__file__).open("rb") as file:

@@ -15,8 +15,8 @@ from beatwire.evaluation.anomaly import auroc
 from beatwire.evaluation.streamed import Streamed
 from beatwire.model.checkpoint import SHIPPED, WINDOW, held_out_models, load_model
 from beatwire.records import Terms
-from beatwire.stages.history import Memory, remember
-from beatwire.stages.score import TERMS, combine, weigh
+from beatwire.stages.history import Memory, terms_of
+from beatwire.stages.score import TERMS, score_terms, sum_levels
 from beatwire.training.calibrate import mixed_quantiles, pooled_quantiles
 from beatwire.training.dataset import NORMAL, VENTRICULAR, read_subjects
 from beatwire.training.settings import VaeSettings
@@ -189,7 +189,7 @@ def test_the_rate_term_saturates_at_a_tail_probability_of_one_in_a_thousand() ->
     zero = np.zeros(3, np.float32)
     rate_term = calibration.terms[TERMS.index("rate_term")][[20, -1, -1]] + [0.0, 0.0, 1.0]
     terms = Terms(zero, zero, zero, rate_term.astype(np.float32), zero, np.zeros((3, 8), np.float32))
-    usual, fast, faster = weigh(calibration, terms)
+    usual, fast, faster = sum_levels(calibration, terms)
     assert usual < fast == faster
 
 
@@ -227,7 +227,7 @@ def test_ventricular_beats_of_annotated_records_score_above_normal_ones(ecg_fold
             (tmp_path / f"{name}{suffix}").symlink_to(ecg_folder / "mitdb" / f"{name}{suffix}")
     model = load_model()
     for subject in read_subjects([tmp_path]):
-        score = combine(model.calibration, remember(model.network, Memory(), subject.beats))
+        score = score_terms(model.calibration, terms_of(model.network, Memory(), subject.beats)).score
         rows = np.isin(subject.label, (NORMAL, VENTRICULAR)) & ~np.isnan(score)
         assert auroc(score[rows], subject.label[rows] == VENTRICULAR) > 0.97
         assert np.mean(score[rows & (subject.label == NORMAL)] >= 2) < 0.03

@@ -81,7 +81,7 @@ def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
 def state_of(model: str) -> publish.State:
     directory = Directory(10)
     directory.find(decoded([chunk(stream=name) for name in STREAMS]))
-    return publish.State(directory, model, SCORED_BY)
+    return publish.State(publish.Settings(model, SCORED_BY), directory)
 
 
 def as_written(row: dict[str, Any], model: str) -> bytes:
@@ -153,7 +153,9 @@ def published_alerts() -> list[dict[str, Any]]:
     told += ward.tick(came(9000, samples=np.zeros((2, 10), np.int16), session=2))
     ward.aligner.align.admits = lambda *_: False
     told += ward.tick(came(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
-    out = publish.step(publish.State(ward.aligner.directory, "vae-1", SCORED_BY), Alerts(beats_of([]), told))[1]
+    out = publish.step(
+        publish.State(publish.Settings("vae-1", SCORED_BY), ward.aligner.directory), Alerts(beats_of([]), told)
+    )[1]
     assert (len(out), out[0].topic) == (1, ALERTS)
     read = [json.loads(value) for value in out[0].values]
     assert out[0].keys == [a["id"].encode() for a in read]

@@ -12,13 +12,13 @@ from beatwire.backends.network import embed
 from beatwire.kernels import history
 from beatwire.model.checkpoint import load_model
 from beatwire.records import Terms
-from beatwire.stages.history import Memory, Seen, remember
-from beatwire.stages.score import BY_HISTORY, BY_POPULATION, HORIZON_S, combine
+from beatwire.stages.history import Memory, WindowedBeats, terms_of
+from beatwire.stages.score import BY_HISTORY, BY_POPULATION, SCORE_HORIZON_S, score_terms
 
 MODEL = load_model()
 
 
-def some_beats(seed: int, slots: int = 5, each: int = 150) -> Seen:
+def some_beats(seed: int, slots: int = 5, each: int = 150) -> WindowedBeats:
     """Return beats of several streams in order of time, each with its own shape and amplitude, gaps and restarts."""
     rng = np.random.default_rng(seed)
     slot = np.repeat(np.arange(slots), each)
@@ -33,21 +33,21 @@ def some_beats(seed: int, slots: int = 5, each: int = 150) -> Seen:
     shape /= np.sqrt(np.mean(shape**2, axis=1, keepdims=True))
     amplitude = np.exp(rng.normal(5, 0.2, len(slot)))
     amplitude[rng.random(len(slot)) < 0.03] = np.nan
-    seen = Seen(slot, time_s, rr, restart, shape.astype(np.float32), amplitude.astype(np.float32))
+    seen = WindowedBeats(slot, time_s, rr, restart, shape.astype(np.float32), amplitude.astype(np.float32))
     mixed = np.lexsort((slot, time_s))
     return pick(seen, mixed)
 
 
-def pick(beats: Seen, rows: np.ndarray) -> Seen:
-    return Seen(*(getattr(beats, f.name)[rows] for f in fields(Seen)))
+def pick(beats: WindowedBeats, rows: np.ndarray) -> WindowedBeats:
+    return WindowedBeats(*(getattr(beats, f.name)[rows] for f in fields(WindowedBeats)))
 
 
-def score_of(beats: Seen, cuts: list[int] | None = None) -> tuple[np.ndarray, Terms]:
+def score_of(beats: WindowedBeats, cuts: list[int] | None = None) -> tuple[np.ndarray, Terms]:
     memory = Memory()
     edges = [0, *(cuts or []), len(beats.slot)]
-    parts = [remember(MODEL.network, memory, pick(beats, np.arange(a, b))) for a, b in pairwise(edges)]
-    terms = Terms(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Terms)))
-    return combine(MODEL.calibration, terms), terms
+    parts = [terms_of(MODEL.network, memory, pick(beats, np.arange(a, b))) for a, b in pairwise(edges)]
+    terms = Terms(*map(np.concatenate, zip(*parts, strict=True)))
+    return score_terms(MODEL.calibration, terms).score, terms
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -78,7 +78,7 @@ def test_lanes_are_independent() -> None:
 def test_a_score_depends_on_nothing_older_than_the_horizon() -> None:
     beats = pick(some_beats(2, slots=1, each=400), np.arange(400))
     beats = replace(beats, restart=np.arange(400) == 0)
-    begin = np.searchsorted(beats.time_s, beats.time_s[300] - HORIZON_S)
+    begin = np.searchsorted(beats.time_s, beats.time_s[300] - SCORE_HORIZON_S)
     late = pick(beats, np.arange(begin, 400))
     assert begin > 100
     np.testing.assert_allclose(score_of(late)[0][300 - begin :], score_of(beats)[0][300:], rtol=1e-5, atol=1e-5)
@@ -95,11 +95,11 @@ def test_an_evicted_slot_has_no_history() -> None:
     beats = some_beats(4, slots=1, each=80)
     beats = replace(beats, restart=np.zeros(80, np.bool_))
     memory = Memory()
-    first = remember(MODEL.network, memory, beats)
+    first = terms_of(MODEL.network, memory, beats)
     memory.evict(np.array([0]))
-    again = remember(MODEL.network, memory, beats)
-    for f in fields(Terms):
-        np.testing.assert_array_equal(getattr(first, f.name), getattr(again, f.name))
+    again = terms_of(MODEL.network, memory, beats)
+    for before, after in zip(first, again, strict=True):
+        np.testing.assert_array_equal(before, after)
 
 
 def test_history_and_prematurity_equal_those_of_a_slow_version() -> None:
@@ -171,16 +171,16 @@ def test_overload_skips_the_network_and_keeps_the_prematurity(monkeypatch: pytes
     def fail(*_: object) -> None:
         raise AssertionError("the network ran")
 
-    calm = remember(MODEL.network, Memory(), beats)
+    calm = terms_of(MODEL.network, Memory(), beats)
     monkeypatch.setattr("beatwire.backends.cpu.embed_into", fail)
-    busy = remember(MODEL.network, Memory(), beats, overloaded=True)
-    assert np.isnan(combine(MODEL.calibration, busy)).all()
+    busy = terms_of(MODEL.network, Memory(), beats, overloaded=True)
+    assert np.isnan(score_terms(MODEL.calibration, busy).score).all()
     np.testing.assert_array_equal(busy.early, calm.early)
 
 
 def test_an_empty_tick_gives_an_empty_result() -> None:
     memory = Memory()
-    assert remember(MODEL.network, memory, pick(some_beats(0), np.arange(0))).latent.shape == (0, 8)
+    assert terms_of(MODEL.network, memory, pick(some_beats(0), np.arange(0))).latent.shape == (0, 8)
 
 
 def test_the_features_of_a_beat_depend_on_no_other_beat() -> None:
@@ -240,4 +240,4 @@ def test_the_score_equals_interpolation_in_the_calibration_tables() -> None:
         total += of.weights[k] * (part if k == 0 else np.nan_to_num(part))
     case = 2 * ~np.isnan(terms.history) + ~np.isnan(terms.prematurity)
     right = np.array([level(t, of.sums[c], 12.0) for t, c in zip(total, case, strict=True)])
-    np.testing.assert_array_equal(combine(of, terms), right.astype(np.float32))
+    np.testing.assert_array_equal(score_terms(of, terms).score, right.astype(np.float32))

@@ -107,7 +107,7 @@ def test_flattened_trees_have_the_logits_of_lightgbm() -> None:
     flat = flatten(booster, bias=0.5)
     expected = booster.predict(x[:200], raw_score=True) + 0.5
     whole = complete(Path("booster"), flat)
-    ours = [classify.climb(*whole, row) for row in x[:200]]
+    ours = [classify.evaluate_trees(*whole, row) for row in x[:200]]
     np.testing.assert_allclose(ours, expected, atol=2e-5)
 
 
@@ -124,7 +124,7 @@ def chain(levels: int) -> dict[str, Any]:
         "feature": np.array(feature, np.int32),
         "threshold": np.array(threshold, np.float32),
         "below": np.array(below, np.int32),
-        "leaf": np.array(leaf, np.int32) * classify.UNIT,
+        "leaf": np.array(leaf, np.int32) * classify.LEAF_UNIT,
         "roots": np.zeros(1, np.int32),
     }
 
@@ -132,7 +132,7 @@ def chain(levels: int) -> dict[str, Any]:
 def test_a_leaf_above_the_last_level_keeps_its_value_in_a_complete_tree() -> None:
     whole = complete(Path("chain"), chain(4))
     assert whole[0].shape == (1, 15)
-    found = [classify.climb(*whole, np.array([above], np.float32)) for above in (-0.5, 0.5, 1.5, 2.5, 3.5)]
+    found = [classify.evaluate_trees(*whole, np.array([above], np.float32)) for above in (-0.5, 0.5, 1.5, 2.5, 3.5)]
     assert found == [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
@@ -148,4 +148,4 @@ def test_the_calibration_is_monotonic_and_follows_the_share_of_beats() -> None:
     table = calibrate(logit, (rng.uniform(size=len(logit)) < truth).astype(float), np.ones(len(logit)))
     assert np.all(np.diff(table) >= 0)
     for at in (-4.0, 0.0, 2.0, 5.0):
-        assert classify.chance(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)
+        assert classify.beat_probability(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)

@@ -80,15 +80,13 @@ class Ward:
         return next(t for f, t in zip(self.feeds, self.truth, strict=True) if f.stream == stream)
 
 
-def plan(streams: int, seconds: float, seed: int = 0, rounds: int | None = None) -> list[list[Event]]:
-    """Distribute events over streams.
+def plan(streams: int, seconds: float, seed: int = 0) -> list[list[Event]]:
+    """Distribute events over streams: every kind once, and once more for each hundred streams.
 
     Parameters
     ----------
     streams, seconds, seed
         The number of streams, their duration, and the random seed.
-    rounds
-        How often each kind occurs; by default once, and once more for each hundred streams.
 
     Returns
     -------
@@ -102,7 +100,7 @@ def plan(streams: int, seconds: float, seed: int = 0, rounds: int | None = None)
     short_first = (ASYSTOLE, *(k for k in sorted(KINDS, key=lambda k: _DURATION_S[k]) if k != ASYSTOLE))
     kinds = KINDS if streams >= len(KINDS) else short_first
     busy = streams - 1 if streams >= len(KINDS) + 1 else streams
-    for _ in range(1 + streams // 100 if rounds is None else rounds):
+    for _ in range(1 + streams // 100):
         order = rng.permutation(busy)
         for k, kind in enumerate(kinds):
             longest, shortest = _DURATION_S[kind]

@@ -29,13 +29,13 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import F64, TickBeats
 from beatwire.tables import library
 
-SAMPLES = 20_140_000
+SAMPLES = 20_140_000  # 22.4 h
 RATE_HZ = 250.0
 HOUR_S = 3600
 REPEATS = 3
 ROUNDS = 15  # on a GPU
 WARM_ROUNDS = 2
-LIMIT_MS = 60.0
+LIMIT_MS = 60.0  # on a GPU, to scored beats
 
 
 def write_csv(path: Path, samples: int, seed: int = 1) -> None:

@@ -17,7 +17,7 @@ from beatwire.evaluation.noise import add_noise, read_noise
 from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated
 from beatwire.evaluation.result import Evaluation, RecordResult, measure_record
 
-LEADS = ("first", "best", "all")
+LEADS = ("first", "best", "all")  # values of ``lead``
 
 
 def record_seed(name: str, seed: int) -> int:

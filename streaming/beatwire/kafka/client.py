@@ -49,15 +49,11 @@ class GroupClient:
         The broker's address ``host:port[,host:port...]``, the group to join, the topic to read.
     listener
         Receives changes of the assignment.
-    earliest
-        A partition without a usable offset begins with the oldest message instead of the next one.
     protocol
         ``consumer`` (KIP-848) or ``classic``.
     """
 
-    def __init__(
-        self, bootstrap: str, group: str, topic: str, listener: AssignmentListener, *, earliest: bool, protocol: str
-    ) -> None:
+    def __init__(self, bootstrap: str, group: str, topic: str, listener: AssignmentListener, *, protocol: str) -> None:
         self._bootstrap, self._group, self._topic, self._listener = bootstrap, group, topic, listener
         self._commits: dict[int, int] = {}
         self._settings: dict[str, Any] = {
@@ -65,7 +61,7 @@ class GroupClient:
             "group.protocol": protocol,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
-            "auto.offset.reset": "earliest" if earliest else "latest",
+            "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 10,
             "fetch.message.max.bytes": 4 << 20,
             "queued.min.messages": 200_000,

@@ -45,8 +45,6 @@ class Poller:
         The broker's address ``host:port[,host:port...]``, the group to join, the topic to read.
     handover
         Receives the parts.
-    earliest
-        Without a commit, begin with the oldest message instead of the next one.
     protocol
         ``consumer`` (KIP-848) or ``classic``.
 
@@ -66,12 +64,10 @@ class Poller:
         Messages that should have been replayed, and that retention had deleted.
     """
 
-    def __init__(
-        self, bootstrap: str, group: str, topic: str, handover: HandOver, *, earliest: bool, protocol: str
-    ) -> None:
-        self._bootstrap, self._group, self._topic, self._earliest = bootstrap, group, topic, earliest
+    def __init__(self, bootstrap: str, group: str, topic: str, handover: HandOver, *, protocol: str) -> None:
+        self._bootstrap, self._group, self._topic = bootstrap, group, topic
         self._handover = handover
-        self._client = GroupClient(bootstrap, group, topic, self, earliest=earliest, protocol=protocol)
+        self._client = GroupClient(bootstrap, group, topic, self, protocol=protocol)
         self.epoch = 0
         self.changing = True
         self.start: dict[int, int] = {}
@@ -211,7 +207,7 @@ class Poller:
             return
         try:
             self._commit_waiting(wait=True)
-            positions, lost = find_positions(self._client.consumer, assigned, earliest=self._earliest)
+            positions, lost = find_positions(self._client.consumer, assigned)
         except KafkaException:
             self._diagnose_missing_commits(assigned)
             return

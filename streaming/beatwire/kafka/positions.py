@@ -54,17 +54,15 @@ class OffsetRange(NamedTuple):
     high: int
 
 
-def clip_to_available(position: Position | None, available: OffsetRange, *, earliest: bool) -> tuple[Position, int]:
+def clip_to_available(position: Position | None, available: OffsetRange) -> tuple[Position, int]:
     """Move a commit into the offsets that the broker has.
 
     Parameters
     ----------
     position
-        The commit; None if the group has none.
+        The commit; None if the group has none: it begins with the oldest message.
     available
         The present offsets of the partition.
-    earliest
-        Without a commit, begin with the oldest message instead of the next one.
 
     Returns
     -------
@@ -73,15 +71,14 @@ def clip_to_available(position: Position | None, available: OffsetRange, *, earl
 
     Examples
     --------
-    >>> clip_to_available(None, OffsetRange(5, 9), earliest=True)
+    >>> clip_to_available(None, OffsetRange(5, 9))
     (Position(offset=5, rewind=5), 0)
-    >>> clip_to_available(Position(8, 2), OffsetRange(5, 9), earliest=True)
+    >>> clip_to_available(Position(8, 2), OffsetRange(5, 9))
     (Position(offset=8, rewind=5), 3)
-    >>> clip_to_available(Position(80, 20), OffsetRange(0, 9), earliest=True)  # the topic was deleted and created again
+    >>> clip_to_available(Position(80, 20), OffsetRange(0, 9))  # the topic was deleted and created again
     (Position(offset=0, rewind=0), 0)
     """
     if position is None or position.offset > available.high:
-        start = available.low if earliest else available.high
-        return Position(start, start), 0
+        return Position(available.low, available.low), 0
     offset, rewind = max(position.offset, available.low), max(position.rewind, available.low)
     return Position(offset, rewind), rewind - position.rewind

@@ -65,9 +65,7 @@ class Replay:
             self._consumer.pause([TopicPartition(self._topic, p) for p in sorted(partitions)])
 
 
-def find_positions(
-    consumer: Consumer, assigned: list[TopicPartition], *, earliest: bool
-) -> tuple[dict[int, Position], int]:
+def find_positions(consumer: Consumer, assigned: list[TopicPartition]) -> tuple[dict[int, Position], int]:
     """Request the group's commits on the assigned partitions.
 
     While a commit is part of an open transaction the broker does not answer. It ends the transaction when its timeout
@@ -91,7 +89,7 @@ def find_positions(
         available = consumer.get_watermark_offsets(found, timeout=_REQUEST_S)
         if available is None:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
-        positions[found.partition], count = clip_to_available(commit, OffsetRange(*available), earliest=earliest)
+        positions[found.partition], count = clip_to_available(commit, OffsetRange(*available))
         deleted += count
     return positions, deleted
 

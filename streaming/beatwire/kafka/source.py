@@ -11,7 +11,7 @@ to be discarded.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Self
 
 from confluent_kafka import TopicPartition
@@ -27,6 +27,8 @@ from beatwire.wire import names
 class Source:
     """Sample chunks of the partitions that the group assigns to this member.
 
+    A group without a commit begins with the oldest message.
+
     Parameters
     ----------
     bootstrap
@@ -35,12 +37,8 @@ class Source:
         The consumer group; its members share the partitions.
     topic
         The topic of sample chunks.
-    earliest
-        A group without a commit begins with the oldest message instead of the next one.
     protocol
         ``consumer`` (KIP-848, brokers from 4.0) or ``classic``.
-    clock_us
-        Returns microseconds since 1970.
 
     Raises
     ------
@@ -54,15 +52,12 @@ class Source:
         group: str,
         *,
         topic: str = names.SAMPLES,
-        earliest: bool = True,
         protocol: str = "consumer",
-        clock_us: Callable[[], int] = lambda: time.time_ns() // 1000,
     ) -> None:
         topics.check_broker(bootstrap, [topic])
         self.bootstrap, self.topic = bootstrap, topic
-        self._clock_us = clock_us
         self._handover = HandOver()
-        self._poller = Poller(bootstrap, group, topic, self._handover, earliest=earliest, protocol=protocol)
+        self._poller = Poller(bootstrap, group, topic, self._handover, protocol=protocol)
         self._epoch = 0  # of `_next_offset`
         self._next_offset: dict[int, int] = {}
 
@@ -114,7 +109,7 @@ class Source:
         positions = {p: offset for part in parts for p, offset in part.next_offset.items()}
         self._next_offset.update(positions)
         caught_up = not replay and all_taken and self._poller.caught_up
-        now_us = int(parts[0].arrival_us.min()) if replay else self._clock_us()
+        now_us = int(parts[0].arrival_us.min()) if replay else time.time_ns() // 1000
         tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up)
         return PolledTick(tick, origin, self._epoch, replay, start, positions)
 

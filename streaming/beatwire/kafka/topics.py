@@ -31,7 +31,7 @@ _TRANSIENT = {  # errors of a broker that starts, or moves a partition or a grou
     KafkaError.FENCED_LEADER_EPOCH,
 }  # fmt: skip
 _RETRY_S = 0.05
-_MAX_MESSAGE_BYTES = str(16 << 20)  # a rejected message of any size that a producer sends is republished
+_MAX_MESSAGE_BYTES = str(16 << 20)  # the monitor, not the broker, rejects messages that are too long, with a reason
 # Topic -> its settings where they differ from the broker's; the order is that of creation.
 TOPICS: Mapping[str, Mapping[str, str]] = {
     SAMPLES: {"message.timestamp.type": "LogAppendTime", "max.message.bytes": _MAX_MESSAGE_BYTES},
@@ -77,15 +77,15 @@ def check_broker(bootstrap: str, topics: Iterable[str] = (), *, timeout_s: float
     """
     admin = _admin(bootstrap)
     try:
-        known = admin.list_topics(timeout=timeout_s).topics
+        existing = admin.list_topics(timeout=timeout_s).topics
     except KafkaException as error:
         raise UserError(
             f"kafka: expected a broker at {bootstrap}; got no answer in {timeout_s:g} s "
             "(start one with: beatwire broker)"
         ) from error
-    missing = [name for name in topics if name not in known]
+    missing = [name for name in topics if name not in existing]
     if missing:
-        others = len([name for name in known if not name.startswith("__")])
+        others = len([name for name in existing if not name.startswith("__")])
         remedy = (
             f"; create the topics with: beatwire topics --bootstrap-servers {bootstrap}"
             if set(missing) <= set(TOPICS)
@@ -129,11 +129,11 @@ def create_topics(bootstrap: str, *, partitions: int = 4, replication: int = 1, 
     """
     admin = _admin(bootstrap)
     try:
-        known = admin.list_topics(timeout=timeout_s).topics
+        existing = admin.list_topics(timeout=timeout_s).topics
         new = [
             NewTopic(name, num_partitions=partitions, replication_factor=replication, config=dict(config))
             for name, config in TOPICS.items()
-            if name not in known
+            if name not in existing
         ]
         for future in admin.create_topics(new, operation_timeout=timeout_s).values() if new else ():
             future.result(timeout_s)
@@ -225,8 +225,10 @@ def _wait_for_leaders(admin: AdminClient, names: list[str], timeout_s: float) ->
     """Wait until every partition of the topics `names` has a leader."""
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
-        known = admin.list_topics(timeout=timeout_s).topics
-        if all(name in known and all(part.leader >= 0 for part in known[name].partitions.values()) for name in names):
+        existing = admin.list_topics(timeout=timeout_s).topics
+        if all(
+            name in existing and all(part.leader >= 0 for part in existing[name].partitions.values()) for name in names
+        ):
             return
         time.sleep(_RETRY_S)
 

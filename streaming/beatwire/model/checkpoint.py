@@ -35,8 +35,8 @@ WINDOW: dict[str, float] = {
     "history_s": history.BEATS_S,
     "history_beats": history.BEATS,
     "sizes_s": history.SIZES_S,
-    "own_spread": history.OWN,
-    "steady": history.STEADY,
+    "own_spread": history.SPREAD_EXPONENT,
+    "steady": history.IRREGULARITY_OFFSET,
 }
 STORED_AS = {"reconstruction_error": "misfit"}  # the name of a field of Reference in files of FORMAT 1
 MIN_LEVELS = 10  # of a calibration: with fewer the score would be too coarse
@@ -101,7 +101,8 @@ def load_model(path: Path | None = None) -> Model:
 
 def as_lists(tables: Calibration | Reference) -> dict[str, Any]:
     """Return tables as lists for JSON, rounded to six decimals, under the names of the file format."""
-    return {STORED_AS.get(f.name, f.name): np.round(getattr(tables, f.name), 6).tolist() for f in fields(tables)}
+    names = tables._fields if isinstance(tables, Calibration) else [f.name for f in fields(tables)]
+    return {STORED_AS.get(name, name): np.round(getattr(tables, name), 6).tolist() for name in names}
 
 
 def fold_path(path: Path, fold: int) -> Path:
@@ -159,11 +160,11 @@ def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
     if not isinstance(table, dict):
         raise UserError(f"{path}: expected a calibration; got none (train the model with beatwire train vae)")
     arrays: dict[str, F64] = {}
-    for f in fields(Calibration):
+    for name in Calibration._fields:
         try:
-            arrays[f.name] = np.asarray(table[STORED_AS.get(f.name, f.name)], np.float64)
+            arrays[name] = np.asarray(table[name], np.float64)
         except (KeyError, ValueError, TypeError) as error:
-            raise UserError(f"{path}: expected calibration {f.name} as numbers; got {error}") from error
+            raise UserError(f"{path}: expected calibration {name} as numbers; got {error}") from error
     k = arrays["level"].size
     for name, shape in {"level": (k,), "terms": (len(TERMS), k), "weights": (len(TERMS),), "sums": (4, k)}.items():
         found = arrays[name]

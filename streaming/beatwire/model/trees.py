@@ -47,7 +47,7 @@ def inputs() -> dict[str, Any]:
         "features": list(peak_features.NAMES),
         "spans_s": list(peak_features.SPAN_S),
         "wavelets_s": list(SIGMA_S),
-        "least": classify.LEAST,
+        "least": classify.LEVELS_PER_CANDIDATE,
         "filter": asdict(Design()),
         "peaks": asdict(NmsSettings()),
     }
@@ -121,7 +121,7 @@ def _check(path: Path, arrays: dict[str, Any]) -> None:
 
 
 def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
-    """Return all trees as complete binary trees of the same depth, as ``kernels.classify.climb`` reads them.
+    """Return all trees as complete binary trees of the same depth, as ``kernels.classify.evaluate_trees`` reads them.
 
     Below a leaf that is not on the last level, every node sends all values to the same side.
 

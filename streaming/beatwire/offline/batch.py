@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,8 @@ from beatwire.offline.shards import Shards
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, Bank, Beats, HistoryFeatures, Placement, Terms
-from beatwire.stages.score import ANOMALOUS, Calibration
+from beatwire.records.scoring import Calibration, Scores, ShardBeats
+from beatwire.stages.score import ANOMALOUS
 
 # Columns of the beats that leave the backend, with their types.
 BEATS = {
@@ -98,8 +99,7 @@ class ShardBatch:
 
     def __init__(self, settings: Settings, backend: Backend, *, rules: bool = True) -> None:
         self.pipeline = Pipeline(settings, backend)
-        table = self.pipeline.model.calibration
-        self._table = tuple(backend.constant(getattr(table, f.name)) for f in fields(Calibration))
+        self._tables = Calibration(*map(backend.constant, self.pipeline.model.calibration))
         self._rules = rules
         self._scored: list[Told] = []
         self._shards: Shards
@@ -180,17 +180,25 @@ class ShardBatch:
         total, slot = beats.total, beats.fresh.slot
         (count,) = backend.table("is answered", total, (np.int64,)).columns
         begin, end = self._shards.begin[slot], self._shards.end[slot]
-        backend.kernels.is_answered(total, beats.row, beats.sample, begin, end, count)
+        backend.kernels.mark_owned(total, beats.row, beats.sample, begin, end, count)
         first, mine = backend.positions("answered", total, count, total.__index__())
-        score, scored_by, anomalous = backend.table("scored", total, JUDGED).columns
-        backend.later.score_beat(  # type: ignore[call-arg]
-            total, terms.population, terms.history, terms.prematurity, terms.rate_term, *self._table, ANOMALOUS, False,
-            score, scored_by, anomalous,
-        )  # fmt: skip
+        scores = Scores(*backend.table("scored", total, JUDGED).columns)
+        backend.later.score_beat(total, terms, self._tables, ANOMALOUS, False, scores)
         table = backend.table("answered", mine, tuple(BEATS.values()))
-        backend.later.tell_beat(
-            total, count, first, beats.sample, beats.decided, beats.rr_s, beats.median_rr_s, beats.response,
-            beats.quality, beats.expected_errors, score, terms.early, scored_by, anomalous, terms.latent,
-            terms.population, *table.columns,
-        )  # fmt: skip
+        scored = ShardBeats(
+            sample=beats.sample,
+            decided=beats.decided,
+            rr_s=beats.rr_s,
+            median_rr_s=beats.median_rr_s,
+            response=beats.response,
+            quality=beats.quality,
+            expected_errors=beats.expected_errors,
+            score=scores.score,
+            prematurity=terms.early,
+            scored_by=scores.scored_by,
+            anomalous=scores.anomalous,
+            latent=terms.latent,
+            reconstruction_error=terms.population,
+        )
+        backend.later.copy_owned(total, count, first, scored, ShardBeats(*table.columns))
         return Told(beats, table)

@@ -146,10 +146,10 @@ class Pipeline:
             windows.step: windows.State(self.backend),
             history.step: history.State(self.model.network, self.backend),
             gather.step: gather.State(self.backend),
-            score.step: score.Settings(self.model.calibration),
+            score.step: score.State(score.Settings(self.model.calibration)),
             drift.step: self.drift,
             alert.step: self._alert,
-            publish.step: publish.State(self.directory, self.model.name, score.SCORED_BY),
+            publish.step: publish.State(publish.Settings(self.model.name, score.SCORED_BY), self.directory),
         }
 
     def _admits(self, banks: Sequence[Bank], lanes: Sequence[int]) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, NO_VALUE, Recording
+from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text import read_text
 from beatwire.recordings.wfdb import read_wfdb
 
@@ -63,9 +64,6 @@ def read_recording(
     if gain is not None and not 0 < gain < float("inf"):
         raise UserError(f"--gain: expected a positive number of units per millivolt; got {gain:g}")
     if name == "synthetic" or name.startswith("synthetic:"):
-        # imported here: the generator is rarely needed
-        from beatwire.recordings.synthetic.person import synthetic_recording
-
         recording = synthetic_recording(name, rate_hz=fs)
         recording = recording.pick(*column.split(",")) if column else recording
     else:

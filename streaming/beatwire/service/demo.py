@@ -42,7 +42,7 @@ RULES_OF = {
 }
 EVENT_NAMES = {rhythm.GAP: "missing data", rhythm.MALFORMED: "malformed message"}
 STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
-STATES = "on: the condition holds; latched: it has ended, not acknowledged; off: it has ended"
+STATES = "on: the condition holds; latched: it has ended and waits for acknowledgement; off: it has ended"
 EARLIEST_S, LATEST_S = 1.0, 8.0  # onset of an alert: at most this long before an event begins, or after it has ended
 JOIN_S = 60.0  # wait for the monitor to join the group before the ward begins
 

@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
 from beatwire.service.counters import Counters
-from beatwire.stages.drift import figures
+from beatwire.stages.support.drift_figures import figures
 
 MOST_STREAMS = 20  # streams above the drift limit that are listed by name: bounds the number of time series
 
@@ -92,22 +92,22 @@ def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:
         "stability index of the score, distance of radius and reconstruction error",
         labels=["of", "quantile"],
     )
-    compared = found.unlike >= 0
-    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.unlike[compared])):
+    compared = found.distance >= 0
+    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.distance[compared])):
         for q in (0.5, 0.9, 0.99, 1.0) if len(values) else ():
             spread.add_metric([name, str(q)], float(np.quantile(values, q)))
     yield spread
     yield GaugeMetricFamily(
-        "beatwire_streams_drifting", "streams whose drift is above the model's limit", int(found.over.sum())
+        "beatwire_streams_drifting", "streams whose drift is above the model's limit", int(found.above.sum())
     )
     largest = GaugeMetricFamily(
         "beatwire_stream_looks",
         f"distance of radius and reconstruction error, the {MOST_STREAMS} largest above the limit",
         labels=["stream"],
     )  # fmt: skip
-    over = np.flatnonzero(found.over)
-    for k in over[np.argsort(-found.unlike[over], kind="stable")][:MOST_STREAMS].tolist():
-        largest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.unlike[k]))
+    over = np.flatnonzero(found.above)
+    for k in over[np.argsort(-found.distance[over], kind="stable")][:MOST_STREAMS].tolist():
+        largest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.distance[k]))
     yield largest
 
 

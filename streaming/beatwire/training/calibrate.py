@@ -12,12 +12,11 @@ subject with very variable beats would raise the threshold above any score of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 
 import numpy as np
 
 from beatwire.records import F32, F64, Terms
-from beatwire.stages.score import TERMS, Calibration, weigh
+from beatwire.stages.score import TERMS, Calibration, sum_levels
 
 LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)  # -log10 of the tail
 WEIGHTS = (0.7, 0.7, 1.0, 0.15)  # population, history, prematurity, rate_term
@@ -32,8 +31,8 @@ def calibrate(normal: Sequence[Terms], weights: Sequence[float] = WEIGHTS) -> Ca
     sums = []
     for case in range(4):
         of_case = [terms_of_case(t, case) for t in normal]
-        sums.append(mixed_quantiles([weigh(without_sums, t) for t in of_case], LEVEL))
-    return replace(without_sums, sums=np.stack(sums))
+        sums.append(mixed_quantiles([sum_levels(without_sums, t) for t in of_case], LEVEL))
+    return without_sums._replace(sums=np.stack(sums))
 
 
 def terms_of_case(terms: Terms, case: int) -> Terms:
@@ -45,12 +44,12 @@ def terms_of_case(terms: Terms, case: int) -> Terms:
     rows = ~np.isnan(terms.population)
     rows &= ~np.isnan(terms.history) if has_history else True
     rows &= ~np.isnan(terms.prematurity) if has_prematurity else True
-    chosen = Terms(*(getattr(terms, f.name)[rows] for f in fields(Terms)))
+    chosen = Terms(*(column[rows] for column in terms))
     unknown = np.full(int(rows.sum()), np.nan, np.float32)
     if not has_history:
-        chosen = replace(chosen, history=unknown)
+        chosen = chosen._replace(history=unknown)
     if not has_prematurity:
-        chosen = replace(chosen, prematurity=unknown)
+        chosen = chosen._replace(prematurity=unknown)
     return chosen
 
 

@@ -26,9 +26,10 @@ from beatwire.kernels import (
     team,
 )
 from beatwire.records import F32, I32, I64, Bool
+from beatwire.records.classification import Candidate, PeakMemory, PeakScratch
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import FreshLanes, LeadLevels, PeakSearch, PeakTable, ResponseFilter, Rings
-from beatwire.stages.classify import looks_at
+from beatwire.stages.classify import feature_settings, stretch_length
 from beatwire.stages.nms import Settings as NmsSettings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
 
@@ -55,11 +56,11 @@ class Candidates:
     several: Bool
 
     @property
-    def ordinary(self) -> Bool:
-        """Which peaks the detector accepts without its trees (``kernels.classify.ordinary``): bool [p]."""
-        ordinary: Bool = np.zeros(len(self.at), np.bool_)
-        _are_ordinary()(self.features, ordinary)
-        return ordinary
+    def typical(self) -> Bool:
+        """Which peaks the detector accepts without its trees (``kernels.classify.is_typical``): bool [p]."""
+        typical: Bool = np.zeros(len(self.at), np.bool_)
+        _are_typical()(self.features, typical)
+        return typical
 
 
 def find_candidates(samples: Any, rate_hz: float, design: Design | None = None) -> Candidates:
@@ -110,54 +111,54 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
         cpu.kernels.level_peaks(1, _all_of(n), search, LeadLevels(levels, levels), table)
     found, blocks = int(table.found[0]), table.blocks[0, : table.closed[0]]
     rows = table.peaks[0, :found]
-    high = classify.LEAST * rows[:, 1] > rows[:, 2]
+    high = classify.LEVELS_PER_CANDIDATE * rows[:, 1] > rows[:, 2]
     at, value, median, quantile = np.ascontiguousarray(rows[high, :4].T)
     most, least, speaking = np.ascontiguousarray(table.bounds[0, :found][high].T)
     if x.shape[1] == 1:
         most, least = most - 1, least - 1
-    looks = looks_at(rate_hz, one)
-    seen, facts = (
-        np.zeros(peak_features.SEEN, np.int64),
-        np.zeros((peak_features.KEPT, lead_agreement.facts_of(x.shape[1])), np.float32),
+    settings = feature_settings(rate_hz, one)
+    memory = PeakMemory(
+        np.zeros(peak_features.LOG_COLUMNS, np.int64),
+        np.zeros((peak_features.PAST_PEAKS, lead_agreement.past_columns(x.shape[1])), np.float32),
     )
+    stretch, values = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
     features = np.zeros((len(at), peak_features.FEATURES), np.float32)
-    _describe_all()(
-        at, value, median, most, least, blocks, looks.box, looks.scale, looks.span, looks.taps,
-        looks.half, x[0], f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(peak_features.KEPT),
-        int(looks.span[peak_features.RIGHT]), features,
-    )  # fmt: skip
+    candidates = np.stack([at, value, median, most, least], axis=1)
+    _describe_all()(candidates, blocks, settings, x[0], f[0], memory, stretch, values, features)
     return Candidates(at, value, median, quantile, features, speaking > 1)
 
 
 @functools.cache
-def _are_ordinary() -> Callable[..., None]:
-    """Compile a function that writes for each peak whether it is ordinary."""
-    is_ordinary = cpu.compiled(classify.ordinary)
+def _are_typical() -> Callable[..., None]:
+    """Compile a function that writes of each peak whether it is typical."""
+    is_typical = cpu.compiled(classify.is_typical)
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
-    def are_ordinary(features: Any, ordinary: Any) -> None:
+    def are_typical(features: Any, found: Any) -> None:
         for k in range(len(features)):
-            ordinary[k] = is_ordinary(features[k])
+            found[k] = is_typical(features[k])
 
-    return are_ordinary  # type: ignore[no-any-return]
+    return are_typical  # type: ignore[no-any-return]
 
 
 @functools.cache
 def _describe_all() -> Callable[..., None]:
-    """Compile a function that computes the features of peaks in order, as ``kernels.classify.classify_peaks`` does."""
-    study, take_blocks = cpu.compiled(classify.study), cpu.compiled(classify.take_blocks)
+    """Compile a function that describes the candidates of a lane in turn, as ``classify_peaks`` does."""
+    describe, store_maxima = cpu.compiled(classify.describe_peak), cpu.compiled(classify.store_block_maxima)
+    ms220 = peak_features.MS220
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
     def describe_all(
-        at: Any, value: Any, median: Any, most: Any, least: Any, blocks: Any, box: int, scale: float, span: Any,
-        taps: Any, half: Any, x: Any, f: Any, seen: Any, facts: Any, line: Any, scratch: Any, right: int, features: Any,
+        candidates: Any, blocks: Any, settings: Any, x: Any, f: Any, memory: Any, stretch: Any, values: Any,
+        features: Any,
     ) -> None:  # fmt: skip
-        taken = 0
-        for k in range(len(at)):
-            taken = take_blocks(seen, blocks, taken, len(blocks), at[k] + right + 1)
-            study(
-                at[k], value[k], median[k], most[k], least[k], True, 0, box, scale, span, taps, half, x, f, seen, facts,
-                line, scratch, features[k],
-            )  # fmt: skip
+        stored = 0
+        for k in range(len(candidates)):
+            row = candidates[k]
+            stored = store_maxima(memory.log, blocks, stored, len(blocks), row[0] + settings.spans[ms220] + 1)
+            peak = Candidate(row[0], row[1], row[2], row[3], row[4])
+            if peak.level <= 0:
+                peak = Candidate(row[0], row[1], row[1], row[1], row[1])
+            describe(peak, 0, True, settings, x, f, memory, PeakScratch(stretch, values, features[k]))
 
     return describe_all  # type: ignore[no-any-return]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from beatwire.backends.network import Network
 from beatwire.records import F32, F64, Terms
 from beatwire.stages.drift import Reference, radius
-from beatwire.stages.history import Memory, remember
+from beatwire.stages.history import Memory, terms_of
 from beatwire.training.dataset import Subject
 from beatwire.training.drift import latents, whitening
 from beatwire.training.network_cache import NetworkCache, training_windows
@@ -39,7 +39,7 @@ class FoldResults:
     def add(self, network: Network, fold: int, units: tuple[F64, F64], held_out: Sequence[Subject], noise: F32) -> None:
         """Add the results of a network on the subjects of its fold; ``units`` are centre and whitener of the radius."""
         for results, subjects in ((self.subjects, held_out), (self.inverted_lead, [inverted(s) for s in held_out])):
-            terms = [terms_of(network, s) for s in subjects]
+            terms = [subject_terms(network, s) for s in subjects]
             results += [
                 HeldOutSubject(s, fold, t, radius(*units, t.latent)) for s, t in zip(subjects, terms, strict=True)
             ]
@@ -81,9 +81,9 @@ def assign_folds(subjects: Sequence[Subject]) -> list[int]:
     return folds
 
 
-def terms_of(network: Network, subject: Subject) -> Terms:
+def subject_terms(network: Network, subject: Subject) -> Terms:
     """Return the terms of a subject's beats as the stage computes them."""
-    return remember(network, Memory(), subject.beats)
+    return terms_of(network, Memory(), subject.beats)
 
 
 def share_of(progress: Progress, run: int, step: str) -> Callable[[float], None]:

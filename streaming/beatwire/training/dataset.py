@@ -23,7 +23,7 @@ from beatwire.errors import UserError
 from beatwire.jit import cpu
 from beatwire.kernels.windows import WINDOW
 from beatwire.records import F32, F64, I16, I64, U8
-from beatwire.stages.history import LONGEST_RR_S, Seen
+from beatwire.stages.history import LONGEST_RR_S, WindowedBeats
 
 NORMAL, SUPRAVENTRICULAR, VENTRICULAR, FUSION, UNKNOWN = range(5)
 AAMI = {
@@ -47,7 +47,7 @@ class Subject:
     name: str
     samples: int
     label: U8
-    beats: Seen
+    beats: WindowedBeats
 
 
 def read_subjects(folders: Sequence[Path], seed: int = 0) -> list[Subject]:
@@ -104,7 +104,7 @@ def r_peaks(signal: I16, at: I64, rate_hz: float, rng: np.random.Generator) -> I
     return moved
 
 
-def cut_beats(signal: I16, at: I64, rate_hz: float) -> Seen:
+def cut_beats(signal: I16, at: I64, rate_hz: float) -> WindowedBeats:
     """Return the beats at samples ``at`` int64 [b] of one lead, with their windows."""
     b = len(at)
     ring = np.pad(signal, (0, math.ceil(rate_hz)), mode="edge")[None, None]
@@ -118,4 +118,4 @@ def cut_beats(signal: I16, at: I64, rate_hz: float) -> Seen:
     rr_s[rr_s > LONGEST_RR_S] = np.nan
     restart = np.zeros(b, np.bool_)
     restart[0] = True
-    return Seen(zero, time_s, rr_s, restart, windows, amplitude)
+    return WindowedBeats(zero, time_s, rr_s, restart, windows, amplitude)

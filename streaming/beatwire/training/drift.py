@@ -117,5 +117,7 @@ def distances(reference: Reference, time_s: F64, radius: F64, reconstruction_err
         (block, bins + np.searchsorted(reference.reconstruction_error, reconstruction_error[scored], "right")),
         1,
     )
-    ends = range(drift.BLOCKS, blocks + 1)
-    return np.array([drift.compare(counts[end - drift.BLOCKS : end], reference.levels) for end in ends])
+    ends = range(drift.DRIFT_BLOCKS, blocks + 1)
+    return np.array(
+        [drift.distance_to_reference(counts[end - drift.DRIFT_BLOCKS : end], reference.levels) for end in ends]
+    )

@@ -36,10 +36,12 @@ ALL_LEADS = 2  # ``Examples.lead`` of the peaks of all leads together
 _NEAR_S = 0.06  # of the maximum of the clean response
 _FAR_S = 0.15  # of the annotation: the tolerance of EC57
 _REACH_S = 0.10  # from an annotation to the maximum of the clean response
-_START_S = 0.3  # peaks before it are not used: the filters are not settled
+_START_S = 0.3  # peaks before it are not used: the beat may be cut off
 _KEEP_EASY, _KEEP_NOISY = 0.05, 0.6  # share of the peaks that are used: of easy ones, of others in noise
 _RARE_WEIGHT = 6.0
-_VISIBLE_PEAKS, _VISIBLE_SHARE, _VISIBLE_HEIGHT = 100, 0.9, 0.5
+# Beats are visible on a lead with more than 100 beats of which more than 90 % are higher than half the level. Other
+# leads are not trained on.
+_VISIBLE_BEATS, _VISIBLE_SHARE, _VISIBLE_HEIGHT = 100, 0.9, 0.5
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,9 @@ def examples_of(record: AnnotatedRecord, noises: NoiseBank, seed: int) -> list[E
 
 
 def _beats_are_visible(examples: Examples) -> bool:
-    """Return True if nine in ten beats are at least half as high as the level."""
-    height = examples.candidates.features[examples.is_beat & examples.counted, peak_features.TALL]
-    return len(height) > _VISIBLE_PEAKS and float((height > _VISIBLE_HEIGHT).mean()) > _VISIBLE_SHARE
+    """Return True if there are enough beats and most are high enough, see ``_VISIBLE_BEATS``."""
+    height = examples.candidates.features[examples.is_beat & examples.counted, peak_features.HEIGHT]
+    return len(height) > _VISIBLE_BEATS and float((height > _VISIBLE_HEIGHT).mean()) > _VISIBLE_SHARE
 
 
 def _examples(
@@ -167,7 +169,7 @@ def label(at: I64, maximum: I64, beat: I64, rate_hz: float) -> I64:
 
 def _easy(x: F32, is_beat: Bool) -> Bool:
     """Return which peaks are easy to classify: isolated beats of usual height, and low peaks that are no beats."""
-    tall = x[:, peak_features.TALL]
+    tall = x[:, peak_features.HEIGHT]
     alone = (x[:, peak_features.BEFORE_120] < 0.3) & (x[:, peak_features.AFTER_120] < 0.3)
     easy: Bool = (is_beat & alone & (tall > 0.7) & (tall < 1.5)) | (~is_beat & (tall < 0.15))
     return easy

@@ -49,7 +49,7 @@ def training_rows(examples: Iterable[Examples], *, several: bool) -> TrainingRow
     parts = []
     for one in examples:
         if several == (one.lead == ALL_LEADS):
-            use = one.use & ~one.candidates.ordinary
+            use = one.use & ~one.candidates.typical
             parts.append((one.candidates.features[use], one.is_beat[use], one.weight[use]))
     features, is_beat, weight = zip(*parts, strict=True)
     return TrainingRows(np.concatenate(features), np.concatenate(is_beat), np.concatenate(weight))
@@ -78,7 +78,7 @@ def logits(forest: Forest, examples: Examples, settings: TreeSettings) -> F64:
     ):
         if rows.any():
             out[rows] = booster.predict(candidates.features[rows], raw_score=True) + bias
-    out[candidates.ordinary] = classify.ORDINARY
+    out[candidates.typical] = classify.TYPICAL_LOGIT
     return out
 
 
@@ -114,7 +114,7 @@ def flatten(booster: Any, bias: float) -> dict[str, Any]:
             below.append(len(feature) + 1 + len(waiting) if inner else 0)
             feature.append(int(node["split_feature"]) if inner else -1)
             threshold.append(_round_down(float(node["threshold"])) if inner else 0.0)
-            leaf.append(0 if inner else round((float(node["leaf_value"]) + added) * classify.UNIT))
+            leaf.append(0 if inner else round((float(node["leaf_value"]) + added) * classify.LEAF_UNIT))
             if inner:
                 waiting += [node["left_child"], node["right_child"]]
     return {
@@ -143,8 +143,10 @@ def calibrate(logit: F64, is_beat: F64, weight: F64) -> F64:
     logit, is_beat, weight
         float64 [p], of each peak its logit, 1 if it is a beat or else 0, and its weight.
     """
-    knots = np.linspace(-classify.WIDEST, classify.WIDEST, KNOTS)
-    knot = np.clip(np.rint((logit + classify.WIDEST) * (KNOTS - 1) / (2 * classify.WIDEST)), 0, KNOTS - 1).astype(int)
+    knots = np.linspace(-classify.LOGIT_RANGE, classify.LOGIT_RANGE, KNOTS)
+    knot = np.clip(
+        np.rint((logit + classify.LOGIT_RANGE) * (KNOTS - 1) / (2 * classify.LOGIT_RANGE)), 0, KNOTS - 1
+    ).astype(int)
     prior = 1.0 / (1.0 + np.exp(-knots))
     total = np.bincount(knot, weight, KNOTS) + PRIOR_PEAKS
     share = (np.bincount(knot, weight * is_beat, KNOTS) + PRIOR_PEAKS * prior) / total

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 
 from beatwire.backends.network import Network
 from beatwire.records import F32, F64
-from beatwire.stages.history import Memory, in_runs, usual_scale
+from beatwire.stages.history import Memory, streams_of, usual_scale
 from beatwire.training.dataset import NORMAL, Subject
 from beatwire.training.settings import VaeSettings
 
@@ -59,7 +59,7 @@ def training_windows(subjects: Sequence[Subject]) -> tuple[F32, F64]:
     for s in subjects:
         memory = Memory()
         memory.grow(1)
-        scaled = s.beats.windows * usual_scale(memory, s.beats, len(s.beats.slot), (1, *in_runs(s.beats.slot)))[:, None]
+        scaled = s.beats.windows * usual_scale(memory, s.beats, len(s.beats.slot), streams_of(s.beats.slot))[:, None]
         rows = (s.label == NORMAL) & (np.abs(scaled).max(1) < MAX_SIZE)
         chosen.append(scaled[rows])
         weight.append(np.full(int(rows.sum()), 1 / np.sqrt(max(1, rows.sum()))))

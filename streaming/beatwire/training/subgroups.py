@@ -16,7 +16,7 @@ import numpy as np
 from beatwire.backends.network import Network, embed
 from beatwire.evaluation.anomaly import auroc
 from beatwire.evaluation.noise import electrode_motion
-from beatwire.kernels.drift import BLOCKS
+from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.records import F32, F64, Bool
 from beatwire.stages.drift import BLOCK_S, Reference
 from beatwire.training.dataset import FUSION, NORMAL, VENTRICULAR, Subject, cut_beats, r_peaks
@@ -26,7 +26,7 @@ from beatwire.training.vae_figures import HeldOutSubject
 
 RUN_BEATS = 3
 PREMATURE = 0.05  # 1 - RR / usual RR; below it a beat is not premature
-FIRST_S = BLOCKS * BLOCK_S  # a minute: the history of a new stream is not complete
+FIRST_S = DRIFT_BLOCKS * BLOCK_S  # a minute: the history of a new stream is not complete
 NOISE_S, NOISE_HZ = 600.0, 360.0  # of simulated electrode motion
 NOISE_SPACING_S = 1 / 1.5  # between windows of noise
 

@@ -10,13 +10,13 @@ folds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from beatwire.records import F64, Terms
-from beatwire.stages.score import combine
+from beatwire.stages.score import score_terms
 from beatwire.training.calibrate import WEIGHTS, calibrate
 from beatwire.training.dataset import NORMAL, Subject
 from beatwire.training.metrics import TARGETS, aurocs, marked_at, rounded, summary
@@ -49,7 +49,7 @@ class HeldOutSubject:
 def normal_terms(subject: HeldOutSubject) -> Terms:
     """Return the terms of a subject's normal beats."""
     rows = subject.subject.label == NORMAL
-    return Terms(*(getattr(subject.terms, f.name)[rows] for f in fields(Terms)))
+    return Terms(*(column[rows] for column in subject.terms))
 
 
 def held_out_scores(subjects: Sequence[HeldOutSubject], weights: Sequence[float] = WEIGHTS) -> list[F64]:
@@ -57,7 +57,7 @@ def held_out_scores(subjects: Sequence[HeldOutSubject], weights: Sequence[float]
     calibrations = {}
     for fold in sorted({s.fold for s in subjects}):
         calibrations[fold] = calibrate([normal_terms(s) for s in subjects if s.fold != fold], weights)
-    return [combine(calibrations[s.fold], s.terms).astype(np.float64) for s in subjects]
+    return [score_terms(calibrations[s.fold], s.terms).score.astype(np.float64) for s in subjects]
 
 
 def score_columns(subjects: Sequence[HeldOutSubject], linear: Sequence[HeldOutSubject]) -> dict[str, list[F64]]:

@@ -32,6 +32,7 @@ from beatwire.signals import stop_on_signals
 # minutes and gains nothing measurable here. Most objects of a node are short-lived: with a large young generation they
 # are collected rarely, by all cores, in 20 ms.
 _JVM = ("-Xmx512m", "-Xmn320m", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
+_READY_S = 60.0  # for the first answer of the node; 2.5 s on a machine without other work
 # A shell around the node that sends it SIGTERM when the shell's standard input closes: in `stop`, and when this process
 # ends for any reason.
 _STOP_WITH_PARENT = (
@@ -76,11 +77,11 @@ broker.heartbeat.interval.ms=500
 """
 
 
-def unavailable_reason(jars: Path | None = None) -> str | None:
+def unavailable_reason() -> str | None:
     """Return the reason why Kafka cannot be started on this machine, or None if it can; may download the jars."""
     try:
         find_java()
-        find_jars(jars)
+        find_jars()
     except UserError as error:
         return str(error).removeprefix("broker: ")
     return None
@@ -99,8 +100,6 @@ class LocalKafka:
         See `find_jars`.
     partitions
         The number of partitions of each topic.
-    ready_s
-        Longest wait for the first answer, seconds.
 
     Attributes
     ----------
@@ -120,7 +119,6 @@ class LocalKafka:
         jars: Path | None = None,
         *,
         partitions: int = 4,
-        ready_s: float = 60.0,
     ) -> None:
         self._java, self._jars = find_java(), find_jars(jars)
         self._temporary = directory is None
@@ -128,7 +126,6 @@ class LocalKafka:
         self._port = port or _free_port()
         self._controller = _free_port()
         self._partitions = partitions
-        self._ready_s = ready_s
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = f"127.0.0.1:{self._port}"
 
@@ -214,7 +211,7 @@ class LocalKafka:
 
     def _wait_ready(self) -> None:
         assert self._process is not None
-        deadline = time.monotonic() + self._ready_s
+        deadline = time.monotonic() + _READY_S
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
                 break
@@ -223,7 +220,7 @@ class LocalKafka:
             time.sleep(0.05)
         self.kill()
         last = last_line((self._directory / "kafka.log").read_text(errors="replace"))
-        raise UserError(f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {self._ready_s:g} s; got: {last}")
+        raise UserError(f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {_READY_S:g} s; got: {last}")
 
 
 def main_broker(port: int = 9092, directory: Path | None = None, jars: Path | None = None) -> None:

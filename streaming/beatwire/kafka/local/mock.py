@@ -17,12 +17,7 @@ from beatwire.kafka import topics
 
 
 class MockKafka:
-    """A mock cluster that ends with this object.
-
-    Parameters
-    ----------
-    brokers
-        The number of brokers.
+    """A mock cluster of one broker that ends with this object.
 
     Attributes
     ----------
@@ -30,8 +25,8 @@ class MockKafka:
         ``host:port[,host:port...]``.
     """
 
-    def __init__(self, brokers: int = 1) -> None:
-        self._owner = Producer(topics.client_settings("embedded", {"test.mock.num.brokers": brokers}))
+    def __init__(self) -> None:
+        self._owner = Producer(topics.client_settings("embedded", {"test.mock.num.brokers": 1}))
         addresses = self._owner.list_topics(timeout=5.0).brokers
         self.bootstrap = ",".join(f"{broker.host}:{broker.port}" for broker in addresses.values())
         for name in topics.TOPICS:  # a request for a topic creates it
