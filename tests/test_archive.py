@@ -46,8 +46,10 @@ def with_holes(recording: Recording, seed: int) -> Recording:
     return replace(recording, samples=x)
 
 
-def assert_same(shards: Analysis, whole: Analysis) -> None:
+def assert_same(shards: Analysis, whole: Analysis, fewest_beats: int = 100) -> None:
+    """Assert equal output; recordings of 200 s and more have at least 100 beats, or nothing was detected."""
     a, b = shards.beats, whole.beats
+    assert len(a["sample"]) >= fewest_beats
     assert list(a) == list(b)
     for name in ("sample", "decided", "scored_by", "time_s"):
         np.testing.assert_array_equal(a[name], b[name], err_msg=name)
@@ -86,7 +88,7 @@ def test_holes_end_and_begin_pieces_as_they_do_streams(seed: int) -> None:
 def test_a_recording_shorter_than_anything_passes(samples: int) -> None:
     recording = person(1, seconds=20)
     short = replace(recording, samples=recording.samples[:, :samples])
-    assert_same(analyze(short), analyze(short, chunk_ms=1000))
+    assert_same(analyze(short), analyze(short, chunk_ms=1000), fewest_beats=0)  # 1 s may have none
 
 
 def test_a_recording_without_any_value_has_no_beats() -> None:
@@ -136,6 +138,7 @@ def test_one_archive_takes_recordings_of_any_rate_one_after_the_other() -> None:
     for rate_hz, leads in ((250.0, 1), (360.0, 3), (250.0, 1)):
         recording = person(4, rate_hz, leads, seconds=200)
         beats = archive_of.analyze(recording, "x")[0].beats
+        assert len(beats.sample) > 100
         assert np.array_equal(beats.sample, analyze(recording, chunk_ms=1000).beats["sample"])
 
 
