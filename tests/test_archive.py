@@ -80,6 +80,7 @@ def test_holes_end_and_begin_pieces_as_they_do_streams(seed: int) -> None:
     whole = analyze(recording, chunk_ms=200)
     assert whole.counts["bridged"] > 5
     assert whole.counts["restarts"] > 5
+    assert whole.alerts
     for plan in PLANS[:3]:
         assert_same(analyze(recording, plan=plan), whole)
 
@@ -104,6 +105,7 @@ def test_without_calibration_pieces_agree_too() -> None:
 def test_too_short_a_warm_up_is_seen_by_these_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     recording = person(3)
     whole = analyze(recording, chunk_ms=1000)
+    assert len(whole.beats["sample"]) > 400
     monkeypatch.setattr(archive, "WARM_S", 4.0)
     with pytest.raises(AssertionError):
         assert_same(analyze(recording, plan=PLANS[0]), whole)

@@ -87,24 +87,25 @@ def test_other_streams_change_nothing(signals: list[Signal], whole: Run) -> None
     assert_same(alone, whole.of(*(s.stream for s in chosen)))
 
 
-def test_output_depends_on_the_samples_within_the_horizon_only(signals: list[Signal]) -> None:
-    """Two graphs with different samples before the horizon agree after it."""
+@pytest.mark.parametrize("rule", ["asystole", "tachycardia"])
+def test_output_depends_on_the_samples_within_the_horizon_only(signals: list[Signal], whole: Run, rule: str) -> None:
+    """Two graphs with different samples before the horizon agree after it, on a stream that raises alerts again."""
     rng = np.random.default_rng(11)
-    person = signals[-1].samples[:1]
-    rate = signals[-1].rate_hz
-    parts = int(np.ceil((HORIZON_S + 90) * rate / person.shape[1]))
-    later = np.tile(person, parts)
-    early = [np.tile(person[:, ::-1], 2), (0.3 * person).astype(np.int16)]
+    stream = next(a["stream"] for a in whole.alerts if a["rule"] == rule)
+    signal = next(s for s in signals if s.stream == stream)
+    person, rate = signal.samples[:1], signal.rate_hz
+    repeats = int(np.ceil((HORIZON_S + 90) * rate / person.shape[1]))
+    later = np.tile(person, repeats)
     runs = []
-    for past in early:
-        length = (20 * int(rate), 20 * int(rate))
-        both = np.concatenate([past[:, : length[0]], later], axis=1)
+    for past in (np.tile(person[:, ::-1], 2), (0.3 * person).astype(np.int16)):
+        both = np.concatenate([past[:, : round(20 * rate)], later], axis=1)
         runs.append(run_graph(ticks_of([Signal("bed", both, rate)], rng, 400)))
     settled = (20 + HORIZON_S) * rate
     for run in runs:
         run.beats["bed"] = [row for row in run.beats["bed"] if row[1] >= settled]
         run.alerts = [a for a in run.alerts if a["onset"] >= settled]
     assert len(runs[0].beats["bed"]) > 60
+    assert rule in {a["rule"] for a in runs[0].alerts}
     assert_same(*runs)
 
 
