@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.align import BANK
 from beatwire.records import F32, F64, I64, U8, Bool
 from beatwire.records.events import BEAT, DRIFTED, RESTART, WATERMARK
 
@@ -66,7 +65,7 @@ def watch(
     events: I64,
     bins: U8,
     seen: Bool,
-    slots: I64,
+    bank: I64,
     length: I64,
     levels: F64,
     limit: float,
@@ -86,8 +85,8 @@ def watch(
         Of each beat the place in ``counts`` for each of ``k`` groups of bins.
     seen : bool [b]
         Whether the model has looked at it.
-    slots : int64 [slots, any]
-        What is known of each stream, see ``kernels.align``: here the bank.
+    bank : int64 [slots]
+        Bank of each stream.
     length : int64 [banks]
         Samples of a block.
     levels : float64 [q]
@@ -102,7 +101,7 @@ def watch(
     """
     first = LOST * int(run[i])
     n = first
-    block_samples = length[slots[events[run[i], 0], BANK]]
+    block_samples = length[bank[events[run[i], 0]]]
     for e in range(run[i], run[i + 1]):
         slot, kind, sample = int(events[e, 0]), int(events[e, 2]), int(events[e, 3])
         if kind == RESTART:

@@ -17,7 +17,6 @@ last held, then per rule the onset of its alert (-1: none).
 
 from __future__ import annotations
 
-from beatwire.kernels.align import BANK
 from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
 from beatwire.kernels.flutter import WAVES as WAVE_BLOCK
 from beatwire.records import F64, I64, Bool
@@ -106,7 +105,7 @@ def apply_rules(
     median_rr_s: F64,
     anomalous: Bool,
     early: Bool,
-    slots: I64,
+    bank: I64,
     durations: I64,
     limits_bpm: F64,
     state: I64,
@@ -122,8 +121,8 @@ def apply_rules(
         slot, session, kind, sample, value.
     rr_s, median_rr_s, anomalous, early : [b]
         Of the beats that events of kind BEAT name.
-    slots : int64 [slots, any]
-        What is known of each stream, see ``kernels.align``: here the bank.
+    bank : int64 [slots]
+        Bank of each stream.
     durations : int64 [banks, 3]
         Samples without a beat that are asystole, and a pause; how long an interval is that counts as one
         more beat passed.
@@ -134,7 +133,7 @@ def apply_rules(
     """
     first = (RULES + 1) * int(run[i])
     n = first
-    bank = slots[events[run[i], 0], BANK]
+    own_bank = bank[events[run[i], 0]]
     for e in range(run[i], run[i + 1]):
         slot, session, kind = int(events[e, 0]), int(events[e, 1]), int(events[e, 2])
         sample, value = int(events[e, 3]), int(events[e, 4])
@@ -165,13 +164,13 @@ def apply_rules(
         elif kind == DRIFTED:
             n = switch(row, slot, DRIFT, value > 0, False, sample, abs(value) / 1000.0, out, values, n)
         elif kind == BEAT or kind == WATERMARK:
-            late = int(row[REFERENCE]) + int(durations[bank, 0])
+            late = int(row[REFERENCE]) + int(durations[own_bank, 0])
             if sample > late:
                 n = switch(row, slot, ASYSTOLE, True, True, late, 0.0, out, values, n)
             if kind == BEAT:
                 n = switch(row, slot, ASYSTOLE, False, True, sample, 0.0, out, values, n)
                 passed = sample - int(row[REFERENCE])
-                beats = min(HOLD_BEATS, max(1, passed // int(durations[bank, 2])))
+                beats = min(HOLD_BEATS, max(1, passed // int(durations[own_bank, 2])))
                 interval = passed if rr_s[value] > 0.0 else 0
                 row[REFERENCE] = sample
                 rate = 60.0 / median_rr_s[value] if median_rr_s[value] > 0.0 else -1.0
@@ -185,7 +184,7 @@ def apply_rules(
                     strange += (int(row[RECENT]) >> k) & 1
                 many = hold(row, ANOMALOUS_BEATS, strange >= 3, beats)
                 n = switch(row, slot, ANOMALOUS_BEATS, many, False, sample, float(strange), out, values, n)
-                asystole, pause, seconds = int(durations[bank, 0]), int(durations[bank, 1]), float(rr_s[value])
+                asystole, pause, seconds = int(durations[own_bank, 0]), int(durations[own_bank, 1]), float(rr_s[value])
                 n = rhythm(row, slot, interval, asystole, pause, beats, sample, seconds, out, values, n)
                 odd = 1 if anomalous[value] and early[value] else 0
                 row[RUN] = min(RUN_BEATS, odd * ((int(row[RUN]) if beats == 1 else 0) + 1))

@@ -18,10 +18,9 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import rules
-from beatwire.kernels.align import BANK, LANE, SESSION
 from beatwire.records import F64, I64, Alerts, Event, TickBeats
 from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.runs import rows_told, runs_of
+from beatwire.stages.support.runs import rows_written, runs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
 
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     """Run the rules over a tick."""
-    _make_room(state, len(tick.aligned.arrival_us))
+    _make_room(state, len(tick.aligned.anchors))
     ended = np.concatenate([_forgotten(state, tick), _data_again(state, tick), _admitted(state, tick)])
     rows, values = _by_samples(state, tick)
     begun = np.concatenate([_no_data(state, tick), _refused(state, tick)])
@@ -158,10 +157,10 @@ def _by_samples(state: State, tick: TickBeats) -> tuple[I64, F64]:
     anomalous = np.zeros(len(tick.slot), np.bool_) if tick.anomalous is None else tick.anomalous
     early = np.zeros(len(tick.slot), np.bool_) if tick.prematurity is None else tick.prematurity >= s.early
     cpu.kernels.apply_rules(
-        n, run, events, tick.rr_s, tick.median_rr_s, anomalous, early, tick.aligned.slots, durations, limits,
+        n, run, events, tick.rr_s, tick.median_rr_s, anomalous, early, tick.aligned.slots.bank, durations, limits,
         state.slots, count, out, values,
     )  # fmt: skip
-    rows = rows_told(count, run, rules.RULES + 1)
+    rows = rows_written(count, run, rules.RULES + 1)
     return out[rows], values[rows]
 
 
@@ -185,7 +184,7 @@ def _data_again(state: State, tick: TickBeats) -> I64:
     rows = []
     for slot in aligned.seen[state.slots[aligned.seen, column] >= 0].tolist():
         session, onset = state.slots[slot, [rules.SESSION, column]].tolist()
-        at = aligned.expected[slot] if aligned.slots[slot, SESSION] == session else onset
+        at = aligned.slots.expected[slot] if aligned.slots.session[slot] == session else onset
         rows.append((slot, session, rules.NO_DATA, rules.OFF, onset, at))
         state.slots[slot, column] = -1
     return np.array(rows, np.int64).reshape(-1, 6)
@@ -199,10 +198,10 @@ def _no_data(state: State, tick: TickBeats) -> I64:
     known = len(state.directory.names)
     waiting = (state.slots[:known, column] < 0) & (state.slots[:known, rules.KNOWN] > 0)
     waiting[aligned.seen] = False
-    late = aligned.now_us - aligned.arrival_us[:known] > state.settings.no_data_s * 1e6
+    late = aligned.now_us - aligned.slots.arrived_us[:known] > state.settings.no_data_s * 1e6
     rows = []
     for slot in np.flatnonzero(waiting & late).tolist():
-        onset = int(aligned.expected[slot])
+        onset = int(aligned.slots.expected[slot])
         rows.append((slot, state.slots[slot, rules.SESSION], rules.NO_DATA, rules.ON, onset, onset))
         state.slots[slot, column] = onset
     return np.array(rows, np.int64).reshape(-1, 6)
@@ -222,7 +221,7 @@ def _admitted(state: State, tick: TickBeats) -> I64:
     """End ``refused`` where a stream has a lane now."""
     column, rows = rules.FIRST_ONSET + rules.REFUSED, []
     seen = tick.aligned.seen
-    for slot in seen[(state.slots[seen, column] >= 0) & (tick.aligned.slots[seen, LANE] >= 0)].tolist():
+    for slot in seen[(state.slots[seen, column] >= 0) & (tick.aligned.slots.lane[seen] >= 0)].tolist():
         session, onset = state.slots[slot, [rules.SESSION, column]].tolist()
         rows.append((slot, session, rules.REFUSED, rules.OFF, onset, onset))
         state.slots[slot, column] = -1
@@ -231,7 +230,7 @@ def _admitted(state: State, tick: TickBeats) -> I64:
 
 def _rate_hz(tick: TickBeats, slots: I64) -> F64:
     rates = np.array([bank.rate_hz for bank in tick.aligned.banks])
-    return np.asarray(rates[tick.aligned.slots[slots, BANK]], np.float64)
+    return np.asarray(rates[tick.aligned.slots.bank[slots]], np.float64)
 
 
 def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
@@ -245,7 +244,7 @@ def _told(state: State, tick: TickBeats, row: list[int], value: float) -> dict[s
     time_us = np.empty(2, np.int64)
     slots = np.full(2, slot)
     same = slots, np.full(2, session), np.array([onset, at]), _rate_hz(tick, slots)
-    cpu.kernels.device_time(2, *same, tick.aligned.slots, tick.aligned.clocks, time_us)
+    cpu.kernels.device_time(2, *same, tick.aligned.anchors, tick.aligned.clocks, time_us)
     onset_us, at_us = time_us.tolist()
     since_us = state.since_us.pop((slot, rule), onset_us)
     stream = state.directory.names[slot]

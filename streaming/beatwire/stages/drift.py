@@ -23,7 +23,7 @@ from beatwire.jit import cpu
 from beatwire.kernels.drift import BLOCKS, COMPARED, LOST
 from beatwire.kernels.history import LATENTS
 from beatwire.records import F32, F64, I64, U8, Bool, TickBeats
-from beatwire.stages.support.runs import rows_told, runs_of
+from beatwire.stages.support.runs import rows_written, runs_of
 
 BLOCK_S = 20.0
 QUANTITIES = ("score", *(f"latent {k}" for k in range(LATENTS)), "radius", "reconstruction_error")
@@ -79,19 +79,19 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
         state.counts[forgotten], state.unlike[forgotten], state.over[forgotten] = 0, -1.0, False
     if len(events) == 0:
         return state, beats
-    _make_room(state, len(beats.aligned.arrival_us))
+    _make_room(state, len(beats.aligned.anchors))
     bins, seen = _bins(state.reference, beats)
     n, run = runs_of(events)
     length = np.array([round(BLOCK_S * bank.rate_hz) for bank in beats.aligned.banks])
     count, room = np.zeros(n, np.int64), LOST * len(events)
     where, told = np.empty(room, np.int64), np.empty((room, 5), np.int64)
     cpu.kernels.watch(
-        n, run, events, bins, seen, beats.aligned.slots, length, state.reference.levels, state.reference.limit,
+        n, run, events, bins, seen, beats.aligned.slots.bank, length, state.reference.levels, state.reference.limit,
         state.counts, state.block, state.unlike, state.over, count, where, told,
     )  # fmt: skip
     if not count.any():
         return state, beats
-    rows = rows_told(count, run, LOST)
+    rows = rows_written(count, run, LOST)
     return state, replace(beats, events=np.insert(events, where[rows], told[rows], axis=0))
 
 

@@ -17,6 +17,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
 from beatwire.kernels.history import LATENTS
 from beatwire.records import F32, F64, I64, Aligned, Bool, Fresh, HistoryFeatures, Terms, TickBeats
+from beatwire.records.alignment import PassBeats, PassBlocks, PassLanes
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
     sample = _joined([p.sample for p in passes], np.int64)
     rate_hz = _joined([np.full(len(p.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     time_us = np.empty(len(slot), np.int64)
-    cpu.kernels.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
+    cpu.kernels.device_time(len(slot), slot, session, sample, rate_hz, aligned.anchors, aligned.clocks, time_us)
     return state, TickBeats(
         aligned=aligned,
         slot=slot,
@@ -61,7 +62,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         sample=sample,
         decided=_joined([p.decided for p in passes], np.int64),
         time_us=time_us,
-        arrived_us=aligned.arrival_us[slot],
+        arrived_us=aligned.slots.arrived_us[slot],
         rate_hz=rate_hz,
         rr_s=_joined([p.rr_s for p in passes], np.float64),
         median_rr_s=_joined([p.median_rr_s for p in passes], np.float64),
@@ -105,11 +106,12 @@ def _events(aligned: Aligned, passes: list[Found]) -> I64:
     n, beats = told, 0
     for p in passes:
         fresh = p.fresh
+        lanes = PassLanes(fresh.slot, fresh.session, p.watermark)
         n = cpu.kernels.merge_pass(
-            fresh.number, fresh.slot, fresh.session, p.watermark, p.row, p.sample, beats, *p.blocks, events, n
-        )  # fmt: skip
+            fresh.number, lanes, PassBeats(p.row, p.sample), beats, PassBlocks(*p.blocks), events, n
+        )
         beats += len(p.row)
-    slots = len(aligned.slots)
+    slots = len(aligned.anchors)
     ordered = np.empty((most, 5), np.int64)
     cpu.kernels.by_stream(
         events, np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), np.empty(most, np.int64), ordered

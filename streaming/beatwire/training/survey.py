@@ -38,7 +38,7 @@ class Survey:
 
     at, value, median, quantile  int64 [p], each peak's sample, f, median of five block maxima, 80 % quantile of ten
     features                     float32 [p, FEATURES]
-    several                      bool [p], whether more than one lead spoke
+    several                      bool [p], whether more than one lead was active
     """
 
     at: I64
@@ -106,7 +106,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey
     rows = table.peaks[0, :found]
     high = classify.LEAST * rows[:, 1] > rows[:, 2]
     at, value, median, quantile = np.ascontiguousarray(rows[high, :4].T)
-    most, least, speaking = np.ascontiguousarray(table.bounds[0, :found][high].T)
+    most, least, active = np.ascontiguousarray(table.bounds[0, :found][high].T)
     if x.shape[1] == 1:
         most, least = most - 1, least - 1
     looks = looks_at(rate_hz, one)
@@ -120,7 +120,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey
         looks.half, x[0], f[0], seen, facts, np.zeros(looks.length, np.int32), np.zeros(peak_features.KEPT),
         int(looks.span[peak_features.RIGHT]), features,
     )  # fmt: skip
-    return Survey(at, value, median, quantile, features, speaking > 1)
+    return Survey(at, value, median, quantile, features, active > 1)
 
 
 @functools.cache

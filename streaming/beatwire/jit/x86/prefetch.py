@@ -19,6 +19,7 @@ from numba.np.arrayobj import make_array
 from beatwire.kernels.peak_features import MS230, SEEN
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
 from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records.columns import PLACE_COUNT, PLACE_FIRST, PLACE_LANE
 from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable, ResponseFilter, Rings
 
 LINE = 64  # bytes of memory that come at once
@@ -60,7 +61,7 @@ def stretch_of(ring: Array, first: int, n: int) -> None:
 
 def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
     """Ask for where a placement goes."""
-    stretch_of(x[place[i, 0], 0], place[i, 1], abs(place[i, 2]))
+    stretch_of(x[place[i, PLACE_LANE], 0], place[i, PLACE_FIRST], abs(place[i, PLACE_COUNT]))
 
 
 def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: Rings, _work: I32) -> None:
