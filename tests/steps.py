@@ -11,6 +11,7 @@ from beatwire.kernels import align as columns
 from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
+from beatwire.records.columns import CHUNK_COUNT
 from beatwire.stages import align, beats, classify, decode, nms, ricker, ring
 from beatwire.stages.support.directory import Directory
 from beatwire.wire.avro import encode_chunk
@@ -40,7 +41,7 @@ def decoded(values: Sequence[bytes], schema_id: int | None = None, **tick: Any) 
 
 def row(chunks: Chunks, i: int) -> dict[str, Any]:
     """Row ``i`` of decoded columns in the words of the schema; leads are a number here."""
-    at, size, _, session, first, time_us, leads, lead_off, samples, n = map(int, chunks.ints[i, :10])
+    at, size, _, session, first, time_us, leads, lead_off, samples, n = map(int, chunks.ints[i, : CHUNK_COUNT + 1])
     return {
         "stream": chunks.payload[at : at + size].tobytes(),
         "session": session,
@@ -97,18 +98,18 @@ class Aligner:
     def has_lane(self, stream: str) -> bool:
         """Whether the stream is known and has been heard in the last minutes."""
         slot = self.slot_of(stream)
-        return slot >= 0 and self.align.slots[slot, columns.LANE] >= 0
+        return slot >= 0 and self.align.slots[slot, columns.SLOT_LANE] >= 0
 
     def stands(self, stream: str) -> tuple[int, int, int]:
         """Session, first sample and end of what is known of a stream."""
-        wanted = [columns.SESSION, columns.BASE, columns.EXPECTED]
+        wanted = [columns.SLOT_SESSION, columns.SLOT_BASE, columns.SLOT_EXPECTED]
         session, base, expected = self.align.slots[self.slot_of(stream), wanted].tolist()
         return session, base, expected
 
     def held(self, stream: str, first: int, stop: int) -> np.ndarray:
         """What the ring of a stream holds of [first, stop): int16 [leads, n]."""
         slot = self.align.slots[self.slot_of(stream)]
-        x = self.ring.rings[int(slot[columns.BANK])][slot[columns.LANE]]
+        x = self.ring.rings[int(slot[columns.SLOT_BANK])][slot[columns.SLOT_LANE]]
         return x[:, np.arange(first, stop) % x.shape[1]]
 
 

@@ -11,6 +11,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.records.columns import CHUNK_ID_HASH
 from beatwire.stages.support.directory import Directory
 from beatwire.stages.support.drift_figures import figures
 from bedside import Ward, came, short
@@ -37,7 +38,7 @@ def test_slots_of_forgotten_streams_go_to_others_and_every_stream_keeps_its_own(
             *(f"bed-{generation}-{k}" for k in range(rng.integers(9))),
         ]
         chunks = decoded([chunk(stream=name) for name in names])
-        chunks.ints[:, 2] = chunks.ints[:, 2] if digest is None else digest
+        chunks.ints[:, CHUNK_ID_HASH] = chunks.ints[:, CHUNK_ID_HASH] if digest is None else digest
         slot, refused = directory.find(chunks)
         assert refused == []
         assert directory.claimed == [s for name, s in zip(names, slot.tolist(), strict=True) if name not in alive]

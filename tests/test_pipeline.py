@@ -26,7 +26,7 @@ def test_who_listens_hears_every_tick_and_goes_with_the_pipeline() -> None:
 
 def test_an_archive_that_is_not_needed_any_more_keeps_no_graph() -> None:
     archive = Archive(Settings(), Plan())
-    graphs = [weakref.ref(lanes.pipeline) for lanes in archive._lanes]
+    graphs = [weakref.ref(lanes._detection) for lanes in archive._lanes]
     del archive
     gc.collect()
     assert [graph() for graph in graphs] == [None]

@@ -1,4 +1,4 @@
-"""The response: direct form, FFT and numpy.convolve say the same integers, for every rate and every cut."""
+"""The response equals numpy.convolve, in integers, for every rate and every cut."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from beatwire.records import Ringed
 from beatwire.stages import ricker
-from beatwire.stages.support.filters import Design, Filter, filter_fft, filter_for, ricker_taps, unit_response
+from beatwire.stages.support.filters import Design, Filter, filter_for, unit_response
 from laws import cut
 from signal_oracles import bounded_response_of, response_of
 from steps import fresh_of
 
 RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
 LONG = Design(sigma_s=0.5, support_s=2.0, box_s=0.05)
-DIRECT, FFT = 1_000_000, 1
 
 
 def responses(
@@ -23,7 +22,6 @@ def responses(
     rate_hz: float = 250.0,
     base: int = 0,
     design: Design | None = None,
-    fft_from_taps: int = DIRECT,
 ) -> tuple[np.ndarray, Filter]:
     """Take int16 ``x`` [leads, n] through the stage in cuts; what it said of every sample up to now."""
     leads, n = x.shape
@@ -32,7 +30,7 @@ def responses(
     longest = max(b - a for a, b in cuts)
     columns = -(-(longest + 2 * one.delay + 1) // 32) * 32
     ring = np.random.default_rng(0).integers(-32767, 32767, (3, leads, columns)).astype(np.int16)
-    state = ricker.State(ricker.Settings((longest + 2 * one.delay + 1) / rate_hz, design, fft_from_taps))
+    state = ricker.State(ricker.Settings((longest + 2 * one.delay + 1) / rate_hz, design))
     told = np.full(n, -1, np.int64)
     lane = 2
     for a, b in cuts:
@@ -44,14 +42,13 @@ def responses(
     return told[: max(0, n - one.delay)], one
 
 
-@pytest.mark.parametrize("form", [DIRECT, FFT], ids=["direct", "fft"])
 @pytest.mark.parametrize("leads", [1, 2, 12])
 @pytest.mark.parametrize("rate_hz", RATES_HZ)
-def test_any_cut_gives_the_integers_of_numpy_convolve(rate_hz: float, leads: int, form: int) -> None:
+def test_any_cut_gives_the_integers_of_numpy_convolve(rate_hz: float, leads: int) -> None:
     rng = np.random.default_rng(int(rate_hz) + leads)
     n = 1500 if leads == 1 else round(2 * rate_hz)  # leads are not bounded before a block is complete
     x = rng.integers(-32768, 32768, (leads, n)).astype(np.int16)
-    told, one = responses(x, cut(n, rng, 200), rate_hz=rate_hz, base=int(rng.integers(0, 10**12)), fft_from_taps=form)
+    told, one = responses(x, cut(n, rng, 200), rate_hz=rate_hz, base=int(rng.integers(0, 10**12)))
     np.testing.assert_array_equal(told, response_of(x, one))
 
 
@@ -68,26 +65,12 @@ def test_any_cut_of_several_leads_gives_their_bounded_sum(leads: int) -> None:
     assert (told < response_of(x, one)).sum() > 200, "without bounds this shows little"
 
 
-@pytest.mark.parametrize("form", [DIRECT, FFT], ids=["direct", "fft"])
-def test_long_kernels_give_the_integers_of_numpy_convolve(form: int) -> None:
+def test_long_kernels_give_the_integers_of_numpy_convolve() -> None:
     rng = np.random.default_rng(5)
     x = rng.integers(-32768, 32768, (1, 5000)).astype(np.int16)
-    told, one = responses(x, cut(5000, rng, 900), rate_hz=500.0, design=LONG, fft_from_taps=form)
+    told, one = responses(x, cut(5000, rng, 900), rate_hz=500.0, design=LONG)
     assert len(one.taps) == 1001
     np.testing.assert_array_equal(told, response_of(x, one))
-
-
-def test_the_default_takes_the_fft_for_long_kernels_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("the FFT was taken")
-
-    x = np.ones((1, 3000), np.int16)
-    default = ricker.Settings(1.0, Design()).fft_from_taps
-    monkeypatch.setattr(ricker, "filter_fft", refuse)
-    for rate_hz in RATES_HZ:
-        responses(x, [(0, 3000)], rate_hz=rate_hz, fft_from_taps=default)
-    with pytest.raises(AssertionError, match="FFT was taken"):
-        responses(x, [(0, 3000)], rate_hz=500.0, design=LONG, fft_from_taps=default)
 
 
 @pytest.mark.parametrize("rate_hz", [50.0, 77.7, *RATES_HZ, 3999.0, 4000.0])
@@ -129,11 +112,3 @@ def test_the_unit_response_is_that_at_the_peak_of_a_wave_of_one_unit() -> None:
     x = np.zeros((1, 400), np.int16)
     x[0, 200 - len(wave) // 2 : 201 + len(wave) // 2] = np.rint(20_000 * wave)
     assert response_of(x, one)[200] == pytest.approx(20_000 * unit_response(one), rel=0.002)
-
-
-def test_the_fft_alone_equals_numpy_convolve() -> None:
-    rng = np.random.default_rng(9)
-    taps = ricker_taps(1000.0, 0.3, 1.2)
-    x = rng.integers(-32768, 32768, 9000)
-    truth = np.convolve(x, np.concatenate([taps[:0:-1], taps]), "valid")
-    np.testing.assert_array_equal(filter_fft(x, taps), truth)

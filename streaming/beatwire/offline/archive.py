@@ -20,15 +20,16 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels import align
-from beatwire.model.checkpoint import Model
+from beatwire.kernels import clock
 from beatwire.offline.batch import Kept, ShardBatch
 from beatwire.offline.prefetch import ROOMS, Fed, one_ahead
 from beatwire.offline.shards import Shards, Source, Stretches, Whole, cut, held_after, passes, stretches_of
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.parts import Alerting, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import I64, Alerts, Aligned, Bank, Event, Rejects, Terms, TickBeats
+from beatwire.records.samples import SlotColumns
+from beatwire.stages.support.directory import Directory
 
 MOST_WORKERS, FEWEST_SHARDS = 8, 4  # graphs at once on the CPU, shards that are worth one
 ROOMY = 16 << 30  # bytes of a device's memory from which a batch comes back at once
@@ -116,16 +117,12 @@ class Archive:
         self._memory_bytes = memory_bytes
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
         self._lanes = [ShardBatch(self._settings, backend, rules=rules)]
-        self._whole = Pipeline(settings)
+        self.model = (models := Models.of(settings)).scoring
+        self._directory = Directory(1)
+        self._alerting = Alerting(settings, models, lambda: self._directory)
         self._alerts: list[Alerts] = []
-        self._whole.alerts.downstreams.clear()
-        self._whole.subscribe(self._whole.alerts, self._alerts.append)
+        self._alerting.subscribe(self._alerting.alerts, self._alerts.append)
         self._rules = rules
-
-    @property
-    def model(self) -> Model:
-        """The model that scores."""
-        return self._whole.model
 
     def analyze(
         self, recording: Recording, stream: str, progress: Callable[[float], None] = lambda _: None
@@ -224,21 +221,24 @@ class Archive:
         )  # fmt: skip
         if not self._rules:
             return Alerts(beats, [])
-        self._whole.reset()
-        self._whole.directory.names.append(stream)
-        self._whole.scored.emit(beats)
+        self._directory = Directory(1)
+        self._directory.names.append(stream)
+        self._alerting.reset()
+        self._alerting.scored.emit(beats)
         return self._alerts.pop()
 
 
 def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
     """Return what align would say of streams that began at ``START_US``."""
-    rows = np.zeros((slots, align.SLOT_COLUMNS), np.int64)
-    rows[:, align.BANK], rows[:, align.SESSION] = bank.number, 1
-    rows[:, align.ANCHORS : align.ANCHORS + 4] = 1, 1, 0, START_US
+    zeros = np.zeros(slots, np.int64)
+    columns = SlotColumns(
+        session=zeros + 1, bank=zeros + bank.number, lane=np.arange(slots), expected=zeros + expected, arrived_us=zeros
+    )
+    anchors = np.zeros((slots, clock.ANCHOR_COLUMNS), np.int64)
+    anchors[:, :4] = 1, 1, 0, START_US
     return Aligned(
         passes=[], events=np.zeros((0, 6), np.int64), seen=np.arange(slots),
-        arrival_us=np.zeros(slots, np.int64), expected=np.full(slots, expected), slots=rows,
-        clocks=np.zeros((0, 6), np.int64), banks=[bank],
+        slots=columns, anchors=anchors, clocks=np.zeros((0, 6), np.int64), banks=(bank,),
         refused=np.zeros((0, 3), np.int64), rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 from beatwire.backends.base import Backend, Table
 from beatwire.kernels.history import LATENTS
 from beatwire.offline.shards import Shards
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.parts import Detection, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, Bank, Beats, HistoryFeatures, Placement, Terms
 from beatwire.records.scoring import Calibration, Scores, ShardBeats
@@ -82,29 +82,30 @@ class Told(NamedTuple):
 
 
 class ShardBatch:
-    """The graph as far as a pass goes, and the score; a slot is the number of a piece in its batch.
+    """Detection, and the score, of a batch of shards; a slot is the number of a shard in its batch.
 
     ``rules``: what rules need beside the beats is kept.
     """
 
     def __init__(self, settings: Settings, backend: Backend, *, rules: bool = True) -> None:
-        self.pipeline = Pipeline(settings, backend)
-        self._tables = Calibration(*map(backend.constant, self.pipeline.model.calibration))
+        self.backend = backend
+        models = Models.of(settings)
+        self._detection = Detection(settings, models, backend)
+        self._tables = Calibration(*map(backend.constant, models.scoring.calibration))
         self._rules = rules
         self._told: list[Told] = []
         self._shards: Shards
         self._bank: Bank | None = None
         self._most = 0
-        last = self.pipeline.collected.upstreams[0]
-        last.downstreams.clear()
-        self.pipeline.subscribe(last, lambda recalled: self._told.append(self._answered(recalled)))
+        features = self._detection.history_features
+        self._detection.subscribe(features, lambda cut: self._told.append(self._answered(cut)))
 
     def prepare(self, bank: Bank, lanes: int) -> None:
         """Make ready for a batch of so many lanes: what is too small for it goes before what is larger comes."""
         if bank == self._bank and lanes <= self._most:
             return  # every lane begins anew by itself
-        self.pipeline.reset()
-        self.pipeline.backend.release_buffers()
+        self._detection.reset()
+        self.backend.release_buffers()
         self._bank, self._most = bank, lanes
 
     def batch(
@@ -115,14 +116,14 @@ class ShardBatch:
         While a device is busy with a pass the next one is written down: when a placement is asked for, what all but
         the last one pointed to has been used.
         """
-        kept, backend = Kept(), self.pipeline.backend
+        kept, backend = Kept(), self.backend
         coming: Callable[[], None] | None = None
         self._told.clear()
         self._shards = shards
         backend.begin()
         try:
             for placement in placements:
-                self.pipeline.passes.emit(placement)
+                self._detection.passes.emit(placement)
                 if by_pass:
                     last, coming = coming, self._finish(kept)
                     if last is not None:
@@ -143,7 +144,7 @@ class ShardBatch:
         """End a tick; returns what waits for it and keeps what its passes say."""
         passes, self._told = self._told, []
         blocks = [told.beats.blocks for told in passes] if self._rules else []
-        coming = self.pipeline.backend.finish([*(told.table for told in passes), *blocks])
+        coming = self.backend.finish([*(told.table for told in passes), *blocks])
 
         def keep() -> None:
             came = coming()
@@ -157,7 +158,7 @@ class ShardBatch:
 
     def _answered(self, cut: HistoryFeatures) -> Told:
         """Score the beats of a pass, and list those that the shards answer for; no other leaves a device."""
-        backend, beats, terms = self.pipeline.backend, cut.beats, Terms(*cut.terms.columns)
+        backend, beats, terms = self.backend, cut.beats, Terms(*cut.terms.columns)
         total, slot = beats.total, beats.fresh.slot
         (count,) = backend.table("is answered", total, (np.int64,)).columns
         begin, end = self._shards.begin[slot], self._shards.end[slot]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from beatwire.records import I16, I64, Placement
+from beatwire.records.columns import PLACE_AT, PLACE_LANE, PLACE_STRIDE
 from beatwire.tables import upload_stretches
 
 ROOMS = 3
@@ -36,9 +37,9 @@ class Fed:
         room = self.rooms[self.turn % len(self.rooms)]
         self.turn += 1
         width, arrived = upload_stretches(self.samples, start, stop, room)
-        row = np.searchsorted(lane, place[:, 2])
-        place[:, 5] = 2 * (row * len(self.samples) * width + place[:, 5] - start[row])
-        place[:, 6] = 2 * width
+        row = np.searchsorted(lane, place[:, PLACE_LANE])
+        place[:, PLACE_AT] = 2 * (row * len(self.samples) * width + place[:, PLACE_AT] - start[row])
+        place[:, PLACE_STRIDE] = 2 * width
         payload = room.view(np.uint8)
         self.coming[id(payload)] = arrived
         return payload

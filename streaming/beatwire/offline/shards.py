@@ -21,9 +21,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from beatwire.kernels.align import PLACE_COLUMNS
 from beatwire.recordings.record import NO_VALUE
 from beatwire.records import I64, Bank, Fresh, Placement
+from beatwire.records.columns import (
+    PLACE_AT,
+    PLACE_COLUMNS,
+    PLACE_COUNT,
+    PLACE_FIRST,
+    PLACE_LANE,
+    PLACE_STRIDE,
+    PLACEMENT_COLUMNS,
+)
 from beatwire.records.events import GAP, RESTART
 from beatwire.tables import array_module, host_array
 
@@ -199,8 +207,8 @@ class Whole:
 
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:  # noqa: ARG002
         """Return all of them."""
-        place[:, 5] = 2 * (place[:, 5] - self.first)
-        place[:, 6] = 2 * self.samples.shape[1]
+        place[:, PLACE_AT] = 2 * (place[:, PLACE_AT] - self.first)
+        place[:, PLACE_STRIDE] = 2 * self.samples.shape[1]
         return self.samples.reshape(-1).view(np.uint8)
 
 
@@ -233,14 +241,13 @@ def passes(
 
 
 def _brought(source: Source, lane: I64, start: I64, stop: I64, place: I64, lanes: int, fresh: Fresh) -> Placement:
-    return Placement(source.payload(lane, start, stop, place), place, lanes, fresh)
+    return Placement(source.payload(lane, start, stop, place), place[:, :PLACEMENT_COLUMNS], lanes, fresh)
 
 
 def _placed(
     known: Stretches, shards: Shards, lane: I64, start: I64, stop: I64, bank: Bank, uv_per_unit: float, number: int
 ) -> tuple[Fresh, I64]:
     place, quiet = _rows(known, lane, start, stop)
-    place[:, 0], place[:, 1] = number, bank.number
     fresh = Fresh(
         number=number, bank=bank, lane=lane, slot=lane, start=start, stop=stop, base=shards.base[lane],
         session=np.ones(len(lane), np.int64), uv_per_unit=np.full(len(lane), np.floor(1000 * uv_per_unit + 0.5) / 1000),
@@ -262,13 +269,16 @@ def _rows(known: Stretches, lane: I64, start: I64, stop: I64) -> tuple[I64, I64]
     row = np.repeat(np.arange(len(k)), each)
     begin = first[row] + (np.arange(len(row)) - np.repeat(np.cumsum(each) - each, each)) * MOST_IN_A_ROW
     hole = np.flatnonzero(after)
-    place = np.zeros((len(row) + len(hole), PLACE_COLUMNS), np.int64)
+    place = np.zeros(
+        (len(row) + len(hole), PLACE_COLUMNS), np.int64
+    )  # as wide as align's: kernels see the same strides
     plain, bridge = place[: len(row)], place[len(row) :]
-    plain[:, 2], plain[:, 3], plain[:, 5] = lane[which[row]], begin, begin
-    plain[:, 4] = np.minimum(begin + MOST_IN_A_ROW, last[row]) - begin
-    bridge[:, 2], bridge[:, 3], bridge[:, 5] = lane[which[hole]], run[k[hole] - 1, 1], run[k[hole], 0]
-    bridge[:, 4] = bridge[:, 3] - bridge[:, 5]
-    quiet = np.stack([bridge[:, 2], bridge[:, 3], bridge[:, 5]], axis=1)
+    plain[:, PLACE_LANE], plain[:, PLACE_FIRST], plain[:, PLACE_AT] = lane[which[row]], begin, begin
+    plain[:, PLACE_COUNT] = np.minimum(begin + MOST_IN_A_ROW, last[row]) - begin
+    begun, ended = run[k[hole] - 1, 1], run[k[hole], 0]
+    bridge[:, PLACE_LANE], bridge[:, PLACE_FIRST], bridge[:, PLACE_AT] = lane[which[hole]], begun, ended
+    bridge[:, PLACE_COUNT] = begun - ended
+    quiet = np.stack([bridge[:, PLACE_LANE], begun, ended], axis=1)
     if len(hole):
-        place = place[np.lexsort((place[:, 3], place[:, 2]))]
+        place = place[np.lexsort((place[:, PLACE_FIRST], place[:, PLACE_LANE]))]
     return place, quiet

@@ -39,7 +39,7 @@ class Survey:
 
     at, value, median, quantile  int64 [p], each peak's sample, f, median of five block maxima, 80 % quantile of ten
     features                     float32 [p, FEATURES]
-    several                      bool [p], whether more than one lead spoke
+    several                      bool [p], whether more than one lead was active
     """
 
     at: I64
@@ -107,7 +107,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey
     rows = table.peaks[0, :found]
     high = classify.LEVELS_PER_CANDIDATE * rows[:, 1] > rows[:, 2]
     at, value, median, quantile = np.ascontiguousarray(rows[high, :4].T)
-    most, least, speaking = np.ascontiguousarray(table.bounds[0, :found][high].T)
+    most, least, active = np.ascontiguousarray(table.bounds[0, :found][high].T)
     if x.shape[1] == 1:
         most, least = most - 1, least - 1
     settings = feature_settings(rate_hz, one)
@@ -119,7 +119,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Survey
     features = np.zeros((len(at), peak_features.FEATURES), np.float32)
     candidates = np.stack([at, value, median, most, least], axis=1)
     _describe_all()(candidates, blocks, settings, x[0], f[0], memory, stretch, numbers, features)
-    return Survey(at, value, median, quantile, features, speaking > 1)
+    return Survey(at, value, median, quantile, features, active > 1)
 
 
 @functools.cache

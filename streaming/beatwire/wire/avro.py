@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 
 from beatwire.kernels import avro
 from beatwire.records import F64, I16, I64, U8
+from beatwire.records.columns import CHUNK_COLUMNS, CHUNK_FLOATS
 
 REASONS = {
     avro.MALFORMED: "truncated or malformed: no SampleChunk within {:.0f} bytes",
@@ -231,4 +232,4 @@ def texts(strings: Sequence[str], width: int) -> tuple[U8, Any]:
 
 def columns(n: int) -> tuple[I64, F64, I16]:
     """Allocate what ``kernels.avro.read_chunk`` writes for ``n`` messages."""
-    return np.zeros((n, 13), np.int64), np.zeros((n, 3)), np.zeros(n, np.int16)
+    return np.zeros((n, CHUNK_COLUMNS), np.int64), np.zeros((n, CHUNK_FLOATS)), np.zeros(n, np.int16)
