@@ -15,7 +15,6 @@ from beatwire.jit import cpu
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cuda import launchers
 from beatwire.kernels import files, ricker
-from beatwire.kernels.align import BANK
 from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
@@ -154,9 +153,9 @@ def of_drift() -> None:
         np.zeros((1, DRIFT_BLOCKS, 4), np.uint8), np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.bool_)
     )
     found = Crossings(np.zeros(1, np.int64), np.zeros(99, np.int64), np.zeros((99, 5), np.int64))
-    run, upper, slots = np.array([0, len(events)]), np.array([[1, 3]], np.uint8), np.zeros((1, BANK + 1), np.int64)
+    run, upper, bank = np.array([0, len(events)]), np.array([[1, 3]], np.uint8), np.zeros(1, np.int64)
     levels, scored, length = np.array([0.5]), np.ones(1, np.bool_), np.array([100])
-    cpu.kernels.track_drift(1, run, events, upper, scored, slots, length, levels, 0.4, state, found)
+    cpu.kernels.track_drift(1, run, events, upper, scored, bank, length, levels, 0.4, state, found)
     assert found.rows[: found.counts[0], 3:].tolist() == [[100, 500], [400, 0]]
 
 

@@ -39,7 +39,7 @@ class Reading:
     def oldest(self, partition: int = 0) -> int:
         known = len(self.aligner.directory.names)
         partitions = self.aligner.directory.partition[:known].astype(np.int64)
-        return self.marks.oldest(partition, partitions, self.aligned.arrival_us[:known], self.tick + 1)
+        return self.marks.oldest(partition, partitions, self.aligned.slots.arrived_us[:known], self.tick + 1)
 
 
 @pytest.mark.parametrize("tick_s", [0.5, 1.0, 3.0, 7.0, 25.0])
