@@ -102,14 +102,14 @@ def test_where_llvm_cannot_tell_what_the_cpu_has_it_has_nothing(monkeypatch: pyt
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0, 428.0, 429.0, 430.0, 500.0, 1000.0])
 def test_points_between_samples_are_the_body_s(rate_hz: float) -> None:
     rng = np.random.default_rng(int(rate_hz))
-    step = round(0.52 * rate_hz * windows.ONE / (windows.WINDOW - 1))
-    for start in (0, 1, 40_000, windows.ONE - 1, windows.ONE):
-        flat = rng.normal(size=(start + 255 * step) // windows.ONE + 2).astype(np.float32)
+    step = round(0.52 * rate_hz * windows.FIXED_POINT / (windows.WINDOW - 1))
+    for start in (0, 1, 40_000, windows.FIXED_POINT - 1, windows.FIXED_POINT):
+        flat = rng.normal(size=(start + 255 * step) // windows.FIXED_POINT + 2).astype(np.float32)
         found, wanted = np.full(257, 7.0, np.float32), np.full(257, 7.0, np.float32)
         cpu.compiled(shuffle.BODIES[windows.interpolate])(flat, start, step, found[:256])
         cpu.compiled(windows.interpolate)(flat, start, step, wanted[:256])
         assert found.tobytes() == wanted.tobytes()
-        place = (start + step * np.arange(256)) / windows.ONE
+        place = (start + step * np.arange(256)) / windows.FIXED_POINT
         np.testing.assert_allclose(found[:256], np.interp(place, np.arange(len(flat)), flat), atol=1e-5)
 
 

@@ -1,4 +1,4 @@
-"""Exports: what is written is read back, in every format."""
+"""Exports: files of beats and alerts read back as written, in every format."""
 
 from __future__ import annotations
 
@@ -102,8 +102,8 @@ def test_an_ending_that_names_no_format_is_refused(tmp_path: Path, name: str) ->
 
 
 def test_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected a file in a folder that exists; got no folder"):
+    with pytest.raises(UserError, match="expected a file in an existing folder; there is no folder"):
         check_out(tmp_path / "no" / "beats.csv")
     (tmp_path / "x.csv").mkdir()
-    with pytest.raises(UserError, match="got a folder"):
+    with pytest.raises(UserError, match="got the folder"):
         check_out(tmp_path / "x.csv")

@@ -1,4 +1,4 @@
-"""Events of a tick in the order of each stream: the bodies against a sort."""
+"""Events of a tick in the order of each stream: the kernels against a sort."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import pytest
 from beatwire.jit import cpu
 from beatwire.kernels import ordering
 from beatwire.records import I64, Event
-from beatwire.records.alignment import PassBeats, PassBlocks, PassLanes
+from beatwire.records.alignment import PassBeats, PassLanes
+from beatwire.records.selection import ListedBlocks
 
 
 def by_sorting(events: I64) -> I64:
-    """The same by a sort over slot, pass, what opens and ends a pass, sample and kind."""
+    """Return the events sorted by slot, pass, restart first, watermark last, sample and kind."""
     rank = np.where(events[:, 2] == Event.RESTART, 0, np.where(events[:, 2] == Event.WATERMARK, 2, 1))
     keys = events[:, 2], events[:, 3], rank, events[:, 0], events[:, 1]
     return np.ascontiguousarray(events[np.lexsort(keys)][:, [1, 5, 2, 3, 4]])
 
 
 def of_a_pass(rng: np.random.Generator, number: int, slots: I64) -> tuple[I64, ...]:
-    """Lanes of a pass, their beats and blocks, by lane and in order."""
+    """Return the lanes of a pass, and their beats and blocks in order of lane and sample."""
     n = len(slots)
     row, block_row = np.sort(rng.integers(0, n, 3 * n)), np.sort(rng.integers(0, n, n))
     sample, end = rng.integers(0, 9, 3 * n) + 10 * number, rng.integers(0, 9, n) + 10 * number
@@ -32,16 +33,16 @@ def test_events_of_all_passes_are_in_the_order_of_each_stream(slots: int) -> Non
     for passes in (1, 2, 5):
         kinds = rng.integers(Event.RESTART, Event.BEAT, 2 * slots)
         number = rng.integers(0, passes, 2 * slots)
-        told = [number, rng.integers(0, slots, 2 * slots), kinds, rng.integers(0, 9, 2 * slots) + 10 * number]
+        columns = [number, rng.integers(0, slots, 2 * slots), kinds, rng.integers(0, 9, 2 * slots) + 10 * number]
         events = np.zeros((2 * slots + 6 * passes * slots, 6), np.int64)
         n = 2 * slots
-        events[:n, :4] = np.stack(told, axis=1)
-        events[:n, 4:] = np.arange(2 * n).reshape(n, 2)  # of equal ones the first stays first
+        events[:n, :4] = np.stack(columns, axis=1)
+        events[:n, 4:] = np.arange(2 * n).reshape(n, 2)  # equal events keep their order
         beats = 0
         for k in range(passes):
             lanes, session, known, row, sample, *blocks = of_a_pass(rng, k, rng.permutation(slots))
             of_lanes = PassLanes(lanes, session, known)
-            n = cpu.kernels.merge_pass(k, of_lanes, PassBeats(row, sample), beats, PassBlocks(*blocks), events, n)
+            n = cpu.kernels.merge_pass(k, of_lanes, PassBeats(row, sample), beats, ListedBlocks(*blocks), events, n)
             beats += len(row)
         assert n == 2 * slots + 5 * passes * slots
         assert sorted(events[:n][events[:n, 2] == Event.BEAT, 4].tolist()) == list(range(beats))
@@ -54,10 +55,10 @@ def test_events_of_all_passes_are_in_the_order_of_each_stream(slots: int) -> Non
 def test_a_beat_at_the_end_of_a_block_comes_before_it() -> None:
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     events = np.empty((3, 6), np.int64)
-    lanes, blocks = PassLanes(one, one, one + 5), PassBlocks(one, one + 4, one + 1)
+    lanes, blocks = PassLanes(one, one, one + 5), ListedBlocks(one, one + 4, one + 1)
     n = cpu.kernels.merge_pass(0, lanes, PassBeats(one, one + 4), 9, blocks, events, 0)
     assert events[:n, 2:5].tolist() == [[Event.BEAT, 4, 9], [Event.BLOCK, 4, 1], [Event.WATERMARK, 5, 5]]
-    lanes, blocks = PassLanes(none, none, none), PassBlocks(none, none, none)
+    lanes, blocks = PassLanes(none, none, none), ListedBlocks(none, none, none)
     assert cpu.kernels.merge_pass(0, lanes, PassBeats(none, none), 0, blocks, events, 0) == 0
 
 
@@ -70,7 +71,7 @@ def test_runs_are_where_the_first_column_changes() -> None:
         assert run[: n + 1].tolist() == begins
 
 
-def test_kinds_are_those_of_the_records() -> None:
+def test_kinds_equal_those_of_the_records() -> None:
     assert (ordering.RESTART, ordering.BEAT, ordering.BLOCK, ordering.WATERMARK) == (
         Event.RESTART, Event.BEAT, Event.BLOCK, Event.WATERMARK,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from beatwire.kernels.events import write_event
 from beatwire.records import I64
-from beatwire.records.alignment import PassBeats, PassBlocks, PassLanes
+from beatwire.records.alignment import PassBeats, PassLanes
 from beatwire.records.columns import (
     EVENT_KIND,
     EVENT_PASS,
@@ -23,12 +23,13 @@ from beatwire.records.columns import (
     ORDERED_VALUE,
 )
 from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
+from beatwire.records.selection import ListedBlocks
 
 KINDS = 8  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
 
 
 def merge_pass(
-    number: int, lanes: PassLanes, beats: PassBeats, first: int, blocks: PassBlocks, events: I64, n: int
+    number: int, lanes: PassLanes, beats: PassBeats, first: int, blocks: ListedBlocks, events: I64, n: int
 ) -> int:
     """Append the beats and blocks of a pass to ``n`` events, by lane and sample, and the watermark of each lane.
 
@@ -56,7 +57,7 @@ def merge_pass(
                 write_event(events[n], number, slot, BEAT, beats.sample[b], first + b, session)
                 b += 1
             elif block:
-                write_event(events[n], number, slot, BLOCK, blocks.end[k], blocks.value[k], session)
+                write_event(events[n], number, slot, BLOCK, blocks.end[k], blocks.kind[k], session)
                 k += 1
             else:
                 break

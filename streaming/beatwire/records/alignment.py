@@ -102,14 +102,6 @@ class PassBeats(NamedTuple):
     sample: I64
 
 
-class PassBlocks(NamedTuple):
-    """Blocks of a pass, by lane and in order: row of its lane, the sample after it, its flags, int64 [k]."""
-
-    row: I64
-    end: I64
-    value: I64
-
-
 class BeatMessages(NamedTuple):
     """Where Avro messages of beats are written.
 

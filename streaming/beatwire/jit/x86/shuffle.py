@@ -18,11 +18,13 @@ from numba.np.arrayobj import make_array
 from beatwire.jit.x86.vector import LANES, Body, everywhere, has, load_vector, row_type, store_vector
 from beatwire.kernels.flutter import FINE, POINTS, SPREAD
 from beatwire.kernels.flutter import add_spread as add_spread_plainly
-from beatwire.kernels.windows import ONE, WINDOW
+from beatwire.kernels.windows import FIXED_POINT, WINDOW
 from beatwire.kernels.windows import interpolate as interpolate_plainly
 from beatwire.records import F32, I16, I32
 
-WIDEST_STEP = ((LANES - 2) * ONE) // (LANES - 1)  # with which the places of a vector are in one vector of samples
+WIDEST_STEP = ((LANES - 2) * FIXED_POINT) // (
+    LANES - 1
+)  # with which the places of a vector are in one vector of samples
 SHUFFLE = "avx2"  # what has the instructions
 _PERMUTE = "llvm.x86.avx2.permps"
 _GATHER = "llvm.x86.avx2.gather.d.d.256"
@@ -58,8 +60,8 @@ def _interpolate(_: Any, flat: Any, start: Any, step: Any, out: Any) -> Any:
             within = builder.sub(builder.ashr(place, _all(16)), everywhere(builder, base, LANES))
             low = builder.call(permute, [loaded, within])
             high = builder.call(permute, [loaded, builder.add(within, _all(1))])
-            fraction = builder.sitofp(builder.and_(place, _all(ONE - 1)), _numbers)
-            fraction = builder.fmul(fraction, ir.Constant(_numbers, [1.0 / ONE] * LANES))
+            fraction = builder.sitofp(builder.and_(place, _all(FIXED_POINT - 1)), _numbers)
+            fraction = builder.fmul(fraction, ir.Constant(_numbers, [1.0 / FIXED_POINT] * LANES))
             value = builder.fadd(low, builder.fmul(fraction, builder.fsub(high, low)))
             store_vector(builder, value, points, j)
         return context.get_dummy_value()

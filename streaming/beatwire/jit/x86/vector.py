@@ -225,7 +225,7 @@ def count_below(gate: F32, least: np.float32, values: F32, limit: np.float32) ->
 @intrinsic  # type: ignore[untyped-decorator]
 def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
     """Multiply four rows by a matrix: as many columns at a time as there are registers for."""
-    many = ir.VectorType(ir.FloatType(), vae.LANES)
+    many = ir.VectorType(ir.FloatType(), vae.COLUMNS_AT_ONCE)
     at_once = 4 if has("avx512f") else 1
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -233,7 +233,7 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
         pitches = [builder.extract_value(array.shape, 1) for array in arrays]
         columns = pitches[1]
         add = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(many, [many] * 3), f"llvm.fmuladd.v{vae.LANES}f32"
+            builder.module, ir.FunctionType(many, [many] * 3), f"llvm.fmuladd.v{vae.COLUMNS_AT_ONCE}f32"
         )
 
         def place(k: int, row: Any, column: Any) -> Any:
@@ -247,12 +247,12 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
             builder.position_at_end(body)
             j = builder.phi(_i64)
             j.add_incoming(_i64(0), before)
-            sums = [[builder.phi(many) for _ in range(vectors)] for _ in range(vae.TOGETHER)]
-            starts = [builder.add(first, _i64(v * vae.LANES)) for v in range(vectors)]
+            sums = [[builder.phi(many) for _ in range(vectors)] for _ in range(vae.WINDOWS_AT_ONCE)]
+            starts = [builder.add(first, _i64(v * vae.COLUMNS_AT_ONCE)) for v in range(vectors)]
             weights = [builder.load(place(1, j, start), align=4) for start in starts]
             grown = []
             for k, totals in enumerate(sums):
-                value = everywhere(builder, builder.load(place(0, _i64(k), j)), vae.LANES)
+                value = everywhere(builder, builder.load(place(0, _i64(k), j)), vae.COLUMNS_AT_ONCE)
                 grown.append([builder.call(add, [w, value, total]) for w, total in zip(weights, totals, strict=True)])
                 for total, more in zip(totals, grown[-1], strict=True):
                     total.add_incoming(ir.Constant(many, None), before)
@@ -265,10 +265,10 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
                 for start, total in zip(starts, of_row, strict=True):
                     builder.store(total, place(2, _i64(k), start), align=4)
 
-        size = _i64(at_once * vae.LANES)
+        size = _i64(at_once * vae.COLUMNS_AT_ONCE)
         whole = builder.mul(builder.sdiv(columns, size), size)
         for start, stop, vectors in ((_i64(0), whole, at_once), (whole, columns, 1)):
-            with cgutils.for_range_slice(builder, start, stop, _i64(vectors * vae.LANES)) as (column, _):
+            with cgutils.for_range_slice(builder, start, stop, _i64(vectors * vae.COLUMNS_AT_ONCE)) as (column, _):
                 block(column, vectors)
         return context.get_dummy_value()
 
@@ -277,7 +277,7 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
 
 
 def multiply(x: F32, n: int, matrix: F32, out: F32) -> None:
-    """Do what ``forward.multiply`` does."""
+    """Do what ``vae.multiply`` does."""
     _multiply(x, n, matrix, out)
 
 
@@ -286,7 +286,7 @@ def narrow(value: int) -> Any:
     return np.int32(value)
 
 
-IN_ANY_ORDER = frozenset((vae.inner,))  # sums of float32, as a library of matrices takes them
+IN_ANY_ORDER = frozenset((vae.inner_product,))  # sums of float32, as a library of matrices takes them
 BODIES: dict[Body, Body] = {
     narrow_plainly: narrow,
     largest_plainly: largest,
