@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 import types
@@ -15,6 +16,7 @@ from beatwire.jit import cpu
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cuda import launchers
 from beatwire.kernels import files, ricker
+from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
 from beatwire.offline import archive
@@ -23,12 +25,14 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.records.alerting import Crossings, DriftState
+from beatwire.records.events import BEAT, RESTART, WATERMARK
 from beatwire.stages.score import sum_levels
 from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
 
 BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
-SCRATCH = {"work", "stretch", "values", "features"}  # scratch: its content after a call is undefined
+SCRATCH = {"work", "stretch", "numbers", "features"}  # its content after a call is undefined
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
 ON_A_DEVICE = {"ring.write_in_turn"}  # used where items run in parallel
 ON_THE_HOST = {"lead_agreement.past_columns", "files._read_by_c"}
@@ -142,6 +146,20 @@ def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
         cpu.kernels.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
 
 
+def of_drift() -> None:
+    """Call the kernel of drift with a stream that crosses the limit, which takes a minute of beats elsewhere."""
+    rows = [(RESTART, 0, 0), *[(BEAT, k, 0) for k in range(20)], (WATERMARK, 400, 400)]
+    events = np.array([(0, 1, *row) for row in rows], np.int64)
+    state = DriftState(
+        np.zeros((1, DRIFT_BLOCKS, 4), np.uint8), np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.bool_)
+    )
+    found = Crossings(np.zeros(1, np.int64), np.zeros(99, np.int64), np.zeros((99, 5), np.int64))
+    run, upper, bank = np.array([0, len(events)]), np.array([[1, 3]], np.uint8), np.zeros(1, np.int64)
+    levels, scored, length = np.array([0.5]), np.ones(1, np.bool_), np.array([100])
+    cpu.kernels.track_drift(1, run, events, upper, scored, bank, length, levels, 0.4, state, found)
+    assert found.rows[: found.counts[0], 3:].tolist() == [[100, 500], [400, 0]]
+
+
 def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     twins: list[Twin] = []
     for name, kernel in BODIES.items():
@@ -155,6 +173,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     assert len(run.rejects) == 7
     assert sum(map(len, run.beats.values())) > 20
     of_recordings(monkeypatch)
+    of_drift()
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
     assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "expected each kernel to be called at least three times"
@@ -231,5 +250,5 @@ def test_bodies_call_other_bodies_and_math_only() -> None:
             value = body.__globals__.get(used)
             if isinstance(value, types.FunctionType):
                 assert value.__module__.startswith("beatwire.kernels."), (name, used)
-            elif isinstance(value, types.ModuleType) or used in dir(__builtins__):
+            elif isinstance(value, types.ModuleType) or used in vars(builtins):
                 assert used in allowed, (name, used)

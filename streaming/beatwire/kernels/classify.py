@@ -144,19 +144,19 @@ def describe_peak(
         if member() == 0:
             if x.shape[0] > 1:
                 compare_leads(
-                    peak.sample, float(peak.level), settings.spans, memory.log, memory.past, work.values, work.features
+                    peak.sample, float(peak.level), settings.spans, memory.log, memory.past, work.numbers, work.features
                 )
             else:
                 write_neutral(work.features)
     if member() == 0:
-        store_peak(peak.sample, peak.height, memory.log, memory.past, work.values, work.features)
+        store_peak(peak.sample, peak.height, memory.log, memory.past, work.numbers, work.features)
     wait()
     return typical
 
 
 def classify_peaks(
     i: int, fresh: FreshLanes, peaks: PeakTable, settings: FeatureSettings, rings: Rings, trees: Trees,
-    memory: PeakMemory, stretch: I32, values: F64, features: F32, logits: F64,
+    memory: PeakMemory, stretch: I32, numbers: F64, features: F32, logits: F64,
 ) -> None:  # fmt: skip
     """Classify the peaks of lane ``fresh.lane[i]``.
 
@@ -164,7 +164,7 @@ def classify_peaks(
     ----------
     memory
         The past peaks of the lanes; read and written.
-    stretch, values, features : int32 [1, capacity], float64 [1, PAST_PEAKS], float32 [1, FEATURES]
+    stretch, numbers, features : int32 [1, capacity], float64 [1, PAST_PEAKS], float32 [1, FEATURES]
         Scratch, see ``PeakScratch``.
     logits : float64 [n, most, 2], written
         The logit of each peak, ``NOT_A_CANDIDATE`` if it is none. Then the errors expected in the ten seconds up to it,
@@ -173,7 +173,7 @@ def classify_peaks(
     lane, base = int(fresh.lane[i]), int(fresh.base[i])
     x, f = rings.x[lane], rings.f[lane]
     past = PeakMemory(memory.log[lane], memory.past[lane])
-    work = PeakScratch(stretch[0], values[0], features[0])
+    work = PeakScratch(stretch[0], numbers[0], features[0])
     if fresh.start[i] == fresh.base[i]:
         if member() == 0:
             past.log[PEAK_COUNT] = 0

@@ -80,8 +80,8 @@ def track_drift(
 
     Parameters
     ----------
-    events : int64 [e, ORDERED_COLUMNS]
-        Of all streams, by stream and in order.
+    events : int64 [e, 5]
+        Columns ``ORDERED_SLOT``, ... of ``records.columns``.
     bins : uint8 [b, 11]
         Of the beats that events of kind BEAT name, see ``find_bins``.
     scored : bool [b]
@@ -105,7 +105,7 @@ def track_drift(
     length = block_samples[bank[events[run[i], ORDERED_SLOT]]]
     for e in range(run[i], run[i + 1]):
         event = events[e]
-        slot, session, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_SESSION]), int(event[ORDERED_KIND])
+        slot, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_KIND])
         sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
         if kind == RESTART:
             for k in range(DRIFT_BLOCKS):
@@ -122,7 +122,7 @@ def track_drift(
                 state.distance[slot] = distance_to_reference(state.counts[slot], levels)
                 if (state.distance[slot] > limit) != state.above[slot]:
                     state.above[slot] = not state.above[slot]
-                    n = write_crossing(state, slot, session, int(state.block[slot] * length), e, crossings, n)
+                    n = write_crossing(state, event, int(state.block[slot] * length), e, crossings, n)
                 shift_blocks(state.counts[slot])
             if kind == BEAT and scored[value]:
                 for k in range(bins.shape[1]):
@@ -130,15 +130,14 @@ def track_drift(
     crossings.counts[i] = n - first
 
 
-def write_crossing(
-    state: DriftState, slot: int, session: int, sample: int, event: int, crossings: Crossings, n: int
-) -> int:
-    """Write row ``n`` of the crossings, before ``event``, and return the next row."""
+def write_crossing(state: DriftState, event: I64, sample: int, place: int, crossings: Crossings, n: int) -> int:
+    """Write row ``n`` of the crossings, of the stream of an event and before it, and return the next row."""
+    slot = event[ORDERED_SLOT]
     thousandths = round(1000.0 * max(state.distance[slot], 0.0))
     row = crossings.rows[n]
-    crossings.place[n] = event
+    crossings.place[n] = place
     row[ORDERED_SLOT] = slot
-    row[ORDERED_SESSION] = session
+    row[ORDERED_SESSION] = event[ORDERED_SESSION]
     row[ORDERED_KIND] = DRIFTED
     row[ORDERED_SAMPLE] = sample
     row[ORDERED_VALUE] = thousandths if state.above[slot] else -thousandths

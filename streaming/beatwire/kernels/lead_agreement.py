@@ -1,6 +1,6 @@
 """Body that compares the leads at a peak: a beat has its usual share on each of them, an artefact has not.
 
-In:    the response of each lead, ``values[LEAD_RESPONSES:]``, and the lane's past peaks
+In:    the response of each lead, ``numbers[LEAD_RESPONSES:]``, and the lane's past peaks
 Out:   five features (``kernels.peak_features``), written by one member of the team
 State: none
 
@@ -42,7 +42,7 @@ def write_neutral(features: F32) -> None:
     features[TURNED] = 0.0
 
 
-def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, values: F64, features: F32) -> None:
+def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32) -> None:
     """Write the features of the leads at the peak at sample ``c``.
 
     Parameters
@@ -53,12 +53,12 @@ def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, values:
         ``peak_features.SPAN_S`` in samples.
     log, past : int64 [LOG_COLUMNS], float32 [PAST_PEAKS, past_columns(leads)]
         The lane's past peaks.
-    values : float64 [PAST_PEAKS]
+    numbers : float64 [PAST_PEAKS]
         Scratch; the leads' responses stand from ``LEAD_RESPONSES`` on.
     features : float32 [FEATURES], written
     """
     leads = past.shape[1] - PAST_COLUMNS
-    usual, response = values[:leads], values[LEAD_RESPONSES : LEAD_RESPONSES + leads]
+    usual, response = numbers[:leads], numbers[LEAD_RESPONSES : LEAD_RESPONSES + leads]
     for lead in range(leads):
         usual[lead] = 0.0
     high = 0

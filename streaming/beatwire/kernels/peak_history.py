@@ -119,7 +119,7 @@ def mean_deviation(values: F64, n: int, centre: float) -> float:
 
 
 def compare_with_recent_peaks(
-    c: int, height: float, level: float, spans: I64, log: I64, past: F32, values: F64, features: F32
+    c: int, height: float, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32
 ) -> None:
     """Write the features that compare a peak with the last high peaks and the last peaks before it.
 
@@ -133,13 +133,13 @@ def compare_with_recent_peaks(
         ``peak_features.SPAN_S`` in samples.
     log, past : int64 [LOG_COLUMNS], float32 [PAST_PEAKS, .]
         The lane's past peaks.
-    values : float64 [PAST_PEAKS]
+    numbers : float64 [PAST_PEAKS]
         Scratch: two lists.
     features : float32 [FEATURES], read and written
         Holds the widths of the peak.
     """
     rate = float(spans[LOOKBACK]) / SPAN_S[LOOKBACK]
-    intervals, valleys = values, values[MEDIAN_SIZE:]
+    intervals, valleys = numbers, numbers[MEDIAN_SIZE:]
     clear_list(intervals)
     clear_list(valleys)
     last_high = -1  # row of the last high peak
@@ -195,7 +195,7 @@ def compare_with_recent_peaks(
 
 
 def compare_with_all_peaks(
-    c: int, height: float, level: float, least_maximum: float, spans: I64, log: I64, past: F32, values: F64,
+    c: int, height: float, level: float, least_maximum: float, spans: I64, log: I64, past: F32, numbers: F64,
     features: F32,
 ) -> None:  # fmt: skip
     """Write the features that compare a peak with all peaks of the last ten seconds.
@@ -207,7 +207,7 @@ def compare_with_all_peaks(
     last_third = -1  # row of the last peak above 0.3 of the level
     since_third = peaks = high_peaks = middling = widths = 0
     recent = later = 0.0
-    clear_list(values)
+    clear_list(numbers)
     total = int(log[PEAK_COUNT])
     at = total % PAST_PEAKS
     for _ in range(min(total, PAST_PEAKS)):
@@ -229,7 +229,7 @@ def compare_with_all_peaks(
         if relative > 0.5:
             high_peaks += 1
             if widths < MEDIAN_SIZE:
-                values[widths] = float(past[at, PAST_W32])
+                numbers[widths] = float(past[at, PAST_W32])
                 widths += 1
     features[SINCE_THIRD] = since_third / rate if last_third >= 0 else NO_PEAK_S
     features[THIRD] = float(past[last_third, PAST_HEIGHT]) / height if last_third >= 0 else 0.0
@@ -239,12 +239,12 @@ def compare_with_all_peaks(
     features[OF_RECENT] = height / max(height, recent)
     features[BEFORE_700] = later / height
     features[SPREAD] = level / least_maximum
-    usual_width = max(LEAST_WIDTH, lower_median(values, widths)) if widths > 0 else LEAST_WIDTH
+    usual_width = max(LEAST_WIDTH, lower_median(numbers, widths)) if widths > 0 else LEAST_WIDTH
     features[W32_OF_MEDIAN] = float(features[W32]) / usual_width if widths > 0 else 1.0
 
 
-def store_peak(c: int, height: int, log: I64, past: F32, values: F64, features: F32) -> None:
-    """Store the peak at sample ``c`` and the response of its leads (``values``) in the lane's ``log`` and ``past``."""
+def store_peak(c: int, height: int, log: I64, past: F32, numbers: F64, features: F32) -> None:
+    """Store the peak at sample ``c`` and the response of its leads (``numbers``) in the lane's ``log`` and ``past``."""
     place = int(log[PEAK_COUNT]) % PAST_PEAKS
     row = past[place]
     row[PAST_HEIGHT] = height
@@ -254,6 +254,6 @@ def store_peak(c: int, height: int, log: I64, past: F32, values: F64, features: 
     left, right = float(features[VALLEY_LEFT]), float(features[VALLEY_RIGHT])
     row[PAST_VALLEYS] = 1.0 * height * left + 1.0 * height * right  # in float64
     for lead in range(past.shape[1] - PAST_COLUMNS):
-        row[PAST_COLUMNS + lead] = values[LEAD_RESPONSES + lead]
+        row[PAST_COLUMNS + lead] = numbers[LEAD_RESPONSES + lead]
     log[PEAK_SAMPLES + place] = c
     log[PEAK_COUNT] += 1

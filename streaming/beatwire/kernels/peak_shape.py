@@ -115,7 +115,7 @@ def write_wavelet_features(
             w32 += wavelet_magnitude(stretch, reach + (j - 1) * box, taps[2], int(half[2]))
         w22 += of_lead
         if member() == 0:
-            work.values[LEAD_RESPONSES + lead] = of_lead
+            work.numbers[LEAD_RESPONSES + lead] = of_lead
         wait()
     if member() == 0:
         features[W8] = w8 / (5.0 * magnitude)
@@ -182,7 +182,7 @@ def write_basic_features(
     write_wavelet_features(x, base, c, height * settings.scale, settings, work)
     if member() == 0:
         features[HEIGHT] = height / peak.level
-        compare_with_recent_peaks(c, height, float(peak.level), spans, memory.log, memory.past, work.values, features)
+        compare_with_recent_peaks(c, height, float(peak.level), spans, memory.log, memory.past, work.numbers, features)
     wait()
 
 
@@ -196,7 +196,7 @@ def write_further_features(
         features[OF_LARGEST] = height / peak.largest_maximum
         features[OF_LEAST] = height / least_maximum
         compare_with_all_peaks(
-            peak.sample, height, float(peak.level), float(least_maximum), spans, memory.log, memory.past, work.values,
+            peak.sample, height, float(peak.level), float(least_maximum), spans, memory.log, memory.past, work.numbers,
             features,
         )  # fmt: skip
     wait()

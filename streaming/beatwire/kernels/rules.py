@@ -94,7 +94,7 @@ def write_transition(
     row[TRANSITION_STATE] = state
     row[TRANSITION_ONSET] = onset
     row[TRANSITION_AT] = at
-    transitions.values[n] = value
+    transitions.value[n] = value
     return n + 1
 
 
@@ -208,8 +208,8 @@ def apply_rules(
 
     Parameters
     ----------
-    events : int64 [e, ORDERED_COLUMNS]
-        Of all streams, by stream and in order.
+    events : int64 [e, 5]
+        Columns ``ORDERED_SLOT``, ... of ``records.columns``.
     bank : int64 [slots]
         Bank of each stream.
     durations : int64 [banks, 3]

@@ -73,9 +73,9 @@ class Transitions(NamedTuple):
 
     counts  int64 [runs]                   transitions of each run
     rows    int64 [., TRANSITION_COLUMNS]
-    values  float64 [.]                    what was found, in the unit of the rule's limit
+    value   float64 [.]                    what was found, in the unit of the rule's limit
     """
 
     counts: I64
     rows: I64
-    values: F64
+    value: F64

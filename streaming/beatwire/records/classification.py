@@ -35,7 +35,7 @@ class PeakScratch(NamedTuple):
     """Scratch of a team: int32 [capacity], float64 [PAST_PEAKS], and the features float32 [FEATURES]."""
 
     stretch: I32
-    values: F64
+    numbers: F64
     features: F32
 
 

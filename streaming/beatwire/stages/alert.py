@@ -20,7 +20,14 @@ from beatwire.jit import cpu
 from beatwire.kernels import rules
 from beatwire.records import F64, I64, Alerts, Event, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import TRANSITION_COLUMNS
+from beatwire.records.columns import (
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_SLOT,
+    ORDERED_VALUE,
+    TRANSITION_COLUMNS,
+)
 from beatwire.stages.support import stream_alerts
 from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
 from beatwire.stages.support.directory import Directory
@@ -156,7 +163,7 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
         n, run, events, beats, tick.aligned.slots.bank, durations, limits_bpm, state.slots, transitions
     )
     rows = rows_written(transitions.counts, run, rules.MOST_TRANSITIONS)
-    return transitions.rows[rows], transitions.values[rows]
+    return transitions.rows[rows], transitions.value[rows]
 
 
 def _transition(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
@@ -198,10 +205,10 @@ def _device_times(tick: TickBeats, slot: int, session: int, samples: list[int]) 
 
 def _confidence(tick: TickBeats, slot: int, session: int, at: int) -> str:
     """Return the confidence of the beat that decided a transition, and the errors expected in the signal before it."""
-    first, last = np.searchsorted(tick.events[:, 0], slot), np.searchsorted(tick.events[:, 0], slot, "right")
-    events = tick.events[first:last]
-    decided = (events[:, 1] == session) & (events[:, 2] == Event.BEAT) & (events[:, 3] == at)
-    for beat in events[decided, 4].tolist():
+    slots = tick.events[:, ORDERED_SLOT]
+    events = tick.events[np.searchsorted(slots, slot) : np.searchsorted(slots, slot, "right")]
+    of_session = (events[:, ORDERED_SESSION] == session) & (events[:, ORDERED_SAMPLE] == at)
+    for beat in events[of_session & (events[:, ORDERED_KIND] == Event.BEAT), ORDERED_VALUE].tolist():
         errors = float(tick.expected_errors[beat])
         if errors >= 0:
             return f" (beat confidence {100 * float(tick.quality[beat]):.0f} %, {errors:.1f} errors expected in 10 s)"

@@ -63,7 +63,7 @@ class State:
     memory: dict[int, PeakMemory] = field(default_factory=dict)
     trees: Trees | None = None
     stretch: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
-    values: F64 = field(default_factory=lambda: np.zeros((1, PAST_PEAKS)))
+    numbers: F64 = field(default_factory=lambda: np.zeros((1, PAST_PEAKS)))
     features: F32 = field(default_factory=lambda: np.zeros((1, FEATURES), np.float32))
 
 
@@ -83,7 +83,7 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
     logits = backend.buffer("logits", (n, peaks.table.peaks.shape[1], 2), np.float64)
     backend.kernels.classify_peaks(
         n, fresh.lanes, peaks.table, state.feature_settings[bank.number], peaks.rings, state.trees, memory,
-        state.stretch, state.values, state.features, logits,
+        state.stretch, state.numbers, state.features, logits,
     )  # fmt: skip
     return state, replace(peaks, logits=logits)
 

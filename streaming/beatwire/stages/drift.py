@@ -24,6 +24,7 @@ from beatwire.kernels.drift import BLOCKS_TO_EMPTY, COMPARED, DRIFT_BLOCKS
 from beatwire.kernels.history import LATENTS
 from beatwire.records import F32, F64, U8, TickBeats
 from beatwire.records.alerting import Borders, Crossings, DriftState
+from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.stages.support.runs import rows_written, runs_of
 
 BLOCK_S = 20.0  # three blocks are the minute of the horizon
@@ -97,7 +98,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     n, run = runs_of(events)
     block_samples = np.array([round(BLOCK_S * bank.rate_hz) for bank in beats.aligned.banks])
     room = BLOCKS_TO_EMPTY * len(events)
-    crossings = Crossings(np.zeros(n, np.int64), np.empty(room, np.int64), np.empty((room, 5), np.int64))
+    crossings = Crossings(np.zeros(n, np.int64), np.empty(room, np.int64), np.empty((room, ORDERED_COLUMNS), np.int64))
     cpu.kernels.track_drift(
         n, run, events, bins, scored, beats.aligned.slots.bank, block_samples, reference.levels, reference.limit,
         state.streams, crossings,

@@ -107,9 +107,8 @@ def _events(aligned: Aligned, passes: list[PassResults]) -> I64:
     for p in passes:
         fresh = p.fresh
         lanes = PassLanes(fresh.slot, fresh.session, p.watermark)
-        n = cpu.kernels.merge_pass(
-            fresh.number, lanes, PassBeats(p.beats.row, p.beats.sample), beats, p.blocks, events, n
-        )
+        found = PassBeats(p.beats.row, p.beats.sample)
+        n = cpu.kernels.merge_pass(fresh.number, lanes, found, beats, p.blocks, events, n)
         beats += len(p.beats.row)
     slots = len(aligned.anchors)
     ordered = np.empty((most, ORDERED_COLUMNS), np.int64)

@@ -121,10 +121,10 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
         np.zeros(peak_features.LOG_COLUMNS, np.int64),
         np.zeros((peak_features.PAST_PEAKS, lead_agreement.past_columns(x.shape[1])), np.float32),
     )
-    stretch, values = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
+    stretch, numbers = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
     features = np.zeros((len(at), peak_features.FEATURES), np.float32)
     candidates = np.stack([at, value, median, most, least], axis=1)
-    _describe_all()(candidates, blocks, settings, x[0], f[0], memory, stretch, values, features)
+    _describe_all()(candidates, blocks, settings, x[0], f[0], memory, stretch, numbers, features)
     return Candidates(at, value, median, quantile, features, active > 1)
 
 
@@ -149,7 +149,7 @@ def _describe_all() -> Callable[..., None]:
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
     def describe_all(
-        candidates: Any, blocks: Any, settings: Any, x: Any, f: Any, memory: Any, stretch: Any, values: Any,
+        candidates: Any, blocks: Any, settings: Any, x: Any, f: Any, memory: Any, stretch: Any, numbers: Any,
         features: Any,
     ) -> None:  # fmt: skip
         stored = 0
@@ -159,6 +159,6 @@ def _describe_all() -> Callable[..., None]:
             peak = Candidate(row[0], row[1], row[2], row[3], row[4])
             if peak.level <= 0:
                 peak = Candidate(row[0], row[1], row[1], row[1], row[1])
-            describe(peak, 0, True, settings, x, f, memory, PeakScratch(stretch, values, features[k]))
+            describe(peak, 0, True, settings, x, f, memory, PeakScratch(stretch, numbers, features[k]))
 
     return describe_all  # type: ignore[no-any-return]

@@ -96,7 +96,7 @@ PLANS = {
     "level_peaks": plan(fusion.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
     "classify_peaks": plan(
-        classify.classify_peaks, 32, 4, "stretch", "values", "features", registers=64, busy="peaks.found"
+        classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
     "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="peaks.found"),
     "store_quiet": plan(beats.store_quiet, 1, 1),
