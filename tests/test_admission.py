@@ -51,6 +51,7 @@ def test_refused_streams_do_not_change_the_output_of_admitted_streams() -> None:
     _, crowded = run_on(beds(70), Small())
     names = [f"bed-{k}" for k in range(64)]
     _, alone = run_on(beds(64), Cpu())
+    assert set(alone.beats) == set(names), "expected beats of every stream"
     assert_same(crowded.of(*names), alone)
 
 

@@ -122,6 +122,7 @@ def test_the_text_of_an_alert_decided_by_a_beat_contains_the_probability_of_the_
 
 def test_two_anomalous_beats_of_eight_raise_no_alert(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 50 * k, 70, k % 4 == 0) for k in range(1, 30)]) == []
+    assert rows_of(ward.tick(beats=[("bed", 1500, 70, True)])) == [("anomalous beats", "on", 1500, 1500)]  # a third one
 
 
 def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asystole() -> None:
@@ -145,16 +146,20 @@ def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asy
 
 def test_the_first_beat_after_a_restart_does_not_end_a_pause(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 350)]) == []
+    assert rows_of(ward.tick(beats=[("bed", 651)])) == [("pause", "on", 651, 651)]  # the second one does
 
 
 def beats_apart(intervals: list[int], first: int = 100) -> list[tuple[str, int]]:
     return [("bed", first + int(t)) for t in np.cumsum([0, *intervals])]
 
 
+def irregular() -> list[int]:
+    """Return 60 intervals of 0.5-1.1 s in random order."""
+    return np.random.default_rng(0).permutation(np.arange(50, 110, 2)).tolist() * 2
+
+
 def test_a_rhythm_is_irregular_when_most_of_32_intervals_differ_from_the_one_before(ward: Ward) -> None:
-    rng = np.random.default_rng(0)
-    chaos = rng.permutation(np.arange(50, 110, 2)).tolist() * 2
-    transitions = ward.tick(beats=beats_apart([*chaos, *[80] * 50]))
+    transitions = ward.tick(beats=beats_apart([*irregular(), *[80] * 50]))
     assert [(a["rule"], a["state"]) for a in transitions] == [("irregular rhythm", "on"), ("irregular rhythm", "off")]
     assert transitions[0]["value"] == 22
     assert transitions[0]["text"] == "irregular rhythm: 22 of the last 32 intervals differ from the one before"
@@ -163,7 +168,10 @@ def test_a_rhythm_is_irregular_when_most_of_32_intervals_differ_from_the_one_bef
 def test_respiratory_arrhythmia_and_one_extra_beat_in_six_are_a_regular_rhythm(ward: Ward) -> None:
     breathing = (80 + 6 * np.sin(np.arange(200) / 3)).astype(int).tolist()
     extra = [80, 80, 80, 80, 56, 104] * 30
-    assert ward.tick(beats=beats_apart([*breathing, *extra])) == []
+    regular = beats_apart([*breathing, *extra])
+    assert ward.tick(beats=regular) == []
+    begun = ward.tick(beats=beats_apart(irregular(), first=regular[-1][1] + 80))
+    assert [(a["rule"], a["state"]) for a in begun] == [("irregular rhythm", "on")]
 
 
 def test_three_consecutive_anomalous_early_beats_are_a_ventricular_run(ward: Ward) -> None:

@@ -183,6 +183,7 @@ def test_ids_differ_by_stream_session_rule_and_onset() -> None:
 
 def test_transitions_can_be_written_as_json(ward: Ward) -> None:
     transitions = ward.tick(beats=[("bed", 50, 160)], known=[("bed", 600)])
+    assert {a["rule"] for a in transitions} >= {"tachycardia", "asystole"}
     assert json.loads(json.dumps(transitions)) == transitions
 
 

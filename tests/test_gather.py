@@ -104,7 +104,7 @@ def test_events_are_in_order_of_stream_and_pass_with_restart_first_and_watermark
                 assert (tick.slot[value], tick.sample[value]) == (slot, sample)
         beats = mine[mine[:, 2] == Event.BEAT, 3]
         assert (np.diff(beats) > 0).all()
-        assert len(beats) == (tick.slot == slot).sum()
+        assert len(beats) == (tick.slot == slot).sum() > 8  # the shorter stream lasts 12 s
         for k, event in enumerate(mine[mine[:, 2] == Event.BEAT]):
             after = known[np.searchsorted(known, event[3], "right") :]
             assert len(after) or slot == 0, k
@@ -112,15 +112,17 @@ def test_events_are_in_order_of_stream_and_pass_with_restart_first_and_watermark
 
 def test_a_beat_is_never_before_the_watermark(heart: Signal) -> None:
     gatherer = Gatherer()
-    reached = -RATE_HZ
+    reached, beats = -RATE_HZ, 0
     for values in [chunks(heart, (a, a + 70), step=70) for a in range(0, 7000, 70)]:
         for kind, sample in gatherer.gathered(values).events[:, 2:4].tolist():
             if kind == Event.BEAT:
+                beats += 1
                 assert sample >= reached
             if kind == Event.WATERMARK:
                 assert sample >= reached
                 reached = sample
     assert reached > 6500
+    assert beats > 20  # of 28 s
 
 
 def test_times_follow_the_device_clock_where_it_jumps(heart: Signal) -> None:

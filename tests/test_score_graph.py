@@ -95,6 +95,7 @@ def test_the_output_of_analyze_names_the_model_and_holds_map_coordinates(tmp_pat
     summary = run_analysis(source, out=tmp_path / "beats.csv")
     assert summary["model"] == load_model().name
     head, *rows = (tmp_path / "beats.csv").read_text().splitlines()
+    assert len(rows) > 30  # of 40 s
     at = [head.split(",").index(name) for name in ("map_x", "map_y")]
     assert all(abs(float(row.split(",")[k])) < 20 for row in rows[1:] for k in at)
 
@@ -117,6 +118,7 @@ def test_analyze_scores_with_the_given_model(tmp_path: Path, cut: dict[str, floa
     assert summary["model"] == load_model(model).name != load_model().name
     again = run_analysis(source, **cut)
     same = set(summary) - {"model", "took_s", "out", "alerts_out"}
+    assert summary["beats"] > 15  # of 20 s
     assert {k: summary[k] for k in same} == {k: again[k] for k in same}
 
 

@@ -62,6 +62,8 @@ def demo(
     from beatwire.service.demo import run_demo
 
     result = run_demo(streams, seconds, broker.value, seed, quiet=as_json)
+    if not as_json:
+        typer.echo()  # after the alerts
     print_result(result, as_json, DEMO_LINES)
     if result["missed"]:
         raise typer.Exit(1)

@@ -19,6 +19,7 @@ from beatwire.cli.options import (  # fmt: skip
     Json,
     ModelPath,
     Seed,
+    check_folder,
     choose_backend,
     examples,
 )
@@ -112,8 +113,8 @@ def evaluate(
         ratios = [float(part) for part in snr.split(",")]
     except ValueError:
         raise UserError(f"--snr: expected numbers separated by commas; got {snr!r}") from None
-    if html is not None and not html.parent.is_dir():
-        raise UserError(f"--html: expected a file in an existing folder; there is no folder {str(html.parent)!r}")
+    if html is not None:
+        check_folder("--html", html)
     graph = Streamed(model, backend=chosen)
     say_if_compiling(print_message)
     report = {"model": graph.name}

@@ -105,7 +105,7 @@ GpuMemory = Annotated[
         "--gpu-memory",
         metavar="SIZE",
         rich_help_panel=GPU,
-        show_default="90 % of what is free",
+        show_default="90 % of the free memory",
         help="Upper limit of the GPU memory pool, for example 8GiB or 500MB.",
     ),
 ]
@@ -136,6 +136,12 @@ def examples(*commands: str) -> str:
     'Examples:\n\nbeatwire demo'
     """
     return "\n\n".join(["Examples:", *commands])
+
+
+def check_folder(option: str, path: Path) -> None:
+    """Raise UserError if the folder of an output file does not exist: before the work, not after it."""
+    if not path.expanduser().parent.is_dir():
+        raise UserError(f"{option}: expected a file in an existing folder; there is no folder {str(path.parent)!r}")
 
 
 def choose_backend(

@@ -23,13 +23,13 @@ from beatwire.records.scoring import Calibration, Scores, ShardBeats
 from beatwire.stages.score import ANOMALOUS
 
 # Columns of the beats that leave the backend, with their types.
-BEATS = {
+BEAT_TYPES = {
     "sample": np.int64, "decided": np.int64, "rr_s": np.float64, "median_rr_s": np.float64, "response": np.float32,
     "quality": np.float32, "expected_errors": np.float32, "score": np.float32, "prematurity": np.float32,
     "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)),
     "reconstruction_error": np.float32,
 }  # fmt: skip
-SCORES = (np.float32, np.uint8, np.bool_)
+SCORE_TYPES = (np.float32, np.uint8, np.bool_)
 MAX_THREADS = 8  # that put columns in order
 THREADED_BEATS = 1 << 18  # fewer are put in order by one thread
 
@@ -38,12 +38,12 @@ THREADED_BEATS = 1 << 18  # fewer are put in order by one thread
 class ShardResults:
     """The results of the samples that shards own, on the host, pass by pass.
 
-    beats        the columns of ``BEATS``, a list of arrays each
+    beats        the columns of ``BEAT_TYPES``, a list of arrays each
     blocks       int64 [., 2] of each pass: end of a block of the response, and what it contained (flat, waves)
     watermarks   int64 [., 2] of each pass: segment, and the sample before which its beats are decided
     """
 
-    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BEATS})
+    beats: dict[str, list[Any]] = field(default_factory=lambda: {name: [] for name in BEAT_TYPES})
     blocks: list[I64] = field(default_factory=list)
     watermarks: list[I64] = field(default_factory=list)
 
@@ -59,7 +59,7 @@ class ShardResults:
     def joined(parts: list[ShardResults]) -> ShardResults:
         """Return the results of several batches."""
         return ShardResults(
-            {name: [array for part in parts for array in part.beats[name]] for name in BEATS},
+            {name: [array for part in parts for array in part.beats[name]] for name in BEAT_TYPES},
             [array for part in parts for array in part.blocks],
             [array for part in parts for array in part.watermarks],
         )
@@ -74,12 +74,12 @@ class ShardResults:
             return column if order is None else np.take(column, order, axis=0)
 
         if len(sample) < THREADED_BEATS:
-            return {name: joined(name) for name in BEATS}
+            return {name: joined(name) for name in BEAT_TYPES}
         with ThreadPoolExecutor(MAX_THREADS) as pool:
-            return dict(zip(BEATS, pool.map(joined, BEATS), strict=True))
+            return dict(zip(BEAT_TYPES, pool.map(joined, BEAT_TYPES), strict=True))
 
 
-class Told(NamedTuple):
+class ScoredPass(NamedTuple):
     """A pass whose beats are scored: the beats, and the table of those that the shards own."""
 
     beats: Beats
@@ -102,7 +102,7 @@ class ShardBatch:
         self._backend, self._detection = backend, Detection(settings, models, backend)
         self._tables = Calibration(*map(backend.constant, models.scoring.calibration))
         self._rules = rules
-        self._scored: list[Told] = []
+        self._scored: list[ScoredPass] = []
         self._shards: Shards
         self._bank: Bank | None = None
         self._lanes = 0
@@ -167,24 +167,24 @@ class ShardBatch:
         def fetch() -> None:
             fetched = tables()
             for columns in fetched[: len(passes)]:
-                for name, column in zip(BEATS, columns, strict=True):
+                for name, column in zip(BEAT_TYPES, columns, strict=True):
                     results.beats[name].append(column)
             for one, block in zip(passes, fetched[len(passes) :], strict=False):
                 results.add(one.beats, block, self._shards)
 
         return fetch
 
-    def _score(self, cut: HistoryFeatures) -> Told:
+    def _score(self, features: HistoryFeatures) -> ScoredPass:
         """Score the beats of a pass and select those that the shards own; only these leave the device."""
-        backend, beats, terms = self._backend, cut.beats, Terms(*cut.terms.columns)
+        backend, beats, terms = self._backend, features.beats, Terms(*features.terms.columns)
         total, slot = beats.total, beats.fresh.slot
-        (count,) = backend.table("is answered", total, (np.int64,)).columns
+        (count,) = backend.table("is owned", total, (np.int64,)).columns
         begin, end = self._shards.begin[slot], self._shards.end[slot]
         backend.kernels.mark_owned(total, beats.row, beats.sample, begin, end, count)
-        first, mine = backend.positions("answered", total, count, total.__index__())
-        scores = Scores(*backend.table("scored", total, SCORES).columns)
+        first, total_owned = backend.positions("owned", total, count, total.__index__())
+        scores = Scores(*backend.table("scored", total, SCORE_TYPES).columns)
         backend.later.score_beat(total, terms, self._tables, ANOMALOUS, False, scores)
-        table = backend.table("answered", mine, tuple(BEATS.values()))
+        table = backend.table("owned", total_owned, tuple(BEAT_TYPES.values()))
         scored = ShardBeats(
             sample=beats.sample,
             decided=beats.decided,
@@ -201,4 +201,4 @@ class ShardBatch:
             reconstruction_error=terms.population,
         )
         backend.later.copy_owned(total, count, first, scored, ShardBeats(*table.columns))
-        return Told(beats, table)
+        return ScoredPass(beats, table)
