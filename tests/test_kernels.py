@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 import types
@@ -249,5 +250,5 @@ def test_bodies_call_other_bodies_and_math_only() -> None:
             value = body.__globals__.get(used)
             if isinstance(value, types.FunctionType):
                 assert value.__module__.startswith("beatwire.kernels."), (name, used)
-            elif isinstance(value, types.ModuleType) or used in dir(__builtins__):
+            elif isinstance(value, types.ModuleType) or used in vars(builtins):
                 assert used in allowed, (name, used)
