@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"need
 @pytest.fixture(scope="module")
 def cupy(device: Any) -> Any:
     pytest.importorskip("cudf", reason="needs cuDF (pip install 'beatwire[gpu]')")
-    return pytest.importorskip("cupy")
+    return pytest.importorskip("cupy", reason="needs CuPy (pip install 'beatwire[gpu]')")
 
 
 def pointer(array: Any) -> int:
