@@ -13,8 +13,6 @@ import pytest
 import typer
 from beatwire.cli import main
 from beatwire.errors import UserError
-from beatwire.jit.cache import cache_folder
-from beatwire.service.warmup import say_if_compiling
 from typer.testing import CliRunner
 
 COMMANDS = [
@@ -94,17 +92,6 @@ def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
     assert code == 0
     assert json.loads(out)["seconds"] == 10
     assert out.count("\n") == 1
-
-
-def test_whoever_has_to_wait_for_the_compiler_is_told_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    said: list[str] = []
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    say_if_compiling(said.append)
-    assert len(said) == 1
-    assert "one to two minutes" in said[0]
-    (cache_folder() / "cpu.respond-1.py311.nbc").touch()
-    say_if_compiling(said.append)
-    assert len(said) == 1
 
 
 def test_the_benchmarks_that_help_names_are_those_that_there_are() -> None:

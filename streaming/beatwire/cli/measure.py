@@ -54,7 +54,7 @@ def evaluate(
     """Judge the streamed graph on annotated records, cut at random."""
     from beatwire.evaluation import as_html, as_text, full_report
     from beatwire.evaluation.streamed import Streamed
-    from beatwire.service.warmup import say_if_compiling
+    from beatwire.service.warmup import compile_kernels
 
     there = chosen(backend, gpu_memory)
     note(there.reason)
@@ -63,7 +63,7 @@ def evaluate(
     except ValueError:
         raise UserError(f"--snr: expected numbers with commas between; got {snr!r}") from None
     graph = Streamed(model, backend=there)
-    say_if_compiling(note)
+    compile_kernels(note, there)
     report = {"model": graph.name}
     with errors.status("evaluate") if errors.is_terminal else nullcontext() as status:
         report |= full_report(

@@ -44,7 +44,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     begun = np.flatnonzero(fresh.start == fresh.base)
     if len(begun):
         backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
-    place = placement.place[:, 2:]  # which pass and bank it is
+    place = np.ascontiguousarray(placement.place[:, 2:])  # without pass and bank; one layout: one compilation
     alone, in_turn = (place, None) if backend.in_order else _apart(place)
     backend.kernels.write_samples(len(alone), alone, placement.payload, x)
     if in_turn is not None:
