@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.stages import alert
+from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, came, short
 from oracles import Sent
 
@@ -126,7 +127,7 @@ def test_times_are_those_of_the_device_clock_also_before_any_beat(ward: Ward) ->
 
 
 def logged(rule: str, onset: int, session: int = 1, state: str = "on", stream: str = "bed") -> dict[str, Any]:
-    return {"id": alert.alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
+    return {"id": alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
             "state": state, "onset": onset, "onset_us": 10**9 * session + 10_000 * onset}  # fmt: skip
 
 
@@ -167,14 +168,14 @@ def test_alerts_of_a_stream_that_was_silent_all_through_the_replay_end_when_it_c
 
 def test_ids_differ_by_stream_session_rule_and_onset() -> None:
     ids = [
-        alert.alert_id(s, session, rule, onset)
+        alert_id(s, session, rule, onset)
         for s in ("a", "b")
         for session in (1, 11)
         for rule in ("asystole", "tachycardia")
         for onset in (1, 2)
     ]
     assert len(set(ids)) == 16
-    assert alert.alert_id("bed-3", 1, "asystole", 450) == hashlib.sha256(b"bed-3|1|asystole|450").hexdigest()[:32]
+    assert alert_id("bed-3", 1, "asystole", 450) == hashlib.sha256(b"bed-3|1|asystole|450").hexdigest()[:32]
 
 
 def test_everything_told_is_json(ward: Ward) -> None:

@@ -11,8 +11,9 @@ import fastavro
 import numpy as np
 import pytest
 from beatwire.records import Alerts, TickBeats
-from beatwire.stages import alert, publish
+from beatwire.stages import publish
 from beatwire.stages.score import SCORED_BY
+from beatwire.stages.support.alert_rules import RULES, alert_id
 from beatwire.stages.support.directory import Directory
 from beatwire.wire.avro import decode_beat, schema
 from beatwire.wire.names import ALERTS, BEATS
@@ -167,13 +168,9 @@ def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
     for one in told:
         check.validate(one)
         assert set(one) == set(check.schema["properties"]) == set(check.schema["required"])
-    assert (
-        {a["rule"] for a in told}
-        == {rule.name for rule in alert.RULES}
-        == set(check.schema["properties"]["rule"]["enum"])
-    )
+    assert {a["rule"] for a in told} == {rule.name for rule in RULES} == set(check.schema["properties"]["rule"]["enum"])
     assert {a["state"] for a in told} == {"on", "latched", "off"} < set(check.schema["properties"]["state"]["enum"])
-    assert {rule.priority for rule in alert.RULES} == set(check.schema["properties"]["priority"]["enum"])
+    assert {rule.priority for rule in RULES} == set(check.schema["properties"]["priority"]["enum"])
 
 
 @pytest.mark.parametrize(
@@ -194,7 +191,7 @@ def test_what_is_no_alert_is_refused_by_the_schema(changed: dict[str, Any]) -> N
 
 
 def test_an_acknowledgement_names_an_alert_and_who_saw_it() -> None:
-    good = {"id": alert.alert_id("bed", 1, "asystole", 4), "by": "ward 3", "time_us": 5, "note": "leads changed"}
+    good = {"id": alert_id("bed", 1, "asystole", 4), "by": "ward 3", "time_us": 5, "note": "leads changed"}
     validator("ack").validate(good)
     for missing in ("id", "by", "time_us"):
         with pytest.raises(ValidationError):
