@@ -111,7 +111,7 @@ def test_machine_code_is_not_taken_from_a_temporary_folder_that_others_can_write
 def test_a_warm_up_reaches_every_kernel_but_those_of_pieces_and_of_training_and_nothing_is_compiled_after_it() -> None:
     script = """
 import numpy as np
-from beatwire.kafka.batch import Part, tick_of
+from beatwire.kafka.batch import Part, join_parts
 from beatwire.jit import cpu
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
@@ -138,7 +138,7 @@ one, two = Pipeline(Settings()), Pipeline(Settings())
 for first in range(0, 2500, 250):  # nothing, what one poll brought, what several brought
     parts = [part(chunk(first, "I"), b"{"), part(chunk(first + 125, "I", "II"))]
     for pipeline, taken in ((one, parts), (two, parts[:1]), (two, parts[1:]), (two, [])):
-        pipeline.emit(tick_of(taken, now_us=first, caught_up=True)[0])
+        pipeline.emit(join_parts(taken, now_us=first, caught_up=True)[0])
 print(*sorted(name for name, _ in compiled() - warm))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -1,7 +1,8 @@
-"""Every body as plain Python equals what was compiled from it, on what a small ward puts into it."""
+"""Kernels: every body as plain Python gives the bytes of its machine code, on the arguments of a small ward."""
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 import types
@@ -19,6 +20,7 @@ from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
 from beatwire.offline import archive
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -26,19 +28,19 @@ from beatwire.records import RawTick
 from beatwire.records.alerting import Crossings, DriftState
 from beatwire.records.events import BEAT, RESTART, WATERMARK
 from beatwire.stages.score import sum_levels
-from laws import Run, Signal, cut, grouped, listen, shuffled
+from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
 
 BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
-SCRATCH = {"work", "stretch", "numbers", "features"}  # what a kernel leaves there is nobody's business
+SCRATCH = {"work", "stretch", "numbers", "features"}  # scratch: its content after a call is undefined
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
-ON_A_DEVICE = {"ring.write_in_turn"}  # where items do not run one after the other
+ON_A_DEVICE = {"ring.write_in_turn"}  # used where items run in parallel
 ON_THE_HOST = {"lead_agreement.past_columns", "files._read_by_c"}
-BY_THE_SYSTEM = {"files.read_at"}  # no algorithm: machine code asks it without Python
+BY_THE_SYSTEM = {"files.read_at"}  # a system call, which machine code makes without Python
 
 
 def texts_of_kernels() -> list[types.ModuleType]:
-    """The modules of bodies that are compiled, and of those that they call."""
+    """Return the modules of the bodies that are compiled, and of the functions that they call."""
     texts = list({sys.modules[kernel.body.__module__]: None for kernel in BODIES.values()})
     for text in texts:
         called = {f.__module__ for _, f in inspect.getmembers(text, inspect.isfunction)}
@@ -51,7 +53,7 @@ def texts_of_kernels() -> list[types.ModuleType]:
 
 
 def bodies() -> dict[str, Callable[..., Any]]:
-    """Every function of the texts that the graph's kernels are compiled from, by module and name."""
+    """Return every function of the modules of the kernels, by module and name."""
     texts = texts_of_kernels()
     return {
         f"{text.__name__.rpartition('.')[2]}.{name}": function
@@ -62,7 +64,7 @@ def bodies() -> dict[str, Callable[..., Any]]:
 
 
 def messages() -> list[list[bytes]]:
-    """Ticks of three people with something of everything wrong, and of one for longer than a minute."""
+    """Return ticks of three people with faults of every kind, and of a fourth for longer than a minute."""
     rng = np.random.default_rng(5)
     queues = []
     for number, (rate_hz, leads, seconds) in enumerate(
@@ -87,7 +89,7 @@ def messages() -> list[list[bytes]]:
 
 
 class Twin:
-    """Stands for a compiled kernel: runs it, runs the body as Python on a copy of the same, compares."""
+    """Replaces a compiled kernel: calls it, calls its body as Python on copies of the arguments, compares both."""
 
     def __init__(self, kernel: Callable[..., Any], body: Callable[..., Any], each: bool) -> None:
         self.kernel, self.body, self.each, self.calls = kernel, body, each, 0
@@ -112,16 +114,16 @@ class Twin:
         self.calls += int(args[0]) if self.each else 1
         return returned
 
-    def compare(self, found: Any, wanted: Any, where: str) -> None:
-        """Compare an argument after both have run, field by field where it is a NamedTuple."""
+    def compare(self, found: Any, expected: Any, where: str) -> None:
+        """Compare an argument after both calls, field by field if it is a NamedTuple."""
         off = ROUNDED.get(self.body.__module__.rpartition(".")[2], 0.0)
         if isinstance(found, tuple):
-            for name, a, b in zip(type(found)._fields, found, wanted, strict=True):  # type: ignore[attr-defined]
+            for name, a, b in zip(type(found)._fields, found, expected, strict=True):  # type: ignore[attr-defined]
                 self.compare(a, b, f"{where}.{name}")
         elif isinstance(found, np.ndarray) and off > 0.0:
-            np.testing.assert_allclose(found, wanted, rtol=off, atol=off, err_msg=where)
+            np.testing.assert_allclose(found, expected, rtol=off, atol=off, err_msg=where)
         elif isinstance(found, np.ndarray):
-            assert found.tobytes() == wanted.tobytes(), where
+            assert found.tobytes() == expected.tobytes(), where
 
 
 def copied(argument: Any) -> Any:
@@ -132,10 +134,10 @@ def copied(argument: Any) -> Any:
 
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Call what only recordings in shards, and training, have a use for."""
+    """Call the kernels that only shards of recordings and training use."""
     monkeypatch.setattr(archive, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
-    beats = archive.Archive(Settings(), archive.Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
+    beats = archive.Archive(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
     sum_levels(load_model().calibration, beats.terms)
     start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
     cpu.kernels.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
@@ -165,7 +167,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
             twins.append(Twin(getattr(cpu.kernels, name), kernel.body, isinstance(kernel, OverItems)))
             monkeypatch.setattr(cpu.kernels, name, twins[-1])
     pipeline, run = Pipeline(Settings(pass_s=1.0)), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for values in messages():
         pipeline.emit(RawTick.of(values))
     assert len(run.rejects) == 7
@@ -174,7 +176,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     of_drift()
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
-    assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "what hardly runs shows nothing"
+    assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "expected each kernel to be called at least three times"
 
 
 def test_kernels_are_named_by_their_bodies_and_each_of_a_backend_has_a_plan() -> None:
@@ -214,7 +216,7 @@ def test_arguments_in_named_tuples_are_taken_apart_and_put_together() -> None:
     assert called(5, 1, outer=given) == (5, 1, 2, 3, 4)
 
 
-def test_the_kernels_of_the_graph_are_known_here() -> None:
+def test_these_tests_cover_the_kernels_of_the_graph() -> None:
     texts = {name.partition(".")[0] for name in bodies()}
     assert texts >= {
         "align",
@@ -231,7 +233,7 @@ def test_the_kernels_of_the_graph_are_known_here() -> None:
     assert texts >= {"rules", "windows"}
 
 
-def test_compiling_leaves_the_body_a_python_function() -> None:
+def test_compilation_leaves_the_body_a_python_function() -> None:
     for name, body in bodies().items():
         assert isinstance(body, types.FunctionType), name
         assert not any(isinstance(body.__globals__.get(callee), CPUDispatcher) for callee in body.__code__.co_names), (
@@ -241,12 +243,12 @@ def test_compiling_leaves_the_body_a_python_function() -> None:
     assert isinstance(cpu.compiled(ricker.sum_box), CPUDispatcher)
 
 
-def test_bodies_call_nothing_but_bodies_and_math() -> None:
-    allowed = {"math", "min", "max", "abs", "int", "float", "range", "round", "len"}
+def test_bodies_call_other_bodies_and_math_only() -> None:
+    allowed = {"math", "min", "max", "abs", "bool", "int", "float", "range", "round", "len"}
     for name, body in bodies().items():
         for used in () if name in BY_THE_SYSTEM else body.__code__.co_names:
             value = body.__globals__.get(used)
             if isinstance(value, types.FunctionType):
                 assert value.__module__.startswith("beatwire.kernels."), (name, used)
-            elif isinstance(value, types.ModuleType) or used in dir(__builtins__):
+            elif isinstance(value, types.ModuleType) or used in vars(builtins):
                 assert used in allowed, (name, used)

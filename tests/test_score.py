@@ -1,4 +1,4 @@
-"""The score stage: laws, an oracle of its history, what is said where something is missing."""
+"""Score and history: the laws, a slow version of the history features, missing values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MODEL = load_model()
 
 
 def some_beats(seed: int, slots: int = 5, each: int = 150) -> WindowedBeats:
-    """Beats of several streams mixed as a tick mixes them, shapes and sizes of their own, gaps, restarts."""
+    """Return beats of several streams in order of time, each with its own shape and amplitude, gaps and restarts."""
     rng = np.random.default_rng(seed)
     slot = np.repeat(np.arange(slots), each)
     rr = rng.normal(0.8, 0.02, (slots, each)) * np.where(rng.random((slots, each)) < 0.1, 0.6, 1.0)
@@ -84,14 +84,14 @@ def test_a_score_depends_on_nothing_older_than_the_horizon() -> None:
     np.testing.assert_allclose(score_of(late)[0][300 - begin :], score_of(beats)[0][300:], rtol=1e-5, atol=1e-5)
 
 
-def test_a_restart_forgets_everything() -> None:
+def test_a_restart_clears_the_history() -> None:
     beats = some_beats(3, slots=1, each=200)
     beats = replace(beats, restart=np.isin(np.arange(200), (0, 100)))
     fresh = pick(beats, np.arange(100, 200))
     np.testing.assert_allclose(score_of(beats)[0][100:], score_of(fresh)[0], rtol=1e-5, atol=1e-5)
 
 
-def test_a_released_slot_starts_anew() -> None:
+def test_an_evicted_slot_has_no_history() -> None:
     beats = some_beats(4, slots=1, each=80)
     beats = replace(beats, restart=np.zeros(80, np.bool_))
     memory = Memory()
@@ -102,7 +102,7 @@ def test_a_released_slot_starts_anew() -> None:
         np.testing.assert_array_equal(before, after)
 
 
-def test_history_and_prematurity_equal_a_slow_version() -> None:
+def test_history_and_prematurity_equal_those_of_a_slow_version() -> None:
     beats = some_beats(5, slots=1, each=300)
     _, terms = score_of(beats)
     past: list[tuple[float, float, np.ndarray | None]] = []
@@ -130,7 +130,7 @@ def test_history_and_prematurity_equal_a_slow_version() -> None:
         past = past[-history.BEATS :]
 
 
-def test_the_usual_size_equals_a_slow_version() -> None:
+def test_the_usual_amplitude_equals_that_of_a_slow_version() -> None:
     beats = some_beats(6, slots=1, each=200)
     _, terms = score_of(beats)
     past: list[tuple[float, float, float]] = []
@@ -149,7 +149,7 @@ def test_the_usual_size_equals_a_slow_version() -> None:
     np.testing.assert_allclose(latent, terms.latent, rtol=1e-4, atol=1e-4)
 
 
-def test_a_new_stream_is_scored_by_the_population_and_says_so() -> None:
+def test_the_first_beats_of_a_stream_are_scored_by_the_population() -> None:
     beats = some_beats(7, slots=1, each=40)
     score, terms = score_of(replace(beats, restart=np.arange(40) == 0, amplitude=np.ones(40, np.float32)))
     by = np.where(np.isnan(terms.history), BY_POPULATION, BY_HISTORY)
@@ -158,14 +158,14 @@ def test_a_new_stream_is_scored_by_the_population_and_says_so() -> None:
     assert np.isfinite(score[0])
 
 
-def test_a_beat_without_a_window_has_no_score_and_harms_no_other() -> None:
+def test_a_beat_without_a_window_has_no_score_and_changes_no_other() -> None:
     beats = some_beats(8, slots=1, each=60)
     beats = replace(beats, amplitude=np.where(np.arange(60) == 30, np.nan, 100).astype(np.float32))
     score, _ = score_of(beats)
     assert np.flatnonzero(np.isnan(score)).tolist() == [30]
 
 
-def test_overload_skips_the_network_and_keeps_the_rhythm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overload_skips_the_network_and_keeps_the_prematurity(monkeypatch: pytest.MonkeyPatch) -> None:
     beats = replace(some_beats(10, slots=2, each=60), restart=np.zeros(120, np.bool_))
 
     def fail(*_: object) -> None:
@@ -178,12 +178,12 @@ def test_overload_skips_the_network_and_keeps_the_rhythm(monkeypatch: pytest.Mon
     np.testing.assert_array_equal(busy.early, calm.early)
 
 
-def test_an_empty_tick_passes() -> None:
+def test_an_empty_tick_gives_an_empty_result() -> None:
     memory = Memory()
     assert terms_of(MODEL.network, memory, pick(some_beats(0), np.arange(0))).latent.shape == (0, 8)
 
 
-def test_a_beats_numbers_depend_on_no_other_beat() -> None:
+def test_the_features_of_a_beat_depend_on_no_other_beat() -> None:
     rng = np.random.default_rng(0)
     shapes = rng.normal(size=(301, 256)).astype(np.float32)
     sizes = rng.uniform(0.5, 2.0, 301).astype(np.float32)
@@ -200,19 +200,19 @@ def test_a_beats_numbers_depend_on_no_other_beat() -> None:
         np.testing.assert_array_equal(some[1], reconstruction_error[begin:stop])
 
 
-def test_the_network_says_what_its_matrices_say_written_plainly() -> None:
+def test_the_network_equals_its_matrices_multiplied_in_float64() -> None:
     rng, w = np.random.default_rng(1), MODEL.network
     shapes, sizes = rng.normal(size=(40, 256)).astype(np.float32), rng.uniform(0.5, 2.0, 40).astype(np.float32)
     x = shapes.astype(np.float64) * sizes[:, None]
     z = np.maximum(x @ w.encode + w.encode_bias, 0) @ w.latent + w.latent_bias
     rebuilt = np.maximum(z @ w.decode + w.decode_bias, 0) @ w.output + w.output_bias
     reconstruction_error = np.log(((rebuilt - x) ** 2).sum(1) * 0.5 / w.variance + 0.5 * (z**2).sum(1))
-    latents, said = embed(w, shapes, sizes)
+    latents, errors = embed(w, shapes, sizes)
     np.testing.assert_allclose(latents, z, atol=5e-6)
-    np.testing.assert_allclose(said, reconstruction_error, atol=5e-6)
+    np.testing.assert_allclose(errors, reconstruction_error, atol=5e-6)
 
 
-def test_windows_apart_in_memory_say_what_they_say_side_by_side() -> None:
+def test_strided_windows_give_the_result_of_contiguous_ones() -> None:
     windows = np.random.default_rng(2).normal(size=(12, 256)).astype(np.float32)
     for apart, together in zip(
         embed(MODEL.network, windows[::3], np.ones(8, np.float32)[::2]),
@@ -222,8 +222,8 @@ def test_windows_apart_in_memory_say_what_they_say_side_by_side() -> None:
         np.testing.assert_array_equal(apart, together)
 
 
-def test_the_score_is_what_the_tables_say() -> None:
-    """By NumPy: interpolation in the table of each term, and in that of their sum."""
+def test_the_score_equals_interpolation_in_the_calibration_tables() -> None:
+    """Interpolation by NumPy in the table of each term, and in the table of their sum."""
     _, terms = score_of(some_beats(3))
     of = MODEL.calibration
     far = [np.nextafter(of.terms[1, -1], np.inf), of.terms[1, -1] + 3.0, of.terms[1, 0] - 1.0, of.terms[1, 4]]

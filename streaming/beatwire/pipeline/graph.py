@@ -14,7 +14,7 @@ any of them::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from streamz import Stream
@@ -27,20 +27,7 @@ from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import Aligned, Bank, Outgoing, RawTick, Rejects
 from beatwire.stages import align, decode, drift, gather, publish, score
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.names import DEAD_LETTERS
-
-
-class Origin(Protocol):
-    """The messages of a tick as they were read; ``k`` counts them."""
-
-    def key(self, k: int) -> bytes | None:
-        """Return the key of message ``k``."""
-
-    def value(self, k: int) -> bytes:
-        """Return the value of message ``k``."""
-
-    def where(self, k: int) -> tuple[str, int, int]:
-        """Return topic, partition and offset of message ``k``."""
+from beatwire.wire.dead_letters import Origin, dead_letters
 
 
 class Pipeline(Part):
@@ -64,40 +51,34 @@ class Pipeline(Part):
         self.settings, self.backend = settings, backend
         self.model, self.trees = models = Models.of(settings)
         self._begin()
-        s, stage = settings, self.stage
+        stage = self.stage
 
         # fmt: off
-        self.source = Stream()                                            # RawTick     m messages
-        self.decoded = stage(
-            self.source, decode.step, lambda: decode.State(s.decode(), backend.xp))       # Chunks  n columns
-        self.aligned = stage(
-            self.decoded, align.step,
-            lambda: align.State(s.align(), self.directory, admits=self._admits))          # Aligned  passes, events
-        self.passes = self.aligned.map(lambda aligned: aligned.passes).flatten()          # Placement  a bank and pass
+        self.source = Stream()                                                       # RawTick     m messages
+        self.decoded = stage(self.source, decode.step, self._decode_state)           # Chunks      n columns
+        self.aligned = stage(self.decoded, align.step, self._align_state)            # Aligned     passes, events
+        self.passes = self.aligned.map(lambda aligned: aligned.passes).flatten()     # Placement   one bank and pass
 
-        detection = self.include(Detection(s, models, backend, self.passes))
-        self.ringed = detection.ringed                                    # Ringed      x [lanes, leads, R]
-        self.responses = detection.responses                              # Response    f [lanes, R]
-        self.peaks = detection.peaks                                      # Peaks       [n, most]
-        self.classified = detection.classified                            # Peaks       with logits [n, most]
-        self.beats = detection.beats                                      # Beats       b
-        self.windows = detection.windows                                  # Windows     [b, 256]
-        self.history_features = detection.history_features                # HistoryFeatures  terms of a score
+        detection = self.include(Detection(settings, models, backend, self.passes))
+        self.ringed = detection.ringed                                               # Ringed      x [lanes, leads, R]
+        self.responses = detection.responses                                         # Response    f [lanes, R]
+        self.peaks = detection.peaks                                                 # Peaks       [n, most]
+        self.classified = detection.classified                                       # Peaks       with logits
+        self.beats = detection.beats                                                 # Beats       b
+        self.windows = detection.windows                                             # Windows     [b, 256]
+        self.history_features = detection.history_features                           # HistoryFeatures  terms
 
-        self.collected = self.history_features.collect()                  # (HistoryFeatures, ...) of all passes
-        self.ticks = self.aligned.zip(self.collected)                     # (Aligned, (HistoryFeatures, ...))
-        self.gathered = stage(self.ticks, gather.step, lambda: gather.State(backend))     # TickBeats  b, in order
-        self.scored = stage(
-            self.gathered, score.step,
-            lambda: score.State(score.Settings(models.scoring.calibration)))              # TickBeats  scored
+        self.collected = self.history_features.collect()                             # (HistoryFeatures, ...) all passes
+        self.ticks = self.aligned.zip(self.collected)                                # (Aligned, (HistoryFeatures, ...))
+        self.gathered = stage(self.ticks, gather.step, lambda: gather.State(backend))  # TickBeats  b, in order
+        self.scored = stage(self.gathered, score.step, self._score_state)            # TickBeats   with scores
 
-        self.alerting = self.include(Alerting(s, models, lambda: self.directory, self.scored))
-        self.compared = self.alerting.compared                            # TickBeats   compared with the reference
-        self.alerts = self.alerting.alerts                                # Alerts      transitions
-        self.published = stage(
-            self.alerts, publish.step,                                    # [Outgoing]  messages
-            lambda: publish.State(publish.Settings(models.scoring.name, score.SCORED_BY), self.directory))
-        self.rejects = self.aligned.map(lambda aligned: aligned.rejects)  # Rejects     a branch
+        self.alerting = self.include(Alerting(settings, models, lambda: self.directory, self.scored))
+        self.compared = self.alerting.compared                                       # TickBeats   with events of drift
+        self.alerts = self.alerting.alerts                                           # Alerts      transitions
+
+        self.published = stage(self.alerts, publish.step, self._publish_state)       # [Outgoing]  messages
+        self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
         # fmt: on
 
         self._out: list[Outgoing] = []
@@ -119,6 +100,18 @@ class Pipeline(Part):
         """Drop every stream; subscriptions stay."""
         self._begin()
         super().reset()
+
+    def _decode_state(self) -> decode.State:
+        return decode.State(self.settings.decode(), self.backend.xp)
+
+    def _align_state(self) -> align.State:
+        return align.State(self.settings.align(), self.directory, admits=self._admits)
+
+    def _score_state(self) -> score.State:
+        return score.State(score.Settings(self.model.calibration))
+
+    def _publish_state(self) -> publish.State:
+        return publish.State(publish.Settings(self.model.name, score.SCORED_BY), self.directory)
 
     def _admits(self, banks: Sequence[Bank], lanes: Sequence[int]) -> bool:
         """Return True if the backend has memory for so many lanes of each bank."""
@@ -177,21 +170,3 @@ class Pipeline(Part):
     def rejected(self) -> Rejects:
         """Return the rejects of the last tick."""
         return self._rejects
-
-
-def dead_letters(rejects: Rejects, origin: Origin) -> Outgoing:
-    """Return rejected messages as they were read, with reason and origin in the headers."""
-    headers = []
-    for k, reason in zip(rejects.message, rejects.reason, strict=True):
-        topic, partition, offset = origin.where(k)
-        headers.append(
-            [
-                ("reason", reason.encode()),
-                ("topic", topic.encode()),
-                ("partition", str(partition).encode()),
-                ("offset", str(offset).encode()),
-            ]
-        )
-    return Outgoing(
-        DEAD_LETTERS, [origin.key(k) for k in rejects.message], [origin.value(k) for k in rejects.message], headers
-    )

@@ -18,7 +18,7 @@ from beatwire.jit import cpu
 from beatwire.records import I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.avro import texts
+from beatwire.wire.avro import string_table
 from beatwire.wire.names import ALERTS, BEATS
 
 # Bytes of a beat in Avro at most: stream id with its length, four further longs, seven optional floats, the text of
@@ -45,7 +45,7 @@ class State:
 
     def __post_init__(self) -> None:
         """Encode the texts."""
-        self.labels = texts(self.settings.scored_by, 16)
+        self.labels = string_table(self.settings.scored_by, 16)
         self.model_bytes = np.frombuffer(self.settings.model.encode(), np.uint8)
 
 
