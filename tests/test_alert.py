@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from beatwire.stages import alert
+from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 
 
@@ -22,7 +22,7 @@ def test_asystole_begins_four_seconds_after_the_last_beat_and_the_next_beat_latc
     assert ward.tick(known=[("bed", 900)]) == []
     ended = ward.tick(beats=[("bed", 950)])
     assert rows_of(ended) == [("asystole", "latched", 450, 950)]
-    assert begun[0]["id"] == ended[0]["id"] == alert.alert_id("bed", 1, "asystole", 450)
+    assert begun[0]["id"] == ended[0]["id"] == alert_id("bed", 1, "asystole", 450)
     assert begun[0]["text"] == "asystole: no beat for 4 s"
     assert (begun[0]["priority"], begun[0]["technical"], begun[0]["limit"]) == ("high", False, 4.0)
 
@@ -208,7 +208,7 @@ def test_drift_is_a_technical_alert_of_low_priority(ward: Ward) -> None:
     assert rows_of(transitions) == [("drift", "on", 2000, 2000), ("drift", "off", 2000, 6000)]
     assert (transitions[0]["priority"], transitions[0]["technical"], transitions[0]["value"]) == ("low", True, 0.931)
     assert transitions[1]["value"] == 0.512
-    assert transitions[0]["id"] == transitions[1]["id"] == alert.alert_id("bed", 1, "drift", 2000)
+    assert transitions[0]["id"] == transitions[1]["id"] == alert_id("bed", 1, "drift", 2000)
 
 
 @pytest.mark.parametrize("seed", range(6))

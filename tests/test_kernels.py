@@ -244,7 +244,7 @@ def test_compilation_leaves_the_body_a_python_function() -> None:
 
 
 def test_bodies_call_other_bodies_and_math_only() -> None:
-    allowed = {"math", "min", "max", "abs", "int", "float", "range", "round", "len"}
+    allowed = {"math", "min", "max", "abs", "bool", "int", "float", "range", "round", "len"}
     for name, body in bodies().items():
         for used in () if name in BY_THE_SYSTEM else body.__code__.co_names:
             value = body.__globals__.get(used)

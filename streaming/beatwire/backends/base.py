@@ -1,19 +1,19 @@
-"""cpu or gpu: chosen once, said once, never silently something else.
+"""What a backend is: where the arrays between ring and gather are, and what runs kernels on them.
 
-A `Backend` is where the arrays between ring and beats live, and what runs there. Stages ask it for arrays and
-kernels and never for its name; the CPU's is ``CPU``, the GPU's is a ``device.Device``.
+Stages get arrays and kernels from a ``Backend`` and do not depend on which one it is: ``backends.cpu.CPU``, or a
+``backends.cuda.backend.Device``. ``backends.choose`` selects one, once and with a message, and never falls back
+silently.
 
 What a stage may do with either:
 
-- keep arrays made by ``grown`` as its state, and arrays that never change as ``constant`` returns them; host arrays
-  among the arguments of a kernel may have more rows there, int64 ones filled with the largest numbers;
-- write to the arrays of ``room`` and ``table`` within a tick: the next tick may find them anywhere, with anything
-  in them;
-- call ``kernels.NAME(n, *arguments)``, host arrays among the arguments included. It runs after those called before
-  and, on a device, perhaps not before ``fetch``: nothing is read between but by kernels;
-- count rows with ``positions`` and pass the sum on as an ``n``.
-
-Sums are used by ``later`` kernels and ``fetch``, and as ``n`` anywhere.
+- keep arrays made by ``grown`` as its state, and arrays that never change as ``constant`` returns them. Host arrays
+  among the arguments of a kernel may have more rows on a device, int64 rows filled with the largest numbers;
+- write to the arrays of ``buffer`` and ``table`` within a tick: in the next tick they may be at any address, with any
+  content;
+- call ``kernels.NAME(n, *arguments)`` with host arrays among the arguments. The kernel runs after those called before
+  it and, on a device, perhaps not before ``fetch``: between them only kernels read the results;
+- count rows with ``positions`` and pass the total on as an ``n``. Totals are used by ``later`` kernels and ``fetch``,
+  and as ``n`` anywhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from beatwire.kernels.table import Kernels
 
 
 class Table(NamedTuple):
-    """Columns of the same length, without holes: the first ``total`` rows count."""
+    """Columns of the same length; their first ``total`` rows are set."""
 
     key: Hashable
     total: SupportsIndex
@@ -34,7 +34,7 @@ class Table(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes of a pool in use, at most so far, and how often something was allocated."""
+    """Memory of a pool: bytes in use, the most so far, and the number of allocations."""
 
     current_bytes: int
     peak_bytes: int
@@ -42,14 +42,15 @@ class Memory(NamedTuple):
 
 
 class Backend(Protocol):
-    """Where the arrays live.
+    """Where arrays are and kernels run.
 
-    xp         their library: NumPy or CuPy
-    kernels    what passes call while they go through the rings
-    later      what is called for a pass after it has left them: runs when all passes of the tick have
-    block      samples that a team's scratch holds at a time
-    long_block the same where a stretch is longer than that, for what goes through it lead by lead
-    in_order   items of a kernel run one after the other
+    name, reason  what it is, and why it was chosen, for people
+    xp            the array library: NumPy or CuPy
+    kernels       kernels of a pass while it goes through the rings
+    later         the same kernels, run after all passes of the tick have left the rings
+    block         samples that the scratch of a team holds
+    long_block    the same for stretches longer than that, of several leads
+    in_order      items of a kernel run one after the other
     """
 
     name: str
@@ -63,41 +64,41 @@ class Backend(Protocol):
 
     @property
     def memory(self) -> Memory | None:
-        """What the backend's pool of memory has given; None: it has none of its own."""
+        """Return the memory of the backend's pool; None: it has none of its own."""
 
     @property
     def limit_bytes(self) -> int | None:
-        """What the pool may give; None: no limit."""
+        """Return the bytes that the pool may have; None: no limit."""
 
     def begin(self) -> None:
-        """Begin a tick: forget what an unfinished one left."""
+        """Begin a tick; drop calls of an unfinished one."""
 
     def rehearsals(self) -> Iterator[None]:
-        """Yield once for each way that kernels are compiled: what runs then need not be compiled later."""
+        """Yield once for each way in which kernels are compiled: kernels that run meanwhile are compiled for it."""
 
     def next_pass(self) -> None:
-        """Begin a pass of the tick; what ``room`` and ``table`` gave for the last one stays as it is."""
+        """Begin a pass of the tick; arrays of ``buffer`` and ``table`` of the passes before stay as they are."""
 
     def start(self) -> None:
-        """Begin with what was called so far, ``later`` calls too: no pass that was called waits for one to come."""
+        """Run the calls made so far, ``later`` calls included, without waiting for them."""
 
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return zeros of ``shape`` with ``old`` at their beginning."""
+        """Return zeros of ``shape`` whose first rows are those of ``old``."""
 
     def constant(self, host: Any) -> Any:
-        """Return an array to keep that says the same as one of the host."""
+        """Return an array to keep, equal to one of the host."""
 
     def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
-        """Return an array of at least ``shape`` with anything in it."""
+        """Return an array of at least ``shape`` with any content."""
 
     def release_buffers(self) -> None:
-        """Give back the memory of all ``room`` and ``table``: larger ones will come."""
+        """Free the memory of all ``buffer`` and ``table``, before larger ones are allocated."""
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return columns with room for ``total`` rows."""
 
     def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
-        """Return the sums [n + 1] of ``count`` before each row, and of all ``n`` rows; that is at most ``most``."""
+        """Return the sums [n + 1] of ``count`` before each row, and the total, which is at most ``most``."""
 
     def numbers(self, total: SupportsIndex) -> Any:
         """Return 0, 1, 2, ..., at least ``total`` of them."""
@@ -108,9 +109,10 @@ class Backend(Protocol):
         """Do what ``network.embed_into`` does, as one of the ``later`` calls."""
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
-        """End the tick: return what waits for it and returns the columns of tables.
+        """End the tick; return a function that waits for it and returns the columns of tables.
 
-        These are NumPy arrays of exactly their rows. One tick more may ``begin`` and be finished before it is called.
+        The columns are NumPy arrays of exactly their rows. One more tick may begin and be finished before the function
+        is called.
         """
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:

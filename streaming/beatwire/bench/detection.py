@@ -19,7 +19,6 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import I16, Bank, Fresh, Placement
 from beatwire.records.columns import (
     PLACE_AT,
-    PLACE_COLUMNS,
     PLACE_COUNT,
     PLACE_FIRST,
     PLACE_LANE,
@@ -48,7 +47,7 @@ def passes_of(samples: I16) -> list[Placement]:
     for start in range(0, n, step):
         count = min(step, n - start)
         payload = np.ascontiguousarray(samples[:, start : start + count]).view(np.uint8).ravel()
-        place = np.zeros((streams, PLACE_COLUMNS), np.int64)
+        place = np.zeros((streams, PLACEMENT_COLUMNS), np.int64)
         place[:, PLACE_LANE], place[:, PLACE_FIRST], place[:, PLACE_COUNT] = lanes, start, count
         place[:, PLACE_AT], place[:, PLACE_STRIDE] = lanes * 2 * count, 2 * count
         begin = np.full(streams, start)
@@ -56,7 +55,7 @@ def passes_of(samples: I16) -> list[Placement]:
             0, Bank(0, RATE_HZ, 1), lanes, lanes, begin, begin + count, np.zeros(streams, np.int64),
             np.ones(streams, np.int64), np.full(streams, 5.0), np.zeros((0, 3), np.int64),
         )  # fmt: skip
-        passes.append(Placement(payload, place[:, :PLACEMENT_COLUMNS], streams, fresh))
+        passes.append(Placement(payload, place, streams, fresh))
     return passes
 
 

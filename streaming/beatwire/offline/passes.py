@@ -20,7 +20,6 @@ from beatwire.offline.shards import Shards, out_of_gaps
 from beatwire.records import I16, I64, Bank, Fresh, Placement
 from beatwire.records.columns import (
     PLACE_AT,
-    PLACE_COLUMNS,
     PLACE_COUNT,
     PLACE_FIRST,
     PLACE_LANE,
@@ -92,7 +91,7 @@ def passes(
 def _placement(
     source: SampleSource, lane: I64, start: I64, stop: I64, place: I64, lanes: int, fresh: Fresh
 ) -> Placement:
-    return Placement(source.payload(lane, start, stop, place), place[:, :PLACEMENT_COLUMNS], lanes, fresh)
+    return Placement(source.payload(lane, start, stop, place), place, lanes, fresh)
 
 
 def _fresh_and_place(
@@ -113,9 +112,9 @@ def _rows(coverage: Coverage, lane: I64, start: I64, stop: I64) -> tuple[I64, I6
 
     Returns
     -------
-    place : int64 [p, PLACE_COLUMNS]
-        Rows of runs, at most ``MAX_ROW_SAMPLES`` each, and rows of bridged gaps, whose count is negative. Column
-        ``PLACE_AT`` is a sample index. As wide as the rows of align: kernels are compiled for these strides.
+    place : int64 [p, PLACEMENT_COLUMNS]
+        Rows of runs, at most ``MAX_ROW_SAMPLES`` each, and rows of bridged gaps, whose count is negative. ``PLACE_AT``
+        is a sample index.
     quiet : int64 [q, 3]
         Lane, start and stop of each bridged gap.
     """
@@ -129,7 +128,7 @@ def _rows(coverage: Coverage, lane: I64, start: I64, stop: I64) -> tuple[I64, I6
     row = np.repeat(np.arange(len(k)), rows)
     begin = first[row] + (np.arange(len(row)) - np.repeat(np.cumsum(rows) - rows, rows)) * MAX_ROW_SAMPLES
     gap = np.flatnonzero(run[k, 0] > start[which])  # runs with a gap of this pass before them
-    place = np.zeros((len(row) + len(gap), PLACE_COLUMNS), np.int64)
+    place = np.zeros((len(row) + len(gap), PLACEMENT_COLUMNS), np.int64)
     plain, bridge = place[: len(row)], place[len(row) :]
     plain[:, PLACE_LANE], plain[:, PLACE_FIRST], plain[:, PLACE_AT] = lane[which[row]], begin, begin
     plain[:, PLACE_COUNT] = np.minimum(begin + MAX_ROW_SAMPLES, last[row]) - begin

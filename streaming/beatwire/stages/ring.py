@@ -46,7 +46,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     begun = np.flatnonzero(fresh.start == fresh.base)
     if len(begun):
         backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
-    place = np.ascontiguousarray(placement.place)  # one layout: the kernel is compiled once
+    place = np.ascontiguousarray(placement.place)  # one layout, so one compilation
     alone, in_turn = (place, None) if backend.in_order else _apart(place)
     backend.kernels.write_samples(len(alone), alone, placement.payload, x)
     if in_turn is not None:

@@ -1,14 +1,14 @@
-"""The bodies compiled for CUDA: a launcher each, of the same name as on the CPU.
+"""The bodies compiled for CUDA: a launcher for each kernel of ``kernels.table.Kernels``.
 
-``compiled`` turns a body and the bodies it calls into device functions, as ``cpu.compiled`` does, with the
-instructions of a team (``kernels.team``) of ``width`` threads put in, and with what a card does in another way
-(``jit.cuda.overrides``). ``launcher`` is the kernel: one team an item,
-items in a loop, so that any grid does any number of items, each team with scratch of its own.
+``compiled`` turns a body and the bodies that it calls into device functions, as ``jit.cpu`` does, with the instructions
+of a team (``kernels.team``) of ``width`` threads, and with the replacements of ``jit.cuda.overrides``. ``launcher`` is
+the kernel: a team works on one item at a time, in a loop, so that any grid does any number of items; each team has
+scratch of its own.
 
-How many items there are is read on the device, from ``sizes[cell]``: kernels that follow each other need no answer
-from the host in between.
+The number of items is read on the device, from ``sizes[cell]``, so that a kernel need not wait for the host to read how
+many items the one before it has counted.
 
-Under ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, a team a block.
+Under ``NUMBA_ENABLE_CUDASIM=1`` the same code runs in Numba's simulator, one team in a block.
 """
 
 from __future__ import annotations
@@ -48,14 +48,18 @@ INLINED = {} if SIMULATED else {"forceinline": True}  # to pass an array is seve
 
 
 class Plan(NamedTuple):
-    """A body, the threads of its team, and where its scratch arguments stand: from ``first`` up to ``stop``.
+    """How a body is launched; arguments are those of ``jit.arguments.Flattened``, without the item.
 
-    Few items want ``wide`` teams, which are done sooner; from ``MANY`` on the card is full and ``narrow`` ones do more.
-    ``registers`` is how many a thread of these may have, where more threads at a time gain more than they lose.
-    ``busy`` is the argument that says which items have anything to do, by counts or (``summed``) their sums: of many
-    items these come first, so that the teams of a warp do not wait for one of them. Of a body that may be ``shared``
-    among teams a few long items get as many as fill the card. Where there is room for a block of each and it is known
-    how many registers a thread of it may have, ``whole``, that is the team.
+    body         the body
+    wide         threads of a team for few items: each item is done sooner
+    narrow       threads of a team for at least ``MANY`` items, which fill the card: more items are done at a time
+    first, stop  the scratch arguments, from ``first`` up to ``stop``
+    registers    of a thread of a narrow team at most; None: no limit
+    busy         the argument that counts the work of each item; of many items those that have work come first, so that
+                 the teams of a warp do not wait for one of them
+    summed       ``busy`` has sums of counts over the items before
+    shared       several teams may share an item: few long items get as many teams as fill the card
+    whole        registers of a thread where each item has a whole block, for few items; None: no item has one
     """
 
     body: Any
@@ -70,7 +74,7 @@ class Plan(NamedTuple):
     whole: int | None = None
 
     def most_registers(self, width: int) -> int | None:
-        """Return how many registers a thread of a team may have; None: as many as it likes."""
+        """Return how many registers a thread of a team may have; None: no limit."""
         if width == self.narrow:
             return self.registers
         return None if width == self.wide else self.whole

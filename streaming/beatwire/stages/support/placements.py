@@ -59,7 +59,7 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
             placements.append(
                 Placement(
                     payload=chunks.payload,
-                    place=place[:, :PLACEMENT_COLUMNS],
+                    place=np.ascontiguousarray(place[:, :PLACEMENT_COLUMNS]),
                     lanes=rounded(lanes[bank.number]),
                     fresh=_fresh(number, bank, fresh, quiet, chunks.overloaded),
                 )
