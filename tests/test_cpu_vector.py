@@ -10,10 +10,10 @@ from beatwire.kernels import flutter, history, nms, ricker, team, windows
 
 SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
 needs_pairs = pytest.mark.skipif(
-    not vector.has(vector.PAIRS), reason="the CPU has no instruction for pairs: the body itself is compiled"
+    not vector.has(vector.PAIRS), reason="the CPU has no multiply-add of pairs; the plain body is compiled"
 )
 needs_shuffles = pytest.mark.skipif(
-    not vector.has(shuffle.SHUFFLE), reason="the CPU cannot put a vector in order: the body itself is compiled"
+    not vector.has(shuffle.SHUFFLE), reason="the CPU has no vector shuffle; the plain body is compiled"
 )
 
 

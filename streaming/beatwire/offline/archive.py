@@ -75,8 +75,7 @@ class Archive:
         self._memory_bytes = memory_bytes
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
         self._graphs = [ShardBatch(self._settings, backend, rules=rules)]
-        models = Models.of(settings)
-        self.model = models.scoring
+        self.model = (models := Models.of(settings)).scoring
         self._directory = Directory(1)
         self._alerting = Alerting(settings, models, lambda: self._directory)
         self._alerts: list[Alerts] = []

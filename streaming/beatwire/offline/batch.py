@@ -87,7 +87,7 @@ class ScoredPass(NamedTuple):
 
 
 class ShardBatch:
-    """Detection and score of a batch of shards; a slot is the index of a shard in its batch.
+    """The stages of a pass, from ring to history, and the score; a slot is the index of a shard in its batch.
 
     Parameters
     ----------
@@ -98,8 +98,9 @@ class ShardBatch:
     """
 
     def __init__(self, settings: Settings, backend: Backend, *, rules: bool = True) -> None:
+        self.backend = backend
         models = Models.of(settings)
-        self._backend, self._detection = backend, Detection(settings, models, backend)
+        self._detection = Detection(settings, models, backend)
         self._tables = Calibration(*map(backend.constant, models.scoring.calibration))
         self._rules = rules
         self._scored: list[ScoredPass] = []
@@ -107,14 +108,14 @@ class ShardBatch:
         self._bank: Bank | None = None
         self._lanes = 0
         features = self._detection.history_features
-        self._detection.subscribe(features, lambda features: self._scored.append(self._score(features)))
+        self._detection.subscribe(features, lambda row: self._scored.append(self._score(row)))
 
     def prepare(self, bank: Bank, lanes: int) -> None:
         """Prepare for a batch of ``lanes`` shards: free arrays that are too small before larger ones are allocated."""
         if bank == self._bank and lanes <= self._lanes:
             return  # a lane resets itself when its shard starts
         self._detection.reset()
-        self._backend.release_buffers()
+        self.backend.release_buffers()
         self._bank, self._lanes = bank, lanes
 
     def run(
@@ -134,7 +135,7 @@ class ShardBatch:
         by_pass
             True: each pass is a tick, and its results are fetched; False: all passes are one tick.
         """
-        results, backend = ShardResults(), self._backend
+        results, backend = ShardResults(), self.backend
         fetch: Callable[[], None] | None = None
         self._scored.clear()
         self._shards = shards
@@ -162,7 +163,7 @@ class ShardBatch:
         """End a tick; return a function that waits for it and adds the results of its passes."""
         passes, self._scored = self._scored, []
         blocks = [one.beats.blocks for one in passes] if self._rules else []
-        tables = self._backend.finish([*(one.table for one in passes), *blocks])
+        tables = self.backend.finish([*(one.table for one in passes), *blocks])
 
         def fetch() -> None:
             fetched = tables()
@@ -176,7 +177,7 @@ class ShardBatch:
 
     def _score(self, features: HistoryFeatures) -> ScoredPass:
         """Score the beats of a pass and select those that the shards own; only these leave the device."""
-        backend, beats, terms = self._backend, features.beats, Terms(*features.terms.columns)
+        backend, beats, terms = self.backend, features.beats, Terms(*features.terms.columns)
         total, slot = beats.total, beats.fresh.slot
         (count,) = backend.table("is owned", total, (np.int64,)).columns
         begin, end = self._shards.begin[slot], self._shards.end[slot]

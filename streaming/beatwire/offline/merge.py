@@ -12,7 +12,6 @@ from beatwire.kernels import clock
 from beatwire.offline.batch import ShardResults
 from beatwire.offline.coverage import Coverage
 from beatwire.records import I64, Aligned, Bank, Event, Rejects, Terms, TickBeats
-from beatwire.records.columns import ORDERED_COLUMNS, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_VALUE
 from beatwire.records.samples import SlotColumns
 
 START_US = 1_000_000_000_000_000  # time of sample 0, microseconds since 1970; a recording has no clock of its own
@@ -64,7 +63,6 @@ def _events(results: ShardResults, coverage: Coverage, sample: I64) -> I64:
     )
     kind, position, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(8 * position + kind, kind="stable")  # 8 kinds: at the same sample, in order of kinds
-    rows = np.zeros((len(order), ORDERED_COLUMNS), np.int64)
-    rows[:, ORDERED_SESSION], rows[:, ORDERED_KIND] = 1, kind[order]
-    rows[:, ORDERED_SAMPLE], rows[:, ORDERED_VALUE] = position[order], value[order]
+    rows = np.zeros((len(order), 5), np.int64)
+    rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] = 1, kind[order], position[order], value[order]
     return rows

@@ -36,7 +36,7 @@ class SampleSource(Protocol):
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
         """Return the bytes that hold samples ``[start, stop)`` of ``lane``, int64 [k] each, lanes in ascending order.
 
-        On entry, ``PLACE_AT`` of ``place`` is a sample index; on return, ``PLACE_AT`` and ``PLACE_STRIDE`` are the
+        On entry, column ``PLACE_AT`` of ``place`` is a sample index; on return, it and ``PLACE_STRIDE`` are the
         position and the stride of the samples in the returned bytes.
         """
 
