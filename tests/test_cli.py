@@ -17,8 +17,6 @@ import pytest
 import typer
 from beatwire.cli import main
 from beatwire.errors import UserError
-from beatwire.jit.cache import cache_folder
-from beatwire.service.warmup import say_if_compiling
 from typer.testing import CliRunner
 
 COMMANDS = [
@@ -152,17 +150,6 @@ def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
     assert code == 0
     assert json.loads(out)["seconds"] == 10
     assert out.count("\n") == 1
-
-
-def test_a_command_that_has_to_compile_announces_it_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    messages: list[str] = []
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    say_if_compiling(messages.append)
-    assert len(messages) == 1
-    assert "one to two minutes" in messages[0]
-    (cache_folder() / "cpu.respond-1.py311.nbc").touch()
-    say_if_compiling(messages.append)
-    assert len(messages) == 1
 
 
 def test_the_help_text_of_bench_names_every_benchmark() -> None:

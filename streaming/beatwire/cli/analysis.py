@@ -22,7 +22,7 @@ from beatwire.offline.exports import check_out, write_alerts, write_beats
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import F64
-from beatwire.service.warmup import say_if_compiling
+from beatwire.service.warmup import compile_kernels
 from beatwire.tables import library, rr_statistics
 
 
@@ -78,7 +78,7 @@ def run_analysis(
         notes(f"{recording.name}: {note}")
     n = recording.samples.shape[1]
     chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
-    say_if_compiling(notes)
+    compile_kernels(notes, backend)
     start_s = time.perf_counter()
     result = analyze(
         recording, settings=replace(Settings(model=model), pass_s=LONG_PASS_S), chunks=chunks, ticks=ticks,

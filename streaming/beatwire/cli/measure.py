@@ -105,7 +105,7 @@ def evaluate(
     """
     from beatwire.evaluation import as_html, as_text, full_report
     from beatwire.evaluation.streamed import Streamed
-    from beatwire.service.warmup import say_if_compiling
+    from beatwire.service.warmup import compile_kernels
 
     chosen = choose_backend(backend, gpu_memory)
     print_message(chosen.reason)
@@ -116,7 +116,7 @@ def evaluate(
     if html is not None:
         check_folder("--html", html)
     graph = Streamed(model, backend=chosen)
-    say_if_compiling(print_message)
+    compile_kernels(print_message, chosen)
     report = {"model": graph.name}
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         report |= full_report(

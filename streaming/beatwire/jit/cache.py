@@ -1,7 +1,7 @@
-"""Where compiled machine code is stored between runs.
+"""The folder that stores machine code between runs.
 
-The folder is named by a hash of the source text of ``FOLDERS``, because Numba detects a change of the calling file
-only. Folders of other versions are removed after ``KEPT_S`` without use.
+Its name is a hash of the source text of ``FOLDERS`` and of the tricks that are switched off, because Numba detects a
+change of the calling file only. Folders of other versions are removed after ``UNUSED_S`` without use.
 """
 
 from __future__ import annotations
@@ -16,44 +16,53 @@ import tempfile
 import time
 from pathlib import Path
 
+from beatwire.jit.tricks import disabled
+
 PACKAGE = Path(__file__).parents[1]
-FOLDERS = ("kernels", "jit", "records")  # their text decides what is compiled
-KEPT_S = 30 * 86400.0
+FOLDERS = ("kernels", "jit", "records")  # packages whose text determines the machine code
+UNUSED_S = 30 * 86400.0  # a month: longer than a version is out of use between two starts
 
 
 def cache_folder() -> Path:
-    """Return the folder for the machine code of exactly these kernels; make it where caches are, if that may be.
+    """Return the folder for the machine code of these kernels, created if necessary.
 
-    Its time becomes now, so that whoever makes a folder of another text knows which are in use.
+    It is in ``$XDG_CACHE_HOME``, else in ``~/.cache``, else, where neither is writable, in the temporary folder. Its
+    modification time is set to now: it marks the folder as used.
+
+    Raises
+    ------
+    UserError
+        ``BEATWIRE_DISABLE`` has an unknown name.
     """
     texts = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in texts)).hexdigest()[:16]
+    key = [path.read_bytes() for path in texts] + [name.encode() for name in sorted(disabled())]
+    digest = hashlib.sha256(b"".join(key)).hexdigest()[:16]
     caches, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
-    places = [Path(caches)] if caches else []
-    places += [Path(home) / ".cache"] if home else []
-    for place in places:
-        folder = place / "beatwire" / "kernels" / digest
-        if _made(folder):
+    parents = [Path(caches)] if caches else []
+    parents += [Path(home) / ".cache"] if home else []
+    for parent in parents:
+        folder = parent / "beatwire" / "kernels" / digest
+        if _mark_used(folder):
             return folder
-    folder = _temporary(tempfile.gettempdir()) / "kernels" / digest
-    _made(folder)
+    folder = _private_folder(tempfile.gettempdir()) / "kernels" / digest
+    _mark_used(folder)
     return folder
 
 
 @functools.cache
-def _temporary(where: str) -> Path:
-    """Return a folder that nobody else can write to: what lies there is run."""
-    folder = Path(where) / f"beatwire-{os.getuid()}"
+def _private_folder(parent: str) -> Path:
+    """Return a folder that no other user can write to: machine code in it is executed."""
+    folder = Path(parent) / f"beatwire-{os.getuid()}"
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700)
-    there = folder.lstat() if folder.is_dir() else None
-    if there is None or not stat.S_ISDIR(there.st_mode) or there.st_uid != os.getuid() or there.st_mode & 0o022:
-        return Path(tempfile.mkdtemp(prefix="beatwire-", dir=where))
+    found = folder.lstat() if folder.is_dir() else None
+    if found is None or not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        return Path(tempfile.mkdtemp(prefix="beatwire-", dir=parent))
     return folder
 
 
-def _made(folder: Path) -> bool:
-    """Make a folder, or mark it as used; tell whether it may be written to."""
+def _mark_used(folder: Path) -> bool:
+    """Set the modification time of a folder, created if necessary; return True if it is writable."""
     try:
         is_new = not folder.is_dir()
         folder.mkdir(parents=True, exist_ok=True)
@@ -61,18 +70,18 @@ def _made(folder: Path) -> bool:
     except OSError:
         return False
     if is_new:
-        _forget_unused(folder.parent)
+        _remove_unused(folder.parent)
     return os.access(folder, os.W_OK)
 
 
-def _forget_unused(kernels: Path) -> None:
-    """Remove folders whose time is more than KEPT_S ago.
+def _remove_unused(kernels: Path) -> None:
+    """Remove the folders that have not been used for ``UNUSED_S``.
 
-    A process that has run for longer loses nothing: Numba makes a folder that is missing again. Each folder is moved
-    away first, so that one who comes for it now finds all of it or none.
+    A process that still runs with such a folder loses nothing: Numba creates a missing folder again. Each folder is
+    renamed first, so that another process finds either all of it or nothing.
     """
     for folder in kernels.iterdir():
         with contextlib.suppress(OSError):
-            if time.time() - folder.stat().st_mtime > KEPT_S:
-                gone = folder.rename(kernels / f"gone-{os.getpid()}-{folder.name}")
-                shutil.rmtree(gone, ignore_errors=True)
+            if time.time() - folder.stat().st_mtime > UNUSED_S:
+                renamed = folder.rename(kernels / f"removed-{os.getpid()}-{folder.name}")
+                shutil.rmtree(renamed, ignore_errors=True)

@@ -2,7 +2,8 @@
 
 ``compiled`` turns a body and the bodies that it calls into machine code and leaves their text alone, so the same
 functions stay callable as Python: oracle and debugger. ``over_items`` compiles the loop over items; where a function
-of ``jit.x86.prefetch`` belongs to the body, the loop first prefetches the memory of the next item.
+of ``jit.x86.prefetch`` belongs to the body, the loop first prefetches the memory of the next item. ``jit.tricks`` lists
+what can be switched off.
 
 Nothing is compiled, and no folder is made, before a kernel is first used. Machine code is stored between runs in
 the folder that ``jit.cache`` names by the text of all kernels, because Numba detects a change of the calling file only.
@@ -15,20 +16,21 @@ import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import config
 
+from beatwire.jit import bitcode
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
+from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, vector
 from beatwire.kernels import beats, classify, files, flutter, history, nms, ricker, ring, windows
 from beatwire.kernels.table import HostKernels, Kernel, Serial
 
 BODIES_OF = ("beatwire.kernels.", "beatwire.jit.x86.")
-
-REPLACEMENTS = {**vector.BODIES, **shuffle.BODIES, **files.BODIES}  # by the body that each replaces
 
 PREFETCH: dict[Callable[..., Any], Callable[..., Any]] = {
     ring.write_samples: prefetch.write_samples,
@@ -46,25 +48,56 @@ PARALLEL = {ring.take_stretch, files.read_piece}  # bodies whose items threads s
 # Without ``_nrt`` Numba does not count references to arrays: two locked instructions for every row that is passed on.
 # With ``forceinline`` no array is passed by value, which is eight words. Together these were two fifths of the machine
 # code's time. No kernel allocates, so nothing need be counted.
-_OPTIONS = {"nogil": True, "cache": True, "_nrt": False}
+_LEAN = {"_nrt": False, "forceinline": True}
 _LOCK = threading.RLock()
 
 
 @functools.cache
+def replacements() -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return the functions that replace bodies, by body."""
+    chosen = dict(files.BODIES)
+    if enabled("vector"):
+        chosen |= vector.BODIES
+    if enabled("shuffle"):
+        chosen |= shuffle.BODIES
+    return chosen
+
+
+@functools.cache
 def compiled(body: Any) -> Callable[..., Any]:
-    """Compile a body and every body that it calls, or their ``REPLACEMENTS``."""
+    """Compile a body, and every body that it calls or its replacement, for calls from Python."""
+    with _stored():
+        return numba.njit(_linked(body), **_options(body), nogil=True, cache=True)  # type: ignore[no-any-return]
+
+
+@functools.cache
+def inlined(body: Any) -> Callable[..., Any]:
+    """Compile the same for calls from machine code alone."""
+    if not enabled("bitcode"):
+        return compiled(body)
+    given = bitcode.OPTIONS | _options(body)
+    return bitcode.without_literals(numba.njit(_linked(body), **given, pipeline_class=bitcode.BitcodeCompiler))  # type: ignore[no-any-return]
+
+
+def _linked(body: Any) -> types.FunctionType:
+    """Return a copy of a body that calls compiled functions."""
     scope = dict(body.__globals__)
     for name in body.__code__.co_names:
         callee = scope.get(name)
         if isinstance(callee, types.FunctionType) and callee.__module__.startswith(BODIES_OF):
-            own = None if body in REPLACEMENTS.values() else REPLACEMENTS.get(callee)
-            scope[name] = compiled(own or callee)
+            own = None if body in replacements().values() else replacements().get(callee)
+            scope[name] = inlined(own or callee)
     copy = types.FunctionType(body.__code__, scope, body.__name__, body.__defaults__)
     copy.__module__ = body.__module__
     copy.__qualname__ = body.__qualname__
-    fast = {"reassoc", "contract", "nsz"} if body in vector.IN_ANY_ORDER else False
-    with _stored():
-        return numba.njit(copy, **_OPTIONS, error_model="numpy", forceinline=True, fastmath=fast)  # type: ignore[no-any-return]
+    return copy
+
+
+def _options(body: Any) -> dict[str, Any]:
+    """Return Numba's options for a body."""
+    any_order = enabled("vector") and body in vector.IN_ANY_ORDER
+    fast = {"reassoc", "contract", "nsz"} if any_order else False
+    return {"error_model": "numpy", "fastmath": fast} | (_LEAN if enabled("lean") else {})
 
 
 def _loop(n, *arguments):  # type: ignore[no-untyped-def]
@@ -90,14 +123,15 @@ def over_items(body: Any, ahead: Any = None, *, parallel: bool = False) -> Calla
     With ``parallel`` several threads share the items (``numba.set_num_threads``); one caller at a time then.
     """
     loop = _parallel_loop if parallel else _loop if ahead is None else _prefetching_loop
-    scope: dict[str, Any] = {"range": range, "prange": numba.prange, "body": compiled(flattened(body).body)}
+    scope: dict[str, Any] = {"range": range, "prange": numba.prange, "body": inlined(flattened(body).body)}
     if ahead is not None:
-        scope["ahead"] = compiled(flattened(ahead, like=body).body)
+        scope["ahead"] = inlined(flattened(ahead, like=body).body)
     own = types.FunctionType(loop.__code__, scope, body.__name__)
     own.__module__ = body.__module__
     own.__qualname__ = f"{body.__name__}_of_all"  # machine code is stored by this name
+    lean = {"_nrt": False} if enabled("lean") else {}
     with _stored():
-        return caller(body, numba.njit(own, **_OPTIONS, parallel=parallel))
+        return caller(body, numba.njit(own, **lean, nogil=True, cache=True, parallel=parallel))
 
 
 def serial(body: Any) -> Callable[..., Any]:
@@ -112,7 +146,8 @@ class CpuKernels(HostKernels):
         """Return the compiled kernel: its machine code is the attribute ``dispatcher``, a dispatcher of Numba."""
         if isinstance(kernel, Serial):
             return serial(kernel.body)
-        return over_items(kernel.body, PREFETCH.get(kernel.body), parallel=kernel.body in PARALLEL)
+        ahead = PREFETCH.get(kernel.body) if enabled("prefetch") else None
+        return over_items(kernel.body, ahead, parallel=kernel.body in PARALLEL)
 
 
 @contextmanager
@@ -120,12 +155,23 @@ def _stored() -> Iterator[None]:
     """Let Numba store machine code in the folder of these kernels; it reads the setting when a dispatcher is made."""
     with _LOCK:
         before = config.CACHE_DIR
-        config.CACHE_DIR = str(_folder())
+        config.CACHE_DIR = str(folder())
         try:
             yield
         finally:
             config.CACHE_DIR = before
 
 
-_folder = functools.cache(cache_folder)
+@functools.cache
+def folder() -> Path:
+    """Return the folder that stores the machine code of this process."""
+    return _given_folder[0] if _given_folder else cache_folder()
+
+
+def store_in(path: Path) -> None:
+    """Store the machine code of this process in a folder; to be called before the first kernel is used."""
+    _given_folder[:] = [path]
+
+
+_given_folder: list[Path] = []
 kernels = CpuKernels()

@@ -1,46 +1,91 @@
-"""Have the machine code of all kernels, and memory, ready before the first sample comes."""
+"""Compile all kernels, and allocate memory, before the first sample arrives."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit.cache import cache_folder
+from beatwire.jit.precompile import Progress, precompile
+from beatwire.kernels.table import HostKernels, Kernels
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.service.process_tuning import keep_freed_memory, spare_collector
 from beatwire.wire.avro import encode_chunk
 
+BEGINNING = "compiling the kernels, once for this version"
 
-def warm_up(say: Callable[[str], None], backend: Backend = CPU) -> None:
-    """Take a few made-up chunks through a graph of their own; says so when that takes a while.
 
-    A sawtooth with a spike a second and a gap to bridge reaches every kernel: beats, windows, scores, rules.
+def warm_up(say: Callable[[str], None], backend: Backend = CPU, *, on_progress: Progress | None = None) -> None:
+    """Compile the kernels and run made-up chunks through a graph; nothing is compiled after it.
+
+    Parameters
+    ----------
+    say
+        Gets a line when kernels have to be compiled, and one when they are.
+    backend
+        Whose kernels are compiled.
+    on_progress
+        Called with the number of kernels compiled so far, and of all; None: a progress bar on a terminal.
     """
     keep_freed_memory()
-    say_if_compiling(say)
-    begin = time.perf_counter()
+    compile_kernels(say, backend, on_progress=on_progress)
     for _ in backend.rehearsals():
         _rehearse(backend)
     spare_collector()
-    took_s = time.perf_counter() - begin
-    if took_s > 5:
-        say(f"kernels compiled in {took_s:.0f} s; the next start takes a second")
 
 
-def say_if_compiling(say: Callable[[str], None]) -> None:
-    """Say that kernels have to be compiled first, where none are kept."""
-    folder = cache_folder()
-    if not folder.is_dir() or not any(folder.rglob("*.nbc")):
-        say("compiling the kernels, once for this version: one to two minutes")
+def compile_kernels(say: Callable[[str], None], backend: Backend = CPU, *, on_progress: Progress | None = None) -> None:
+    """Compile the kernels that are not stored yet; parameters as for ``warm_up``."""
+    on_device = {kernel.name for kernel in Kernels.members()} if backend is not CPU and backend.name != "cpu" else set()
+    names = [kernel.name for kernel in HostKernels.members() if kernel.name not in on_device]
+    begin = time.perf_counter()
+    with _shown(say, on_progress) as shown:
+        compiled = precompile(names, shown)
+    if compiled:
+        say(f"{compiled} kernels compiled in {time.perf_counter() - begin:.0f} s; the next start takes a second")
+    if on_device and not any((cache_folder() / "cuda").rglob("*.nbc")):
+        say("compiling the GPU's kernels, once for this version: one to two minutes")
+
+
+@contextmanager
+def _shown(say: Callable[[str], None], on_progress: Progress | None) -> Iterator[Progress]:
+    """Return what shows progress: a bar on a terminal, else one line."""
+    if on_progress is not None:
+        yield on_progress
+        return
+    columns = TextColumn(BEGINNING), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+    bar = Bar(*columns, console=Console(stderr=True), transient=True)
+    task: list[object] = []
+
+    def show(done: int, of: int) -> None:
+        if not sys.stderr.isatty():
+            if done == 0:
+                say(f"{BEGINNING}: {of} kernels, about half a minute")
+            return
+        if not task:
+            bar.start()
+            task.append(bar.add_task("", total=of))
+        bar.update(task[0], completed=done)  # type: ignore[arg-type]
+
+    try:
+        yield show
+    finally:
+        bar.stop()
 
 
 def _rehearse(backend: Backend) -> None:
+    """Run ten seconds of two streams with a beat each second and a gap through a graph: it calls every kernel."""
     pipeline = Pipeline(Settings(), backend)
     signal = (np.arange(2500) % 50).astype(np.int16)
     signal[::250] = 2000
@@ -48,7 +93,7 @@ def _rehearse(backend: Backend) -> None:
         part = signal[first : first + (100 if first == 1500 else 125)]
         values = [
             encode_chunk(f"warm-up {bed} {len(leads)}", 1, first, 0, 250.0, leads, np.stack([part] * len(leads)))
-            for bed in range(1 if first < 1250 else 2)  # to a kernel one row is not like several
+            for bed in range(1 if first < 1250 else 2)
             for leads in (["I"], ["I", "II"])
         ]
         pipeline.emit(RawTick.of(values, now_us=first))

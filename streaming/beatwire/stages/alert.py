@@ -18,14 +18,20 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import rules
-from beatwire.kernels.align import BANK
 from beatwire.records import F64, I64, Alerts, Event, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import TRANSITION_COLUMNS
+from beatwire.records.columns import (
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_SLOT,
+    ORDERED_VALUE,
+    TRANSITION_COLUMNS,
+)
 from beatwire.stages.support import stream_alerts
 from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
 from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.runs import rows_told, runs_of
+from beatwire.stages.support.runs import rows_written, runs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,7 @@ class State:
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     """Apply the rules to a tick."""
     aligned = tick.aligned
-    _grow(state, len(aligned.arrival_us))
+    _grow(state, len(aligned.anchors))
     ended = [
         stream_alerts.end_of_evicted(state.slots, aligned),
         stream_alerts.end_of_no_data(state.slots, aligned),
@@ -153,8 +159,10 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
         early=none if tick.prematurity is None else tick.prematurity >= s.early,
     )
     limits_bpm = np.array(s.limits[rules.EXTREME_TACHYCARDIA : rules.EXTREME_BRADYCARDIA + 1])
-    cpu.kernels.apply_rules(n, run, events, beats, tick.aligned.slots, durations, limits_bpm, state.slots, transitions)
-    rows = rows_told(transitions.counts, run, rules.MOST_TRANSITIONS)
+    cpu.kernels.apply_rules(
+        n, run, events, beats, tick.aligned.slots.bank, durations, limits_bpm, state.slots, transitions
+    )
+    rows = rows_written(transitions.counts, run, rules.MOST_TRANSITIONS)
     return transitions.rows[rows], transitions.value[rows]
 
 
@@ -186,10 +194,10 @@ def _transition(state: State, tick: TickBeats, row: list[int], value: float) -> 
 def _device_times(tick: TickBeats, slot: int, session: int, samples: list[int]) -> list[int]:
     """Return the device time of samples of a stream, microseconds."""
     n = len(samples)
-    rate_hz = tick.aligned.banks[tick.aligned.slots[slot, BANK]].rate_hz
+    rate_hz = tick.aligned.banks[tick.aligned.slots.bank[slot]].rate_hz
     time_us = np.empty(n, np.int64)
     cpu.kernels.device_time(
-        n, np.full(n, slot), np.full(n, session), np.array(samples), np.full(n, rate_hz), tick.aligned.slots,
+        n, np.full(n, slot), np.full(n, session), np.array(samples), np.full(n, rate_hz), tick.aligned.anchors,
         tick.aligned.clocks, time_us,
     )  # fmt: skip
     return time_us.tolist()
@@ -197,10 +205,10 @@ def _device_times(tick: TickBeats, slot: int, session: int, samples: list[int]) 
 
 def _confidence(tick: TickBeats, slot: int, session: int, at: int) -> str:
     """Return the confidence of the beat that decided a transition, and the errors expected in the signal before it."""
-    first, last = np.searchsorted(tick.events[:, 0], slot), np.searchsorted(tick.events[:, 0], slot, "right")
-    events = tick.events[first:last]
-    decided = (events[:, 1] == session) & (events[:, 2] == Event.BEAT) & (events[:, 3] == at)
-    for beat in events[decided, 4].tolist():
+    slots = tick.events[:, ORDERED_SLOT]
+    events = tick.events[np.searchsorted(slots, slot) : np.searchsorted(slots, slot, "right")]
+    of_session = (events[:, ORDERED_SESSION] == session) & (events[:, ORDERED_SAMPLE] == at)
+    for beat in events[of_session & (events[:, ORDERED_KIND] == Event.BEAT), ORDERED_VALUE].tolist():
         errors = float(tick.expected_errors[beat])
         if errors >= 0:
             return f" (beat confidence {100 * float(tick.quality[beat]):.0f} %, {errors:.1f} errors expected in 10 s)"

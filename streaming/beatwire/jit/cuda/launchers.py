@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import overrides, templates
-from beatwire.jit.cuda.numba_patches import kept, lean
+from beatwire.jit.cuda.numba_patches import patched
 from beatwire.jit.cuda.team import SIMULATED, THREADS, jit, team_functions
 from beatwire.kernels import (
     beats,
@@ -165,10 +165,10 @@ def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[...
     scope = vars(templates) | {"_todo": compiled(flattened(one.body).body, width), "_item": item, "_WIDTH": width}
     own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
     made = types.FunctionType(template.__code__, scope, own_name)
-    made.__module__, made.__qualname__ = templates.__name__, own_name  # machine code is kept by the latter
+    made.__module__, made.__qualname__ = templates.__name__, own_name  # machine code is stored by the latter
     few = None if SIMULATED else one.most_registers(width)
     kernel = jit(made, max_registers=few) if few else jit(made)
-    return kernel if SIMULATED else kept(lean(kernel))  # type: ignore[no-any-return]
+    return kernel if SIMULATED else patched(kernel)  # type: ignore[no-any-return]
 
 
 def shared_bytes(width: int, shape: Sequence[int]) -> int:

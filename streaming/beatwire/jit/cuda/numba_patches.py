@@ -1,6 +1,7 @@
-"""What is asked of Numba besides when it compiles a kernel for a card: lean machine code, kept on disk.
+"""Two changes of Numba's CUDA compiler for our kernels: plain indices and ranges, and machine code that is stored.
 
-Both reach into Numba, which has no options for them.
+Numba has options for neither: functions of it are replaced while a kernel is compiled. ``tests/test_canary.py`` checks
+that they exist. ``BEATWIRE_DISABLE=cuda-patches`` switches both off.
 """
 
 from __future__ import annotations
@@ -13,54 +14,60 @@ from collections.abc import Iterator
 from typing import Any
 
 from beatwire.jit.cache import cache_folder
+from beatwire.jit.tricks import enabled
 
 
-def lean(kernel: Any) -> Any:
-    """Have Numba compile a kernel without what no body needs: indices from the end, ranges that are asked when done.
+def patched(kernel: Any) -> Any:
+    """Apply both changes to a kernel that has not been compiled yet; return it."""
+    return stored(plain(kernel)) if enabled("cuda-patches") else kernel
 
-    The first cost every index a comparison, a sum and a choice, of a slice both ends; the second every step of a range
-    two choices and a comparison, and what is chosen is no longer known to grow by one each time. The kernels of a tick
-    of 100,000 lanes took 1,135 us with the first, 1,008 without. A Numba that has these elsewhere compiles as it always
-    does.
+
+def plain(kernel: Any) -> Any:
+    """Compile a kernel without support for negative indices and without a second test in each step of a range.
+
+    The first costs a comparison, a sum and a choice for each index, and twice that for a slice. The second costs two
+    choices and a comparison for each step, and the compiler no longer sees a variable that grows by one. No body needs
+    either. Without the first, the kernels of a tick of 100,000 lanes take 1,008 us instead of 1,135 us on an H200. A
+    Numba that has these functions elsewhere compiles the kernel as usual.
     """
-    compile_as_is = kernel.compile
+    compile_as_usual = kernel.compile
 
-    def compile_lean(signature: Any) -> Any:
+    def compile_plain(signature: Any) -> Any:
         with _plain_indices(), _plain_ranges():
-            return compile_as_is(signature)
+            return compile_as_usual(signature)
 
-    kernel.compile = compile_lean
+    kernel.compile = compile_plain
     return kernel
 
 
 @contextlib.contextmanager
 def _plain_indices() -> Iterator[None]:
-    """Take indices as they are, and of a slice the end at most as it is long."""
+    """Let Numba use indices as they are, and limit only the end of a slice to the length of the array."""
     try:
         slicing: Any = importlib.import_module("numba.cuda.cpython.slicing")
     except ImportError:
         yield
         return
 
-    def index_as_is(_builder: Any, index: Any, _size: Any) -> Any:
+    def fix_index(_builder: Any, index: Any, _size: Any) -> Any:
         return index
 
-    def end_within(builder: Any, part: Any, size: Any) -> None:
+    def fix_slice(builder: Any, part: Any, size: Any) -> None:
         part.stop = builder.select(builder.icmp_signed("<", part.stop, size), part.stop, size)
 
-    with_care = slicing.fix_index, slicing.fix_slice
-    slicing.fix_index, slicing.fix_slice = index_as_is, end_within
+    original = slicing.fix_index, slicing.fix_slice
+    slicing.fix_index, slicing.fix_slice = fix_index, fix_slice
     try:
         yield
     finally:
-        slicing.fix_index, slicing.fix_slice = with_care
+        slicing.fix_index, slicing.fix_slice = original
 
 
 @contextlib.contextmanager
 def _plain_ranges() -> Iterator[None]:
-    """Let a range count on without asking whether it is done; who goes through it asks."""
-    cells = _steps_of_ranges()
-    with_care = [cell.cell_contents for cell in cells]
+    """Let a step of a range only count; the loop tests for the end."""
+    cells = range_steps()
+    original = [cell.cell_contents for cell in cells]
 
     def step(self: Any, _context: Any, builder: Any, result: Any) -> None:
         left, value = builder.load(self.count), builder.load(self.iter)
@@ -74,43 +81,43 @@ def _plain_ranges() -> Iterator[None]:
     try:
         yield
     finally:
-        for cell, careful in zip(cells, with_care, strict=True):
-            cell.cell_contents = careful
+        for cell, function in zip(cells, original, strict=True):
+            cell.cell_contents = function
 
 
 @functools.cache
-def _steps_of_ranges() -> tuple[Any, ...]:
-    """Return where Numba has what it does at each step of a range, one of each type of integer."""
+def range_steps() -> tuple[Any, ...]:
+    """Return the closure cells that hold the code of a step of a range, one for each integer type; () if not found."""
     try:
         ranges: Any = importlib.import_module("numba.cuda.cpython.rangeobj")
-        steps = [whole for whole, what, _ in ranges.registry.functions if what == "iternext"]
-        return tuple(_kept_by(_kept_by(whole, "func").cell_contents, "iternext") for whole in steps)
+        steps = [function for function, name, _ in ranges.registry.functions if name == "iternext"]
+        return tuple(_closure_cell(_closure_cell(step, "func").cell_contents, "iternext") for step in steps)
     except (ImportError, AttributeError, ValueError, TypeError):
         return ()
 
 
-def _kept_by(function: Any, name: str) -> Any:
-    """Return the cell of a name that a function has from where it was made."""
+def _closure_cell(function: Any, name: str) -> Any:
+    """Return the cell of a free variable of a function."""
     return function.__closure__[function.__code__.co_freevars.index(name)]
 
 
-def kept(kernel: Any) -> Any:
-    """Have a kernel's machine code kept on disk, in a folder named by the text of all kernels.
+def stored(kernel: Any) -> Any:
+    """Store the machine code of a kernel on disk, in the folder that ``jit.cache`` names by the text of all kernels.
 
-    Numba finds it by the qualified name of the kernel and the types it is given; that name therefore holds all that
-    Numba does not look at: globals and options. What cannot be kept is compiled again.
+    Numba finds it by the qualified name of the kernel and the types of its arguments. That name therefore contains
+    everything else that the code depends on: globals and options. Code that cannot be stored is compiled at each start.
     """
     config: Any = importlib.import_module("numba.cuda.core.config")
-    previous, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder() / "cuda")
+    original, config.CACHE_DIR = config.CACHE_DIR, str(cache_folder() / "cuda")
     try:
         kernel.enable_caching()
     finally:
-        config.CACHE_DIR = previous
+        config.CACHE_DIR = original
     cache = kernel._cache  # noqa: SLF001
     save = cache.save_overload
 
     def save_overload(signature: Any, compiled: Any) -> None:
-        compiled._codelibrary._linking_files.clear()  # noqa: SLF001 - what it links is in its machine code by now
+        compiled._codelibrary._linking_files.clear()  # noqa: SLF001 - the machine code contains the linked files by now
         with contextlib.suppress(RuntimeError, OSError, pickle.PicklingError):
             save(signature, compiled)
 

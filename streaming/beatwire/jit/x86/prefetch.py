@@ -21,7 +21,7 @@ from beatwire.kernels.peak_features import LOG_COLUMNS, MS230
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
-from beatwire.records.columns import PEAK_SAMPLE
+from beatwire.records.columns import PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
 from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 from beatwire.records.selection import BeatSettings, ListedBlocks
@@ -65,7 +65,7 @@ def stretch_of(ring: Array, first: int, n: int) -> None:
 
 def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
     """Ask for where a placement goes."""
-    stretch_of(x[place[i, 0], 0], place[i, 1], abs(place[i, 2]))
+    stretch_of(x[place[i, PLACE_LANE], 0], place[i, PLACE_FIRST], abs(place[i, PLACE_COUNT]))
 
 
 def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: Rings, _work: I32) -> None:
