@@ -145,7 +145,9 @@ def published_alerts() -> list[dict[str, Any]]:
     transitions += ward.tick(
         beats=[("bed", 50 * k, 160, True) for k in range(1, 9)], blocks=[("bed", 200, True), ("bed", 400, True)]
     )
-    transitions += ward.tick(blocks=[("bed", 600, 2), ("bed", 800, 2), ("bed", 1000, 0), ("bed", 1200, 0), ("bed", 1400, 0)])
+    transitions += ward.tick(
+        blocks=[("bed", 600, 2), ("bed", 800, 2), ("bed", 1000, 0), ("bed", 1200, 0), ("bed", 1400, 0)]
+    )
     transitions += ward.tick(beats=[("bed", 400 + 200 * k, 30) for k in range(1, 12)], known=[("bed", 4000)])
     transitions += ward.tick(beats=[("bed", 4000 + 80 * k + 10 * (k % 2), 70, k < 5, k < 5) for k in range(1, 41)])
     transitions += ward.tick(beats=[("bed", 7530, 70)], drifts=[("bed", 7600, 950), ("bed", 8000, -100)])
