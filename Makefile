@@ -1,55 +1,68 @@
-# beatwire: make demo, make test. Each does everything on a machine with Python 3.11+ and make.
+# beatwire: `make demo` and `make test` install what they need into .venv on a machine with Python 3.11 or newer.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.python-ready
+# Stamps: what running needs is installed; what tests, benchmarks and training need is installed too.
+RUN_READY := $(VENV)/.run-ready
+DEV_READY := $(VENV)/.dev-ready
+# pip does not compile modules to bytecode: Python does when it imports one, and few of them are imported.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test check test-fast bench train clean
+.PHONY: demo test check test-fast test-heavy bench train clean
 
-demo: $(READY)
+demo: $(RUN_READY)
 	$(BIN)/beatwire demo
 
-# What CI runs: style, types, then every test but the heavy ones.
+# What CI runs: style, types, import rules, then all tests except the slow ones.
 test: check
 	$(BIN)/pytest -m "not slow" --durations=8
 
-check: $(READY)
+check: $(DEV_READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
-# Without a broker of its own, in about two minutes.
-test-fast: $(READY)
+# Without the tests that start a broker.
+test-fast: $(DEV_READY)
 	$(BIN)/pytest -m "not slow and not kafka"
 
-# Everything, the heavy ones too.
-test-heavy: $(READY)
+# All tests, the slow ones included.
+test-heavy: $(DEV_READY)
 	$(BIN)/pytest
 
-# Both shipped models again, from the annotated recordings in ECG, into OUT. Interrupted, it goes on.
+# Train both shipped models again from the annotated recordings in ECG into OUT. An interrupted run is resumed.
 ECG ?= ../shared/ecg
 OUT ?= build/train
-train: $(READY)
+SHIPPED := streaming/beatwire/model/weights
+train: $(DEV_READY)
 	@test -d $(ECG)/mitdb -a -d $(ECG)/svdb -a -d $(ECG)/nstdb || \
-		{ echo "make train needs the folders mitdb, svdb and nstdb in $(ECG) (make train ECG=FOLDER)"; exit 1; }
+		{ echo "make train: expected the folders mitdb, svdb and nstdb in $(ECG); another folder: make train ECG=FOLDER"; exit 1; }
 	$(BIN)/beatwire train vae $(ECG)/mitdb $(ECG)/svdb --out $(OUT)/vae.safetensors
-	@cmp -s $(OUT)/vae.metrics.json streaming/beatwire/model/weights/vae.metrics.json && echo "vae: as shipped" || \
-		echo "vae: figures differ from the shipped ones; another processor rounds differently"
+	@cmp -s $(OUT)/vae.metrics.json $(SHIPPED)/vae.metrics.json && echo "vae: same figures as the shipped model" || \
+		echo "vae: figures differ from the shipped model's; processors round differently"
 	$(BIN)/beatwire train detector $(ECG)/mitdb $(ECG)/svdb --noise $(ECG)/nstdb/bw --noise $(ECG)/nstdb/ma \
 		--out $(OUT)/detector.safetensors
-	@cmp -s $(OUT)/detector.metrics.json streaming/beatwire/model/weights/detector.metrics.json && echo "detector: as shipped" || \
-		echo "detector: figures differ from the shipped ones; another processor rounds differently"
+	@cmp -s $(OUT)/detector.metrics.json $(SHIPPED)/detector.metrics.json && echo "detector: same figures as the shipped model" || \
+		echo "detector: figures differ from the shipped model's; processors round differently"
 
-bench: $(READY)
+bench: $(DEV_READY)
 	$(BIN)/beatwire bench
 
-$(READY): pyproject.toml constraints.txt
+$(RUN_READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "beatwire needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@echo "First time: creating $(VENV) and installing the pinned packages: 2-10 minutes, about 5 GB (PyTorch's default build brings CUDA)."
+		{ echo "make: expected Python 3.11 or newer; got $$($(PYTHON) --version 2>&1) as $(PYTHON). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Installing into $(VENV) what running needs: about one minute, 0.9 GB."
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
-	@touch $(READY)
+	$(INSTALL) --editable '.[broker]'
+	@touch $@
+
+# Bytecode of all packages: a test run turns warnings into errors, those of the compiler too.
+$(DEV_READY): $(RUN_READY)
+	@echo "Installing into $(VENV) what tests, benchmarks and training need: several minutes, 6 GB (PyTorch brings CUDA)."
+	$(INSTALL) --editable '.[dev]'
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info

@@ -1,4 +1,4 @@
-"""Small annotated records, written where a test wants them, and a detector to judge."""
+"""Small annotated records for tests, and a detector that finds their beats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BEATS = np.arange(100, SECONDS * RATE - 100, 200)
 
 
 def write_record(folder: Path, name: str, *, symbols=None, extra=(), leads=2) -> None:
-    """A record whose first lead has a spike at every beat; ``extra`` are (sample, symbol, note)."""
+    """Write a record whose first lead has a spike at every beat; ``extra`` are annotations (sample, symbol, note)."""
     lead = np.zeros(SECONDS * RATE)
     lead[BEATS] = 1.0
     signal = np.stack([lead, *([0.5 * np.roll(lead, 3)] * (leads - 1))], axis=1)
@@ -27,6 +27,6 @@ def write_record(folder: Path, name: str, *, symbols=None, extra=(), leads=2) ->
 
 
 def spikes(samples, rate_hz, uv_per_unit, cuts):
-    """Every sample above half a millivolt on any lead, decided 75 samples later, quality 1."""
+    """Detect every sample above 0.4 mV on any lead, decided 75 samples later, with quality 1."""
     at = np.flatnonzero((samples > 0.4e3 / uv_per_unit).any(axis=0)).astype(np.int64)
     return Detected(at, decided=at + 75, quality=np.ones(len(at)), score=np.zeros(len(at)))

@@ -1,4 +1,4 @@
-"""Alerts by hand-made events: a ward of streams at 100 Hz, told of chunks and beats tick by tick."""
+"""The alert stage alone: streams at 100 Hz with chunks, beats and blocks made by the test."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from beatwire.kernels import rules
 from beatwire.records import Event
 from beatwire.stages import alert, gather
-from oracles import Sent
+from oracles import SentChunk
 from steps import Aligner
 
 
 class Ward:
-    """Streams at 100 Hz: chunks and beats in, alerts out."""
+    """Streams at 100 Hz: chunks, beats and blocks in, transitions of alerts out."""
 
     def __init__(self, **limits: float) -> None:
         self.aligner = Aligner()
@@ -26,16 +26,28 @@ class Ward:
 
     def tick(
         self,
-        *chunks: Sent,
+        *chunks: SentChunk,
         beats: Sequence[tuple[Any, ...]] = (),
         known: Sequence[tuple[str, int]] = (),
         blocks: Sequence[tuple[str, int, int]] = (),
         drifts: Sequence[tuple[str, int, int]] = (),
         **clock: Any,
     ) -> list[dict[str, Any]]:
-        """One tick; beats are (stream, sample, median rate, anomalous, early), blocks (stream, end, flat or waves).
+        """Run one tick; return the transitions of alerts.
 
-        An interval is known between two beats of a stream that are told; drifts are (stream, sample, value).
+        Parameters
+        ----------
+        beats
+            (stream, sample, median rate in 1/min = 70, anomalous = False, early = False); RR is the distance from the
+            beat before of the same stream.
+        known
+            Watermarks: (stream, sample).
+        blocks
+            (stream, end, bits): 1 is flat, 2 is waves.
+        drifts
+            Transitions of drift: (stream, sample, value in thousandths, negative at the end).
+        clock
+            ``now_us`` and ``caught_up`` of the tick.
         """
         times = [c.arrival_us for c in chunks]
         aligned = self.aligner.tick([c.message() for c in chunks], arrival_us=times, **clock)
@@ -46,7 +58,7 @@ class Ward:
         rows += [(name, Event.WATERMARK, sample, sample) for name, sample in known]
         rows.sort(key=lambda row: (row[2], row[1]))
         slots = [self.aligner.directory.names.index(name) for name, *_ in rows]
-        sessions = [self.aligner.stands(name)[0] for name, *_ in rows]
+        sessions = [self.aligner.position(name)[0] for name, *_ in rows]
         made = [(s, own, *row[1:]) for s, own, row in zip(slots, sessions, rows, strict=True)]
         events = np.concatenate([tick.events, np.array(made, np.int64).reshape(-1, 5)])
         rates = np.array([b[2] if len(b) > 2 else 70.0 for b in beats])
@@ -64,14 +76,16 @@ class Ward:
         return alert.step(self.alert, tick)[1].transitions
 
     def interval(self, name: str, sample: int) -> float:
-        """Seconds since the stream's beat before, NaN for the first."""
+        """Return the seconds since the beat before of the stream, NaN for the first."""
         before, self.last[name] = self.last.get(name), sample
         return float("nan") if before is None else (sample - before) / 100.0
 
 
-def came(first: int = 0, n: int = 10, stream: str = "bed", **changed: Any) -> Sent:
-    return Sent(stream, **({"session": 1, "first": first, "samples": np.zeros((1, n), np.int16)} | changed))
+def device_chunk(first: int = 0, n: int = 10, stream: str = "bed", **changed: Any) -> SentChunk:
+    """Return a chunk of ``n`` zeros at 100 Hz."""
+    return SentChunk(stream, **({"session": 1, "first": first, "samples": np.zeros((1, n), np.int16)} | changed))
 
 
-def short(told: list[dict[str, Any]]) -> list[tuple[str, str, int, int]]:
-    return [(a["rule"], a["state"], a["onset"], a["decided"]) for a in told]
+def rows_of(transitions: list[dict[str, Any]]) -> list[tuple[str, str, int, int]]:
+    """Return (rule, state, onset, decided) of each transition."""
+    return [(a["rule"], a["state"], a["onset"], a["decided"]) for a in transitions]

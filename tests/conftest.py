@@ -1,4 +1,4 @@
-"""What all tests share: where the recordings are, and a small ward of signals."""
+"""Fixtures of all tests: the annotated recordings, the local Kafka broker, the GPU, a random generator."""
 
 from __future__ import annotations
 
@@ -11,30 +11,37 @@ import pytest
 from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
 
-ECG = Path(__file__).parents[1].parent / "shared" / "ecg"
+ECG = Path(__file__).parents[2] / "shared" / "ecg"
+
+
+def skip_unless_ci(reason: str) -> None:
+    """Skip the test with a reason; with ``CI=true`` fail, so that CI cannot pass by skipping."""
+    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="session")
 def ecg_folder() -> Path:
-    if not ECG.is_dir():
-        pytest.skip("the annotated recordings are not beside this checkout (../shared/ecg)")
+    """Return the folder of annotated recordings beside the checkout."""
+    if not (ECG / "mitdb").is_dir():
+        skip_unless_ci("expected annotated recordings in ../shared/ecg; the folder does not exist")
     return ECG
 
 
 @pytest.fixture(scope="session")
 def need_kafka() -> None:
-    """Skip where no broker can be had, except in CI: there it is a failure."""
-    missing = broker.available()
+    """Require a local Kafka broker."""
+    missing = broker.unavailable_reason()
     if missing is not None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"no local Kafka: {missing}")
+        skip_unless_ci(f"expected a local Kafka broker; {missing}")
 
 
 @pytest.fixture(scope="session")
 def device() -> Any:
-    """The card, with one pool for all tests: torch takes an allocator once."""
+    """Return the GPU backend; all tests share one memory pool, because torch accepts an allocator only once."""
     return choose("gpu")
 
 
 @pytest.fixture
 def rng() -> np.random.Generator:
+    """Return a seeded generator."""
     return np.random.default_rng(20261121)

@@ -1,4 +1,4 @@
-"""Slow, obvious versions of what is done with messages: how a chunk is written and read, where its samples belong."""
+"""Slow reference versions: the encoding and decoding of a chunk, and the placement of its samples in a stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from beatwire.wire.avro import encode_chunk, schema_text
 
 
 def avro_long(value: int) -> bytes:
-    """Write a long as the Avro specification words it: zigzag, then seven bits a byte, lowest first."""
+    """Encode a long by the Avro specification: zigzag, then seven bits a byte, lowest first."""
     value = 2 * value if value >= 0 else -2 * value - 1
     out = []
     while True:
@@ -28,7 +28,7 @@ def avro_long(value: int) -> bytes:
 
 
 def avro_chunk(chunk: dict[str, Any], blocks: Sequence[int] | None = None) -> bytes:
-    """Write a SampleChunk by hand; ``blocks``: sizes of the blocks of its leads, negative ones in the long form."""
+    """Encode a SampleChunk; ``blocks``: sizes of the blocks of its leads, a negative one with its size in bytes."""
     out = b"".join([avro_text(chunk["stream"]), *(avro_long(chunk[k]) for k in ("session", "first", "time"))])
     out += struct.pack("<d", chunk["rate_hz"])
     at = 0
@@ -41,14 +41,14 @@ def avro_chunk(chunk: dict[str, Any], blocks: Sequence[int] | None = None) -> by
 
 
 def avro_text(text: str | bytes) -> bytes:
-    """Write a string or bytes."""
+    """Encode a string or bytes."""
     raw = text.encode() if isinstance(text, str) else text
     return avro_long(len(raw)) + raw
 
 
 @cache
 def _plain_schema() -> Any:
-    """SampleChunk without its logical type: fastavro would make a date of the time, and not of every one."""
+    """Return the schema of SampleChunk without the logical type: fastavro would convert times to dates."""
     plain = json.loads(schema_text("sample_chunk"))
     for one in plain["fields"]:
         if one["name"] == "time":
@@ -57,12 +57,12 @@ def _plain_schema() -> Any:
 
 
 def usable_chunk(value: bytes) -> dict[str, Any] | None:
-    """Read a plain SampleChunk with fastavro and check it by the words of the contract; None: not usable.
+    """Decode a plain SampleChunk with fastavro and check its fields; return None if it is not usable.
 
     Raises
     ------
     UnicodeDecodeError
-        A text is not UTF-8; whether that is seen so early is not decided here.
+        A text is not UTF-8. The stage may reject such a message later.
     """
     stream = io.BytesIO(value)
     try:
@@ -88,8 +88,8 @@ def usable_chunk(value: bytes) -> dict[str, Any] | None:
 
 
 @dataclass
-class Sent:
-    """A chunk as a device sent it: int16 samples [leads, n]."""
+class SentChunk:
+    """A chunk as a device sends it; ``samples`` int16 [leads, n]."""
 
     stream: str
     session: int
@@ -105,7 +105,7 @@ class Sent:
         return self.first + self.samples.shape[1]
 
     def message(self) -> bytes:
-        """The message; its device time is that of a clock that began with the session."""
+        """Return the message; its device clock starts with the session."""
         return encode_chunk(
             self.stream, self.session, self.first, round(1e9 * self.session + self.first * 1e6 / self.rate_hz),
             self.rate_hz, [f"L{k}" for k in range(len(self.samples))], self.samples,
@@ -115,7 +115,7 @@ class Sent:
 
 @dataclass
 class PlacedStream:
-    """What must be held of one stream: a dictionary from sample index to the values of its leads."""
+    """Expected samples of one stream: a dictionary from sample index to the values of its leads."""
 
     reorder: int
     bridge: int
@@ -132,7 +132,7 @@ class PlacedStream:
     past: dict[tuple[int | None, int], dict[int, tuple[int, ...]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def take(self, c: Sent) -> str:
+    def take(self, c: SentChunk) -> str:
         """Take a chunk; returns why it cannot be used, or nothing."""
         leads = len(c.samples)
         anew = c.session != self.session
@@ -145,9 +145,9 @@ class PlacedStream:
             anew = not (repeated and kind == self.kind)
             self.counts["silences"] += anew
         if not anew:
-            for mine, its, why in zip(self.kind, kind, ("leads", "Hz", "microvolts"), strict=True):
-                if mine != its:
-                    return why
+            for own, other, reason in zip(self.kind, kind, ("leads", "Hz", "microvolts"), strict=True):
+                if own != other:
+                    return reason
             if c.stop + self.duplicate < self.expected:
                 return "goes back"
             if c.stop <= self.expected:
@@ -174,8 +174,8 @@ class PlacedStream:
                 first = None
         return ""
 
-    def run(self, c: Sent, first: int, stop: int) -> None:
-        """Take samples [first, stop) of a chunk, all of which have values."""
+    def run(self, c: SentChunk, first: int, stop: int) -> None:
+        """Accept samples [first, stop) of a chunk, all of which have values."""
         values = {a: (tuple(map(int, c.samples[:, a - c.first])), c.lead_off) for a in range(first, stop)}
         while first > self.expected and stop > self.expected:
             shards = sum(a - 1 not in self.ahead for a in self.ahead)
@@ -195,17 +195,17 @@ class PlacedStream:
         self.advance()
 
     def give_up(self, resume: int, values: dict[int, tuple[tuple[int, ...], int]]) -> None:
-        """Wait no longer for what is missing before ``resume``."""
+        """Bridge the gap before ``resume``, or restart there if the gap is too long."""
         missing = resume - self.expected
         self.counts["lost_samples"] += missing
         if missing <= self.bridge and self.expected > self.base:
             self.counts["bridged"] += 1
-            there, off = self.ahead.get(resume) or values[resume]
-            here = self.known[self.expected - 1]
+            after, off = self.ahead.get(resume) or values[resume]
+            before = self.known[self.expected - 1]
             for j in range(1, missing + 1):
                 line = (
                     a if off >> k & 1 else a + (b - a) * j // (missing + 1)
-                    for k, (a, b) in enumerate(zip(here, there, strict=True))
+                    for k, (a, b) in enumerate(zip(before, after, strict=True))
                 )
                 self.known[self.expected] = tuple(line)
                 self.expected += 1
@@ -215,12 +215,12 @@ class PlacedStream:
         self.advance()
 
     def advance(self) -> None:
-        """Take over what came before its turn and follows now."""
+        """Accept the samples that arrived ahead and follow now."""
         while self.expected in self.ahead:
             self.settle(self.ahead.pop(self.expected))
 
     def settle(self, sample: tuple[tuple[int, ...], int]) -> None:
-        """Know one sample more; a lead that is off holds its last value, zero before the first."""
+        """Add one sample; a lead that is off holds its last value, zero before the first."""
         values, off = sample
         last = self.known.get(self.expected - 1, (0,) * len(values))
         self.known[self.expected] = tuple(
@@ -229,6 +229,6 @@ class PlacedStream:
         self.expected += 1
 
     def restart(self, first: int) -> None:
-        """Forget everything before ``first``."""
+        """Restart at ``first`` without any samples before it."""
         self.base = self.expected = first
         self.known = self.past[self.session, first] = {}

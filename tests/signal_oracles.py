@@ -1,4 +1,4 @@
-"""Slow, obvious versions of what is done with a signal: response, R, level, peaks."""
+"""Slow reference versions of the detector: response, R, levels, peaks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from beatwire.stages.support.filters import Filter
 
 
 def response_of(x: np.ndarray, one: Filter) -> np.ndarray:
-    """Response of a lane from its first sample on, by numpy.convolve: int64 [n - delay]."""
+    """Return the response of a lane from its first sample on, by numpy.convolve: int64 [n - delay]."""
     half = len(one.taps) - 1
     kernel = np.concatenate([one.taps[:0:-1], one.taps]).astype(np.int64)
     held = np.concatenate([np.repeat(x[:, :1], half, axis=1), x], axis=1).astype(np.int64)
@@ -18,9 +18,10 @@ def response_of(x: np.ndarray, one: Filter) -> np.ndarray:
 
 
 def bounded_response_of(x: np.ndarray, one: Filter, base: int, block: int) -> tuple[np.ndarray, np.ndarray]:
-    """Response of several leads of a lane that begins at ``base``, block by block, and the leads' own responses.
+    """Return the response of several leads of a lane that begins at ``base``, and the response of each lead.
 
-    What exceeds 1.5 times the median of a lead's last five block maxima counts an eighth, where two leads have one.
+    The part of a lead above 1.5 times the median of its last five block maxima is divided by eight, as soon as two
+    leads have such a median.
     """
     each = np.array([response_of(lead[None], one) for lead in x])
     total = np.zeros(each.shape[1], np.int64)
@@ -36,7 +37,7 @@ def bounded_response_of(x: np.ndarray, one: Filter, base: int, block: int) -> tu
 
 
 def mark_of(x: np.ndarray, c: int, value: int, marking: Sequence[int], taps: np.ndarray) -> int:
-    """R of a peak by looking at every response around it, ``x`` [leads, n] far longer than it needs; Python ints."""
+    """Return R of a peak by a search over every response around it; ``x`` [leads, n] is longer than the search."""
     before, after, near, box, shift = (int(m) for m in marking)
 
     def size(lead: np.ndarray, of: np.ndarray, j: int) -> int:
@@ -54,7 +55,7 @@ def mark_of(x: np.ndarray, c: int, value: int, marking: Sequence[int], taps: np.
 
 
 def blocks_of(f: np.ndarray, base: int, block: int) -> list[tuple[int, int]]:
-    """Blocks of ``f`` [n], which begins at sample ``base``, that lie wholly in it: where each ends, its maximum."""
+    """Return (end, maximum) of the blocks that lie wholly in ``f`` [n], which begins at sample ``base``."""
     ends = range(-(-base // block) * block + block, base + len(f) + 1, block)
     return [(end, int(f[end - block - base : end - base].max())) for end in ends]
 
@@ -62,7 +63,7 @@ def blocks_of(f: np.ndarray, base: int, block: int) -> list[tuple[int, int]]:
 def peaks_of(
     f: np.ndarray, base: int, left: int, right: int, block: int, recent: int, kept: int
 ) -> list[tuple[int, int, int, int, int]]:
-    """Peaks of ``f`` [n] by looking at every sample: sample, f, median, 80 % quantile, sum of the valleys."""
+    """Return the peaks of ``f`` [n] by a loop over every sample: (sample, f, median, 80 % quantile, sum of valleys)."""
     peaks = []
     blocks = blocks_of(f, base, block)
     for c in range(len(f) - right):

@@ -87,8 +87,8 @@ def embedded(device: Any, network: Network, windows: np.ndarray, scale: np.ndarr
     """Latents and reconstruction_error of windows by a device, which counts itself how many there are."""
     n = len(scale)
     device.next_pass()
-    _, total = device.positions("windows", n, device.constant(np.ones(n, np.int64)), n + 3)
+    _, total = device.positions("test of embed", n, device.constant(np.ones(n, np.int64)), n + 3)
     latents = np.dtype((np.float32, LATENTS))
-    table = device.table("embedded", total, (latents, np.float32))
+    table = device.table("test of embed", total, (latents, np.float32))
     device.embed(network, device.constant(windows), device.constant(scale), total, *table.columns)
     return device.fetch([table])[0]

@@ -1,4 +1,4 @@
-"""Recordings that cannot be read: what is said of them."""
+"""The error messages of recordings that cannot be read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from beatwire.recordings import read_recording
 
 
 def message_of(source: object, **kwargs: Any) -> str:
-    """The one line in which a recording is refused."""
+    """Return the one-line error of a recording that cannot be read."""
     with pytest.raises(UserError) as error:
         read_recording(str(source), **kwargs)
     assert "\n" not in str(error.value)

@@ -1,4 +1,4 @@
-"""Single stages for tests: ticks in, what the stage made of them out."""
+"""Chains of stages for tests of single stages: messages in, records of the last stage out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NO_QUIET = np.zeros((0, 3), np.int64)
 
 
 def chunk(**changed: Any) -> bytes:
-    """A small good message, some of its fields changed."""
+    """Return a small valid message with some of its fields changed."""
     given: dict[str, Any] = {
         "stream": "bed-3",
         "session": 1,
@@ -34,12 +34,12 @@ def chunk(**changed: Any) -> bytes:
 
 
 def decoded(values: Sequence[bytes], schema_id: int | None = None, **tick: Any) -> Chunks:
-    """What decode makes of one tick."""
+    """Return the decoded columns of one tick."""
     return decode.step(decode.State(decode.Settings(schema_id)), RawTick.of(values, **tick))[1]
 
 
 def row(chunks: Chunks, i: int) -> dict[str, Any]:
-    """Row ``i`` of decoded columns in the words of the schema; leads are a number here."""
+    """Return row ``i`` of decoded columns by the field names of the schema; ``leads`` is their number."""
     at, size, _, session, first, time_us, leads, lead_off, samples, n = map(int, chunks.ints[i, :10])
     return {
         "stream": chunks.payload[at : at + size].tobytes(),
@@ -56,7 +56,7 @@ def row(chunks: Chunks, i: int) -> dict[str, Any]:
 
 @dataclass
 class Aligner:
-    """Decode, align and rings in a row; ``ring_s`` of None: as in the whole graph."""
+    """The stages decode, align and ring; ``ring_s`` of None: the length in the whole graph."""
 
     settings: Settings = field(default_factory=Settings)
     ring_s: float | None = None
@@ -68,7 +68,7 @@ class Aligner:
         self.watched: list[tuple[Fresh, np.ndarray]] = []
 
     def tick(self, values: Sequence[bytes], *, watch: bool = False, **tick: Any) -> Aligned:
-        """Take one tick through, up to the rings; ``watch`` keeps a copy of these after each pass."""
+        """Process one tick up to the rings; with ``watch`` copy the rings after each pass into ``watched``."""
         aligned = align.step(self.align, decoded(values, **tick))[1]
         self.watched.clear()
         for placement in aligned.passes:
@@ -77,8 +77,8 @@ class Aligner:
                 self.watched.append((ringed.fresh, ringed.x.copy()))
         return aligned
 
-    def kinds(self, aligned: Aligned) -> list[tuple[str, str, int, int]]:
-        """The events of a tick: stream, kind, sample, value."""
+    def event_rows(self, aligned: Aligned) -> list[tuple[str, str, int, int]]:
+        """Return the events of a tick: (stream, kind, sample, value)."""
         names = {v: k for k, v in vars(Event).items() if k.isupper()}
         return [
             (self.directory.names[s], names[kind], at, value) for _, s, kind, at, value, _ in aligned.events.tolist()
@@ -86,27 +86,27 @@ class Aligner:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What happened so far, only what did."""
+        """Return the counters of align that are not zero."""
         return {name: n for name, n in zip(align.COUNTS, self.align.counts.tolist(), strict=True) if n}
 
     def slot_of(self, stream: str) -> int:
-        """The slot of a stream that is known, -1: it is not."""
+        """Return the slot of a stream, -1 if the directory does not hold it."""
         known = self.directory.is_known()
         return next((slot for slot, name in enumerate(self.directory.names) if name == stream and known[slot]), -1)
 
     def has_lane(self, stream: str) -> bool:
-        """Whether the stream is known and has been heard in the last minutes."""
+        """Return True if the stream has a slot and a lane."""
         slot = self.slot_of(stream)
         return slot >= 0 and self.align.slots[slot, columns.LANE] >= 0
 
-    def stands(self, stream: str) -> tuple[int, int, int]:
-        """Session, first sample and end of what is known of a stream."""
-        wanted = [columns.SESSION, columns.BASE, columns.EXPECTED]
-        session, base, expected = self.align.slots[self.slot_of(stream), wanted].tolist()
+    def position(self, stream: str) -> tuple[int, int, int]:
+        """Return the session of a stream, the first sample since its last restart, and the next expected sample."""
+        columns_of_position = [columns.SESSION, columns.BASE, columns.EXPECTED]
+        session, base, expected = self.align.slots[self.slot_of(stream), columns_of_position].tolist()
         return session, base, expected
 
-    def held(self, stream: str, first: int, stop: int) -> np.ndarray:
-        """What the ring of a stream holds of [first, stop): int16 [leads, n]."""
+    def ring_samples(self, stream: str, first: int, stop: int) -> np.ndarray:
+        """Return samples [first, stop) of a stream from its ring: int16 [leads, n]."""
         slot = self.align.slots[self.slot_of(stream)]
         x = self.ring.rings[int(slot[columns.BANK])][slot[columns.LANE]]
         return x[:, np.arange(first, stop) % x.shape[1]]
@@ -122,7 +122,7 @@ def fresh_of(
     uv_per_unit: float = 5.0,
     quiet: np.ndarray = NO_QUIET,
 ) -> Fresh:
-    """New samples of lanes 0, 1, ... of one bank."""
+    """Return the record of new samples of lanes 0, 1, ... of one bank."""
     n = len(start)
     numbers = np.arange(n)
     return Fresh(
@@ -151,7 +151,7 @@ class Detector(Aligner):
         self.beats_state = beats.State(s.beats(trees))
 
     def beats(self, values: Sequence[bytes], **tick: Any) -> tuple[Aligned, list[Beats]]:
-        """Take one tick through, up to the beats of its passes."""
+        """Process one tick up to beats; return the aligned tick and the beats of each pass."""
         aligned = align.step(self.align, decoded(values, **tick))[1]
         found = []
         for placement in aligned.passes:
@@ -163,7 +163,7 @@ class Detector(Aligner):
 
 
 def beats_of(signal: Signal, cuts: Sequence[tuple[int, int]] | None = None, settings: Settings | None = None) -> Found:
-    """Beats of one stream, all of them in one array a column."""
+    """Return the beats of one stream, one array for each column."""
     detector = Detector(settings or Settings())
     n = signal.samples.shape[1]
     parts = []

@@ -1,4 +1,4 @@
-"""Where memory is limited a stream that finds none is refused with an alert, and no other notices."""
+"""Admission: where memory is limited, streams beyond the limit are refused with an alert; others do not change."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Bank, RawTick
-from laws import Run, Signal, assert_same, listen
+from laws import Run, Signal, assert_same, collect
 
 BANK = Bank(0, 250.0, 1)
 
 
 class Small(Cpu):
-    """Room for 64 lanes of one lead at 250 Hz."""
+    """A CPU backend with memory for 64 lanes of one lead at 250 Hz."""
 
     limit_bytes = 64 * Settings().lane_bytes(BANK) + 1000
 
@@ -24,42 +24,45 @@ def beds(n: int) -> list[Signal]:
     return [Signal(f"bed-{k}", heart[:, 7 * k :], 250.0, 2.0) for k in range(n)]
 
 
-def said(signals: list[Signal], backend: Cpu) -> tuple[Pipeline, Run]:
+def run_on(signals: list[Signal], backend: Cpu) -> tuple[Pipeline, Run]:
     pipeline, run = Pipeline(Settings(), backend), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for a in range(0, 2500, 125):
         pipeline.emit(RawTick.of([s.chunk(a, a + 125) for s in signals]))
     return pipeline, run
 
 
-def test_a_stream_for_which_there_is_no_memory_is_refused_with_one_alert() -> None:
+def test_a_stream_without_memory_is_refused_and_raises_one_alert() -> None:
     signals = beds(67)
-    _, run = said(signals, Small())
+    _, run = run_on(signals, Small())
     refused = {f"bed-{k}" for k in (64, 65, 66)}
     assert set(run.beats) == {s.stream for s in signals} - refused
-    told = [(a["stream"], a["state"], a["priority"], a["technical"]) for a in run.alerts if a["rule"] == "refused"]
-    assert sorted(told) == [(name, "on", "high", True) for name in sorted(refused)]
+    transitions = [
+        (a["stream"], a["state"], a["priority"], a["technical"]) for a in run.alerts if a["rule"] == "refused"
+    ]
+    assert sorted(transitions) == [(name, "on", "high", True) for name in sorted(refused)]
     assert len(run.rejects) == 3 * 20
     assert set(run.rejects) == {
         f"align: stream '{name}' is refused: no memory for more than 64 streams" for name in refused
     }
 
 
-def test_the_streams_that_were_there_first_notice_nothing() -> None:
-    _, crowded = said(beds(70), Small())
+def test_refused_streams_do_not_change_the_output_of_admitted_streams() -> None:
+    _, crowded = run_on(beds(70), Small())
     names = [f"bed-{k}" for k in range(64)]
-    _, alone = said(beds(64), Cpu())
+    _, alone = run_on(beds(64), Cpu())
+    assert set(alone.beats) == set(names), "expected beats of every stream"
     assert_same(crowded.of(*names), alone)
 
 
-def test_a_refused_stream_is_taken_when_a_lane_becomes_free_and_the_alert_ends() -> None:
+def test_a_refused_stream_is_admitted_when_a_lane_becomes_free_and_its_alert_ends() -> None:
     signals = beds(65)
     pipeline, run = Pipeline(Settings(silence_s=5.0), Small()), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for a in range(0, 2500, 125):
         here = signals if a < 500 else signals[1:]
         at_us = np.full(len(here), 4_000 * a + (20_000_000 if a >= 500 else 0))
         pipeline.emit(RawTick.of([s.chunk(a, a + 125) for s in here], arrival_us=at_us, now_us=int(at_us[0])))
-    told = [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "refused"]
-    assert told == [("bed-64", "on"), ("bed-64", "off")]
+    transitions = [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "refused"]
+    assert transitions == [("bed-64", "on"), ("bed-64", "off")]
     assert "bed-64" in run.beats

@@ -1,4 +1,4 @@
-"""Align against a dictionary per stream: faults of every kind, any ticks; what the rings hold in the end."""
+"""Align and ring against a dictionary per stream: faults of every kind, any cut into ticks."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.pipeline.settings import Settings
-from oracles import PlacedStream, Sent
+from oracles import PlacedStream, SentChunk
 from steps import Aligner
 
 SHORT = Settings(reorder_s=0.4, bridge_s=0.2, pass_s=0.5, duplicate_s=2.0, evict_s=240.0)
 RATE_HZ = 100.0
 
 
-def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: float) -> list[Sent]:
-    """What one unreliable device sends: ``faults`` is how often something is wrong with a chunk."""
-    made: list[Sent] = []
+def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: float) -> list[SentChunk]:
+    """Return the chunks of one device; ``faults`` is the probability of a fault in a chunk."""
+    made: list[SentChunk] = []
     at, session, mask = int(rng.integers(0, 10_000)), 1, 0
     for _ in range(n):
         size = int(rng.integers(1, 40))
@@ -38,7 +38,7 @@ def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: fl
         if wrong == "off without value":
             mask = int(rng.integers(1, 2**leads))
             samples[[k for k in range(leads) if mask >> k & 1]] = -32768
-        c = Sent(stream, session, at, samples, RATE_HZ, lead_off=mask)
+        c = SentChunk(stream, session, at, samples, RATE_HZ, lead_off=mask)
         made.append(c)
         at += size
         made += [bad for kind, bad in misfits(rng, c).items() if kind == wrong]
@@ -48,8 +48,8 @@ def device(rng: np.random.Generator, stream: str, leads: int, n: int, faults: fl
     return made
 
 
-def misfits(rng: np.random.Generator, c: Sent) -> dict[str, Sent]:
-    """Chunks that may follow ``c`` though they should not."""
+def misfits(rng: np.random.Generator, c: SentChunk) -> dict[str, SentChunk]:
+    """Return faulty chunks that may follow ``c``, by kind of fault."""
     return {
         "duplicate": replace(c, samples=rng.integers(-9, 9, c.samples.shape).astype(np.int16)),
         "back": replace(c, first=max(0, c.first - int(rng.integers(1, 600)))),
@@ -63,8 +63,8 @@ KINDS = ["short gap", "long gap", "session", "overlap", "mask", "no value", "off
          "back", "rate", "leads", "scale"]  # fmt: skip
 
 
-def arrive(rng: np.random.Generator, queues: list[list[Sent]]) -> list[Sent]:
-    """Merge what devices send, each in its order; now and then all is silent for more than a minute, or five."""
+def arrive(rng: np.random.Generator, queues: list[list[SentChunk]]) -> list[SentChunk]:
+    """Merge the chunks of devices, each in its order; some are preceded by a silence of 61 s or 301 s."""
     order = np.repeat(np.arange(len(queues)), [len(q) for q in queues])
     rng.shuffle(order)
     heads = [iter(q) for q in queues]
@@ -83,21 +83,21 @@ def new_oracle() -> PlacedStream:
 
 def check(aligner: Aligner, oracles: dict[str, PlacedStream]) -> None:
     for stream, oracle in oracles.items():
-        if not aligner.has_lane(stream):  # it has been silent for long
+        if not aligner.has_lane(stream):  # released after a silence
             continue
-        assert aligner.stands(stream) == (oracle.session, oracle.base, oracle.expected)
+        assert aligner.position(stream) == (oracle.session, oracle.base, oracle.expected)
         truth = np.array([oracle.known[a] for a in range(oracle.base, oracle.expected)], np.int16).T
         if oracle.known:
-            np.testing.assert_array_equal(aligner.held(stream, oracle.base, oracle.expected), truth)
+            np.testing.assert_array_equal(aligner.ring_samples(stream, oracle.base, oracle.expected), truth)
         for a, (values, off) in oracle.ahead.items():
             on = [k for k in range(len(values)) if not off >> k & 1]
-            assert aligner.held(stream, a, a + 1)[on, 0].tolist() == [values[k] for k in on]
+            assert aligner.ring_samples(stream, a, a + 1)[on, 0].tolist() == [values[k] for k in on]
     assert aligner.counts == dict(+sum((o.counts for o in oracles.values()), Counter()))
 
 
-def reasons_of(oracles: dict[str, PlacedStream], tick: list[Sent]) -> dict[int, str]:
-    said = {k: oracles[c.stream].take(c) for k, c in enumerate(tick)}
-    return {k: why for k, why in said.items() if why}
+def reasons_of(oracles: dict[str, PlacedStream], tick: list[SentChunk]) -> dict[int, str]:
+    reasons = {k: oracles[c.stream].take(c) for k, c in enumerate(tick)}
+    return {k: why for k, why in reasons.items() if why}
 
 
 @pytest.mark.parametrize("clock", [False, True], ids=["no clock", "lanes and slots go to others"])
@@ -119,7 +119,7 @@ def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: 
         check(aligner, oracles)
         at += len(tick)
         forgotten += len(aligned.evicted)
-    if per_tick == 1:  # else all may be heard again in the tick that would forget them
+    if per_tick == 1:  # in longer ticks a stream may resume in the tick that would evict it
         silences = np.diff([c.arrival_us for c in queue]) > 300_000_000
         assert (forgotten > 0) == (clock and bool(silences.any()))
     if faults > 0.4:
@@ -128,8 +128,8 @@ def test_the_rings_hold_what_a_dictionary_per_stream_holds(seed: int, per_tick: 
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rings_of_the_graphs_size_still_hold_what_a_pass_looks_back_at(seed: int) -> None:
-    """After each pass: its new samples, those before them that a decision needs."""
+def test_rings_of_the_size_of_the_graph_hold_all_samples_that_a_pass_reads(seed: int) -> None:
+    """After each pass the rings hold its new samples and the samples before them that a decision reads."""
     rng = np.random.default_rng(seed)
     queue = arrive(rng, [device(rng, f"bed-{k}", 2, 150, 0.4) for k in range(3)])
     aligner, oracles = Aligner(SHORT), defaultdict(new_oracle)
@@ -144,6 +144,6 @@ def test_rings_of_the_graphs_size_still_hold_what_a_pass_looks_back_at(seed: int
                 fresh.lane, fresh.slot, fresh.start, fresh.stop, fresh.base, fresh.session, strict=True
             ):
                 known = oracles[aligner.directory.names[slot]].past[int(session), int(base)]
-                wanted = np.arange(max(base, start - back), stop)
-                truth = np.array([known[a] for a in wanted.tolist()], np.int16).T
-                np.testing.assert_array_equal(x[lane][:, wanted % x.shape[2]], truth)
+                needed = np.arange(max(base, start - back), stop)
+                truth = np.array([known[a] for a in needed.tolist()], np.int16).T
+                np.testing.assert_array_equal(x[lane][:, needed % x.shape[2]], truth)

@@ -1,4 +1,4 @@
-"""What is missing for a local Kafka is said in one line, with how to get it; and the node itself."""
+"""A local Kafka: missing parts are named in one line with the remedy; the node starts and stops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_without_java_the_extra_is_named(bare):
         jvm.find_java()
 
 
-def test_an_old_java_is_not_taken_and_said(bare, tmp_path):
+def test_an_old_java_is_refused_with_its_version(bare, tmp_path):
     java = fake_java(tmp_path / "old" / "bin", "11.0.2")
     bare.setenv("JAVA_HOME", str(java.parent.parent))
     with pytest.raises(UserError, match=rf"got {java} \(version 11\)"):
@@ -64,13 +64,13 @@ def test_a_folder_without_kafka_is_named(bare, tmp_path):
         jvm.find_jars(tmp_path)
 
 
-def test_the_folder_of_the_environment_is_taken(bare, tmp_path):
+def test_the_folder_that_the_environment_names_is_used(bare, tmp_path):
     (tmp_path / "kafka_2.13-4.3.1.jar").touch()
     bare.setenv(jvm.JARS_VARIABLE, str(tmp_path))
     assert jvm.find_jars() == tmp_path
 
 
-def test_without_jars_and_jgo_both_ways_out_are_named(bare):
+def test_without_jars_and_jgo_both_remedies_are_named(bare):
     with pytest.raises(UserError, match=r"pip install 'beatwire\[broker\]'\), or a folder .* BEATWIRE_KAFKA_JARS"):
         jvm.find_jars()
 
@@ -88,22 +88,22 @@ def test_a_fetch_that_fails_leaves_no_half_filled_cache(bare, tmp_path):
     assert list((tmp_path / "cache" / "beatwire").iterdir()) == []
 
 
-def test_available_says_why_not(bare):
-    assert "expected Java 17" in (broker.available() or "")
+def test_the_reason_why_kafka_is_unavailable_is_returned(bare):
+    assert "expected Java 17" in (broker.unavailable_reason() or "")
 
 
 @pytest.mark.kafka
-def test_a_port_that_is_taken_is_named(need_kafka):
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = taken.getsockname()[1]
+def test_a_port_in_use_is_named(need_kafka):
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        port = listener.getsockname()[1]
         with pytest.raises(UserError, match=f"expected port {port} to be free"), broker.LocalKafka(port=port):
             pass
 
 
 @pytest.mark.kafka
-def test_the_command_says_its_address_and_stops_cleanly(need_kafka, tmp_path):
+def test_the_command_prints_its_address_and_stops_cleanly(need_kafka, tmp_path):
     program = f"import pathlib, beatwire.kafka.local.broker as b; b.main_broker(0, pathlib.Path({str(tmp_path)!r}))"
     with subprocess.Popen(
         [sys.executable, "-c", program],
@@ -111,9 +111,9 @@ def test_the_command_says_its_address_and_stops_cleanly(need_kafka, tmp_path):
         text=True,
     ) as running:
         assert running.stdout is not None
-        said = running.stdout.readline()
-        assert said.startswith("Kafka 4.3.1 is ready at 127.0.0.1:")
-        port = int(said.rsplit(":", 1)[1])
+        line = running.stdout.readline()
+        assert line.startswith("Kafka 4.3.1 is ready at 127.0.0.1:")
+        port = int(line.rsplit(":", 1)[1])
         running.send_signal(signal.SIGTERM)
         assert running.wait(30) == 0
     with socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""Decode against fastavro: good messages, framing, truncation, corruption, every reason of rejection."""
+"""Decode against fastavro: valid messages, framing, truncation, corruption, every reason of a reject."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def as_row(given: dict[str, Any]) -> dict[str, Any]:
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(chunks(), min_size=1, max_size=4))
-def test_what_fastavro_reads_is_what_the_kernel_reads(given: list[dict[str, Any]]) -> None:
+def test_the_kernel_decodes_what_fastavro_decodes(given: list[dict[str, Any]]) -> None:
     values = [avro_chunk(c) for c in given]
     assert [usable_chunk(v) for v in values] == given
     result = decoded(values)
@@ -54,7 +54,7 @@ def test_what_fastavro_reads_is_what_the_kernel_reads(given: list[dict[str, Any]
 
 @settings(max_examples=40, deadline=None)
 @given(chunks(), st.data())
-def test_leads_in_several_blocks_of_either_form_are_read(given: dict[str, Any], data: st.DataObject) -> None:
+def test_leads_in_several_blocks_of_either_form_are_decoded(given: dict[str, Any], data: st.DataObject) -> None:
     blocks, left = [], len(given["leads"])
     while left:
         size = data.draw(st.integers(1, left))
@@ -66,23 +66,23 @@ def test_leads_in_several_blocks_of_either_form_are_read(given: dict[str, Any], 
 
 
 @pytest.mark.parametrize("session", [-(2**63), -(2**63) + 1, -1, 0, 1, 2**63 - 1])
-def test_sessions_of_all_64_bits_are_read(session: int) -> None:
+def test_sessions_of_all_64_bits_are_decoded(session: int) -> None:
     assert row(decoded([chunk(session=session)]), 0)["session"] == session
 
 
 @pytest.mark.parametrize("rate_hz", [50.0, np.nextafter(50.0, 51), 250.1, 360.0, 4000.0])
-def test_doubles_are_read_to_the_last_bit(rate_hz: float) -> None:
+def test_doubles_are_decoded_to_the_last_bit(rate_hz: float) -> None:
     assert decoded([chunk(rate_hz=rate_hz, uv_per_unit=rate_hz / 3)]).floats[0, :2].tolist() == [rate_hz, rate_hz / 3]
 
 
 @pytest.mark.parametrize("uv_per_unit", [0.0, 5e-324, 2.2e-308, 1e-310, 1e6])
-def test_the_smallest_doubles_are_read_too(uv_per_unit: float) -> None:
+def test_subnormal_doubles_are_decoded(uv_per_unit: float) -> None:
     assert decoded([chunk(uv_per_unit=uv_per_unit)]).floats[0, 1] == uv_per_unit
 
 
 @given(st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_any_schema_id_is_accepted_while_none_is_asked_for(schema_id: int) -> None:
+def test_any_schema_id_is_accepted_when_none_is_configured(schema_id: int) -> None:
     plain = chunk()
     result = decoded([frame(plain, schema_id), plain])
     assert row(result, 0) == row(result, 1)
@@ -90,13 +90,13 @@ def test_any_schema_id_is_accepted_while_none_is_asked_for(schema_id: int) -> No
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_only_the_asked_schema_id_is_accepted(asked: int, came: int) -> None:
-    result = decoded([frame(chunk(), came), frame(chunk(), asked), chunk()], schema_id=asked)
-    assert result.message.tolist() == ([0, 1, 2] if asked == came else [1, 2])
+def test_only_the_configured_schema_id_is_accepted(configured: int, framed: int) -> None:
+    result = decoded([frame(chunk(), framed), frame(chunk(), configured), chunk()], schema_id=configured)
+    assert result.message.tolist() == ([0, 1, 2] if configured == framed else [1, 2])
 
 
 @pytest.mark.parametrize("framed", [False, True])
-def test_every_truncation_is_rejected_and_never_reads_its_neighbour(framed: bool) -> None:
+def test_every_truncated_message_is_rejected_and_the_next_message_is_decoded(framed: bool) -> None:
     whole = chunk(leads=["I", "II"], samples=np.ones((2, 5), np.int16), time_us=2**50)
     whole = frame(whole, 7) if framed else whole
     for k in range(len(whole)):
@@ -105,7 +105,7 @@ def test_every_truncation_is_rejected_and_never_reads_its_neighbour(framed: bool
         assert result.message[-1] == 2
 
 
-def test_a_corrupted_byte_never_raises_and_agrees_with_fastavro() -> None:
+def test_a_corrupted_byte_never_raises_and_the_result_agrees_with_fastavro() -> None:
     rng = np.random.default_rng(1)
     whole = np.frombuffer(chunk(stream="bed-é", leads=["I", "aVR", "V"], samples=np.ones((3, 4), np.int16)), np.uint8)
     values, accepted, rejected = [], 0, 0
@@ -132,7 +132,7 @@ def test_a_corrupted_byte_never_raises_and_agrees_with_fastavro() -> None:
     assert min(accepted, rejected) > 300
 
 
-def test_bytes_of_no_kind_never_raise() -> None:
+def test_random_bytes_never_raise() -> None:
     rng = np.random.default_rng(2)
     values = [rng.bytes(int(n)) for n in rng.integers(0, 90, 3000)]
     values += [b"\xff" * n for n in range(30)] + [b"\x80" * n for n in range(30)] + [b"\0" * n for n in range(30)]
@@ -214,17 +214,17 @@ REJECTED = [
 
 
 @pytest.mark.parametrize(("code", "value", "message"), REJECTED)
-def test_a_reject_says_what_was_expected_and_what_came(code: int, value: bytes, message: str) -> None:
+def test_the_reason_of_a_reject_names_the_expected_and_the_actual_value(code: int, value: bytes, message: str) -> None:
     result = decoded([chunk(), value, chunk()], schema_id=7)
     assert result.message.tolist() == [0, 2]
     assert (result.rejects.message, result.rejects.reason) == ([1], [f"decode: {message}"])
 
 
-def test_every_reason_is_shown_above() -> None:
+def test_every_reason_has_a_case() -> None:
     assert {code for code, _, _ in REJECTED} == set(REASONS)
 
 
-def test_a_message_of_just_the_allowed_size_passes() -> None:
+def test_a_message_of_the_largest_allowed_size_is_decoded() -> None:
     room = 65_536 - len(chunk(samples=np.zeros(16_384, np.int16))) + 2 * 16_384
     largest = chunk(samples=np.zeros(room // 2, np.int16))
     assert 65_535 <= len(largest) <= 65_536
@@ -246,7 +246,7 @@ def test_columns_of_valid_messages_stay_with_their_message() -> None:
     assert (result.now_us, result.caught_up) == (99, False)
 
 
-def test_fastavro_reads_back_what_the_package_writes() -> None:
+def test_fastavro_decodes_what_the_package_encodes() -> None:
     samples = np.array([[1, -2, 3], [4, 5, -32768]], np.int16)
     read = decode_chunk(frame(chunk(leads=["I", "II"], samples=samples, lead_off=2), 3))
     assert np.frombuffer(read["samples"], "<i2").reshape(2, 3).tolist() == samples.tolist()

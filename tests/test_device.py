@@ -22,7 +22,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward
-from laws import Run, Signal, assert_same, listen, run_graph, ticks_of
+from laws import Run, Signal, assert_same, collect, run_graph, ticks_of
 from simulated import embedded
 
 MISSING = card.missing()
@@ -67,7 +67,7 @@ cli.main()
 
 def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
     pipeline, run = Pipeline(settings, device), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for values in ticks:
         pipeline.emit(RawTick.of(values))
     return run

@@ -1,4 +1,4 @@
-"""The directory of streams against a dictionary: growth, collisions, what cannot be a stream."""
+"""The directory of streams against a dictionary: growth, collisions, invalid stream ids."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steps import chunk, decoded
 
 
 def named(names: list[str], partition: list[int] | None = None, digest: int | None = None) -> Chunks:
-    """Decoded chunks of streams by name, with digests of their own or all the same one."""
+    """Return decoded chunks of streams by name; ``digest`` replaces the digests of all ids."""
     chunks = decoded([chunk(stream=name) for name in names], partition=partition)
     assert not chunks.rejects.message
     if digest is not None:
@@ -27,7 +27,7 @@ def check(directory: Directory, names: list[str]) -> None:
 
 
 @pytest.mark.parametrize("digest", [None, 0, 255, 2**32 - 1], ids=["own digests", "all 0", "all 255", "all ones"])
-def test_every_stream_has_one_slot_by_first_sight_however_digests_collide(digest: int | None) -> None:
+def test_every_stream_has_one_slot_in_order_of_arrival_although_digests_collide(digest: int | None) -> None:
     rng = np.random.default_rng(1)
     n = 5000 if digest is None else 300
     names = [f"ward-{k % 7}/bed-{k}" for k in rng.integers(0, n // 2, n)]
@@ -51,21 +51,21 @@ def test_every_stream_has_one_slot_by_first_sight_however_digests_collide(digest
         max_size=40,
     )
 )
-def test_any_printable_text_is_a_stream(names: list[str]) -> None:
+def test_any_printable_text_is_a_stream_id(names: list[str]) -> None:
     directory = Directory(100)
     slot, refused = directory.find(named(names))
     assert refused == []
     assert [directory.names[s] for s in slot] == names
 
 
-def test_ids_that_share_a_beginning_or_a_length_are_told_apart() -> None:
+def test_ids_that_share_a_prefix_or_a_length_have_different_slots() -> None:
     names = ["a", "aa", "ab", "ba", "a" * 63, "a" * 64, "a" * 63 + "b"]
     directory = Directory(100)
     assert directory.find(named(names, digest=3))[0].tolist() == list(range(7))
     assert directory.find(named(names[::-1], digest=3))[0].tolist() == list(range(6, -1, -1))
 
 
-def test_beyond_the_limit_a_new_stream_is_refused_and_known_ones_are_not() -> None:
+def test_beyond_the_limit_new_streams_are_refused_and_known_ones_accepted() -> None:
     directory = Directory(2)
     slot, refused = directory.find(named(["a", "b", "c", "a", "d"]))
     assert slot.tolist() == [0, 1, -1, 0, -1]
@@ -86,7 +86,7 @@ def test_beyond_the_limit_a_new_stream_is_refused_and_known_ones_are_not() -> No
         (b"bed\x003", "expected a printable stream id; got 'bed\\x003'"),
     ],
 )
-def test_bytes_that_are_no_printable_text_are_refused_and_leave_no_trace(raw: bytes, reason: str) -> None:
+def test_ids_that_are_not_printable_text_are_refused_and_not_stored(raw: bytes, reason: str) -> None:
     good = chunk(stream="x" * len(raw))
     directory = Directory(10)
     chunks = decoded([good, good.replace(b"x" * len(raw), raw), good])
@@ -95,7 +95,7 @@ def test_bytes_that_are_no_printable_text_are_refused_and_leave_no_trace(raw: by
     check(directory, ["x" * len(raw)])
 
 
-def test_the_partition_is_where_a_stream_was_read_last() -> None:
+def test_the_partition_of_a_stream_is_that_of_its_last_chunk() -> None:
     directory = Directory(100)
     directory.find(named(["a", "b", "a"], partition=[3, 4, 5]))
     assert directory.partition[:2].tolist() == [5, 4]
@@ -103,6 +103,6 @@ def test_the_partition_is_where_a_stream_was_read_last() -> None:
     assert directory.partition[:3].tolist() == [5, 4, 7]
 
 
-def test_no_chunks_are_no_streams() -> None:
+def test_a_tick_without_chunks_adds_no_streams() -> None:
     slot, refused = Directory(1).find(decoded([]))
     assert (len(slot), refused) == (0, [])

@@ -1,4 +1,4 @@
-"""Drift: what is told of beats that the model does not know, whatever the cuts; counts against a slow version."""
+"""Drift: alerts for beats unlike the training data, in any cut; counts against a slow version."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from beatwire.recordings import read_recording
 from beatwire.records import Event, RawTick, TickBeats
 from beatwire.service.metrics import drift_metrics
 from beatwire.stages import drift, gather
-from beatwire.stages.drift import BLOCK_S, Reference, bins_of, stability
-from laws import Run, Signal, assert_same, listen, run_graph, ticks_of, told
+from beatwire.stages.drift import BLOCK_S, Reference, bins_of
+from beatwire.stages.support.drift_figures import stability
+from laws import Run, Signal, assert_same, collect, run_graph, ticks_of, transitions_by_stream
 from steps import Aligner, chunk
 
 REFERENCE = load_model().reference
@@ -27,7 +28,7 @@ BLOCK = round(BLOCK_S * RATE)
 
 
 def beats_like(reference: Reference, n: int, rng: np.random.Generator, shift: float = 0.0) -> dict[str, np.ndarray]:
-    """Scores, latents and misfits of ``n`` beats: the reference's own, or as far out as ``shift`` says."""
+    """Return scores, latents and reconstruction errors of ``n`` beats; ``shift`` moves them out of the reference."""
     level = np.clip(rng.uniform(size=n) + shift, 0, 1)
     edges = np.concatenate([[0.0], reference.levels, [1.0]])
     far = np.interp(level, edges, np.concatenate([[0.0], reference.radius, [3 * reference.radius[-1]]]))
@@ -45,39 +46,39 @@ def beats_like(reference: Reference, n: int, rng: np.random.Generator, shift: fl
 
 
 class Watched:
-    """One stream of 250 Hz; its beats go through the drift stage tick by tick."""
+    """One stream of 250 Hz whose beats the drift stage processes tick by tick."""
 
     def __init__(self) -> None:
         aligned = Aligner().tick([chunk(stream="bed", rate_hz=RATE)])
         self.empty = gather.step(gather.State(), (aligned, ()))[1]
         self.state = drift.State(REFERENCE)
-        self.told: list[tuple[int, int]] = []
+        self.transitions: list[tuple[int, int]] = []
         self.tick([(Event.RESTART, 0, 0)])
 
     def tick(self, events: list[tuple[int, int, int]], slot: int = 0, **beats: np.ndarray) -> None:
-        """Events are (kind, sample, value); beats the columns of those that they name."""
+        """Process one tick; events are (kind, sample, value), ``beats`` the columns of their beats."""
         rows = np.array([(slot, 1, *e) for e in events], np.int64).reshape(-1, 5)
         tick: TickBeats = replace(self.empty, events=rows, **beats)
         if not beats:
             none = np.zeros(0, np.float32)
             tick = replace(tick, score=none, reconstruction_error=none, latent=np.zeros((0, 8), np.float32))
         _, out = drift.step(self.state, tick)
-        self.told += [(int(e[3]), int(e[4])) for e in out.events if e[2] == rules.DRIFTED]
+        self.transitions += [(int(e[3]), int(e[4])) for e in out.events if e[2] == rules.DRIFTED]
         kept = out.events[out.events[:, 2] != rules.DRIFTED]
         np.testing.assert_array_equal(kept, rows)
         assert (np.diff(out.events[:, 3]) >= 0).all() or len(rows) == 0
 
     def run(self, at: np.ndarray, columns: dict[str, np.ndarray], cuts: list[int], end: int) -> list[tuple[int, int]]:
-        """Beats at ``at``, cut into ticks by sample; what was told."""
+        """Process beats at samples ``at``, cut into ticks at ``cuts``; return the transitions (sample, value)."""
         for a, b in pairwise([0, *cuts, end]):
             some = np.flatnonzero((at >= a) & (at < b))
             events = [(Event.BEAT, int(at[k]), row) for row, k in enumerate(some)]
             self.tick([*events, (Event.WATERMARK, b, b)], **{name: x[some] for name, x in columns.items()})
-        return self.told
+        return self.transitions
 
 
 def a_shift(seed: int, minutes: float = 4.0) -> tuple[np.ndarray, dict[str, np.ndarray], int]:
-    """Beats of which those of the second half are far out."""
+    """Return beats of which the second half is far from the reference: samples, columns, end."""
     rng = np.random.default_rng(seed)
     end = round(minutes * 60 * RATE)
     at = np.cumsum(rng.integers(150, 250, 4 * round(minutes * 60)))
@@ -87,21 +88,21 @@ def a_shift(seed: int, minutes: float = 4.0) -> tuple[np.ndarray, dict[str, np.n
     return at, {n: np.where(late if x.ndim == 1 else late[:, None], odd[n], x) for n, x in usual.items()}, end
 
 
-def test_beats_as_the_model_knows_them_are_not_told() -> None:
+def test_beats_like_those_of_the_training_data_raise_no_alert() -> None:
     rng = np.random.default_rng(0)
     at = np.arange(200, round(600 * RATE), 200)
     ward = Watched()
     assert ward.run(at, beats_like(REFERENCE, len(at), rng), [], int(at[-1])) == []
-    assert 0 <= ward.state.unlike[0] < 0.3
+    assert 0 <= ward.state.streams.distance[0] < 0.3
 
 
-def test_beats_that_shift_are_told_at_the_end_of_a_block_within_a_minute_and_that_they_are_back() -> None:
+def test_a_shift_of_the_beats_raises_an_alert_within_a_minute_and_its_end_clears_it() -> None:
     at, columns, end = a_shift(1)
     back = {n: x[::-1] for n, x in columns.items()}
     ward = Watched()
     both = np.concatenate([at, at + end])
-    told = ward.run(both, {n: np.concatenate([columns[n], back[n]]) for n in columns}, [], 2 * end)
-    (begun, value), (ended, after) = told
+    transitions = ward.run(both, {n: np.concatenate([columns[n], back[n]]) for n in columns}, [], 2 * end)
+    (begun, value), (ended, after) = transitions
     assert begun % BLOCK == ended % BLOCK == 0
     assert end / 2 < begun <= end / 2 + 60 * RATE + BLOCK
     assert 1.5 * end < ended <= 1.5 * end + 60 * RATE + BLOCK
@@ -109,7 +110,7 @@ def test_beats_that_shift_are_told_at_the_end_of_a_block_within_a_minute_and_tha
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_any_cut_tells_the_same(seed: int) -> None:
+def test_any_cut_gives_the_same_transitions(seed: int) -> None:
     at, columns, end = a_shift(seed)
     whole = Watched().run(at, columns, [], end)
     rng = np.random.default_rng(seed)
@@ -117,46 +118,46 @@ def test_any_cut_tells_the_same(seed: int) -> None:
     assert Watched().run(at, columns, cuts, end) == whole != []
 
 
-def test_the_last_eighty_seconds_are_all_that_counts() -> None:
+def test_drift_depends_on_the_last_eighty_seconds_only() -> None:
     at, columns, end = a_shift(3, minutes=8.0)
     first = Watched()
     first.run(at, columns, [], end)
-    recent = at >= (end // BLOCK - body.BLOCKS) * BLOCK
+    recent = at >= (end // BLOCK - body.DRIFT_BLOCKS) * BLOCK
     second = Watched()
     second.run(at[recent], {n: x[recent] for n, x in columns.items()}, [], end)
-    assert first.state.unlike[0] == second.state.unlike[0]
-    assert first.state.over[0] == second.state.over[0]
+    assert first.state.streams.distance[0] == second.state.streams.distance[0]
+    assert first.state.streams.above[0] == second.state.streams.above[0]
 
 
-def test_a_restart_forgets_and_a_silence_leaves_nothing() -> None:
+def test_a_restart_and_a_silence_clear_the_counts() -> None:
     at, columns, end = a_shift(4)
     for after in ((Event.RESTART, end, 0), (Event.WATERMARK, 100 * end, 100 * end)):
         ward = Watched()
         ward.run(at, columns, [], end)
-        assert ward.state.over[0]
+        assert ward.state.streams.above[0]
         ward.tick([after])
-        assert not ward.state.over[0]
-        assert ward.state.unlike[0] == -1
-        assert not ward.state.counts[0].any()
+        assert not ward.state.streams.above[0]
+        assert ward.state.streams.distance[0] == -1
+        assert not ward.state.streams.counts[0].any()
 
 
-def test_beats_that_were_not_scored_do_not_count() -> None:
+def test_beats_without_a_score_are_not_counted() -> None:
     at, columns, _ = a_shift(5)
     columns["reconstruction_error"][::2] = np.nan
     ward = Watched()
     ward.run(at, columns, [], int(at[-1]) + 1)
     scored = ~np.isnan(columns["reconstruction_error"]) & (at // BLOCK == at[-1] // BLOCK)
-    assert ward.state.counts[0, 0].sum() == 11 * scored.sum()
+    assert ward.state.streams.counts[0, 0].sum() == 11 * scored.sum()
 
 
 def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
     rng = np.random.default_rng(6)
     columns = beats_like(REFERENCE, 90, rng, shift=0.3)
     bins, radius = bins_of(REFERENCE, **columns)
-    counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
+    counts = np.zeros((body.DRIFT_BLOCKS, len(REFERENCE.shares)), np.uint8)
     for k, row in enumerate(bins):
         for place in row:
-            counts[k % body.BLOCKS, place] += 1
+            counts[k % body.DRIFT_BLOCKS, place] += 1
     far = drift.radius(REFERENCE.centre, REFERENCE.whitener, columns["latent"])
     np.testing.assert_allclose(radius, far, rtol=1e-5)
     assert (
@@ -167,19 +168,19 @@ def test_the_comparison_is_the_mean_of_two_one_sided_distances() -> None:
         max(0.0, *(q - np.mean(x < border) for q, border in zip(REFERENCE.levels, borders, strict=True)))
         for x, borders in ((far, REFERENCE.radius), (columns["reconstruction_error"], REFERENCE.reconstruction_error))
     ]
-    assert body.compare(counts, REFERENCE.levels) == pytest.approx(np.mean(distances), abs=1e-12)
+    assert body.distance_to_reference(counts, REFERENCE.levels) == pytest.approx(np.mean(distances), abs=1e-12)
     assert 0.2 < np.mean(distances) < 0.4
 
 
-def test_too_few_beats_are_not_compared() -> None:
-    counts = np.zeros((body.BLOCKS, len(REFERENCE.shares)), np.uint8)
+def test_too_few_beats_give_no_value() -> None:
+    counts = np.zeros((body.DRIFT_BLOCKS, len(REFERENCE.shares)), np.uint8)
     counts[0, REFERENCE.groups[-2].start] = counts[0, REFERENCE.groups[-1].start] = body.FEWEST_BEATS - 1
-    assert body.compare(counts, REFERENCE.levels) == -1
+    assert body.distance_to_reference(counts, REFERENCE.levels) == -1
     counts[1, REFERENCE.groups[-2].start] = counts[1, REFERENCE.groups[-1].start] = 1
-    assert body.compare(counts, REFERENCE.levels) == 0
+    assert body.distance_to_reference(counts, REFERENCE.levels) == 0
 
 
-def test_the_stability_index_is_nought_for_the_reference_and_large_for_another() -> None:
+def test_the_stability_index_is_zero_for_the_reference_and_large_for_another_distribution() -> None:
     counts = np.rint(REFERENCE.shares * 1_000_000).astype(np.int64)[None]
     np.testing.assert_allclose(stability(REFERENCE, counts), 0.0, atol=1e-4)
     moved = np.zeros_like(counts)
@@ -189,13 +190,13 @@ def test_the_stability_index_is_nought_for_the_reference_and_large_for_another()
     assert np.isnan(stability(REFERENCE, 0 * counts)).all()
 
 
-def test_streams_are_counted_apart() -> None:
+def test_each_stream_has_its_own_counts() -> None:
     ward = Watched()
     columns = beats_like(REFERENCE, 1, np.random.default_rng(7))
-    ward.state.counts = np.zeros((2, *ward.state.counts.shape[1:]), np.uint8)
+    drift.grow(ward.state, 2)
     ward.tick([(Event.BEAT, 100, 0)], **columns)
-    assert ward.state.counts[0].sum() == 11
-    assert not ward.state.counts[1:].any()
+    assert ward.state.streams.counts[0].sum() == 11
+    assert not ward.state.streams.counts[1:].any()
 
 
 def samples_of(pipeline: Pipeline) -> dict[str, dict[tuple[str, ...], float]]:
@@ -204,7 +205,7 @@ def samples_of(pipeline: Pipeline) -> dict[str, dict[tuple[str, ...], float]]:
     }
 
 
-def test_metrics_tell_of_all_streams_and_of_those_that_drift() -> None:
+def test_metrics_report_all_streams_and_those_that_drift() -> None:
     pipeline = Pipeline(Settings())
     assert samples_of(pipeline)["beatwire_streams_drifting"] == {(): 0.0}
     rng = np.random.default_rng(8)
@@ -212,26 +213,26 @@ def test_metrics_tell_of_all_streams_and_of_those_that_drift() -> None:
     ward.state = pipeline.drift
     for slot in range(3):
         pipeline.directory.names.append(f"bed-{slot}")
-        drift._make_room(pipeline.drift, slot + 1)
+        drift.grow(pipeline.drift, slot + 1)
         at = np.arange(100, round(61 * RATE), 180)
         columns = beats_like(REFERENCE, len(at), rng, shift=float(slot == 2))
         events = [(Event.BEAT, int(t), k) for k, t in enumerate(at)]
         ward.tick([(Event.RESTART, 0, 0), *events, (Event.WATERMARK, int(at[-1]), 0)], slot=slot, **columns)
-    told = samples_of(pipeline)
-    assert told["beatwire_streams_drifting"] == {(): 1.0}
-    assert told["beatwire_stream_looks"].keys() == {("bed-2",)}
+    metrics = samples_of(pipeline)
+    assert metrics["beatwire_streams_drifting"] == {(): 1.0}
+    assert metrics["beatwire_stream_looks"].keys() == {("bed-2",)}
     assert (
-        told["beatwire_stream_drift"][("looks", "1.0")]
+        metrics["beatwire_stream_drift"][("looks", "1.0")]
         > REFERENCE.limit
-        > told["beatwire_stream_drift"][("looks", "0.5")]
+        > metrics["beatwire_stream_drift"][("looks", "0.5")]
     )
-    overall = told["beatwire_drift_stability_index"]
+    overall = metrics["beatwire_drift_stability_index"]
     assert len(overall) == 11
     assert overall[("reconstruction_error",)] > 0.5
 
 
-def test_a_stream_upside_down_is_told_and_the_right_way_up_is_not() -> None:
-    """The whole graph: a lead that the model has never seen."""
+def test_an_inverted_stream_raises_a_drift_alert_and_an_upright_one_does_not() -> None:
+    """On the whole graph: the training data hold no inverted lead."""
     recording = read_recording("synthetic:seconds=150,rate=250,seed=3,ectopy=0")
     upright = analyze(recording)
     turned = analyze(replace(recording, samples=-recording.samples))
@@ -239,25 +240,25 @@ def test_a_stream_upside_down_is_told_and_the_right_way_up_is_not() -> None:
     assert [a["state"] for a in turned.alerts if a["rule"] == "drift"] == ["on"]
 
 
-def test_drift_is_told_alike_whatever_the_cuts_and_by_a_successor_that_replays() -> None:
+def test_any_cut_and_a_successor_that_replays_give_the_same_drift_alerts() -> None:
     recording = read_recording("synthetic:seconds=330,rate=250,seed=3,ectopy=0")
     samples = recording.samples.copy()
     samples[:, 250 * 60 : 250 * 230] *= -1
     signal, rng = Signal("bed", samples, RATE, recording.uv_per_unit), np.random.default_rng(9)
     whole = run_graph([[signal.chunk(a, min(a + 8000, samples.shape[1]))] for a in range(0, samples.shape[1], 8000)])
-    drifts = [row for row in told(whole)["bed"] if row[1] == "drift"]
+    drifts = [row for row in transitions_by_stream(whole)["bed"] if row[1] == "drift"]
     assert [row[2] for row in drifts] == ["on", "off"]
     ticks = ticks_of([signal], rng, 400, per_tick=30)
     assert_same(run_graph(ticks), whole)
-    for part in (0.55, 0.65):  # while it is on
+    for part in (0.55, 0.65):  # while the alert is on
         at = int(part * len(ticks))
         first, published = Pipeline(Settings()), Run()
-        listen(first, published)
+        collect(first, published)
         for values in ticks[:at]:
             first.emit(RawTick.of(values))
         assert published.alerts[-1]["rule"] == "drift"
         second, discarded = Pipeline(Settings()), Run()
-        listen(second, discarded)
+        collect(second, discarded)
         for values in ticks[first.rewind_tick(0) : at]:
             second.emit(RawTick.of(values))
         second.adopt([a for a in {a["id"]: a for a in published.alerts}.values() if a["state"] != "off"])
@@ -265,4 +266,4 @@ def test_drift_is_told_alike_whatever_the_cuts_and_by_a_successor_that_replays()
         for values in ticks[at:]:
             second.emit(RawTick.of(values))
         both = Run(alerts=published.alerts + discarded.alerts)
-        assert [row for row in told(both)["bed"] if row[1] == "drift"] == drifts
+        assert [row for row in transitions_by_stream(both)["bed"] if row[1] == "drift"] == drifts

@@ -1,4 +1,4 @@
-"""The engine over records written for the test: failures, exclusions, leads, delay, alarms, report."""
+"""``evaluate`` on records written for the test: failures, exclusions, leads, delay, alarms, report."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import pytest
 from annotated import BEATS, RATE, SECONDS, spikes, write_record
 from beatwire.errors import UserError
 from beatwire.evaluation import Alarm, Cuts, Detected, as_json, as_text, evaluate, full_report
-from beatwire.evaluation.alarms import AlarmCounts, judge_alarms, reference_episodes
-from beatwire.evaluation.confidence import confidence
+from beatwire.evaluation.alarms import AlarmCounts, count_alarms, reference_episodes
+from beatwire.evaluation.confidence import confidence_auroc
 from beatwire.evaluation.match import inside
 from beatwire.evaluation.records import read_annotated
 from beatwire.stages.score import ANOMALOUS
 
 
-def test_a_detector_without_errors_gets_a_hundred_per_cent(tmp_path):
+def test_a_detector_without_errors_has_a_hundred_per_cent(tmp_path):
     write_record(tmp_path, "a")
     figures = as_json(evaluate(tmp_path, spikes))
     assert figures["gross"] == {
@@ -30,7 +30,7 @@ def test_a_detector_without_errors_gets_a_hundred_per_cent(tmp_path):
     assert figures["gross_after_5min"]["beats"] == int((BEATS >= 300 * RATE).sum())
 
 
-def test_errors_are_counted_where_they_are(tmp_path):
+def test_misses_false_detections_and_late_beats_are_counted(tmp_path):
     write_record(tmp_path, "a")
 
     def careless(samples, rate_hz, uv_per_unit, cuts):
@@ -46,7 +46,7 @@ def test_errors_are_counted_where_they_are(tmp_path):
     assert figures["confidence"] == {"beat_auc": None, "window_auc": None}
 
 
-def test_the_intervals_of_each_record_are_told_beside_its_figures(tmp_path):
+def test_each_record_has_statistics_of_its_rr_intervals(tmp_path):
     for name in ("a", "b"):
         write_record(tmp_path, name)
 
@@ -72,7 +72,7 @@ def test_a_record_that_cannot_be_read_is_named_and_the_others_are_reported(tmp_p
     assert all("\n" not in f["reason"] and f["record"] in f["reason"] for f in figures["failed"])
 
 
-def test_a_folder_without_records_is_an_error_of_one_line(tmp_path):
+def test_a_folder_without_records_is_refused(tmp_path):
     with pytest.raises(UserError, match="there are none"):
         evaluate(tmp_path, spikes)
     with pytest.raises(UserError, match="no such folder"):
@@ -92,27 +92,27 @@ def test_flutter_between_its_marks_is_left_out(tmp_path):
     assert figures["records"][0]["excluded_s"] == pytest.approx((b - a + 1) / RATE, abs=0.01)
 
 
-def test_paced_records_are_summed_apart(tmp_path):
+def test_paced_records_are_summed_separately(tmp_path):
     for name in ("102", "plain"):
         write_record(tmp_path, name)
     figures = as_json(evaluate(tmp_path, spikes))
     assert figures["gross"]["beats"] == figures["gross_paced"]["beats"] == len(BEATS)
 
 
-def test_leads_are_given_as_asked_for(tmp_path):
+def test_the_detector_gets_the_first_lead_or_all_or_each(tmp_path):
     write_record(tmp_path, "a", leads=3)
-    seen = []
+    leads = []
 
-    def look(samples, rate_hz, uv_per_unit, cuts):
-        seen.append(samples.shape[0])
+    def record_leads(samples, rate_hz, uv_per_unit, cuts):
+        leads.append(samples.shape[0])
         return spikes(samples, rate_hz, uv_per_unit, cuts)
 
-    assert evaluate(tmp_path, look, lead="first").results[0].lead == "L0"
-    assert evaluate(tmp_path, look, lead="all").results[0].lead == "all"
-    assert evaluate(tmp_path, look, lead="best").results[0].lead == "L0"
-    assert seen == [1, 3, 1, 1, 1]
+    assert evaluate(tmp_path, record_leads, lead="first").results[0].lead == "L0"
+    assert evaluate(tmp_path, record_leads, lead="all").results[0].lead == "all"
+    assert evaluate(tmp_path, record_leads, lead="best").results[0].lead == "L0"
+    assert leads == [1, 3, 1, 1, 1]
     with pytest.raises(UserError, match="first, best, all"):
-        evaluate(tmp_path, look, lead="second")
+        evaluate(tmp_path, record_leads, lead="second")
 
 
 def test_scores_are_measured_on_matched_beats(tmp_path):
@@ -124,7 +124,7 @@ def test_scores_are_measured_on_matched_beats(tmp_path):
         score[1] = 3.0
         return Detected(BEATS, score=score)
 
-    figures = as_json(evaluate(tmp_path, scoring), threshold=2.0, draws=50)
+    figures = as_json(evaluate(tmp_path, scoring), threshold=2.0, resamples=50)
     assert figures["auroc"]["V"]["pooled"] == 1.0
     assert figures["auroc"]["any"]["pooled"] > 0.99
     assert figures["auroc"]["F"]["pooled"] is None
@@ -137,7 +137,7 @@ def test_scores_are_measured_on_matched_beats(tmp_path):
     assert as_json(evaluate(tmp_path, scoring))["threshold"] == ANOMALOUS
 
 
-def test_a_false_detection_that_is_called_anomalous_is_a_false_positive_and_flutter_is_not(tmp_path):
+def test_a_false_detection_that_is_marked_is_a_false_positive_except_in_flutter(tmp_path):
     a, b = int(BEATS[50]) - 20, int(BEATS[60]) + 20
     write_record(tmp_path, "vf", extra=[(a, "[", ""), (b, "]", "")])
 
@@ -150,25 +150,25 @@ def test_a_false_detection_that_is_called_anomalous_is_a_false_positive_and_flut
     assert figures["flagged_percent"]["1 %"]["N"] == 0.0
 
 
-def test_a_record_that_the_model_learned_from_is_judged_by_one_that_did_not(tmp_path):
+def test_a_record_of_the_training_data_is_evaluated_with_its_held_out_model(tmp_path):
     for name in ("known", "other"):
         write_record(tmp_path, name)
 
-    def honest(samples, rate_hz, uv_per_unit, cuts):
+    def held_out(samples, rate_hz, uv_per_unit, cuts):
         return Detected(BEATS[1:])
 
-    report = full_report(tmp_path, spikes, instead={("known", SECONDS * RATE): honest, ("other", 5): honest})
+    report = full_report(tmp_path, spikes, held_out={("known", SECONDS * RATE): held_out, ("other", 5): held_out})
     assert {r["record"]: (r["unseen"], r["fn"]) for r in report["records"]} == {"known": (True, 1), "other": (False, 0)}
     assert report["unseen"] == 1
-    assert "1 records were learned from" in as_text(report)
+    assert "Records of the training data: 1," in as_text(report)
 
 
-def test_a_record_whose_beats_are_paced_is_summed_apart_whatever_its_name(tmp_path):
+def test_a_record_with_paced_beats_is_paced_whatever_its_name(tmp_path):
     write_record(tmp_path, "mine", symbols=["/" if k % 2 else "N" for k in range(len(BEATS))])
     assert as_json(evaluate(tmp_path, spikes))["gross_paced"]["beats"] == len(BEATS)
 
 
-def test_confidence_is_judged_by_beat_and_by_ten_seconds(tmp_path):
+def test_confidence_is_measured_by_beat_and_by_ten_seconds(tmp_path):
     write_record(tmp_path, "a")
 
     def unsure(samples, rate_hz, uv_per_unit, cuts):
@@ -176,10 +176,10 @@ def test_confidence_is_judged_by_beat_and_by_ten_seconds(tmp_path):
         return Detected(at, quality=np.where(np.isin(at, BEATS), 0.9, 0.1))
 
     run = evaluate(tmp_path, unsure)
-    assert confidence(r.classified for r in run.results) == {"beat_auc": 1.0, "window_auc": 1.0}
+    assert confidence_auroc(r.confidence for r in run.results) == {"beat_auc": 1.0, "window_auc": 1.0}
 
 
-def test_cuts_cover_a_recording_once_and_are_the_same_again():
+def test_cuts_cover_a_recording_once_and_depend_on_the_seed_only():
     for samples in (1, 5, 1000, 90_001):
         cuts = Cuts.random(samples, 250.0, seed=4)
         assert (cuts.chunk[0], cuts.chunk[-1]) == (0, samples)
@@ -192,7 +192,7 @@ def test_cuts_cover_a_recording_once_and_are_the_same_again():
 
 
 def test_detections_out_of_order_are_refused():
-    with pytest.raises(ValueError, match="in order"):
+    with pytest.raises(ValueError, match="ascending order"):
         Detected(np.array([5, 3]))
     with pytest.raises(ValueError, match="1 values of score"):
         Detected(np.array([5]), score=np.zeros(2))
@@ -210,13 +210,13 @@ def test_alarms_are_found_or_false_by_their_episodes(tmp_path):
         Alarm("tachycardia", 40_000, 40_100, 40_200),
         Alarm("other", 0, 1, 2),
     ]
-    classified = judge_alarms(record, given)
-    assert classified["flutter"] == AlarmCounts(episodes=2, found=1, false=1)
-    assert classified["tachycardia"] == AlarmCounts(episodes=0, found=0, false=1)
-    assert classified["asystole"] == AlarmCounts()
+    counts = count_alarms(record, given)
+    assert counts["flutter"] == AlarmCounts(episodes=2, found=1, false=1)
+    assert counts["tachycardia"] == AlarmCounts(episodes=0, found=0, false=1)
+    assert counts["asystole"] == AlarmCounts()
 
 
-def test_runs_pauses_and_fibrillation_are_stretches_too(tmp_path):
+def test_runs_pauses_and_fibrillation_are_episodes_too(tmp_path):
     symbols = ["V" if k in (9, 20, 21, 22, 23, 40, 41) else "N" for k in range(len(BEATS))]
     write_record(tmp_path, "a", symbols=symbols, extra=[(10, "+", "(N"), (30_000, "+", "(AFIB"), (31_000, "+", "(N")])
     record = read_annotated(tmp_path, "a")
@@ -226,5 +226,5 @@ def test_runs_pauses_and_fibrillation_are_stretches_too(tmp_path):
     gap = replace(record, beat=np.array([0, 200, 200 + 3 * RATE + 1, 2000]), beat_class=("N",) * 4, rhythms=())
     assert reference_episodes(gap)["pause"] == [(200, 951)]
     assert "irregular rhythm" not in reference_episodes(gap)
-    classified = judge_alarms(record, [Alarm("ventricular run", int(BEATS[22]), int(BEATS[22]), int(BEATS[31]))])
-    assert classified["ventricular run"] == AlarmCounts(episodes=1, found=1, false=0)
+    counts = count_alarms(record, [Alarm("ventricular run", int(BEATS[22]), int(BEATS[22]), int(BEATS[31]))])
+    assert counts["ventricular run"] == AlarmCounts(episodes=1, found=1, false=0)

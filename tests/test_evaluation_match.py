@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from wfdb.processing import compare_annotations
 
-ECG = Path(__file__).resolve().parents[2] / "shared" / "ecg"
 NONE = np.empty((0, 2), np.int64)
 
 
@@ -34,7 +32,7 @@ def beats(*values: int) -> np.ndarray:
         ((5,), (), ()),
     ],
 )
-def test_each_annotation_takes_the_detection_that_suits_all(annotated, detected, expected):
+def test_pairs_are_as_many_as_possible_and_then_as_close_as_possible(annotated, detected, expected):
     assert tuple(pair(beats(*annotated), beats(*detected), 10)) == expected
 
 
@@ -88,27 +86,26 @@ def test_counts_are_those_of_wfdb_on_beats_with_misses_false_alarms_and_jitter()
         assert ours.tp >= theirs.tp
 
 
-@pytest.mark.skipif(not (ECG / "mitdb").exists(), reason="annotated records are not beside the project: mitdb 208")
-def test_counts_are_those_of_wfdb_on_a_record_with_premature_beats():
-    record = read_annotated(ECG / "mitdb", "208")
+def test_counts_are_those_of_wfdb_on_a_record_with_premature_beats(ecg_folder):
+    record = read_annotated(ecg_folder / "mitdb", "208")
     rng = np.random.default_rng(1)
     detected = np.unique(record.beat[rng.uniform(size=len(record.beat)) > 0.02] + rng.integers(-30, 31))
     ours = count(record.beat, detected, pair(record.beat, detected, 54), NONE)
     assert ours == wfdb_counts(record.beat, detected, 54)
 
 
-def test_excluded_stretches_count_neither_for_nor_against():
+def test_excluded_spans_are_not_counted():
     annotated, detected = beats(100, 200, 300, 400), beats(100, 230, 260, 400, 410)
     partner = pair(annotated, detected, 5)
     assert count(annotated, detected, partner, NONE) == Counts(2, 2, 3)
     assert count(annotated, detected, partner, np.array([[150, 350]])) == Counts(2, 0, 1)
 
 
-def test_a_pair_across_the_border_of_a_stretch_is_no_error():
+def test_a_pair_across_the_border_of_a_span_is_no_error():
     annotated, detected = beats(100, 200), beats(100, 196)
     partner = pair(annotated, detected, 10)
-    for stretch in ([198, 250], [150, 197]):
-        counted = count(annotated, detected, partner, np.array([stretch]))
+    for span in ([198, 250], [150, 197]):
+        counted = count(annotated, detected, partner, np.array([span]))
         assert (counted.fn, counted.fp) == (0, 0)
 
 
@@ -125,5 +122,5 @@ def test_percentages_follow_from_the_counts():
     assert np.isnan(Counts().se)
 
 
-def test_both_ends_of_a_stretch_are_inside():
+def test_both_ends_of_a_span_are_inside():
     assert inside(beats(9, 10, 20, 21), np.array([[10, 20]])).tolist() == [False, True, True, False]

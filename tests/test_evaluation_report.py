@@ -1,4 +1,4 @@
-"""What the command says of a folder of records: as text, as JSON, as a page; and of records that it cannot use."""
+"""The report of ``beatwire evaluate``: text, JSON, HTML page, and records that cannot be used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from beatwire.model.checkpoint import load_model
 from typer.testing import CliRunner
 
 
-def test_a_record_that_the_graph_refuses_is_named_with_the_reason(tmp_path):
+def test_a_record_that_the_graph_refuses_is_listed_with_the_reason(tmp_path):
     write_record(tmp_path, "good")
     write_record(tmp_path, "slow")
     head = (tmp_path / "slow.hea").read_text()
@@ -38,11 +38,11 @@ def test_the_command_reports_the_others_and_exits_with_one_when_a_record_cannot_
     assert [f["record"] for f in figures["failed"]] == ["short"]
     assert figures["lead"] == "best"
     assert figures["model"] == load_model().name
-    promised = {
+    keys = {
         "records", "gross", "gross_paced", "timing_ms", "delay_ms", "auroc", "average_precision",
         "false_positives_per_day", "alarms", "failed",
     }  # fmt: skip
-    assert promised <= figures.keys()
+    assert keys <= figures.keys()
     assert {"beats", "tp", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms"} <= figures["gross"].keys()
     assert figures["auroc"].keys() == figures["average_precision"].keys() == {"V", "S", "F", "any"}
     assert all({"pooled", "mean", "low", "high"} <= area.keys() for area in figures["auroc"].values())
@@ -55,14 +55,14 @@ def test_the_command_adds_noise_at_each_ratio(tmp_path):
     done = CliRunner().invoke(
         app, ["evaluate", str(tmp_path), "--noise", "electrode-motion", "--snr", "12,-6", "--json"]
     )
-    ladder = json.loads(done.stdout)["noise"]
-    assert [n["condition"] for n in ladder] == ["electrode-motion 12 dB", "electrode-motion -6 dB"]
-    assert ladder[0]["gross"]["f1"] > ladder[1]["gross"]["f1"]
+    noisy = json.loads(done.stdout)["noise"]
+    assert [n["condition"] for n in noisy] == ["electrode-motion 12 dB", "electrode-motion -6 dB"]
+    assert noisy[0]["gross"]["f1"] > noisy[1]["gross"]["f1"]
     wrong = CliRunner().invoke(app, ["evaluate", str(tmp_path), "--snr", "loud"])
-    assert "expected numbers with commas between; got 'loud'" in str(wrong.exception)
+    assert "expected numbers separated by commas; got 'loud'" in str(wrong.exception)
 
 
-def test_noise_that_cannot_be_read_is_said_before_any_record_is_run(tmp_path):
+def test_noise_that_cannot_be_read_is_refused_before_any_record_is_run(tmp_path):
     write_record(tmp_path, "a")
 
     def never(samples, rate_hz, uv_per_unit, cuts):
@@ -78,22 +78,22 @@ def test_records_with_and_without_rhythm_marks_are_reported_together(tmp_path):
     assert as_json(evaluate(tmp_path, spikes))["alarms"]["irregular rhythm"] == {"episodes": 0, "found": 0, "false": 0}
 
 
-def test_the_page_shows_where_beats_of_each_class_lie_on_the_map(tmp_path):
+def test_the_page_shows_beats_of_each_class_on_the_map(tmp_path):
     write_record(tmp_path, "a", symbols=["V" if k % 10 == 0 else "N" for k in range(len(BEATS))])
 
-    def placing(samples, rate_hz, uv_per_unit, cuts):
-        place = np.stack([np.arange(len(BEATS)), np.arange(len(BEATS)) % 7], axis=1).astype(float)
-        place[0] = np.nan
-        return Detected(BEATS, place=place)
+    def with_map(samples, rate_hz, uv_per_unit, cuts):
+        map_xy = np.stack([np.arange(len(BEATS)), np.arange(len(BEATS)) % 7], axis=1).astype(float)
+        map_xy[0] = np.nan
+        return Detected(BEATS, map_xy=map_xy)
 
-    figures = full_report(tmp_path, placing)
+    figures = full_report(tmp_path, with_map)
     assert [len(figures["map"][c]) for c in "NVSF"] == [202, 44, 0, 0]  # every second of 404, all but the one without
     page = as_html(figures, "map")
     assert page.count("<circle") == 202 + 44
     assert "<svg" not in as_html(full_report(tmp_path, spikes), "none")
 
 
-def test_the_report_is_json_and_reads_as_text_and_page(tmp_path):
+def test_the_report_is_json_and_can_be_written_as_text_and_page(tmp_path):
     write_record(tmp_path, "a")
     write_record(tmp_path, "noise")
     (tmp_path / "noise.atr").unlink()

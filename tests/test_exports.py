@@ -1,4 +1,4 @@
-"""Exports: what is written is read back, in every format."""
+"""Exports: files of beats and alerts read back as written, in every format."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_csv_has_the_first_columns_in_order_and_reads_back(tmp_path: Path, nam
         assert path.read_text().splitlines()[1] == "90,0.36,,0.25,,,gap"
 
 
-def test_parquet_reads_back_whole(tmp_path: Path) -> None:
+def test_parquet_reads_back_in_full(tmp_path: Path) -> None:
     table = pd.read_parquet(write_beats(tmp_path / "beats.parquet", pd.DataFrame(BEATS), rate_hz=250))
     assert tuple(table.columns[:5]) == FIRST_COLUMNS
     assert table["sample"].dtype == np.int64
@@ -60,7 +60,7 @@ def test_annotations_keep_their_symbols(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.atr"])
-def test_no_beats_are_a_file_without_beats(tmp_path: Path, name: str) -> None:
+def test_without_beats_the_file_is_empty(tmp_path: Path, name: str) -> None:
     path = write_beats(tmp_path / name, {key: np.zeros(0) for key in BEATS}, rate_hz=250)
     if name == "x.atr":
         assert len(wfdb.rdann(str(tmp_path / "x"), "atr").sample) == 0
@@ -70,18 +70,18 @@ def test_no_beats_are_a_file_without_beats(tmp_path: Path, name: str) -> None:
         assert tuple(table.columns[:5]) == FIRST_COLUMNS
 
 
-def test_only_samples_are_needed(tmp_path: Path) -> None:
+def test_the_sample_column_alone_is_enough(tmp_path: Path) -> None:
     path = write_beats(tmp_path / "x.csv", {"sample": [1, 2]}, rate_hz=100)
     assert path.read_text() == "sample,time_s,rr_ms,quality,score\n1,0.01,,,\n2,0.02,,,\n"
 
 
-def test_a_file_is_replaced_whole_and_nothing_else_is_left(tmp_path: Path) -> None:
+def test_a_file_is_replaced_and_no_temporary_file_remains(tmp_path: Path) -> None:
     for _ in range(2):
         write_beats(tmp_path / "x.csv", BEATS, rate_hz=250)
     assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
 
 
-def test_alerts_are_beside_the_beats_one_a_line(tmp_path: Path) -> None:
+def test_alerts_are_written_beside_the_beats_one_per_line(tmp_path: Path) -> None:
     alerts = [
         {"id": "a", "onset": np.int64(5), "text": "Asystolie, 4 s, jetzt: äöü"},
         {"id": "b", "value": np.float32(2.5)},
@@ -96,14 +96,14 @@ def test_alerts_are_beside_the_beats_one_a_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["beats", "beats.json", "beats.csv.zip2", ".atr", "beats.a1"])
-def test_an_ending_that_names_no_format_is_refused(tmp_path: Path, name: str) -> None:
+def test_an_ending_without_a_format_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match=r"--out: expected CSV .*; got "):
         check_out(tmp_path / name)
 
 
-def test_a_folder_that_is_not_there_is_refused_before_anything_runs(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="expected a file in a folder that exists; got no folder"):
+def test_a_missing_folder_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="expected a file in an existing folder; there is no folder"):
         check_out(tmp_path / "no" / "beats.csv")
     (tmp_path / "x.csv").mkdir()
-    with pytest.raises(UserError, match="got a folder"):
+    with pytest.raises(UserError, match="got the folder"):
         check_out(tmp_path / "x.csv")

@@ -1,4 +1,4 @@
-"""Flutter: the leakage against a slow version, what leaks and what does not, the alert of the whole graph."""
+"""Flutter: the leakage against a slow version, signals with and without waves, the alert of the whole graph."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ from beatwire.kernels import flutter
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records.detection import FreshLanes
+from beatwire.records.selection import ListedBlocks
 from laws import Signal, assert_same, run_graph, ticks_of
-
-ECG = Path(__file__).parents[2] / "shared" / "ecg"
 
 
 def found(samples: np.ndarray, rate_hz: float, shift: int = 0, base: int = 0, flat: int = 0) -> int:
-    """What the body says of two seconds that stand anywhere in a ring."""
+    """Return the result of the kernel for two seconds of samples at position ``shift`` of a ring."""
     length = round(2 * rate_hz)
     ring = np.zeros(length + 77, np.int16)
     ring[(shift + np.arange(length)) % len(ring)] = samples[:length]
     zero, value = np.zeros(1, np.int64), np.full(1, flat, np.int64)
     work = np.zeros((1, flutter.POINTS), np.int32)
-    end = np.array([shift + length])
-    flutter.find_waves(0, zero, end, zero, zero + base, length, ring[None, None], work, value)
+    blocks = ListedBlocks(row=zero, end=zero + shift + length, kind=value)
+    fresh = FreshLanes(lane=zero, slot=zero, start=zero, stop=zero, base=zero + base)
+    flutter.find_waves(0, blocks, fresh, length, ring[None, None], work)
     return int(value[0])
 
 
 def leakage(samples: np.ndarray) -> float:
-    """Kuo and Dillman's, on the means of 128 parts, without mean and slope."""
+    """Return the leakage of Kuo and Dillman (1978) on the means of 128 parts, without mean and slope."""
     y = np.array([part.mean() for part in np.array_split(samples.astype(float), flutter.POINTS)])
     t = np.arange(flutter.POINTS)
     y -= np.polyval(np.polyfit(t, y, 1), t)
@@ -46,18 +47,18 @@ def wave(hz: float, rate_hz: float, seconds: float = 2.0, height: float = 200.0)
 
 @pytest.mark.parametrize("rate_hz", [64.0, 128.0, 250.0, 360.0, 1000.0])
 @pytest.mark.parametrize("hz", [2.5, 3.3, 5.0, 7.0])
-def test_waves_are_found_at_any_rate_wherever_they_stand_in_the_ring(rate_hz: float, hz: float) -> None:
+def test_waves_are_found_at_any_rate_and_any_position_in_the_ring(rate_hz: float, hz: float) -> None:
     for shift in (0, 100_000, 100_333):
         assert found(wave(hz, rate_hz), rate_hz, shift) == flutter.WAVES
         assert found(-3 * wave(hz, rate_hz) + 900, rate_hz, shift) == flutter.WAVES
 
 
 @pytest.mark.parametrize("hz", [0.5, 1.2, 12.0, 50.0])
-def test_what_is_too_slow_or_too_fast_for_a_heart_is_not(hz: float) -> None:
+def test_waves_too_slow_or_too_fast_for_a_heart_are_not_found(hz: float) -> None:
     assert found(wave(hz, 360.0), 360.0) == 0
 
 
-def test_beats_noise_and_nothing_are_not_waves() -> None:
+def test_beats_noise_and_a_flat_line_are_not_waves() -> None:
     for seed in range(6):
         person = synthesise(seed, rate_hz=250.0, seconds=40, ectopy=0.2).recording.samples[0]
         assert not any(found(person[a : a + 500], 250.0) for a in range(0, len(person) - 500, 250))
@@ -69,7 +70,7 @@ def test_beats_noise_and_nothing_are_not_waves() -> None:
     assert found(wave(4.0, 250.0), 250.0, base=1) == 0
 
 
-def test_the_body_is_the_leakage_of_the_literature() -> None:
+def test_the_kernel_equals_the_leakage_of_kuo_and_dillman() -> None:
     rng = np.random.default_rng(1)
     both = [0, 0]
     for _ in range(300):
@@ -82,19 +83,19 @@ def test_the_body_is_the_leakage_of_the_literature() -> None:
     assert min(both) > 20
 
 
-def test_the_graph_tells_of_flutter_within_seven_seconds_and_leaves_it_latched() -> None:
+def test_the_graph_raises_flutter_within_six_seconds_and_latches_it() -> None:
     recording = read_recording("synthetic:seconds=60,rate=250,seed=2,ectopy=0")
     samples = recording.samples.copy()
     samples[:, 5000:9000] = wave(4.5, 250.0, 16.0)
-    told = [a for a in analyze(replace(recording, samples=samples)).alerts if a["rule"] == "flutter"]
-    assert [a["state"] for a in told] == ["on", "latched"]
-    assert 5000 + 4 * 250 <= told[0]["onset"] <= 5000 + 6 * 250
-    assert 9000 <= told[1]["decided"] <= 9000 + 8 * 250
+    alerts = [a for a in analyze(replace(recording, samples=samples)).alerts if a["rule"] == "flutter"]
+    assert [a["state"] for a in alerts] == ["on", "latched"]
+    assert 5000 + 4 * 250 <= alerts[0]["onset"] <= 5000 + 6 * 250
+    assert 9000 <= alerts[1]["decided"] <= 9000 + 8 * 250
     assert not [a for a in analyze(recording).alerts if a["rule"] == "flutter"]
 
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0])
-def test_flutter_is_told_alike_whatever_the_cuts(rate_hz: float) -> None:
+def test_any_cut_gives_the_same_flutter_alerts(rate_hz: float) -> None:
     made = synthesise(3, rate_hz=rate_hz, leads=2, seconds=40).recording
     samples = made.samples.copy()
     samples[:, round(12 * rate_hz) : round(25 * rate_hz)] = wave(3.7, rate_hz, 13.0)
@@ -105,9 +106,8 @@ def test_flutter_is_told_alike_whatever_the_cuts(rate_hz: float) -> None:
         assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
 
 
-@pytest.mark.skipif(not (ECG / "mitdb").is_dir(), reason="no ../shared/ecg/mitdb on this machine")
-def test_the_flutter_of_an_annotated_record_is_told() -> None:
-    recording = read_recording(ECG / "mitdb" / "207.hea", lead="first")
+def test_the_flutter_of_an_annotated_record_raises_an_alert(ecg_folder: Path) -> None:
+    recording = read_recording(ecg_folder / "mitdb" / "207.hea", lead="first")
     at = np.array([a["onset"] for a in analyze(recording).alerts if a["rule"] == "flutter" and a["state"] == "on"])
     seconds = at / recording.rate_hz
     assert ((seconds > 40.7) & (seconds < 51 + 4)).any()

@@ -1,4 +1,4 @@
-"""Frames: beat tables and RR statistics; the parsers are tested with the recordings."""
+"""Tables of beats and RR statistics; the parsers are tested with the recordings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from beatwire.backends.cuda.card import missing
-from beatwire.cli.analyze import run_analysis
+from beatwire.cli.analysis import run_analysis
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.offline.analyze import COLUMNS, analyze
@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 
 def by_hand(rr: np.ndarray) -> dict[str, float]:
-    """The textbook's sums, one interval at a time."""
+    """Return the RR statistics of one stream by their definitions."""
     known = [v for v in rr.tolist() if v == v]
     changes = [b - a for a, b in zip(rr[:-1].tolist(), rr[1:].tolist(), strict=True) if a == a and b == b]
     mean = sum(known) / len(known)
@@ -30,14 +30,14 @@ def by_hand(rr: np.ndarray) -> dict[str, float]:
     }
 
 
-def test_rr_statistics_are_the_textbooks_for_every_stream_of_a_table() -> None:
+def test_rr_statistics_of_every_stream_follow_their_definitions() -> None:
     rng = np.random.default_rng(3)
     streams = np.repeat(["b", "a", "c"], [40, 70, 5])
     rr = rng.normal(800, 60, len(streams))
     rr[[0, 40, 60, 110]] = np.nan
     order = rng.permutation(len(streams))
     order = order[np.argsort(np.where(streams[order] == "a", 0, 1), kind="stable")]
-    for name in np.unique(streams):  # those of a stream stay in order of time
+    for name in np.unique(streams):  # the beats of a stream stay in order of time
         order[streams[order] == name] = np.flatnonzero(streams == name)
     table = rr_statistics(streams[order], rr[order])
     assert table.index.tolist() == ["a", "b", "c"]
@@ -52,7 +52,7 @@ def test_a_stream_with_one_beat_has_no_statistics() -> None:
     assert table[["mean_rr_ms", "sdnn_ms", "rmssd_ms", "pnn50"]].isna().all(axis=None)
 
 
-def test_beats_are_an_arrow_table_and_nothing_known_is_null() -> None:
+def test_beats_are_an_arrow_table_and_missing_values_are_null() -> None:
     result = analyze(read_recording("synthetic:seconds=60,seed=4"))
     table = result.table
     assert table.column_names == list(COLUMNS)
@@ -62,7 +62,7 @@ def test_beats_are_an_arrow_table_and_nothing_known_is_null() -> None:
     assert arrow({"a": [1, 2]}).to_pydict() == {"a": [1, 2]}
 
 
-def test_the_summary_of_a_recording_tells_its_intervals() -> None:
+def test_the_summary_of_a_recording_contains_rr_statistics() -> None:
     summary = run_analysis("synthetic:seconds=60,seed=4,bpm=75")
     assert summary["mean_rr_ms"] == pytest.approx(800, rel=0.03)
     assert 0 < summary["rmssd_ms"] < 200
@@ -71,7 +71,7 @@ def test_the_summary_of_a_recording_tells_its_intervals() -> None:
     assert flat["sdnn_ms"] is None
 
 
-@pytest.mark.skipif(missing() is None, reason="there is a GPU")
-def test_analyze_on_a_gpu_that_is_not_there_is_an_error_and_nothing_else() -> None:
+@pytest.mark.skipif(missing() is None, reason="a GPU is present")
+def test_analyze_with_backend_gpu_but_no_gpu_is_an_error() -> None:
     with pytest.raises(UserError, match="--backend gpu: expected a usable GPU; got: "):
         CliRunner().invoke(app, ["analyze", "synthetic:seconds=20", "--backend", "gpu"], catch_exceptions=False)

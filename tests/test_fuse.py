@@ -1,4 +1,4 @@
-"""Several leads: the level of a peak, what an artefact on one of them does, and what they say of each other."""
+"""Several leads: the level of a peak, artefacts on one lead, and the agreement of leads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Ringed
 from beatwire.stages import nms, ricker
 from beatwire.stages.support.filters import Design, filter_for, half_up
-from beatwire.training.survey import survey
+from beatwire.training.candidates import find_candidates
 from laws import Signal, cut
 from signal_oracles import blocks_of, bounded_response_of
 from steps import beats_of, fresh_of
@@ -23,7 +23,7 @@ def heart(leads: int = 2, seconds: float = 40.0) -> np.ndarray:
 
 
 def with_artefacts(x: np.ndarray, lead: int, every_s: float = 5.3) -> np.ndarray:
-    """Add to one lead waves four times as high as its beats, as narrow as these."""
+    """Add waves to one lead, as narrow as its beats and four times as high."""
     out = x.astype(np.float64)
     t = np.arange(-40, 41) / RATE_HZ
     wave = 4 * np.ptp(x[lead]) * (1 - (t / 0.014) ** 2) * np.exp(-0.5 * (t / 0.014) ** 2)
@@ -32,7 +32,7 @@ def with_artefacts(x: np.ndarray, lead: int, every_s: float = 5.3) -> np.ndarray
     return np.clip(out, -32000, 32000).astype(np.int16)
 
 
-def test_a_peak_has_the_levels_of_all_leads_whatever_the_cuts() -> None:
+def test_a_peak_has_the_levels_of_all_leads_in_any_cut() -> None:
     rng = np.random.default_rng(4)
     x, base = with_artefacts(heart(3), 1), int(rng.integers(0, 10**9))
     n = x.shape[1]
@@ -62,7 +62,7 @@ def test_a_peak_has_the_levels_of_all_leads_whatever_the_cuts() -> None:
 
 
 @pytest.mark.parametrize("lead", [0, 1])
-def test_artefacts_on_one_lead_hide_no_beats_of_the_other(lead: int) -> None:
+def test_artefacts_on_one_lead_do_not_hide_the_beats_of_the_other(lead: int) -> None:
     clean = heart()
     beats = beats_of(Signal("bed", clean, RATE_HZ)).sample
     found = beats_of(Signal("bed", with_artefacts(clean, lead), RATE_HZ)).sample
@@ -71,23 +71,26 @@ def test_artefacts_on_one_lead_hide_no_beats_of_the_other(lead: int) -> None:
     assert (nearest <= 5).mean() > 0.9
 
 
-def test_leads_that_agree_say_so_and_an_artefact_on_one_is_alone() -> None:
-    rough = survey(with_artefacts(heart(), 1), RATE_HZ)
-    clean = survey(heart(), RATE_HZ)
+def test_lead_agreement_is_high_for_beats_and_low_for_an_artefact_on_one_lead() -> None:
+    rough = find_candidates(with_artefacts(heart(), 1), RATE_HZ)
+    clean = find_candidates(heart(), RATE_HZ)
     late = clean.at > 12 * RATE_HZ
-    high = clean.features[late & (clean.features[:, peak_features.TALL] > 0.5)]
-    assert np.abs(high[:, peak_features.LOWEST] - 1).mean() < 0.2
+    high = clean.features[late & (clean.features[:, peak_features.HEIGHT] > 0.5)]
+    assert np.abs(high[:, peak_features.LOWEST_LEAD] - 1).mean() < 0.2
     assert high[:, peak_features.TURNED].mean() < 0.1
     far = np.abs(rough.at[:, None] - clean.at[None]).min(axis=1) > 0.1 * RATE_HZ
     alone = rough.features[far & (rough.at > 12 * RATE_HZ)]
     assert len(alone) > 3
-    assert alone[:, peak_features.LOWEST].max() < 0.5 < 2 < alone[:, peak_features.HIGHEST].min()
+    assert alone[:, peak_features.LOWEST_LEAD].max() < 0.5 < 2 < alone[:, peak_features.HIGHEST_LEAD].min()
     assert alone[:, peak_features.TURNED].min() > 0.3
 
 
-def test_of_one_lead_nothing_is_said_across() -> None:
-    features = survey(heart(1), RATE_HZ).features
+def test_lead_agreement_of_a_single_lead_is_neutral() -> None:
+    features = find_candidates(heart(1), RATE_HZ).features
     assert (
-        features[:, [peak_features.FIRST_LEAD, peak_features.LOWEST, peak_features.HIGHEST, peak_features.EVEN]] == 1
+        features[
+            :, [peak_features.FIRST_LEAD, peak_features.LOWEST_LEAD, peak_features.HIGHEST_LEAD, peak_features.EVEN]
+        ]
+        == 1
     ).all()
     assert not features[:, peak_features.TURNED].any()

@@ -1,4 +1,4 @@
-"""Gather: the beats of all passes in order, with their times, restarts and events."""
+"""Gather: the beats of all passes in order, with times, restarts and events."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Gatherer(Detector):
         )[1]
 
     def named(self, tick: TickBeats) -> list[tuple[str, int, int]]:
-        """Stream, session and sample of the beats of a tick."""
+        """Return (stream, session, sample) of the beats of a tick."""
         names = [self.directory.names[s] for s in tick.slot]
         return list(zip(names, tick.session.tolist(), tick.sample.tolist(), strict=True))
 
@@ -47,7 +47,7 @@ def chunks(signal: Signal, *spans: tuple[int, int], step: int = 50, **changed: A
 
 
 def marked(gatherer: Gatherer, ticks: list[list[bytes]]) -> list[tuple[str, int, int]]:
-    """The beats that are marked as the first after a restart."""
+    """Return the beats that are marked as the first after a restart."""
     found = []
     for values in ticks:
         tick = gatherer.gathered(values)
@@ -55,7 +55,7 @@ def marked(gatherer: Gatherer, ticks: list[list[bytes]]) -> list[tuple[str, int,
     return found
 
 
-def test_the_first_beat_after_each_restart_is_marked_however_ticks_are_cut(heart: Signal) -> None:
+def test_the_first_beat_after_each_restart_is_marked_in_any_cut(heart: Signal) -> None:
     spans = (0, 1500), (2000, 3000), (3200, 3250), (3400, 4500)
     again = [heart.chunk(a, a + 50, session=2, first=a) for a in range(4500, 6000, 50)]
     other = Signal("bed-2", heart.samples[:, 700:], RATE_HZ, 2.0)
@@ -70,7 +70,7 @@ def test_the_first_beat_after_each_restart_is_marked_however_ticks_are_cut(heart
         assert sorted(marked(Gatherer(Settings(pass_s=0.3)), ticks)) == sorted(one_by_one)
 
 
-def test_beats_of_many_passes_are_those_of_each_stream_in_order(heart: Signal) -> None:
+def test_beats_of_many_passes_are_in_order_of_sample_for_each_stream(heart: Signal) -> None:
     other = Signal("bed-2", synthesise(2, rate_hz=360.0, leads=2, seconds=20).recording.samples, 360.0, 2.0)
     gatherer = Gatherer(Settings(pass_s=0.5))
     tick = gatherer.gathered(chunks(heart, (0, 5000)) + chunks(other, (0, 7200)), arrival_us=list(range(244)))
@@ -86,7 +86,7 @@ def test_beats_of_many_passes_are_those_of_each_stream_in_order(heart: Signal) -
     assert np.isfinite(tick.terms.population).sum() >= len(tick.slot) - 2
 
 
-def test_events_are_by_stream_and_pass_a_restart_first_and_what_is_known_last(heart: Signal) -> None:
+def test_events_are_in_order_of_stream_and_pass_with_restart_first_and_watermark_last(heart: Signal) -> None:
     gatherer = Gatherer(Settings(pass_s=1.0))
     other = Signal("bed-2", heart.samples, RATE_HZ, 2.0)
     tick = gatherer.gathered(chunks(heart, (0, 1500), (2000, 5000)) + chunks(other, (0, 3000)))
@@ -104,44 +104,44 @@ def test_events_are_by_stream_and_pass_a_restart_first_and_what_is_known_last(he
                 assert (tick.slot[value], tick.sample[value]) == (slot, sample)
         beats = mine[mine[:, 2] == Event.BEAT, 3]
         assert (np.diff(beats) > 0).all()
-        assert len(beats) == (tick.slot == slot).sum()
+        assert len(beats) == (tick.slot == slot).sum() > 8  # the shorter stream lasts 12 s
         for k, event in enumerate(mine[mine[:, 2] == Event.BEAT]):
             after = known[np.searchsorted(known, event[3], "right") :]
             assert len(after) or slot == 0, k
 
 
-def test_a_beat_is_never_before_what_was_known_already(heart: Signal) -> None:
+def test_a_beat_is_never_before_the_watermark(heart: Signal) -> None:
     gatherer = Gatherer()
-    reached = -RATE_HZ
+    reached, beats = -RATE_HZ, 0
     for values in [chunks(heart, (a, a + 70), step=70) for a in range(0, 7000, 70)]:
         for kind, sample in gatherer.gathered(values).events[:, 2:4].tolist():
             if kind == Event.BEAT:
+                beats += 1
                 assert sample >= reached
             if kind == Event.WATERMARK:
                 assert sample >= reached
                 reached = sample
     assert reached > 6500
+    assert beats > 20  # of 28 s
 
 
 def test_times_follow_the_device_clock_where_it_jumps(heart: Signal) -> None:
-    """From the chunk on in which the clock jumped; beats before it keep theirs, in one tick or many."""
+    """The new clock begins with the chunk in which it jumped, in one tick or many."""
     jump = 3000
     early = [heart.chunk(a, a + 50) for a in range(0, jump, 50)]
     late = [heart.chunk(a, a + 50, time_us=START_US + a * 4000 + 7_000_000) for a in range(jump, 6000, 50)]
     for ticks in ([early + late], [[m] for m in early + late]):
         gatherer = Gatherer()
-        told = [t for tick in ticks for t in [gatherer.gathered(tick)]]
-        sample = np.concatenate([t.sample for t in told])
-        time_us = np.concatenate([t.time_us for t in told])
+        gathered = [t for tick in ticks for t in [gatherer.gathered(tick)]]
+        sample = np.concatenate([t.sample for t in gathered])
+        time_us = np.concatenate([t.time_us for t in gathered])
         assert ((sample < jump).sum() > 10) & ((sample >= jump).sum() > 10)
         np.testing.assert_array_equal(time_us, START_US + sample * 4000 + 7_000_000 * (sample >= jump))
 
 
 @pytest.mark.parametrize("per_tick", [1, 30, 1000])
-def test_every_beat_has_the_time_of_its_chunk_though_each_chunk_has_a_clock_of_its_own(
-    heart: Signal, per_tick: int
-) -> None:
-    """As with devices that stamp a chunk when they send it; also where a session begins in the same tick."""
+def test_the_time_of_a_beat_follows_the_clock_of_its_own_chunk(heart: Signal, per_tick: int) -> None:
+    """As with devices whose time is that of sending; also where a session begins in the same tick."""
     wrong_us = np.random.default_rng(2).integers(-9000, 9000, 200)
     stamps = {(s, k): START_US + 10**9 * s + k * 200_000 + int(wrong_us[k]) for s in (1, 2) for k in range(100)}
     messages = [heart.chunk(50 * k, 50 * k + 50, session=s, time_us=stamp) for (s, k), stamp in stamps.items()]
@@ -156,6 +156,6 @@ def test_every_beat_has_the_time_of_its_chunk_though_each_chunk_has_a_clock_of_i
     assert beats > 40
 
 
-def test_an_empty_tick_passes() -> None:
+def test_an_empty_tick_gives_an_empty_result() -> None:
     tick = Gatherer().gathered([])
     assert (len(tick.slot), len(tick.events), tick.terms.latent.shape, tick.overloaded) == (0, 0, (0, 8), False)

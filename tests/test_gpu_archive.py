@@ -1,4 +1,4 @@
-"""On a GPU: a recording in shards says what it says on the CPU, however it is cut and with little memory."""
+"""On a GPU: shards of a recording give the output of the CPU, in any cut and with little memory."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from beatwire.backends.cuda.card import missing
 from beatwire.offline.analyze import analyze
-from beatwire.offline.archive import Archive, Plan
+from beatwire.offline.archive import Archive
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.settings import Settings
-from test_archive import PLANS, assert_same, person, with_holes
+from test_archive import PLANS, assert_same, person, with_gaps
 
 WHY = missing()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU: {WHY}")]
@@ -19,20 +20,21 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"need
 
 @pytest.mark.parametrize("plan", [*PLANS[:2], Plan(60.0, 91.0, 8192, by_pass=False), Plan(119.0, 20.0, 3)])
 @pytest.mark.parametrize(("rate_hz", "leads"), [(250.0, 1), (257.0, 1), (360.0, 3)])
-def test_pieces_on_a_card_say_what_they_say_on_the_cpu(device: Any, plan: Plan, rate_hz: float, leads: int) -> None:
-    recording = with_holes(person(6, rate_hz, leads), 1)
+def test_shards_on_a_gpu_give_the_output_of_the_cpu(device: Any, plan: Plan, rate_hz: float, leads: int) -> None:
+    recording = with_gaps(person(6, rate_hz, leads), 1)
     assert_same(analyze(recording, plan=plan, backend=device), analyze(recording))
 
 
-def test_samples_that_are_on_the_card_stay_there(device: Any) -> None:
+def test_samples_on_the_gpu_give_the_output_of_samples_on_the_host(device: Any) -> None:
     cupy = pytest.importorskip("cupy")
     recording = person(7)
-    there = replace(recording, samples=cupy.asarray(recording.samples))
-    assert_same(analyze(there, backend=device), analyze(recording))
+    on_gpu = replace(recording, samples=cupy.asarray(recording.samples))
+    assert_same(analyze(on_gpu, backend=device), analyze(recording))
 
 
-def test_little_memory_changes_nothing_but_the_lanes(device: Any) -> None:
+def test_the_memory_limit_changes_the_number_of_lanes_only(device: Any) -> None:
     recording = person(8, 500.0, 12, seconds=900.0)
     small = Archive(Settings(), backend=device, memory_bytes=20 << 20)
     beats = small.analyze(recording, "x")[0].beats
+    assert len(beats.sample) > 500
     assert np.array_equal(beats.sample, analyze(recording).beats["sample"])

@@ -1,4 +1,4 @@
-"""On a GPU: cuDF reads what pandas reads, and every hop from a column to torch and back is the same memory."""
+"""Tables on a GPU: cuDF reads what pandas reads; columns, arrays and tensors share their memory."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_cudf_reads_what_pyarrow_reads(tmp_path: Path, layout: str, cupy: Any) -
 
 
 @pytest.mark.parametrize("case", MESSAGES)
-def test_what_is_wrong_with_a_csv_is_said_in_the_same_words(tmp_path: Path, case: str, cupy: Any) -> None:
+def test_an_error_in_a_csv_has_the_same_text_as_on_the_cpu(tmp_path: Path, case: str, cupy: Any) -> None:
     text, kwargs, expected = MESSAGES[case]
     path = tmp_path / "x.csv"
     path.write_text(text)
@@ -90,12 +90,12 @@ def test_a_file_that_does_not_fit_is_parsed_in_parts(
         return real(path, first, parts, *rest)
 
     monkeypatch.setattr(parse_gpu, "_in_parts", small)
-    monkeypatch.setattr(parse_gpu, "_LEAST_PART", 100)
+    monkeypatch.setattr(parse_gpu, "_SMALLEST_PART", 100)
     np.testing.assert_array_equal(read_recording(path, xp=cupy).samples, whole.samples)
     assert refused == [1, 2, 4]
 
 
-def test_plain_numbers_are_read_as_text_and_others_as_numbers(
+def test_plain_numbers_are_read_as_text_first_and_others_as_numbers(
     tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [[k / 250, v, -v] for k, v in enumerate(MV)]
@@ -106,7 +106,7 @@ def test_plain_numbers_are_read_as_text_and_others_as_numbers(
     monkeypatch.undo()
     path.write_text(path.read_text().replace(",", ", "))
     assert parse_gpu.read_numbers(path, ",", ".", 1, 3) is not None
-    monkeypatch.setattr(parse_gpu, "_from_text", lambda *_: pytest.fail("blanks were taken for plain"))
+    monkeypatch.setattr(parse_gpu, "_from_text", lambda *_: pytest.fail("blanks were read as plain numbers"))
     as_numbers = parse_gpu.read_numbers(path, ",", ".", 1, 3)
     for found in (as_text, as_numbers):
         for here, there in zip(found, expected, strict=True):  # type: ignore[arg-type]
@@ -114,22 +114,22 @@ def test_plain_numbers_are_read_as_text_and_others_as_numbers(
             np.testing.assert_allclose(here.get(), there, rtol=1e-15)
 
 
-def test_a_clean_csv_never_comes_to_the_host(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+def test_a_clean_csv_stays_on_the_device(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("parsed by pandas"))
     path = write(tmp_path / "x.csv", [[k / 250, v] for k, v in enumerate(MV)], head="time,II\n")
     assert isinstance(read_recording(path, xp=cupy).samples, cupy.ndarray)
 
 
 @pytest.fixture
 def by_cudf(monkeypatch: pytest.MonkeyPatch) -> None:
-    json.importing("cudf").join(120)
-    monkeypatch.setattr(json, "FEWEST_ON_GPU", 1)
-    monkeypatch.setattr(lines, "_json_arrow", lambda *_: pytest.fail("pyarrow was asked"))
+    json.import_in_background("cudf").join(120)
+    monkeypatch.setattr(json, "MIN_GPU_MESSAGES", 1)
+    monkeypatch.setattr(lines, "_json_arrow", lambda *_: pytest.fail("parsed by pyarrow"))
 
 
 @pytest.mark.usefixtures("by_cudf")
 @pytest.mark.parametrize("odd", test_json_chunks.ODD)
-def test_json_ticks_say_the_same_by_cudf(odd: str, cupy: Any) -> None:
+def test_json_ticks_are_the_same_by_cudf(odd: str, cupy: Any) -> None:
     values = [test_json_chunks.message(k) for k in range(12)]
     values[5] = test_json_chunks.message(5, **test_json_chunks.ODD[odd])
     assert json_tick_to_avro(values, cupy) == test_json_chunks.one_by_one(values)
@@ -140,13 +140,13 @@ def test_a_clean_json_tick_goes_through_cudf(cupy: Any, monkeypatch: pytest.Monk
     nested = [test_json_chunks.message(k, samples=[[k, 2], [4, -5]], leads=["I", "II"]) for k in range(20)]
     flat = [test_json_chunks.message(k, session=3, time=k, uv_per_unit=2) for k in range(20)]
     expected = [test_json_chunks.one_by_one(values) for values in (nested, flat)]
-    monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("one by one"))
+    monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("parsed one by one"))
     assert [json_tick_to_avro(values, cupy) for values in (nested, flat)] == expected
 
 
 @pytest.mark.usefixtures("by_cudf", "cupy")
-def test_the_graph_on_a_card_reads_json_by_cudf(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("one by one"))
+def test_the_graph_on_a_gpu_parses_json_by_cudf(device: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("parsed one by one"))
     pipeline, decoded = Pipeline(Settings(), device), []
     pipeline.subscribe(pipeline.decoded, decoded.append)
     pipeline.emit(RawTick.of([test_json_chunks.message(k) for k in range(20)]))
@@ -162,7 +162,7 @@ def test_rr_statistics_are_the_same_by_cudf(cupy: Any) -> None:
     np.testing.assert_allclose(here.to_numpy(), there[here.columns].to_numpy(), rtol=1e-9)
 
 
-def test_every_hop_is_the_same_memory(tmp_path: Path, cupy: Any) -> None:
+def test_conversions_between_libraries_share_memory(tmp_path: Path, cupy: Any) -> None:
     import cudf
     import torch
     from numba import cuda
@@ -185,17 +185,17 @@ def test_every_hop_is_the_same_memory(tmp_path: Path, cupy: Any) -> None:
     assert arrow({"II": column}).num_rows == len(MV)
 
 
-def test_what_is_replayed_is_parsed_on_the_card(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replayed_csv_is_parsed_on_the_gpu(tmp_path: Path, cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = str(write(tmp_path / "x.csv", [[k / 250, v] for k, v in enumerate(MV)], head="time,II\n"))
     (expected,) = read_sources([path])
-    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
-    monkeypatch.setattr(parse, "_read_numbers", lambda *_: pytest.fail("pyarrow was asked"))
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("parsed by pandas"))
+    monkeypatch.setattr(parse, "_read_numbers", lambda *_: pytest.fail("parsed by pyarrow"))
     (found,) = read_sources([path], xp=cupy)
     np.testing.assert_array_equal(found.samples, expected.samples)
     assert type(found.samples) is np.ndarray
 
 
-def test_stretches_of_a_recording_come_to_their_places(cupy: Any) -> None:
+def test_stretches_of_a_recording_are_copied_to_their_places(cupy: Any) -> None:
     rng = np.random.default_rng(2)
     samples = rng.integers(-999, 999, (3, 200_000)).astype(np.int16)
     start = np.sort(rng.integers(0, 190_000, 700))
@@ -211,14 +211,17 @@ def test_stretches_of_a_recording_come_to_their_places(cupy: Any) -> None:
 
 
 def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
-    from beatwire.offline.shards import Whole, cut, passes, stretches_of
+    from beatwire.offline.coverage import coverage_of
+    from beatwire.offline.passes import SamplesInPlace, passes
+    from beatwire.offline.shards import cut
     from beatwire.records import Bank
 
     samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
-    known = stretches_of(samples, 10, 5)
-    shards, held = cut(known, 300, 100, 20), samples[:, :10].copy()
+    coverage = coverage_of(samples, 10, 5)
+    shards, held = cut(coverage, 300, 100, 20), samples[:, :10].copy()
     placements = [
-        bring() for bring in passes(Whole(samples), len(MV), held, known, shards, Bank(0, 250.0, 1), 1.0, 100)
+        fetch()
+        for fetch in passes(SamplesInPlace(samples), len(MV), held, coverage, shards, Bank(0, 250.0, 1), 1.0, 100)
     ]
     assert all(pointer(p.payload) == pointer(samples) for p in placements[:-1])
     assert len(MV) == test_recordings.N

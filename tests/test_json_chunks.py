@@ -1,4 +1,4 @@
-"""A tick of JSON messages parsed as a table says what the messages say one by one."""
+"""A tick of JSON messages parsed as a table gives the same bytes and reasons as the messages parsed singly."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from beatwire.wire.avro import json_to_avro
 from beatwire.wire.json import json_tick_to_avro
 
 
-def one_by_one(values: list[bytes]) -> list[bytes | str]:
+def singly(values: list[bytes]) -> list[bytes | str]:
     out: list[bytes | str] = []
     for value in values:
         try:
@@ -31,7 +31,7 @@ def message(k: int, **changed: Any) -> bytes:
     return json.dumps({name: value for name, value in given.items() if value is not ...}).encode()
 
 
-ODD = {
+UNUSUAL = {
     "a field of the wrong type": {"first": "12"},
     "a fraction where an integer belongs": {"first": 1.0},
     "true": {"first": True},
@@ -45,7 +45,7 @@ ODD = {
     "an integer beyond 64 bits": {"first": 2**70},
     "several leads": {"samples": [[1, 2], [3, 4]], "leads": ["I", "II"]},
     "uneven leads": {"samples": [[1, 2], [3]]},
-    "names that do not fit": {"leads": ["I", "II"]},
+    "more names than leads": {"leads": ["I", "II"]},
     "an escaped name": {"stream": "bed\n1 \u00e9"},
     "an empty name": {"stream": ""},
     "a long name": {"stream": "x" * 70},
@@ -54,35 +54,35 @@ ODD = {
 }
 
 
-@pytest.mark.parametrize("odd", ODD)
-def test_one_odd_message_changes_nothing_for_it_or_its_neighbours(odd: str) -> None:
+@pytest.mark.parametrize("unusual", UNUSUAL)
+def test_an_unusual_message_and_its_neighbours_give_the_same_results_as_singly(unusual: str) -> None:
     values = [message(k) for k in range(12)]
-    values[5] = message(5, **ODD[odd])
-    assert json_tick_to_avro(values) == one_by_one(values)
+    values[5] = message(5, **UNUSUAL[unusual])
+    assert json_tick_to_avro(values) == singly(values)
 
 
 @pytest.mark.parametrize("bad", [b"{", b'{"a": 1} x', b"{}{}", b'{"stream": "\xff"}', b"{" * 5000])
-def test_what_is_no_json_is_the_same_reject(bad: bytes) -> None:
+def test_invalid_json_is_rejected_with_the_same_reason(bad: bytes) -> None:
     values = [message(k) for k in range(12)]
     values[3] = bad
-    assert json_tick_to_avro(values) == one_by_one(values)
+    assert json_tick_to_avro(values) == singly(values)
 
 
 def test_a_clean_tick_goes_through_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     nested = [message(k, samples=[[k, 2, 3], [4, 5, -32768]], leads=["I", "II"], uv_per_unit=1) for k in range(20)]
     spread = [json.dumps(json.loads(message(k)), indent=2).encode() for k in range(20)]
-    expected = [one_by_one(values) for values in (nested, spread)]
-    monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("one by one"))
+    expected = [singly(values) for values in (nested, spread)]
+    monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("parsed singly"))
     assert [json_tick_to_avro(values) for values in (nested, spread)] == expected
 
 
-def test_few_messages_are_not_worth_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_messages_are_parsed_singly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "read_json_lines", lambda *_: pytest.fail("a table"))
-    values = [message(k) for k in range(json_chunks.FEWEST - 1)]
-    assert json_tick_to_avro(values) == one_by_one(values)
+    values = [message(k) for k in range(json_chunks.MIN_TABLE_MESSAGES - 1)]
+    assert json_tick_to_avro(values) == singly(values)
 
 
-def test_random_ticks_agree() -> None:
+def test_random_ticks_give_the_same_results_as_singly() -> None:
     rng = np.random.default_rng(8)
     for _ in range(20):
         values = []
@@ -90,16 +90,16 @@ def test_random_ticks_agree() -> None:
             samples = rng.integers(-32768, 32768, int(rng.integers(1, 20))).tolist()
             changed: dict[str, Any] = {"samples": samples, "rate_hz": float(rng.choice([128, 250.5, 1e3]))}
             values.append(message(k, **changed))
-        assert json_tick_to_avro(values) == one_by_one(values)
+        assert json_tick_to_avro(values) == singly(values)
 
 
-def test_until_tables_are_imported_messages_go_one_by_one_and_say_the_same() -> None:
+def test_until_the_table_parser_is_imported_messages_are_parsed_singly_with_the_same_results() -> None:
     program = """
 import sys
 from beatwire.wire import json as json_chunks
 values = [b'{"stream": "a", "first": %d, "rate_hz": 250, "samples": [1, 2]}' % k for k in range(9)]
 before = json_chunks.json_tick_to_avro(values)
-json_chunks.importing("beatwire.tables").join(60)
+json_chunks.import_in_background("beatwire.tables").join(60)
 assert "beatwire.tables" in sys.modules
 json_chunks.json_to_avro = None
 assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
@@ -108,11 +108,11 @@ assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
     assert done.returncode == 0, done.stderr
 
 
-def test_without_cudf_a_gpu_has_messages_read_by_pyarrow(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_cudf_messages_are_parsed_by_pyarrow_on_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("cudf") is not None:
         pytest.skip("cuDF is here: tests/test_gpu_frames.py")
-    monkeypatch.setattr(json_chunks, "FEWEST_ON_GPU", 1)
-    monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("one by one"))
-    json_chunks.importing("cudf").join(60)
+    monkeypatch.setattr(json_chunks, "MIN_GPU_MESSAGES", 1)
+    monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("parsed singly"))
+    json_chunks.import_in_background("cudf").join(60)
     values = [message(k) for k in range(12)]
     assert json_tick_to_avro(values, object()) == json_tick_to_avro(values)

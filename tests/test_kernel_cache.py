@@ -113,7 +113,7 @@ def test_machine_code_is_not_loaded_from_a_temporary_folder_that_other_users_can
 def test_after_a_warm_up_nothing_is_compiled_and_only_kernels_of_shards_and_of_training_are_left() -> None:
     script = """
 import numpy as np
-from beatwire.kafka.batch import Part, tick_of
+from beatwire.kafka.batch import Part, join_parts
 from beatwire.jit import cpu
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
@@ -140,12 +140,12 @@ one, two = Pipeline(Settings()), Pipeline(Settings())
 for first in range(0, 2500, 250):  # an empty tick, the messages of one poll, of several
     parts = [part(chunk(first, "I"), b"{"), part(chunk(first + 125, "I", "II"))]
     for pipeline, taken in ((one, parts), (two, parts[:1]), (two, parts[1:]), (two, [])):
-        pipeline.emit(tick_of(taken, now_us=first, caught_up=True)[0])
+        pipeline.emit(join_parts(taken, now_us=first, caught_up=True)[0])
 print(*sorted(name for name, _ in compiled() - warm))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     never, late = done.stdout.splitlines()
-    assert never.split() == ["is_answered", "read_piece", "take_stretch", "tell_beat", "weigh_beat", "write_in_turn"]
+    assert never.split() == ["copy_owned", "mark_owned", "read_piece", "sum_levels", "take_stretch", "write_in_turn"]
     assert late == ""
 
 
@@ -162,7 +162,7 @@ def test_every_listed_signature_can_be_read_and_written() -> None:
             assert precompile.as_text(precompile.from_text(signature)) == signature
 
 
-SMALL = ("enter", "find_runs", "is_known", "in_usual_size", "place_in_time")  # each compiles in a tenth of a second
+SMALL = ("enter", "find_runs", "mark_embedded", "write_scale", "time_beat")  # each compiles in a tenth of a second
 
 
 def precompiled(folder: Path, before: str = "", processes: int = 2) -> tuple[int, list[tuple[int, int]], int]:

@@ -1,4 +1,4 @@
-"""Every body as plain Python equals what was compiled from it, on what a small ward puts into it."""
+"""Kernels: every body as plain Python gives the bytes of its machine code, on the arguments of a small ward."""
 
 from __future__ import annotations
 
@@ -15,27 +15,32 @@ from beatwire.jit import cpu
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cuda import launchers
 from beatwire.kernels import files, ricker
+from beatwire.kernels.align import BANK
+from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
 from beatwire.offline import archive
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
-from beatwire.stages.score import weigh
-from laws import Run, Signal, cut, grouped, listen, shuffled
+from beatwire.records.alerting import Crossings, DriftState
+from beatwire.records.events import BEAT, RESTART, WATERMARK
+from beatwire.stages.score import sum_levels
+from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
 
 BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
-SCRATCH = {"work", "line", "scratch", "out"}  # what a kernel leaves there is nobody's business
+SCRATCH = {"work", "stretch", "numbers", "features"}  # scratch: its content after a call is undefined
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
-ON_A_DEVICE = {"ring.write_in_turn"}  # where items do not run one after the other
-ON_THE_HOST = {"lead_agreement.facts_of", "files._read_by_c"}
-BY_THE_SYSTEM = {"files.read_at"}  # no algorithm: machine code asks it without Python
+ON_A_DEVICE = {"ring.write_in_turn"}  # used where items run in parallel
+ON_THE_HOST = {"lead_agreement.past_columns", "files._read_by_c"}
+BY_THE_SYSTEM = {"files.read_at"}  # a system call, which machine code makes without Python
 
 
 def texts_of_kernels() -> list[types.ModuleType]:
-    """The modules of bodies that are compiled, and of those that they call."""
+    """Return the modules of the bodies that are compiled, and of the functions that they call."""
     texts = list({sys.modules[kernel.body.__module__]: None for kernel in BODIES.values()})
     for text in texts:
         called = {f.__module__ for _, f in inspect.getmembers(text, inspect.isfunction)}
@@ -48,7 +53,7 @@ def texts_of_kernels() -> list[types.ModuleType]:
 
 
 def bodies() -> dict[str, Callable[..., Any]]:
-    """Every function of the texts that the graph's kernels are compiled from, by module and name."""
+    """Return every function of the modules of the kernels, by module and name."""
     texts = texts_of_kernels()
     return {
         f"{text.__name__.rpartition('.')[2]}.{name}": function
@@ -59,7 +64,7 @@ def bodies() -> dict[str, Callable[..., Any]]:
 
 
 def messages() -> list[list[bytes]]:
-    """Ticks of three people with something of everything wrong, and of one for longer than a minute."""
+    """Return ticks of three people with faults of every kind, and of a fourth for longer than a minute."""
     rng = np.random.default_rng(5)
     queues = []
     for number, (rate_hz, leads, seconds) in enumerate(
@@ -84,7 +89,7 @@ def messages() -> list[list[bytes]]:
 
 
 class Twin:
-    """Stands for a compiled kernel: runs it, runs the body as Python on a copy of the same, compares."""
+    """Replaces a compiled kernel: calls it, calls its body as Python on copies of the arguments, compares both."""
 
     def __init__(self, kernel: Callable[..., Any], body: Callable[..., Any], each: bool) -> None:
         self.kernel, self.body, self.each, self.calls = kernel, body, each, 0
@@ -109,16 +114,16 @@ class Twin:
         self.calls += int(args[0]) if self.each else 1
         return returned
 
-    def compare(self, found: Any, wanted: Any, where: str) -> None:
-        """Compare an argument after both have run, field by field where it is a NamedTuple."""
+    def compare(self, found: Any, expected: Any, where: str) -> None:
+        """Compare an argument after both calls, field by field if it is a NamedTuple."""
         off = ROUNDED.get(self.body.__module__.rpartition(".")[2], 0.0)
         if isinstance(found, tuple):
-            for name, a, b in zip(type(found)._fields, found, wanted, strict=True):  # type: ignore[attr-defined]
+            for name, a, b in zip(type(found)._fields, found, expected, strict=True):  # type: ignore[attr-defined]
                 self.compare(a, b, f"{where}.{name}")
         elif isinstance(found, np.ndarray) and off > 0.0:
-            np.testing.assert_allclose(found, wanted, rtol=off, atol=off, err_msg=where)
+            np.testing.assert_allclose(found, expected, rtol=off, atol=off, err_msg=where)
         elif isinstance(found, np.ndarray):
-            assert found.tobytes() == wanted.tobytes(), where
+            assert found.tobytes() == expected.tobytes(), where
 
 
 def copied(argument: Any) -> Any:
@@ -129,16 +134,30 @@ def copied(argument: Any) -> Any:
 
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Call what only recordings in shards, and training, have a use for."""
+    """Call the kernels that only shards of recordings and training use."""
     monkeypatch.setattr(archive, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
-    beats = archive.Archive(Settings(), archive.Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
-    weigh(load_model().calibration, beats.terms)
+    beats = archive.Archive(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
+    sum_levels(load_model().calibration, beats.terms)
     start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
     cpu.kernels.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
     with Path(__file__).open("rb") as file:
         room = np.zeros(2 * files.PIECE + 100, np.uint8)
         cpu.kernels.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
+
+
+def of_drift() -> None:
+    """Call the kernel of drift with a stream that crosses the limit, which takes a minute of beats elsewhere."""
+    rows = [(RESTART, 0, 0), *[(BEAT, k, 0) for k in range(20)], (WATERMARK, 400, 400)]
+    events = np.array([(0, 1, *row) for row in rows], np.int64)
+    state = DriftState(
+        np.zeros((1, DRIFT_BLOCKS, 4), np.uint8), np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.bool_)
+    )
+    found = Crossings(np.zeros(1, np.int64), np.zeros(99, np.int64), np.zeros((99, 5), np.int64))
+    run, upper, slots = np.array([0, len(events)]), np.array([[1, 3]], np.uint8), np.zeros((1, BANK + 1), np.int64)
+    levels, scored, length = np.array([0.5]), np.ones(1, np.bool_), np.array([100])
+    cpu.kernels.track_drift(1, run, events, upper, scored, slots, length, levels, 0.4, state, found)
+    assert found.rows[: found.counts[0], 3:].tolist() == [[100, 500], [400, 0]]
 
 
 def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,15 +167,16 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
             twins.append(Twin(getattr(cpu.kernels, name), kernel.body, isinstance(kernel, OverItems)))
             monkeypatch.setattr(cpu.kernels, name, twins[-1])
     pipeline, run = Pipeline(Settings(pass_s=1.0)), Run()
-    listen(pipeline, run)
+    collect(pipeline, run)
     for values in messages():
         pipeline.emit(RawTick.of(values))
     assert len(run.rejects) == 7
     assert sum(map(len, run.beats.values())) > 20
     of_recordings(monkeypatch)
+    of_drift()
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
-    assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "what hardly runs shows nothing"
+    assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "expected each kernel to be called at least three times"
 
 
 def test_kernels_are_named_by_their_bodies_and_each_of_a_backend_has_a_plan() -> None:
@@ -196,7 +216,7 @@ def test_arguments_in_named_tuples_are_taken_apart_and_put_together() -> None:
     assert called(5, 1, outer=given) == (5, 1, 2, 3, 4)
 
 
-def test_the_kernels_of_the_graph_are_known_here() -> None:
+def test_these_tests_cover_the_kernels_of_the_graph() -> None:
     texts = {name.partition(".")[0] for name in bodies()}
     assert texts >= {
         "align",
@@ -213,7 +233,7 @@ def test_the_kernels_of_the_graph_are_known_here() -> None:
     assert texts >= {"rules", "windows"}
 
 
-def test_compiling_leaves_the_body_a_python_function() -> None:
+def test_compilation_leaves_the_body_a_python_function() -> None:
     for name, body in bodies().items():
         assert isinstance(body, types.FunctionType), name
         assert not any(isinstance(body.__globals__.get(callee), CPUDispatcher) for callee in body.__code__.co_names), (
@@ -223,7 +243,7 @@ def test_compiling_leaves_the_body_a_python_function() -> None:
     assert isinstance(cpu.compiled(ricker.sum_box), CPUDispatcher)
 
 
-def test_bodies_call_nothing_but_bodies_and_math() -> None:
+def test_bodies_call_other_bodies_and_math_only() -> None:
     allowed = {"math", "min", "max", "abs", "int", "float", "range", "round", "len"}
     for name, body in bodies().items():
         for used in () if name in BY_THE_SYSTEM else body.__code__.co_names:

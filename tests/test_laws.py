@@ -1,6 +1,9 @@
-"""The laws, on the whole graph: cuts, horizon, recovery, lanes, poison, and the model's place."""
+"""The laws, on the whole graph: cuts, horizon, recovery, independent lanes, unusable messages, overload."""
 
 from __future__ import annotations
+
+import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,12 +11,15 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward
-from laws import Run, Signal, assert_same, cut, grouped, listen, run_graph, shuffled, ticks_of, told
+from hypothesis import HealthCheck, given, settings, strategies
+from laws import Run, Signal, assert_same, collect, cut, grouped, run_graph, shuffled, ticks_of, transitions_by_stream
+
+LOOKAHEAD_S = 0.3  # law 2: output at time t follows from samples up to t + LOOKAHEAD_S
 
 
 @pytest.fixture(scope="module")
 def signals() -> list[Signal]:
-    """A ward of different rates and leads with everything planted that is in the samples."""
+    """Return eight streams of different rates and leads with planted arrhythmias and artefacts."""
     shown = ward(8, 40, seed=5, rates_hz=(128, 250, 360, 500, 1000), leads=(1, 2, 3))
     return [
         Signal(f.stream, f.recording.samples, f.recording.rate_hz, f.recording.uv_per_unit or 5.0) for f in shown.feeds
@@ -22,15 +28,13 @@ def signals() -> list[Signal]:
 
 @pytest.fixture(scope="module")
 def whole(signals: list[Signal]) -> Run:
-    """What the graph says of the streams in one piece each."""
-    return run_graph(
+    """Return the output for the streams in chunks of 8000 samples, one stream a tick."""
+    run = run_graph(
         [[s.chunk(a, min(a + 8000, s.samples.shape[1])) for a in range(0, s.samples.shape[1], 8000)] for s in signals]
     )
-
-
-def test_the_ward_has_beats_and_alerts_worth_comparing(whole: Run) -> None:
-    assert sum(map(len, whole.beats.values())) > 250
-    assert {"asystole", "tachycardia"} <= {a["rule"] for a in whole.alerts}
+    assert sum(map(len, run.beats.values())) > 250, "expected beats to compare: 8 streams of 40 s"
+    assert {"asystole", "tachycardia"} <= {a["rule"] for a in run.alerts}, "expected the planted alerts to compare"
+    return run
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -47,6 +51,29 @@ def test_single_samples_give_the_same_output(signals: list[Signal]) -> None:
     assert_same(run_graph(ticks), run_graph([[s.chunk(0, 2500)] for s in short]))
 
 
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=strategies.data())
+def test_cuts_drawn_by_hypothesis_give_the_same_output(
+    signals: list[Signal], whole: Run, cuts: strategies.DataObject
+) -> None:
+    """Hypothesis draws the chunk lengths of each stream, the order of streams and the lengths of ticks."""
+    lengths = strategies.lists(strategies.integers(1, 3000), min_size=1, max_size=8)
+    queues = []
+    for s in signals:
+        pattern, bounds = cuts.draw(lengths, label=s.stream), [0]
+        while bounds[-1] < s.samples.shape[1]:
+            bounds.append(min(s.samples.shape[1], bounds[-1] + max(20, pattern[len(bounds) % len(pattern)])))
+        queues.append([s.chunk(a, b) for a, b in itertools.pairwise(bounds)])
+    messages = shuffled(queues, np.random.default_rng(cuts.draw(strategies.integers(0, 2**32 - 1), label="order")))
+    sizes = cuts.draw(strategies.lists(strategies.integers(1, 400), min_size=1, max_size=6), label="ticks")
+    ticks = []
+    while messages:
+        size = sizes[len(ticks) % len(sizes)]
+        ticks.append(messages[:size])
+        messages = messages[size:]
+    assert_same(run_graph(ticks), whole)
+
+
 @pytest.mark.parametrize("pass_s", [0.25, 5.0])
 def test_the_length_of_a_pass_changes_nothing(signals: list[Signal], whole: Run, pass_s: float) -> None:
     rng = np.random.default_rng(9)
@@ -60,28 +87,57 @@ def test_other_streams_change_nothing(signals: list[Signal], whole: Run) -> None
     assert_same(alone, whole.of(*(s.stream for s in chosen)))
 
 
-def test_output_follows_from_the_horizon(signals: list[Signal]) -> None:
-    """Two graphs, one of which saw another past before the horizon, agree after it."""
+@pytest.mark.parametrize("rule", ["asystole", "tachycardia"])
+def test_output_depends_on_the_samples_within_the_horizon_only(signals: list[Signal], whole: Run, rule: str) -> None:
+    """Two graphs with different samples before the horizon agree after it, on a stream that raises alerts again."""
     rng = np.random.default_rng(11)
-    person = signals[-1].samples[:1]
-    rate = signals[-1].rate_hz
-    parts = int(np.ceil((HORIZON_S + 90) * rate / person.shape[1]))
-    later = np.tile(person, parts)
-    early = [np.tile(person[:, ::-1], 2), (0.3 * person).astype(np.int16)]
+    stream = next(a["stream"] for a in whole.alerts if a["rule"] == rule)
+    signal = next(s for s in signals if s.stream == stream)
+    person, rate = signal.samples[:1], signal.rate_hz
+    repeats = int(np.ceil((HORIZON_S + 90) * rate / person.shape[1]))
+    later = np.tile(person, repeats)
     runs = []
-    for past in early:
-        length = (20 * int(rate), 20 * int(rate))
-        both = np.concatenate([past[:, : length[0]], later], axis=1)
+    for past in (np.tile(person[:, ::-1], 2), (0.3 * person).astype(np.int16)):
+        both = np.concatenate([past[:, : round(20 * rate)], later], axis=1)
         runs.append(run_graph(ticks_of([Signal("bed", both, rate)], rng, 400)))
     settled = (20 + HORIZON_S) * rate
     for run in runs:
         run.beats["bed"] = [row for row in run.beats["bed"] if row[1] >= settled]
         run.alerts = [a for a in run.alerts if a["onset"] >= settled]
     assert len(runs[0].beats["bed"]) > 60
+    assert rule in {a["rule"] for a in runs[0].alerts}
     assert_same(*runs)
 
 
-def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had_happened(
+def test_output_does_not_depend_on_samples_after_the_lookahead(signals: list[Signal], whole: Run) -> None:
+    """Two graphs whose signals differ from a sample on agree up to ``LOOKAHEAD_S`` before it, and not nearer to it."""
+    rng = np.random.default_rng(14)
+    border = {s.stream: int(s.samples.shape[1] * rng.uniform(0.3, 0.9)) for s in signals}
+    other = []
+    for s in signals:
+        samples = s.samples.copy()
+        after = samples[:, border[s.stream] :]
+        after[...] = rng.permutation(after.T).T
+        other.append(replace(s, samples=samples))
+    changed = run_graph(ticks_of(other, rng, 300))
+    last = {s.stream: border[s.stream] - LOOKAHEAD_S * s.rate_hz for s in signals}
+    assert_same(until(changed, last), until(whole, last))
+    compared = sum(map(len, until(whole, last).beats.values()))
+    assert 100 < compared < 0.9 * sum(map(len, whole.beats.values()))
+    nearer = {s.stream: border[s.stream] - 0.1 * s.rate_hz for s in signals}
+    with pytest.raises(AssertionError):
+        assert_same(until(changed, nearer), until(whole, nearer))
+
+
+def until(run: Run, last: dict[str, float]) -> Run:
+    """Return the beats of a run up to a sample of each stream, and the alerts decided up to there."""
+    return Run(
+        {stream: [row for row in rows if row[1] <= last[stream]] for stream, rows in run.beats.items()},
+        [a for a in run.alerts if a["decided"] <= last[a["stream"]]],
+    )
+
+
+def test_a_successor_that_replays_from_the_rewind_mark_gives_the_output_of_an_undisturbed_run(
     signals: list[Signal],
 ) -> None:
     rng = np.random.default_rng(12)
@@ -90,13 +146,13 @@ def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had
     undisturbed = run_graph(ticks)
     at = int(0.8 * len(ticks))
     first, published = Pipeline(Settings()), Run()
-    listen(first, published)
+    collect(first, published)
     for values in ticks[:at]:
         first.emit(RawTick.of(values))
     mark = first.rewind_tick(0)
-    assert 0 < mark < at, "the mark must lie inside the run, or this test shows nothing"
+    assert 0 < mark < at, "expected a rewind mark inside the run"
     second, discarded = Pipeline(Settings()), Run()
-    listen(second, discarded)
+    collect(second, discarded)
     for values in ticks[mark:at]:
         second.emit(RawTick.of(values))
     active = {a["id"]: a for a in published.alerts}
@@ -108,10 +164,11 @@ def test_a_successor_that_replays_from_the_rewind_mark_goes_on_as_if_nothing_had
     for stream, rows in discarded.beats.items():
         published.beats.setdefault(stream, []).extend(rows)
     published.alerts += discarded.alerts
+    assert len(undisturbed.alerts) > 10, "expected alerts to compare: five times the planted ones"
     assert_same(published, undisturbed)
 
 
-def test_messages_that_cannot_be_used_change_nothing_but_the_rejects(signals: list[Signal], whole: Run) -> None:
+def test_unusable_messages_change_the_rejects_only(signals: list[Signal], whole: Run) -> None:
     rng = np.random.default_rng(4)
     s = signals[0]
     poison = [
@@ -126,18 +183,19 @@ def test_messages_that_cannot_be_used_change_nothing_but_the_rejects(signals: li
     assert_same(run, whole)
 
 
-def test_without_scores_beats_and_rules_stay_as_they_are(signals: list[Signal], whole: Run) -> None:
+def test_beats_and_rule_alerts_do_not_depend_on_scores(signals: list[Signal], whole: Run) -> None:
     rng = np.random.default_rng(6)
     run = run_graph(ticks_of(signals, rng), overloaded=True)
     for stream, rows in whole.beats.items():
         assert [row[:2] for row in rows] == [row[:2] for row in run.beats[stream]]
         assert all(np.isnan(row[7]) and row[9] == 2 for row in run.beats[stream])
     by_score = {"anomalous beats", "ventricular run", "drift"}
-    rules = {s: [r for r in rows if r[1] not in by_score] for s, rows in told(whole).items()}
-    assert {s: r for s, r in rules.items() if r} == told(run)
+    assert {"asystole", "tachycardia"} <= {a["rule"] for a in run.alerts}
+    rules = {s: [r for r in rows if r[1] not in by_score] for s, rows in transitions_by_stream(whole).items()}
+    assert {s: r for s, r in rules.items() if r} == transitions_by_stream(run)
 
 
-def test_an_empty_tick_passes_and_leaves_the_graph_usable(signals: list[Signal]) -> None:
+def test_empty_ticks_change_nothing(signals: list[Signal]) -> None:
     rng = np.random.default_rng(8)
     s = Signal(signals[1].stream, signals[1].samples[:, :4000], signals[1].rate_hz)
     ticks = ticks_of([s], rng)

@@ -1,4 +1,4 @@
-"""The laws where streams lose, double and mix up chunks, change their leads and begin anew."""
+"""Cut invariance of streams that lose, repeat and reorder chunks, switch leads off and restart."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from laws import START_US, Run, Signal, assert_same, cut, grouped, run_graph, sh
 
 
 def lossy(number: int, rng: np.random.Generator, faults: float) -> list[bytes]:
-    """What arrives of one person: ``faults`` is how often something is wrong with a chunk."""
+    """Return the messages of one person; ``faults`` is the probability of a fault in a chunk."""
     recording = synthesise(number, rate_hz=250.0, leads=number % 3 + 1, seconds=40).recording
     signal = Signal(f"bed-{number}", recording.samples, 250.0, 2.0)
     queue: list[bytes] = []
@@ -46,17 +46,16 @@ def messages(request: pytest.FixtureRequest) -> list[bytes]:
 
 @pytest.fixture(scope="module")
 def one_by_one(messages: list[bytes]) -> Run:
-    """A tick for each message."""
-    return run_graph([[message] for message in messages])
-
-
-def test_there_is_something_to_compare(one_by_one: Run) -> None:
-    assert sum(map(len, one_by_one.beats.values())) > 60
-    assert any(np.isnan(row[3]) for rows in one_by_one.beats.values() for row in rows[1:])
+    """Return the output with one message a tick."""
+    run = run_graph([[message] for message in messages])
+    assert sum(map(len, run.beats.values())) > 60, "expected beats to compare: 4 streams of 40 s with gaps"
+    assert any(np.isnan(row[3]) for rows in run.beats.values() for row in rows[1:]), "expected intervals cut by gaps"
+    assert run.alerts, "expected alerts to compare"
+    return run
 
 
 @pytest.mark.parametrize("pass_s", [0.3, 2.0, 20.0])
-def test_what_a_lossy_stream_gives_does_not_depend_on_ticks_and_passes(
+def test_the_output_of_lossy_streams_does_not_depend_on_ticks_and_passes(
     messages: list[bytes], one_by_one: Run, pass_s: float
 ) -> None:
     rng = np.random.default_rng(7)

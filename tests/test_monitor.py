@@ -1,4 +1,4 @@
-"""The loop, with a source and a sink made of lists; and both over the embedded broker."""
+"""The monitor's loop with a source and a sink made of lists, and with real ones on the embedded broker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import commits
-from beatwire.kafka.batch import Taken, _plateaus, before, part_of, runs_of, split_errors
+from beatwire.kafka.batch import (
+    PolledTick,
+    _constant_stretches,
+    join_messages,
+    partition_runs,
+    split_errors,
+    truncate,
+)
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.positions import Position
 from beatwire.kafka.readers import line_of, read_to_end, tail
@@ -17,12 +24,13 @@ from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
-from beatwire.service.monitor import Monitor, TickLog
+from beatwire.service.monitor import Monitor
+from beatwire.service.tick_log import TickLog
 from beatwire.wire import names
 
 
 class Graph:
-    """Publishes every message as a beat; its past reaches back `reach` ticks."""
+    """Publishes every message as a beat; its state depends on the last `reach` ticks."""
 
     def __init__(self, reach: int = 2) -> None:
         self.calls: list[str] = []
@@ -45,33 +53,33 @@ class Graph:
         return [Outgoing(names.BEATS, [None] * len(values), values)] if values else []
 
 
-def taken(text: str, start: int, *, epoch: int = 1, replay: bool = False) -> Taken:
+def polled(text: str, start: int, *, epoch: int = 1, replay: bool = False) -> PolledTick:
     values = [letter.encode() for letter in text]
     positions = {0: start + len(text)} if text else {}
-    return Taken(RawTick.of(values, now_us=1), SimpleNamespace(), epoch, replay, {0: start}, positions)
+    return PolledTick(RawTick.of(values, now_us=1), SimpleNamespace(), epoch, replay, {0: start}, positions)
 
 
 class Ticks:
-    """A source that gives what it was told, and a sink that keeps what it gets."""
+    """A source of given ticks, and a sink that stores what is published."""
 
     bootstrap = "nowhere"
 
-    def __init__(self, *ticks: Taken | None, stale: tuple[int, ...] = ()) -> None:
+    def __init__(self, *ticks: PolledTick | None, stale: tuple[int, ...] = ()) -> None:
         self.ticks, self.stale = list(ticks), stale
         self.published: list[tuple[bytes, dict[int, Position]]] = []
-        self.rewinds = self.tries = 0
-        self.unsettled: list[str] = []
-        self.settled: list[list[str]] = []
+        self.rewinds = self.attempts = 0
+        self.pending: list[str] = []
+        self.ended: list[list[str]] = []
 
-    def take_unsettled(self):
-        unsettled, self.unsettled = self.unsettled, []
-        return unsettled
+    def take_pending(self):
+        pending, self.pending = self.pending, []
+        return pending
 
-    def finish_alerts(self):
+    def end_alerts_transaction(self):
         pass
 
-    def settle(self, partitions, source):
-        self.settled.append(partitions)
+    def end_pending_transaction(self, partitions, source):
+        self.ended.append(partitions)
 
     def take(self, timeout_s):
         return self.ticks.pop(0) if self.ticks else None
@@ -80,8 +88,8 @@ class Ticks:
         self.rewinds += 1
 
     def publish(self, outgoing, positions, source, epoch):
-        self.tries += 1
-        if self.tries in self.stale:
+        self.attempts += 1
+        if self.attempts in self.stale:
             raise StaleError
         self.published.append((b"".join(value for messages in outgoing for value in messages.values), positions))
 
@@ -92,16 +100,16 @@ def run(ticks: Ticks, graph: Graph) -> Monitor:
     return monitor
 
 
-def test_a_replay_is_fed_and_not_published_and_the_alerts_are_adopted_after_it():
-    ticks, graph = Ticks(taken("ab", 3, replay=True), taken("c", 5, replay=True), taken("d", 6)), Graph()
+def test_a_replay_is_processed_but_not_published_and_the_alerts_are_adopted_after_it():
+    ticks, graph = Ticks(polled("ab", 3, replay=True), polled("c", 5, replay=True), polled("d", 6)), Graph()
     monitor = run(ticks, graph)
     assert graph.calls == ["reset", "emit ab", "emit c", "adopt [{'id': 'a'}]", "emit d"]
     assert [value for value, _ in ticks.published] == [b"d"]
     assert (monitor.counters.replayed, monitor.counters.messages) == (3, 1)
 
 
-def test_a_commit_says_where_the_tick_began_that_a_successor_must_start_with():
-    ticks = Ticks(*[taken(text, start) for text, start in (("ab", 10), ("c", 12), ("def", 13), ("g", 16))])
+def test_a_commit_contains_the_start_of_the_tick_from_which_a_successor_replays():
+    ticks = Ticks(*[polled(text, start) for text, start in (("ab", 10), ("c", 12), ("def", 13), ("g", 16))])
     run(ticks, Graph(reach=2))
     assert [at for _, at in ticks.published] == [
         {0: Position(12, 10)},
@@ -111,35 +119,35 @@ def test_a_commit_says_where_the_tick_began_that_a_successor_must_start_with():
     ]
 
 
-def test_a_graph_without_a_past_rewinds_to_the_commit_itself():
-    ticks = Ticks(taken("ab", 10), taken("c", 12))
+def test_a_graph_without_state_rewinds_to_the_commit_itself():
+    ticks = Ticks(polled("ab", 10), polled("c", 12))
     run(ticks, Graph(reach=0))
     assert [at for _, at in ticks.published] == [{0: Position(12, 12)}, {0: Position(13, 13)}]
 
 
-def test_a_new_epoch_starts_from_nothing():
-    ticks, graph = Ticks(taken("ab", 10), taken("b", 11, epoch=2)), Graph()
+def test_a_new_epoch_resets_the_graph():
+    ticks, graph = Ticks(polled("ab", 10), polled("b", 11, epoch=2)), Graph()
     run(ticks, graph)
     assert graph.calls.count("reset") == 2
     assert ticks.published[-1] == (b"b", {0: Position(12, 11)})
 
 
-def test_a_stale_tick_is_not_counted_and_everything_is_rewound():
-    ticks = Ticks(taken("a", 0), taken("a", 0, epoch=2), stale=(1,))
+def test_a_stale_tick_is_not_counted_and_the_source_is_rewound():
+    ticks = Ticks(polled("a", 0), polled("a", 0, epoch=2), stale=(1,))
     monitor = run(ticks, Graph())
     assert ticks.rewinds == 1
     assert (monitor.counters.stale_ticks, monitor.counters.messages) == (1, 1)
 
 
-def test_an_empty_tick_with_nothing_to_say_is_no_transaction():
-    ticks, graph = Ticks(taken("", 0), None, taken("", 0)), Graph()
+def test_an_empty_tick_without_output_makes_no_transaction():
+    ticks, graph = Ticks(polled("", 0), None, polled("", 0)), Graph()
     run(ticks, graph)
     assert graph.calls.count("emit ") == 2
     assert ticks.published == []
 
 
 def test_alerts_that_cannot_be_read_while_the_broker_is_away_are_read_when_it_is_back():
-    ticks, graph, away = Ticks(taken("a", 0)), Graph(), [True, True]
+    ticks, graph, away = Ticks(polled("a", 0)), Graph(), [True, True]
 
     def read_alerts():
         if away:
@@ -152,34 +160,34 @@ def test_alerts_that_cannot_be_read_while_the_broker_is_away_are_read_when_it_is
     assert graph.calls == ["reset", "adopt [{'id': 'a'}]", "emit a"]
 
 
-def test_commits_that_hang_are_settled_once_while_nothing_can_be_taken():
-    ticks = Ticks(None, None, taken("a", 0), None)
-    ticks.unsettled = ["partition 3"]
+def test_a_pending_transaction_is_ended_once_while_there_is_no_tick():
+    ticks = Ticks(None, None, polled("a", 0), None)
+    ticks.pending = ["partition 3"]
     run(ticks, Graph())
-    assert ticks.settled == [["partition 3"]]
+    assert ticks.ended == [["partition 3"]]
 
 
 def test_the_latency_is_from_arrival_to_publication():
-    monitor = run(Ticks(taken("abc", 0)), Graph())  # arrived at 1 us, published at 2 ms
+    monitor = run(Ticks(polled("abc", 0)), Graph())  # arrived at 1 us, published at 2 ms
     assert monitor.counters.latency.quantile_ms(0.5) == 1.0
 
 
-def test_the_tick_log_keeps_what_may_be_asked():
+def test_the_tick_log_keeps_the_ticks_that_were_not_discarded():
     log = TickLog()
     for start in range(5):
         log.add({0: start})
-    log.forget_before(3)
-    assert [log.start(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
+    log.discard_before(3)
+    assert [log.offset(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
 
 
-def test_runs_and_plateaus_are_cut_where_the_column_changes():
+def test_runs_and_constant_stretches_end_where_the_column_changes():
     rng = np.random.default_rng(5)
     for _ in range(50):
         column = np.sort(rng.integers(0, 6, rng.integers(1, 40))).astype(np.int32)
-        runs = runs_of(column)
+        runs = partition_runs(column)
         assert [run.partition for run in runs for _ in range(run.begin, run.end)] == column.tolist()
-        flats = list(_plateaus(column.tolist().__getitem__, 0, len(column)))
-        assert [value for begin, end, value in flats for _ in range(begin, end)] == column.tolist()
+        stretches = list(_constant_stretches(column.tolist().__getitem__, 0, len(column)))
+        assert [value for begin, end, value in stretches for _ in range(begin, end)] == column.tolist()
 
 
 @pytest.fixture(scope="module")
@@ -211,11 +219,11 @@ def test_an_error_event_is_not_a_payload(mock):
         assert split_errors([good, bad, good]) == ([good, good], ["why"])
 
 
-def test_nothing_polled_is_an_empty_part():
-    part = part_of([])
+def test_a_poll_without_messages_is_an_empty_part():
+    part = join_messages([])
     assert len(part.payload) == len(part.length) == len(part.partition) == 0
     assert part.next_offset == {}
-    assert before([], {0: 3}) == []
+    assert truncate([], {0: 3}) == []
 
 
 def test_an_unreachable_broker_is_named_within_seconds():
@@ -228,16 +236,16 @@ def test_a_missing_topic_is_named(mock):
         Source(mock.bootstrap, "g", topic="ecg.none")
 
 
-def test_tail_passes_over_what_somebody_else_wrote_and_says_so(mock):
+def test_tail_skips_messages_that_it_cannot_decode_and_reports_them(mock):
     written = [b"{", b"[1]", b"\xff", b'{"rule": "pause"}']
     with Sender(mock.bootstrap) as sender:
         sender.send(names.ALERTS, [b"bed-1"] * 4, written)
     notes = []
     assert next(tail("alerts", mock.bootstrap, earliest=True, notes=notes.append)) == {"rule": "pause"}
-    assert [note.partition(" passed over")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 3
+    assert [note.partition(" skipped")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 3
     assert notes[1].endswith("expected a JSON object; got '[1]'")
 
 
-def test_an_alert_is_one_line_for_people():
+def test_an_alert_is_formatted_as_one_line():
     alert = {"stream": "bed-3", "rule": "asystole", "priority": "high", "state": "on", "onset_us": 0, "text": "4 s"}
     assert line_of("alerts", alert) == "00:00:00.000000 bed-3            high      on       asystole             4 s"

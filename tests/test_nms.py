@@ -1,4 +1,4 @@
-"""Peaks and levels against a loop over every sample, whatever the cuts."""
+"""Peaks and levels against a loop over every sample, in any cut."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NO_SAMPLES = np.zeros((1, 1, 1), np.int16)
 def suppressed(
     f: np.ndarray, cuts: list[tuple[int, int]], base: int, settings: nms.Settings, rate_hz: float
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[int]]:
-    """Take ``f`` [n] of a lane that begins at ``base`` through the stage: peaks, blocks, known after each cut."""
+    """Process ``f`` [n] of a lane that begins at ``base``; return peaks, blocks, and the watermark after each cut."""
     state = nms.State(settings)
     longest = max(b - a for a, b in cuts)
     columns = longest + round(3 * (settings.left_s + settings.right_s) * rate_hz) + 2 * DELAY
@@ -63,7 +63,7 @@ def stairs(rng: np.random.Generator, n: int) -> np.ndarray:
 
 @pytest.mark.parametrize("signal", [ties, heart, silence, stairs])
 @pytest.mark.parametrize("seed", range(4))
-def test_any_cut_gives_the_peaks_levels_and_blocks_of_a_plain_loop(signal, seed: int) -> None:
+def test_any_cut_gives_the_peaks_levels_and_blocks_of_a_loop_over_every_sample(signal, seed: int) -> None:
     rng = np.random.default_rng(seed)
     rate_hz = (50.0, 128.0, 250.0, 250.0)[seed]
     settings = nms.Settings() if seed < 3 else nms.Settings(left_s=0.1, right_s=0.02, block_s=0.5)
@@ -86,7 +86,7 @@ def test_a_plateau_is_one_peak_at_its_beginning() -> None:
     assert [p[:2] for p in peaks] == [(100, 9), (300, 9)]
 
 
-def test_nothing_is_no_peak() -> None:
+def test_a_zero_response_has_no_peak() -> None:
     peaks, blocks, _ = suppressed(np.zeros(1000, np.int64), [(0, 1000)], 0, nms.Settings(), 100.0)
     assert peaks == []
     assert blocks == [(200, 0), (400, 0), (600, 0), (800, 0)]
@@ -103,7 +103,7 @@ def test_of_two_equal_maxima_near_each_other_the_first_is_the_peak() -> None:
     assert [p[0] for p in suppressed(f, [(0, 300)], 0, nms.Settings(), 100.0)[0]] == [100, 126]
 
 
-def test_a_lane_that_restarts_forgets_its_levels() -> None:
+def test_a_restart_of_a_lane_clears_its_levels() -> None:
     f = np.full(1500, 1, np.int64)
     f[50::100] = 1000
     state = nms.State(nms.Settings())

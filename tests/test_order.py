@@ -1,4 +1,4 @@
-"""Events of a tick in the order of each stream: the bodies against a sort."""
+"""Events of a tick in the order of each stream: the kernels against a sort."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from beatwire.records import I64, Event
 
 
 def by_sorting(events: I64) -> I64:
-    """The same by a sort over slot, pass, what opens and ends a pass, sample and kind."""
+    """Return the events sorted by slot, pass, restart first, watermark last, sample and kind."""
     rank = np.where(events[:, 2] == Event.RESTART, 0, np.where(events[:, 2] == Event.WATERMARK, 2, 1))
     keys = events[:, 2], events[:, 3], rank, events[:, 0], events[:, 1]
     return np.ascontiguousarray(events[np.lexsort(keys)][:, [1, 5, 2, 3, 4]])
 
 
 def of_a_pass(rng: np.random.Generator, number: int, slots: I64) -> tuple[I64, ...]:
-    """Lanes of a pass, their beats and blocks, by lane and in order."""
+    """Return the lanes of a pass, and their beats and blocks in order of lane and sample."""
     n = len(slots)
     row, block_row = np.sort(rng.integers(0, n, 3 * n)), np.sort(rng.integers(0, n, n))
     sample, end = rng.integers(0, 9, 3 * n) + 10 * number, rng.integers(0, 9, n) + 10 * number
@@ -31,11 +31,11 @@ def test_events_of_all_passes_are_in_the_order_of_each_stream(slots: int) -> Non
     for passes in (1, 2, 5):
         kinds = rng.integers(Event.RESTART, Event.BEAT, 2 * slots)
         number = rng.integers(0, passes, 2 * slots)
-        told = [number, rng.integers(0, slots, 2 * slots), kinds, rng.integers(0, 9, 2 * slots) + 10 * number]
+        columns = [number, rng.integers(0, slots, 2 * slots), kinds, rng.integers(0, 9, 2 * slots) + 10 * number]
         events = np.zeros((2 * slots + 6 * passes * slots, 6), np.int64)
         n = 2 * slots
-        events[:n, :4] = np.stack(told, axis=1)
-        events[:n, 4:] = np.arange(2 * n).reshape(n, 2)  # of equal ones the first stays first
+        events[:n, :4] = np.stack(columns, axis=1)
+        events[:n, 4:] = np.arange(2 * n).reshape(n, 2)  # equal events keep their order
         beats = 0
         for k in range(passes):
             lanes, session, known, row, sample, *blocks = of_a_pass(rng, k, rng.permutation(slots))
@@ -66,7 +66,7 @@ def test_runs_are_where_the_first_column_changes() -> None:
         assert run[: n + 1].tolist() == begins
 
 
-def test_kinds_are_those_of_the_records() -> None:
+def test_kinds_equal_those_of_the_records() -> None:
     assert (ordering.RESTART, ordering.BEAT, ordering.BLOCK, ordering.WATERMARK) == (
         Event.RESTART, Event.BEAT, Event.BLOCK, Event.WATERMARK,
     )  # fmt: skip

@@ -1,32 +1,33 @@
-"""A pipeline: who listens to it, and for how long."""
+"""A pipeline: its subscribers, and the release of its memory."""
 
 from __future__ import annotations
 
 import gc
 import weakref
 
-from beatwire.offline.archive import Archive, Plan
+from beatwire.offline.archive import Archive
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
 
 
-def test_who_listens_hears_every_tick_and_goes_with_the_pipeline() -> None:
-    heard: list[Alerts] = []
+def test_a_subscriber_receives_every_tick_and_is_freed_with_the_pipeline() -> None:
+    received: list[Alerts] = []
     pipeline = Pipeline(Settings())
-    pipeline.subscribe(pipeline.alerts, heard.append)
+    pipeline.subscribe(pipeline.alerts, received.append)
     for _ in range(3):
         pipeline.emit(RawTick.of([]))
-    assert len(heard) == 3
-    gone = weakref.ref(pipeline)
+    assert len(received) == 3
+    reference = weakref.ref(pipeline)
     del pipeline
     gc.collect()
-    assert gone() is None
+    assert reference() is None
 
 
-def test_an_archive_that_is_not_needed_any_more_keeps_no_graph() -> None:
+def test_an_unused_archive_keeps_no_graph_in_memory() -> None:
     archive = Archive(Settings(), Plan())
-    graphs = [weakref.ref(lanes.pipeline) for lanes in archive._lanes]
+    graphs = [weakref.ref(graph.pipeline) for graph in archive._graphs]
     del archive
     gc.collect()
     assert [graph() for graph in graphs] == [None]

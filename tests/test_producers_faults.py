@@ -1,4 +1,4 @@
-"""Faults: each does what it says, is counted, and depends on nothing but seed, stream and chunk."""
+"""Faults: each has its effect, is counted, and depends only on seed, stream and chunk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from beatwire.errors import UserError
 from beatwire.recordings import Recording
 from beatwire_producers.faults import KINDS, Clocks, Faults, inject, parse_faults
 from beatwire_producers.feeds import Feed, Lanes
-from beatwire_producers.schedule import FINE, Schedule, chunks_of, joined
+from beatwire_producers.schedule import INTACT, Schedule, chunks_of, joined
 
 CHUNK_MS = 200.0
 LANES = Lanes.of(
@@ -30,21 +30,21 @@ def canonical(rows: Schedule) -> np.ndarray:
     return table[np.lexsort(table.T[::-1])]
 
 
-def test_no_faults_change_nothing() -> None:
+def test_without_faults_the_schedule_is_unchanged() -> None:
     rows, done = inject(ROWS, Faults(), CHUNK_MS, LEADS)
     assert np.array_equal(canonical(rows), canonical(ROWS))
     assert done.counts == dict.fromkeys(KINDS, 0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_fault_befalls_about_as_many_chunks_as_asked(kind: str) -> None:
+def test_each_fault_affects_about_the_requested_share_of_chunks(kind: str) -> None:
     _, done = inject(ROWS, Faults(**{kind: 0.02}), CHUNK_MS, LEADS, seed=1)
     expected = 0.02 * len(ROWS) if kind != "lead_off" else (1 - 0.98**15) * len(ROWS)
     assert done.counts[kind] == pytest.approx(expected, rel=0.35)
     assert sum(done.counts.values()) == done.counts[kind]
 
 
-def test_dropped_chunks_are_gone_and_duplicated_ones_come_twice() -> None:
+def test_dropped_chunks_are_not_sent_and_duplicated_ones_are_sent_twice() -> None:
     rows, done = inject(ROWS, Faults(dropped=0.05, duplicated=0.05), CHUNK_MS, LEADS)
     sent = Counter(keys(rows))
     assert set(map(tuple, done.chunks["dropped"].tolist())).isdisjoint(sent)
@@ -65,7 +65,7 @@ def test_reordered_chunks_are_overtaken_by_at_most_a_window() -> None:
     assert overtaken > 0.9 * done.counts["reordered"]  # not where the next one is as late
 
 
-def test_late_chunks_come_the_seconds_late_that_were_asked_for() -> None:
+def test_late_chunks_are_late_by_the_requested_seconds() -> None:
     rows, done = inject(ROWS, Faults(late=0.02, late_s=5.0), CHUNK_MS, LEADS)
     due = dict(zip(keys(ROWS), ROWS.due_us.tolist(), strict=True))
     late = {key: at - due[key] for key, at in zip(keys(rows), rows.due_us.tolist(), strict=True) if at != due[key]}
@@ -73,7 +73,7 @@ def test_late_chunks_come_the_seconds_late_that_were_asked_for() -> None:
     assert set(late.values()) == {5_000_000}
 
 
-def test_a_clock_that_jumped_stays_off() -> None:
+def test_a_clock_that_jumped_keeps_its_shift() -> None:
     rows, done = inject(ROWS, Faults(clock_jump=0.001, jump_s=10), CHUNK_MS, LEADS)
     shift = dict(zip(keys(rows), (rows.time_us - ROWS.time_us).tolist(), strict=True))
     for lane in range(10):
@@ -83,7 +83,7 @@ def test_a_clock_that_jumped_stays_off() -> None:
         assert np.all(np.abs(np.diff(mine, prepend=0)) <= 10_000_000)
 
 
-def test_leads_are_off_for_the_seconds_that_were_asked_for() -> None:
+def test_leads_are_off_for_the_requested_seconds() -> None:
     rows, done = inject(ROWS, Faults(lead_off=0.002, off_s=2.0), CHUNK_MS, LEADS)
     assert set(np.unique(rows.lead_off)) == {0, 0b11}
     off = np.zeros((10, 1000), bool)
@@ -98,7 +98,7 @@ def test_leads_are_off_for_the_seconds_that_were_asked_for() -> None:
 def test_malformed_chunks_are_of_both_kinds_and_not_sent_twice() -> None:
     rows, done = inject(ROWS, Faults(malformed=0.05, duplicated=0.5), CHUNK_MS, LEADS)
     assert len(np.unique(rows.broken)) == 3
-    assert (rows.broken != FINE).sum() == done.counts["malformed"]
+    assert (rows.broken != INTACT).sum() == done.counts["malformed"]
 
 
 def test_blocks_other_streams_and_order_of_rows_change_nothing() -> None:
@@ -108,21 +108,21 @@ def test_blocks_other_streams_and_order_of_rows_change_nothing() -> None:
     parts = [inject(block, ALL, CHUNK_MS, LEADS, 5, clocks)[0] for block in blocks]
     assert np.array_equal(canonical(joined(*parts)), canonical(whole))
     shuffled = ROWS.take(np.random.default_rng(0).permutation(len(ROWS)))
-    again, told = inject(shuffled, ALL, CHUNK_MS, LEADS, seed=5)
+    again, injected = inject(shuffled, ALL, CHUNK_MS, LEADS, seed=5)
     assert np.array_equal(canonical(again), canonical(whole))
-    assert told.counts == done.counts
+    assert injected.counts == done.counts
     alone, _ = inject(ROWS.take(ROWS.lane == 3), ALL, CHUNK_MS, LEADS, seed=5)
     assert np.array_equal(canonical(alone), canonical(whole.take(whole.lane == 3)))
 
 
-def test_another_seed_is_other_faults_and_the_input_is_left_alone() -> None:
+def test_another_seed_gives_other_faults_and_the_input_is_not_changed() -> None:
     before = canonical(ROWS)
     one, two = (inject(ROWS, ALL, CHUNK_MS, LEADS, seed=s)[0] for s in (1, 2))
     assert len(one) != len(two) or not np.array_equal(canonical(one), canonical(two))
     assert np.array_equal(canonical(ROWS), before)
 
 
-def test_faults_are_read_from_text() -> None:
+def test_faults_are_parsed() -> None:
     assert parse_faults("dropped=0.01, clock-jump=0.5,window=5,late_s=2") == Faults(
         dropped=0.01, clock_jump=0.5, window=5, late_s=2.0
     )
@@ -140,6 +140,6 @@ def test_faults_are_read_from_text() -> None:
         ("window=0", "--faults: expected window within 1-100; got '0'"),
     ],
 )
-def test_faults_that_cannot_be_are_one_clear_line(text: str, expected: str) -> None:
+def test_invalid_faults_are_reported_in_one_line(text: str, expected: str) -> None:
     with pytest.raises(UserError, match=expected):
         parse_faults(text)

@@ -1,4 +1,4 @@
-"""Pacing: no drift against the clock, and never further ahead of the reader than is kept."""
+"""Pacing: no drift against the clock, and no more unread messages than the broker keeps."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from beatwire_producers.pacing import MAX, LagLimit, Pacer, parse_speed
 
 
 class Time:
-    """A clock that only moves when somebody sleeps or works."""
+    """A clock that advances only by sleep and by work."""
 
     def __init__(self, oversleep_s: float = 0.0) -> None:
         self.now_s, self.oversleep_s = 1000.0, oversleep_s
@@ -36,7 +36,7 @@ def test_ten_thousand_deadlines_do_not_drift(speed: float) -> None:
     assert pacer.worst_s == pytest.approx(max(late_s), abs=1e-6)
 
 
-def test_after_a_stall_it_catches_up_and_says_how_far_behind_it_was() -> None:
+def test_after_a_stall_the_pacer_catches_up_and_returns_its_delay() -> None:
     time = Time()
     pacer = Pacer(1.0, time.clock, time.sleep)
     pacer.wait(0.2)
@@ -48,14 +48,14 @@ def test_after_a_stall_it_catches_up_and_says_how_far_behind_it_was() -> None:
     assert pacer.worst_s == pytest.approx(2.8)
 
 
-def test_at_full_speed_nobody_sleeps() -> None:
+def test_at_full_speed_the_pacer_never_sleeps() -> None:
     def never(_: float) -> None:
         raise AssertionError
 
     assert Pacer(MAX, lambda: 0.0, never).wait(1e9) == 0.0
 
 
-def test_no_more_is_unread_than_the_broker_keeps() -> None:
+def test_unread_messages_stay_below_the_limit() -> None:
     time, rng = Time(), np.random.default_rng(3)
     unread, unread_bytes = 0, 0.0
     worst = worst_bytes = 0.0
@@ -63,7 +63,7 @@ def test_no_more_is_unread_than_the_broker_keeps() -> None:
     def lag() -> int:
         return unread
 
-    def read(seconds: float) -> None:  # while we sleep, the reader reads
+    def read(seconds: float) -> None:  # the reader reads while the producer sleeps
         nonlocal unread, unread_bytes
         taken = min(unread, int(rng.integers(0, 400)))
         unread_bytes -= unread_bytes * taken / max(unread, 1)
@@ -80,24 +80,24 @@ def test_no_more_is_unread_than_the_broker_keeps() -> None:
     assert limit.waited_s > 0
 
 
-def test_a_reader_that_stands_still_is_an_error_that_names_it() -> None:
+def test_a_reader_without_commits_is_an_error_that_names_its_group() -> None:
     time = Time()
     limit = LagLimit(lambda: 70_000, "beatwire", patience_s=30.0, clock=time.clock, sleep=time.sleep)
     with pytest.raises(
-        UserError, match="expected group 'beatwire' to read on; 70000 messages have been waiting for 30 s"
+        UserError, match="expected group 'beatwire' to commit; got no commit in 30 s with 70000 messages unread"
     ):
         limit.wait(1, 200)
     assert time.now_s == pytest.approx(1030.0, abs=0.1)
 
 
-def test_what_is_larger_than_the_limit_goes_when_nothing_is_unread() -> None:
+def test_a_batch_above_the_limit_is_sent_when_nothing_is_unread() -> None:
     time = Time()
     limit = LagLimit(lambda: 0, "g", most_bytes=10, clock=time.clock, sleep=time.sleep)
     limit.wait(1, 100)
     assert limit.waited_s == 0
 
 
-def test_speeds_are_read_from_text() -> None:
+def test_speeds_are_parsed() -> None:
     assert [parse_speed(t) for t in ("1", "20x", "0.5", "MAX")] == [1.0, 20.0, 0.5, MAX]
     for text in ("0", "-1", "fast", "nan", "inf"):
         with pytest.raises(UserError, match=f"--speed: expected a number above 0, or max; got '{text}'"):

@@ -1,4 +1,4 @@
-"""Schedules and their bytes: every sample is sent once, and as fastavro would write it."""
+"""Schedules and their messages: every sample is sent once, in the bytes that fastavro writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def recording(rate_hz: float = 250.0, leads: int = 1, n: int = 1000, name: str =
 
 
 @pytest.mark.parametrize("chunk_ms", [4, 33.3, 200, 250, 10_000])
-def test_chunks_hold_every_sample_once_and_do_not_drift(chunk_ms: float) -> None:
+def test_chunks_contain_every_sample_once_and_do_not_drift(chunk_ms: float) -> None:
     lanes = Lanes.of([Feed(f"s{k}", recording(rate_hz, n=n)) for k, (rate_hz, n) in enumerate(
         [(128, 1000), (250, 1), (360, 777), (1000, 3000), (99.7, 500)])])  # fmt: skip
     rows = chunks_of(lanes, chunk_ms)
@@ -36,7 +36,7 @@ def test_chunks_hold_every_sample_once_and_do_not_drift(chunk_ms: float) -> None
     assert np.all(np.diff(rows.due_us) >= 0)
 
 
-def test_a_schedule_in_blocks_is_the_schedule_in_one_piece() -> None:
+def test_a_schedule_in_blocks_equals_the_schedule_in_one_piece() -> None:
     lanes = Lanes.of(feeds_of([recording(128), recording(360, 2, 2000)], 5))
     whole = chunks_of(lanes, 200)
     blocks = joined(*(chunks_of(lanes, 200, k, k + 3) for k in range(0, 42, 3)))
@@ -54,7 +54,7 @@ def test_a_schedule_in_blocks_is_the_schedule_in_one_piece() -> None:
     chunk_ms=st.sampled_from([20.0, 200.0, 333.0]),
     mask=st.integers(0, 4095),
 )
-def test_bytes_are_those_of_fastavro(
+def test_messages_are_the_bytes_that_fastavro_writes(
     stream: str, session: int, rate_hz: float, leads: int, offset: int, chunk_ms: float, mask: int
 ) -> None:
     played = recording(rate_hz, leads, 500)
@@ -70,14 +70,14 @@ def test_bytes_are_those_of_fastavro(
         )  # fmt: skip
 
 
-def test_streams_share_recordings_in_memory_and_start_elsewhere() -> None:
+def test_streams_share_recordings_in_memory_and_start_at_different_offsets() -> None:
     feeds = feeds_of([recording(name="a"), recording(name="b", n=2000)], 5)
     assert [f.stream for f in feeds] == ["a-1", "b-2", "a-3", "b-4", "a-5"]
     assert len({(id(f.recording), f.offset) for f in feeds}) == 5
     assert len(Lanes.of(feeds).bank) == 3000
 
 
-def test_what_a_feed_says_happens() -> None:
+def test_the_planned_defects_of_a_feed_are_applied() -> None:
     feed = Feed("s", recording(n=2500), absent=((500, 1000),), malformed=(1600,), lead_off=((2000, 2500, 1),))
     lanes = Lanes.of([feed, Feed("other", recording(n=2500))])
     rows = chunks_of(lanes, 200)
@@ -106,17 +106,17 @@ def test_a_truncated_message_is_the_first_half_of_it() -> None:
     assert broken[:2] + broken[3:] == fine[:2] + fine[3:]
 
 
-def test_no_rows_are_no_bytes() -> None:
+def test_an_empty_schedule_has_no_messages() -> None:
     lanes = Lanes.of([Feed("s", recording())])
     assert Encoder.of(lanes, START_US).messages(chunks_of(lanes, 200, 0, 0)) == []
 
 
-def test_stream_ids_are_short_and_plain() -> None:
+def test_stream_ids_are_short_and_ascii() -> None:
     assert pseudonym("Müller, Anna (1950)") == "M-ller--Anna--1950"
     assert len(pseudonym("x" * 300)) == 48
     assert pseudonym("é") == "stream"
 
 
-def test_no_streams_are_refused() -> None:
+def test_zero_streams_are_refused() -> None:
     with pytest.raises(UserError, match="--streams: expected at least 1; got 0"):
         feeds_of([recording()], 0)

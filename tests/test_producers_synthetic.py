@@ -1,4 +1,4 @@
-"""Synthetic ECG and wards: the truth is exact, every kind of event is planted in time."""
+"""Synthetic ECG and wards: the ground truth is exact, and every kind of event is planted in time."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_peak_of_a_wide_beat_is_at_its_sample() -> None:
         assert np.max(np.abs(off)) <= 2
 
 
-def test_the_same_seed_is_the_same_ecg_and_another_is_not() -> None:
+def test_the_same_seed_gives_the_same_ecg_and_another_seed_does_not() -> None:
     one, same, other = (synthesise(seed, leads=2, seconds=10) for seed in (1, 1, 2))
     assert np.array_equal(one.recording.samples, same.recording.samples)
     assert np.array_equal(one.beats, same.beats)
@@ -66,7 +66,7 @@ def test_leads_have_names_and_differ(leads: int) -> None:
     assert 300 < np.abs(recording.samples.astype(int)).max() * UV_PER_UNIT < 6000
 
 
-def test_asystole_is_flat_and_has_no_beat_but_small_noise() -> None:
+def test_asystole_has_no_beat_and_only_small_noise() -> None:
     person = synthesise(5, seconds=30, events=[Event(ASYSTOLE, 10, 18)])
     time_s = person.beats / 250
     assert not np.any((time_s >= 10) & (time_s < 18))
@@ -75,7 +75,7 @@ def test_asystole_is_flat_and_has_no_beat_but_small_noise() -> None:
     assert np.std(np.diff(flat)) > 0.001  # a lead that is on: not a flat line
 
 
-def test_rates_are_those_planted() -> None:
+def test_heart_rates_are_the_planted_ones() -> None:
     fast = synthesise(6, seconds=40, events=[Event(TACHYCARDIA, 10, 25)], bpm=70)
     assert rate_bpm(fast, 0, 9) == pytest.approx(70, rel=0.08)
     assert rate_bpm(fast, 12.5, 25) == pytest.approx(160, rel=0.05)
@@ -83,7 +83,7 @@ def test_rates_are_those_planted() -> None:
     assert rate_bpm(slow, 11, 26) == pytest.approx(34, rel=0.06)
 
 
-def test_a_run_is_of_wide_beats_closer_than_normal() -> None:
+def test_a_ventricular_run_consists_of_wide_beats_at_short_intervals() -> None:
     person = synthesise(7, seconds=30, events=[Event(VENTRICULAR_RUN, 12, 14.4)])
     wide = person.beats[person.wide] / 250
     assert len(wide) >= 5
@@ -92,9 +92,9 @@ def test_a_run_is_of_wide_beats_closer_than_normal() -> None:
     assert np.all(np.diff(person.beats) > 0.25 * 250)
 
 
-def test_beats_near_a_gap_or_a_lead_off_are_not_sure() -> None:
+def test_beats_near_a_gap_or_a_lead_off_episode_are_excluded() -> None:
     person = synthesise(8, seconds=30, events=[Event(GAP, 10, 13), Event(LEAD_OFF, 20, 25)])
-    sure_s = person.sure_beats() / 250
+    sure_s = person.detectable_beats() / 250
     for start_s, stop_s in ((9.5, 13.5), (19.5, 25.5)):
         assert not np.any((sure_s >= start_s) & (sure_s < stop_s))
     assert len(sure_s) < len(person.beats)
@@ -129,7 +129,7 @@ def test_a_plan_of_any_size_has_no_two_events_at_once(streams: int, seconds: flo
         assert kinds[0] == ASYSTOLE
 
 
-def test_events_become_what_the_feed_does() -> None:
+def test_events_become_defects_of_the_feed() -> None:
     events = [[Event(LEAD_OFF, 9, 12)], [Event(GAP, 9, 12)], [Event(MALFORMED, 9, 9)]]
     made = ward(3, 15, rates_hz=(250, 128), leads=(2,), events=events)
     assert made.feeds[0].lead_off == ((2250, 3000, 0b11),)
@@ -138,18 +138,18 @@ def test_events_become_what_the_feed_does() -> None:
     assert [p.first for p in made.planted] == [2250, 1152, 2250]
 
 
-def test_a_ward_shares_people_and_still_tells_the_truth() -> None:
+def test_a_ward_with_shared_people_has_correct_ground_truth() -> None:
     made = ward(50, 20, events=(), distinct=4)
     assert len({id(f.recording) for f in made.feeds}) == 4
     assert len({(id(f.recording), f.offset) for f in made.feeds}) == 50
     for feed, truth in zip(made.feeds, made.truth, strict=True):
         played = np.roll(feed.recording.samples[0], -feed.offset)
-        sure = truth.sure_beats()
+        sure = truth.detectable_beats()
         sure = sure[(sure > 20) & (sure < len(played) - 20)]
         assert all(abs(int(np.argmax(played[p - 15 : p + 16])) - 15) <= 1 for p in sure)
 
 
-def test_a_ward_of_nobody_is_refused() -> None:
+def test_an_empty_ward_is_refused() -> None:
     with pytest.raises(UserError, match="--streams: expected at least 1; got 0"):
         ward(0)
     with pytest.raises(UserError, match=r"--seconds: expected at least 1; got 0\.5"):

@@ -1,4 +1,4 @@
-"""What goes out: beats byte for byte as fastavro writes them, alerts as their JSON Schema says."""
+"""Published messages: beats are the bytes that fastavro writes, alerts are valid by their JSON Schema."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def column(rows: list[dict[str, Any]], name: str, scale: float = 1.0) -> np.ndar
 
 
 def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
-    """The columns that would be encoded as ``rows``."""
+    """The columns whose encoding is ``rows``."""
     ints = {name: np.array([r[name] for r in rows], np.int64) for name in ("session", "sample", "time", "arrived")}
     given = {
         "aligned": None,
@@ -81,11 +81,11 @@ def beats_of(rows: list[dict[str, Any]], **changed: Any) -> TickBeats:
 def state_of(model: str) -> publish.State:
     directory = Directory(10)
     directory.find(decoded([chunk(stream=name) for name in STREAMS]))
-    return publish.State(directory, model, SCORED_BY)
+    return publish.State(publish.Settings(model, SCORED_BY), directory)
 
 
 def as_written(row: dict[str, Any], model: str) -> bytes:
-    """What fastavro writes; numbers that went through seconds and back may have lost their last bit."""
+    """What fastavro writes; numbers converted to seconds and back may differ in their last bit."""
     buffer = io.BytesIO()
     back = {
         "model": model,
@@ -115,7 +115,7 @@ BEAT = {
 
 
 @pytest.mark.parametrize("name", ["rr_ms", "rate_bpm", "score", "prematurity", "expected_errors"])
-def test_a_number_that_is_not_known_is_null(name: str) -> None:
+def test_an_unknown_number_is_null(name: str) -> None:
     read = decode_beat(publish.encode_beats(state_of("m"), beats_of([BEAT | {name: None}])).values[0])
     assert read[name] is None
     assert [k for k, v in read.items() if v is None] == [name]
@@ -138,8 +138,8 @@ def validator(name: str) -> Draft202012Validator:
     return Draft202012Validator(json.loads(text))
 
 
-def everything_told() -> list[dict[str, Any]]:
-    """Alerts of every rule, on and over, as they are published."""
+def published_alerts() -> list[dict[str, Any]]:
+    """Alerts of every rule, on and ended, as they are published."""
     ward = Ward()
     told = ward.tick(came(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
     told += ward.tick(
@@ -153,24 +153,26 @@ def everything_told() -> list[dict[str, Any]]:
     told += ward.tick(came(9000, samples=np.zeros((2, 10), np.int16), session=2))
     ward.aligner.align.admits = lambda *_: False
     told += ward.tick(came(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
-    out = publish.step(publish.State(ward.aligner.directory, "vae-1", SCORED_BY), Alerts(beats_of([]), told))[1]
+    out = publish.step(
+        publish.State(publish.Settings("vae-1", SCORED_BY), ward.aligner.directory), Alerts(beats_of([]), told)
+    )[1]
     assert (len(out), out[0].topic) == (1, ALERTS)
     read = [json.loads(value) for value in out[0].values]
     assert out[0].keys == [a["id"].encode() for a in read]
     return read
 
 
-def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
-    told, check = everything_told(), validator("alert")
-    for one in told:
+def test_every_published_alert_is_valid_by_its_schema() -> None:
+    alerts, check = published_alerts(), validator("alert")
+    for one in alerts:
         check.validate(one)
         assert set(one) == set(check.schema["properties"]) == set(check.schema["required"])
     assert (
-        {a["rule"] for a in told}
+        {a["rule"] for a in alerts}
         == {rule.name for rule in alert.RULES}
         == set(check.schema["properties"]["rule"]["enum"])
     )
-    assert {a["state"] for a in told} == {"on", "latched", "off"} < set(check.schema["properties"]["state"]["enum"])
+    assert {a["state"] for a in alerts} == {"on", "latched", "off"} < set(check.schema["properties"]["state"]["enum"])
     assert {rule.priority for rule in alert.RULES} == set(check.schema["properties"]["priority"]["enum"])
 
 
@@ -186,14 +188,6 @@ def test_every_alert_that_is_told_is_as_its_schema_says() -> None:
         {"model": None},
     ],
 )
-def test_what_is_no_alert_is_refused_by_the_schema(changed: dict[str, Any]) -> None:
+def test_the_schema_refuses_an_invalid_alert(changed: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        validator("alert").validate(everything_told()[0] | changed)
-
-
-def test_an_acknowledgement_names_an_alert_and_who_saw_it() -> None:
-    good = {"id": alert.alert_id("bed", 1, "asystole", 4), "by": "ward 3", "time_us": 5, "note": "leads changed"}
-    validator("ack").validate(good)
-    for missing in ("id", "by", "time_us"):
-        with pytest.raises(ValidationError):
-            validator("ack").validate({k: v for k, v in good.items() if k != missing})
+        validator("alert").validate(published_alerts()[0] | changed)

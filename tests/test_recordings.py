@@ -1,4 +1,4 @@
-"""Recordings: every kind of source gives the same samples, and whatever is wrong is one clear line."""
+"""Recordings: every kind of source gives the same samples; a source that cannot be used gives a one-line error."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_a_gap_in_the_times_is_a_gap_in_the_samples(tmp_path: Path) -> None:
     assert np.array_equal(np.flatnonzero(recording.samples[0] == NO_VALUE), [*range(100, 107), 300])
 
 
-def test_stamps_that_jitter_are_no_gaps(tmp_path: Path) -> None:
+def test_jitter_of_the_times_is_no_gap(tmp_path: Path) -> None:
     late = np.random.default_rng(1).choice((0.0, 0.0, 0.0, 0.007), N)
     at = np.maximum.accumulate(np.arange(N) / 250 + late)
     recording = read_recording(
@@ -130,7 +130,7 @@ def test_numbers_that_cannot_be_millivolts_are_not_calibrated(tmp_path: Path) ->
     assert any("too large for millivolts" in note for note in fractions.notes)
 
 
-def test_an_offset_that_does_not_fit_is_taken_away_and_small_numbers_keep_their_steps(tmp_path: Path) -> None:
+def test_an_offset_that_does_not_fit_is_subtracted_and_small_numbers_keep_their_resolution(tmp_path: Path) -> None:
     offset = read_recording(write(tmp_path / "x.csv", [[v + 300] for v in MV]), fs=250)
     assert offset.uv_per_unit == 1.0
     assert np.ptp(offset.samples[0]) == np.ptp(UV)
@@ -156,22 +156,22 @@ MESSAGES = {
     "empty": ("", {"fs": 250}, "x.csv: expected rows of numbers; the file is empty"),
     "only a header": ("t,II\n", {}, "x.csv: expected rows of numbers; there is nothing after the header"),
     "only missing numbers": ("II\nNaN\nNaN\n", {"fs": 250}, "x.csv: expected rows of numbers; there is no value in it"),
-    "no rate": ("II\n0.1\n0.2\n", {}, "x.csv: expected a sampling rate; it has no time column, so give --fs"),
+    "no rate": ("II\n0.1\n0.2\n", {}, "x.csv: expected a sampling rate; the file has no time column: give --fs, in Hz"),
     "counts without a rate": (
         "sample,II\n0,0.1\n1,0.2\n2,0.1\n", {},
-        "x.csv: expected a sampling rate; column 'sample' only counts samples, so give --fs"),
+        "x.csv: expected a sampling rate; column 'sample' only counts samples: give --fs, in Hz"),
     "rate 0": ("II\n0.1\n0.2\n", {"fs": 0}, "--fs: expected 50-4000 Hz; got 0"),
     "rate 1e9": ("II\n0.1\n0.2\n", {"fs": 1e9}, "--fs: expected 50-4000 Hz; got 1e+09"),
     "rate -250": ("II\n0.1\n0.2\n", {"fs": -250}, "--fs: expected 50-4000 Hz; got -250"),
     "rate nan": ("II\n0.1\n0.2\n", {"fs": float("nan")}, "--fs: expected 50-4000 Hz; got nan"),
     "a contradicted rate": (
         "time,II\n0,0.1\n0.004,0.2\n0.008,0.1\n", {"fs": 360},
-        "x.csv: expected --fs 250, as its time column 'time' says; got --fs 360"),
+        "x.csv: expected --fs 250, the rate of its time column 'time', or no --fs; got --fs 360"),
     "times too far apart": ("t_s,II\n0,0.1\n1,0.2\n2.5,0.2\n4,0.1\n", {}, "x.csv: expected a rate of 50-4000 Hz; got"),
     "times that fall": (
         "time,II\n0,0.1\n0.004,0.2\n0.002,0.2\n", {},
         "x.csv: expected times that rise in column 'time'; got 0.004 then 0.002 (rows 2 and 3)"),
-    "a time that is none": (
+    "a time that cannot be read": (
         "time,II\n0,0.1\nnoon,0.2\n0.008,0.2\n", {},
         "x.csv: expected a time in every row of column 'time'; row 2 has 'noon'"),
     "too many columns in a line": (
@@ -181,7 +181,7 @@ MESSAGES = {
                  "x.csv: expected 1-12 leads; got 13 columns (choose with --column)"),
     "binary": (
         "a\0b\0", {"fs": 250},
-        "x.csv: expected a CSV; got a binary file (a WFDB record is named by its header, x.hea)"),
+        "x.csv: expected a CSV file; got a binary file (a WFDB record is named by its header, x.hea)"),
     "gain 0": (
         "II\n0.1\n", {"fs": 250, "gain": 0.0},
         "--gain: expected a positive number of units per millivolt; got 0"),
@@ -189,24 +189,24 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("case", MESSAGES)
-def test_a_csv_that_cannot_be_used_is_one_clear_line(tmp_path: Path, case: str) -> None:
+def test_a_csv_that_cannot_be_used_gives_a_one_line_error(tmp_path: Path, case: str) -> None:
     text, kwargs, expected = MESSAGES[case]
     path = tmp_path / "x.csv"
     path.write_text(text)
     assert message_of(path, **kwargs).startswith(expected)
 
 
-def test_a_cut_gzip_file_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_truncated_gzip_file_gives_a_one_line_error(tmp_path: Path) -> None:
     path = write(
         tmp_path / "x.csv.gz", [[k / 250, v] for k, v in enumerate(np.random.default_rng(0).normal(size=20_000))]
     )
     path.write_bytes(path.read_bytes()[:-100])
-    assert "x.csv.gz: expected a whole gzip file" in message_of(path)
+    assert "x.csv.gz: expected a complete gzip file" in message_of(path)
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     assert message_of(tmp_path / "no.csv").endswith(
-        "no.csv: expected a CSV or a WFDB record; there is neither this file nor no.csv.hea"
+        "no.csv: expected a CSV file or a WFDB record; neither this file nor no.csv.hea exists"
     )
     assert message_of(tmp_path).endswith("got a folder (it holds no WFDB record)")
 
@@ -230,15 +230,15 @@ def test_synthetic_is_a_recording_by_name() -> None:
         ("synthetic:leads=1.5", "expected leads within 1-12; got 1.5"),
     ],
 )
-def test_a_synthetic_source_that_cannot_be_is_one_clear_line(source: str, expected: str) -> None:
+def test_an_invalid_synthetic_source_gives_a_one_line_error(source: str, expected: str) -> None:
     assert expected in message_of(source)
 
 
-# the fast way
+# the parser of tables of numbers
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_fast_way_and_pandas_read_the_same(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pyarrow_and_pandas_read_the_same(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, delimiter, head, kwargs, name = LAYOUTS[layout]
     path = write(tmp_path / name, rows, delimiter, head)
     one = read_recording(path, **kwargs)  # type: ignore[arg-type]
@@ -249,34 +249,34 @@ def test_the_fast_way_and_pandas_read_the_same(tmp_path: Path, layout: str, monk
 
 
 @pytest.mark.parametrize("layout", ["time in seconds", "no header, one column", "semicolon and decimal comma", "tab"])
-def test_a_table_of_numbers_goes_the_fast_way(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_of_numbers_is_parsed_by_pyarrow(tmp_path: Path, layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
     rows, delimiter, head, kwargs, name = LAYOUTS[layout]
-    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("parsed by pandas"))
     recording = read_recording(write(tmp_path / name, rows, delimiter, head), **kwargs)  # type: ignore[arg-type]
     assert same_as_mv(recording)
 
 
-def test_holes_are_read_the_fast_way_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("pandas was asked"))
+def test_missing_numbers_are_parsed_by_pyarrow_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parse, "_read_any", lambda *_: pytest.fail("parsed by pandas"))
     recording = read_recording(write(tmp_path / "x.csv", [["0.1"], ["nan"], [""], ["-"], ["0.2"]]), fs=250)
     assert (recording.samples[0] == NO_VALUE).tolist() == [False, True, True, True, False]
 
 
-def test_numbers_are_put_on_a_scale_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_conversion_to_int16_does_not_depend_on_the_block_size(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(7).normal(0, 1, (2, 1000))
     values[0, [3, 500]], values[1, :40] = (np.nan, np.inf), np.nan
     whole = to_units(list(values), [1000.0, 500.0])
-    monkeypatch.setattr(record, "_BLOCK", 7)
+    monkeypatch.setattr(record, "_HOST_BLOCK", 7)
     blocks = to_units(list(values), [1000.0, 500.0])
     assert np.array_equal(whole[0], blocks[0])
     assert whole[1:] == blocks[1:]
     assert np.count_nonzero(whole[0] == NO_VALUE) == 42
 
 
-@pytest.mark.skipif(find_spec("cudf") is not None, reason="cuDF is here")
-def test_without_cudf_a_csv_for_a_gpu_is_refused_in_one_line(tmp_path: Path) -> None:
+@pytest.mark.skipif(find_spec("cudf") is not None, reason="cuDF is installed")
+def test_a_csv_for_a_gpu_is_refused_without_cudf(tmp_path: Path) -> None:
     path = write(tmp_path / "beats.csv", [[0.1], [0.2]])
     with pytest.raises(
-        UserError, match=r"beats\.csv: expected cuDF, .*not installed \(pip install 'beatwire\[gpu\]'\)"
+        UserError, match=r"beats\.csv: expected cuDF to parse .*not installed \(pip install 'beatwire\[gpu\]'\)"
     ):
         read_recording(path, fs=250.0, xp=SimpleNamespace())

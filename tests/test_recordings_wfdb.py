@@ -1,4 +1,4 @@
-"""WFDB records: as the wfdb package reads them, on one scale, and a broken one is one clear line."""
+"""WFDB records: read as the wfdb package reads them, on one scale; a damaged one gives a one-line error."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ import pytest
 import wfdb
 from beatwire.recordings import NO_VALUE, Recording, read_recording
 from sources import message_of
-
-ECG = Path(__file__).parents[1].parent / "shared/ecg"
-needs_ecg = pytest.mark.skipif(not ECG.exists(), reason="the recordings in ../shared/ecg are not here")
 
 N = 500
 MV = np.round(0.3 * np.sin(np.arange(N) / 7.0) + np.where(np.arange(N) % 200 == 50, 1.2, 0.0), 3)
@@ -31,7 +28,7 @@ def write_wfdb(folder: Path, **changes: object) -> Path:
     return folder / "r1"
 
 
-def test_leads_of_different_gains_stand_on_one_scale(tmp_path: Path) -> None:
+def test_leads_of_different_gains_share_one_scale(tmp_path: Path) -> None:
     for source in (write_wfdb(tmp_path), tmp_path / "r1.hea", tmp_path / "r1.dat"):
         recording = read_recording(source)
         assert (recording.name, recording.rate_hz, recording.leads) == ("r1", 250.0, ("MLII", "V5"))
@@ -61,15 +58,17 @@ def test_a_gain_of_zero_is_not_calibrated(tmp_path: Path) -> None:
     assert recording.notes == ("not calibrated: amplitudes are relative to this recording",)
 
 
-def test_a_truncated_wfdb_record_says_the_bytes_expected_and_found(tmp_path: Path) -> None:
+def test_the_error_of_a_truncated_wfdb_record_names_the_expected_and_the_actual_size(tmp_path: Path) -> None:
     signal = write_wfdb(tmp_path).with_suffix(".dat")
     signal.write_bytes(signal.read_bytes()[:1500])
-    assert message_of(tmp_path / "r1") == "r1.dat: expected 2000 bytes (500 samples of 2 leads); found 1500"
+    assert message_of(tmp_path / "r1") == "r1.dat: expected 2000 bytes (500 samples of 2 leads); got 1500"
 
 
-def test_what_is_missing_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
+def test_the_missing_part_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
     write_wfdb(tmp_path)
-    assert message_of(tmp_path / "r1", fs=360) == "r1: expected --fs 250, as its header says; got --fs 360"
+    assert (
+        message_of(tmp_path / "r1", fs=360) == "r1: expected --fs 250, the rate of its header, or no --fs; got --fs 360"
+    )
     assert message_of(tmp_path / "r1", lead="V1") == "r1: expected one of its leads, 0 'MLII', 1 'V5'; got 'V1'"
     (tmp_path / "r1.hea").rename(tmp_path / "r2.hea")
     assert message_of(tmp_path / "r1.dat").endswith("r1.dat: expected its WFDB header r1.hea beside it; there is none")
@@ -81,12 +80,13 @@ def test_what_is_missing_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
     assert message_of(tmp_path / "r4").startswith("r4.hea: expected a rate of 50-4000 Hz; got 0")
 
 
-@needs_ecg
 @pytest.mark.parametrize(
     ("record", "rate_hz", "uv"), [("mitdb/101", 360, 5), ("svdb/800", 128, 5), ("qtdb/sel14046", 250, 0)]
 )
-def test_a_real_record_reads_as_the_wfdb_package_reads_it(record: str, rate_hz: float, uv: float) -> None:
-    recording = read_recording(ECG / record)
+def test_a_real_record_reads_as_the_wfdb_package_reads_it(
+    ecg_folder: Path, record: str, rate_hz: float, uv: float
+) -> None:
+    recording = read_recording(ecg_folder / record)
     assert (recording.rate_hz, recording.uv_per_unit, len(recording.leads)) == (rate_hz, uv, 2)
-    raw = wfdb.rdrecord(str(ECG / record), physical=False)
+    raw = wfdb.rdrecord(str(ecg_folder / record), physical=False)
     assert np.array_equal(recording.samples, (raw.d_signal - np.array(raw.baseline)).T)

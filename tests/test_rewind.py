@@ -1,4 +1,4 @@
-"""Marks: from which tick a successor must replay, per partition."""
+"""Marks: the tick from which a successor must replay, per partition."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ RATE_HZ = 100.0
 HORIZON_S, SILENCE_S = 60.0, 30.0
 
 
-class Told:
-    """A few streams read tick by tick, and what the marks say."""
+class Reading:
+    """A few streams read tick by tick, and their marks."""
 
     def __init__(self) -> None:
         self.aligner, self.marks, self.tick = Aligner(), Marks(HORIZON_S, SILENCE_S), -1
         self.now_s = 0.0
 
     def read(self, *parts: tuple[str, float, float], session: int = 1, partition: int = 0) -> None:
-        """One tick: streams, each from second to second."""
+        """Read one tick: for each stream its id, and the range in seconds."""
         self.tick += 1
         values = []
         self.now_s += max((end - begin for _, begin, end in parts), default=0.0)
@@ -43,59 +43,59 @@ class Told:
 
 
 @pytest.mark.parametrize("tick_s", [0.5, 1.0, 3.0, 7.0, 25.0])
-def test_the_replay_begins_at_least_a_horizon_and_little_more_before_now(tick_s: float) -> None:
-    told, step_s = Told(), math.ceil(STEP_S / tick_s) * tick_s
+def test_the_replay_begins_one_horizon_before_now_or_a_little_earlier(tick_s: float) -> None:
+    reading, step_s = Reading(), math.ceil(STEP_S / tick_s) * tick_s
     for k in range(round(200 / tick_s)):
-        told.read(("bed", k * tick_s, (k + 1) * tick_s))
+        reading.read(("bed", k * tick_s, (k + 1) * tick_s))
         now_s = (k + 1) * tick_s
-        back_s = now_s - told.oldest() * tick_s
+        back_s = now_s - reading.oldest() * tick_s
         assert back_s >= min(now_s, HORIZON_S)
         assert back_s <= (HORIZON_S / STEP_S + 1) * step_s + tick_s
 
 
-def test_a_restart_makes_everything_before_it_irrelevant() -> None:
-    told = Told()
+def test_nothing_before_a_restart_is_replayed() -> None:
+    reading = Reading()
     for k in range(100):
-        told.read(("bed", k, k + 1))
-    told.read(("bed", 0, 1), session=2)
-    assert told.oldest() == 100
+        reading.read(("bed", k, k + 1))
+    reading.read(("bed", 0, 1), session=2)
+    assert reading.oldest() == 100
     for k in range(1, 20):
-        told.read(("bed", k, k + 1), session=2)
-    assert told.oldest() == 100
+        reading.read(("bed", k, k + 1), session=2)
+    assert reading.oldest() == 100
 
 
-def test_a_partition_must_go_back_as_far_as_its_neediest_stream_and_no_other() -> None:
-    told = Told()
+def test_a_partition_is_replayed_from_the_oldest_mark_of_its_own_streams() -> None:
+    reading = Reading()
     for k in range(80):
-        told.read(("old", k, k + 1), partition=3)
+        reading.read(("old", k, k + 1), partition=3)
         if k == 50:
-            told.read(("young", k, k + 1), partition=4)
+            reading.read(("young", k, k + 1), partition=4)
         if k > 50:
-            told.read(("young", k, k + 1), partition=4)
-    assert told.oldest(4) == 51
-    assert 5 <= told.oldest(3) < 25
-    assert told.oldest(5) == told.tick + 1
+            reading.read(("young", k, k + 1), partition=4)
+    assert reading.oldest(4) == 51
+    assert 5 <= reading.oldest(3) < 25
+    assert reading.oldest(5) == reading.tick + 1
 
 
-def test_a_stream_that_has_been_silent_needs_nothing() -> None:
-    told = Told()
-    told.read(("silent", 0, 5), partition=1)  # arrived at second 5
+def test_a_stream_that_has_been_silent_needs_no_replay() -> None:
+    reading = Reading()
+    reading.read(("silent", 0, 5), partition=1)  # arrived at second 5
     for k in range(5, 36):
-        told.read(("bed", k, k + 1), partition=2)
-        assert told.oldest(1) == (0 if k + 1 - 5 <= SILENCE_S else told.tick + 1), k
+        reading.read(("bed", k, k + 1), partition=2)
+        assert reading.oldest(1) == (0 if k + 1 - 5 <= SILENCE_S else reading.tick + 1), k
 
 
 def test_ticks_without_messages_leave_the_marks_as_they_are() -> None:
-    told = Told()
-    told.read(("bed", 0, 30))
-    before = told.oldest()
-    told.read()
-    assert (before, told.oldest()) == (0, 0)
+    reading = Reading()
+    reading.read(("bed", 0, 30))
+    before = reading.oldest()
+    reading.read()
+    assert (before, reading.oldest()) == (0, 0)
 
 
-def test_streams_that_come_later_get_rows_of_their_own() -> None:
-    told = Told()
+def test_streams_that_appear_later_get_rows_of_their_own() -> None:
+    reading = Reading()
     for k in range(10):
-        told.read(*[(f"bed-{s}", k, k + 1) for s in range(10 * k, 10 * k + 10)])
-    assert told.oldest() == 0
-    assert told.marks.ticks[:100, 0].tolist() == [s // 10 for s in range(100)]
+        reading.read(*[(f"bed-{s}", k, k + 1) for s in range(10 * k, 10 * k + 10)])
+    assert reading.oldest() == 0
+    assert reading.marks.ticks[:100, 0].tolist() == [s // 10 for s in range(100)]

@@ -1,4 +1,4 @@
-"""The rings: wraps, bridges and held leads, of lanes side by side."""
+"""The rings: wrap-around, bridges and held leads of several lanes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MARKED = -32768
 def write(
     state: ring.State, rows: list[tuple[int, ...]], payload: np.ndarray, leads: int = 2, lanes: int = 4
 ) -> Ringed:
-    """Write rows (lane, first, count, position, lead stride, lead-off mask)."""
+    """Write rows (lane, first, count, position, lead stride, lead-off mask) into the rings."""
     place = np.array([(0, 0, *row) for row in rows], np.int64).reshape(-1, 8)
     fresh = fresh_of([BASE], [BASE + 1], [0], rate_hz=100.0, leads=leads)
     return ring.step(state, Placement(payload.view(np.uint8), place, lanes, fresh))[1]
@@ -33,7 +33,7 @@ def state() -> ring.State:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_samples_stand_at_their_index_modulo_the_ring_however_it_wraps(state: ring.State, seed: int) -> None:
+def test_samples_are_stored_at_their_index_modulo_the_length_of_the_ring(state: ring.State, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(-32767, 32768, (2, 1000)).astype(np.int16)
     for a, b in cut(1000, rng, R):
@@ -51,26 +51,26 @@ def test_values_are_little_endian_int16(state: ring.State, value: int) -> None:
 
 
 @pytest.mark.parametrize("offset", [0, R - 2, R - 1])
-def test_a_bridge_is_a_straight_line_to_what_follows_also_over_the_seam(state: ring.State, offset: int) -> None:
+def test_a_bridge_is_a_straight_line_also_across_the_end_of_the_ring(state: ring.State, offset: int) -> None:
     first = BASE - BASE % R + offset
     payload = np.array([10, -7, 20, 14], "<i2")
     rows = [(1, first - 1, 1, 0, 2, 0), (1, first, -4, 4, 2, 0)]
     assert held(write(state, rows, payload), 1, first - 1, first + 4) == [[10, 12, 14, 16, 18], [-7, -3, 1, 5, 9]]
 
 
-def test_a_bridge_may_end_at_what_stands_in_the_ring(state: ring.State) -> None:
+def test_a_bridge_may_end_at_samples_already_in_the_ring(state: ring.State) -> None:
     payload = np.array([10, -7, 30, 13], "<i2")
     rows = [(1, BASE - 1, 1, 0, 2, 0), (1, BASE + 3, 1, 4, 2, ~0), (1, BASE, -3, -1, 0, 0)]
     assert held(write(state, rows, payload), 1, BASE - 1, BASE + 4) == [[10, 15, 20, 25, 30], [-7, -2, 3, 8, 13]]
 
 
-def test_a_bridge_falls_as_it_rises(state: ring.State) -> None:
+def test_a_falling_bridge_mirrors_a_rising_one(state: ring.State) -> None:
     payload = np.array([32767, -32767, -32767, 32767], "<i2")
     ringed = write(state, [(0, BASE - 1, 1, 0, 2, 0), (0, BASE, -3, 4, 2, 0)], payload)
     assert held(ringed, 0, BASE, BASE + 3) == [[16383, 0, -16384], [-16384, 0, 16383]]
 
 
-def test_a_lead_that_is_off_holds_its_last_value_over_a_bridge_too(state: ring.State) -> None:
+def test_a_lead_that_is_off_holds_its_last_value_across_a_bridge(state: ring.State) -> None:
     payload = np.array([10, -7, 99, 99, 50, 60], "<i2")
     rows = [
         (2, BASE - 1, 1, 0, 2, 0),
@@ -82,7 +82,7 @@ def test_a_lead_that_is_off_holds_its_last_value_over_a_bridge_too(state: ring.S
     assert held(ringed, 2, BASE, BASE + 5) == [[99, 99, 82, 66, 50], [-7] * 5]
 
 
-def test_what_a_lead_holds_is_found_when_samples_before_their_turn_follow(state: ring.State) -> None:
+def test_a_held_lead_keeps_its_value_when_samples_stored_ahead_follow(state: ring.State) -> None:
     payload = np.array([1, 2, 3, 4, -5, -6, -7, -8], "<i2")
     ahead = write(state, [(0, BASE + 2, 2, 4, 8, ~0b10)], payload)
     assert held(ahead, 0, BASE + 2, BASE + 4) == [[3, 4], [MARKED, MARKED]]
@@ -99,7 +99,7 @@ def test_a_lane_that_restarts_with_a_lead_off_holds_zero_and_nothing_of_its_past
     assert held(ringed, 0, BASE, BASE + 2) == [[5, 6], [0, 0]]
 
 
-def test_a_bank_that_gains_lanes_keeps_what_it_has(state: ring.State) -> None:
+def test_a_bank_that_grows_keeps_its_samples(state: ring.State) -> None:
     payload = np.array([5, 6], "<i2")
     write(state, [(3, BASE, 1, 0, 2, 0)], payload)
     ringed = write(state, [(100, BASE, 1, 0, 2, 0)], payload, lanes=128)
@@ -108,7 +108,7 @@ def test_a_bank_that_gains_lanes_keeps_what_it_has(state: ring.State) -> None:
 
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 999.9])
-def test_a_ring_is_whole_cache_lines_and_long_enough(rate_hz: float) -> None:
+def test_the_length_of_a_ring_is_whole_cache_lines_and_long_enough(rate_hz: float) -> None:
     columns = ring.ring_samples(1.7, rate_hz)
     assert columns % 32 == 0
     assert 1.7 * rate_hz <= columns < 1.7 * rate_hz + 32

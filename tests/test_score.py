@@ -1,4 +1,4 @@
-"""The score stage: laws, an oracle of its history, what is said where something is missing."""
+"""Score and history: the laws, a slow version of the history features, missing values."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from beatwire.backends.network import embed
 from beatwire.kernels import history
 from beatwire.model.checkpoint import load_model
 from beatwire.records import Terms
-from beatwire.stages.history import Memory, Seen, remember
-from beatwire.stages.score import BY_HISTORY, BY_POPULATION, HORIZON_S, combine
+from beatwire.stages.history import Memory, WindowedBeats, terms_of
+from beatwire.stages.score import BY_HISTORY, BY_POPULATION, SCORE_HORIZON_S, score_terms
 
 MODEL = load_model()
 
 
-def some_beats(seed: int, slots: int = 5, each: int = 150) -> Seen:
-    """Beats of several streams mixed as a tick mixes them, shapes and sizes of their own, gaps, restarts."""
+def some_beats(seed: int, slots: int = 5, each: int = 150) -> WindowedBeats:
+    """Return beats of several streams in order of time, each with its own shape and amplitude, gaps and restarts."""
     rng = np.random.default_rng(seed)
     slot = np.repeat(np.arange(slots), each)
     rr = rng.normal(0.8, 0.02, (slots, each)) * np.where(rng.random((slots, each)) < 0.1, 0.6, 1.0)
@@ -33,21 +33,21 @@ def some_beats(seed: int, slots: int = 5, each: int = 150) -> Seen:
     shape /= np.sqrt(np.mean(shape**2, axis=1, keepdims=True))
     amplitude = np.exp(rng.normal(5, 0.2, len(slot)))
     amplitude[rng.random(len(slot)) < 0.03] = np.nan
-    seen = Seen(slot, time_s, rr, restart, shape.astype(np.float32), amplitude.astype(np.float32))
+    seen = WindowedBeats(slot, time_s, rr, restart, shape.astype(np.float32), amplitude.astype(np.float32))
     mixed = np.lexsort((slot, time_s))
     return pick(seen, mixed)
 
 
-def pick(beats: Seen, rows: np.ndarray) -> Seen:
-    return Seen(*(getattr(beats, f.name)[rows] for f in fields(Seen)))
+def pick(beats: WindowedBeats, rows: np.ndarray) -> WindowedBeats:
+    return WindowedBeats(*(getattr(beats, f.name)[rows] for f in fields(WindowedBeats)))
 
 
-def score_of(beats: Seen, cuts: list[int] | None = None) -> tuple[np.ndarray, Terms]:
+def score_of(beats: WindowedBeats, cuts: list[int] | None = None) -> tuple[np.ndarray, Terms]:
     memory = Memory()
     edges = [0, *(cuts or []), len(beats.slot)]
-    parts = [remember(MODEL.network, memory, pick(beats, np.arange(a, b))) for a, b in pairwise(edges)]
-    terms = Terms(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Terms)))
-    return combine(MODEL.calibration, terms), terms
+    parts = [terms_of(MODEL.network, memory, pick(beats, np.arange(a, b))) for a, b in pairwise(edges)]
+    terms = Terms(*map(np.concatenate, zip(*parts, strict=True)))
+    return score_terms(MODEL.calibration, terms).score, terms
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -78,31 +78,31 @@ def test_lanes_are_independent() -> None:
 def test_a_score_depends_on_nothing_older_than_the_horizon() -> None:
     beats = pick(some_beats(2, slots=1, each=400), np.arange(400))
     beats = replace(beats, restart=np.arange(400) == 0)
-    begin = np.searchsorted(beats.time_s, beats.time_s[300] - HORIZON_S)
+    begin = np.searchsorted(beats.time_s, beats.time_s[300] - SCORE_HORIZON_S)
     late = pick(beats, np.arange(begin, 400))
     assert begin > 100
     np.testing.assert_allclose(score_of(late)[0][300 - begin :], score_of(beats)[0][300:], rtol=1e-5, atol=1e-5)
 
 
-def test_a_restart_forgets_everything() -> None:
+def test_a_restart_clears_the_history() -> None:
     beats = some_beats(3, slots=1, each=200)
     beats = replace(beats, restart=np.isin(np.arange(200), (0, 100)))
     fresh = pick(beats, np.arange(100, 200))
     np.testing.assert_allclose(score_of(beats)[0][100:], score_of(fresh)[0], rtol=1e-5, atol=1e-5)
 
 
-def test_a_released_slot_starts_anew() -> None:
+def test_an_evicted_slot_has_no_history() -> None:
     beats = some_beats(4, slots=1, each=80)
     beats = replace(beats, restart=np.zeros(80, np.bool_))
     memory = Memory()
-    first = remember(MODEL.network, memory, beats)
+    first = terms_of(MODEL.network, memory, beats)
     memory.evict(np.array([0]))
-    again = remember(MODEL.network, memory, beats)
-    for f in fields(Terms):
-        np.testing.assert_array_equal(getattr(first, f.name), getattr(again, f.name))
+    again = terms_of(MODEL.network, memory, beats)
+    for before, after in zip(first, again, strict=True):
+        np.testing.assert_array_equal(before, after)
 
 
-def test_history_and_prematurity_equal_a_slow_version() -> None:
+def test_history_and_prematurity_equal_those_of_a_slow_version() -> None:
     beats = some_beats(5, slots=1, each=300)
     _, terms = score_of(beats)
     past: list[tuple[float, float, np.ndarray | None]] = []
@@ -130,7 +130,7 @@ def test_history_and_prematurity_equal_a_slow_version() -> None:
         past = past[-history.BEATS :]
 
 
-def test_the_usual_size_equals_a_slow_version() -> None:
+def test_the_usual_amplitude_equals_that_of_a_slow_version() -> None:
     beats = some_beats(6, slots=1, each=200)
     _, terms = score_of(beats)
     past: list[tuple[float, float, float]] = []
@@ -149,7 +149,7 @@ def test_the_usual_size_equals_a_slow_version() -> None:
     np.testing.assert_allclose(latent, terms.latent, rtol=1e-4, atol=1e-4)
 
 
-def test_a_new_stream_is_scored_by_the_population_and_says_so() -> None:
+def test_the_first_beats_of_a_stream_are_scored_by_the_population() -> None:
     beats = some_beats(7, slots=1, each=40)
     score, terms = score_of(replace(beats, restart=np.arange(40) == 0, amplitude=np.ones(40, np.float32)))
     by = np.where(np.isnan(terms.history), BY_POPULATION, BY_HISTORY)
@@ -158,32 +158,32 @@ def test_a_new_stream_is_scored_by_the_population_and_says_so() -> None:
     assert np.isfinite(score[0])
 
 
-def test_a_beat_without_a_window_has_no_score_and_harms_no_other() -> None:
+def test_a_beat_without_a_window_has_no_score_and_changes_no_other() -> None:
     beats = some_beats(8, slots=1, each=60)
     beats = replace(beats, amplitude=np.where(np.arange(60) == 30, np.nan, 100).astype(np.float32))
     score, _ = score_of(beats)
     assert np.flatnonzero(np.isnan(score)).tolist() == [30]
 
 
-def test_overload_skips_the_network_and_keeps_the_rhythm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overload_skips_the_network_and_keeps_the_prematurity(monkeypatch: pytest.MonkeyPatch) -> None:
     beats = replace(some_beats(10, slots=2, each=60), restart=np.zeros(120, np.bool_))
 
     def fail(*_: object) -> None:
         raise AssertionError("the network ran")
 
-    calm = remember(MODEL.network, Memory(), beats)
+    calm = terms_of(MODEL.network, Memory(), beats)
     monkeypatch.setattr("beatwire.backends.cpu.embed_into", fail)
-    busy = remember(MODEL.network, Memory(), beats, overloaded=True)
-    assert np.isnan(combine(MODEL.calibration, busy)).all()
+    busy = terms_of(MODEL.network, Memory(), beats, overloaded=True)
+    assert np.isnan(score_terms(MODEL.calibration, busy).score).all()
     np.testing.assert_array_equal(busy.early, calm.early)
 
 
-def test_an_empty_tick_passes() -> None:
+def test_an_empty_tick_gives_an_empty_result() -> None:
     memory = Memory()
-    assert remember(MODEL.network, memory, pick(some_beats(0), np.arange(0))).latent.shape == (0, 8)
+    assert terms_of(MODEL.network, memory, pick(some_beats(0), np.arange(0))).latent.shape == (0, 8)
 
 
-def test_a_beats_numbers_depend_on_no_other_beat() -> None:
+def test_the_features_of_a_beat_depend_on_no_other_beat() -> None:
     rng = np.random.default_rng(0)
     shapes = rng.normal(size=(301, 256)).astype(np.float32)
     sizes = rng.uniform(0.5, 2.0, 301).astype(np.float32)
@@ -200,19 +200,19 @@ def test_a_beats_numbers_depend_on_no_other_beat() -> None:
         np.testing.assert_array_equal(some[1], reconstruction_error[begin:stop])
 
 
-def test_the_network_says_what_its_matrices_say_written_plainly() -> None:
+def test_the_network_equals_its_matrices_multiplied_in_float64() -> None:
     rng, w = np.random.default_rng(1), MODEL.network
     shapes, sizes = rng.normal(size=(40, 256)).astype(np.float32), rng.uniform(0.5, 2.0, 40).astype(np.float32)
     x = shapes.astype(np.float64) * sizes[:, None]
     z = np.maximum(x @ w.encode + w.encode_bias, 0) @ w.latent + w.latent_bias
     rebuilt = np.maximum(z @ w.decode + w.decode_bias, 0) @ w.output + w.output_bias
     reconstruction_error = np.log(((rebuilt - x) ** 2).sum(1) * 0.5 / w.variance + 0.5 * (z**2).sum(1))
-    latents, said = embed(w, shapes, sizes)
+    latents, errors = embed(w, shapes, sizes)
     np.testing.assert_allclose(latents, z, atol=5e-6)
-    np.testing.assert_allclose(said, reconstruction_error, atol=5e-6)
+    np.testing.assert_allclose(errors, reconstruction_error, atol=5e-6)
 
 
-def test_windows_apart_in_memory_say_what_they_say_side_by_side() -> None:
+def test_strided_windows_give_the_result_of_contiguous_ones() -> None:
     windows = np.random.default_rng(2).normal(size=(12, 256)).astype(np.float32)
     for apart, together in zip(
         embed(MODEL.network, windows[::3], np.ones(8, np.float32)[::2]),
@@ -222,8 +222,8 @@ def test_windows_apart_in_memory_say_what_they_say_side_by_side() -> None:
         np.testing.assert_array_equal(apart, together)
 
 
-def test_the_score_is_what_the_tables_say() -> None:
-    """By NumPy: interpolation in the table of each term, and in that of their sum."""
+def test_the_score_equals_interpolation_in_the_calibration_tables() -> None:
+    """Interpolation by NumPy in the table of each term, and in the table of their sum."""
     _, terms = score_of(some_beats(3))
     of = MODEL.calibration
     far = [np.nextafter(of.terms[1, -1], np.inf), of.terms[1, -1] + 3.0, of.terms[1, 0] - 1.0, of.terms[1, 4]]
@@ -240,4 +240,4 @@ def test_the_score_is_what_the_tables_say() -> None:
         total += of.weights[k] * (part if k == 0 else np.nan_to_num(part))
     case = 2 * ~np.isnan(terms.history) + ~np.isnan(terms.prematurity)
     right = np.array([level(t, of.sums[c], 12.0) for t, c in zip(total, case, strict=True)])
-    np.testing.assert_array_equal(combine(of, terms), right.astype(np.float32))
+    np.testing.assert_array_equal(score_terms(of, terms).score, right.astype(np.float32))

@@ -1,4 +1,4 @@
-"""The score in the whole graph: devices that are scaled or not calibrated, another model, what carries its name."""
+"""The score in the whole graph: scaled and uncalibrated devices, another model, the name of the model in outputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from beatwire.backends.cpu import CPU
-from beatwire.cli.analyze import run_analysis
+from beatwire.cli.analysis import run_analysis
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka.local.mock import MockKafka
@@ -38,7 +38,7 @@ def usual(recording: Recording) -> Analysis:
 
 
 @pytest.mark.parametrize(("times", "uv_per_unit"), [(1, 0.0), (5, 0.0), (5, 1.0), (3, 5.0)])
-def test_a_device_that_is_not_calibrated_or_scaled_scores_alike(
+def test_scores_do_not_depend_on_calibration_and_scale(
     recording: Recording, usual: Analysis, times: int, uv_per_unit: float
 ) -> None:
     changed = replace(recording, samples=(times * recording.samples).astype(np.int16), uv_per_unit=uv_per_unit)
@@ -48,13 +48,13 @@ def test_a_device_that_is_not_calibrated_or_scaled_scores_alike(
     assert np.isfinite(usual.beats["score"]).sum() > 100
 
 
-def test_a_score_tells_the_early_wide_beats_of_a_synthetic_heart(usual: Analysis) -> None:
+def test_early_wide_beats_of_a_synthetic_signal_have_higher_scores(usual: Analysis) -> None:
     early = usual.beats["prematurity"] > 0.2
     assert early.sum() > 5
     assert np.nanmedian(usual.beats["score"][early]) > 2 > np.nanquantile(usual.beats["score"][~early], 0.9)
 
 
-def test_a_stream_that_has_just_started_says_so_and_is_scored(usual: Analysis) -> None:
+def test_beats_before_enough_history_are_scored_by_the_population(usual: Analysis) -> None:
     by = usual.beats["scored_by"]
     first = np.flatnonzero(by == "history")[0]
     assert 3 < first < 10
@@ -86,20 +86,21 @@ def test_every_beat_and_every_alert_carries_the_version_and_hash_of_the_model(
     alerts = [json.loads(v) for o in out if o.topic == ALERTS for v in o.values]
     assert len(beats) > 10
     assert "asystole" in {a["rule"] for a in alerts}
-    assert {told["model"] for told in [*beats, *alerts]} == {load_model(path).name}
+    assert {record["model"] for record in [*beats, *alerts]} == {load_model(path).name}
     assert load_model(path).name.startswith("mine-7+")
 
 
-def test_what_analyze_writes_names_the_model_and_shows_the_map(tmp_path: Path) -> None:
+def test_the_output_of_analyze_names_the_model_and_holds_map_coordinates(tmp_path: Path) -> None:
     source = "synthetic:seconds=40,rate=250,seed=4,ectopy=0.1"
     summary = run_analysis(source, out=tmp_path / "beats.csv")
     assert summary["model"] == load_model().name
     head, *rows = (tmp_path / "beats.csv").read_text().splitlines()
+    assert len(rows) > 30  # of 40 s
     at = [head.split(",").index(name) for name in ("map_x", "map_y")]
     assert all(abs(float(row.split(",")[k])) < 20 for row in rows[1:] for k in at)
 
 
-def test_a_model_that_does_not_fit_stops_the_monitor_before_it_begins_with_the_reason(tmp_path: Path) -> None:
+def test_an_incompatible_model_stops_the_monitor_at_its_start_with_the_reason(tmp_path: Path) -> None:
     for wrong, reason in (
         ({"points": 128}, "window points 256; got 128"),
         ({"rate_hz": 250.0}, r"window rate_hz 492\.308; got 250"),
@@ -110,23 +111,24 @@ def test_a_model_that_does_not_fit_stops_the_monitor_before_it_begins_with_the_r
 
 
 @pytest.mark.parametrize("cut", [{}, {"chunk_ms": 200.0}])
-def test_analyze_scores_with_the_model_that_it_is_given(tmp_path: Path, cut: dict[str, float]) -> None:
+def test_analyze_scores_with_the_given_model(tmp_path: Path, cut: dict[str, float]) -> None:
     model = another_model(tmp_path)
     source = "synthetic:seconds=20,rate=250,seed=4"
     summary = run_analysis(source, model=model, out=tmp_path / "beats.csv", **cut)
     assert summary["model"] == load_model(model).name != load_model().name
     again = run_analysis(source, **cut)
     same = set(summary) - {"model", "took_s", "out", "alerts_out"}
+    assert summary["beats"] > 15  # of 20 s
     assert {k: summary[k] for k in same} == {k: again[k] for k in same}
 
 
-def test_analyze_refuses_a_model_that_does_not_fit_before_it_reads_the_recording(tmp_path: Path) -> None:
+def test_analyze_refuses_an_incompatible_model_before_it_reads_the_recording(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="window points 256; got 128"):
         run_analysis(str(tmp_path / "no.csv"), model=another_model(tmp_path, points=128))
 
 
 @pytest.mark.parametrize("command", ["evaluate", "analyze"])
-def test_a_model_that_is_not_there_is_refused(tmp_path: Path, command: str) -> None:
+def test_a_missing_model_file_is_refused(tmp_path: Path, command: str) -> None:
     done = CliRunner().invoke(app, [command, str(tmp_path), "--model", str(tmp_path / "no.safetensors")])
     assert isinstance(done.exception, UserError)
-    assert "it is not there" in str(done.exception)
+    assert "there is no such file" in str(done.exception)

@@ -1,4 +1,4 @@
-"""Settings: what cannot work is refused in one line; durations fit each other."""
+"""Settings: values out of range are refused in one line; durations are consistent with each other."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ DURATIONS = ("pass_s", "reorder_s", "bridge_s", "silence_s", "duplicate_s")
 
 @pytest.mark.parametrize("name", DURATIONS)
 @pytest.mark.parametrize("value", [0.0, -1.0, HORIZON_S + 1, math.nan, math.inf])
-def test_a_duration_that_cannot_work_is_refused_with_its_name_and_value(name: str, value: float) -> None:
+def test_a_duration_out_of_range_is_refused_with_its_name_and_value(name: str, value: float) -> None:
     with pytest.raises(UserError) as refused:
         Settings(**{name: value})
     assert str(refused.value) == f"settings: expected 0 < {name} <= 120; got {value:g}"
 
 
-def test_a_peak_that_reigns_longer_after_than_before_is_refused() -> None:
+def test_a_longer_nms_window_after_a_peak_than_before_it_is_refused() -> None:
     with pytest.raises(UserError) as refused:
         Settings(nms=nms.Settings(left_s=0.1, right_s=0.2))
     assert str(refused.value) == "settings: expected nms.left_s of at least nms.right_s; got 0.1 and 0.2"
@@ -33,7 +33,9 @@ def test_settings_are_frozen() -> None:
 
 
 @pytest.mark.parametrize("changed", [{}, {"pass_s": 0.1}, {"pass_s": 20.0}, {"reorder_s": 2.0}, {"bridge_s": 1.0}])
-def test_rings_hold_a_pass_what_waits_ahead_of_it_and_what_a_decision_looks_back_at(changed: dict[str, float]) -> None:
+def test_rings_are_long_enough_for_a_pass_the_reorder_window_and_the_samples_that_a_decision_reads(
+    changed: dict[str, float],
+) -> None:
     s = Settings(**changed)
     behind_s = s.decide_s + s.beats().before_s
     assert s.ring_s >= behind_s + s.pass_s + s.bridge_s + 2 * s.reorder_s
@@ -41,7 +43,7 @@ def test_rings_hold_a_pass_what_waits_ahead_of_it_and_what_a_decision_looks_back
     assert s.decide_s < 0.35
 
 
-def test_each_stage_gets_its_part() -> None:
+def test_each_stage_gets_its_own_settings() -> None:
     s = Settings(pass_s=1.0, reorder_s=0.2, bridge_s=0.1, silence_s=30.0, duplicate_s=20.0, most_streams=7, schema_id=9)
     assert (Settings(evict_s=999.0).align().evict_s, s.align().evict_s) == (999.0, 86_400.0)
     a = s.align()

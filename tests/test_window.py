@@ -1,4 +1,4 @@
-"""Windows: the same whatever the device, the rate and the place in the ring, and of nothing but what they say."""
+"""Windows: independent of gain, offset, rate and position in the ring, and of samples outside their bounds."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def a_heart(rate_hz: float, seconds: float = 2.0, peak_s: float = 1.0) -> np.nda
     return np.rint(sum(a * np.exp(-(((t - c) / w) ** 2) / 2) for c, w, a in waves))
 
 
-def test_a_window_does_not_see_gain_offset_or_slope_of_the_device() -> None:
+def test_a_window_does_not_depend_on_gain_offset_and_slope() -> None:
     signal = a_heart(360)
     window, amplitude = cut(signal, 360, 360.0)
     assert np.mean(window**2) == pytest.approx(1, abs=0.02)
@@ -39,7 +39,7 @@ def test_a_window_does_not_see_gain_offset_or_slope_of_the_device() -> None:
 
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 500.0, 1000.0])
-def test_a_window_looks_the_same_at_any_rate(rate_hz: float) -> None:
+def test_a_window_is_the_same_at_any_rate(rate_hz: float) -> None:
     window, _ = cut(a_heart(rate_hz), round(rate_hz), rate_hz)
     reference, _ = cut(a_heart(2000.0), 2000, 2000.0)
     assert np.corrcoef(window, reference)[0, 1] > 0.995
@@ -47,7 +47,7 @@ def test_a_window_looks_the_same_at_any_rate(rate_hz: float) -> None:
 
 @pytest.mark.parametrize("rate_hz", [50.0, 128.0, 250.0, 360.0, 1000.0, 4000.0])
 @pytest.mark.parametrize("lean_s", [-0.06, 0.0, 0.06])
-def test_a_window_depends_on_nothing_later_or_earlier_than_it_says(rate_hz: float, lean_s: float) -> None:
+def test_a_window_depends_on_the_samples_within_its_bounds_only(rate_hz: float, lean_s: float) -> None:
     at = round(rate_hz)
     signal = a_heart(rate_hz, 2.0, 1.0 + lean_s)
     noise = np.random.default_rng(0).integers(-5000, 5000, len(signal))
@@ -59,7 +59,7 @@ def test_a_window_depends_on_nothing_later_or_earlier_than_it_says(rate_hz: floa
     np.testing.assert_array_equal(cut(changed, at, rate_hz)[0], window)
 
 
-def test_a_window_never_reads_past_what_it_was_given() -> None:
+def test_resampling_never_reads_past_its_samples() -> None:
     rng = np.random.default_rng(0)
     out = np.empty((1, 256), np.float32)
     for rate_hz in [50.0, 57.0, 60.0, 61.7, 77.5, 99.9, 127.3, 128.0, 211.0, 333.3]:
@@ -71,29 +71,29 @@ def test_a_window_never_reads_past_what_it_was_given() -> None:
         for begin in begins[(begins >= 0) & (begins <= last - length - 0.01)]:
             windows.resample(
                 samples.copy(), float(begin), length, last, out[0]
-            )  # as Python: past the end is an IndexError
+            )  # as Python: a read past the end raises IndexError
             at = begin + np.arange(256) * length / 255
             points = np.interp(at, np.arange(last + 1), samples)
             basis = np.stack([np.ones(256), at, out[0]], axis=1)
             difference = basis @ np.linalg.lstsq(basis, points)[0] - points
-            assert np.abs(difference).max() < 12.0  # of 2000: the interpolation goes in steps of 1/65536 sample
+            assert np.abs(difference).max() < 12.0  # of 2000: the interpolation has steps of 1/65536 sample
 
 
-def test_a_window_wraps_around_the_ring() -> None:
+def test_a_window_may_wrap_around_the_ring() -> None:
     signal = a_heart(250.0)
     window, _ = cut(signal, 250, 250.0)
     rolled, _ = cut(np.roll(signal, 300), 250 + 300 + 500, 250.0)
     np.testing.assert_array_equal(rolled, window)
 
 
-def test_no_window_before_the_session_and_of_a_flat_line() -> None:
+def test_a_beat_at_the_start_of_a_session_or_on_a_flat_line_has_no_window() -> None:
     signal = a_heart(250.0)
     for window, amplitude in (cut(signal, 250, 250.0, base=200), cut(np.full(500, 77), 250, 250.0)):
         assert math.isnan(amplitude)
         assert not window.any()
 
 
-def test_the_compiled_bodies_equal_their_python_text() -> None:
+def test_the_compiled_kernel_equals_its_python_text() -> None:
     signal = a_heart(250.0).astype(np.int16)[None, None]
     window, amplitude, work = np.empty((1, 256), np.float32), np.empty(1, np.float32), np.zeros((1, 300), np.int32)
     zero = np.zeros(1, np.int64)

@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
-from beatwire.wire.avro import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, texts
+from beatwire.wire.avro import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, string_table
 from steps import chunk, decoded, row
 
 GOOD: dict[str, Any] = {
@@ -23,14 +23,14 @@ def as_json(without: str = "", **changed: Any) -> bytes:
     return json.dumps({k: v for k, v in (GOOD | changed).items() if k != without}).encode()
 
 
-def test_a_json_message_says_what_the_avro_message_says() -> None:
+def test_a_json_message_equals_the_avro_message_with_the_same_content() -> None:
     samples = np.array([[1, -2, 32767], [4, -32768, -32768]], np.int16)
     same = chunk(session=4, first=100, time_us=5_000_000, rate_hz=360.0, leads=["I", "II"], samples=samples,
                  uv_per_unit=2.5, lead_off=1)  # fmt: skip
     assert json_to_avro(as_json()) == same
 
 
-def test_what_may_be_left_out_of_a_json_message_is_filled_in() -> None:
+def test_optional_fields_of_a_json_message_get_their_defaults() -> None:
     short = decode_chunk(json_to_avro(b'{"stream": "a", "first": 0, "rate_hz": 250.5, "samples": [3, 4]}'))
     assert (short["session"], short["uv_per_unit"], short["lead_off"]) == (0, 5.0, 0)
     assert (short["leads"], short["samples"]) == (["lead0"], b"\3\0\4\0")
@@ -65,7 +65,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize(("value", "message"), MALFORMED)
-def test_a_malformed_json_message_is_a_reject_that_says_why(value: bytes, message: str) -> None:
+def test_a_malformed_json_message_is_rejected_with_its_reason(value: bytes, message: str) -> None:
     result = decoded([chunk(), value])
     assert (result.message.tolist(), result.rejects.message, result.rejects.reason) == (
         [0],
@@ -87,24 +87,24 @@ def test_a_malformed_json_message_is_a_reject_that_says_why(value: bytes, messag
         ({"uv_per_unit": -0.5}, "expected 0-1e6 microvolts per unit; got -0.5"),
     ],
 )
-def test_a_json_message_is_held_to_the_same_limits(changed: dict[str, Any], message: str) -> None:
+def test_a_json_message_must_respect_the_limits_of_an_avro_message(changed: dict[str, Any], message: str) -> None:
     without = "leads" if "samples" in changed else ""
     assert decoded([as_json(without, **changed)]).rejects.reason == [f"decode: {message}"]
 
 
 @pytest.mark.parametrize("field", ["session", "first", "time", "lead_off"])
-def test_a_json_integer_beyond_64_bits_is_a_reject(field: str) -> None:
+def test_a_json_integer_beyond_64_bits_is_rejected(field: str) -> None:
     result = decoded([as_json(**{field: 2**70}), chunk()])
     assert (result.message.tolist(), result.rejects.message) == ([1], [0])
     assert result.rejects.reason[0].startswith("decode: JSON: ")
 
 
-def test_a_json_text_that_is_no_unicode_is_a_reject() -> None:
+def test_json_that_is_not_valid_unicode_is_rejected() -> None:
     assert decoded([b'{"stream": "\\ud800", "first": 0, "rate_hz": 250, "samples": [1]}']).rejects.message == [0]
     assert decoded([b'{"stream": "\xff", "first": 0, "rate_hz": 250, "samples": [1]}']).rejects.message == [0]
 
 
-def test_json_of_any_depth_is_a_reject_and_no_error() -> None:
+def test_json_nested_to_any_depth_is_rejected_and_raises_nothing() -> None:
     values = [b'{"samples": ' + b"[" * k + b"]" * k + b"}" for k in [*range(0, 1000, 7), *range(850, 1010), 30_000]]
     values += [v.replace(b"samples", b"stream") for v in values] + [v.replace(b"samples", b"first") for v in values]
     assert decoded(values).rejects.message == list(range(len(values)))
@@ -120,14 +120,14 @@ def test_json_and_avro_mixed_in_one_tick_keep_their_order() -> None:
     assert [row(result, k)["rate_hz"] for k in range(4)] == [250.0, 360.0, 250.0, 360.0]
 
 
-def test_the_schemas_are_avro_and_every_field_of_a_chunk_is_explained() -> None:
+def test_the_schemas_are_valid_avro_and_every_field_of_a_chunk_has_a_description() -> None:
     for name in ("sample_chunk", "beat"):
         assert schema(name)["type"] == "record"
     assert all("doc" in field for field in json.loads(schema_text("sample_chunk"))["fields"])
 
 
-def test_texts_are_laid_out_with_their_sizes_in_bytes() -> None:
-    table, size = texts(["a", "été", ""], 8)
+def test_a_string_table_contains_utf8_and_sizes_in_bytes() -> None:
+    table, size = string_table(["a", "été", ""], 8)
     assert size.tolist() == [1, 5, 0]
     assert table[1].tobytes() == "été".encode() + b"\0\0\0"
 
@@ -153,22 +153,22 @@ def test_fields_of_a_beat_are_only_ever_added_at_the_end_and_with_a_default() ->
     assert all("default" in field for field in fields[len(FIRST_BEAT) :])
 
 
-def test_beats_of_the_first_schema_read_well_and_lack_what_was_added_since() -> None:
+def test_beats_of_the_first_schema_are_decoded_with_defaults_for_later_fields() -> None:
     fields = json.loads(schema_text("beat"))["fields"]
     assert decode_beat(beat(fields[: len(FIRST_BEAT)])) == FIRST_BEAT | dict.fromkeys(ADDED)
     assert decode_beat(frame(beat(fields[: len(FIRST_BEAT)]), 7)) == FIRST_BEAT | dict.fromkeys(ADDED)
     assert decode_beat(beat(fields, **ADDED)) == FIRST_BEAT | ADDED
 
 
-def test_of_beats_of_a_newer_schema_what_is_known_is_read() -> None:
+def test_beats_of_a_newer_schema_are_decoded_to_the_fields_of_this_one() -> None:
     fields = json.loads(schema_text("beat"))["fields"]
     newer = beat([*fields, {"name": "mood", "type": "string"}], **ADDED, mood="good")
     assert decode_beat(newer) == FIRST_BEAT | ADDED
 
 
-def test_a_truncated_beat_is_none() -> None:
+def test_a_truncated_beat_is_refused() -> None:
     fields = json.loads(schema_text("beat"))["fields"]
     whole, older = beat(fields, **ADDED), beat(fields[: len(FIRST_BEAT)])
     for size in set(range(len(whole))) - {len(older)}:
-        with pytest.raises(ValueError, match=f"expected a Beat; got {size} bytes that are none"):
+        with pytest.raises(ValueError, match=f"expected a Beat; got {size} bytes that are not one"):
             decode_beat(whole[:size])

@@ -1,1 +1,15 @@
-"""Where ECG samples come from: recordings and a synthetic ward, as live streams."""
+"""Producers of ECG samples: recordings and a synthetic ward, sent to Kafka as live streams.
+
+============ ========================================================================
+module       contains
+============ ========================================================================
+``replay``   the command: recordings -> paced messages on ``ecg.samples``
+``blocks``   the schedule in blocks, with faults
+``schedule`` which chunk of which stream is sent when
+``feeds``    which recording a stream plays, from where, with which planned defects
+``encode``   chunks -> Avro messages
+``faults``   random faults of devices and networks
+``pacing``   real time without drift, or as fast as the reader commits
+``ward``     a synthetic ward: streams, planted events, and the ground truth
+============ ========================================================================
+"""

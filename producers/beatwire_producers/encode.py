@@ -1,8 +1,8 @@
-"""Schedules to bytes: a Numba kernel that writes Avro SampleChunks for many streams at once.
+"""Encode schedules as Avro SampleChunks with a Numba kernel.
 
-Of a message only the first sample's index, the time, the lead-off mask and the samples change
-from chunk to chunk, so everything between them is written once per stream and copied. The bytes
-are those that fastavro writes for the same values.
+In: a `Schedule` over `Lanes`. Out: the messages as bytes. Only the index of the first sample, the time, the lead-off
+mask and the samples change from chunk to chunk; the bytes between them are written once a stream and copied.
+Invariant: the bytes are those that fastavro writes for the same values.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ import numba
 import numpy as np
 from beatwire.records import I16, I32, I64, U8
 
-from beatwire_producers.feeds import Lanes
+from beatwire_producers.feeds import BASE, LEADS, LENGTH, OFFSET, Lanes
 from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule
 
-_VARINT_BYTES = 10
+_VARINT_BYTES = 10  # the longest zigzag varint of 64 bits
 
 
 def _compiled(body: Callable[..., Any]) -> Callable[..., Any]:
     try:
         return numba.njit(body, nogil=True, cache=True)  # type: ignore[no-any-return]
-    except RuntimeError:  # nowhere to keep machine code: compile it each time
+    except RuntimeError:  # no folder for the machine code is writable: compile in each process
         return numba.njit(body, nogil=True)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Writes the messages of schedules over ``lanes``.
+    """Writes the messages of schedules.
 
-    fixed   uint8    the parts of every stream's messages that never change
-    parts   int64 [lanes, 3]   where those before ``first`` and after ``time`` begin, and where they end
-    start_us         device time at the start of the feeds, microseconds since 1970
+    lanes      the feeds
+    fixed      uint8              the constant bytes of every stream's messages
+    parts      int64 [lanes, 3]   their ranges in ``fixed``: [0]-[1] before ``first``, [1]-[2] after ``time``
+    start_us   device time at the start of the feeds, microseconds since 1970
     """
 
     lanes: Lanes
@@ -46,8 +47,8 @@ class Encoder:
 
     @staticmethod
     def of(lanes: Lanes, start_us: int) -> Encoder:
-        """Write the fixed parts of all streams."""
-        shards: list[bytes] = []
+        """Return an encoder for feeds that start at a device time, microseconds since 1970."""
+        pieces: list[bytes] = []
         parts: list[tuple[int, int, int]] = []
         at = 0
         for feed in lanes.feeds:
@@ -56,15 +57,15 @@ class Encoder:
             names = b"".join(_text(lead) for lead in recording.leads)
             after = struct.pack("<d", recording.rate_hz) + _long(len(recording.leads)) + names + b"\0"
             after += struct.pack("<d", recording.uv_per_unit)
-            shards += [before, after]
+            pieces += [before, after]
             parts.append((at, at + len(before), at + len(before) + len(after)))
             at += len(before) + len(after)
-        fixed = np.frombuffer(b"".join(shards), np.uint8)
+        fixed = np.frombuffer(b"".join(pieces), np.uint8)
         return Encoder(lanes, fixed, np.array(parts, np.int64).reshape(-1, 3), start_us)
 
     def encode(self, rows: Schedule) -> tuple[U8, I64]:
-        """Write messages: the joined payloads, uint8, and where each begins, int64 [n + 1]."""
-        leads = self.lanes.ints[rows.lane, 2]
+        """Return the joined messages of a schedule, uint8, and the start of each, int64 [n + 1]."""
+        leads = self.lanes.ints[rows.lane, LEADS]
         longest = self.parts[rows.lane, 2] - self.parts[rows.lane, 0] + 4 * _VARINT_BYTES + 2 * leads * rows.count
         out = np.empty(int(longest.sum()), np.uint8)
         start = np.zeros(len(rows) + 1, np.int64)
@@ -73,10 +74,10 @@ class Encoder:
         return out[: start[-1]], start
 
     def messages(self, rows: Schedule) -> list[bytes]:
-        """Write messages, each on its own."""
+        """Return the messages of a schedule, one by one."""
         payload, start = self.encode(rows)
-        whole, at = payload.tobytes(), start.tolist()
-        return [whole[a:b] for a, b in itertools.pairwise(at)]
+        joined = payload.tobytes()
+        return [joined[a:b] for a, b in itertools.pairwise(start.tolist())]
 
 
 def _long(value: int) -> bytes:
@@ -124,14 +125,14 @@ def _write(
 ) -> None:  # fmt: skip
     at = 0
     for row in range(len(lane)):
-        here = lane[row]
-        base, length, leads, offset = ints[here, 0], ints[here, 1], ints[here, 2], ints[here, 3]
-        for k in range(parts[here, 0], parts[here, 1]):
+        feed = lane[row]
+        base, length, leads, offset = ints[feed, BASE], ints[feed, LENGTH], ints[feed, LEADS], ints[feed, OFFSET]
+        for k in range(parts[feed, 0], parts[feed, 1]):
             out[at] = fixed[k]
             at += 1
         at = _put_long(out, at, first[row])
         at = _put_long(out, at, start_us + time_us[row])
-        for k in range(parts[here, 1], parts[here, 2]):
+        for k in range(parts[feed, 1], parts[feed, 2]):
             out[at] = fixed[k]
             at += 1
         at = _put_long(out, at, np.int64(lead_off[row]))
@@ -142,9 +143,10 @@ def _write(
         if broken[row] == TRUNCATED:
             at = start[row] + (at - start[row]) // 2
         elif broken[row] == GARBAGE:
-            noise = first[row] * 2654435761 + here + 1
+            # A linear congruential generator (ISO C's example of rand), seeded by stream and sample.
+            noise = first[row] * 2654435761 + feed + 1
             for k in range(start[row], at):
                 noise = (noise * 1103515245 + 12345) & 0x7FFFFFFF
                 out[k] = (noise >> 16) & 255
-            out[start[row]] = 255  # a stream id of negative length
+            out[start[row]] = 255  # as the length of the stream id it is negative: the message is never valid
         start[row + 1] = at

@@ -1,8 +1,9 @@
-"""Faults on purpose: what networks and devices do to chunks, seeded and told afterwards.
+"""Faults of networks and devices, injected into a schedule at random.
 
-Every decision is a hash of (seed, fault, stream, chunk number), so it does not depend on how a
-schedule was cut into blocks, on the order of its rows, or on other streams. Only a clock that has
-jumped is remembered from block to block: ``Clocks``.
+In: a `Schedule`, the frequency of each fault, a seed. Out: the schedule with the faults, and the list of affected
+chunks. State: the shifts of the devices' clocks (`Clocks`). Invariant: each decision is a hash of (seed, fault, stream,
+chunk number), so it depends neither on the cutting of the schedule into blocks, nor on the order of its rows, nor on
+other streams.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule, joined
 
 @dataclass(frozen=True)
 class Faults:
-    """How often each fault befalls a chunk, 0-1, and how bad it is.
+    """The probability of each fault per chunk, 0-1, and its extent.
 
-    dropped       never sent
+    dropped       not sent
     duplicated    sent again, up to ``window`` chunks later
-    reordered     sent 1 to ``window`` chunks late, so that others overtake it
+    reordered     sent 1 to ``window`` chunks late, after later ones
     late          sent ``late_s`` seconds late
-    clock_jump    from this chunk on the device's clock is up to ``jump_s`` seconds off
-    lead_off      all leads are off for ``off_s`` seconds from this chunk on
-    malformed     cut in half, or noise
+    clock_jump    from this chunk on, the device's clock is wrong by up to ``jump_s`` seconds more
+    lead_off      from this chunk on, all leads are off for ``off_s`` seconds
+    malformed     truncated to its first half, or replaced by random bytes
+    window        chunks, 1-100
     """
 
     dropped: float = 0.0
@@ -50,47 +52,53 @@ KINDS = ("dropped", "duplicated", "reordered", "late", "clock_jump", "lead_off",
 
 @dataclass
 class Clocks:
-    """How far the device clocks have jumped so far: int64 [lanes], microseconds."""
+    """The shift of each device's clock so far.
+
+    shift_us   int64 [lanes], microseconds
+    """
 
     shift_us: I64
 
 
 @dataclass(frozen=True)
 class Injected:
-    """What was done: for each fault the chunks it befell, int64 [k, 2] of lane and number."""
+    """The injected faults.
+
+    chunks   fault -> the affected chunks, int64 [k, 2]: lane, number
+    """
 
     chunks: dict[str, I64] = field(default_factory=lambda: {kind: np.zeros((0, 2), np.int64) for kind in KINDS})
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many chunks each fault befell."""
+        """Return fault -> number of affected chunks."""
         return {kind: len(rows) for kind, rows in self.chunks.items()}
 
 
 def parse_faults(text: str | None) -> Faults:
-    """Read ``dropped=0.01,late=0.001,late_s=5``.
+    """Parse faults: ``dropped=0.01,late=0.001,late_s=5``.
 
     Raises
     ------
     UserError
-        a name that is no fault, or a value out of its range.
+        A name is not a field of `Faults`, or a value is out of its range.
     """
-    known = {f.name: 1.0 for f in fields(Faults)} | {"window": 100.0, "late_s": 3600.0, "jump_s": 1e6, "off_s": 3600.0}
+    most = {f.name: 1.0 for f in fields(Faults)} | {"window": 100.0, "late_s": 3600.0, "jump_s": 1e6, "off_s": 3600.0}
     given: dict[str, float] = {}
     for part in (text or "").split(","):
         name, _, value = part.partition("=")
         name = name.strip().replace("-", "_")
         if not part.strip():
             continue
-        if name not in known:
-            raise UserError(f"--faults: expected names among {', '.join(known)}; got {name!r}")
+        if name not in most:
+            raise UserError(f"--faults: expected names among {', '.join(most)}; got {name!r}")
         try:
             number = float(value)
         except ValueError:
             number = -1.0
-        if not 0 <= number <= known[name] or (name == "window" and (number < 1 or number != int(number))):
+        if not 0 <= number <= most[name] or (name == "window" and (number < 1 or number != int(number))):
             raise UserError(
-                f"--faults: expected {name} within {'1' if name == 'window' else '0'}-{known[name]:g}; got {value!r}"
+                f"--faults: expected {name} within {'1' if name == 'window' else '0'}-{most[name]:g}; got {value!r}"
             )
         given[name] = number
     window = int(given.pop("window", 3))
@@ -100,61 +108,67 @@ def parse_faults(text: str | None) -> Faults:
 def inject(
     rows: Schedule, faults: Faults, chunk_ms: float, leads: I64, seed: int = 0, clocks: Clocks | None = None
 ) -> tuple[Schedule, Injected]:
-    """Do what ``faults`` says to a schedule.
+    """Inject faults into a schedule.
 
     Parameters
     ----------
     rows
-        a schedule; it is not changed.
+        The schedule; it is not changed.
+    faults
+        The faults.
+    chunk_ms
+        Length of a chunk, milliseconds.
     leads
         int64 [lanes], the number of leads of each stream.
+    seed
+        Seed of the random decisions.
     clocks
-        for a schedule that comes in blocks, in the order of chunk numbers: the clocks so far, which
-        this changes.
+        The state from block to block; updated. Blocks must come in the order of chunk numbers. None for a schedule in
+        one piece.
 
     Returns
     -------
-    schedule, injected
-        the messages in the order in which they are sent, and what was done.
+    Schedule, Injected
+        The messages in the order in which they are due, and the affected chunks.
     """
     chunk_us = round(chunk_ms * 1000.0)
-    done: dict[str, I64] = {}
+    affected: dict[str, I64] = {}
 
     def draw(kind: str) -> F64:
         return _uniform(seed, kind, rows.lane, rows.number)
 
-    def hit(kind: str, among: Bool | None = None) -> Bool:
-        chosen: Bool = draw(kind) < getattr(faults, kind)
+    def select(kind: str, among: Bool | None = None) -> Bool:
+        selected: Bool = draw(kind) < getattr(faults, kind)
         if among is not None:
-            chosen = chosen & among
-        done[kind] = np.stack([rows.lane[chosen], rows.number[chosen]], axis=1)
-        return chosen
+            selected = selected & among
+        affected[kind] = np.stack([rows.lane[selected], rows.number[selected]], axis=1)
+        return selected
 
-    dropped = hit("dropped")
-    kept = ~dropped
-    late = hit("late", kept)
-    reordered = hit("reordered", kept & ~late)
-    malformed = hit("malformed", kept)
-    duplicated = hit("duplicated", kept & ~malformed)
+    dropped = select("dropped")
+    sent = ~dropped
+    late = select("late", sent)
+    reordered = select("reordered", sent & ~late)
+    malformed = select("malformed", sent)
+    duplicated = select("duplicated", sent & ~malformed)
     steps = 1 + np.floor(draw("steps") * faults.window).astype(np.int64)
-    overtaken_us = steps * chunk_us + chunk_us // 2
-    due_us = rows.due_us + np.where(late, round(faults.late_s * 1e6), 0) + np.where(reordered, overtaken_us, 0)
+    delay_us = steps * chunk_us + chunk_us // 2
+    due_us = rows.due_us + np.where(late, round(faults.late_s * 1e6), 0) + np.where(reordered, delay_us, 0)
     broken = np.where(malformed, np.where(draw("how") < 0.5, TRUNCATED, GARBAGE), rows.broken).astype(np.uint8)
 
-    off = _off(rows, faults, seed, max(1, round(faults.off_s * 1e6 / chunk_us)))
-    done["lead_off"] = np.stack([rows.lane[off], rows.number[off]], axis=1)
+    off = _lead_off_rows(rows, faults, seed, max(1, round(faults.off_s * 1e6 / chunk_us)))
+    affected["lead_off"] = np.stack([rows.lane[off], rows.number[off]], axis=1)
     lead_off = rows.lead_off | np.where(off, (1 << leads[rows.lane]) - 1, 0).astype(np.int32)
 
-    jumps = hit("clock_jump")
-    time_us = rows.time_us + _jumped(rows, jumps, (2 * draw("by") - 1) * faults.jump_s * 1e6, clocks, len(leads))
+    jumps = select("clock_jump")
+    time_us = rows.time_us + _clock_shifts(rows, jumps, (2 * draw("by") - 1) * faults.jump_s * 1e6, clocks, len(leads))
 
     changed = replace(rows, due_us=due_us, broken=broken, lead_off=lead_off, time_us=time_us)
-    again = replace(changed, due_us=due_us + overtaken_us).take(duplicated)
-    return joined(changed.take(kept), again).by_due(), Injected({kind: done[kind] for kind in KINDS})
+    again = replace(changed, due_us=due_us + delay_us).take(duplicated)
+    return joined(changed.take(sent), again).by_due(), Injected({kind: affected[kind] for kind in KINDS})
 
 
-def _off(rows: Schedule, faults: Faults, seed: int, chunks: int) -> Bool:
-    """Mark a chunk if an episode began with it or with one of the ``chunks - 1`` before it."""
+def _lead_off_rows(rows: Schedule, faults: Faults, seed: int, chunks: int) -> Bool:
+    """Return the rows within ``chunks`` chunks of the start of a lead-off episode, bool [n]."""
     off = np.zeros(len(rows), np.bool_)
     if faults.lead_off > 0:
         for back in range(chunks):
@@ -163,11 +177,11 @@ def _off(rows: Schedule, faults: Faults, seed: int, chunks: int) -> Bool:
     return off
 
 
-def _jumped(rows: Schedule, jumps: Bool, by_us: F64, clocks: Clocks | None, lanes: int) -> I64:
-    """Return each row's shift: all jumps of its lane up to its number, those of earlier blocks too."""
+def _clock_shifts(rows: Schedule, jumps: Bool, by_us: F64, clocks: Clocks | None, lanes: int) -> I64:
+    """Return each row's clock shift, int64 [n]: the sum of its lane's jumps so far, earlier blocks included."""
     clocks = clocks or Clocks(np.zeros(lanes, np.int64))
     shift_us: I64 = clocks.shift_us[rows.lane]
-    for row in np.flatnonzero(jumps):  # rare
+    for row in np.flatnonzero(jumps):  # few rows
         lane, by = rows.lane[row], int(by_us[row])
         shift_us[(rows.lane == lane) & (rows.number >= rows.number[row])] += by
         clocks.shift_us[lane] += by
@@ -175,7 +189,7 @@ def _jumped(rows: Schedule, jumps: Bool, by_us: F64, clocks: Clocks | None, lane
 
 
 def _uniform(seed: int, kind: str, lane: I64, number: I64) -> F64:
-    """Hash to [0, 1): splitmix64 of the seed, the fault, the stream and the chunk."""
+    """Return uniform numbers in [0, 1), float64 [n]: a hash of seed, fault, stream and chunk."""
     salt = int.from_bytes(kind.encode()[:8].ljust(8, b"."), "little") ^ (seed * 0x9E3779B97F4A7C15 & (2**64 - 1))
     x = _mix(np.asarray(lane, np.uint64) + np.uint64(salt))
     x = _mix(x ^ np.asarray(number, np.int64).astype(np.uint64))
@@ -183,6 +197,7 @@ def _uniform(seed: int, kind: str, lane: I64, number: I64) -> F64:
 
 
 def _mix(x: U64) -> U64:
+    """Hash 64-bit integers with the finaliser of splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
     x = x + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,7 +1,8 @@
-"""Feeds: which recording each live stream plays, from where, and what is wrong with it on purpose.
+"""Feeds: which recording each live stream plays, from which offset, and with which planned defects.
 
-A feed plays its recording once, from its own offset and around its end, so any number of streams
-can share a few recordings in memory. ``Lanes`` is the same as columns, for the encoder.
+In: recordings. Out: a `Feed` for each stream, and `Lanes`, the same as columns for the encoder. A feed plays its
+recording once, from its offset to the end and then from the beginning, so many streams can share a few recordings in
+memory.
 """
 
 from __future__ import annotations
@@ -14,18 +15,21 @@ from beatwire.errors import UserError
 from beatwire.recordings.record import Recording
 from beatwire.records import F64, I16, I64
 
+GOLDEN_RATIO = 0.6180339887498949  # its multiples modulo 1 spread any number of offsets evenly
+BASE, LENGTH, LEADS, OFFSET, SESSION = range(5)  # columns of `Lanes.ints`
+
 
 @dataclass(frozen=True)
 class Feed:
     """One live stream.
 
-    stream        pseudonymous id, the Kafka key
-    recording     what it plays
-    offset        where in it sample 0 of the stream is
-    session       of the device's count
-    lead_off      (start, stop, mask): samples of the stream in which these leads are off
-    absent        (start, stop): samples that are never sent
-    malformed     samples after which a message that nobody can read is sent besides
+    stream        pseudonymous id, also the Kafka key
+    recording     the recording that is played
+    offset        index in the recording of the stream's sample 0
+    session       number of the device's session
+    lead_off      (start, stop, mask): range of samples in which the leads of the mask are off
+    absent        (start, stop): range of samples that are not sent
+    malformed     samples at which an additional, unreadable message is sent
     """
 
     stream: str
@@ -39,12 +43,14 @@ class Feed:
 
 @dataclass(frozen=True)
 class Lanes:
-    """Feeds as columns, ``m`` of them.
+    """``m`` feeds as columns.
 
     feeds       the feeds
-    bank        int16   the samples of all recordings, each lead-major, one after another
-    ints        int64 [m, 5]   where the recording is in ``bank``, its length, leads, offset, session
+    bank        int16          the samples of all recordings, each lead-major, one after another
+    ints        int64 [m, 5]   columns BASE (index of the recording in ``bank``), LENGTH (samples per lead),
+                               LEADS (number), OFFSET, SESSION
     rate_hz     float64 [m]
+    keys        Kafka keys
     """
 
     feeds: tuple[Feed, ...]
@@ -55,25 +61,25 @@ class Lanes:
 
     @staticmethod
     def of(feeds: Sequence[Feed]) -> Lanes:
-        """Lay feeds out; recordings that they share are held once.
+        """Return feeds as columns; a recording that several feeds play is stored once.
 
         Raises
         ------
         UserError
-            There are none.
+            `feeds` is empty.
         """
         if not feeds:
             raise UserError("feeds: expected at least 1 stream; got 0")
-        at: dict[int, int] = {}
+        base: dict[int, int] = {}  # identity of a recording -> its index in the bank
         parts: list[I16] = []
         total = 0
         for feed in feeds:
-            if id(feed.recording) not in at:
-                at[id(feed.recording)] = total
+            if id(feed.recording) not in base:
+                base[id(feed.recording)] = total
                 parts.append(np.ascontiguousarray(feed.recording.samples, np.int16).ravel())
                 total += len(parts[-1])
         ints = [
-            (at[id(f.recording)], f.recording.samples.shape[1], len(f.recording.leads), f.offset, f.session)
+            (base[id(f.recording)], f.recording.samples.shape[1], len(f.recording.leads), f.offset, f.session)
             for f in feeds
         ]
         return Lanes(
@@ -86,14 +92,24 @@ class Lanes:
 
 
 def feeds_of(recordings: Sequence[Recording], streams: int | None = None) -> list[Feed]:
-    """Play recordings as ``streams`` streams; where there are more, they repeat from other offsets.
+    """Return feeds that play recordings.
 
-    Stream ids are ``<name>-<n>``; the n-th stream of a recording starts at another place in it.
+    Parameters
+    ----------
+    recordings
+        At least one.
+    streams
+        The number of feeds; beyond the number of recordings these repeat, from other offsets. By default one each.
+
+    Returns
+    -------
+    list of Feed
+        With the stream ids ``<name of the recording>-<n>``, n from 1.
 
     Raises
     ------
     UserError
-        ``streams`` is less than one.
+        `streams` is less than one.
     """
     streams = len(recordings) if streams is None else streams
     if streams < 1:
@@ -103,12 +119,12 @@ def feeds_of(recordings: Sequence[Recording], streams: int | None = None) -> lis
         recording = recordings[n % len(recordings)]
         length = recording.samples.shape[1]
         turn = n // len(recordings)
-        offset = int(length * ((turn * 0.6180339887498949) % 1.0))  # spreads any number of starts evenly
+        offset = int(length * ((turn * GOLDEN_RATIO) % 1.0))
         feeds.append(Feed(f"{pseudonym(recording.name)}-{n + 1}", recording, offset))
     return feeds
 
 
 def pseudonym(name: str) -> str:
-    """Return what of a recording's name may stand in a stream id: at most 48 letters, digits, ``-_``."""
-    kept = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name).strip("-")
-    return kept[:48] or "stream"
+    """Return a recording's name as part of a stream id: at most 48 ASCII letters, digits, ``-`` and ``_``."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name).strip("-")
+    return plain[:48] or "stream"

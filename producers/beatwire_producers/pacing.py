@@ -1,6 +1,7 @@
-"""When to send the next message: by the clock without drift, or as fast as nothing is lost.
+"""Pacing: send by the clock without drift, or as fast as the reader commits.
 
-Clock and sleep are arguments, so tests never wait.
+In: when a message is due, or how many messages wait for the reader. Out: a wait. Clock and sleep are arguments, so
+tests do not wait.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ MAX = float("inf")
 
 @dataclass
 class Pacer:
-    """Deadlines at ``start + due / speed``, each from the start and never from the one before.
+    """Waits until ``start + due / speed``; every deadline counts from the start, so errors do not add up.
 
-    worst_s   the furthest that a message has been behind its deadline so far
+    speed     multiple of real time; ``MAX``: no waits
+    worst_s   the longest delay behind a deadline so far, seconds
     """
 
     speed: float
@@ -31,7 +33,7 @@ class Pacer:
         self.start_s = self.clock()
 
     def wait(self, due_s: float) -> float:
-        """Sleep until ``due_s`` seconds of signal are due; return how far behind we are, seconds."""
+        """Sleep until ``due_s`` seconds of signal are due; return the delay behind that time, seconds."""
         if self.speed == MAX:
             return 0.0
         deadline_s = self.start_s + due_s / self.speed
@@ -45,16 +47,18 @@ class Pacer:
 
 @dataclass
 class LagLimit:
-    """Let no more be unread than a broker with a small memory keeps.
+    """Limits the messages that the reader has not committed, for a broker that keeps few of them.
 
-    lag          messages that the reader has not committed yet
-    most_bytes   of unread messages; one partition may hold all of them
-    most         unread messages
-    patience_s   how long the reader may stand still before that is an error
+    lag          returns the number of messages that the reader has not committed
+    group        the reader's group, for the error message
+    most_bytes   limit of their bytes; all of them may be in one partition
+    most         limit of their number
+    patience_s   a reader that commits nothing for so long is an error, seconds
+    waited_s     seconds of waiting so far
     """
 
     lag: Callable[[], int]
-    who: str
+    group: str
     most_bytes: int = 3 << 20
     most: int = 60_000
     patience_s: float = 60.0
@@ -67,12 +71,17 @@ class LagLimit:
     _sent: int = 0
 
     def wait(self, messages: int, size: int) -> None:
-        """Wait until ``messages`` more of ``size`` bytes together can be kept, and count them as sent.
+        """Wait until the broker can keep more messages, and count these as sent.
+
+        Parameters
+        ----------
+        messages, size
+            Number and bytes of the messages to send.
 
         Raises
         ------
         UserError
-            the reader stands still.
+            The reader has committed nothing for ``patience_s`` seconds.
         """
         since_s = began_s = self.clock()
         before = -1
@@ -87,8 +96,8 @@ class LagLimit:
                 before, since_s = unread, self.clock()
             if self.clock() - since_s > self.patience_s:
                 raise UserError(
-                    f"replay: expected group {self.who!r} to read on; "
-                    f"{unread} messages have been waiting for {self.patience_s:g} s"
+                    f"replay: expected group {self.group!r} to commit; "
+                    f"got no commit in {self.patience_s:g} s with {unread} messages unread"
                 )
             self.sleep(0.002)
         self.waited_s += self.clock() - began_s
@@ -99,12 +108,12 @@ class LagLimit:
 
 
 def parse_speed(text: str) -> float:
-    """Read ``1``, ``20``, ``0.5``, ``1x`` or ``max``.
+    """Parse a speed: ``1``, ``20``, ``0.5``, ``1x`` or ``max``.
 
     Raises
     ------
     UserError
-        anything else.
+        The text is neither a positive number nor ``max``.
     """
     if text.strip().lower() == "max":
         return MAX

@@ -1,7 +1,7 @@
-"""Replay: feeds as live streams into Kafka, paced by the clock or by what the reader keeps up with.
+"""Replay: recordings as live streams on Kafka, paced by the clock or by the commits of the reader.
 
-A block of chunks is scheduled, has its faults injected, is encoded, and is sent slot by slot as it
-falls due; what a fault delays waits for a later block. Nothing here is per sample in Python.
+In: recordings or feeds, and a broker. Out: messages on ``ecg.samples``, and a `Summary`. Each block of chunks
+(`blocks`) is encoded and sent in slots as its messages fall due. Nothing here runs once a sample in Python.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from typing import Any
 
 import numpy as np
 from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.kafka.commits import LagReader
+from beatwire.kafka.local.mock import is_mock
+from beatwire.kafka.sender import Sender
 from beatwire.recordings import Recording, read_recording
 from beatwire.tables import host_array
 from beatwire.wire import names
 
+from beatwire_producers.blocks import schedule_blocks
 from beatwire_producers.encode import Encoder
-from beatwire_producers.faults import KINDS, Clocks, Faults, inject, parse_faults
-from beatwire_producers.feeds import Feed, Lanes, feeds_of
+from beatwire_producers.faults import KINDS, Faults, parse_faults
+from beatwire_producers.feeds import LEADS, Feed, Lanes, feeds_of
 from beatwire_producers.pacing import MAX, LagLimit, Pacer, parse_speed
-from beatwire_producers.schedule import Schedule, chunks_of, joined
-from beatwire_producers.sink import Sink
+from beatwire_producers.schedule import Schedule, chunks_of
 
-_SLOT_S = 0.01  # live: messages due within it are sent together
-_BLOCK_ROWS = 8192  # max: scheduled and encoded together
-_FLOW_ROWS = 1024  # max: sent between two looks at the reader
+_SLOT_S = 0.01  # in real time: messages due within it are sent together
+_SLOT_ROWS = 1024  # at full speed: messages sent between two requests for the reader's lag
 DEFAULT_GROUP = "beatwire"
 
 Progress = Callable[[float, float], None]
@@ -36,8 +39,16 @@ Progress = Callable[[float, float], None]
 class Summary:
     """What a replay did.
 
-    behind_ms     the furthest that a message was sent behind its time
-    waited_s      how long the reader made us wait
+    streams     streams played
+    chunks      messages sent
+    samples     samples in them, over all leads
+    bytes       bytes of the message values
+    seconds     duration of the replay
+    signal_s    seconds of signal sent of each stream
+    waited_s    seconds of waiting for the reader
+    faults      fault -> number of chunks
+    behind_ms   ``max``: the longest delay of a message behind its time
+    stopped     the replay was stopped early
     """
 
     streams: int
@@ -52,7 +63,7 @@ class Summary:
     stopped: bool = False
 
     def as_dict(self) -> dict[str, object]:
-        """Return what ``--json`` prints."""
+        """Return the object that ``--json`` prints."""
         return asdict(self)
 
 
@@ -80,30 +91,44 @@ def replay(
     Parameters
     ----------
     sources
-        CSV files, WFDB records, ``synthetic[:key=value,...]``; see
-        :func:`beatwire.recordings.read_recording`, also for ``fs``, ``column`` and ``gain``.
+        CSV files, WFDB records, or ``synthetic[:key=value,...]``.
     bootstrap
         ``host:port[,host:port...]``.
     speed
-        times real time, or ``max``.
+        A multiple of real time, or ``max``.
     streams
-        how many; recordings repeat, from other places in them, where there are fewer.
+        The number of streams; fewer recordings repeat from other offsets. By default one each.
+    fs, column, gain
+        See :func:`beatwire.recordings.read_recording`.
+    chunk_ms
+        Length of a chunk, 1-10000 ms.
+    faults, seed
+        Faults to inject, as `Faults` or in the form of `parse_faults`, and the seed that selects the chunks.
     seconds
-        of signal to send of each stream; all of it by default.
+        Seconds of signal to send of each stream; None: all.
+    topic
+        The topic to send to.
     group
-        faster than real time, the consumer group that must not be outrun. On the mock broker, which forgets
-        what is not read in time, ``beatwire`` where none is given.
+        Faster than real time: the consumer group whose lag is limited. By default none; on the mock broker, which drops
+        what is not read in time, ``beatwire``.
     progress
-        called now and then with seconds of signal sent, and of all.
+        Called repeatedly with the seconds of signal sent, and the seconds in total.
     notes
-        called with each sentence that reading a recording had to say.
+        Called with each remark on reading a recording.
     xp
-        NumPy, or CuPy: then CSVs are parsed on the GPU.
+        NumPy, or CuPy to parse CSV files on the GPU.
+
+    Returns
+    -------
+    Summary
+        What was sent.
 
     Raises
     ------
     UserError
-        a source, an address, a topic or a setting that cannot be used.
+        A source, an address, a topic or a setting cannot be used.
+    FatalError
+        The broker refused a message or was away for too long.
     """
     speed = parse_speed(str(speed))
     faults = parse_faults(faults) if isinstance(faults, str) else faults
@@ -113,10 +138,11 @@ def replay(
     for name, note in ((r.name, note) for r in recordings for note in r.notes):
         if notes is not None:
             notes(f"{name}: {note}")
-    with Sink(bootstrap, topic) as sink:
+    topics.check_broker(bootstrap, [topic])
+    with Sender(bootstrap) as sender:
         return play(
-            feeds_of(recordings, streams), sink, speed=speed, chunk_ms=chunk_ms, faults=faults, seed=seed,
-            seconds=seconds, group=group, progress=progress,
+            feeds_of(recordings, streams), sender, speed=speed, chunk_ms=chunk_ms, faults=faults, seed=seed,
+            seconds=seconds, topic=topic, group=group, progress=progress,
         )  # fmt: skip
 
 
@@ -128,20 +154,21 @@ def read_sources(
     gain: float | None = None,
     xp: Any = np,
 ) -> list[Recording]:
-    """Read recordings, see :func:`beatwire.recordings.read_recording`; their samples are the host's."""
-    read = [read_recording(source, fs=fs, column=column, gain=gain, xp=xp) for source in sources]
-    return [replace(one, samples=host_array(one.samples)) for one in read]
+    """Read recordings into host memory; see :func:`beatwire.recordings.read_recording`."""
+    recordings = [read_recording(source, fs=fs, column=column, gain=gain, xp=xp) for source in sources]
+    return [replace(recording, samples=host_array(recording.samples)) for recording in recordings]
 
 
 def play(
     feeds: Sequence[Feed],
-    sink: Sink,
+    sender: Sender,
     *,
     speed: float = 1.0,
     chunk_ms: float = 200.0,
     faults: Faults | None = None,
     seed: int = 0,
     seconds: float | None = None,
+    topic: str = names.SAMPLES,
     group: str | None = None,
     progress: Progress | None = None,
     start_us: int | None = None,
@@ -149,42 +176,46 @@ def play(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Summary:
-    """Play feeds into a sink; see :func:`replay`, also for what is not listed here.
+    """Send feeds through a sender; parameters that are not listed are those of :func:`replay`.
 
     Parameters
     ----------
     speed
-        times real time; ``MAX``: as fast as ``group`` reads.
+        A multiple of real time; ``MAX``: as fast as ``group`` commits.
     start_us
-        device time at the start, microseconds since 1970; now by default.
+        Device time at the start, microseconds since 1970; by default the present time.
     stop
-        asked before every slot; True ends the replay early.
+        Called before every slot; True ends the replay early.
     clock, sleep
-        seconds; tests bring their own.
+        Clock in seconds, and function that waits for so many seconds.
     """
     lanes = Lanes.of(feeds)
     encoder = Encoder.of(lanes, time.time_ns() // 1000 if start_us is None else start_us)
     summary = Summary(streams=len(feeds))
-    blocks = blocks_of(lanes, chunk_ms, faults, seed, seconds, summary, live=speed != MAX)
-    encoder.encode(chunks_of(lanes, chunk_ms, 0, 1))  # compiled, and memory touched, before the clock starts
-    limit = _limit(sink, group, clock, sleep) if speed > 1 else None
+    blocks = schedule_blocks(lanes, chunk_ms, faults, seed, seconds, summary.faults, live=speed != MAX)
+    encoder.encode(chunks_of(lanes, chunk_ms, 0, 1))  # compiles the kernels before the clock starts
+    reader = _lag_reader(sender, topic, group) if speed > 1 else None
+    limit = None
+    if reader is not None:
+        limit = LagLimit(lambda: reader.lag() + sender.unacknowledged(), reader.group, clock=clock, sleep=sleep)
     signal_s = max(f.recording.seconds for f in feeds) if seconds is None else seconds
     pacer = Pacer(speed, clock, sleep)
     try:
         for rows in blocks:
-            for part in _slots(rows, speed):
+            for slot in _slots(rows, speed):
                 if stop():
                     summary.stopped = True
                     break
-                due_s = float(rows.due_us[part.stop - 1]) / 1e6
-                sent = encoder.messages(rows.take(part))
+                due_s = float(rows.due_us[slot.stop - 1]) / 1e6
+                values = encoder.messages(rows.take(slot))
                 pacer.wait(due_s)
-                size = sum(map(len, sent))
+                size = sum(map(len, values))
                 if limit is not None:
-                    limit.wait(len(sent), size)
-                sink.send(zip(map(lanes.keys.__getitem__, rows.lane[part].tolist()), sent, strict=True))
-                summary.chunks += len(sent)
-                summary.samples += int((rows.count[part] * lanes.ints[rows.lane[part], 2]).sum())
+                    limit.wait(len(values), size)
+                sender.send(topic, list(map(lanes.keys.__getitem__, rows.lane[slot].tolist())), values)
+                sender.check()
+                summary.chunks += len(values)
+                summary.samples += int((rows.count[slot] * lanes.ints[rows.lane[slot], LEADS]).sum())
                 summary.bytes += size
                 summary.signal_s = max(summary.signal_s, min(due_s, signal_s))
                 if progress is not None:
@@ -193,69 +224,20 @@ def play(
                 break
     except KeyboardInterrupt:
         summary.stopped = True
-    sink.flush()
+    finally:
+        if reader is not None:
+            reader.close()
+    sender.flush()
     summary.seconds = clock() - pacer.start_s
     summary.behind_ms = {"max": round(pacer.worst_s * 1000.0, 3)}
     summary.waited_s = limit.waited_s if limit is not None else 0.0
     return summary
 
 
-def blocks_of(
-    lanes: Lanes, chunk_ms: float, faults: Faults | None, seed: int, seconds: float | None, summary: Summary,
-    live: bool = False,
-) -> Iterator[Schedule]:  # fmt: skip
-    """Schedule in blocks, in the order in which messages are due; counts faults into ``summary``.
-
-    Parameters
-    ----------
-    chunk_ms, seconds
-        Length of a chunk, and of what is played of each stream.
-    faults, seed
-        What goes wrong, and when.
-    live
-        Blocks of a second, so that each can be told of when it is due; else as many rows as pay.
-
-    Raises
-    ------
-    UserError
-        Chunks of such a length cannot be sent; nothing is to be played.
-    """
-    if not 1 <= chunk_ms <= 10_000:
-        raise UserError(f"--chunk-ms: expected 1-10000; got {chunk_ms:g}")
-    longest = float(np.max(2 * lanes.ints[:, 2] * lanes.rate_hz)) * chunk_ms / 1000.0
-    if longest > 60_000:
-        raise UserError(f"--chunk-ms: expected messages below 64 kB; {chunk_ms:g} ms would be {longest:.0f} bytes")
-    if seconds is not None and not seconds > 0:
-        raise UserError(f"--seconds: expected more than 0; got {seconds:g}")
-    signal_s = float(np.max(lanes.ints[:, 1] / lanes.rate_hz))
-    last = int(np.ceil(min(signal_s, seconds or signal_s) * 1000.0 / chunk_ms - 1e-9))
-    at_once = max(1, round(1000.0 / chunk_ms) if live else _BLOCK_ROWS // len(lanes.feeds))
-    if live and at_once * len(lanes.feeds) > _BLOCK_ROWS:
-        at_once = 1
-    clocks = Clocks(np.zeros(len(lanes.feeds), np.int64))
-    waiting: list[Schedule] = []
-    for begin in range(0, last, at_once):
-        stop = min(last, begin + at_once)
-        rows = chunks_of(lanes, chunk_ms, begin, stop)
-        if faults:
-            rows, injected = inject(rows, faults, chunk_ms, lanes.ints[:, 2], seed, clocks)
-            for kind, count in injected.counts.items():
-                summary.faults[kind] += count
-            rows = joined(*waiting, rows).by_due()
-            ready = rows.due_us < round((stop + 1) * chunk_ms * 1000.0)  # before anything of the next block
-            waiting = [rows.take(~ready)]
-            rows = rows.take(ready)
-        if len(rows):
-            yield rows
-    rows = joined(*waiting) if waiting else chunks_of(lanes, chunk_ms, 0, 0)
-    if len(rows):
-        yield rows
-
-
 def _slots(rows: Schedule, speed: float) -> Iterator[slice]:
-    """Cut a block into what is sent together."""
+    """Yield the parts of a block that are sent together."""
     if speed == MAX:
-        cuts = np.arange(0, len(rows), _FLOW_ROWS)
+        cuts = np.arange(0, len(rows), _SLOT_ROWS)
     else:
         slot = rows.due_us // max(1, round(_SLOT_S * speed * 1e6))
         cuts = np.concatenate([[0], 1 + np.flatnonzero(np.diff(slot))])
@@ -263,10 +245,8 @@ def _slots(rows: Schedule, speed: float) -> Iterator[slice]:
         yield slice(int(begin), int(end))
 
 
-def _limit(
-    sink: Sink, group: str | None, clock: Callable[[], float], sleep: Callable[[float], None]
-) -> LagLimit | None:
-    if group is None and not sink.is_mock():
+def _lag_reader(sender: Sender, topic: str, group: str | None) -> LagReader | None:
+    """Return a reader of the lag that limits the replay; None if there is no such limit."""
+    if group is None and not is_mock(sender.bootstrap):
         return None
-    reader = group or DEFAULT_GROUP
-    return LagLimit(lambda: sink.lag(reader), reader, clock=clock, sleep=sleep)
+    return LagReader(sender.bootstrap, group or DEFAULT_GROUP, topic)

@@ -1,8 +1,9 @@
-"""A schedule: which chunk of which stream is sent when. Columns, one row a message.
+"""The schedule of a replay: which chunk of which stream is sent when.
 
-A chunk is due when its last sample exists; the streams of a ward are not in step, so they are
-spread evenly over one chunk's time. Chunk k of a stream holds the samples from floor(k c) to
-floor((k + 1) c), c = rate x chunk length, which need not be whole: nothing drifts.
+In: feeds and the length of a chunk. Out: `Schedule`, columns with one row a message. No state. A chunk is due when its
+last sample exists. The streams are not synchronised: their chunks are spread evenly over the length of one. Chunk k of
+a stream contains the samples from floor(k c) to floor((k + 1) c), where c = rate x chunk length need not be an integer;
+so chunks do not drift.
 """
 
 from __future__ import annotations
@@ -12,23 +13,23 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from beatwire.records import I32, I64, U8
 
-from beatwire_producers.feeds import Lanes
+from beatwire_producers.feeds import LENGTH, Lanes
 
-FINE, TRUNCATED, GARBAGE = range(3)
+INTACT, TRUNCATED, GARBAGE = range(3)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Messages to send, ``n`` of them.
+    """``n`` messages to send; all columns have the shape [n].
 
-    lane        int64   row of the feed
-    number      int64   of the chunk in its stream
-    first       int64   its first sample
+    lane        int64   row of the feed in `Lanes`
+    number      int64   number of the chunk in its stream, from 0
+    first       int64   index of its first sample
     count       int64   its samples per lead
-    time_us     int64   device time of its first sample, since the start of the feed
-    due_us      int64   when to send it, since the start of the feed
+    time_us     int64   device time of its first sample, microseconds since the start of the feed
+    due_us      int64   time to send it, microseconds since the start of the feed
     lead_off    int32   bit l is set while lead l is off
-    broken      uint8   FINE, TRUNCATED (the first half of the message), GARBAGE (its length in noise)
+    broken      uint8   INTACT, TRUNCATED (the first half of the message) or GARBAGE (random bytes of its length)
     """
 
     lane: I64
@@ -44,7 +45,7 @@ class Schedule:
         return len(self.lane)
 
     def take(self, rows: object) -> Schedule:
-        """Return some rows: a mask, a slice or positions."""
+        """Return the rows that a mask, a slice or an array of indices selects."""
         return Schedule(*(getattr(self, f.name)[rows] for f in fields(self)))
 
     def by_due(self) -> Schedule:
@@ -53,26 +54,28 @@ class Schedule:
 
 
 def joined(*parts: Schedule) -> Schedule:
-    """Put schedules one after another."""
+    """Concatenate schedules."""
     return Schedule(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Schedule)))
 
 
 def chunks_of(lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = None) -> Schedule:
-    """List the chunks ``start`` to ``stop`` of every stream, in the order in which they are due.
+    """Return the chunks ``start`` to ``stop`` of every stream, in the order in which they are due.
 
     Parameters
     ----------
+    lanes
+        The feeds.
     chunk_ms
-        length of a chunk.
-    stop
-        past the last chunk; by default past the end of the longest stream.
+        Length of a chunk, milliseconds.
+    start, stop
+        Numbers of the first chunk and of the one after the last; by default all chunks of the longest stream.
     """
     step = lanes.rate_hz * chunk_ms / 1000.0  # samples a chunk, [lanes]
     if stop is None:
-        stop = int(np.max(np.ceil(lanes.ints[:, 1] / step - 1e-9)))
+        stop = int(np.max(np.ceil(lanes.ints[:, LENGTH] / step - 1e-9)))
     number = np.repeat(np.arange(start, stop, dtype=np.int64), len(step))
     lane = np.tile(np.arange(len(step), dtype=np.int64), stop - start)
-    length = lanes.ints[lane, 1]
+    length = lanes.ints[lane, LENGTH]
     first = np.minimum(np.floor(number * step[lane] + 1e-6).astype(np.int64), length)
     last = np.minimum(np.floor((number + 1) * step[lane] + 1e-6).astype(np.int64), length)
     phase_us = np.floor(np.arange(len(step)) * (chunk_ms * 1000.0 / len(step))).astype(np.int64)
@@ -87,28 +90,28 @@ def chunks_of(lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = 
         broken=np.zeros(len(lane), np.uint8),
     )
     rows = rows.take(rows.count > 0)
-    return _as_planned(lanes, rows)
+    return _apply_defects(lanes, rows)
 
 
-def _as_planned(lanes: Lanes, rows: Schedule) -> Schedule:
-    """Apply what the feeds themselves say: leads off, samples never sent, messages nobody can read."""
-    special = [k for k, f in enumerate(lanes.feeds) if f.lead_off or f.absent or f.malformed]
-    if not special or not len(rows):
+def _apply_defects(lanes: Lanes, rows: Schedule) -> Schedule:
+    """Apply the planned defects of the feeds: leads off, absent samples, malformed messages."""
+    defective = [k for k, f in enumerate(lanes.feeds) if f.lead_off or f.absent or f.malformed]
+    if not defective or not len(rows):
         return rows
     keep = np.ones(len(rows), np.bool_)
     lead_off = rows.lead_off.copy()
     extra: list[Schedule] = []
-    mine = np.flatnonzero(np.isin(rows.lane, special))
-    for lane in special:
+    affected = np.flatnonzero(np.isin(rows.lane, defective))
+    for lane in defective:
         feed = lanes.feeds[lane]
-        at = mine[rows.lane[mine] == lane]
+        at = affected[rows.lane[affected] == lane]
         first, last = rows.first[at], rows.first[at] + rows.count[at]
         for start, stop, mask in feed.lead_off:
             lead_off[at[(last > start) & (first < stop)]] |= mask
         for start, stop in feed.absent:
             keep[at[(last > start) & (first < stop)]] = False
         for sample in feed.malformed:
-            bad = rows.take(at[(first <= sample) & (last > sample)])
-            extra.append(replace(bad, broken=np.full(len(bad), GARBAGE, np.uint8)))
+            copy = rows.take(at[(first <= sample) & (last > sample)])
+            extra.append(replace(copy, broken=np.full(len(copy), GARBAGE, np.uint8)))
     kept = replace(rows, lead_off=lead_off).take(keep)
     return joined(kept, *extra).by_due() if any(len(e) for e in extra) else kept

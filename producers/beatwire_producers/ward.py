@@ -1,8 +1,8 @@
-"""A ward: many synthetic people, a plan of events spread over them, and the truth about all of it.
+"""A ward: synthetic people, a plan of events for them, and the ground truth.
 
-Every kind of event is planted at least once if there is time for it, and early enough to be found
-before the end: a quarter of a minute of signal after a few seconds of normal rhythm is enough for
-the longest. Where there are eight streams or more, one stays healthy.
+In: the number of streams, seconds, a seed. Out: `Ward`: a feed for each stream, its beats, and the planted events.
+Every kind of event is planted at least once if there is time for it, and early enough to be detected before the end;
+the longest takes 15 s after 8 s of normal rhythm. With eight streams or more, one has no events.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from beatwire.recordings.synthetic.rhythm import (  # fmt: skip
     Event,
 )
 
-from beatwire_producers.feeds import Feed
+from beatwire_producers.feeds import GOLDEN_RATIO, Feed
 
-NORMAL_S = 8.0  # normal rhythm first
-_AFTER_S = 2.0  # between an event and the next one, or the end
-# kind: seconds it lasts, and the fewest that still are one
-_LENGTH_S = {
+NORMAL_S = 8.0  # normal rhythm at the start: detectors need some seconds for their levels
+_AFTER_S = 2.0  # after the last event, so that it is detected before the end
+_PAUSE_S = 6.0  # between two events of a stream
+# Kind of event -> its duration, and the shortest one that a rule can detect, seconds.
+_DURATION_S = {
     BRADYCARDIA: (16.0, 13.0),
     TACHYCARDIA: (14.0, 8.0),
     ASYSTOLE: (8.0, 6.5),
@@ -38,14 +39,17 @@ _LENGTH_S = {
     VENTRICULAR_RUN: (2.4, 2.0),
     MALFORMED: (0.0, 0.0),
 }
-KINDS = tuple(_LENGTH_S)
+KINDS = tuple(_DURATION_S)
 
 
 @dataclass(frozen=True)
 class Planted:
-    """An event of the plan, in the words of whoever has to find it.
+    """A planted event.
 
-    first, last   samples of the stream, int
+    stream           id of its stream
+    kind             one of `KINDS`
+    start_s, stop_s  seconds from the start of the stream
+    first, last      the same as sample indices
     """
 
     stream: str
@@ -58,7 +62,13 @@ class Planted:
 
 @dataclass(frozen=True)
 class Ward:
-    """Feeds to play, the truth behind each, and all that was planted."""
+    """Streams and their ground truth.
+
+    feeds    the streams to play
+    truth    the beats of each stream
+    planted  all planted events, by time
+    seconds  duration of each stream
+    """
 
     feeds: tuple[Feed, ...]
     truth: tuple[Synthetic, ...]
@@ -66,27 +76,34 @@ class Ward:
     seconds: float
 
     def truth_of(self, stream: str) -> Synthetic:
-        """Return the truth of a stream."""
+        """Return the ground truth of a stream."""
         return next(t for f, t in zip(self.feeds, self.truth, strict=True) if f.stream == stream)
 
 
-def plan(streams: int, seconds: float, seed: int = 0, rounds: int | None = None) -> list[list[Event]]:
-    """Spread events over streams.
+def plan(streams: int, seconds: float, seed: int = 0) -> list[list[Event]]:
+    """Distribute events over streams: every kind once, and once more for each hundred streams.
 
-    Every kind occurs ``rounds`` times: once, and once more for each hundred streams, by default.
-    A stream gets its next event when the one before is over. What there is no time for is not planted.
+    Parameters
+    ----------
+    streams, seconds, seed
+        The number of streams, their duration, and the random seed.
+
+    Returns
+    -------
+    list of list of Event
+        The events of each stream, by time and without overlap; events that do not fit are left out.
     """
     rng = np.random.default_rng((seed, 77))
     events: list[list[Event]] = [[] for _ in range(streams)]
     free_s = NORMAL_S + rng.uniform(0.0, 1.5, streams)
-    # long ones first where each has a stream of its own; otherwise as many as there is time for
-    short_first = (ASYSTOLE, *(k for k in sorted(KINDS, key=lambda k: _LENGTH_S[k]) if k != ASYSTOLE))
+    # With a stream for each kind, the long ones first; otherwise the short ones, so that more of them fit.
+    short_first = (ASYSTOLE, *(k for k in sorted(KINDS, key=lambda k: _DURATION_S[k]) if k != ASYSTOLE))
     kinds = KINDS if streams >= len(KINDS) else short_first
     busy = streams - 1 if streams >= len(KINDS) + 1 else streams
-    for _ in range(1 + streams // 100 if rounds is None else rounds):
+    for _ in range(1 + streams // 100):
         order = rng.permutation(busy)
         for k, kind in enumerate(kinds):
-            longest, shortest = _LENGTH_S[kind]
+            longest, shortest = _DURATION_S[kind]
             candidates = np.roll(order, -k)
             bed = int(candidates[np.argmin(free_s[candidates])])
             left_s = seconds - _AFTER_S - free_s[bed]
@@ -95,7 +112,7 @@ def plan(streams: int, seconds: float, seed: int = 0, rounds: int | None = None)
             start_s = float(free_s[bed])
             stop_s = start_s + min(longest, float(left_s))
             events[bed].append(Event(kind, start_s, stop_s))
-            free_s[bed] = stop_s + (6.0 if stop_s > start_s else 1.0)
+            free_s[bed] = stop_s + (_PAUSE_S if stop_s > start_s else 1.0)
     return events
 
 
@@ -109,23 +126,24 @@ def ward(
     events: Sequence[Sequence[Event]] | None = None,
     distinct: int | None = None,
 ) -> Ward:
-    """Make a ward.
+    """Synthesise a ward.
 
     Parameters
     ----------
+    streams, seconds, seed
+        The number of streams, their duration, and the random seed.
     rates_hz, leads
-        Stream k has the k-th of them, over and over.
+        Sampling rates and numbers of leads; all combinations are used in turn.
     events
-        A plan of one's own, a sequence per stream; by default that of :func:`plan`, and ``()`` is
-        a ward of healthy people.
+        The events of each stream; by default those of :func:`plan`; ``()``: none.
     distinct
-        The most people to synthesise; further streams without events play these again from
-        another place. By default everyone is somebody else up to 2,000 streams.
+        The largest number of people to synthesise; further streams without events play the same people from other
+        offsets. By default 2,000.
 
     Raises
     ------
     UserError
-        fewer than 1 stream, or less than 1 second.
+        There is less than 1 stream, or less than 1 second.
     """
     if streams < 1:
         raise UserError(f"--streams: expected at least 1; got {streams}")
@@ -145,8 +163,8 @@ def ward(
         offset = 0
         if not planned[k] and sum(map(len, people.values())) >= distinct and healthy:
             person = healthy[(k // shapes) % len(healthy)]
-            offset = int(person.recording.samples.shape[1] * ((k * 0.6180339887498949) % 1.0))
-            person = _turned(person, offset)
+            offset = int(person.recording.samples.shape[1] * ((k * GOLDEN_RATIO) % 1.0))
+            person = _rotate(person, offset)
         else:
             person = synthesise(
                 (seed, k), name=f"bed-{k + 1}", rate_hz=rate_hz, leads=lead_count, seconds=seconds, events=planned[k]
@@ -180,8 +198,8 @@ def _feed(stream: str, person: Synthetic, offset: int) -> Feed:
     )
 
 
-def _turned(person: Synthetic, offset: int) -> Synthetic:
-    """Tell the truth about a recording played from an offset and around its end."""
+def _rotate(person: Synthetic, offset: int) -> Synthetic:
+    """Return the ground truth of a recording that is played from an offset, continuing at its beginning."""
     n = person.recording.samples.shape[1]
     around = round(0.5 * person.recording.rate_hz)
     beats = (person.beats - offset) % n

@@ -1,4 +1,4 @@
-"""Run the command line as ``python -m streaming``."""
+"""Run the command line as ``python -m beatwire``."""
 
 from beatwire.cli.main import main
 

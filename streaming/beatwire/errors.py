@@ -1,16 +1,16 @@
-"""Two families of errors: theirs and ours.
+"""The two families of errors that end a command; the command line turns them into one line and an exit code.
 
-A message that cannot be used is no exception at all: it is a row on the reject branch.
+A message that cannot be used raises nothing: it becomes a row of the reject branch and a dead letter.
 """
 
 
 class UserError(Exception):
-    """What the user gave cannot be used: one line that says where, expected, got; exit code 2."""
+    """Input from the user cannot be used; exit code 2. The text is one line: where, expected, got."""
 
 
 class FatalError(Exception):
-    """We cannot go on: one line, exit code 1, after what was finished has been published."""
+    """The process cannot continue; exit code 1. The text is one line. Finished ticks have been published."""
 
 
 class LostCardError(FatalError):
-    """A GPU failed: nothing that is left of it, its libraries included, can be relied on."""
+    """The GPU has failed; neither its memory nor its libraries can be used any more in this process."""

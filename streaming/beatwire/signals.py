@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as an event: what runs finishes what it has begun and then looks."""
+"""SIGINT and SIGTERM as an event, so that a loop can finish its present step before it stops."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
-    """Yield an event that the first SIGINT or SIGTERM sets; only in the main thread."""
+    """Yield an event that SIGINT and SIGTERM set; restore the previous handlers at the end.
+
+    Only for the main thread, as Python's signal handlers are.
+    """
     stop = threading.Event()
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

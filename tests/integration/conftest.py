@@ -1,4 +1,4 @@
-"""One real Kafka for all tests here, emptied before each; skipped by name where it cannot be had."""
+"""One real Kafka for all tests of this folder, emptied before each test; without Kafka the tests are skipped."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def kafka(shared_kafka: broker.LocalKafka) -> broker.LocalKafka:
 
 @pytest.fixture
 def own_kafka(need_kafka: None) -> Iterator[broker.LocalKafka]:
-    """A broker that a test may ill-treat."""
+    """A broker that the test may stop and kill."""
     with broker.LocalKafka() as kafka:
         yield kafka
 
 
 @pytest.fixture
 def ward() -> Iterator[Callable[[str], Ward]]:
-    """Return a maker of wards; what they started is ended."""
+    """Return a function that makes wards; end their processes after the test."""
     made: list[Ward] = []
 
     def make(bootstrap: str, streams: int = 12) -> Ward:
@@ -73,21 +73,21 @@ def ward() -> Iterator[Callable[[str], Ward]]:
 
 @pytest.fixture(name="wait")
 def wait_fixture() -> Callable[[Callable[[], bool], float], None]:
-    """Wait for a condition, at most so many seconds."""
+    """Return a function that waits until a condition is true, at most so many seconds."""
     return _wait
 
 
 def empty(bootstrap: str) -> None:
-    admin = AdminClient(topics.quiet(bootstrap))
-    known = [name for name in topics.TOPICS if name in admin.list_topics(timeout=10).topics]
-    for future in admin.delete_topics(known).values() if known else ():
+    admin = AdminClient(topics.client_settings(bootstrap))
+    existing = [name for name in topics.TOPICS if name in admin.list_topics(timeout=10).topics]
+    for future in admin.delete_topics(existing).values() if existing else ():
         future.result(20)
     _wait(lambda: not set(topics.TOPICS) & set(admin.list_topics(timeout=10).topics))
     topics.create_topics(bootstrap)
 
 
 class Ward:
-    """Streams of numbered messages, the workers that read them, and what has to come out."""
+    """Streams of numbered messages, the workers that read them, and the expected output."""
 
     def __init__(self, bootstrap: str, streams: int) -> None:
         self.bootstrap = bootstrap
@@ -123,49 +123,49 @@ class Ward:
         return started
 
     def wait_published(self, beats: int, timeout_s: float = 60.0) -> None:
-        """Wait until at least so many offsets of the beats topic are taken."""
-        self._wait(lambda: sum(topics.ends_of(self.bootstrap, names.BEATS).values()) >= beats, timeout_s)
+        """Wait until the beats topic has at least so many offsets."""
+        self._wait(lambda: sum(topics.end_offsets(self.bootstrap, names.BEATS).values()) >= beats, timeout_s)
 
     def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
-        """Wait until the group has committed everything that was sent."""
+        """Wait until the group has committed all messages that were sent."""
         try:
             self._wait(lambda: commits.group_lag(self.bootstrap, group) == 0, timeout_s)
         except AssertionError as error:
-            raise AssertionError(f"{error}; {self._whereabouts(group)}") from None
+            raise AssertionError(f"{error}; {self._diagnosis(group)}") from None
 
     def _wait(self, done: Callable[[], bool], timeout_s: float) -> None:
-        """Wait, as long as no worker ends in a way that nobody asked for."""
+        """Wait until a condition is true; fail if a worker ends by itself."""
 
-        def looked_at() -> bool:
+        def check() -> bool:
             for process in self.workers:
                 if process.poll() not in (None, 0, -signal.SIGKILL):
                     raise AssertionError(f"a worker ended: {process.communicate()[1]}")
             return done()
 
-        _wait(looked_at, timeout_s)
+        _wait(check, timeout_s)
 
     def stop(self, process: subprocess.Popen[str], timeout_s: float = 30.0) -> dict[str, float]:
-        """SIGTERM; return what the worker says of itself. It must end well."""
+        """Stop a worker with SIGTERM; return the counters that it prints. It must end with exit code 0."""
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=timeout_s)
         assert process.returncode == 0, err
-        told: dict[str, float] = json.loads(out)
-        return told
+        counters: dict[str, float] = json.loads(out)
+        return counters
 
-    def _whereabouts(self, group: str) -> str:
-        """Tell where the broker stands, and in what every thread of the workers is; it ends them."""
-        ends = topics.ends_of(self.bootstrap, names.SAMPLES)
-        seen = topics.ends_of(self.bootstrap, names.SAMPLES, committed=True)
-        done = commits.commits_of(self.bootstrap, group, names.SAMPLES, ends)
-        unsettled = [p for p in ends if commits.is_unsettled(self.bootstrap, group, names.SAMPLES, [p])]
-        told = [f"ends {ends}, committed {seen}, read by the group {done}, in a transaction {unsettled}"]
+    def _diagnosis(self, group: str) -> str:
+        """Return offsets of broker and group, and the stacks of all threads of the workers; ends the workers."""
+        ends = topics.end_offsets(self.bootstrap, names.SAMPLES)
+        visible = topics.end_offsets(self.bootstrap, names.SAMPLES, committed=True)
+        done = commits.committed_offsets(self.bootstrap, group, names.SAMPLES, ends)
+        pending = [p for p in ends if commits.has_pending_commits(self.bootstrap, group, names.SAMPLES, [p])]
+        lines = [f"end offsets {ends}, of committed messages {visible}, commits {done}, pending {pending}"]
         for process in self.workers:
             if process.poll() is None:
                 process.send_signal(signal.SIGUSR1)
                 time.sleep(1.0)
                 process.kill()
-                told.append(process.communicate()[1])
-        return "\n".join(told)
+                lines.append(process.communicate()[1])
+        return "\n".join(lines)
 
     def end(self) -> None:
         for process in self.workers:
@@ -173,8 +173,8 @@ class Ward:
                 process.kill()
             process.communicate()
 
-    def due(self) -> dict[str, Counter[str]]:
-        """Return what has to be in each topic after all that was sent."""
+    def expected(self) -> dict[str, Counter[str]]:
+        """Return topic -> the messages that it must contain after all that was sent."""
         lines: dict[str, Counter[str]] = {name: Counter() for name in (names.BEATS, names.ALERTS, names.DEAD_LETTERS)}
         for stream in self.streams:
             for name, more in zip(lines, worker.expected(stream, self.sent), strict=True):
@@ -182,12 +182,12 @@ class Ward:
         return lines
 
     def surplus_and_missing(self) -> tuple[dict[str, list[str]], dict[str, list[str]]]:
-        """Compare the topics with what has to be in them: (more than once or never expected, lost)."""
-        due = self.due()
-        got = {name: Counter(self.published(name)) for name in due}
+        """Compare the topics with the expected messages: (repeated or unexpected, missing)."""
+        expected = self.expected()
+        got = {name: Counter(self.published(name)) for name in expected}
         return (
-            {name: list((got[name] - due[name]).elements()) for name in due if got[name] - due[name]},
-            {name: list((due[name] - got[name]).elements()) for name in due if due[name] - got[name]},
+            {name: list((got[name] - lines).elements()) for name, lines in expected.items() if got[name] - lines},
+            {name: list((lines - got[name]).elements()) for name, lines in expected.items() if lines - got[name]},
         )
 
     def published(self, topic: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Workers die, come, go and lose their broker; what is published is what one that never stopped publishes."""
+"""Workers that are killed, join, leave or lose their broker publish the same as one that never stopped."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def test_a_worker_killed_in_mid_stream_is_replaced_without_loss_or_repetition(ka
         second = ours.start_worker()
         feed(300, rate_hz=200)
     ours.wait_done()
-    told = ours.stop(second)
-    assert told["replayed"] > 0
-    assert 0 < told["messages"] < ours.sent * len(ours.streams)
+    counters = ours.stop(second)
+    assert counters["replayed"] > 0
+    assert 0 < counters["messages"] < ours.sent * len(ours.streams)
     assert ours.surplus_and_missing() == ({}, {})
 
 
-def test_workers_that_come_and_leave_share_the_streams(kafka, ward):
+def test_workers_that_join_and_leave_share_the_streams(kafka, ward):
     ours = ward(kafka.bootstrap)
     first = ours.start_worker()
     with ours.feeding() as feed:
@@ -38,7 +38,7 @@ def test_workers_that_come_and_leave_share_the_streams(kafka, ward):
         left_at = time.monotonic()
         one = ours.stop(first)
         feed(150, rate_hz=150)
-    ours.wait_done(timeout_s=4.0)  # it left the group: nobody waited for its session to expire
+    ours.wait_done(timeout_s=4.0)  # it left the group: its session did not have to expire
     assert time.monotonic() - left_at < 6.0
     other = ours.stop(second)
     assert one["messages"] > 0
@@ -51,10 +51,10 @@ def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, wa
     ours = ward(own_kafka.bootstrap)
     worker = ours.start_worker()
     with ours.feeding() as feed:
-        for take_away in (own_kafka.stop, own_kafka.kill):
+        for end_broker in (own_kafka.stop, own_kafka.kill):
             feed(150, rate_hz=150)
-            ours.wait_published(1)  # a worker that finds no broker at its start says so and ends
-            take_away()
+            ours.wait_published(1)  # a worker that finds no broker at its start ends with an error
+            end_broker()
             own_kafka.start()
         feed(150, rate_hz=150)
     ours.wait_done()
@@ -62,7 +62,7 @@ def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, wa
     assert ours.surplus_and_missing() == ({}, {})
 
 
-def test_a_backlog_is_worked_off_in_few_ticks(kafka, ward):
+def test_a_backlog_is_processed_completely(kafka, ward):
     ours = ward(kafka.bootstrap)
     with ours.feeding() as feed:
         feed(3_000)
@@ -85,12 +85,12 @@ def test_at_least_once_loses_nothing(kafka, ward):
     ours.stop(second)
     surplus, missing = ours.surplus_and_missing()
     assert missing == {}
-    due = ours.due()
-    assert all(line in due[name] for name, lines in surplus.items() for line in lines)  # repetitions only
+    expected = ours.expected()
+    assert all(line in expected[name] for name, lines in surplus.items() for line in lines)  # repetitions only
 
 
-def test_who_asks_where_a_group_stands_while_its_broker_starts_gets_an_answer_or_an_error(own_kafka):
-    """librdkafka's admin client ended the process then; see `commits`."""
+def test_a_request_for_the_commits_of_a_group_while_the_broker_starts_gets_an_answer_or_an_error(own_kafka):
+    """With librdkafka's admin client the process ended; see `beatwire.kafka.commits`."""
     script = """
 import sys, threading
 from beatwire.wire import names
@@ -100,7 +100,7 @@ from beatwire.kafka import commits
 def ask():
     while not over.is_set():
         try:
-            commits.commits_of(sys.argv[1], "ward", names.SAMPLES, range(4), timeout_s=2.0)
+            commits.committed_offsets(sys.argv[1], "ward", names.SAMPLES, range(4), timeout_s=2.0)
         except FatalError:
             pass
 
@@ -113,7 +113,7 @@ sys.stdin.read()
 over.set()
 for asker in askers:
     asker.join()
-print(commits.commits_of(sys.argv[1], "ward", names.SAMPLES, range(4)))
+print(commits.committed_offsets(sys.argv[1], "ward", names.SAMPLES, range(4)))
 """
     asked = [sys.executable, "-c", script, own_kafka.bootstrap]
     with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

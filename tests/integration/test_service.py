@@ -1,4 +1,4 @@
-"""The whole monitor as a user starts it, on a real Kafka: killed in mid-stream and taken over."""
+"""The whole monitor as a user starts it, on a real Kafka: killed and replaced, several workers, errors at the start."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from confluent_kafka.admin import AdminClient
 
 pytestmark = pytest.mark.kafka
 
-STREAMS, SECONDS, SPEED = 10, 60, 2  # half a minute, in which a busy machine too has something out
+STREAMS, SECONDS, SPEED = 10, 60, 2  # half a minute: long enough for beats on a busy machine too
 
 
 @pytest.fixture(scope="module", autouse=True)
 def compiled() -> None:
-    """The kernels' machine code, made once and kept where the monitors of these tests look for it."""
+    """Compile the kernels into the cache that the monitors of these tests use."""
     warm_up(print)
 
 
 @pytest.fixture
 def command():
-    """Start ``beatwire ...``; end what is left of it."""
+    """Return a function that starts ``beatwire ...``; end all processes after the test."""
     started: list[subprocess.Popen[str]] = []
 
     def start(*arguments: str) -> subprocess.Popen[str]:
@@ -56,7 +56,7 @@ def outcome(bootstrap: str) -> tuple[list[dict[str, object]], Counter[tuple[obje
     alerts = [json.loads(value) for _, value in read_to_end(bootstrap, names.ALERTS) if value]
     return (
         sorted(beats, key=identity),
-        # no data is decided by the clock, not by samples
+        # "no data" depends on the clock, not on samples alone
         Counter((alert["id"], alert["rule"], alert["state"]) for alert in alerts if alert["rule"] != "no data"),
     )
 
@@ -66,8 +66,8 @@ def identity(beat: dict[str, object]) -> tuple[object, ...]:
 
 
 def run_undisturbed(kafka, command, wait, monitor) -> None:
-    """Take what came out away, and have one monitor make it again from the same input."""
-    admin = AdminClient(topics.quiet(kafka.bootstrap))
+    """Delete the output, and run one monitor over the same input from the beginning."""
+    admin = AdminClient(topics.client_settings(kafka.bootstrap))
     for future in admin.delete_topics([names.BEATS, names.ALERTS]).values():
         future.result(20)
     wait(lambda: names.BEATS not in admin.list_topics(timeout=10).topics, 20)
@@ -75,11 +75,11 @@ def run_undisturbed(kafka, command, wait, monitor) -> None:
     whole = command(*monitor, "undisturbed")
     wait(lambda: commits.group_lag(kafka.bootstrap, "undisturbed") == 0, 90)
     whole.terminate()
-    told, _ = whole.communicate(timeout=30)
-    assert whole.returncode == 0, told
+    output, _ = whole.communicate(timeout=30)
+    assert whole.returncode == 0, output
 
 
-def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_never_stopped(kafka, command, wait):
+def test_a_killed_monitor_is_replaced_with_the_beats_and_alerts_of_one_that_never_stopped(kafka, command, wait):
     where = ("--bootstrap-servers", kafka.bootstrap)
     monitor = ("monitor", *where, "--score-within", "0", "--group")
     first = command(*monitor, "killed")
@@ -88,15 +88,15 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     feed = command(
         "replay", "synthetic", *where, "--speed", str(SPEED), "--streams", str(STREAMS), "--seconds", str(SECONDS)
     )
-    wait(lambda: sum(topics.ends_of(kafka.bootstrap, names.BEATS).values()) > 100, 90)
+    wait(lambda: sum(topics.end_offsets(kafka.bootstrap, names.BEATS).values()) > 100, 90)
     first.kill()
     assert feed.poll() is None, "the feed was over before the kill"
     second = command(*monitor, "killed")
     assert feed.wait(60) == 0, feed.communicate()
     wait(lambda: commits.group_lag(kafka.bootstrap, "killed") == 0, 90)
     second.terminate()
-    told, _ = second.communicate(timeout=30)
-    assert second.returncode == 0, told
+    output, _ = second.communicate(timeout=30)
+    assert second.returncode == 0, output
     beats, alerts = outcome(kafka.bootstrap)
 
     run_undisturbed(kafka, command, wait, monitor)
@@ -110,23 +110,23 @@ def test_a_killed_monitor_is_taken_over_with_the_beats_and_alerts_of_one_that_ne
     assert alerts == undisturbed_alerts
 
 
-def test_two_workers_publish_what_one_does(kafka, command, wait):
+def test_two_workers_publish_the_same_as_one(kafka, command, wait):
     where = ("--bootstrap-servers", kafka.bootstrap)
     monitor = ("monitor", *where, "--score-within", "0", "--group")
-    crew = command(*monitor, "crew", "--workers", "2")
-    assert crew.stdout is not None
-    ready = (line for line in crew.stdout if line.startswith("monitoring"))
+    workers = command(*monitor, "workers", "--workers", "2")
+    assert workers.stdout is not None
+    ready = (line for line in workers.stdout if line.startswith("monitoring"))
     assert next(ready, None)
     assert next(ready, None)
     feed = command("replay", "synthetic", *where, "--speed", "8", "--streams", str(STREAMS), "--seconds", "40")
     assert feed.wait(60) == 0, feed.communicate()
-    wait(lambda: commits.group_lag(kafka.bootstrap, "crew") == 0, 90)
-    crew.terminate()
-    told, _ = crew.communicate(timeout=60)
-    assert crew.returncode == 0, told
-    shares = [int(count) for count in re.findall(r"stopped: (\d+) messages", told)]
-    assert len(shares) == 2, told
-    assert min(shares) > 0, told
+    wait(lambda: commits.group_lag(kafka.bootstrap, "workers") == 0, 90)
+    workers.terminate()
+    output, _ = workers.communicate(timeout=60)
+    assert workers.returncode == 0, output
+    shares = [int(count) for count in re.findall(r"stopped: (\d+) messages", output)]
+    assert len(shares) == 2, output
+    assert min(shares) > 0, output
     beats, alerts = outcome(kafka.bootstrap)
     run_undisturbed(kafka, command, wait, monitor)
     undisturbed_beats, undisturbed_alerts = outcome(kafka.bootstrap)
@@ -135,17 +135,17 @@ def test_two_workers_publish_what_one_does(kafka, command, wait):
     assert alerts == undisturbed_alerts
 
 
-def test_workers_that_cannot_start_end_the_crew_with_their_reason_and_exit_code_2(command):
+def test_workers_that_cannot_start_end_the_command_with_their_reason_and_exit_code_2(command):
     process = command("monitor", "--workers", "2", "--bootstrap-servers", "127.0.0.1:1")
-    told, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert re.search(r"expected a broker at 127\.0\.0\.1:1", told)
-    assert re.search(r"expected 2 workers to run; worker [12] could not", told)
+    assert re.search(r"expected a broker at 127\.0\.0\.1:1", output)
+    assert re.search(r"expected 2 workers to run; worker [12] could not", output)
 
 
 def test_an_unreachable_broker_is_one_line_and_exit_code_2(command):
     process = command("monitor", "--bootstrap-servers", "127.0.0.1:1")
-    told, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=60)
     assert process.returncode == 2
-    assert re.search(r"expected a broker at 127\.0\.0\.1:1", told)
-    assert "Traceback" not in told
+    assert re.search(r"expected a broker at 127\.0\.0\.1:1", output)
+    assert "Traceback" not in output

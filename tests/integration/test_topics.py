@@ -1,4 +1,4 @@
-"""Topics on a Kafka of one's own: what is missing is named, and created by a command."""
+"""Topics on a Kafka of one's own: missing topics are named, and created by a command."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from typer.testing import CliRunner
 pytestmark = pytest.mark.kafka
 
 
-def test_topics_that_are_missing_are_named_with_the_command_that_creates_them(kafka, wait):
-    names, admin = list(topics.TOPICS), AdminClient(topics.quiet(kafka.bootstrap))
-    for future in admin.delete_topics(names).values():
+def test_missing_topics_are_named_with_the_command_that_creates_them(kafka, wait):
+    expected, admin = list(topics.TOPICS), AdminClient(topics.client_settings(kafka.bootstrap))
+    for future in admin.delete_topics(expected).values():
         future.result(20)
-    wait(lambda: not set(names) & set(admin.list_topics(timeout=10).topics), 30)
+    wait(lambda: not set(expected) & set(admin.list_topics(timeout=10).topics), 30)
     command = ["topics", "--bootstrap-servers", kafka.bootstrap]
-    with pytest.raises(UserError, match=f"'ecg.beats'.*; beatwire {' '.join(command)} creates ours"):
-        topics.check_broker(kafka.bootstrap, names)
+    with pytest.raises(UserError, match=f"'ecg.beats'.*; create the topics with: beatwire {' '.join(command)}"):
+        topics.check_broker(kafka.bootstrap, expected)
     created = CliRunner().invoke(app, [*command, "--partitions", "3"])
-    assert created.stdout.splitlines() == [f"{name}: created" for name in names]
+    assert created.stdout.splitlines() == [f"{name}: created" for name in expected]
     assert len(admin.list_topics(timeout=10).topics[names.ALERTS].partitions) == 3
     again = CliRunner().invoke(app, command)
-    assert again.stdout.splitlines() == [f"{name}: was there" for name in names]
-    topics.check_broker(kafka.bootstrap, names)
+    assert again.stdout.splitlines() == [f"{name}: already exists" for name in expected]
+    topics.check_broker(kafka.bootstrap, expected)
 
 
-def test_a_topic_with_its_producers_clocks_is_known_from_one_with_the_brokers(kafka):
+def test_a_topic_with_the_brokers_clock_is_distinguished_from_one_with_the_producers_clocks(kafka):
     assert topics.has_broker_clock(kafka.bootstrap) is True
     assert topics.has_broker_clock(kafka.bootstrap, names.BEATS) is False
     assert topics.has_broker_clock(kafka.bootstrap, "ecg.none") is None
 
 
-def test_topics_of_others_are_named_without_that_command(kafka):
+def test_missing_topics_of_others_are_named_without_that_command(kafka):
     with pytest.raises(UserError) as error:
         topics.check_broker(kafka.bootstrap, ["ecg.none"])
     assert str(error.value).endswith("got a broker with 5 other topics")

@@ -1,9 +1,9 @@
 """A monitor with a graph small enough to say what must come out, as a process of its own.
 
-A message is ``stream:n`` with n = 0, 1, 2...; its beat says the last `REACH` numbers of its stream,
-so a worker that has not replayed gets it wrong. Every hundredth message raises an alert that the
-fiftieth after it ends: far beyond `REACH`, so only the log of alerts knows of it. Every 97th message is
-called bad and becomes a dead letter instead of a beat.
+A message is ``stream:n`` with n = 0, 1, 2...; its beat contains the last `REACH` numbers of its stream, so a worker
+without a replay publishes a wrong one. Every hundredth message raises an alert that the fiftieth after it ends: far
+beyond `REACH`, so the alert is only in the log of alerts. Every 97th message is rejected: it becomes a dead letter
+instead of a beat.
 
     python worker.py BOOTSTRAP GROUP [--until MESSAGES] [--at-least-once]
 """
@@ -22,9 +22,10 @@ from beatwire.errors import FatalError, UserError
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
-from beatwire.service.monitor import Monitor, Origin
+from beatwire.service.monitor import Monitor
 from beatwire.signals import stop_on_signals
 from beatwire.wire import names
+from beatwire.wire.dead_letters import Origin
 
 REACH = 20
 
@@ -49,7 +50,7 @@ def beat(stream: str, window: list[int]) -> str:
 
 
 class FakeGraph:
-    """See the module."""
+    """A graph with the interface of `beatwire.service.monitor.Graph`; see the module docstring."""
 
     def __init__(self) -> None:
         self.reset()
@@ -68,9 +69,9 @@ class FakeGraph:
 
     def emit(self, tick: RawTick, origin: Origin) -> list[Outgoing]:
         beats, alerts, dead = Outgoing(names.BEATS, [], []), Outgoing(names.ALERTS, [], []), []
-        whole = tick.payload.tobytes()
+        payload = tick.payload.tobytes()
         for k in range(len(tick.arrival_us)):
-            value = whole[tick.start[k] : tick.start[k + 1]]
+            value = payload[tick.start[k] : tick.start[k + 1]]
             stream, n = value.decode().split(":")[0], int(value.split(b":")[1])
             self.partition[stream] = int(tick.partition[k])
             if n % 97 == 96:
@@ -90,7 +91,7 @@ class FakeGraph:
             names.DEAD_LETTERS,
             [origin.key(k) for k in dead],
             [origin.value(k) for k in dead],
-            [[("reason", b"every 97th"), ("origin", "/".join(map(str, origin.where(k))).encode())] for k in dead],
+            [[("reason", b"every 97th"), ("origin", "/".join(map(str, origin.location(k))).encode())] for k in dead],
         )
         return [outgoing for outgoing in (beats, alerts, letters) if outgoing.values]
 
@@ -106,16 +107,16 @@ def main() -> int:
     parser.add_argument("group")
     parser.add_argument("--until", type=int)
     parser.add_argument("--at-least-once", action="store_true")
-    asked = parser.parse_args()
-    faulthandler.register(signal.SIGUSR1)  # asked when a test has waited in vain: where is everybody?
+    options = parser.parse_args()
+    faulthandler.register(signal.SIGUSR1)  # a test that waits too long requests the stacks of all threads
     try:
         with (
             stop_on_signals() as stop,
-            Source(asked.bootstrap, asked.group) as source,
-            Sink(asked.bootstrap, exactly_once=not asked.at_least_once) as sink,
+            Source(options.bootstrap, options.group) as source,
+            Sink(options.bootstrap, exactly_once=not options.at_least_once) as sink,
         ):
             monitor = Monitor(FakeGraph(), source, sink)
-            until = None if asked.until is None else lambda counters: counters.messages >= asked.until
+            until = None if options.until is None else lambda counters: counters.messages >= options.until
             done = monitor.run(stop, until=until)
         print(
             json.dumps(

@@ -1,6 +1,6 @@
-"""``beatwire bench``: the bars, each measured in the same run as what it is compared with.
+"""``beatwire bench``: throughput, latency, memory and accuracy, each with a rival or a limit measured in the same run.
 
-A benchmark is a function that yields rows; it asserts nothing. Which there are: ``BENCHMARKS``.
+A benchmark is a function that takes a logger and yields :class:`Result`; it asserts nothing. ``BENCHMARKS`` lists them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from beatwire.bench import accuracy, archive, detection, gpu, graph, live, memory, preloaded
-from beatwire.bench.row import Row
+from beatwire.bench.result import Log, Result
 from beatwire.errors import UserError
 from beatwire.service.warmup import warm_up
 
-Say = Callable[[str], None]
-BENCHMARKS: dict[str, Callable[[Say], Iterator[Row]]] = {
+BENCHMARKS: dict[str, Callable[[Log], Iterator[Result]]] = {
     "detection": detection.measure,
     "graph": graph.measure,
     "memory": memory.measure,
@@ -25,36 +24,36 @@ BENCHMARKS: dict[str, Callable[[Say], Iterator[Row]]] = {
     "preloaded": preloaded.measure,
     "live": live.measure,
 }
-ONE_CORE = {"detection", "graph", "memory"}
+SINGLE_CORE = {"detection", "graph", "memory"}
 
 
-def run_benchmarks(names: Sequence[str], *, say: Say = print) -> list[Row]:
-    """Run some benchmarks, all by default; returns their rows.
+def run_benchmarks(names: Sequence[str], *, log: Log = print) -> list[Result]:
+    """Run the named benchmarks, all if there are no names, and return their results.
 
     Raises
     ------
     UserError
-        There is no such benchmark.
+        There is no benchmark of that name.
     """
     for name in names:
         if name not in BENCHMARKS:
             raise UserError(f"bench: expected one of {', '.join(BENCHMARKS)}; got {name!r}")
-    warm_up(say)
-    rows: list[Row] = []
+    warm_up(log)
+    results: list[Result] = []
     for name in names or BENCHMARKS:
-        say(f"{name}: running")
-        with on_one_core(name in ONE_CORE):
-            for row in BENCHMARKS[name](say):
-                what, value, against, ratio, verdict = row.cells
-                say(f"{what}: {value} ({against}; ratio {ratio}{verdict and ', ' + verdict})")
-                rows.append(row)
-    return rows
+        log(f"{name}: running")
+        with on_one_core(name in SINGLE_CORE):
+            for result in BENCHMARKS[name](log):
+                measurement, value, against, ratio, target = result.cells
+                log(f"{measurement}: {value} ({against}; ratio {ratio}{target and ', target ' + target})")
+                results.append(result)
+    return results
 
 
 @contextmanager
-def on_one_core(wanted: bool) -> Iterator[None]:
-    """Keep this process on one core while the block runs, where the system can do that."""
-    if not wanted or not hasattr(os, "sched_setaffinity"):
+def on_one_core(active: bool) -> Iterator[None]:
+    """Pin this process to one core during the block if ``active`` and if the system supports it."""
+    if not active or not hasattr(os, "sched_setaffinity"):
         yield
         return
     before = os.sched_getaffinity(0)

@@ -1,17 +1,18 @@
-"""Detection only, on one core: int16 samples in, beats out, rings and laws included.
+"""Detection alone on one core: from int16 samples to beats, rings included.
 
-Ours runs ring, ricker, nms, accept and beats over eight recordings as eight streams, a minute of each a tick;
-SleepECG's C detector runs over the same recordings one by one. The two run in turn, so that
-both see the machine as it is.
+Ours runs the stages ring, ricker, nms, classify and beats over eight recordings as eight streams, a minute of each per
+tick. The rival, SleepECG's C detector, runs over the same recordings one after the other. The two run alternately, so
+that a slow spell of the machine affects both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import importlib.util
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from beatwire.bench.row import Row, in_turn_s
+from beatwire.bench.result import Log, Result, alternating_median_s
 from beatwire.kernels import align
 from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
@@ -26,16 +27,16 @@ PASS_S = 60.0
 
 
 def signals() -> I16:
-    """Return int16 [streams, n], 5 microvolts a unit."""
+    """Return synthetic signals, int16 [streams, n], 5 uV per unit."""
     people = [synthesise(k, rate_hz=RATE_HZ, seconds=SECONDS).recording.samples[0] for k in range(STREAMS)]
     return np.stack(people)
 
 
 def passes_of(samples: I16) -> list[Placement]:
-    """Return the signals as messages that have been put in their place, a minute each."""
+    """Return the signals as aligned messages of a minute each."""
     streams, n = samples.shape
     lanes, step = np.arange(streams), round(PASS_S * RATE_HZ)
-    made = []
+    passes = []
     for start in range(0, n, step):
         count = min(step, n - start)
         payload = np.ascontiguousarray(samples[:, start : start + count]).view(np.uint8).ravel()
@@ -47,39 +48,41 @@ def passes_of(samples: I16) -> list[Placement]:
             0, Bank(0, RATE_HZ, 1), lanes, lanes, begin, begin + count, np.zeros(streams, np.int64),
             np.ones(streams, np.int64), np.full(streams, 5.0), np.zeros((0, 3), np.int64),
         )  # fmt: skip
-        made.append(Placement(payload, place, streams, fresh))
-    return made
+        passes.append(Placement(payload, place, streams, fresh))
+    return passes
 
 
 def detect(passes: Sequence[Placement], trees: classify.Ensemble) -> list[int]:
-    """Run the five stages over the signals; returns how many beats each pass had."""
+    """Run the five stages over the signals; return the number of beats of each pass."""
     settings = Settings(pass_s=PASS_S)
     ring_state, ricker_state = ring.State(settings.ring()), ricker.State(settings.ricker())
     nms_state, beats_state = nms.State(settings.nms), beats.State(settings.beats(trees))
-    accept_state = classify.State(settings.classify(trees))
-    found = []
-    for one in passes:
-        _, ringed = ring.step(ring_state, one)
+    classify_state = classify.State(settings.classify(trees))
+    counts = []
+    for placement in passes:
+        _, ringed = ring.step(ring_state, placement)
         _, response = ricker.step(ricker_state, ringed)
         _, peaks = nms.step(nms_state, response)
-        _, classified = classify.step(accept_state, peaks)
-        _, some = beats.step(beats_state, classified)
-        found.append(len(some.slot))
-    return found
+        _, classified = classify.step(classify_state, peaks)
+        _, detected = beats.step(beats_state, classified)
+        counts.append(len(detected.slot))
+    return counts
 
 
-def measure(say: Callable[[str], None]) -> Iterator[Row]:
+def measure(log: Log) -> Iterator[Result]:
     """Compare with SleepECG."""
+    if importlib.util.find_spec("sleepecg") is None:
+        log("detection: skipped, SleepECG is not installed (pip install 'beatwire[bench]')")
+        return
     from sleepecg.heartbeats import detect_heartbeats
 
     samples, trees = signals(), load_trees()
-    passes, as_float = passes_of(samples), samples.astype(np.float64)  # either in the form it takes
+    passes, as_float = passes_of(samples), samples.astype(np.float64)  # each in its own format
 
     def rival() -> list[int]:
         return [len(detect_heartbeats(row, RATE_HZ, backend="c")) for row in as_float]
 
-    ours, theirs = in_turn_s(lambda: detect(passes, trees), rival)
-    beats_found = sum(detect(passes, trees)), sum(rival())
-    say(f"detection: {beats_found[0]} beats, SleepECG {beats_found[1]}")
+    ours_s, theirs_s = alternating_median_s(lambda: detect(passes, trees), rival)
+    log(f"detection: {sum(detect(passes, trees))} beats, SleepECG {sum(rival())}")
     million = samples.size / 1e6
-    yield Row("detection", million / ours, "Msamples/s", "SleepECG, C", million / theirs, ">= 2")
+    yield Result("detection", million / ours_s, "Msamples/s", "SleepECG, C", million / theirs_s, ">= 2")

@@ -1,8 +1,8 @@
-"""2,000 live streams at 250 Hz in 200 ms chunks for 60 s, real Kafka and producer on the same cores.
+"""2,000 live streams at 250 Hz in chunks of 200 ms for 60 s through a real Kafka, everything on the same cores.
 
-Latency is from a chunk's arrival at the broker to the moment a read_committed consumer holds the beat
-that it completed. The rival is a loop without any work, with the same number of messages out.
-Producer, worker and broker are processes of their own; this one only listens.
+Latency is the time from a chunk's arrival at the broker to the moment when a read_committed consumer receives the beat
+that the chunk completed. The rival is a loop without analysis that publishes about as many messages
+(``bench.kafka_baseline``). Producer, worker and broker are separate processes; this one consumes the beats.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from beatwire.bench.row import Row
+from beatwire.bench.result import Log, Result
 from beatwire.kafka import commits
 from beatwire.kafka.local import broker
 from beatwire.kafka.readers import follow
@@ -25,45 +25,45 @@ from beatwire.wire.avro import decode_beat
 
 STREAMS = 2000
 SECONDS = 60
-SETTLE_S = 5.0
+SETTLE_S = 5.0  # at the start, not counted
 WORKERS = {
     "exactly-once": ["beatwire", "monitor", "--delivery", "exactly-once"],
     "at-least-once": ["beatwire", "monitor", "--delivery", "at-least-once"],
-    "bare": ["beatwire.bench.kafka_baseline"],
+    "baseline": ["beatwire.bench.kafka_baseline"],
 }
-LIMIT_MS = {"exactly-once": 150.0, "at-least-once": 80.0}
+LIMIT_MS = {"exactly-once": 150.0, "at-least-once": 80.0}  # p99
 
 
-class Listener(threading.Thread):
-    """Holds, for each message of the beats topic, when it came and when its chunk had arrived."""
+class BeatConsumer(threading.Thread):
+    """Consumes the beats topic; stores each value and when it was received, in microseconds."""
 
     def __init__(self, bootstrap: str) -> None:
         super().__init__(daemon=True)
         self.bootstrap = bootstrap
-        self.over = threading.Event()
-        self.came_us: list[int] = []
+        self.stop = threading.Event()
+        self.received_us: list[int] = []
         self.values: list[bytes] = []
 
     def run(self) -> None:
-        """Listen until told to stop."""
-        for _, value in follow(self.bootstrap, names.BEATS, stop=self.over):
-            self.came_us.append(time.time_ns() // 1000)
+        """Consume until ``stop`` is set."""
+        for _, value in follow(self.bootstrap, names.BEATS, stop=self.stop):
+            self.received_us.append(time.time_ns() // 1000)
             self.values.append(value)
 
     def latencies_ms(self, kind: str) -> F64:
-        """Return the latencies of everything after the first seconds."""
-        if kind == "bare":
+        """Return the latencies of all messages after the first seconds, float64."""
+        if kind == "baseline":
             arrived = np.array([int(value) for value in self.values])
         else:
             arrived = np.array([round(decode_beat(value)["arrived"].timestamp() * 1e6) for value in self.values])
-        came = np.array(self.came_us)
+        received = np.array(self.received_us)
         settled = arrived > arrived.min() + SETTLE_S * 1e6
-        waited: F64 = (came - arrived)[settled] / 1000.0
-        return waited
+        latency_ms: F64 = (received - arrived)[settled] / 1000.0
+        return latency_ms
 
 
-def run_live(kind: str, say: Callable[[str], None], seconds: int = SECONDS) -> tuple[float, int, int]:
-    """Run one worker against live streams; returns p99 in ms, messages sent, and messages left behind."""
+def run_live(kind: str, log: Log, seconds: int = SECONDS) -> tuple[float, int, int]:
+    """Run one worker on live streams; return the p99 latency in ms, the messages sent, and those not processed."""
     with broker.LocalKafka() as kafka:
         module, *arguments = WORKERS[kind]
         group = f"live-{kind}"
@@ -71,16 +71,16 @@ def run_live(kind: str, say: Callable[[str], None], seconds: int = SECONDS) -> t
             [sys.executable, "-m", module, *arguments, "--bootstrap-servers", kafka.bootstrap, "--group", group],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        listener = Listener(kafka.bootstrap)
+        consumer = BeatConsumer(kafka.bootstrap)
         try:
             assert worker.stderr is not None
             for line in worker.stderr:
                 if line.startswith("monitoring"):
                     break
-            listener.start()
+            consumer.start()
             time.sleep(2.0)
             feeder = subprocess.run(  # noqa: S603
-                [sys.executable, "-m", "beatwire.bench.feeder", kafka.bootstrap, str(STREAMS), str(seconds)],
+                [sys.executable, "-m", "beatwire.bench.live_feeder", kafka.bootstrap, str(STREAMS), str(seconds)],
                 check=True, capture_output=True, text=True,
             )  # fmt: skip
             time.sleep(2.0)
@@ -88,24 +88,27 @@ def run_live(kind: str, say: Callable[[str], None], seconds: int = SECONDS) -> t
         finally:
             worker.terminate()
             worker.communicate()
-            listener.over.set()
-            listener.join()
-    latencies = listener.latencies_ms(kind)
+            consumer.stop.set()
+            consumer.join()
+    latencies = consumer.latencies_ms(kind)
     sent = int(feeder.stdout)
     p50, p99 = np.quantile(latencies, [0.5, 0.99])
-    say(f"live: {kind}: {sent} sent, {lag} left, {len(latencies)} out, p50 {p50:.0f} p99 {p99:.0f} ms")
+    log(
+        f"live: {kind}: {sent} messages sent, {lag} not processed, {len(latencies)} beats, "
+        f"p50 {p50:.0f} ms, p99 {p99:.0f} ms"
+    )
     return float(p99), sent, lag
 
 
-def measure(say: Callable[[str], None]) -> Iterator[Row]:
-    """Against the limits, beside the bare loop."""
-    missing = broker.available()
+def measure(log: Log) -> Iterator[Result]:
+    """Compare with the limits and with the loop without analysis."""
+    missing = broker.unavailable_reason()
     if missing:
-        say(f"live: left out, {missing}")
+        log(f"live: skipped, {missing}")
         return
-    bare_ms, _, _ = run_live("bare", say)
+    baseline_ms, _, _ = run_live("baseline", log)
     for kind, limit_ms in LIMIT_MS.items():
-        p99_ms, sent, lag = run_live(kind, say)
-        yield Row(f"live p99, {kind}", p99_ms, "ms", "the limit", limit_ms, "<= 1")
-        yield Row(f"live p99, {kind}", p99_ms, "ms", "bare loop, exactly-once", bare_ms, "<= 2")
-        yield Row(f"live, published, {kind}", float(sent - lag), "messages", "sent", float(sent), ">= 1")
+        p99_ms, sent, lag = run_live(kind, log)
+        yield Result(f"live p99, {kind}", p99_ms, "ms", "limit", limit_ms, "<= 1")
+        yield Result(f"live p99, {kind}", p99_ms, "ms", "loop without analysis, exactly-once", baseline_ms, "<= 2")
+        yield Result(f"live, processed, {kind}", float(sent - lag), "messages", "sent", float(sent), ">= 1")

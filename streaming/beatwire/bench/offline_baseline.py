@@ -1,13 +1,14 @@
-"""The rival of the archive benchmark: read, filter, suppress, cut, score, each step as one would first write it.
+"""The rival of the benchmark ``archive``: a plain script that reads, filters, finds peaks, cuts windows and scores.
 
-pandas -> SciPy's ``fftconvolve`` -> a Numba loop -> windows by index -> torch; on a GPU cuDF, CuPy, a Numba CUDA
-kernel and torch. One array from end to end and one threshold for all of it: no laws, no levels that follow the
-signal, no history, no RR.
+pandas -> SciPy's ``fftconvolve`` -> a Numba loop -> windows by index -> torch; on a GPU cuDF, CuPy, a Numba CUDA kernel
+and torch. It works on one array with one threshold: there are no adaptive levels, no history, no RR intervals, and
+the result depends on the whole recording.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,27 +20,34 @@ from beatwire.model.checkpoint import load_model
 
 RATE_HZ = 250.0
 SIGMA_S = 0.014
-REIGN = 55  # samples, 220 ms
-THRESHOLD = 0.3
+HALF_WINDOW = 55  # samples, 220 ms: a peak is the largest within it
+THRESHOLD = 0.3  # of the median of the block maxima
 WINDOW = 256
 BLOCK = 500  # samples, 2 s
-THREADS = 256
+THREADS = 256  # of a CUDA block
 
 _njit: Callable[[Any], Any] = numba.njit(parallel=True, nogil=True)
 
 
+def missing() -> str | None:
+    """Return why the script cannot run here; None if it can."""
+    if importlib.util.find_spec("torch") is None:
+        return "torch is not installed (pip install 'beatwire[train]')"
+    return None
+
+
 def wavelet() -> Any:
-    """Return a Ricker wavelet, float32."""
+    """Return a Ricker wavelet, float32 [29]."""
     t = np.arange(-14, 15) / (SIGMA_S * RATE_HZ)
     return ((1 - t**2) * np.exp(-(t**2) / 2)).astype(np.float32)
 
 
 def is_peak(response: Any, i: int, floor: float) -> bool:
-    """Tell whether sample ``i`` is the largest around."""
+    """Return True if sample ``i`` is at least ``floor`` and the largest within ``HALF_WINDOW``."""
     value = response[i]
     if value < floor:
         return False
-    for j in range(max(0, i - REIGN), min(response.shape[0], i + REIGN + 1)):
+    for j in range(max(0, i - HALF_WINDOW), min(response.shape[0], i + HALF_WINDOW + 1)):
         if response[j] > value or (response[j] == value and j < i):
             return False
     return True
@@ -55,7 +63,7 @@ def _suppress(response: Any, floor: float, found: Any) -> None:
 
 
 def suppress_on_gpu() -> Callable[..., None]:
-    """Return the same loop as a CUDA kernel."""
+    """Return the same loop as a launcher of a CUDA kernel."""
     from numba import cuda
 
     peak = cuda.jit(device=True)(is_peak)
@@ -74,7 +82,7 @@ def suppress_on_gpu() -> Callable[..., None]:
 
 
 def network(device: str) -> Callable[[Any], Any]:
-    """Return the shipped VAE's reconstruction error as a function of torch windows [b, 256]."""
+    """Return a function from torch windows [b, 256] to the reconstruction error of the shipped VAE [b]."""
     import torch
 
     w = load_model().network
@@ -90,10 +98,10 @@ def network(device: str) -> Callable[[Any], Any]:
     return error
 
 
-def steps(path: Path, gpu: bool = False, told: bool = False) -> Callable[[], tuple[int, Any]]:
-    """Return the whole of it as a function without arguments: how many peaks, their scores.
+def baseline(path: Path, gpu: bool = False, typed: bool = False) -> Callable[[], tuple[int, Any]]:
+    """Return the script as a function without arguments that returns the number of peaks and their scores.
 
-    ``told``: the parser is given the column's type, float32.
+    With ``typed`` the CSV parser is given the type of the column, float32.
     """
     import torch
 
@@ -102,17 +110,17 @@ def steps(path: Path, gpu: bool = False, told: bool = False) -> Callable[[], tup
     convolve = importlib.import_module("cupyx.scipy.signal" if gpu else "scipy.signal").fftconvolve
     suppress = suppress_on_gpu() if gpu else _suppress
     error = network("cuda" if gpu else "cpu")
-    kernel, around = xp.asarray(wavelet()), xp.arange(-WINDOW // 2, WINDOW // 2)
+    kernel, offsets = xp.asarray(wavelet()), xp.arange(-WINDOW // 2, WINDOW // 2)
 
     def run() -> tuple[int, Any]:
-        table = frames.read_csv(str(path), **({"dtype": "float32"} if told else {}))
+        table = frames.read_csv(str(path), **({"dtype": "float32"} if typed else {}))
         signal = xp.asarray(table.iloc[:, 0].astype("float32"))
         response = xp.abs(convolve(signal, kernel, mode="same"))
-        found = xp.zeros(len(response), xp.bool_)
+        is_peak = xp.zeros(len(response), xp.bool_)
         maxima = response[: len(response) // BLOCK * BLOCK].reshape(-1, BLOCK).max(1)
-        suppress(response, float(THRESHOLD * xp.median(maxima)), found)
-        peaks = xp.flatnonzero(found)
-        windows = signal[xp.clip(peaks[:, None] + around, 0, len(signal) - 1)]
+        suppress(response, float(THRESHOLD * xp.median(maxima)), is_peak)
+        peaks = xp.flatnonzero(is_peak)
+        windows = signal[xp.clip(peaks[:, None] + offsets, 0, len(signal) - 1)]
         windows -= windows.mean(1, keepdims=True)
         windows /= windows.std(1, keepdims=True) + xp.float32(1e-6)
         return len(peaks), error(torch.as_tensor(windows))

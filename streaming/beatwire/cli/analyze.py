@@ -1,126 +1,129 @@
-"""What ``beatwire analyze`` does: read, run, write, summarise."""
+"""``beatwire analyze``: the arguments of the command; ``beatwire.cli.analysis`` does the work."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
-import numpy as np
+import typer
 
-from beatwire.backends.base import Backend
-from beatwire.backends.cpu import CPU
-from beatwire.model.checkpoint import load_model
-from beatwire.offline.analyze import LONG_PASS_S, analyze
-from beatwire.offline.exports import check_out, write_alerts, write_beats
-from beatwire.pipeline.settings import Settings
-from beatwire.recordings import read_recording
-from beatwire.records import F64
-from beatwire.service.warmup import compile_kernels
-from beatwire.tables import library, rr_statistics
+from beatwire.cli.options import (  # fmt: skip
+    COMPUTING,
+    RECORDING,
+    SOURCES,
+    BackendKind,
+    ColumnName,
+    Gain,
+    GpuMemory,
+    Json,
+    ModelPath,
+    Rate,
+    choose_backend,
+    examples,
+)
+from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
+
+CUTTING = "Processing in chunks"
+EXAMPLES = examples(
+    "beatwire analyze synthetic:seconds=60",
+    "beatwire analyze ecg.csv --fs 250 --out beats.csv",
+    "beatwire analyze mitdb/203 --lead all --json",
+)
+LINES = {
+    "source": Line("recording"),
+    "leads": Line("leads"),
+    "rate_hz": Line("sampling rate", "{:g} Hz"),
+    "seconds": Line("length", "{:,.1f} s"),
+    "samples": Line("samples", "{:,}"),
+    "beats": Line("beats", "{:,}"),
+    "median_rate_bpm": Line("heart rate, median", "{:.1f} /min"),
+    "mean_rr_ms": Line("RR interval, mean", "{:.1f} ms"),
+    "median_rr_ms": Line("RR interval, median", "{:.1f} ms"),
+    "sdnn_ms": Line("SDNN (standard deviation of RR)", "{:.1f} ms"),
+    "rmssd_ms": Line("RMSSD (beat-to-beat change of RR)", "{:.1f} ms"),
+    "pnn50": Line("pNN50 (changes above 50 ms)", "{:.1f} %"),
+    "alerts": Line("alerts", "{:,}"),
+    "gaps": Line("gaps in the signal", "{:,}"),
+    "model": Line("scoring model"),
+    "took_s": Line("computing time", "{:,.2f} s"),
+    "out": Line("beats written to"),
+    "alerts_out": Line("alerts written to"),
+}
 
 
-def run_analysis(
-    source: str,
-    *,
-    lead: str = "first",
-    fs: float | None = None,
-    column: str | None = None,
-    gain: float | None = None,
-    chunk_ms: float | None = None,
-    seed: int | None = None,
-    out: Path | None = None,
-    model: Path | None = None,
-    backend: Backend = CPU,
-    memory_bytes: int | None = None,
-    progress: Callable[[float], None] = lambda _: None,
-    notes: Callable[[str], None] = lambda _: None,
-) -> dict[str, Any]:
-    """Analyse a recording; see the command. Returns the summary, the same names in ``--json``.
+def analyze(
+    source: Annotated[str, typer.Argument(help=f"Recording to analyze: {SOURCES}.")],
+    lead: Annotated[
+        str,
+        typer.Option(
+            metavar="LEAD",
+            rich_help_panel=RECORDING,
+            help="Lead to analyze, of those that are read: first, a name, a number counted from 0, or all (combined).",
+        ),
+    ] = "first",
+    fs: Rate = None,
+    column: ColumnName = None,
+    gain: Gain = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="no file",
+            help="Write the beats to this file; its ending selects the format: .csv, .csv.gz, .parquet, or .atr "
+            "(or other letters) for WFDB annotations. Alerts go to FILE.alerts.jsonl.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    model: ModelPath = None,
+    backend: Annotated[
+        BackendKind,
+        typer.Option(
+            rich_help_panel=COMPUTING,
+            help="Where to compute. auto: on the GPU if there is a usable one. Its kernels compile for half a minute "
+            "at the first start, so it is worth it for weeks of signal.",
+        ),
+    ] = BackendKind.CPU,
+    gpu_memory: GpuMemory = None,
+    chunk_ms: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="MS",
+            rich_help_panel=CUTTING,
+            show_default="off",
+            help="Process the recording in chunks of this many milliseconds, as a device sends them. "
+            "Slower; the result is the same.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="INTEGER",
+            rich_help_panel=CUTTING,
+            show_default="off",
+            help="Process the recording in chunks of random length, drawn with this seed: up to twice --chunk-ms, "
+            "or 2 s without it. The result is the same.",
+        ),
+    ] = None,
+) -> None:
+    """Find beats and alerts in a recording, without Kafka.
 
-    Parameters
-    ----------
-    source, lead, fs, column, gain
-        See :func:`beatwire.recordings.read_recording`.
-    chunk_ms, seed
-        Go through it in chunks of that length, or cut at random; in overlapping shards where neither is given.
-    out
-        Where the beats go, by its ending, and the alerts beside them.
-    model
-        The scoring model; None: the one in the package.
-    backend, memory_bytes
-        Where the graph runs, and what it may take of a GPU's memory.
-    progress, notes
-        Get the part that is done, and what is to be known of the recording.
-
-    Raises
-    ------
-    UserError
-        The source, the lead, the output or the model cannot be used.
+    The recording passes through the same graph as a live stream.
     """
-    if out is not None:
-        check_out(out)
-    if model is not None:
-        load_model(model)  # a long recording is not read in vain
-    recording = read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=library(backend))
-    for note in recording.notes:
-        notes(f"{recording.name}: {note}")
-    n = recording.samples.shape[1]
-    chunks, ticks = random_cuts(n, recording.rate_hz, chunk_ms or 1000.0, seed) if seed is not None else (None, None)
-    compile_kernels(notes, backend)
-    begin = time.perf_counter()
-    result = analyze(
-        recording, settings=replace(Settings(model=model), pass_s=LONG_PASS_S), chunks=chunks, ticks=ticks,
-        chunk_ms=chunk_ms, backend=backend, memory_bytes=memory_bytes, progress=progress,
-    )  # fmt: skip
-    took_s = time.perf_counter() - begin
-    written: dict[str, str] = {}
-    if out is not None:
-        written["out"] = str(write_beats(out, result.beats, rate_hz=recording.rate_hz))
-        written["alerts_out"] = str(write_alerts(out, result.alerts))
-    rate = result.beats["rate_bpm"]
-    return {
-        "source": source,
-        "leads": list(recording.leads),
-        "rate_hz": recording.rate_hz,
-        "seconds": round(recording.seconds, 3),
-        "samples": int(n * len(recording.leads)),
-        "beats": len(result.beats["sample"]),
-        "median_rate_bpm": round(float(np.nanmedian(rate)), 2) if np.isfinite(rate).any() else None,
-        **_rr(result.beats["rr_ms"]),
-        "alerts": sum(alert["state"] == "on" for alert in result.alerts),
-        "gaps": result.counts["bridged"] + max(0, result.counts["restarts"]),
-        "model": result.model,
-        "took_s": round(took_s, 3),
-        **written,
-    }
+    from beatwire.backends.choose import bytes_of
+    from beatwire.cli.analysis import run_analysis
 
-
-def _rr(rr_ms: F64) -> dict[str, float | None]:
-    """Return the statistics of the intervals: None where there are too few."""
-    if len(rr_ms) == 0:
-        return dict.fromkeys(("mean_rr_ms", "median_rr_ms", "sdnn_ms", "rmssd_ms", "pnn50"))
-    row = rr_statistics(np.zeros(len(rr_ms), np.int64), rr_ms).iloc[0].drop("beats")
-    return {str(name): round(float(value), 2) if np.isfinite(value) else None for name, value in row.items()}
-
-
-def random_cuts(n: int, rate_hz: float, chunk_ms: float, seed: int) -> tuple[list[int], list[int]]:
-    """Cut ``n`` samples into chunks of up to twice ``chunk_ms``, and those into ticks of 1-20.
-
-    >>> chunks, ticks = random_cuts(1000, 250, 100, seed=1)
-    >>> sum(chunks), sum(ticks) >= len(chunks)
-    (1000, True)
-    """
-    rng = np.random.default_rng(seed)
-    longest = max(1, round(2 * chunk_ms / 1000 * rate_hz))
-    chunks: list[int] = []
-    left = n
-    while left > 0:
-        chunks.append(min(left, int(rng.integers(1, longest + 1))))
-        left -= chunks[-1]
-    ticks: list[int] = []
-    while sum(ticks) < len(chunks):
-        ticks.append(int(rng.integers(1, 21)))
-    return chunks, ticks
+    chosen = choose_backend(backend, gpu_memory)
+    if backend is not BackendKind.CPU:
+        print_message(chosen.reason)
+    with progress_bar("analyze", as_json) as bar:
+        task = bar.add_task("analyze", total=1.0)
+        result = run_analysis(
+            source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
+            model=model, backend=chosen,
+            memory_bytes=bytes_of(gpu_memory) if gpu_memory and chosen.name == "gpu" else None,
+            progress=lambda done: bar.update(task, completed=done),
+            notes=print_message,
+        )  # fmt: skip
+    print_result(result, as_json, LINES)

@@ -1,14 +1,16 @@
-"""How good beats and scores are: EC57 matching, anomaly scoring, noise, rivals, reports.
+"""Accuracy of beats, scores and alarms on annotated records: EC57 matching, AUROC, added noise, rival detectors.
 
-The engine (:mod:`beatwire.evaluation.evaluate`) takes a *detect* callable, so that the streamed
-pipeline, a rival package and a test's hand-made detector are measured by the same ruler.
+:func:`evaluate` takes a *detect* callable (:class:`Detect`), so that the streamed graph, a rival package and a
+detector written in a test are measured by the same code.
 """
 
 from beatwire.evaluation.detection import Alarm, Cuts, Detect, Detected
-from beatwire.evaluation.evaluate import Evaluation, evaluate
-from beatwire.evaluation.ladder import full_report
-from beatwire.evaluation.page import as_html, as_text
-from beatwire.evaluation.report import as_json
+from beatwire.evaluation.evaluate import evaluate
+from beatwire.evaluation.figures import as_json
+from beatwire.evaluation.html import as_html
+from beatwire.evaluation.report import full_report
+from beatwire.evaluation.result import Evaluation
+from beatwire.evaluation.text import as_text
 
 __all__ = [
     "Alarm",

@@ -1,12 +1,19 @@
-"""Alarms against what the annotations say.
+"""Alarms compared with the episodes that the annotations define.
 
-Reference stretches: *flutter*, between ``[`` and ``]`` and of the rhythms VFL and VF; *asystole*,
-no annotated beat for longer than 4 s outside flutter, and the rhythm ASYS; *tachycardia*, where
-the median of the last eight annotated intervals is faster than the limit; *ventricular run*, three annotated V
-or more in a row; *pause*, an annotated interval of 3-4 s; *irregular rhythm*, atrial fibrillation, in records
-that have rhythm marks. A stretch is found when
-an alarm of its rule is on during it or is decided at most 10 s after its end; an alarm is false
-when it belongs to no stretch in this sense.
+In:  an annotated record and the alarms of a detector
+Out: for each rule the number of annotated episodes, of detected episodes and of false alarms
+
+Reference episodes by rule:
+
+flutter           between the annotations ``[`` and ``]``, and the rhythms VFL and VF
+asystole          no annotated beat for longer than 4 s outside flutter, and the rhythm ASYS
+tachycardia       the median of the last eight annotated RR intervals is a rate above 120/min
+ventricular run   three or more consecutive beats annotated V
+pause             an annotated RR interval of 3-4 s
+irregular rhythm  atrial fibrillation (AFIB), in records with rhythm annotations only
+
+An episode is detected when an alarm of its rule is on during the episode or within 10 s after it. An alarm is false
+when it belongs to no episode in this sense.
 """
 
 from __future__ import annotations
@@ -18,19 +25,20 @@ import numpy as np
 
 from beatwire.evaluation.detection import Alarm
 from beatwire.evaluation.match import inside
-from beatwire.evaluation.records import Annotated
+from beatwire.evaluation.records import AnnotatedRecord
 
+# Defaults of the monitor's rules.
 ASYSTOLE_S = 4.0
 PAUSE_S = 3.0
-RUN = 3
+RUN_BEATS = 3
 TACHYCARDIA_BPM = 120.0
-ALLOWED_S = 10.0
-_INTERVALS = 8
+MEDIAN_BEATS = 8  # RR intervals of the median rate
+ALLOWED_DELAY_S = 10.0  # of an alarm, as the bedside standards allow for asystole and rate limits
 
 
 @dataclass(frozen=True)
 class AlarmCounts:
-    """Stretches of one kind, those found, false alarms."""
+    """Annotated episodes of one rule, how many of them were detected (``found``), and false alarms."""
 
     episodes: int = 0
     found: int = 0
@@ -41,9 +49,9 @@ class AlarmCounts:
 
 
 def reference_episodes(
-    record: Annotated, *, tachycardia_bpm: float = TACHYCARDIA_BPM
+    record: AnnotatedRecord, *, tachycardia_bpm: float = TACHYCARDIA_BPM
 ) -> dict[str, list[tuple[int, int]]]:
-    """First and last sample of every stretch in which an alarm is due, by rule."""
+    """Return the first and last sample of every annotated episode, by rule."""
     rate_hz = record.recording.rate_hz
     flutter = [(int(a), int(b)) for a, b in record.excluded]
     flutter += [(r.first, r.last) for r in record.rhythms if r.name in ("VFL", "VF")]
@@ -54,49 +62,53 @@ def reference_episodes(
         if not any(first <= b and a <= last for first, last in flutter):
             asystole.append((a, b))
     fast = np.zeros(len(rr), bool)
-    if len(rr) >= _INTERVALS:
-        medians = np.median(np.lib.stride_tricks.sliding_window_view(rr, _INTERVALS), axis=1)
-        fast[_INTERVALS - 1 :] = medians < 60.0 * rate_hz / tachycardia_bpm
+    if len(rr) >= MEDIAN_BEATS:
+        medians = np.median(np.lib.stride_tricks.sliding_window_view(rr, MEDIAN_BEATS), axis=1)
+        fast[MEDIAN_BEATS - 1 :] = medians < 60.0 * rate_hz / tachycardia_bpm
     edges = np.flatnonzero(np.diff(np.concatenate([[False], fast, [False]]).astype(int)))
     tachycardia = [(int(record.beat[a]), int(record.beat[b])) for a, b in edges.reshape(-1, 2)]
-    out = {"asystole": _merge(asystole), "tachycardia": _merge(tachycardia), "flutter": _merge(flutter)}
-    out["ventricular run"] = _runs(record)
-    paused = np.flatnonzero((rr > PAUSE_S * rate_hz) & (rr <= ASYSTOLE_S * rate_hz))
-    out["pause"] = _merge([(int(record.beat[k]), int(record.beat[k + 1])) for k in paused])
+    pauses = np.flatnonzero((rr > PAUSE_S * rate_hz) & (rr <= ASYSTOLE_S * rate_hz))
+    episodes = {
+        "asystole": _merged(asystole),
+        "tachycardia": _merged(tachycardia),
+        "flutter": _merged(flutter),
+        "ventricular run": _ventricular_runs(record),
+        "pause": _merged([(int(record.beat[k]), int(record.beat[k + 1])) for k in pauses]),
+    }
     if record.rhythms:
-        out["irregular rhythm"] = _merge([(r.first, r.last) for r in record.rhythms if r.name == "AFIB"])
-    return out
+        episodes["irregular rhythm"] = _merged([(r.first, r.last) for r in record.rhythms if r.name == "AFIB"])
+    return episodes
 
 
-def _runs(record: Annotated) -> list[tuple[int, int]]:
-    """Stretches of ``RUN`` ventricular beats or more in a row."""
+def _ventricular_runs(record: AnnotatedRecord) -> list[tuple[int, int]]:
+    """Return the first and last sample of each run of at least ``RUN_BEATS`` ventricular beats."""
     ventricular = np.array([c == "V" for c in record.beat_class], np.int8)
     edges = np.flatnonzero(np.diff(ventricular, prepend=0, append=0)).reshape(-1, 2)
-    return [(int(record.beat[a]), int(record.beat[b - 1])) for a, b in edges.tolist() if b - a >= RUN]
+    return [(int(record.beat[a]), int(record.beat[b - 1])) for a, b in edges.tolist() if b - a >= RUN_BEATS]
 
 
-def _merge(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Join those that overlap."""
-    out: list[tuple[int, int]] = []
-    for first, last in sorted(stretches):
-        if out and first <= out[-1][1] + 1:
-            out[-1] = (out[-1][0], max(last, out[-1][1]))
+def _merged(episodes: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join episodes that overlap or touch."""
+    merged: list[tuple[int, int]] = []
+    for first, last in sorted(episodes):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
-            out.append((first, last))
-    return out
+            merged.append((first, last))
+    return merged
 
 
-def judge_alarms(record: Annotated, alarms: Iterable[Alarm]) -> dict[str, AlarmCounts]:
-    """Count stretches found and false alarms by rule; other rules take no part."""
-    allowed = int(ALLOWED_S * record.recording.rate_hz)
-    given = list(alarms)
-    out = {}
+def count_alarms(record: AnnotatedRecord, alarms: Iterable[Alarm]) -> dict[str, AlarmCounts]:
+    """Count detected episodes and false alarms by rule; alarms of rules without a reference are ignored."""
+    allowed = int(ALLOWED_DELAY_S * record.recording.rate_hz)
+    alarms = list(alarms)
+    counts = {}
     for rule, episodes in reference_episodes(record).items():
-        own = [a for a in given if a.rule == rule]
-        reach = [(first, last + allowed) for first, last in episodes]
-        found = sum(any(a.onset <= last and a.ended >= first for a in own) for first, last in reach)
-        stray = [a for a in own if not any(a.onset <= last and a.ended >= first for first, last in reach)]
-        if rule != "flutter":  # flutter is left out of everything else
-            stray = [a for a in stray if not inside(np.array([a.onset, a.decided]), record.excluded).any()]
-        out[rule] = AlarmCounts(len(episodes), int(found), len(stray))
-    return out
+        of_rule = [a for a in alarms if a.rule == rule]
+        accepted = [(first, last + allowed) for first, last in episodes]
+        found = sum(any(a.onset <= last and a.ended >= first for a in of_rule) for first, last in accepted)
+        false = [a for a in of_rule if not any(a.onset <= last and a.ended >= first for first, last in accepted)]
+        if rule != "flutter":  # alarms of other rules within flutter are not counted
+            false = [a for a in false if not inside(np.array([a.onset, a.decided]), record.excluded).any()]
+        counts[rule] = AlarmCounts(len(episodes), int(found), len(false))
+    return counts

@@ -1,9 +1,10 @@
 """Pairing of detected with annotated beats, one to one, as ANSI/AAMI EC57 counts them.
 
 In:  two ascending lists of sample indices and a tolerance, all in samples.
-Out: for each detection the annotation it is paired with, or -1.
-No annotation and no detection is used twice. Of all pairings within the tolerance the one with
-the most pairs is taken, and among these the one with the smallest sum of distances.
+Out: for each detection the index of its annotation, or -1
+
+No annotation and no detection is used twice. Among the pairings within the tolerance, those with the most pairs are
+best, and among these the one with the smallest sum of distances.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from beatwire.records import F64, I64, Bool
 
 @dataclass(frozen=True)
 class Counts:
-    """Beats found, missed and invented; percentages are NaN where there is nothing to count."""
+    """True positives, false negatives and false positives; percentages are NaN without beats."""
 
     tp: int = 0
     fn: int = 0
@@ -28,24 +29,24 @@ class Counts:
 
     @property
     def beats(self) -> int:
-        """Annotated beats."""
+        """Number of annotated beats."""
         return self.tp + self.fn
 
     @property
     def se(self) -> float:
-        """Sensitivity, per cent."""
+        """Sensitivity in per cent."""
         return 100.0 * self.tp / self.beats if self.beats else float("nan")
 
     @property
     def ppv(self) -> float:
-        """Positive predictivity, per cent."""
+        """Positive predictivity in per cent."""
         return 100.0 * self.tp / (self.tp + self.fp) if self.tp + self.fp else float("nan")
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of the two, per cent."""
-        whole = 2 * self.tp + self.fn + self.fp
-        return 200.0 * self.tp / whole if whole else float("nan")
+        """Harmonic mean of sensitivity and positive predictivity in per cent."""
+        total = 2 * self.tp + self.fn + self.fp
+        return 200.0 * self.tp / total if total else float("nan")
 
 
 def pair(annotated: I64, detected: I64, tolerance: int) -> I64:
@@ -54,14 +55,14 @@ def pair(annotated: I64, detected: I64, tolerance: int) -> I64:
     Parameters
     ----------
     annotated, detected
-        int64 [n], [m], ascending sample indices.
+        int64 [n], int64 [m], ascending sample indices.
     tolerance
-        largest distance of a pair, samples.
+        Largest distance of a pair, in samples.
 
     Returns
     -------
     int64 [m]
-        index into ``annotated`` of each detection's partner, or -1.
+        Index into ``annotated`` of each detection's partner, or -1.
 
     Examples
     --------
@@ -70,13 +71,13 @@ def pair(annotated: I64, detected: I64, tolerance: int) -> I64:
     [0, -1, -1]
     """
     partner = np.full(len(detected), -1, np.int64)
-    where = np.concatenate([annotated, detected])
+    sample = np.concatenate([annotated, detected])
     kind = np.concatenate([np.zeros(len(annotated), np.int64), np.ones(len(detected), np.int64)])
     index = np.concatenate([np.arange(len(annotated)), np.arange(len(detected))])
-    order = np.argsort(where, kind="stable")
-    where, kind, index = where[order], kind[order], index[order]
-    edges = np.flatnonzero(np.diff(where) > tolerance) + 1
-    for a, b in zip([0, *edges], [*edges, len(where)], strict=True):
+    order = np.argsort(sample, kind="stable")
+    sample, kind, index = sample[order], kind[order], index[order]
+    edges = np.flatnonzero(np.diff(sample) > tolerance) + 1  # no pair crosses such an edge: groups are independent
+    for a, b in zip([0, *edges], [*edges, len(sample)], strict=True):
         refs = index[a:b][kind[a:b] == 0]
         dets = index[a:b][kind[a:b] == 1]
         if len(refs) == 1 and len(dets) == 1:
@@ -88,8 +89,8 @@ def pair(annotated: I64, detected: I64, tolerance: int) -> I64:
 
 
 def _best_pairs(refs: list[int], dets: list[int], tolerance: int) -> list[tuple[int, int]]:
-    """Order-preserving pairing of a group: most pairs first, then the smallest sum of distances."""
-    best = [[(0, 0)] * (len(dets) + 1) for _ in range(len(refs) + 1)]  # (minus pairs, distance) of the prefixes
+    """Return the best order-preserving pairing of a group, by dynamic programming over prefixes."""
+    best = [[(0, 0)] * (len(dets) + 1) for _ in range(len(refs) + 1)]  # (minus the pairs, distance) by prefix lengths
     for r, ref in enumerate(refs, 1):
         for d, det in enumerate(dets, 1):
             value = min(best[r - 1][d], best[r][d - 1])
@@ -110,30 +111,30 @@ def _best_pairs(refs: list[int], dets: list[int], tolerance: int) -> list[tuple[
     return pairs_of
 
 
-def inside(where: I64, stretches: I64) -> Bool:
-    """Tell which sample indices lie in one of the stretches, int64 [k, 2], both ends included."""
-    found = np.zeros(len(where), bool)
-    for first, last in stretches:
-        found |= (where >= first) & (where <= last)
+def inside(sample: I64, spans: I64) -> Bool:
+    """Return which sample indices [n] lie in one of the spans, int64 [k, 2], both ends included."""
+    found = np.zeros(len(sample), bool)
+    for first, last in spans:
+        found |= (sample >= first) & (sample <= last)
     return found
 
 
 def count(annotated: I64, detected: I64, partner: I64, excluded: I64) -> Counts:
-    """Count a pairing, leaving out what lies in the excluded stretches.
+    """Count a pairing outside the excluded spans, int64 [k, 2].
 
-    Beats are paired before anything is left out, so that a pair across the border of a stretch
-    costs nothing: of such a pair the annotation decides whether it counts.
+    Beats are paired before spans are excluded. A pair across the border of a span is counted where its annotation
+    is, so it is never an error.
     """
     paired = partner >= 0
     is_found = np.zeros(len(annotated), bool)
     is_found[partner[paired]] = True
     counted = ~inside(annotated, excluded)
-    lonely = ~paired & ~inside(detected, excluded)
-    return Counts(int((is_found & counted).sum()), int((~is_found & counted).sum()), int(lonely.sum()))
+    unpaired = ~paired & ~inside(detected, excluded)
+    return Counts(int((is_found & counted).sum()), int((~is_found & counted).sum()), int(unpaired.sum()))
 
 
 def timing_ms(annotated: I64, detected: I64, partner: I64, rate_hz: float) -> F64:
-    """Return detected minus annotated time of every pair, milliseconds."""
+    """Return the detected minus the annotated time of every pair, float64 in milliseconds."""
     paired = partner >= 0
     difference: F64 = (detected[paired] - annotated[partner[paired]]).astype(np.float64) * (1e3 / rate_hz)
     return difference

@@ -1,8 +1,8 @@
-"""Annotated WFDB records for judging: samples, beats by AAMI class, what is left out, rhythms.
+"""Annotated WFDB records: samples, beats by AAMI class, spans excluded from matching, rhythms.
 
-Beat symbols: N = ``N L R e j``, S = ``A a J S``, V = ``V E``, F = ``F``, Q = ``/ f Q ?``;
-everything else is not a beat. Ventricular flutter, between ``[`` and ``]`` and in the stretches
-of record 207, is left out of beat matching. A record that cannot be read raises ``UserError``.
+Beat symbols: N = ``N L R e j``, S = ``A a J S``, V = ``V E``, F = ``F``, Q = ``/ f Q ?``; other symbols are not beats.
+Ventricular flutter is excluded from the matching of beats: between ``[`` and ``]``, and six spans of MIT-BIH record
+207 that are not marked so. A record that cannot be read raises ``UserError``.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from beatwire.records import I64
 
 _SYMBOLS = {"N": "NLRej", "S": "AaJS", "V": "VE", "F": "F", "Q": "/fQ?"}
 CLASS_OF = {symbol: name for name, symbols in _SYMBOLS.items() for symbol in symbols}
+# First and last second of each span of flutter in MIT-BIH record 207.
 FLUTTER_207_S = ((40.7, 51.0), (54.8, 60.4), (242.1, 246.4), (247.9, 261.5), (269.5, 280.9), (1540.8, 1638.7))
-PACED = frozenset({"102", "104", "107", "217"})  # of the MIT-BIH Arrhythmia Database
-PACED_SHARE = 0.05  # of paced and fusion-with-paced beats, in any other record
-_SUBJECT = {"202": "201"}  # one person, two records
+PACED = frozenset({"102", "104", "107", "217"})  # of the MIT-BIH Arrhythmia Database; EC57 excludes them
+PACED_SHARE = 0.05  # any other record is paced if more of its beats are paced or fused with paced ones
+_SUBJECT = {"202": "201"}  # MIT-BIH records 201 and 202 are of one person
 
 
 @dataclass(frozen=True)
 class Rhythm:
-    """A stretch of one rhythm, samples ``first`` to ``last``; the name as annotated, without bracket."""
+    """A rhythm from sample ``first`` to ``last``, both included; the name as annotated, without the parenthesis."""
 
     name: str
     first: int
@@ -36,12 +37,14 @@ class Rhythm:
 
 
 @dataclass(frozen=True)
-class Annotated:
+class AnnotatedRecord:
     """A recording with its annotations.
 
-    beat         int64 [b], sample index of every annotated beat, ascending
-    beat_class   str [b], its AAMI class
-    excluded     int64 [k, 2], first and last sample of the stretches left out of matching
+    beat        int64 [b], sample index of every annotated beat, ascending
+    beat_class  str [b], AAMI class of each beat
+    excluded    int64 [k, 2], first and last sample of each span excluded from matching
+    rhythms     in order; empty for a record without rhythm annotations
+    paced       True for a record of a paced heart, whose figures are summed separately
     """
 
     recording: Recording
@@ -53,17 +56,17 @@ class Annotated:
 
     @property
     def subject(self) -> str:
-        """The person: records of one person stay together in every split."""
+        """The person: records of one person are resampled together."""
         return _SUBJECT.get(self.recording.name, self.recording.name)
 
 
 def find_records(folder: Path) -> list[str]:
-    """Names of the WFDB records with annotations in a folder, in order.
+    """Return the sorted names of the WFDB records with annotations in a folder.
 
     Raises
     ------
     UserError
-        when there are none.
+        There is no such folder, or it has no such record.
     """
     if not folder.is_dir():
         raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder")
@@ -76,34 +79,34 @@ def find_records(folder: Path) -> list[str]:
     return sorted(names)
 
 
-def read_annotated(folder: Path, name: str) -> Annotated:
-    """Read a record, its beats and rhythms.
+def read_annotated(folder: Path, name: str) -> AnnotatedRecord:
+    """Read a record and its annotations.
 
     Raises
     ------
     UserError
-        one line that names the record.
+        The record or its annotations cannot be read, or no beat is annotated.
     """
     recording = read_recording(folder / f"{name}.hea")
-    marks = _read_marks(folder / name)
-    symbols = [str(s) for s in marks.symbol]
-    at = np.asarray(marks.sample, np.int64)
+    annotations = _read_annotations(folder / name)
+    symbols = [str(s) for s in annotations.symbol]
+    at = np.asarray(annotations.sample, np.int64)
     is_beat = np.array([s in CLASS_OF for s in symbols], bool)
     if not is_beat.any():
         raise UserError(f"{name}.atr: expected annotated beats; there are none")
     last = recording.samples.shape[1] - 1
-    return Annotated(
+    return AnnotatedRecord(
         recording=recording,
         beat=at[is_beat],
         beat_class=tuple(CLASS_OF[s] for s in symbols if s in CLASS_OF),
         excluded=_flutter(name, symbols, at, recording.rate_hz, last),
-        rhythms=_rhythms(symbols, at, [str(note) for note in marks.aux_note], last),
+        rhythms=_rhythms(symbols, at, [str(note) for note in annotations.aux_note], last),
         paced=name in PACED or sum(s in "/f" for s in symbols) > PACED_SHARE * int(is_beat.sum()),
     )
 
 
-def _read_marks(path: Path) -> Any:
-    """Read the annotation file; whatever ``wfdb`` has to say about it becomes one line."""
+def _read_annotations(path: Path) -> Any:
+    """Read the annotation file; any error of ``wfdb`` becomes a ``UserError`` of one line."""
     import wfdb
 
     try:
@@ -111,29 +114,29 @@ def _read_marks(path: Path) -> Any:
             warnings.simplefilter("ignore")
             return wfdb.rdann(str(path), "atr")
     except Exception as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UserError(f"{path.name}.atr: expected WFDB annotations; {said}") from None
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path.name}.atr: expected WFDB annotations; got {reason}") from None
 
 
 def _flutter(name: str, symbols: list[str], at: I64, rate_hz: float, last: int) -> I64:
-    """Stretches between ``[`` and ``]``, to the end of the record when it is never closed."""
-    out: list[tuple[int, int]] = []
+    """Return the spans int64 [k, 2] from ``[`` to ``]``, or to the end of the record without ``]``."""
+    spans: list[tuple[int, int]] = []
     begin: int | None = None
     for symbol, sample in zip(symbols, at.tolist(), strict=True):
         if symbol == "[":
             begin = sample
         elif symbol == "]" and begin is not None:
-            out.append((begin, sample))
+            spans.append((begin, sample))
             begin = None
     if begin is not None:
-        out.append((begin, last))
+        spans.append((begin, last))
     if name == "207":
-        out += [(int(a * rate_hz), int(b * rate_hz)) for a, b in FLUTTER_207_S]
-    return np.array(sorted(out), np.int64).reshape(-1, 2)
+        spans += [(int(a * rate_hz), int(b * rate_hz)) for a, b in FLUTTER_207_S]
+    return np.array(sorted(spans), np.int64).reshape(-1, 2)
 
 
 def _rhythms(symbols: list[str], at: I64, notes: list[str], last: int) -> tuple[Rhythm, ...]:
-    """Rhythm stretches: each lasts until the next rhythm mark."""
+    """Return the rhythms; each lasts until the next rhythm annotation."""
     marks = [
         (int(sample), note.strip("\x00 ").lstrip("("))
         for symbol, sample, note in zip(symbols, at, notes, strict=True)

@@ -1,4 +1,4 @@
-"""The streamed pipeline in the shape of :class:`Detect`: what evaluation judges."""
+"""The streamed graph as a :class:`Detect` callable."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.evaluation.confidence import WINDOW_S
-from beatwire.evaluation.detection import Alarm, Cuts, Detect, Detected
-from beatwire.model.checkpoint import left_out, load_model
+from beatwire.evaluation.detection import ERROR_WINDOW_S, Alarm, Cuts, Detect, Detected
+from beatwire.model.checkpoint import held_out_models, load_model
 from beatwire.model.trees import SHIPPED as SHIPPED_TREES
 from beatwire.offline.analyze import LONG_PASS_S, analyze
 from beatwire.pipeline.settings import Settings
@@ -23,7 +22,7 @@ from beatwire.records import F64, I16, I64
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """The graph with a model and the detector's trees, as a detector."""
+    """The graph with a scoring model and detector trees; the shipped ones where a path is None."""
 
     model: Path | None = None
     trees: Path | None = None
@@ -31,16 +30,19 @@ class Streamed:
 
     @property
     def name(self) -> str:
-        """Version and hash of the model."""
+        """Version and hash of the scoring model."""
         return load_model(self.model).name
 
-    def instead(self) -> Mapping[tuple[str, int], Detect]:
-        """Return who judges the records that were learned from: companions of the two that have not seen them."""
-        models, trees = left_out(self.model), left_out(self.trees or SHIPPED_TREES)
+    def held_out(self) -> Mapping[tuple[str, int], Detect]:
+        """Return for each record of the training data the graph with model and trees that were not trained on it.
+
+        Keys are the record's name and its number of samples per lead.
+        """
+        models, trees = held_out_models(self.model), held_out_models(self.trees or SHIPPED_TREES)
         return {r: Streamed(models.get(r, self.model), trees.get(r, self.trees), self.backend) for r in models | trees}
 
     def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
-        """Run the graph over a recording, cut as ``cuts`` says."""
+        """Run the graph over a recording cut at ``cuts``; see :class:`Detect`."""
         leads = tuple(f"L{k}" for k in range(len(samples)))
         recording = Recording("evaluate", rate_hz, leads, uv_per_unit, samples)
         settings = replace(Settings(), pass_s=LONG_PASS_S, model=self.model, trees=self.trees)
@@ -53,33 +55,38 @@ class Streamed:
             decided=beats["decided"].astype(np.int64)[order],
             quality=beats["quality"].astype(np.float64)[order],
             score=beats["score"].astype(np.float64)[order],
-            expected_errors=by_window(
+            expected_errors=errors_by_window(
                 beats["sample"][order], beats["expected_errors"][order], samples.shape[1], rate_hz
             ),
-            place=np.stack([beats["map_x"], beats["map_y"]], axis=1).astype(np.float64)[order],
+            map_xy=np.stack([beats["map_x"], beats["map_y"]], axis=1).astype(np.float64)[order],
             rr_ms=beats["rr_ms"].astype(np.float64)[order],
             alarms=_alarms(result.alerts, samples.shape[1]),
         )
 
 
-def by_window(sample: I64, errors: Any, samples: int, rate_hz: float) -> F64:
-    """Return what the last beat of each 10 s expects; that of the next one, or 1, where there is no beat.
+def errors_by_window(sample: I64, errors: Any, samples: int, rate_hz: float) -> F64:
+    """Return the expected errors of each window of 10 s, float64 [w].
 
-    >>> by_window(np.array([100, 900, 3100]), np.array([0.5, 0.25, 2.0]), 4000, 100.0).tolist()
+    The value is that of the last beat in the window; in a window without beats it is that of the next beat, or 1.
+
+    Examples
+    --------
+    >>> errors_by_window(np.array([100, 900, 3100]), np.array([0.5, 0.25, 2.0]), 4000, 100.0).tolist()
     [0.25, 2.0, 2.0, 2.0]
     """
-    length = WINDOW_S * rate_hz
+    length = ERROR_WINDOW_S * rate_hz
     ends = (np.arange(1, max(1, int(np.ceil(samples / length))) + 1) * length).astype(np.int64)
     if len(sample) == 0:
         return np.ones(len(ends))
     last = np.searchsorted(sample, ends) - 1
-    inside = (last >= 0) & (sample[last] >= ends - length)
-    found = np.where(inside, last, np.minimum(last + 1, len(sample) - 1))
-    told: F64 = np.nan_to_num(np.asarray(errors, np.float64)[found], nan=1.0)
-    return told
+    has_beat = (last >= 0) & (sample[last] >= ends - length)
+    chosen = np.where(has_beat, last, np.minimum(last + 1, len(sample) - 1))
+    expected: F64 = np.nan_to_num(np.asarray(errors, np.float64)[chosen], nan=1.0)
+    return expected
 
 
 def _alarms(alerts: list[dict[str, Any]], end: int) -> tuple[Alarm, ...]:
+    """Return one alarm per alert that was switched on; without an end it lasts to sample ``end``."""
     ended = {alert["id"]: alert["decided"] for alert in alerts if alert["state"] != "on"}
     return tuple(
         Alarm(alert["rule"], alert["onset"], alert["decided"], ended.get(alert["id"], end))

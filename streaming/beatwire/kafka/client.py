@@ -1,11 +1,12 @@
-"""The member of the consumer group: one librdkafka consumer, and another when it does not come back.
+"""A member of the consumer group: one librdkafka consumer, replaced when it stops receiving.
 
-In: who to join. Out: slices of messages, error events taken out and classified. Changes of the assignment
-are told to `Changes`, on the polling thread.
+In: the group to join and the topic to read. Out: lists of messages, without error events. Errors that cannot pass are
+raised, all others are left to librdkafka, which tries again. Changes of the assignment are reported to an
+`AssignmentListener`, on the polling thread.
 
-librdkafka (2.16.0) can lose its broker for good: a client that asks for metadata while a broker starts
-may be told that there are none and then waits for ever (its issues 5301, 5511). So a client that stays
-silent is held against what the broker says to a fresh one, and replaced when it misses something.
+librdkafka (2.16.0) can lose its broker for good: a client that requests metadata while a broker starts may receive an
+empty list of brokers, and then waits without end (its issues 5301 and 5511). So a client that has received nothing for
+a while is compared with the answers to a fresh connection, and replaced if messages wait that it does not receive.
 """
 
 from __future__ import annotations
@@ -21,50 +22,46 @@ from beatwire.errors import FatalError
 from beatwire.kafka import commits, topics
 from beatwire.kafka.batch import split_errors
 
-SLICE = 8_192
+POLL_MESSAGES = 8_192
 _POLL_S = 0.1
-_SETTLED_S = 1.0
-_SILENCE_S = 10.0
+_SETTLED_S = 1.0  # silence after which what lies beyond the position is taken for open or aborted transactions
+_SILENCE_S = 10.0  # silence after which the broker is asked over a fresh connection, and the interval of such requests
 _UNREACHABLE = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT}  # noqa: SLF001
 _REFUSED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
 
 
-class Changes(Protocol):
-    """What a member does when its partitions change."""
+class AssignmentListener(Protocol):
+    """Receives changes of the assignment, inside a poll and on its thread."""
 
-    def changed(self) -> None:
-        """Drop what was polled: partitions came or went."""
+    def on_change(self) -> None:
+        """Discard what was polled: partitions were assigned or revoked."""
 
-    def release(self) -> None:
-        """Finish what is in work: partitions go when this returns."""
+    def on_revoke(self) -> None:
+        """Finish the tick in work: the partitions are given up when this returns."""
 
 
 class GroupClient:
-    """A consumer of one topic; used by one thread.
+    """A consumer of one topic, for use by one thread.
 
     Parameters
     ----------
     bootstrap, group, topic
-        Where, as a member of what, and what to read.
-    changes
-        Told about the assignment.
-    earliest
-        Where a partition without a usable offset begins.
+        The broker's address ``host:port[,host:port...]``, the group to join, the topic to read.
+    listener
+        Receives changes of the assignment.
     protocol
         ``consumer`` (KIP-848) or ``classic``.
     """
 
-    def __init__(
-        self, bootstrap: str, group: str, topic: str, changes: Changes, *, earliest: bool, protocol: str
-    ) -> None:
-        self._bootstrap, self._group, self._topic, self._changes = bootstrap, group, topic, changes
+    def __init__(self, bootstrap: str, group: str, topic: str, listener: AssignmentListener, *, protocol: str) -> None:
+        self._bootstrap, self._group, self._topic, self._listener = bootstrap, group, topic, listener
         self._commits: dict[int, int] = {}
         self._settings: dict[str, Any] = {
             "group.id": group,
             "group.protocol": protocol,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
-            "auto.offset.reset": "earliest" if earliest else "latest",
+            "auto.offset.reset": "earliest",
             "fetch.wait.max.ms": 10,
             "fetch.message.max.bytes": 4 << 20,
             "queued.min.messages": 200_000,
@@ -75,121 +72,138 @@ class GroupClient:
         }
         if protocol == "classic":
             self._settings["partition.assignment.strategy"] = "cooperative-sticky"
-        self.replaced = 0
-        self._down = False
-        self._heard_s = self._checked_s = time.monotonic()
-        self.consumer = Consumer(topics.quiet(bootstrap, self._settings))
+        self._unreachable = False
+        self._received_s = self._checked_s = time.monotonic()
+        self.consumer = Consumer(topics.client_settings(bootstrap, self._settings))
 
     def join(self) -> None:
-        """Become a member."""
+        """Join the group."""
         self.consumer.subscribe(
             [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
         )
 
     def poll(self) -> tuple[list[Message], bool]:
-        """Return what waits in the library, at most a slice, and whether that was all; wait for the first only.
+        """Return the messages that wait in the library, at most `POLL_MESSAGES`; wait for the first one only.
+
+        Returns
+        -------
+        messages, drained
+            The messages, perhaps none, and True if no further message waits in the library.
 
         Raises
         ------
         UserError, FatalError
-            What will not get better: no such topic, no permission.
+            An error that does not pass: no such topic, no permission.
         """
-        messages = self.consumer.consume(SLICE, 0)
+        messages = self.consumer.consume(POLL_MESSAGES, 0)
         if not messages:
             messages = self.consumer.consume(1, _POLL_S)
             if messages:
-                messages += self.consumer.consume(SLICE - 1, 0)
-        drained = len(messages) < SLICE
+                messages += self.consumer.consume(POLL_MESSAGES - 1, 0)
+        drained = len(messages) < POLL_MESSAGES
         messages, errors = split_errors(messages)
         for error in errors:
-            self._judge(error)
+            self._raise_if_permanent(error)
         if messages:
-            self._down, self._heard_s = False, time.monotonic()
-        elif self._down:
-            self._down = not topics.answers(self._bootstrap)
+            self._unreachable, self._received_s = False, time.monotonic()
+        elif self._unreachable:
+            self._unreachable = not topics.broker_responds(self._bootstrap)
         return messages, drained
 
-    def at_end(self, read: Mapping[int, int]) -> bool:
-        """Say whether the broker has nothing beyond `read`: partition -> the next offset to poll."""
-        if self._down:
+    def at_end(self, next_offset: Mapping[int, int]) -> bool:
+        """Return True if the broker has no messages beyond the position.
+
+        Parameters
+        ----------
+        next_offset
+            partition -> the next offset to poll.
+        """
+        if self._unreachable:
             return False
-        if time.monotonic() - self._heard_s > _SETTLED_S:
-            return True  # what lies behind our position is not for readers of committed messages
-        for partition, offset in read.items():
-            kept = self.consumer.get_watermark_offsets(TopicPartition(self._topic, partition), cached=True)
-            if kept is not None and kept[1] > offset + 1:  # a transaction's end marker takes an offset
+        if time.monotonic() - self._received_s > _SETTLED_S:
+            return True  # messages beyond the position belong to open or aborted transactions
+        for partition, offset in next_offset.items():
+            available = self.consumer.get_watermark_offsets(TopicPartition(self._topic, partition), cached=True)
+            if available is not None and available[1] > offset + 1:  # the end marker of a transaction takes an offset
                 return False
         return True
 
-    def misses(self, read: Mapping[int, int]) -> bool:
-        """Say whether this client is silent although messages beyond `read` wait; asks rarely.
+    def is_stuck(self, next_offset: Mapping[int, int]) -> bool:
+        """Return True if this client receives nothing although committed messages wait; requests are rare.
+
+        Parameters
+        ----------
+        next_offset
+            partition -> the next offset to poll; of the partitions that are not paused.
 
         Raises
         ------
         UserError
-            The topic has gone.
+            The topic no longer exists.
         """
-        ends = self._ends_when_silent()
-        return any(ends.get(partition, 0) > offset + 1 for partition, offset in read.items())
+        ends = self._end_offsets_if_silent()
+        return any(ends.get(partition, 0) > offset + 1 for partition, offset in next_offset.items())
 
-    def is_forgotten(self) -> bool:
-        """Say whether this client has no partitions although messages wait and nobody commits; asks rarely.
+    def is_stuck_unassigned(self) -> bool:
+        """Return True if this client has no partitions although messages wait that nobody commits; requests are rare.
 
         Raises
         ------
         UserError
-            The topic has gone.
+            The topic no longer exists.
         """
-        ends, before = self._ends_when_silent(), self._commits
+        ends, previous = self._end_offsets_if_silent(), self._commits
         if not ends:
             return False
         try:
-            self._commits = commits.commits_of(self._bootstrap, self._group, self._topic, ends)
-        except FatalError:  # it does not answer to anybody
+            self._commits = commits.committed_offsets(self._bootstrap, self._group, self._topic, ends)
+        except FatalError:  # the broker does not answer any connection
             return False
-        return self._commits == before and any(end > before[p] + 1 for p, end in ends.items())
+        return self._commits == previous and any(end > previous[p] + 1 for p, end in ends.items())
 
-    def _ends_when_silent(self) -> dict[int, int]:
-        """Return where the committed messages end; nothing while we subscribe, asked lately, or get no answer."""
+    def _end_offsets_if_silent(self) -> dict[int, int]:
+        """Return the end of the committed messages; {} while messages arrive, soon after a request, or unanswered."""
         now_s = time.monotonic()
-        if now_s - max(self._heard_s, self._checked_s) < _SILENCE_S:
+        if now_s - max(self._received_s, self._checked_s) < _SILENCE_S:
             return {}
         self._checked_s = now_s
         try:
-            return topics.ends_of(self._bootstrap, self._topic, committed=True)
-        except FatalError:  # it does not answer to anybody
+            return topics.end_offsets(self._bootstrap, self._topic, committed=True)
+        except FatalError:  # the broker does not answer any connection
             return {}
 
     def replace(self) -> None:
-        """Give this consumer up for a new one, which joins at once."""
-        lost, self.consumer = self.consumer, Consumer(topics.quiet(self._bootstrap, self._settings))
-        threading.Thread(target=lost.close, name="kafka-lost", daemon=True).start()  # may take for ever
-        self.replaced += 1
-        self._heard_s = self._checked_s = time.monotonic()
+        """Abandon this consumer for a new one, which joins at once."""
+        abandoned, self.consumer = self.consumer, Consumer(topics.client_settings(self._bootstrap, self._settings))
+        # In a thread that does not keep the process alive: closing a consumer that is stuck may never return.
+        threading.Thread(target=abandoned.close, name="kafka-abandoned", daemon=True).start()
+        self._received_s = self._checked_s = time.monotonic()
         self.join()
 
-    def _judge(self, error: KafkaError) -> None:
-        """Stop for what will not get better; all else the library tries again by itself."""
-        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and topics.answers(self._bootstrap):
+    def _raise_if_permanent(self, error: KafkaError) -> None:
+        """Raise an error that does not pass; all others are left to librdkafka, which tries again."""
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and topics.broker_responds(self._bootstrap):
             topics.check_broker(self._bootstrap, [self._topic])
         if error.fatal() or error.code() in _REFUSED:
             raise FatalError(f"kafka: expected to read {self._topic} at {self._bootstrap}; got {error.str()}")
 
+    # Callbacks of an abandoned consumer are not reported.
+
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if consumer is self.consumer:
-            self._changes.changed()
+            self._listener.on_change()
         consumer.incremental_assign(partitions)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if consumer is self.consumer:
-            self._changes.changed()
-            self._changes.release()
+            self._listener.on_change()
+            self._listener.on_revoke()
         consumer.incremental_unassign(partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if consumer is self.consumer:
-            self._changes.changed()
+            self._listener.on_change()
         consumer.incremental_unassign(partitions)
 
     def _on_error(self, error: KafkaError) -> None:
-        self._down = self._down or error.code() in _UNREACHABLE
+        self._unreachable = self._unreachable or error.code() in _UNREACHABLE

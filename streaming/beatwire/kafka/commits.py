@@ -1,14 +1,17 @@
-"""What a group has committed, asked by one who is no member of it.
+"""The commits of a consumer group, requested without joining it.
 
-By a consumer that never joins: an admin client that asks for a group's offsets while the broker starts may end the
-process, by a null pointer where the coordinator moves and by an assertion where an answer comes late (librdkafka
-2.16; three processes that asked all the while died ten times in eight starts of a broker).
+In: a broker's address, a group, a topic. Out: committed offsets, and the number of messages behind them.
+
+The requests are made by a consumer that never joins the group. An admin client that requests a group's offsets while
+the broker starts may end the process: by a null pointer when the coordinator moves, and by an assertion when an answer
+comes late (librdkafka 2.16; three processes that repeated the request ended ten times in eight starts of a broker).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Self
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -16,80 +19,133 @@ from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.wire import names
 
-_UNSETTLED_S = 2.0
+_PENDING_S = 2.0  # commits that are not in a transaction are answered within milliseconds
 
 
 def group_lag(bootstrap: str, group: str, topic: str = names.SAMPLES, *, timeout_s: float = 10.0) -> int:
-    """Count the messages of `topic` that `group` has not committed yet: what flow control looks at.
+    """Count the messages of a topic that a group has not committed.
 
     Raises
     ------
     FatalError
         The broker does not answer.
     """
-    ends = topics.ends_of(bootstrap, topic, timeout_s=timeout_s)
-    commits = commits_of(bootstrap, group, topic, ends, timeout_s=timeout_s)
+    ends = topics.end_offsets(bootstrap, topic, timeout_s=timeout_s)
+    commits = committed_offsets(bootstrap, group, topic, ends, timeout_s=timeout_s)
     return sum(end - commits.get(partition, 0) for partition, end in ends.items())
 
 
-def commits_of(
+class LagReader:
+    """Counts repeatedly, over one connection, the messages of a topic that a group has not committed.
+
+    Parameters
+    ----------
+    bootstrap, group, topic
+        The broker's address ``host:port[,host:port...]``, the group, and the topic.
+    """
+
+    def __init__(self, bootstrap: str, group: str, topic: str = names.SAMPLES) -> None:
+        self._bootstrap, self.group = bootstrap, group
+        self._consumer = _group_reader(bootstrap, group, "read_uncommitted")
+        partitions = self._consumer.list_topics(topic, timeout=10.0).topics[topic].partitions
+        self._partitions = [TopicPartition(topic, partition) for partition in partitions]
+
+    def lag(self, *, timeout_s: float = 10.0) -> int:
+        """Return the number of messages in the topic that the group has not committed.
+
+        Raises
+        ------
+        FatalError
+            The broker does not answer.
+        """
+
+        def request() -> int:
+            lag = 0
+            for at in _request_commits(self._consumer, self._partitions, timeout_s):
+                available = self._consumer.get_watermark_offsets(at, timeout=timeout_s)
+                if available is None:
+                    raise TimeoutError(f"no answer in {timeout_s:g} s")
+                lag += int(available[1]) - max(0, at.offset)
+            return lag
+
+        return topics.retry_transient(request, f"the commits of {self.group!r} at {self._bootstrap}", timeout_s)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def committed_offsets(
     bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 10.0
 ) -> dict[int, int]:
-    """Return partition -> what `group` has committed, 0 where nothing; a transaction under way changes nothing.
+    """Return partition -> the offset that a group has committed, 0 without a commit; open transactions do not count.
 
     Raises
     ------
     FatalError
         The broker does not answer.
     """
-    asked = [TopicPartition(topic, p) for p in partitions]
-    with _onlooker(bootstrap, group, "read_uncommitted") as consumer:
-        return topics.answered(
-            lambda: {at.partition: max(at.offset, 0) for at in _committed(consumer, asked, timeout_s)},
+    requested = [TopicPartition(topic, p) for p in partitions]
+    consumer = _group_reader(bootstrap, group, "read_uncommitted")
+    try:
+        return topics.retry_transient(
+            lambda: {at.partition: max(at.offset, 0) for at in _request_commits(consumer, requested, timeout_s)},
             f"the commits of {group!r} at {bootstrap}",
             timeout_s,
         )
-
-
-def is_unsettled(bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0) -> bool:
-    """Say whether commits of `group` on `partitions` wait for the end of a transaction.
-
-    Then the broker says where they stand without what is under way, and does not say where they stand with it.
-    """
-    asked = [TopicPartition(topic, p) for p in partitions]
-    try:
-        commits_of(bootstrap, group, topic, [at.partition for at in asked], timeout_s=timeout_s)
-    except FatalError:
-        return False
-    with _onlooker(bootstrap, group, "read_committed") as consumer:
-        try:
-            _committed(consumer, asked, _UNSETTLED_S)
-        except KafkaException:
-            return True
-    return False
-
-
-@contextmanager
-def _onlooker(bootstrap: str, group: str, isolation: str) -> Iterator[Consumer]:
-    """Open a consumer that can ask on behalf of a group and does nothing else."""
-    consumer = Consumer(
-        topics.quiet(bootstrap, {"group.id": group, "enable.auto.commit": False, "isolation.level": isolation})
-    )
-    try:
-        yield consumer
     finally:
         consumer.close()
 
 
-def _committed(consumer: Consumer, asked: list[TopicPartition], timeout_s: float) -> list[TopicPartition]:
-    """Return what the group of a consumer has committed.
+def has_pending_commits(
+    bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0
+) -> bool:
+    """Return True if commits of a group on `partitions` are part of a transaction that is still open.
+
+    For such a commit the broker answers a request for the commits before the transaction (isolation level
+    read_uncommitted) and does not answer one for stable commits (read_committed).
+    """
+    requested = [TopicPartition(topic, p) for p in partitions]
+    try:
+        committed_offsets(bootstrap, group, topic, [at.partition for at in requested], timeout_s=timeout_s)
+    except FatalError:
+        return False
+    consumer = _group_reader(bootstrap, group, "read_committed")
+    try:
+        _request_commits(consumer, requested, _PENDING_S)
+    except KafkaException:
+        return True
+    finally:
+        consumer.close()
+    return False
+
+
+def _group_reader(bootstrap: str, group: str, isolation: str) -> Consumer:
+    """Return a consumer that requests the commits of a group and never joins it."""
+    return Consumer(
+        topics.client_settings(
+            bootstrap, {"group.id": group, "enable.auto.commit": False, "isolation.level": isolation}
+        )
+    )
+
+
+def _request_commits(consumer: Consumer, partitions: list[TopicPartition], timeout_s: float) -> list[TopicPartition]:
+    """Return the commits of a consumer's group.
 
     Raises
     ------
     KafkaException
-        No answer in time, or of a partition an error.
+        The broker did not answer in time, or answered with an error for a partition.
     """
-    found = consumer.committed(asked, timeout=timeout_s)
+    found = consumer.committed(partitions, timeout=timeout_s)
     for at in found:
         if at.error is not None:
             raise KafkaException(at.error)

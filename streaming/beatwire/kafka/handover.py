@@ -1,8 +1,12 @@
-"""Between the polling thread and the monitor: what has been polled and not yet taken, of bounded size.
+"""The buffer between the polling thread and the monitor: what has been polled and not yet taken.
 
-The gate is shut while the assignment changes: what waits is thrown away (it will be polled again)
-and nothing is taken until it opens. `idle` means that the tick taken last has been dealt with: taking
-the next one says so.
+In: parts, one a poll. Out: all waiting parts of one kind (replay or live) at once. State: the waiting parts, their
+messages and bytes, and whether the buffer is open. The buffer holds about one full tick; the polling thread waits
+while it is full.
+
+While the assignment changes the buffer is closed to the monitor: waiting parts are discarded (they will be polled
+again), and `take` returns None. The buffer is *idle* when the monitor has finished the parts that it took last; the
+next call of `take` is the sign of that.
 """
 
 from __future__ import annotations
@@ -11,12 +15,13 @@ import threading
 
 from beatwire.kafka.batch import Part
 
+# A full tick: enough messages that the fixed costs of a tick do not matter, few enough to bound its memory.
 TICK_MESSAGES = 65_536
 TICK_BYTES = 32 << 20
 
 
 class HandOver:
-    """Parts in, ticks' worth of parts out; one thread on either side."""
+    """Passes parts from one thread to another."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -28,10 +33,10 @@ class HandOver:
         self._closed = False
         self._failure: BaseException | None = None
 
-    # ---- the polling thread's side ----
+    # ---- called by the polling thread ----
 
     def put(self, part: Part, *, replay: bool) -> None:
-        """Add what one poll returned; never waits."""
+        """Add the part of one poll, without waiting; a suspended buffer discards it."""
         with self._changed:
             if self._open:
                 self._parts.append((replay, part))
@@ -39,42 +44,51 @@ class HandOver:
                 self._bytes += len(part.payload)
                 self._changed.notify_all()
 
-    def wait_for_room(self, timeout_s: float) -> bool:
-        """Wait until less than a full tick waits; False when `timeout_s` seconds have passed."""
+    def wait_for_space(self, timeout_s: float) -> bool:
+        """Wait until less than a full tick waits; return False after `timeout_s` seconds."""
         with self._changed:
             return self._changed.wait_for(
                 lambda: self._closed or (self._messages < TICK_MESSAGES and self._bytes < TICK_BYTES), timeout_s
             )
 
     def wait_until_idle(self, timeout_s: float) -> bool:
-        """Wait until the monitor has dealt with what it took; False when `timeout_s` seconds have passed."""
+        """Wait until the monitor has finished the parts that it took; return False after `timeout_s` seconds."""
         with self._changed:
             return self._changed.wait_for(lambda: self._closed or not self._working, timeout_s)
 
-    def shut(self) -> None:
-        """Throw away what waits and hand out nothing more."""
+    def suspend(self) -> None:
+        """Discard the waiting parts, and return None to the monitor until `resume` is called."""
         with self._changed:
             self._open = False
             self._clear()
 
-    def reopen(self) -> None:
-        """Hand out again."""
+    def resume(self) -> None:
+        """Pass parts to the monitor again."""
         with self._changed:
             self._open = True
             self._changed.notify_all()
 
     def fail(self, error: BaseException) -> None:
-        """Raise `error` at the monitor's next take."""
+        """Raise `error` in the monitor's next call of `take`."""
         with self._changed:
             self._failure = error
             self._changed.notify_all()
 
-    # ---- the monitor's side ----
+    # ---- called by the monitor ----
 
     def take(self, timeout_s: float) -> tuple[list[Part], bool, bool] | None:
-        """Return all that waits, whether it is a replay, and whether nothing is left; None: the gate is shut.
+        """Return the waiting parts; wait at most `timeout_s` seconds for the first.
 
-        Waits at most ``timeout_s`` for something to come. Raises what ended the polling thread.
+        Returns
+        -------
+        parts, replay, all_taken
+            The parts, perhaps none; whether they belong to a replay; whether no part is left. None while the buffer
+            is suspended.
+
+        Raises
+        ------
+        BaseException
+            The error that ended the polling thread.
         """
         with self._changed:
             self._working = False
@@ -94,7 +108,7 @@ class HandOver:
             return parts, replay, not rest
 
     def close(self) -> None:
-        """Let the polling thread go: no wait of its own lasts any longer."""
+        """End every present and future wait of the polling thread."""
         with self._changed:
             self._closed = True
             self._working = False

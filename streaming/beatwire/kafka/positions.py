@@ -1,8 +1,9 @@
-"""Where a worker reads: the next offset of each partition, and where its replay must begin.
+"""Positions: the committed offset of a partition, and the offset from which a successor replays.
 
-The commit of a partition carries both: the offset itself (everything before it has been published)
-and, in the commit's metadata, the offset from which a successor replays with its output discarded.
-Metadata that is not ours means that there is nothing to replay.
+In and out: a commit as Kafka stores it, an offset and a metadata string. Both offsets are in the commit. The offset
+itself is the next message to publish for; everything before it has been published. The metadata contains the offset
+from which a successor replays the partition, with its output discarded, to rebuild the state at the commit. A commit
+with other metadata needs no replay.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ _PATTERN = re.compile(r"beatwire rewind=(\d+)$")
 
 
 class Position(NamedTuple):
-    """Of one partition.
+    """The position of a group in one partition.
 
-    offset   the next message to publish for
-    rewind   the first message a successor has to replay, at most `offset`
+    offset   of the next message to publish for
+    rewind   of the first message that a successor has to replay; at most `offset`
     """
 
     offset: int
@@ -26,7 +27,7 @@ class Position(NamedTuple):
 
     @property
     def metadata(self) -> str:
-        """What the commit carries beside the offset.
+        """Return the metadata of the commit.
 
         >>> Position(120, 7).metadata
         'beatwire rewind=7'
@@ -34,53 +35,50 @@ class Position(NamedTuple):
         return _METADATA.format(self.rewind)
 
     @staticmethod
-    def committed(offset: int, metadata: str | None) -> Position:
-        """Read a commit back.
+    def from_commit(offset: int, metadata: str | None) -> Position:
+        """Return the position that a commit contains.
 
-        >>> Position.committed(120, 'beatwire rewind=7')
+        >>> Position.from_commit(120, 'beatwire rewind=7')
         Position(offset=120, rewind=7)
-        >>> Position.committed(120, None)
+        >>> Position.from_commit(120, None)
         Position(offset=120, rewind=120)
         """
         found = _PATTERN.match(metadata or "")
         return Position(offset, min(offset, int(found[1])) if found else offset)
 
 
-class Span(NamedTuple):
-    """What is kept of a partition: ``[low, high)``."""
+class OffsetRange(NamedTuple):
+    """The offsets of a partition that the broker has: ``[low, high)``."""
 
     low: int
     high: int
 
 
-def resume_at(position: Position | None, kept: Span, *, earliest: bool) -> tuple[Position, int]:
-    """Fit a commit to what the broker still has.
+def clip_to_available(position: Position | None, available: OffsetRange) -> tuple[Position, int]:
+    """Move a commit into the offsets that the broker has.
 
     Parameters
     ----------
     position
-        The commit; None when the group has none.
-    kept
-        The partition's offsets now.
-    earliest
-        Without a commit, begin with the oldest message rather than with the next one.
+        The commit; None if the group has none: it begins with the oldest message.
+    available
+        The present offsets of the partition.
 
     Returns
     -------
     Position, int
-        Where to go on, and how many messages are lost to it: retention was quicker.
+        The position to begin with, and the number of messages to replay that retention has already deleted.
 
     Examples
     --------
-    >>> resume_at(None, Span(5, 9), earliest=True)
+    >>> clip_to_available(None, OffsetRange(5, 9))
     (Position(offset=5, rewind=5), 0)
-    >>> resume_at(Position(8, 2), Span(5, 9), earliest=True)
+    >>> clip_to_available(Position(8, 2), OffsetRange(5, 9))
     (Position(offset=8, rewind=5), 3)
-    >>> resume_at(Position(80, 20), Span(0, 9), earliest=True)  # the topic was made anew
+    >>> clip_to_available(Position(80, 20), OffsetRange(0, 9))  # the topic was deleted and created again
     (Position(offset=0, rewind=0), 0)
     """
-    if position is None or position.offset > kept.high:
-        start = kept.low if earliest else kept.high
-        return Position(start, start), 0
-    offset, rewind = max(position.offset, kept.low), max(position.rewind, kept.low)
+    if position is None or position.offset > available.high:
+        return Position(available.low, available.low), 0
+    offset, rewind = max(position.offset, available.low), max(position.rewind, available.low)
     return Position(offset, rewind), rewind - position.rewind

@@ -1,6 +1,7 @@
-"""Readers outside the group: the alerts as they stand, and a topic as it grows, readable.
+"""Readers outside the group: the present alerts, and a topic as it grows, decoded for people.
 
-All of them see committed messages only and leave nothing behind at the broker.
+In: a topic. Out: its committed messages, or records decoded from them. No state: a reader joins no group and commits
+nothing.
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ _TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS}
 
 
 def read_active_alerts(bootstrap: str, *, topic: str = names.ALERTS, timeout_s: float = 60.0) -> list[dict[str, Any]]:
-    """Return the last state of every alert that is not off, oldest first.
+    """Return every alert whose last state is not ``off``, in the order of those last states.
 
-    Reads the compacted topic to its present end, see `read_to_end`.
+    Parameters
+    ----------
+    bootstrap, topic
+        The broker's address ``host:port[,host:port...]``, and the compacted topic of alerts.
+    timeout_s
+        Longest time for reading the topic to its present end, seconds.
 
     Raises
     ------
@@ -37,7 +43,7 @@ def read_active_alerts(bootstrap: str, *, topic: str = names.ALERTS, timeout_s: 
     """
     last: dict[bytes, bytes | None] = {}
     for key, value in read_to_end(bootstrap, topic, timeout_s=timeout_s):
-        last.pop(key or b"", None)  # the order is that of the last states
+        last.pop(key or b"", None)  # a dictionary keeps the place of a key that it already has
         last[key or b""] = value
     alerts = [json.loads(value) for value in last.values() if value]
     return [alert for alert in alerts if alert.get("state") != _OFF]
@@ -46,28 +52,31 @@ def read_active_alerts(bootstrap: str, *, topic: str = names.ALERTS, timeout_s: 
 def read_to_end(bootstrap: str, topic: str, *, timeout_s: float = 60.0) -> Iterator[tuple[bytes | None, bytes | None]]:
     """Yield key and value of every committed message up to the present end of `topic`.
 
-    Where a transaction is still open before that end, waits until it is over.
+    Waits for the end of transactions that are open before that point.
 
     Raises
     ------
     FatalError
         The end was not reached within `timeout_s` seconds.
     """
-    ends = topics.ends_of(bootstrap, topic)
-    left = {p for p, end in ends.items() if end > 0}
+    ends = topics.end_offsets(bootstrap, topic)
+    unfinished = {p for p, end in ends.items() if end > 0}
     deadline = time.monotonic() + timeout_s
     with _reader(bootstrap) as consumer:
-        consumer.assign([TopicPartition(topic, p, 0) for p in left])
-        while left:
+        consumer.assign([TopicPartition(topic, p, 0) for p in unfinished])
+        while unfinished:
             if time.monotonic() > deadline:
-                raise FatalError(f"kafka: expected to read {topic} at {bootstrap} to its end in {timeout_s:g} s")
+                raise FatalError(
+                    f"kafka: expected to read {topic} at {bootstrap} to its end in {timeout_s:g} s; "
+                    f"got no end of partition {', '.join(map(str, sorted(unfinished)))}"
+                )
             for message in consumer.consume(10_000, 0.02):
                 error, partition, offset = message.error(), message.partition() or 0, message.offset() or 0
                 if error is None and offset < ends[partition]:
                     yield message.key(), message.value()
                 at_end = error is not None and error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001
                 if (error is None and offset + 1 >= ends[partition]) or (at_end and offset >= ends[partition]):
-                    left.discard(partition)
+                    unfinished.discard(partition)
 
 
 def follow(
@@ -82,23 +91,24 @@ def follow(
     topic
         Its name.
     stop
-        Ends the iteration within a tenth of a second; without it there is no end.
+        Ends the iteration within a tenth of a second; without it the iteration does not end.
     earliest
-        Begin with the oldest message rather than with the next one.
+        Begin with the oldest message instead of the next one.
 
     Raises
     ------
     UserError
-        Nothing answers at `bootstrap`, or it has no such topic.
+        No broker answers at `bootstrap`, or the topic does not exist.
     """
-    over = stop or threading.Event()
+    stopped = stop or threading.Event()
     topics.check_broker(bootstrap, [topic])
-    begin = dict.fromkeys(topics.ends_of(bootstrap, topic), 0) if earliest else topics.ends_of(bootstrap, topic)
+    ends = topics.end_offsets(bootstrap, topic)
+    begin = dict.fromkeys(ends, 0) if earliest else ends
     with _reader(bootstrap) as consumer:
         consumer.assign([TopicPartition(topic, p, offset) for p, offset in begin.items()])
-        while not over.is_set():
-            waiting = consumer.consume(1, 0.1)
-            for message in waiting + (consumer.consume(10_000, 0) if waiting else []):
+        while not stopped.is_set():
+            first = consumer.consume(1, 0.1)
+            for message in first + (consumer.consume(10_000, 0) if first else []):
                 value = message.value()
                 if message.error() is None and value is not None:
                     yield message.key(), value
@@ -112,14 +122,23 @@ def tail(
     earliest: bool = False,
     notes: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield what comes out of the monitor, decoded: ``kind`` is ``beats`` or ``alerts``.
+    """Yield the beats or the alerts that the monitor publishes, decoded.
 
-    What is neither, because somebody else wrote to the topic, is passed over with a line to ``notes``.
+    Parameters
+    ----------
+    kind
+        ``beats`` or ``alerts``.
+    bootstrap
+        ``host:port[,host:port...]``.
+    stop, earliest
+        See `follow`.
+    notes
+        Called with one line for each message that is skipped because it cannot be decoded.
 
     Raises
     ------
     UserError
-        Another kind; nothing answers at `bootstrap`; no such topic.
+        `kind` is neither; no broker answers at `bootstrap`; the topic does not exist.
     """
     if kind not in _TOPIC_OF:
         raise UserError(f"tail: expected 'beats' or 'alerts'; got {kind!r}")
@@ -128,7 +147,7 @@ def tail(
         try:
             yield decode(value)
         except ValueError as error:
-            notes(f"{_TOPIC_OF[kind]}: message with key {key!r} passed over: {error}")
+            notes(f"{_TOPIC_OF[kind]}: message with key {key!r} skipped: {error}")
 
 
 def _decode_alert(value: bytes) -> dict[str, Any]:
@@ -139,7 +158,7 @@ def _decode_alert(value: bytes) -> dict[str, Any]:
 
 
 def line_of(kind: str, record: dict[str, Any]) -> str:
-    """Return `record` as one line for people."""
+    """Return a beat or an alert as one line of text."""
     if kind == "alerts":
         widths = {"stream": 16, "priority": 9, "state": 8, "rule": 20, "text": 0}
         words = " ".join(f"{record.get(name, '')!s:{width}}" for name, width in widths.items())
@@ -156,10 +175,10 @@ def line_of(kind: str, record: dict[str, Any]) -> str:
 @contextlib.contextmanager
 def _reader(bootstrap: str) -> Iterator[Consumer]:
     consumer = Consumer(
-        topics.quiet(
+        topics.client_settings(
             bootstrap,
             {
-                "group.id": f"beatwire-reader-{uuid.uuid4()}",  # never joined, never committed
+                "group.id": f"beatwire-reader-{uuid.uuid4()}",  # required by librdkafka; the group is never joined
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
                 "enable.partition.eof": True,

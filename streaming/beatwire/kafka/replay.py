@@ -1,4 +1,8 @@
-"""Where an epoch begins: the group's commits, fitted to what is kept, and the replay up to them."""
+"""The start of an epoch: the group's commits, and the replay up to them.
+
+In: a consumer and its assignment. Out: a `Position` for each partition (`find_positions`), and a `Replay`, which pauses
+each partition at its commit. Invariant: the messages of a replay end exactly at the commits.
+"""
 
 from __future__ import annotations
 
@@ -7,85 +11,96 @@ from collections.abc import Mapping
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from beatwire.kafka.positions import Position, Span, resume_at
+from beatwire.kafka.positions import OffsetRange, Position, clip_to_available
 
-_ASK_S = 5.0
-_SEEK_S = 5.0
+_REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
+_SEEK_S = 5.0  # librdkafka starts an assigned partition within milliseconds; longer means that it was revoked
 
 
 class Replay:
-    """The part of an epoch before the commits: each partition is read up to ``until`` and held there.
+    """The part of an epoch before the commits: each partition is read up to its commit and paused there.
 
     Parameters
     ----------
     consumer
         Positioned at the rewind offsets.
     topic
-        Of the chunks.
+        The topic of sample chunks.
     positions
-        partition -> where its replay begins and ends; those with nothing to replay are held at once.
+        partition -> its position. A partition with nothing to replay is paused at once.
+
+    Attributes
+    ----------
+    until : dict of int to int
+        partition -> offset at which its replay ends; only partitions with messages to replay.
+    paused : set of int
+        The partitions that are paused at their commit.
     """
 
     def __init__(self, consumer: Consumer, topic: str, positions: Mapping[int, Position]) -> None:
         self._consumer, self._topic = consumer, topic
         self.until = {p: at.offset for p, at in positions.items() if at.rewind < at.offset}
-        self.held: set[int] = set()
+        self.paused: set[int] = set()
         if self.until:
-            self._hold(set(positions) - set(self.until))
+            self._pause(set(positions) - set(self.until))
 
     @property
     def done(self) -> bool:
-        """Every partition has reached its commit."""
-        return self.held >= set(self.until)
+        """Return True if every partition has reached its commit."""
+        return self.paused >= set(self.until)
 
-    def reached(self, read: Mapping[int, int]) -> None:
-        """Hold the partitions that have been read up to their commit."""
-        self._hold({p for p, offset in self.until.items() if p not in self.held and read[p] >= offset})
+    def pause_finished(self, next_offset: Mapping[int, int]) -> None:
+        """Pause the partitions that have been polled up to their commit.
 
-    def _hold(self, partitions: set[int]) -> None:
+        Parameters
+        ----------
+        next_offset
+            partition -> the next offset to poll.
+        """
+        self._pause({p for p, offset in self.until.items() if p not in self.paused and next_offset[p] >= offset})
+
+    def _pause(self, partitions: set[int]) -> None:
         if partitions:
-            self.held |= partitions
+            self.paused |= partitions
             self._consumer.pause([TopicPartition(self._topic, p) for p in sorted(partitions)])
 
 
-def find_positions(
-    consumer: Consumer, assigned: list[TopicPartition], *, earliest: bool
-) -> tuple[dict[int, Position], int]:
-    """Ask where the group stands on `assigned`.
+def find_positions(consumer: Consumer, assigned: list[TopicPartition]) -> tuple[dict[int, Position], int]:
+    """Request the group's commits on the assigned partitions.
 
-    A commit inside a transaction that is still open is waited for: the broker gives it up when the
-    transaction's time is over, or never (see `Sink.settle`).
+    While a commit is part of an open transaction the broker does not answer. It ends the transaction when its timeout
+    has passed, or never (see `Sink.end_pending_transaction`).
 
     Returns
     -------
     dict, int
-        partition -> position, and how many messages of their replays are no longer kept.
+        partition -> position, and the number of messages to replay that retention has already deleted.
 
     Raises
     ------
     KafkaException
-        No answer in time; ask again.
+        The broker did not answer in time; try again.
     """
-    positions, lost = {}, 0
-    for found in consumer.committed(assigned, timeout=_ASK_S):
+    positions, deleted = {}, 0
+    for found in consumer.committed(assigned, timeout=_REQUEST_S):
         if found.error is not None:
             raise KafkaException(found.error)
-        commit = Position.committed(found.offset, found.metadata) if found.offset >= 0 else None
-        kept = consumer.get_watermark_offsets(found, timeout=_ASK_S)
-        if kept is None:
+        commit = Position.from_commit(found.offset, found.metadata) if found.offset >= 0 else None
+        available = consumer.get_watermark_offsets(found, timeout=_REQUEST_S)
+        if available is None:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
-        positions[found.partition], gone = resume_at(commit, Span(*kept), earliest=earliest)
-        lost += gone
-    return positions, lost
+        positions[found.partition], count = clip_to_available(commit, OffsetRange(*available))
+        deleted += count
+    return positions, deleted
 
 
 def seek(consumer: Consumer, targets: list[TopicPartition]) -> None:
-    """Move partitions that were assigned a moment ago: the library may not have started them yet.
+    """Seek in partitions that may have been assigned a moment ago; wait until librdkafka has started them.
 
     Raises
     ------
     KafkaException
-        A partition is not ours any more.
+        A partition is no longer assigned.
     """
     deadline = time.monotonic() + _SEEK_S
     for target in targets:

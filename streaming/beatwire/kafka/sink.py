@@ -1,20 +1,23 @@
-"""The output: what a tick leads to and how far the input has come, both or neither.
+"""The output of the monitor: the messages of a tick and the input offsets that they belong to, published together.
 
-Exactly-once: one transaction a tick holds its messages and the input's offsets. One that the broker
-has given up is tried again while the input is still ours; one whose fate is unknown is left to the
-group's commits, which tell it, by a `StaleError`. A sink whose id another process took over (fenced)
-is finished. At-least-once: produce, wait for every acknowledgement, commit.
-Either way messages of one key stay in order, and the broker removes what a retry sent twice.
+In: the messages of a tick (`Outgoing`) and the positions of the input. Out: messages and commits at the broker.
+State: the producer, and the positions that it has committed.
+
+Exactly once: one transaction a tick contains its messages and the input offsets. An aborted transaction is repeated
+while the epoch of its input lasts. If the outcome is unknown, `StaleError` is raised, and the caller continues at the
+group's commits. If another process has taken the transactional id (fencing), `FatalError` is raised.
+
+At least once: produce, wait for every acknowledgement, commit.
+
+In both cases messages of one key stay in order, and the broker discards duplicates of the client's own retries.
 """
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from queue import Empty, SimpleQueue
 from typing import Self
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
@@ -24,18 +27,14 @@ from beatwire.kafka import topics
 from beatwire.kafka.positions import Position
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.source import Source
+from beatwire.kafka.transactions import OUTAGE_S, STUCK_S, TRANSACTION_S, StaleError, Transactions
 from beatwire.records import Outgoing
 from beatwire.wire import names
 
-_TRANSACTION_S = 10.0
-_OUTAGE_S = 120.0
-_HUNG_S = 30.0
-_AGAIN_S = 0.05
+__all__ = ["Sink", "StaleError"]
+
+_RETRY_S = 0.05
 _FENCED = {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}  # noqa: SLF001
-
-
-class StaleError(Exception):
-    """The tick was not published, or nobody can say so: what the group has committed decides."""
 
 
 class Sink:
@@ -46,30 +45,31 @@ class Sink:
     bootstrap
         ``host:port[,host:port...]``.
     exactly_once
-        One transaction a tick; needs a real broker. Otherwise at-least-once.
+        Publish each tick in one transaction, which needs a real broker; otherwise at least once.
     transactional_id
-        To be held by one process at a time: taking it over ends the holder before. Made up, and so
-        nobody else's, when None.
+        Used by one process at a time: a second one that takes it ends the first. By default a random one.
 
     Raises
     ------
     FatalError
-        The broker gives out no transactions.
+        The broker does not support transactions.
     """
 
     def __init__(self, bootstrap: str, *, exactly_once: bool = True, transactional_id: str | None = None) -> None:
-        self.exactly_once = exactly_once
-        self._bootstrap, self._named = bootstrap, transactional_id
-        self._id = transactional_id or f"beatwire-{uuid.uuid4()}"  # kept when reopened: that ends the one before
-        self._used = False
-        self._known: dict[int, Position] = {}  # what we know to be committed
-        self._tried: set[int] = set()  # partitions that a transaction of ours was about
-        self._replaced = False  # since a tick was published
-        self._sender = self._open()
+        self._bootstrap, self._given_id = bootstrap, transactional_id
+        self._output: Transactions | Sender
+        if exactly_once:
+            self._output = Transactions(bootstrap, transactional_id or f"beatwire-{uuid.uuid4()}")
+        else:
+            self._output = Sender(bootstrap, {"message.timeout.ms": int(OUTAGE_S * 1000)})
+        self._used = False  # a transaction was begun
+        self._committed: dict[int, Position] = {}  # by transactions of this sink
+        self._attempted: set[int] = set()  # partitions whose offsets were sent in a transaction of this sink
+        self._replaced = False  # the producer was replaced since the last tick that was published
 
     def close(self) -> None:
-        """Let the connection go; what was published stays."""
-        self._sender.close()
+        """Close the connection; published ticks stay."""
+        self._output.close()
 
     def __enter__(self) -> Self:
         return self
@@ -80,185 +80,144 @@ class Sink:
     def publish(
         self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position], source: Source, epoch: int
     ) -> None:
-        """Publish a tick of `epoch`: its messages, and with them how far the input has come.
+        """Publish the messages of a tick, and commit the positions of the input after it.
 
-        Returns when readers of committed messages can see it.
+        Returns when readers of committed messages can read the tick.
+
+        Parameters
+        ----------
+        outgoing
+            The messages of the tick.
+        positions
+            partition -> position after the tick.
+        source
+            The member of the group that the positions are committed for.
+        epoch
+            The epoch of the tick.
 
         Raises
         ------
         StaleError
-            The input is no longer ours, or the broker did not say what became of the tick: begin a
-            new epoch at what the group has committed.
+            The epoch is over, or the outcome is unknown: begin a new epoch at the group's commits.
         FatalError
-            The broker cannot be made to take it, or another process holds our transactional id.
+            The broker refuses a message, is away for too long, or another process took the transactional id.
         """
-        if not self.exactly_once:
-            self._queue(outgoing)
-            self._sender.flush(_OUTAGE_S)
+        if isinstance(self._output, Sender):
+            self._send(self._output, outgoing)
+            self._output.flush(OUTAGE_S)
             source.commit(positions)
             return
-        began = time.monotonic()
+        transactions = self._output
+        began_s = time.monotonic()
         while True:
             try:
-                self._transact(outgoing, positions, source)
-                self._known.update(positions)
+                self._transact(transactions, outgoing, positions, source)
+                self._committed.update(positions)
                 self._replaced = False
                 return
             except KafkaException as error:
-                self._check(error)
-                if not self._aborted(error):
-                    self._reopen()
+                self._raise_if_permanent(transactions, error)
+                if error.args[0].fatal() or not transactions.abort():
+                    transactions.reopen()
                     raise StaleError from error
                 if source.epoch != epoch:
                     raise StaleError from error
-                waited_s = time.monotonic() - began
-                if waited_s > _HUNG_S and not self._replaced and topics.answers(self._bootstrap):
-                    self._replaced = True  # others are heard: ours has lost its broker, as consumers may
-                    self._reopen()
+                waited_s = time.monotonic() - began_s
+                # The broker answers others but not this producer: the producer has lost its broker, as consumers may.
+                if waited_s > STUCK_S and not self._replaced and topics.broker_responds(self._bootstrap):
+                    self._replaced = True
+                    transactions.reopen()
                     raise StaleError from error
-                if waited_s > _OUTAGE_S:
+                if waited_s > OUTAGE_S:
                     raise FatalError(
-                        f"kafka: expected {self._bootstrap} to commit a tick in {_OUTAGE_S:g} s; "
-                        f"got {topics.reason(error)}"
+                        f"kafka: expected {self._bootstrap} to commit a tick in {OUTAGE_S:g} s; "
+                        f"got {topics.error_text(error)}"
                     ) from error
-                time.sleep(_AGAIN_S)
+                time.sleep(_RETRY_S)
 
-    def settle(self, partitions: Sequence[TopicPartition], source: Source) -> None:
-        """End a transaction of ours on the group's offsets that the broker forgot to end.
+    def end_pending_transaction(self, partitions: Sequence[TopicPartition], source: Source) -> None:
+        """End a transaction of this sink that the broker has left open on the group's offsets.
 
-        A broker that has the only replica may, while it stops or comes back, count a transaction as ended
-        without having written that into the logs (Apache Kafka 4.3.1: "likely deleted already and hence can
-        be skipped"). Readers of committed messages then stand before it for ever. The next transaction of
-        the same id there ends both alike: so this one commits what was committed last, and where that is not
-        known it is aborted. Nothing is lost; what was published in the forgotten one may come again. A partition
-        that no transaction of ours was about waits for nothing of ours.
+        A broker with the only replica that stops or starts may count a transaction as ended without having written
+        its end to the logs (Apache Kafka 4.3.1: "likely deleted already and hence can be skipped"). Readers of
+        committed messages then wait for that end without limit. The next transaction of the same transactional id
+        writes an end for both. Therefore one is made here: it commits the positions that were committed last, or is
+        aborted if those are unknown. Nothing is lost; messages of the first transaction may be published again.
+        Partitions that no transaction of this sink has touched are waiting for another process and are left out.
+
+        Failures are ignored: the caller asks again while the commits are pending.
 
         Parameters
         ----------
         partitions
-            Input partitions whose commits wait for the end of a transaction.
+            Input partitions whose commits are part of a transaction that does not end.
         source
             The member of the group.
         """
-        if not self.exactly_once:
+        transactions = self._output
+        if isinstance(transactions, Sender):
             return
-        ours = self._tried.intersection(at.partition for at in partitions)
-        known = {partition: self._known[partition] for partition in ours if partition in self._known}
-        producer = self._sender.producer
-        with contextlib.suppress(KafkaException, StaleError):  # it is asked for again
-            producer.begin_transaction()
-            if ours and len(known) == len(ours):
-                self._send_offsets(source.offsets(known), source)
-                producer.commit_transaction(_TRANSACTION_S)
+        touched = self._attempted.intersection(at.partition for at in partitions)
+        last = {partition: self._committed[partition] for partition in touched if partition in self._committed}
+        with contextlib.suppress(KafkaException, StaleError):
+            transactions.begin()
+            if touched and len(last) == len(touched):
+                transactions.send_offsets(source.offsets(last), source.group_metadata)
+                transactions.commit()
             else:
-                self._send_offsets(source.offsets({at.partition: Position(0, 0) for at in partitions}), source)
-                producer.abort_transaction(_TRANSACTION_S)
+                start = {at.partition: Position(0, 0) for at in partitions}
+                transactions.send_offsets(source.offsets(start), source.group_metadata)
+                transactions.abort()
 
-    def finish_alerts(self) -> None:
-        """End what of ours the broker forgot to end (see `settle`) on the alerts topic, so that it can be read.
+    def end_alerts_transaction(self) -> None:
+        """End a transaction of this sink that the broker has left open on the alerts topic, so that it can be read.
 
-        A tombstone without a key on every partition, committed; an alert that is repeated has the same id.
+        See `end_pending_transaction`. A tombstone without a key is committed to every partition; readers skip it. An
+        alert that is published again has the same id. Failures are ignored: reading the alerts then fails.
         """
-        if not self._used:
+        transactions = self._output
+        if isinstance(transactions, Sender) or not self._used:
             return
-        producer = self._sender.producer
-        with contextlib.suppress(KafkaException):  # then reading them says so
-            producer.begin_transaction()
-            for partition in producer.list_topics(names.ALERTS, _TRANSACTION_S).topics[names.ALERTS].partitions:
+        producer = transactions.sender.producer
+        with contextlib.suppress(KafkaException):
+            transactions.begin()
+            for partition in producer.list_topics(names.ALERTS, TRANSACTION_S).topics[names.ALERTS].partitions:
                 producer.produce(names.ALERTS, None, b"", partition)
-            producer.commit_transaction(_TRANSACTION_S)
+            transactions.commit()
 
-    def _open(self) -> Sender:
-        if not self.exactly_once:
-            return Sender(self._bootstrap, {"message.timeout.ms": int(_OUTAGE_S * 1000)})
-        sender = Sender(
-            self._bootstrap,
-            {"transactional.id": self._id, "transaction.timeout.ms": int(_TRANSACTION_S * 1000)},
-        )
-        try:
-            sender.producer.init_transactions(_OUTAGE_S)
-        except KafkaException as error:
-            raise FatalError(
-                f"kafka: expected transactions at {self._bootstrap}; got {topics.reason(error)}"
-            ) from error
-        return sender
-
-    def _transact(self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position], source: Source) -> None:
-        producer = self._sender.producer
+    def _transact(
+        self,
+        transactions: Transactions,
+        outgoing: Sequence[Outgoing],
+        positions: Mapping[int, Position],
+        source: Source,
+    ) -> None:
+        """Publish a tick in one transaction."""
         self._used = True
-        producer.begin_transaction()
-        self._queue(outgoing)
+        transactions.begin()
+        self._send(transactions.sender, outgoing)
         if positions:
-            self._tried.update(positions)
-            self._send_offsets(source.offsets(positions), source)
-        deadline = time.monotonic() + _OUTAGE_S
-        while True:
-            try:
-                producer.commit_transaction(_TRANSACTION_S)
-                return
-            except KafkaException as error:  # it may say that asking once more can help
-                if not error.args[0].retriable() or time.monotonic() > deadline:
-                    raise
+            self._attempted.update(positions)
+            transactions.send_offsets(source.offsets(positions), source.group_metadata)
+        transactions.commit(retry_s=OUTAGE_S)
 
-    def _send_offsets(self, offsets: list[TopicPartition], source: Source) -> None:
-        """Add the input's offsets; leave the library to itself when it does not come back.
-
-        Raises
-        ------
-        StaleError
-            It has not within a multiple of its time: see `topics.quiet`.
-        """
-        outcome: SimpleQueue[BaseException | None] = SimpleQueue()
-        send, membership = self._sender.producer.send_offsets_to_transaction, source.group_metadata
-
-        def call() -> None:
-            try:
-                send(offsets, membership, _TRANSACTION_S)
-            except BaseException as error:
-                outcome.put(error)
-            else:
-                outcome.put(None)
-
-        threading.Thread(target=call, name="kafka-offsets", daemon=True).start()
-        try:
-            error = outcome.get(timeout=_HUNG_S)
-        except Empty as hung:
-            self._reopen()
-            raise StaleError from hung
-        if error is not None:
-            raise error
-
-    def _reopen(self) -> None:
-        """Take a new producer with the same id: whatever the old one still does, the broker refuses."""
-        threading.Thread(target=self._sender.close, name="kafka-lost", daemon=True).start()
-        self._sender = self._open()
-
-    def _check(self, error: KafkaException) -> None:
-        """Stop for what will not get better."""
+    def _raise_if_permanent(self, transactions: Transactions, error: KafkaException) -> None:
+        """Raise an error that does not pass."""
         cause = error.args[0]
-        if cause.code() in _FENCED and self._named is not None:
+        if cause.code() in _FENCED and self._given_id is not None:
             raise FatalError(
-                f"kafka: expected to be alone with transactional id {self._named!r} at {self._bootstrap}; "
+                f"kafka: expected no other process with transactional id {self._given_id!r} at {self._bootstrap}; "
                 f"got {cause.str()}"
             ) from error
-        if self._sender.refused:
+        if transactions.sender.refused:
             raise FatalError(
-                f"kafka: expected {self._bootstrap} to take every message; got {self._sender.refused}"
+                f"kafka: expected {self._bootstrap} to accept every message; got {transactions.sender.refused}"
             ) from error
 
-    def _aborted(self, error: KafkaException) -> bool:
-        """Give the transaction up; False when its fate is not known."""
-        if error.args[0].fatal():
-            return False
-        try:
-            self._sender.producer.abort_transaction(_TRANSACTION_S)
-        except KafkaException:
-            return False
-        return True
-
-    def _queue(self, outgoing: Sequence[Outgoing]) -> None:
+    @staticmethod
+    def _send(sender: Sender, outgoing: Sequence[Outgoing]) -> None:
         for messages in outgoing:
             if messages.headers is None:
-                self._sender.send(messages.topic, messages.keys, messages.values)
+                sender.send(messages.topic, messages.keys, messages.values)
             else:
-                self._sender.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)
+                sender.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)

@@ -1,231 +1,255 @@
-"""Bodies of learned acceptance: how sure it is that a peak of the response is a heartbeat.
+"""Bodies of the classification of peaks: the logit that a peak of the response is a heartbeat.
 
-A peak that is ordinary in every way is a beat without further thought. Of any other peak a boosted
-ensemble of trees makes a logit from its description (``kernels.peak_shape``). Nothing that was decided is
-fed back, so the answer follows from the last ``REACH_S`` seconds of samples.
+In:    the peaks of the lanes of a pass, with their levels (``kernels.nms``, ``kernels.fusion``)
+Out:   the logit of each peak, and the errors expected in the ten seconds up to it
+State: the past peaks of each lane (``kernels.peak_features``)
 
-Arithmetic is on integers, float64 and stored float32, in a fixed order.
+A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. Of any other peak the logit is the sum of
+the leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peak_shape``.
+
+Invariant: no classification is fed back into the features, so a logit is a function of the samples of the last
+``stages.classify.REACH_S`` seconds. Arithmetic is on integers, float64 and stored float32, in a fixed order.
 """
 
 from __future__ import annotations
 
 import math
 
-from beatwire.kernels.lead_agreement import look_across, neutral
+from beatwire.kernels.lead_agreement import compare_leads, write_neutral
 from beatwire.kernels.peak_features import (
     AFTER_60,
     AFTER_120,
-    BACK,
     BEFORE_120,
     BEFORE_400,
-    BLOCKS,
-    BY_8_OF_LAST,
-    BY_22_OF_LAST,
-    BY_32_OF_LAST,
+    BLOCK_COUNT,
+    BLOCK_MAXIMA,
     DOUBT,
-    FIRST,
+    HEIGHT,
     IRREGULAR,
-    KEPT,
-    MAXIMA,
+    LOOKBACK,
+    MS220,
     MS400,
     NOISE,
+    PAST_BLOCKS,
+    PAST_PEAKS,
+    PAST_RISK,
+    PEAK_COUNT,
+    PEAK_SAMPLES,
     PHASE,
-    RIGHT,
-    RISK,
-    TAKEN,
-    TALL,
+    W8_OF_LAST,
+    W22_OF_LAST,
+    W32_OF_LAST,
 )
-from beatwire.kernels.peak_history import remember
-from beatwire.kernels.peak_shape import detail, outline
+from beatwire.kernels.peak_history import store_peak
+from beatwire.kernels.peak_shape import write_basic_features, write_further_features
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
+from beatwire.records.columns import (
+    BLOCK_END,
+    BLOCK_MAXIMUM,
+    BOUND_LEADS,
+    BOUND_LEAST,
+    BOUND_MOST,
+    PEAK_MEDIAN,
+    PEAK_RESPONSE,
+    PEAK_SAMPLE,
+)
+from beatwire.records.detection import FreshLanes, PeakTable, Rings
 
-LEAST = 10  # a peak below the level over LEAST is not looked at
-ORDINARY = 8.0  # the logit of a peak that is ordinary in every way
-EARLY = 0.25  # what a lane begins with within 0.4 s may be cut off: half of these beats are none
-WIDEST = 8.0  # logits beyond it are as good as this one
-NEVER = -99.0
-MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits
-UNIT = 1 << 20  # of a leaf: leaves are integers, so that their sum is the same in any order
+LEVELS_PER_CANDIDATE = 10  # a peak of a tenth of the level or less is no candidate: trees never accept one
+NOT_A_CANDIDATE = -99.0  # logit of such a peak
+TYPICAL_LOGIT = 8.0  # the end of the range, see ``LOGIT_RANGE``
+FIRST_LOGIT = 0.25  # at most, within 0.4 s of a lane's first sample: half of these peaks are cut off and no beats
+LOGIT_RANGE = 8.0  # the table of probabilities ends at plus and minus this logit
+MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits are set, so they also serve as masks of indices
+LEAF_UNIT = 1 << 20  # leaves are integers, this many a logit: their sum is the same in any order
 
 
-def ordinary(out: F32) -> bool:
-    """Tell whether a peak stands alone, is as high and wide as the one before, and comes when it should."""
+def is_typical(features: F32) -> bool:
+    """Return True if a peak stands alone, resembles the last beat, and comes at the expected time."""
     alone: bool = (
-        out[BEFORE_120] < 0.3
-        and out[AFTER_60] < 0.5
-        and out[AFTER_120] < 0.3
-        and out[BEFORE_400] < 0.3
-        and out[DOUBT] < 0.15
-        and out[NOISE] < 0.15
+        features[BEFORE_120] < 0.3
+        and features[AFTER_60] < 0.5
+        and features[AFTER_120] < 0.3
+        and features[BEFORE_400] < 0.3
+        and features[DOUBT] < 0.15
+        and features[NOISE] < 0.15
     )
-    in_time: bool = out[PHASE] > 0.85 and out[PHASE] < 1.15 and out[IRREGULAR] < 0.1
+    in_time: bool = features[PHASE] > 0.85 and features[PHASE] < 1.15 and features[IRREGULAR] < 0.1
     alike: bool = (
-        out[TALL] > 0.6
-        and out[TALL] < 1.6
-        and out[BY_8_OF_LAST] > 0.8
-        and out[BY_8_OF_LAST] < 1.25
-        and out[BY_22_OF_LAST] > 0.85
-        and out[BY_22_OF_LAST] < 1.18
-        and out[BY_32_OF_LAST] > 0.8
-        and out[BY_32_OF_LAST] < 1.25
+        features[HEIGHT] > 0.6
+        and features[HEIGHT] < 1.6
+        and features[W8_OF_LAST] > 0.8
+        and features[W8_OF_LAST] < 1.25
+        and features[W22_OF_LAST] > 0.85
+        and features[W22_OF_LAST] < 1.18
+        and features[W32_OF_LAST] > 0.8
+        and features[W32_OF_LAST] < 1.25
     )
     return alone and in_time and alike
 
 
-def climb(feature: I16, threshold: F32, leaf: I32, out: F32) -> float:
-    """Return the sum of the leaves that the trees have for features ``out``, a logit.
+def evaluate_trees(feature: I16, threshold: F32, leaf: I32, features: F32) -> float:
+    """Return the sum of the leaves of all trees for a peak, a logit.
 
-    Trees are complete: node ``n`` of a tree sends a peak to ``2 n + 1`` when its feature is at most the
-    threshold, else to ``2 n + 2``; what lies behind the last node is a leaf. So every tree takes the same
-    number of steps, and those of one need not wait for those of another.
+    The trees are complete: from node ``n`` the path leads to ``2 n + 1`` if the feature is at most the threshold, else
+    to ``2 n + 2``; behind the last node are the leaves. So every tree takes the same number of steps, and the trees are
+    independent of each other.
 
     Parameters
     ----------
     feature, threshold : int16, float32 [trees, nodes]
     leaf : int32 [trees, nodes + 1]
-        In ``UNIT``.
+        In ``LEAF_UNIT``.
+    features : float32 [FEATURES]
     """
     nodes = feature.shape[1]
     total = 0
     for t in range(member(), feature.shape[0], WIDTH):
-        of_tree, at_most = feature[t], threshold[t]
+        tree_feature, tree_threshold = feature[t], threshold[t]
         node = 0
         while node < nodes:
-            place = node & MOST_NODES  # seen to be no negative index, which would cost a test
-            node = 2 * node + 1 + (out[int(of_tree[place]) & MOST_FEATURES] > at_most[place])
+            at = node & MOST_NODES  # the mask proves that no index is negative, which saves a test
+            node = 2 * node + 1 + (features[int(tree_feature[at]) & MOST_FEATURES] > tree_threshold[at])
         total += int(leaf[t, node - nodes])
-    return added(total) / UNIT
+    return added(total) / LEAF_UNIT
 
 
-def study(
-    c: int, value: int, median: int, most: int, least: int, whole: bool, base: int, box: int, scale: float, span: I64,
-    taps: I32, half: I64, x: I16, f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
+def with_block_maxima(peak: Candidate, log: I64) -> Candidate:
+    """Return a candidate with the largest and least block maxima: its own, or if they are negative those of ``log``."""
+    largest = smallest = peak.level
+    if peak.largest_maximum >= 0:
+        largest, smallest = max(largest, peak.largest_maximum), min(smallest, peak.least_maximum)
+    else:
+        for j in range(min(PAST_BLOCKS, int(log[BLOCK_COUNT]))):
+            largest = max(largest, int(log[BLOCK_MAXIMA + j]))
+            smallest = min(smallest, int(log[BLOCK_MAXIMA + j]))
+    return Candidate(peak.sample, peak.height, peak.level, largest, max(1, smallest))
+
+
+def describe_peak(
+    peak: Candidate, base: int, all_features: bool, settings: FeatureSettings, x: I16, f: I32, memory: PeakMemory,
+    work: PeakScratch,
 ) -> bool:  # fmt: skip
-    """Describe the peak at sample ``c`` by the rings of its lane and what is known of its blocks, and remember it.
+    """Write the features of a candidate peak, store it in the lane's memory, and return True if it is typical.
 
-    ``most`` and ``least`` of the last five block maxima; below zero: those of the lane's memory.
-    Returns whether it is ordinary: then it is described as far as that takes, unless the ``whole`` is wanted.
+    Of a typical peak only the basic features are written, unless ``all_features`` is set. The other parameters are
+    those of ``peak_shape.write_basic_features``; block maxima below zero stand for those in the lane's memory.
     """
-    middling = median if median > 0 else value
-    outline(c, value, middling, base, scale, box, span, taps, half, x, f, seen, facts, line, scratch, out)
-    plain = ordinary(out)
-    if whole or not plain:
-        most_of = least_of = middling
-        if most >= 0 and median > 0:
-            most_of, least_of = max(most_of, most), min(least_of, least)
-        elif median > 0:
-            for j in range(min(BLOCKS, int(seen[TAKEN]))):
-                most_of = max(most_of, int(seen[MAXIMA + j]))
-                least_of = min(least_of, int(seen[MAXIMA + j]))
-        detail(
-            c, value, middling, most_of, max(1, least_of), base, scale, span, x, seen, facts, line, scratch, out
-        )  # fmt: skip
+    write_basic_features(peak, base, settings, x, f, memory, work)
+    typical = is_typical(work.features)
+    if all_features or not typical:
+        write_further_features(with_block_maxima(peak, memory.log), base, settings, x, memory, work)
         if member() == 0:
             if x.shape[0] > 1:
-                look_across(c, float(middling), span, seen, facts, scratch, out)
+                compare_leads(
+                    peak.sample, float(peak.level), settings.spans, memory.log, memory.past, work.numbers, work.features
+                )
             else:
-                neutral(out)
+                write_neutral(work.features)
     if member() == 0:
-        remember(c, value, seen, facts, scratch, out)
+        store_peak(peak.sample, peak.height, memory.log, memory.past, work.numbers, work.features)
     wait()
-    return plain
+    return typical
 
 
 def classify_peaks(
-    i: int, lanes: I64, start: I64, base: I64, found: I64, peaks: I64, bounds: I64, closed: I64, blocks: I64,
-    box: int, scale: float, span: I64, taps: I32, half: I64, x: I16, f: I32, feature: I16, threshold: F32, leaf: I32,
-    probability: F64, seen: I64, facts: F32, line: I32, scratch: F64, out: F32, logits: F64,
+    i: int, fresh: FreshLanes, peaks: PeakTable, settings: FeatureSettings, rings: Rings, trees: Trees,
+    memory: PeakMemory, stretch: I32, numbers: F64, features: F32, logits: F64,
 ) -> None:  # fmt: skip
-    """Write how sure each peak of lane ``lanes[i]`` is, a logit; ``NEVER`` where it is too low to look at.
-
-    Beside it stands how many errors are expected in the ten seconds up to the peak: beats that are none, and peaks
-    that were beats.
+    """Classify the peaks of lane ``fresh.lane[i]``.
 
     Parameters
     ----------
-    start, base
-        As in ``kernels.ricker.respond``: where they are equal the lane begins.
-    found, peaks, closed, blocks
-        As ``kernels.nms.suppress`` writes them.
-    bounds
-        Of several leads, as ``kernels.fusion.level_peaks`` writes them.
-    feature, threshold, leaf : [2, ...]
-        The trees, see ``climb``, for one lead that speaks and for several.
-    probability : float64 [knots]
-        See ``chance``.
-    seen, facts : int64 [lanes, SEEN], float32 [lanes, KEPT, FACTS]
-        The memory of the lanes, see ``kernels.peak_features``.
-    line, scratch, out : int32 [1, capacity], float64 [1, KEPT], float32 [1, FEATURES]
+    memory
+        The past peaks of the lanes; read and written.
+    stretch, numbers, features : int32 [1, capacity], float64 [1, PAST_PEAKS], float32 [1, FEATURES]
+        Scratch, see ``PeakScratch``.
     logits : float64 [n, most, 2], written
+        The logit of each peak, ``NOT_A_CANDIDATE`` if it is none. Then the errors expected in the ten seconds up to it,
+        NaN if it is none: peaks that are falsely taken for beats, or falsely not.
     """
-    lane = int(lanes[i])
-    memory = seen[lane]
-    if start[i] == base[i]:
+    lane, base = int(fresh.lane[i]), int(fresh.base[i])
+    x, f = rings.x[lane], rings.f[lane]
+    past = PeakMemory(memory.log[lane], memory.past[lane])
+    work = PeakScratch(stretch[0], numbers[0], features[0])
+    if fresh.start[i] == fresh.base[i]:
         if member() == 0:
-            memory[0] = 0
-            memory[TAKEN] = 0
+            past.log[PEAK_COUNT] = 0
+            past.log[BLOCK_COUNT] = 0
         wait()
-    taken = 0
-    for k in range(int(found[i])):
-        c, value, median = int(peaks[i, k, 0]), int(peaks[i, k, 1]), int(peaks[i, k, 2])
-        taken = take_blocks(memory, blocks[i], taken, int(closed[i]), c + int(span[RIGHT]) + 1)
-        logit, errors = NEVER, math.nan
-        most, least, several = -1, -1, 0
-        if x.shape[1] > 1:
-            most, least, several = int(bounds[i, k, 0]), int(bounds[i, k, 1]), int(bounds[i, k, 2] > 1)
-        if LEAST * value > median:
-            plain = study(
-                c, value, median, most, least, False, int(base[i]), box, scale, span, taps, half, x[lane], f[lane],
-                memory, facts[lane], line[0], scratch[0], out[0],
-            )  # fmt: skip
-            logit = ORDINARY
-            if not plain:
-                logit = climb(feature[several], threshold[several], leaf[several], out[0])
-            if c - int(base[i]) < span[MS400]:
-                logit = min(logit, EARLY)
+    blocks, closed, stored = peaks.blocks[i], int(peaks.closed[i]), 0
+    for k in range(int(peaks.found[i])):
+        peak = peaks.peaks[i, k]
+        c, height, median = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_MEDIAN])
+        stored = store_block_maxima(past.log, blocks, stored, closed, c + int(settings.spans[MS220]) + 1)
+        logit, errors = NOT_A_CANDIDATE, math.nan
+        largest, smallest, several = -1, -1, 0
+        if x.shape[0] > 1:
+            bounds = peaks.bounds[i, k]
+            largest, smallest, several = int(bounds[BOUND_MOST]), int(bounds[BOUND_LEAST]), int(bounds[BOUND_LEADS] > 1)
+        if LEVELS_PER_CANDIDATE * height > median:
+            candidate = Candidate(c, height, median, largest, smallest)
+            if median <= 0:  # no level is known yet
+                candidate = Candidate(c, height, height, height, height)
+            typical = describe_peak(candidate, base, False, settings, x, f, past, work)
+            logit = TYPICAL_LOGIT
+            if not typical:
+                logit = evaluate_trees(
+                    trees.feature[several], trees.threshold[several], trees.leaf[several], work.features
+                )
+            if c - base < settings.spans[MS400]:
+                logit = min(logit, FIRST_LOGIT)
             wait()
             if member() == 0:
-                errors = expected_errors(c, logit, probability, span, memory, facts[lane])
+                errors = expected_errors(c, logit, trees.probability, settings.spans, past)
         if member() == 0:
             logits[i, k, 0] = logit
             logits[i, k, 1] = errors
-    if closed[i] > taken:
-        take_blocks(memory, blocks[i], taken, int(closed[i]), int(blocks[i, int(closed[i]) - 1, 0]))
+    if closed > stored:
+        store_block_maxima(past.log, blocks, stored, closed, int(blocks[closed - 1, BLOCK_END]))
 
 
-def take_blocks(memory: I64, blocks: I64, taken: int, closed: int, to: int) -> int:
-    """Remember the maxima of the blocks from row ``taken`` on that end by sample ``to``; return the row after them."""
-    first = taken
-    while taken < closed and blocks[taken, 0] <= to:
-        taken += 1
-    if taken > first:
+def store_block_maxima(log: I64, blocks: I64, stored: int, closed: int, stop: int) -> int:
+    """Store the maxima of the blocks from row ``stored`` on that end by sample ``stop``; return the row after them."""
+    first = stored
+    while stored < closed and blocks[stored, BLOCK_END] <= stop:
+        stored += 1
+    if stored > first:
         if member() == 0:
-            for k in range(first, taken):
-                memory[MAXIMA + int(memory[TAKEN]) % BLOCKS] = blocks[k, 1]
-                memory[TAKEN] += 1
+            for k in range(first, stored):
+                log[BLOCK_MAXIMA + int(log[BLOCK_COUNT]) % PAST_BLOCKS] = blocks[k, BLOCK_MAXIMUM]
+                log[BLOCK_COUNT] += 1
         wait()
-    return taken
+    return stored
 
 
-def expected_errors(c: int, logit: float, probability: F64, span: I64, seen: I64, facts: F32) -> float:
-    """Remember the risk of the last peak, at ``c``, and return the sum of those of the ten seconds up to it."""
-    last = int(seen[0]) - 1
-    sure = chance(logit, probability)
-    facts[last % KEPT, RISK] = 1.0 - sure if logit > 0.0 else sure
+def expected_errors(c: int, logit: float, probability: F64, spans: I64, memory: PeakMemory) -> float:
+    """Store the risk of the last peak, at sample ``c``, and return the sum of the risks of the ten seconds up to it.
+
+    The risk of a peak is the probability that its classification is wrong.
+    """
+    log, past = memory.log, memory.past
+    last = int(log[PEAK_COUNT]) - 1
+    chance = beat_probability(logit, probability)
+    past[last % PAST_PEAKS, PAST_RISK] = 1.0 - chance if logit > 0.0 else chance
     total = 0.0
-    at = last % KEPT
-    for _ in range(min(KEPT, last + 1)):
-        if c - int(seen[FIRST + at]) > span[BACK]:
+    at = last % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, last + 1)):
+        if c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
             break
-        total += float(facts[at, RISK])
-        at = KEPT - 1 if at == 0 else at - 1
+        total += float(past[at, PAST_RISK])
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
     return total
 
 
-def chance(logit: float, probability: F64) -> float:
-    """Return the probability of a beat: between the knots of a table from ``-WIDEST`` to ``WIDEST``."""
+def beat_probability(logit: float, probability: F64) -> float:
+    """Return the probability of a beat, interpolated between the knots of a table.
+
+    The knots lie at equal distances from ``-LOGIT_RANGE`` to ``LOGIT_RANGE``.
+    """
     last = probability.shape[0] - 1
-    at = (min(WIDEST, max(-WIDEST, logit)) + WIDEST) * last / (2.0 * WIDEST)
+    at = (min(LOGIT_RANGE, max(-LOGIT_RANGE, logit)) + LOGIT_RANGE) * last / (2.0 * LOGIT_RANGE)
     knot = min(last - 1, int(at))
     return float(probability[knot] + (at - knot) * (probability[knot + 1] - probability[knot]))

@@ -1,12 +1,18 @@
-"""Body that counts how a stream's beats look, by blocks of time, and compares with what the model knows.
+"""Bodies that count a stream's beats in bins, by blocks of time, and compare them with the model's reference.
 
-Work item ``i`` is one stream's run of events, as in ``rules``. Beats are counted in bins of absolute
-blocks of a fixed number of samples; at the end of each block the last ``BLOCKS`` of them are compared
-with the reference, so that what is told is a function of these and of nothing else.
+In:    the beats of a tick with their scores and latents; the events of a tick, by stream and in order
+Out:   the bins of each beat; events where the distance from the reference crosses the limit
+State: ``DriftState``, by slot
 
-How unlike: of each of the two compared distributions the largest distance, over the reference's
-quantiles, of the share below from what it should be (Kolmogorov and Smirnov's statistic, one side: only
-stranger counts), and of the two the mean.
+Work item ``i`` of ``track_drift`` is the run of events of one stream, as in ``kernels.rules``. Beats are counted in
+blocks of a fixed number of samples, aligned to the absolute sample index. At the end of each block the last
+``DRIFT_BLOCKS`` blocks are compared with the reference.
+
+The distance is the mean, over the ``COMPARED`` compared quantities, of the largest difference at the reference's
+quantiles between the reference's share below and the stream's share below. This is the one-sided statistic of
+Kolmogorov and Smirnov: only values that are larger than the reference's increase it.
+
+Invariant: a distance depends on the beats of ``DRIFT_BLOCKS`` blocks and on nothing else.
 """
 
 from __future__ import annotations
@@ -15,145 +21,151 @@ import math
 
 from beatwire.kernels.align import BANK
 from beatwire.records import F32, F64, I64, U8, Bool
+from beatwire.records.alerting import Borders, Crossings, DriftState
 from beatwire.records.events import BEAT, DRIFTED, RESTART, WATERMARK
 
-BLOCKS = 3
-MOST_BINS = 256
-FEWEST_BEATS = 20
-COMPARED = 2  # the last groups of bins are what is compared
-LOST = BLOCKS + 1  # after so many blocks nothing is left of a stream that was silent
+DRIFT_BLOCKS = 3
+MOST_BINS = 256  # of a beat all together: a bin's number is a uint8
+FEWEST_BEATS = 20  # of a comparison
+COMPARED = 2  # the last groups of bins are compared: radius and reconstruction error
+BLOCKS_TO_EMPTY = DRIFT_BLOCKS + 1  # after so many blocks without beats no count is left: no more are stepped through
 
 
 def find_bins(
-    i: int, score: F32, latent: F32, reconstruction_error: F32, centre: F64, whitener: F64, of_score: F64,
-    of_latents: F64, of_radius: F64, of_reconstruction_error: F64, bins: U8, radius: F32,
-) -> None:  # fmt: skip
-    """Write for each quantity of beat ``i`` the place of its bin, uint8 [b, 11], and the radius [b].
+    i: int, score: F32, latent: F32, reconstruction_error: F32, borders: Borders, bins: U8, radius: F32
+) -> None:
+    """Find the bins of beat ``i``.
 
-    The bins of a quantity stand after those of the one before: score, latents, radius, reconstruction
-    error; ``of_*`` are their borders. The radius is the length of ``(latent - centre) @ whitener``.
+    Parameters
+    ----------
+    score, latent, reconstruction_error : float32 [b], [b, 8], [b]
+    bins : uint8 [b, 11], written
+        The number of its bin for score, latents, radius and reconstruction error; the bins of a quantity are numbered
+        from the last bin of the quantity before.
+    radius : float32 [b], written
+        Length of ``(latent - centre) @ whitener``.
     """
-    latents = len(centre)
+    latents = len(borders.centre)
     square = 0.0
     for k in range(latents):
         along = 0.0
         for j in range(latents):
-            along += (float(latent[i, j]) - centre[j]) * whitener[j, k]
+            along += (float(latent[i, j]) - borders.centre[j]) * borders.whitener[j, k]
         square += along * along
     radius[i] = math.sqrt(square)
     first = 0
-    bins[i, 0] = below(of_score, float(score[i]))
-    first += len(of_score) + 1
+    bins[i, 0] = borders_below(borders.score, float(score[i]))
+    first += len(borders.score) + 1
     for k in range(latents):
-        bins[i, 1 + k] = first + below(of_latents[k], float(latent[i, k]))
-        first += of_latents.shape[1] + 1
-    bins[i, 1 + latents] = first + below(of_radius, float(radius[i]))
-    first += len(of_radius) + 1
-    bins[i, 2 + latents] = first + below(of_reconstruction_error, float(reconstruction_error[i]))
+        bins[i, 1 + k] = first + borders_below(borders.latents[k], float(latent[i, k]))
+        first += borders.latents.shape[1] + 1
+    bins[i, 1 + latents] = first + borders_below(borders.radius, float(radius[i]))
+    first += len(borders.radius) + 1
+    bins[i, 2 + latents] = first + borders_below(borders.reconstruction_error, float(reconstruction_error[i]))
 
 
-def below(borders: F64, value: float) -> int:
-    """Return how many borders are not above a value."""
-    found = 0
+def borders_below(borders: F64, value: float) -> int:
+    """Return how many borders are at most ``value``."""
+    count = 0
     for k in range(len(borders)):
-        found += borders[k] <= value
-    return found
+        count += borders[k] <= value
+    return count
 
 
-def watch(
-    i: int,
-    run: I64,
-    events: I64,
-    bins: U8,
-    seen: Bool,
-    slots: I64,
-    length: I64,
-    levels: F64,
-    limit: float,
-    counts: U8,
-    block: I64,
-    unlike: F64,
-    over: Bool,
-    count: I64,
-    where: I64,
-    out: I64,
-) -> None:
-    """Count one stream's beats and tell where the comparison begins and ceases to be above the limit.
+def track_drift(
+    i: int, run: I64, events: I64, bins: U8, scored: Bool, slots: I64, block_samples: I64, levels: F64, limit: float,
+    state: DriftState, crossings: Crossings,
+) -> None:  # fmt: skip
+    """Count the beats of one stream and find where its distance from the reference crosses the limit.
 
     Parameters
     ----------
-    bins : uint8 [b, k]
-        Of each beat the place in ``counts`` for each of ``k`` groups of bins.
-    seen : bool [b]
-        Whether the model has looked at it.
-    slots : int64 [slots, any]
-        What is known of each stream, see ``kernels.align``: here the bank.
-    length : int64 [banks]
-        Samples of a block.
+    events : int64 [e, 5]
+        Slot, session, kind, sample, value.
+    bins : uint8 [b, 11]
+        Of the beats that events of kind BEAT name, see ``find_bins``.
+    scored : bool [b]
+        Beats that are counted: those with a score.
+    slots : int64 [slots, .]
+        The streams (``kernels.align``), here for the bank.
+    block_samples : int64 [banks]
+        Length of a block.
     levels : float64 [q]
-        Shares of the reference below the borders of the compared groups, which have ``q + 1`` bins each
-        and stand last in ``counts``.
-    counts : uint8 [slots, BLOCKS, bins]
-        The current block, the one before, ...
-    block, unlike, over : [slots]
-        Number of the current block; the last comparison, -1 with too few beats; whether it was above.
-    count, where, out : [runs], [.], [., 5], written
-        Events of run ``i``, from ``LOST run[i]`` on, and before which of the events each belongs.
+        Shares of the reference below the borders of the compared quantities. These have ``q + 1`` bins each, the last
+        ones of ``state.counts``.
+    limit
+        Distance above which a stream has drifted.
+    state
+        Read and written.
+    crossings
+        Written.
     """
-    first = LOST * int(run[i])
+    first = BLOCKS_TO_EMPTY * int(run[i])
     n = first
-    block_samples = length[slots[events[run[i], 0], BANK]]
+    length = block_samples[slots[events[run[i], 0], BANK]]
     for e in range(run[i], run[i + 1]):
-        slot, kind, sample = int(events[e, 0]), int(events[e, 2]), int(events[e, 3])
+        slot, session, kind = int(events[e, 0]), int(events[e, 1]), int(events[e, 2])
+        sample, value = int(events[e, 3]), int(events[e, 4])
         if kind == RESTART:
-            for k in range(BLOCKS):
-                clear(counts[slot, k])
-            block[slot] = sample // block_samples
-            unlike[slot] = -1.0
-            over[slot] = False
+            for k in range(DRIFT_BLOCKS):
+                clear_counts(state.counts[slot, k])
+            state.block[slot] = sample // length
+            state.distance[slot] = -1.0
+            state.above[slot] = False
         elif kind == BEAT or kind == WATERMARK:
-            now = sample // block_samples
-            if now - block[slot] > LOST:
-                block[slot] = now - LOST
-            while block[slot] < now:
-                block[slot] += 1
-                unlike[slot] = compare(counts[slot], levels)
-                if (unlike[slot] > limit) != over[slot]:
-                    over[slot] = not over[slot]
-                    where[n] = e
-                    out[n, 0] = slot
-                    out[n, 1] = events[e, 1]
-                    out[n, 2] = DRIFTED
-                    out[n, 3] = block[slot] * block_samples
-                    told = round(1000.0 * max(unlike[slot], 0.0))
-                    out[n, 4] = told if over[slot] else -told
-                    n += 1
-                for k in range(BLOCKS - 1, 0, -1):
-                    for j in range(counts.shape[2]):
-                        counts[slot, k, j] = counts[slot, k - 1, j]
-                clear(counts[slot, 0])
-            if kind == BEAT:
-                beat = int(events[e, 4])
-                if seen[beat]:
-                    for k in range(bins.shape[1]):
-                        counts[slot, 0, bins[beat, k]] += 1
-    count[i] = n - first
+            now = sample // length
+            if now - state.block[slot] > BLOCKS_TO_EMPTY:
+                state.block[slot] = now - BLOCKS_TO_EMPTY
+            while state.block[slot] < now:
+                state.block[slot] += 1
+                state.distance[slot] = distance_to_reference(state.counts[slot], levels)
+                if (state.distance[slot] > limit) != state.above[slot]:
+                    state.above[slot] = not state.above[slot]
+                    n = write_crossing(state, slot, session, int(state.block[slot] * length), e, crossings, n)
+                shift_blocks(state.counts[slot])
+            if kind == BEAT and scored[value]:
+                for k in range(bins.shape[1]):
+                    state.counts[slot, 0, bins[value, k]] += 1
+    crossings.counts[i] = n - first
 
 
-def clear(counts: U8) -> None:
-    """Forget the beats of a block."""
+def write_crossing(
+    state: DriftState, slot: int, session: int, sample: int, event: int, crossings: Crossings, n: int
+) -> int:
+    """Write row ``n`` of the crossings, before ``event``, and return the next row."""
+    thousandths = round(1000.0 * max(state.distance[slot], 0.0))
+    row = crossings.rows[n]
+    crossings.place[n] = event
+    row[0] = slot
+    row[1] = session
+    row[2] = DRIFTED
+    row[3] = sample
+    row[4] = thousandths if state.above[slot] else -thousandths
+    return n + 1
+
+
+def shift_blocks(counts: U8) -> None:
+    """Begin a block: every block becomes the one before."""
+    for k in range(DRIFT_BLOCKS - 1, 0, -1):
+        for j in range(counts.shape[1]):
+            counts[k, j] = counts[k - 1, j]
+    clear_counts(counts[0])
+
+
+def clear_counts(counts: U8) -> None:
+    """Remove the beats of a block."""
     for j in range(len(counts)):
         counts[j] = 0
 
 
-def compare(counts: U8, levels: F64) -> float:
-    """Return how unlike the reference the blocks' compared distributions are; -1 with too few beats."""
+def distance_to_reference(counts: U8, levels: F64) -> float:
+    """Return the distance of the blocks' compared quantities from the reference; -1 with too few beats."""
     borders = len(levels)
     total = 0.0
     for group in range(COMPARED):
         first = counts.shape[1] - (COMPARED - group) * (borders + 1)
         beats = 0
-        for k in range(BLOCKS):
+        for k in range(DRIFT_BLOCKS):
             for j in range(borders + 1):
                 beats += int(counts[k, first + j])
         if beats < FEWEST_BEATS:
@@ -161,7 +173,7 @@ def compare(counts: U8, levels: F64) -> float:
         below = 0
         furthest = 0.0
         for j in range(borders):
-            for k in range(BLOCKS):
+            for k in range(DRIFT_BLOCKS):
                 below += int(counts[k, first + j])
             furthest = max(furthest, levels[j] - below / beats)
         total += furthest

@@ -1,12 +1,17 @@
-"""Body that tells whether two seconds of a lead are one wave after another and nothing else.
+"""Body that finds blocks of a lead that hold one wave after another and nothing else: flutter or fibrillation.
 
-The VF filter leakage (Kuo and Dillman, Computers in Cardiology 1978): the mean period of a signal follows
-from its size and its slope; added to itself half a period later, what is a sine is gone and what leaks
-through is the rest. Beats leak, since between them there is little and in them there is more than one
-frequency. The published limits are 0.406 and 0.625, for large signals and small ones; here it is a half.
+In:    the blocks of a pass that became complete, and the rings
+Out:   their kind
+State: none
 
-The lead is brought to 64 points a second first, each the mean of four samples spread over its time, without mean
-and slope. All sums are in integers: the same on every backend.
+The criterion is the VF filter leakage (Kuo and Dillman, Computer detection of ventricular fibrillation, Computers in
+Cardiology 1978): the mean period of a signal follows from its size and its slope; the signal is added to itself half a
+period later, which cancels a sine, and the leakage is the share that remains. Beats leak, since there is little signal
+between them and more than one frequency in them. The published limits are 0.406 for large and 0.625 for small signals;
+here it is 0.5 for all.
+
+The lead is resampled to 64 points a second first, each the mean of four samples spread over its time, and its mean and
+slope are removed. All sums are of integers: the same on every backend.
 """
 
 from __future__ import annotations
@@ -14,44 +19,47 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.team import WIDTH, added, member, wait
-from beatwire.records import I16, I32, I64
+from beatwire.records import I16, I32
+from beatwire.records.detection import FreshLanes
+from beatwire.records.selection import ListedBlocks
 
-POINTS = 128
+POINTS = 128  # of a block of two seconds
 SPREAD = 4  # samples of a point
-SHORTEST, LONGEST = 4, 16  # half a period, in points: 8 to 2 a second
-FINE = 16  # a point's value in sixteenths of a device's unit
-NO_SIGN = (1 << 62) - 1  # of a column: seen to be no negative index, which would cost a test
-FLAT, WAVES = 1, 2  # what a block may be
+SHORTEST, LONGEST = 4, 16  # half a period, in points: waves of 2 to 8 a second
+FINE = 16  # a point's value is in sixteenths of a device's unit
+NO_SIGN = (1 << 62) - 1  # mask of a column: proves that no index is negative, which saves a test
+FLAT, WAVES = 1, 2  # kinds of blocks
 
 
-def find_waves(i: int, row: I64, end: I64, lane: I64, base: I64, length: int, x: I16, work: I32, flat: I64) -> None:
-    """Set ``flat[i]`` of block ``i`` to ``WAVES`` if it is that, and not ``FLAT``.
+def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: I16, work: I32) -> None:
+    """Set the kind of block ``i`` to ``WAVES`` if it holds waves and is not ``FLAT``.
 
     Parameters
     ----------
-    row, end : int64 [n]
-        Row of its lane in ``lane`` and ``base``, where it ends.
+    blocks
+        Their ``kind`` is read and written.
+    fresh
+        The lanes of the pass.
     length
         Samples of a block.
     x : int16 [lanes, leads, R]
-        Still holds the block.
-    work : int32 [1 or more, 128 or more]
+        Rings that still hold the block; the first lead is used.
+    work : int32 [1 or more, POINTS or more]
         Scratch.
-    flat : int64 [n], written
-        ``FLAT`` where it held no signal, 0 otherwise.
     """
-    first = int(end[i]) - length
-    if flat[i] == FLAT or first < base[row[i]]:
+    row = blocks.row[i]
+    first = int(blocks.end[i]) - length
+    if blocks.kind[i] == FLAT or first < fresh.base[row]:
         return
     points = work[0]
-    to_points(x[lane[row[i]], 0], first, length, points)
-    found = leaks_little(points)
-    if found and member() == 0:
-        flat[i] = WAVES
+    to_points(x[fresh.lane[row], 0], first, length, points)
+    waves = has_low_leakage(points)
+    if waves and member() == 0:
+        blocks.kind[i] = WAVES
 
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:
-    """Write the means of samples in ``POINTS`` equal parts of a block, without the block's mean and slope."""
+    """Write the means of the samples in ``POINTS`` equal parts of a block, without the block's mean and slope."""
     add_spread(ring, first % len(ring), length, points)
     total = 0
     moment = 0
@@ -70,7 +78,7 @@ def to_points(ring: I16, first: int, length: int, points: I32) -> None:
 
 
 def add_spread(ring: I16, before: int, length: int, points: I32) -> None:
-    """Write the mean, in ``1 / FINE``, of the samples of each part of ``length`` samples that begin at a column."""
+    """Write the mean of each part of the ``length`` samples from column ``before`` on, in ``1 / FINE``."""
     size = len(ring)
     for j in range(member(), POINTS, WIDTH):
         point = 0
@@ -80,8 +88,8 @@ def add_spread(ring: I16, before: int, length: int, points: I32) -> None:
         points[j] = point * (FINE // SPREAD)
 
 
-def leaks_little(points: I32) -> bool:
-    """Tell whether less than half of the signal is left when it is added to itself half a period later."""
+def has_low_leakage(points: I32) -> bool:
+    """Return True if less than half of the signal remains when it is added to itself half a period later."""
     slope = 0
     size = 0
     for j in range(member(), POINTS, WIDTH):
@@ -91,12 +99,12 @@ def leaks_little(points: I32) -> bool:
     size = added(size)
     slope = added(slope)
     half = int(math.floor(math.pi * size / max(slope, 1) + 0.5))
-    left = 0
-    both = 0
+    rest = 0
+    whole = 0
     if half >= SHORTEST and half <= LONGEST:
         for j in range(half + member(), POINTS, WIDTH):
-            left += abs(int(points[j]) + int(points[j - half]))
-            both += abs(int(points[j])) + abs(int(points[j - half]))
-    left = added(left)
-    both = added(both)
-    return 2 * left < both
+            rest += abs(int(points[j]) + int(points[j - half]))
+            whole += abs(int(points[j])) + abs(int(points[j - half]))
+    rest = added(rest)
+    whole = added(whole)
+    return 2 * rest < whole

@@ -1,12 +1,17 @@
-"""Bodies that remember a stream's own last beats: how large, how they looked, when they came.
+"""Bodies that compare a beat with its stream's last minute: its size, its latents and its interval.
 
-Work item ``i`` is one stream's beats of the tick: ``order[run[i]]`` up to ``order[run[i + 1] - 1]``.
-Everything remembered is a short list per slot of beats in a trailing window of time;
-what is told is a selection (median, quantile) or a mean over such a list in its order, so that it
-does not depend on how the beats fall into ticks.
+In:    the beats of a tick or pass (``TimedBeats``), by stream and in order (``BeatRuns``)
+Out:   the usual size of each stream's beats; ``Comparison``; the terms of the score (``records.Terms``)
+State: ``SizeHistory`` and ``BeatHistory``, by slot
 
-Reference beats are the least premature half of the list: those whose RR is at least its median.
-An RR of 0 stands for unknown; such a beat is never a reference.
+Work item ``i`` is one stream's beats of the tick: ``order[run[i]]`` up to ``order[run[i + 1] - 1]``. The state of a
+slot are short lists of its beats in a trailing window of time. What is computed from a list is a median, a quantile, or
+a mean in the order of the list.
+
+Reference beats are the least premature half of a list: those whose RR is at least its median. An RR of 0 is unknown;
+such a beat is never a reference.
+
+Invariant: results do not depend on how the beats are cut into ticks.
 
 ``find_usual_size`` and ``compare_with_history`` are written for a team (``kernels.team``).
 """
@@ -19,96 +24,85 @@ from numpy import float32
 
 from beatwire.kernels.ascending import insert, remove
 from beatwire.kernels.team import WIDTH, added, member, most, wait
-from beatwire.records import F32, F64, I64, Bool
+from beatwire.records import F32, F64, I64, Bool, Terms
+from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 
-SIZES = 16
-BEATS = 96
+SIZES, SIZES_S = 16, 10.0  # beats, and seconds, whose sizes are stored
+BEATS, BEATS_S = 96, 60.0  # the same of latents and intervals; above 96/min the 96 beats are less than 60 s
 LATENTS = 8
-SIZES_S = 10.0
-BEATS_S = 60.0
-HIGH, LOW = 0.8, 0.2
+HIGH_QUANTILE, LOW_QUANTILE = 0.8, 0.2  # of the intervals
 FEWEST_INTERVALS = 4
 FEWEST_REFERENCES = 4
-HUGE = 3.0e38
-LEAST_SIZE = 1.0e-30
-NEAR, TIGHT = 0.05, 0.1  # distances and spreads of latents that are as good as none
-OWN = 0.75  # how much of a stream's own spread is forgiven: 0 none, 1 all
-STEADY = 0.1  # irregularity at which prematurity counts half of what it does in a clockwork
+INFINITE = 3.0e38  # above every size and interval; a float32
+LEAST_SIZE = 1.0e-30  # below every size
+DISTANCE_OFFSET, SPREAD_OFFSET = 0.05, 0.1  # smaller distances and spreads of latents hardly differ from these
+SPREAD_EXPONENT = 0.75  # how much of its own spread is deducted from a beat's distance: 0 nothing, 1 all
+IRREGULARITY_OFFSET = 0.1  # irregularity at which prematurity counts half as much as in a regular rhythm
+
+# Columns of ``BeatHistory.ring``: place of the oldest beat, number of beats, number of known intervals.
+HEAD, COUNT, INTERVAL_COUNT = range(3)
+RING_COLUMNS = 3
 
 
-def place_in_time(
-    i: int, sample: I64, rr_s: F64, rate_hz: float, longest_s: float, time_s: F64, known_rr_s: F64
+def time_beat(
+    i: int, sample: I64, rr_s: F64, rate_hz: float, longest_rr_s: float, time_s: F64, known_rr_s: F64
 ) -> None:
-    """Tell when beat ``i`` was, and its RR; NaN where that is longer than ``longest_s``."""
+    """Write when beat ``i`` occurred, and its RR, NaN where that is above ``longest_rr_s``."""
     time_s[i] = sample[i] / rate_hz
-    known_rr_s[i] = rr_s[i] if rr_s[i] <= longest_s else math.nan
+    known_rr_s[i] = rr_s[i] if rr_s[i] <= longest_rr_s else math.nan
 
 
-def in_usual_size(i: int, amplitude: F32, usual: F32, scale: F32) -> None:
-    """Tell the size of beat ``i`` in the usual size of its stream; NaN where either is not known."""
-    scale[i] = amplitude[i] / usual[i]
+def write_scale(i: int, amplitude: F32, usual_size: F32, scale: F32) -> None:
+    """Write the size of beat ``i`` over the usual size of its stream; NaN where either is unknown."""
+    scale[i] = amplitude[i] / usual_size[i]
 
 
-def is_known(i: int, scale: F32, scored: bool, known: Bool) -> None:
-    """Tell whether beat ``i`` has something to be compared by: a scale, in a tick that is ``scored``."""
-    known[i] = scored and not math.isnan(scale[i])
+def mark_embedded(i: int, scale: F32, scored: bool, embedded: Bool) -> None:
+    """Write whether beat ``i`` has latents: it has a scale, and beats of its tick are ``scored``."""
+    embedded[i] = scored and not math.isnan(scale[i])
 
 
-def in_terms(
-    i: int,
-    rr_s: F64,
-    known: Bool,
-    distance: F32,
-    spread: F32,
-    early: F32,
-    irregular: F32,
-    population: F32,
-    history: F32,
-    prematurity: F32,
-    rate_term: F32,
-    latent: F32,
-) -> None:
-    """Put what was found out of beat ``i`` into terms; what is not known is NaN."""
-    prematurity[i] = early[i] / (irregular[i] + STEADY)
-    rate_term[i] = -rr_s[i]
-    if known[i]:
-        history[i] = math.log(distance[i] + NEAR) - OWN * math.log(spread[i] + TIGHT)
+def write_terms(i: int, rr_s: F64, embedded: Bool, found: Comparison, terms: Terms) -> None:
+    """Write the terms of beat ``i``, NaN where they are unknown.
+
+    ``terms.early`` is ``found.prematurity`` and written before, as are ``population`` and ``latent`` of a beat that is
+    ``embedded``.
+    """
+    terms.prematurity[i] = found.prematurity[i] / (found.irregularity[i] + IRREGULARITY_OFFSET)
+    terms.rate_term[i] = -rr_s[i]
+    if embedded[i]:
+        spread = SPREAD_EXPONENT * math.log(found.spread[i] + SPREAD_OFFSET)
+        terms.history[i] = math.log(found.distance[i] + DISTANCE_OFFSET) - spread
     else:
-        history[i] = math.nan
-        population[i] = math.nan
+        terms.history[i] = math.nan
+        terms.population[i] = math.nan
         for j in range(LATENTS):
-            latent[i, j] = math.nan
+            terms.latent[i, j] = math.nan
 
 
 def find_usual_size(
-    i: int,
-    run: I64,
-    order: I64,
-    slot: I64,
-    time_s: F64,
-    rr_s: F64,
-    restart: Bool,
-    amplitude: F32,
-    past_time: F64,
-    past_rr: F32,
-    past_size: F32,
-    reference: F32,
+    i: int, runs: BeatRuns, beats: TimedBeats, amplitude: F32, history: SizeHistory, usual_size: F32
 ) -> None:
-    """Tell for each beat the usual size of the stream's beats, itself included.
+    """Find for each beat of stream ``i`` the usual size of the stream's beats, itself included.
 
-    The last 16 beats of 10 s are looked at; slot arrays are ``[slots, 16]``, size NaN where there
-    is none. ``reference`` is NaN where no beat has a size.
+    Parameters
+    ----------
+    amplitude : float32 [b]
+        NaN where a beat has no window.
+    history
+        Read and written.
+    usual_size : float32 [b], written
+        NaN where no beat of the history has a size.
     """
-    for k in range(run[i], run[i + 1]):
-        b = order[k]
-        s = slot[b]
-        times = past_time[s]
-        rr = past_rr[s]
-        size = past_size[s]
+    for k in range(runs.run[i], runs.run[i + 1]):
+        b = runs.order[k]
+        slot = beats.slot[b]
+        times, rr, sizes = history.time_s[slot], history.rr_s[slot], history.size[slot]
+        now = beats.time_s[b]
         for j in range(member(), SIZES, WIDTH):
-            if restart[b] or (amplitude[b] > 0.0 and times[j] < time_s[b] - SIZES_S):
-                size[j] = math.nan
-            if amplitude[b] > 0.0 and not size[j] > 0.0:
+            if beats.restart[b] or (amplitude[b] > 0.0 and times[j] < now - SIZES_S):
+                sizes[j] = math.nan
+            if amplitude[b] > 0.0 and not sizes[j] > 0.0:
                 times[j] = -math.inf
                 rr[j] = -1.0
         wait()
@@ -117,20 +111,20 @@ def find_usual_size(
             for j in range(SIZES):
                 if times[j] < times[oldest]:
                     oldest = j
-            times[oldest] = time_s[b]
+            times[oldest] = now
             rr[oldest] = 0.0
-            if rr_s[b] > 0.0:
-                rr[oldest] = rr_s[b]
-            size[oldest] = amplitude[b]
+            if beats.rr_s[b] > 0.0:
+                rr[oldest] = beats.rr_s[b]
+            sizes[oldest] = amplitude[b]
         wait()
-        usual = reference_size(rr, size)
+        usual = reference_size(rr, sizes)
         if member() == 0:
-            reference[b] = usual
+            usual_size[b] = usual
 
 
 def reference_size(rr: F32, size: F32) -> float:
-    """Return the median size of the least premature half."""
-    any_size = float32(HUGE)
+    """Return the median size of the reference beats; NaN where no beat has a size."""
+    any_size = float32(INFINITE)
     known = count_below(size, float32(LEAST_SIZE), size, any_size)
     half = -1.0
     for j in range(member(), SIZES, WIDTH):
@@ -147,7 +141,7 @@ def reference_size(rr: F32, size: F32) -> float:
 
 
 def count_below(gate: F32, least: float32, values: F32, limit: float32) -> int:
-    """Return how many of the ``SIZES`` values are below the limit, of those whose gate is ``least`` or more."""
+    """Return how many of the ``SIZES`` values are below the limit, of those whose gate is at least ``least``."""
     count = 0
     for k in range(SIZES):
         count += (gate[k] >= least) & (values[k] < limit)
@@ -155,102 +149,93 @@ def count_below(gate: F32, least: float32, values: F32, limit: float32) -> int:
 
 
 def compare_with_history(
-    i: int,
-    run: I64,
-    order: I64,
-    slot: I64,
-    time_s: F64,
-    rr_s: F64,
-    restart: Bool,
-    latent: F32,
-    seen: Bool,
-    past_time: F64,
-    past_rr: F32,
-    past_latent: F32,
-    ordered: F32,
-    place: I64,
-    distance: F32,
-    spread: F32,
-    prematurity: F32,
-    irregularity: F32,
+    i: int, runs: BeatRuns, beats: TimedBeats, latent: F32, embedded: Bool, history: BeatHistory, found: Comparison
 ) -> None:
-    """Compare each beat with the up to 96 beats of the 60 s before it, then remember it.
+    """Compare each beat of stream ``i`` with the up to 96 beats of the 60 s before it, then store it among them.
 
-    Per slot: ``past_*[slot, 96]`` a circular list from ``place[slot, 0]`` on with ``place[slot, 1]``
-    beats, and their ``place[slot, 2]`` known RR intervals in ascending order. A beat
-    without a window (not ``seen``) has the latent 0 and a negative RR in the list.
-
-    Out: ``distance`` to the mean latent of the reference beats and the ``spread`` of these about it, a
-    root mean square (both NaN with fewer than four references), ``prematurity`` = 1 - RR over the 80 %
-    quantile of the RRs before, and their ``irregularity`` = 1 - 20 % quantile over 80 % quantile (both NaN
-    with fewer than four).
+    Parameters
+    ----------
+    latent, embedded : float32 [b, LATENTS], bool [b]
+        Latents, and whether a beat has them.
+    history
+        Read and written.
+    found
+        Written.
     """
-    for k in range(run[i], run[i + 1]):
-        b = order[k]
-        s = slot[b]
-        times = past_time[s]
-        rr = past_rr[s]
-        intervals = ordered[s]
+    for k in range(runs.run[i], runs.run[i + 1]):
+        b = runs.order[k]
+        slot = beats.slot[b]
+        ring, rr, intervals = history.ring[slot], history.rr_s[slot], history.intervals[slot]
         if member() == 0:
-            if restart[b]:
-                place[s, 1] = 0
-                place[s, 2] = 0
-            while place[s, 1] > 0 and times[place[s, 0]] < time_s[b] - BEATS_S:
-                forget_oldest(rr, intervals, place, s)
+            if beats.restart[b]:
+                ring[COUNT] = 0
+                ring[INTERVAL_COUNT] = 0
+            while ring[COUNT] > 0 and history.time_s[slot, ring[HEAD]] < beats.time_s[b] - BEATS_S:
+                drop_oldest(rr, intervals, ring)
         wait()
-        n = place[s, 2]
-        threshold = intervals[(n - 1) // 2] if n > 0 else HUGE
-        far, wide = to_references(b, latent, past_latent[s], rr, threshold, place[s, 0], place[s, 1])
+        n = ring[INTERVAL_COUNT]
+        median = intervals[(n - 1) // 2] if n > 0 else INFINITE
+        distance, spread = distance_to_references(b, latent, history.latent[slot], rr, median, ring[HEAD], ring[COUNT])
         wait()
         if member() == 0:
-            distance[b] = far
-            spread[b] = wide
-            prematurity[b] = math.nan
-            irregularity[b] = math.nan
-            if n >= FEWEST_INTERVALS and rr_s[b] > 0.0:
-                long = intervals[int(HIGH * n)]
-                prematurity[b] = 1.0 - rr_s[b] / long
-                irregularity[b] = 1.0 - intervals[int(LOW * n)] / long
-            if place[s, 1] == BEATS:
-                forget_oldest(rr, intervals, place, s)
-            at = (place[s, 0] + place[s, 1]) % BEATS
-            place[s, 1] += 1
-            times[at] = time_s[b]
-            rr[at] = 0.0
-            if rr_s[b] > 0.0:
-                rr[at] = rr_s[b]
-            if rr[at] > 0.0:
-                insert(intervals, place[s, 2], rr[at])
-                place[s, 2] += 1
-            if not seen[b]:
-                rr[at] = -rr[at]
+            found.distance[b] = distance
+            found.spread[b] = spread
+            found.prematurity[b] = math.nan
+            found.irregularity[b] = math.nan
+            if n >= FEWEST_INTERVALS and beats.rr_s[b] > 0.0:
+                high = intervals[int(HIGH_QUANTILE * n)]
+                found.prematurity[b] = 1.0 - beats.rr_s[b] / high
+                found.irregularity[b] = 1.0 - intervals[int(LOW_QUANTILE * n)] / high
+            store_beat(b, beats, embedded, history)
         wait()
-        newest = (place[s, 0] + place[s, 1] - 1) % BEATS
+        newest = (ring[HEAD] + ring[COUNT] - 1) % BEATS
         for j in range(member(), LATENTS, WIDTH):
-            past_latent[s, newest, j] = latent[b, j] if seen[b] else 0.0
+            history.latent[slot, newest, j] = latent[b, j] if embedded[b] else 0.0
         wait()
 
 
-def to_references(
-    b: int, latent: F32, past: F32, rr: F32, threshold: float, head: int, count: int
+def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) -> None:
+    """Store time and interval of beat ``b`` in the history of its slot."""
+    slot = beats.slot[b]
+    ring, rr, intervals = history.ring[slot], history.rr_s[slot], history.intervals[slot]
+    if ring[COUNT] == BEATS:
+        drop_oldest(rr, intervals, ring)
+    at = (ring[HEAD] + ring[COUNT]) % BEATS
+    ring[COUNT] += 1
+    history.time_s[slot, at] = beats.time_s[b]
+    rr[at] = 0.0
+    if beats.rr_s[b] > 0.0:
+        rr[at] = beats.rr_s[b]
+    if rr[at] > 0.0:
+        insert(intervals, ring[INTERVAL_COUNT], rr[at])
+        ring[INTERVAL_COUNT] += 1
+    if not embedded[b]:
+        rr[at] = -rr[at]
+
+
+def distance_to_references(
+    b: int, latent: F32, past_latent: F32, rr_s: F32, threshold: float, head: int, count: int
 ) -> tuple[float, float]:
-    """Return the distance of beat ``b`` to the mean of the past beats with RR >= threshold, and their spread."""
+    """Return the distance of beat ``b`` from the mean of the past beats with RR >= threshold, and their spread.
+
+    The latents are written out one by one: so the sums stay in registers.
+    """
     m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = squares = 0.0
     found = 0.0
     for j in range(member(), count, WIDTH):
         k = head + j
         if k >= BEATS:
             k -= BEATS
-        use = 1.0 if rr[k] >= threshold else 0.0
+        use = 1.0 if rr_s[k] >= threshold else 0.0
         found += use
-        z0 = use * float(past[k, 0])
-        z1 = use * float(past[k, 1])
-        z2 = use * float(past[k, 2])
-        z3 = use * float(past[k, 3])
-        z4 = use * float(past[k, 4])
-        z5 = use * float(past[k, 5])
-        z6 = use * float(past[k, 6])
-        z7 = use * float(past[k, 7])
+        z0 = use * float(past_latent[k, 0])
+        z1 = use * float(past_latent[k, 1])
+        z2 = use * float(past_latent[k, 2])
+        z3 = use * float(past_latent[k, 3])
+        z4 = use * float(past_latent[k, 4])
+        z5 = use * float(past_latent[k, 5])
+        z6 = use * float(past_latent[k, 6])
+        z7 = use * float(past_latent[k, 7])
         m0 += z0
         m1 += z1
         m2 += z2
@@ -272,7 +257,7 @@ def to_references(
     m5 = added(m5) / found
     m6 = added(m6) / found
     m7 = added(m7) / found
-    middle = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4 + m5 * m5 + m6 * m6 + m7 * m7
+    mean_square = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4 + m5 * m5 + m6 * m6 + m7 * m7
     d0 = float(latent[b, 0]) - m0
     d1 = float(latent[b, 1]) - m1
     d2 = float(latent[b, 2]) - m2
@@ -282,14 +267,14 @@ def to_references(
     d6 = float(latent[b, 6]) - m6
     d7 = float(latent[b, 7]) - m7
     distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2 + d3 * d3 + d4 * d4 + d5 * d5 + d6 * d6 + d7 * d7)
-    return distance, math.sqrt(max(squares / found - middle, 0.0))
+    return distance, math.sqrt(max(squares / found - mean_square, 0.0))
 
 
-def forget_oldest(rr: F32, intervals: F32, place: I64, s: int) -> None:
-    """Drop the oldest beat of slot ``s`` and its interval."""
-    gone = abs(rr[place[s, 0]])
-    place[s, 0] = (place[s, 0] + 1) % BEATS
-    place[s, 1] -= 1
-    if gone > 0.0:
-        remove(intervals, place[s, 2], gone)
-        place[s, 2] -= 1
+def drop_oldest(rr_s: F32, intervals: F32, ring: I64) -> None:
+    """Remove the oldest beat of a slot and its interval."""
+    interval = abs(rr_s[ring[HEAD]])
+    ring[HEAD] = (ring[HEAD] + 1) % BEATS
+    ring[COUNT] -= 1
+    if interval > 0.0:
+        remove(intervals, ring[INTERVAL_COUNT], interval)
+        ring[INTERVAL_COUNT] -= 1

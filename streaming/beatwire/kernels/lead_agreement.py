@@ -1,81 +1,98 @@
-"""Body that compares what the leads say of a peak: a beat is on all of them as it was before, an artefact is not.
+"""Body that compares the leads at a peak: a beat has its usual share on each of them, an artefact has not.
 
-What a lead says is the magnitude of the wavelet of 22 ms, its size the mean of that over the high peaks of the last ten
-seconds. Leads that were silent then take no part.
+In:    the response of each lead, ``numbers[LEAD_RESPONSES:]``, and the lane's past peaks
+Out:   five features (``kernels.peak_features``), written by one member of the team
+State: none
+
+The response of a lead is the magnitude of its wavelet of 22 ms. Its usual response is the mean at the last
+``MOST_HIGH_PEAKS`` high peaks of the last ten seconds. Leads that were silent at these take no part, so a silent lead
+changes nothing.
 """
 
 from __future__ import annotations
 
 from beatwire.kernels.peak_features import (
-    ACROSS,
-    BACK,
     EVEN,
-    FACTS,
-    FIRST,
     FIRST_LEAD,
-    HEIGHT,
-    HIGHEST,
-    KEPT,
-    LOWEST,
+    HIGHEST_LEAD,
+    LEAD_RESPONSES,
+    LOOKBACK,
+    LOWEST_LEAD,
+    PAST_COLUMNS,
+    PAST_HEIGHT,
+    PAST_PEAKS,
+    PEAK_COUNT,
+    PEAK_SAMPLES,
     TURNED,
 )
 from beatwire.records import F32, F64, I64
 
-MOST_HIGH = 9
+MOST_HIGH_PEAKS = 9
+FEWEST_HIGH_PEAKS = 2
 
 
-def facts_of(leads: int) -> int:
-    """Return how many facts of a peak are kept."""
-    return FACTS + (leads if leads > 1 else 0)
+def past_columns(leads: int) -> int:
+    """Return the columns of a past peak in a stream of ``leads`` leads."""
+    return PAST_COLUMNS + (leads if leads > 1 else 0)
 
 
-def neutral(out: F32) -> None:
-    """Write what is said where there is nothing to compare with."""
-    out[FIRST_LEAD] = out[LOWEST] = out[HIGHEST] = out[EVEN] = 1.0
-    out[TURNED] = 0.0
+def write_neutral(features: F32) -> None:
+    """Write the features of a peak that can be compared with nothing."""
+    features[FIRST_LEAD] = features[LOWEST_LEAD] = features[HIGHEST_LEAD] = features[EVEN] = 1.0
+    features[TURNED] = 0.0
 
 
-def look_across(c: int, level: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32) -> None:
-    """Compare the leads at the peak ``c``, from ``scratch[ACROSS:]``, with their sizes; one member does this.
+def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32) -> None:
+    """Write the features of the leads at the peak at sample ``c``.
 
-    The first lead's height, the lowest, the highest and the mean, and how far the share of the leads has turned.
+    Parameters
+    ----------
+    level
+        Of the response.
+    spans : int64 [11]
+        ``peak_features.SPAN_S`` in samples.
+    log, past : int64 [LOG_COLUMNS], float32 [PAST_PEAKS, past_columns(leads)]
+        The lane's past peaks.
+    numbers : float64 [PAST_PEAKS]
+        Scratch; the leads' responses stand from ``LEAD_RESPONSES`` on.
+    features : float32 [FEATURES], written
     """
-    leads = facts.shape[1] - FACTS
-    size, now = scratch[:leads], scratch[ACROSS : ACROSS + leads]
+    leads = past.shape[1] - PAST_COLUMNS
+    usual, response = numbers[:leads], numbers[LEAD_RESPONSES : LEAD_RESPONSES + leads]
     for lead in range(leads):
-        size[lead] = 0.0
+        usual[lead] = 0.0
     high = 0
-    total = int(seen[0])
-    at = total % KEPT
-    for _ in range(min(total, KEPT)):
-        at = KEPT - 1 if at == 0 else at - 1
-        if high == MOST_HIGH or c - int(seen[FIRST + at]) > span[BACK]:
+    total = int(log[PEAK_COUNT])
+    at = total % PAST_PEAKS
+    for _ in range(min(total, PAST_PEAKS)):
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
+        if high == MOST_HIGH_PEAKS or c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
             break
-        if float(facts[at, HEIGHT]) > 0.5 * level:
+        if float(past[at, PAST_HEIGHT]) > 0.5 * level:
             high += 1
             for lead in range(leads):
-                size[lead] += float(facts[at, FACTS + lead])
-    neutral(out)
-    all_now = all_then = 0.0
+                usual[lead] += float(past[at, PAST_COLUMNS + lead])
+    write_neutral(features)
+    response_sum = usual_sum = 0.0
     for lead in range(leads):
-        size[lead] = size[lead] / max(1, high)
-        all_now += now[lead]
-        all_then += size[lead]
-    if high < 2 or all_now <= 0.0 or all_then <= 0.0:
+        usual[lead] = usual[lead] / max(1, high)
+        response_sum += response[lead]
+        usual_sum += usual[lead]
+    if high < FEWEST_HIGH_PEAKS or response_sum <= 0.0 or usual_sum <= 0.0:
         return
-    speaking = 0
-    first = lowest = highest = even = turned = 0.0
+    compared = 0
+    first = lowest = highest = ratios = turned = 0.0
     for lead in range(leads):
-        if size[lead] < 1.0:
+        if usual[lead] < 1.0:
             continue
-        height = now[lead] / size[lead]
+        ratio = response[lead] / usual[lead]
         if lead == 0:
-            first = height
-        lowest = height if speaking == 0 else min(lowest, height)
-        highest = max(highest, height)
-        even += height
-        turned += abs(now[lead] / all_now - size[lead] / all_then)
-        speaking += 1
-    out[FIRST_LEAD], out[LOWEST], out[HIGHEST] = first, lowest, highest
-    out[EVEN] = even / max(1, speaking)
-    out[TURNED] = turned
+            first = ratio
+        lowest = ratio if compared == 0 else min(lowest, ratio)
+        highest = max(highest, ratio)
+        ratios += ratio
+        turned += abs(response[lead] / response_sum - usual[lead] / usual_sum)
+        compared += 1
+    features[FIRST_LEAD], features[LOWEST_LEAD], features[HIGHEST_LEAD] = first, lowest, highest
+    features[EVEN] = ratios / max(1, compared)
+    features[TURNED] = turned

@@ -1,66 +1,74 @@
-"""Bodies that compare a peak with the peaks of the ten seconds before it, and remember it (``kernels.peak_features``).
+"""Bodies that compare a peak with the peaks of the ten seconds before it, and store it among them.
 
-One member of a team does this.
+In:    a peak, and the lane's past peaks, ``log`` and ``past`` (``kernels.peak_features``)
+Out:   features of the peak; the lane's past peaks with this one
+
+One member of a team calls these.
 """
 
 from __future__ import annotations
 
 from beatwire.kernels.peak_features import (
-    ACROSS,
-    BACK,
     BEFORE_400,
     BEFORE_700,
     BEFORE_HALF,
-    BY_8,
-    BY_8_OF_LAST,
-    BY_22,
-    BY_22_OF_LAST,
-    BY_32,
-    BY_32_OF_LAST,
-    BY_32_OF_MEDIAN,
     DOUBT,
-    FACTS,
-    FAR,
-    FIRST,
     HALF,
     HALVES,
-    HEIGHT,
     INTERVAL,
     IRREGULAR,
-    KEPT,
+    LEAD_RESPONSES,
+    LOOKBACK,
+    MEDIAN_SIZE,
     MIDDLING,
     MS400,
     MS700,
     MS1500,
+    NO_PEAK_S,
     NOISE,
     NOISE_OF_LEVEL,
     OF_RECENT,
+    PAST_COLUMNS,
+    PAST_HEIGHT,
+    PAST_PEAKS,
+    PAST_VALLEYS,
+    PAST_W8,
+    PAST_W22,
+    PAST_W32,
+    PEAK_COUNT,
+    PEAK_SAMPLES,
     PEAKS,
     PHASE,
-    ROOM,
     RR_RATIO,
     SINCE_HALF,
     SINCE_THIRD,
     SPAN_S,
     SPREAD,
     THIRD,
-    VALLEY,
     VALLEY_LEFT,
     VALLEY_RIGHT,
     W8,
+    W8_OF_LAST,
     W22,
+    W22_OF_LAST,
     W32,
+    W32_OF_LAST,
+    W32_OF_MEDIAN,
 )
 from beatwire.records import F32, F64, I64
 
-BEYOND = 1e300  # any number that a median is taken of
+EMPTY = 1e300  # fills a list of ``MEDIAN_SIZE``: above every value whose median is computed
+RECENT_PEAKS = 16  # peaks of ``doubt``
+RECENT_VALLEYS = 8  # peaks of ``noise``; at most ``MEDIAN_SIZE``
+FEWEST_INTERVALS = 3  # for ``interval``, ``irregular`` and ``phase``
+LEAST_WIDTH = 0.001  # of a divisor
 
 
-def middle(values: F64, n: int) -> float:
-    """Return the lower median of ``values[:n]``, behind which ``BEYOND`` stands (``vacate``): they are sorted for it.
+def lower_median(values: F64, n: int) -> float:
+    """Sort the first ``MEDIAN_SIZE`` values and return the lower median of the first ``n``; the others are ``EMPTY``.
 
-    ``ROOM`` values, nine, are put in order by the shortest network: nothing that is done depends on them, and between
-    reading and writing them a machine needs no memory.
+    The nine values are sorted by the sorting network with the fewest comparisons (25; Codish, Cruz-Filipe, Frank and
+    Schneider-Kamp, 2014). It has no branches, and all values stay in registers.
     """
     a, b, c = values[0], values[1], values[2]
     d, e, f = values[3], values[4], values[5]
@@ -96,136 +104,156 @@ def middle(values: F64, n: int) -> float:
     return float(values[(n - 1) // 2])
 
 
-def vacate(values: F64) -> None:
-    """Make room for ``ROOM`` values."""
-    for j in range(ROOM):
-        values[j] = BEYOND
+def clear_list(values: F64) -> None:
+    """Empty a list of ``MEDIAN_SIZE`` values."""
+    for j in range(MEDIAN_SIZE):
+        values[j] = EMPTY
 
 
-def scatter(values: F64, n: int, centre: float) -> float:
-    """Return the mean distance of ``values[:n]`` from ``centre``, relative to it."""
+def mean_deviation(values: F64, n: int, centre: float) -> float:
+    """Return the mean distance of ``values[:n]`` from ``centre``, divided by ``centre``."""
     total = 0.0
     for i in range(n):
         total += abs(values[i] - centre)
     return total / n / centre
 
 
-def look_back(c: int, v: float, level: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32) -> None:
-    """Compare a peak of height ``v`` with the beats and peaks before it; ``out`` holds its widths.
-
-    One member does this.
-    """
-    rate = float(span[BACK]) / SPAN_S[BACK]
-    intervals, valleys = scratch, scratch[ROOM:]
-    vacate(intervals)
-    vacate(valleys)
-    last = -1  # row of the last peak above half of the level
-    since_last = before = count = peaks = 0
-    doubt = near = 0.0
-    total = int(seen[0])
-    at = total % KEPT
-    for _ in range(min(total, KEPT)):
-        at = KEPT - 1 if at == 0 else at - 1
-        gap = c - int(seen[FIRST + at])
-        if gap > span[BACK] or (count == 9 and peaks >= 16):
-            break
-        height = float(facts[at, HEIGHT])
-        h = height / level
-        if peaks < 8:
-            valleys[peaks] = float(facts[at, VALLEY])
-        if peaks < 16:
-            doubt += min(h, max(0.0, 1.0 - h))
-        peaks += 1
-        if gap <= span[MS400]:
-            near = max(near, height)
-        if h > 0.5:
-            if last < 0:
-                last = at
-                since_last = gap
-            elif count < 9:
-                intervals[count] = (gap - before) / rate
-                count += 1
-            before = gap
-    out[SINCE_HALF] = FAR
-    out[HALF] = 0.0
-    out[BY_8_OF_LAST] = out[BY_22_OF_LAST] = out[BY_32_OF_LAST] = 1.0
-    if last >= 0:
-        row = facts[last]
-        out[SINCE_HALF] = since_last / rate
-        out[HALF] = float(row[HEIGHT]) / v
-        out[BY_8_OF_LAST] = float(out[BY_8]) / max(0.001, float(row[W8]))
-        out[BY_22_OF_LAST] = float(out[BY_22]) / max(0.001, float(row[W22]))
-        out[BY_32_OF_LAST] = float(out[BY_32]) / max(0.001, float(row[W32]))
-    out[BEFORE_HALF] = intervals[0] if count > 0 else FAR
-    out[RR_RATIO] = float(out[SINCE_HALF]) / float(out[BEFORE_HALF])
-    out[INTERVAL] = out[IRREGULAR] = out[PHASE] = 1.0
-    if count >= 3:
-        usual = middle(intervals, count)
-        out[INTERVAL] = usual
-        out[IRREGULAR] = scatter(intervals, count, usual)
-        out[PHASE] = float(out[SINCE_HALF]) / usual
-    out[DOUBT] = doubt / max(1, min(16, peaks))
-    out[BEFORE_400] = near / v
-    noise = middle(valleys, min(peaks, 8)) if peaks > 0 else 0.0
-    out[NOISE] = noise / v
-    out[NOISE_OF_LEVEL] = noise / level
-
-
-def look_far_back(
-    c: int, v: float, level: float, lowest: float, span: I64, seen: I64, facts: F32, scratch: F64, out: F32
+def compare_with_recent_peaks(
+    c: int, height: float, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32
 ) -> None:
-    """Describe a peak of height ``v`` by all peaks of the last ten seconds; ``out`` holds its widths.
+    """Write the features that compare a peak with the last high peaks and the last peaks before it.
 
-    One member does this.
+    Parameters
+    ----------
+    c, height
+        Sample and response of the peak.
+    level
+        Of the response; a high peak is above half of it.
+    spans : int64 [11]
+        ``peak_features.SPAN_S`` in samples.
+    log, past : int64 [LOG_COLUMNS], float32 [PAST_PEAKS, .]
+        The lane's past peaks.
+    numbers : float64 [PAST_PEAKS]
+        Scratch: two lists.
+    features : float32 [FEATURES], read and written
+        Holds the widths of the peak.
     """
-    rate = float(span[BACK]) / SPAN_S[BACK]
-    first = -1  # row of the last peak above 0.3 of the level
-    since_first = peaks = halves = middling = wide = 0
-    recent = later = 0.0
-    vacate(scratch)
-    total = int(seen[0])
-    at = total % KEPT
-    for _ in range(min(total, KEPT)):
-        at = KEPT - 1 if at == 0 else at - 1
-        gap = c - int(seen[FIRST + at])
-        if gap > span[BACK]:
+    rate = float(spans[LOOKBACK]) / SPAN_S[LOOKBACK]
+    intervals, valleys = numbers, numbers[MEDIAN_SIZE:]
+    clear_list(intervals)
+    clear_list(valleys)
+    last_high = -1  # row of the last high peak
+    since_last = gap_before = count = peaks = 0
+    doubt = near = 0.0
+    total = int(log[PEAK_COUNT])
+    at = total % PAST_PEAKS
+    for _ in range(min(total, PAST_PEAKS)):
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
+        gap = c - int(log[PEAK_SAMPLES + at])
+        if gap > spans[LOOKBACK] or (count == MEDIAN_SIZE and peaks >= RECENT_PEAKS):
             break
-        height = float(facts[at, HEIGHT])
-        h = height / level
+        other = float(past[at, PAST_HEIGHT])
+        relative = other / level
+        if peaks < RECENT_VALLEYS:
+            valleys[peaks] = float(past[at, PAST_VALLEYS])
+        if peaks < RECENT_PEAKS:
+            doubt += min(relative, max(0.0, 1.0 - relative))
         peaks += 1
-        middling += (h > 0.15) & (h < 0.55)
-        if gap <= span[MS1500]:
-            recent = max(recent, height)
-            if gap > span[MS400] and gap <= span[MS700]:
-                later = max(later, height)
-        if first < 0 and h > 0.3:
-            first = at
-            since_first = gap
-        if h > 0.5:
-            halves += 1
-            if wide < 9:
-                scratch[wide] = float(facts[at, W32])
-                wide += 1
-    out[SINCE_THIRD] = since_first / rate if first >= 0 else FAR
-    out[THIRD] = float(facts[first, HEIGHT]) / v if first >= 0 else 0.0
-    out[MIDDLING] = float(middling)
-    out[PEAKS] = float(peaks)
-    out[HALVES] = float(halves)
-    out[OF_RECENT] = v / max(v, recent)
-    out[BEFORE_700] = later / v
-    out[SPREAD] = level / lowest
-    out[BY_32_OF_MEDIAN] = float(out[BY_32]) / max(0.001, middle(scratch, wide)) if wide > 0 else 1.0
+        if gap <= spans[MS400]:
+            near = max(near, other)
+        if relative > 0.5:
+            if last_high < 0:
+                last_high = at
+                since_last = gap
+            elif count < MEDIAN_SIZE:
+                intervals[count] = (gap - gap_before) / rate
+                count += 1
+            gap_before = gap
+    features[SINCE_HALF] = NO_PEAK_S
+    features[HALF] = 0.0
+    features[W8_OF_LAST] = features[W22_OF_LAST] = features[W32_OF_LAST] = 1.0
+    if last_high >= 0:
+        row = past[last_high]
+        features[SINCE_HALF] = since_last / rate
+        features[HALF] = float(row[PAST_HEIGHT]) / height
+        features[W8_OF_LAST] = float(features[W8]) / max(LEAST_WIDTH, float(row[PAST_W8]))
+        features[W22_OF_LAST] = float(features[W22]) / max(LEAST_WIDTH, float(row[PAST_W22]))
+        features[W32_OF_LAST] = float(features[W32]) / max(LEAST_WIDTH, float(row[PAST_W32]))
+    features[BEFORE_HALF] = intervals[0] if count > 0 else NO_PEAK_S
+    features[RR_RATIO] = float(features[SINCE_HALF]) / float(features[BEFORE_HALF])
+    features[INTERVAL] = features[IRREGULAR] = features[PHASE] = 1.0
+    if count >= FEWEST_INTERVALS:
+        median = lower_median(intervals, count)
+        features[INTERVAL] = median
+        features[IRREGULAR] = mean_deviation(intervals, count, median)
+        features[PHASE] = float(features[SINCE_HALF]) / median
+    features[DOUBT] = doubt / max(1, min(RECENT_PEAKS, peaks))
+    features[BEFORE_400] = near / height
+    noise = lower_median(valleys, min(peaks, RECENT_VALLEYS)) if peaks > 0 else 0.0
+    features[NOISE] = noise / height
+    features[NOISE_OF_LEVEL] = noise / level
 
 
-def remember(c: int, value: int, seen: I64, facts: F32, scratch: F64, out: F32) -> None:
-    """Put a peak that was described into the lane's memory."""
-    row = facts[int(seen[0]) % KEPT]
-    row[HEIGHT] = value
-    row[W8] = out[BY_8]
-    row[W22] = out[BY_22]
-    row[W32] = out[BY_32]
-    row[VALLEY] = 1.0 * value * float(out[VALLEY_LEFT]) + 1.0 * value * float(out[VALLEY_RIGHT])  # in float64
-    for lead in range(facts.shape[1] - FACTS):
-        row[FACTS + lead] = scratch[ACROSS + lead]
-    seen[FIRST + int(seen[0]) % KEPT] = c
-    seen[0] += 1
+def compare_with_all_peaks(
+    c: int, height: float, level: float, least_maximum: float, spans: I64, log: I64, past: F32, numbers: F64,
+    features: F32,
+) -> None:  # fmt: skip
+    """Write the features that compare a peak with all peaks of the last ten seconds.
+
+    ``least_maximum`` is the least of the last five block maxima; the other parameters are those of
+    ``compare_with_recent_peaks``.
+    """
+    rate = float(spans[LOOKBACK]) / SPAN_S[LOOKBACK]
+    last_third = -1  # row of the last peak above 0.3 of the level
+    since_third = peaks = high_peaks = middling = widths = 0
+    recent = later = 0.0
+    clear_list(numbers)
+    total = int(log[PEAK_COUNT])
+    at = total % PAST_PEAKS
+    for _ in range(min(total, PAST_PEAKS)):
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
+        gap = c - int(log[PEAK_SAMPLES + at])
+        if gap > spans[LOOKBACK]:
+            break
+        other = float(past[at, PAST_HEIGHT])
+        relative = other / level
+        peaks += 1
+        middling += (relative > 0.15) & (relative < 0.55)
+        if gap <= spans[MS1500]:
+            recent = max(recent, other)
+            if gap > spans[MS400] and gap <= spans[MS700]:
+                later = max(later, other)
+        if last_third < 0 and relative > 0.3:
+            last_third = at
+            since_third = gap
+        if relative > 0.5:
+            high_peaks += 1
+            if widths < MEDIAN_SIZE:
+                numbers[widths] = float(past[at, PAST_W32])
+                widths += 1
+    features[SINCE_THIRD] = since_third / rate if last_third >= 0 else NO_PEAK_S
+    features[THIRD] = float(past[last_third, PAST_HEIGHT]) / height if last_third >= 0 else 0.0
+    features[MIDDLING] = float(middling)
+    features[PEAKS] = float(peaks)
+    features[HALVES] = float(high_peaks)
+    features[OF_RECENT] = height / max(height, recent)
+    features[BEFORE_700] = later / height
+    features[SPREAD] = level / least_maximum
+    usual_width = max(LEAST_WIDTH, lower_median(numbers, widths)) if widths > 0 else LEAST_WIDTH
+    features[W32_OF_MEDIAN] = float(features[W32]) / usual_width if widths > 0 else 1.0
+
+
+def store_peak(c: int, height: int, log: I64, past: F32, numbers: F64, features: F32) -> None:
+    """Store the peak at sample ``c`` and the response of its leads (``numbers``) in the lane's ``log`` and ``past``."""
+    place = int(log[PEAK_COUNT]) % PAST_PEAKS
+    row = past[place]
+    row[PAST_HEIGHT] = height
+    row[PAST_W8] = features[W8]
+    row[PAST_W22] = features[W22]
+    row[PAST_W32] = features[W32]
+    left, right = float(features[VALLEY_LEFT]), float(features[VALLEY_RIGHT])
+    row[PAST_VALLEYS] = 1.0 * height * left + 1.0 * height * right  # in float64
+    for lead in range(past.shape[1] - PAST_COLUMNS):
+        row[PAST_COLUMNS + lead] = numbers[LEAD_RESPONSES + lead]
+    log[PEAK_SAMPLES + place] = c
+    log[PEAK_COUNT] += 1

@@ -1,27 +1,28 @@
-"""Bodies that describe a peak of the response in numbers without scale, for the trees that judge it.
+"""Bodies that describe a candidate peak by scale-free features, for the trees of ``kernels.classify``.
 
-The height against the level, the response around the peak, the widths that Ricker wavelets of 8,
-22 and 32 ms see, the slope of the signal, and the peaks of the last ten seconds (``kernels.peak_history``). Of
-several leads, sizes and responses are added, as the response itself is: a lead that says nothing
-changes nothing.
+In:    a candidate peak, the rings of its lane (samples and response), and the lane's past peaks
+Out:   the features of the peak (``kernels.peak_features``)
 
-Bodies are written for a team (``kernels.team``): what is a sum or an extreme of integers is shared
-by its members, the look back is one member's.
+The features are the height of the peak relative to the level, the response around it, the magnitudes of Ricker wavelets
+of 8, 22 and 32 ms, the slope and the swing of the signal, and comparisons with the peaks of the last ten seconds
+(``kernels.peak_history``). In streams of several leads, magnitudes and swings are added over the leads, as the response
+is, so a silent lead changes nothing.
+
+The bodies are written for a team (``kernels.team``): its members share sums and extremes of integers; one member
+computes the rest.
 """
 
 from __future__ import annotations
 
 from beatwire.kernels.nms import largest, least
 from beatwire.kernels.peak_features import (
-    ACROSS,
     AFTER_60,
     AFTER_120,
     AGAIN,
     BEFORE_120,
-    BY_8,
-    BY_22,
-    BY_32,
     COMPACT,
+    HEIGHT,
+    LEAD_RESPONSES,
     LEFT_45,
     LEFT_75,
     MS8,
@@ -29,26 +30,30 @@ from beatwire.kernels.peak_features import (
     MS60,
     MS75,
     MS120,
+    MS220,
     MS230,
     OF_LARGEST,
     OF_LEAST,
-    RIGHT,
     RIGHT_45,
     RIGHT_75,
     SIZE,
     SLOPE,
-    TALL,
     VALLEY_LEFT,
     VALLEY_RIGHT,
+    W8,
+    W22,
+    W32,
 )
-from beatwire.kernels.peak_history import look_back, look_far_back
+from beatwire.kernels.peak_history import compare_with_all_peaks, compare_with_recent_peaks
+from beatwire.kernels.ricker import unroll_held
 from beatwire.kernels.ring import unroll
 from beatwire.kernels.team import WIDTH, added, member, most, narrow, wait
-from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records import F32, I16, I32, I64
+from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch
 
 
-def wave(x: I32, centre: int, taps: I32, half: int) -> int:
-    """Return the magnitude of a wavelet's response; its ``2 half + 1`` taps stand at the beginning of ``taps``."""
+def wavelet_magnitude(x: I32, centre: int, taps: I32, half: int) -> int:
+    """Return the magnitude of a wavelet's response at ``x[centre]``; the wavelet has ``2 half + 1`` taps."""
     part = x[centre - half : centre + half + 1]
     total = narrow(0)
     for k in range(member(), 2 * half + 1, WIDTH):
@@ -56,140 +61,142 @@ def wave(x: I32, centre: int, taps: I32, half: int) -> int:
     return abs(added(total))
 
 
-def around(f: I32, at: int, v: float, span: I64, out: F32) -> None:
-    """Describe the response on both sides of the peak at ``f[at]``."""
-    ms45, ms60, ms75, ms120 = int(span[MS45]), int(span[MS60]), int(span[MS75]), int(span[MS120])
-    right, ms230 = int(span[RIGHT]), int(span[MS230])
-    before = largest(f[at - ms230 :], ms230 - ms120 + 1)
-    soon = largest(f[at + ms60 :], ms120 - ms60)
-    later = largest(f[at + ms120 :], right - ms120 + 1)
-    valley_left = least(f[at - right :], right + 1)
-    valley_right = least(f[at:], right + 1)
+def write_response_features(f: I32, at: int, height: float, spans: I64, features: F32) -> None:
+    """Write the features of the response on both sides of the peak at ``f[at]``."""
+    ms45, ms60, ms75, ms120 = int(spans[MS45]), int(spans[MS60]), int(spans[MS75]), int(spans[MS120])
+    ms220, ms230 = int(spans[MS220]), int(spans[MS230])
+    before_120 = largest(f[at - ms230 :], ms230 - ms120 + 1)
+    after_60 = largest(f[at + ms60 :], ms120 - ms60)
+    after_120 = largest(f[at + ms120 :], ms220 - ms120 + 1)
+    valley_left = least(f[at - ms220 :], ms220 + 1)
+    valley_right = least(f[at:], ms220 + 1)
     again = at + ms120
-    while again < at + right and 10 * int(f[again]) <= 7 * int(f[at]):
+    while again < at + ms220 and 10 * int(f[again]) <= 7 * int(f[at]):
         again += 1
     if member() == 0:
-        out[BEFORE_120] = before / v
-        out[AFTER_60] = soon / v
-        out[AFTER_120] = later / v
-        out[LEFT_45] = int(f[at - ms45]) / v
-        out[RIGHT_45] = int(f[at + ms45]) / v
-        out[LEFT_75] = int(f[at - ms75]) / v
-        out[RIGHT_75] = int(f[at + ms75]) / v
-        out[VALLEY_LEFT] = valley_left / v
-        out[VALLEY_RIGHT] = valley_right / v
-        out[AGAIN] = (again - at) / float(right)
+        features[BEFORE_120] = before_120 / height
+        features[AFTER_60] = after_60 / height
+        features[AFTER_120] = after_120 / height
+        features[LEFT_45] = int(f[at - ms45]) / height
+        features[RIGHT_45] = int(f[at + ms45]) / height
+        features[LEFT_75] = int(f[at - ms75]) / height
+        features[RIGHT_75] = int(f[at + ms75]) / height
+        features[VALLEY_LEFT] = valley_left / height
+        features[VALLEY_RIGHT] = valley_right / height
+        features[AGAIN] = (again - at) / float(ms220)
     wait()
 
 
-def look(
-    x: I16, base: int, c: int, v: float, box: int, span: I64, taps: I32, half: I64, line: I32, scratch: F64, out: F32
+def write_wavelet_features(
+    x: I16, base: int, c: int, magnitude: float, settings: FeatureSettings, work: PeakScratch
 ) -> None:
-    """Describe what wavelets see around the peak at ``c``; ``x`` [leads, R] are rings, ``v`` its mean response.
+    """Write the features of the wavelets around the peak at sample ``c``, and the response of each lead.
 
-    The wavelets' magnitudes are added over the leads: a lead counts as much as it says.
-    """
-    reach, n = int(span[MS230]), int(span[MS230]) + int(span[RIGHT]) + 1
-    w8 = w22 = w32 = 0
-    for lead in range(x.shape[0]):
-        lay_out(x[lead], base, c - reach, n, line)
-        for j in range(5):
-            w8 += wave(line, reach + (j - 2) * box // 2, taps[0], int(half[0]))
-        own = 0
-        for j in range(3):
-            own += wave(line, reach + (j - 1) * box, taps[1], int(half[1]))
-            w32 += wave(line, reach + (j - 1) * box, taps[2], int(half[2]))
-        w22 += own
-        if member() == 0:
-            scratch[ACROSS + lead] = own
-        wait()
-    if member() == 0:
-        out[BY_8] = w8 / (5.0 * v)
-        out[BY_22] = w22 / (3.0 * v)
-        out[BY_32] = w32 / (3.0 * v)
-    wait()
-
-
-def look_closely(x: I16, base: int, c: int, v: float, span: I64, line: I32, out: F32) -> None:
-    """Describe the samples around the peak at ``c``: see ``look``.
-
-    A lead's steepest slope, swing within 60 ms and swing of the whole surroundings are added over the leads.
-    """
-    reach, n = int(span[MS230]), int(span[MS230]) + int(span[RIGHT]) + 1
-    near, lag = int(span[MS60]), int(span[MS8])
-    steep = size = whole = 0
-    for lead in range(x.shape[0]):
-        lay_out(x[lead], base, c - reach, n, line)
-        middle_part = line[reach - near :]
-        low, high = least(middle_part, 2 * near + 1), largest(middle_part, 2 * near + 1)
-        size += high - low
-        whole += largest(line, n) - least(line, n)
-        slope = 0
-        early, late = line[reach - near - lag :], line[reach - near + lag :]
-        for j in range(member(), 2 * near + 1, WIDTH):
-            slope = max(slope, abs(int(late[j]) - int(early[j])))
-        steep += most(slope)
-        wait()
-    if member() == 0:
-        out[SLOPE] = steep / float(max(1, size))
-        out[COMPACT] = size / float(max(1, whole))
-        out[SIZE] = 1000.0 * size / v
-    wait()
-
-
-def lay_out(ring: I16, base: int, first: int, n: int, out: I32) -> None:
-    """Copy samples ``[first, first + n)`` of a ring; before the lane's first sample that is held."""
-    early = min(n, max(0, base - first))
-    value = int(ring[base % ring.shape[0]])
-    for j in range(member(), early, WIDTH):
-        out[j] = value
-    unroll(ring, first + early, n - early, out[early:])
-
-
-def outline(
-    c: int, value: int, median: int, base: int, scale: float, box: int, span: I64, taps: I32, half: I64, x: I16,
-    f: I32, seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
-) -> None:  # fmt: skip
-    """Write those ``FEATURES`` of the peak at sample ``c`` that tell whether it is ordinary, and what is remembered.
+    The wavelet of 8 ms is averaged over five places, the others over three, within the box of the response.
 
     Parameters
     ----------
-    median
-        Of the last five block maxima; above zero.
-    scale
-        Mean magnitude of the response that one unit of ``f`` is: ``2**shift / (2 box + 1)``.
-    taps, half : int32 [3, n], int64 [3]
-        Wavelets of 8, 22 and 32 ms: ``2 half + 1`` taps each.
-    x, f : int16 [leads, R], int32 [R]
-        Rings of the lane's samples and response.
-    seen, facts
-        The lane's memory.
-    line, scratch : int32 [capacity], float64 [KEPT]
-    out : float32 [FEATURES] or more, written
+    x : int16 [leads, R]
+        Rings of a lane whose first sample is ``base``.
+    magnitude
+        Mean magnitude of the detection wavelet at the peak.
     """
-    v = float(value)
-    first = c - int(span[MS230])
-    early = max(0, base - first)
-    for j in range(member(), early, WIDTH):
-        line[j] = 0
-    unroll(f, first + early, int(span[MS230]) + int(span[RIGHT]) + 1 - early, line[early:])  # type: ignore[arg-type]
-    around(line, int(span[MS230]), v, span, out)
-    look(x, base, c, v * scale, box, span, taps, half, line, scratch, out)
+    spans, taps, half, box = settings.spans, settings.taps, settings.half, settings.box
+    stretch, features = work.stretch, work.features
+    reach, n = int(spans[MS230]), int(spans[MS230]) + int(spans[MS220]) + 1
+    w8 = w22 = w32 = 0
+    for lead in range(x.shape[0]):
+        unroll_held(x[lead], base, c - reach, n, stretch)
+        for j in range(5):
+            w8 += wavelet_magnitude(stretch, reach + (j - 2) * box // 2, taps[0], int(half[0]))
+        of_lead = 0
+        for j in range(3):
+            of_lead += wavelet_magnitude(stretch, reach + (j - 1) * box, taps[1], int(half[1]))
+            w32 += wavelet_magnitude(stretch, reach + (j - 1) * box, taps[2], int(half[2]))
+        w22 += of_lead
+        if member() == 0:
+            work.numbers[LEAD_RESPONSES + lead] = of_lead
+        wait()
     if member() == 0:
-        out[TALL] = v / median
-        look_back(c, v, float(median), span, seen, facts, scratch, out)
+        features[W8] = w8 / (5.0 * magnitude)
+        features[W22] = w22 / (3.0 * magnitude)
+        features[W32] = w32 / (3.0 * magnitude)
     wait()
 
 
-def detail(
-    c: int, value: int, median: int, most_of: int, least_of: int, base: int, scale: float, span: I64, x: I16,
-    seen: I64, facts: F32, line: I32, scratch: F64, out: F32,
-) -> None:  # fmt: skip
-    """Write the other ``FEATURES``; arguments as of ``outline``, the largest and least of the block maxima besides."""
-    v = float(value)
-    look_closely(x, base, c, v * scale, span, line, out)
+def write_swing_features(x: I16, base: int, c: int, magnitude: float, spans: I64, stretch: I32, features: F32) -> None:
+    """Write the features of the signal's slope and swing around the peak at sample ``c``.
+
+    The swing is the largest sample minus the least. The steepest slope and the swings of the leads are added.
+    Parameters are those of ``write_wavelet_features``.
+    """
+    reach, n = int(spans[MS230]), int(spans[MS230]) + int(spans[MS220]) + 1
+    near, lag = int(spans[MS60]), int(spans[MS8])
+    slopes = swing = whole_swing = 0
+    for lead in range(x.shape[0]):
+        unroll_held(x[lead], base, c - reach, n, stretch)
+        middle = stretch[reach - near :]
+        low, high = least(middle, 2 * near + 1), largest(middle, 2 * near + 1)
+        swing += high - low
+        whole_swing += largest(stretch, n) - least(stretch, n)
+        slope = 0
+        early, late = stretch[reach - near - lag :], stretch[reach - near + lag :]
+        for j in range(member(), 2 * near + 1, WIDTH):
+            slope = max(slope, abs(int(late[j]) - int(early[j])))
+        slopes += most(slope)
+        wait()
     if member() == 0:
-        out[OF_LARGEST] = v / most_of
-        out[OF_LEAST] = v / least_of
-        look_far_back(c, v, float(median), float(least_of), span, seen, facts, scratch, out)
+        features[SLOPE] = slopes / float(max(1, swing))
+        features[COMPACT] = swing / float(max(1, whole_swing))
+        features[SIZE] = 1000.0 * swing / magnitude
+    wait()
+
+
+def write_basic_features(
+    peak: Candidate, base: int, settings: FeatureSettings, x: I16, f: I32, memory: PeakMemory, work: PeakScratch
+) -> None:
+    """Write the features by which a peak is typical (``kernels.classify.is_typical``), and those that are stored.
+
+    Parameters
+    ----------
+    peak
+        Its level is above zero.
+    base
+        First sample of the lane.
+    x, f : int16 [leads, R], int32 [R]
+        Rings of the lane's samples and response.
+    memory
+        The lane's past peaks.
+    work
+        Scratch of the team; its ``features`` are written.
+    """
+    spans, stretch, features = settings.spans, work.stretch, work.features
+    c, height = peak.sample, float(peak.height)
+    first = c - int(spans[MS230])
+    missing = max(0, base - first)
+    for j in range(member(), missing, WIDTH):
+        stretch[j] = 0
+    n = int(spans[MS230]) + int(spans[MS220]) + 1 - missing
+    unroll(f, first + missing, n, stretch[missing:])  # type: ignore[arg-type]
+    write_response_features(stretch, int(spans[MS230]), height, spans, features)
+    write_wavelet_features(x, base, c, height * settings.scale, settings, work)
+    if member() == 0:
+        features[HEIGHT] = height / peak.level
+        compare_with_recent_peaks(c, height, float(peak.level), spans, memory.log, memory.past, work.numbers, features)
+    wait()
+
+
+def write_further_features(
+    peak: Candidate, base: int, settings: FeatureSettings, x: I16, memory: PeakMemory, work: PeakScratch
+) -> None:
+    """Write the other features of one lead; parameters are those of ``write_basic_features``."""
+    spans, features, height, least_maximum = settings.spans, work.features, float(peak.height), peak.least_maximum
+    write_swing_features(x, base, peak.sample, height * settings.scale, spans, work.stretch, features)
+    if member() == 0:
+        features[OF_LARGEST] = height / peak.largest_maximum
+        features[OF_LEAST] = height / least_maximum
+        compare_with_all_peaks(
+            peak.sample, height, float(peak.level), float(least_maximum), spans, memory.log, memory.past, work.numbers,
+            features,
+        )  # fmt: skip
     wait()

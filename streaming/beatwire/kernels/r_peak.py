@@ -1,9 +1,15 @@
-"""Body that marks R: where in the wave around a peak of the response the beat is said to be.
+"""Body that marks R: the sample of the wave around a peak of the response at which the beat is reported.
 
-R is marked on the first lead that speaks there, so that of all leads it is where that lead alone has it. A narrow
-wavelet finds the wave: of several humps the largest. A wide one then says where in it: near that place the largest
-response to the wave as a whole, so that a steep beginning does not draw R to itself. What is said depends on samples
-within ``before`` and ``after`` of the peak and half a wavelet, and R lies between these two.
+In:    a peak of the response, and the rings of its lane
+Out:   the sample of R
+State: none
+
+R is marked on the first lead that is active at the peak, so with all leads it is the same as on that lead alone. First
+a narrow wavelet selects the wave: of several humps the one with the largest magnitude. Then a wide wavelet places R at
+the largest magnitude near that wave, so that a steep onset does not pull R towards itself.
+
+Invariant: R lies between ``before`` and ``after`` the peak and depends on the samples between these and half a wavelet
+beyond.
 """
 
 from __future__ import annotations
@@ -12,55 +18,59 @@ from beatwire.kernels.nms import largest, place_of
 from beatwire.kernels.ricker import filter_block, unroll_held
 from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import I16, I32, I64
+from beatwire.records.columns import MARK_AFTER, MARK_BEFORE, MARK_BOX, MARK_NEAR, MARK_SHIFT
 
-EIGHT = 8
-SHARE = 4  # a lead speaks when its magnitude is a quarter of a lead's share of the response
+PADDING = 8  # responses computed at once by vector instructions
+ACTIVE_SHARE = 4  # a lead is active if its magnitude is a quarter of an even share of the response
 
 
-def mark(rings: I16, base: int, c: int, value: int, marking: I64, taps: I32, work: I32) -> int:
-    """Return the sample of R of the peak ``value`` of the response at ``c``.
+def mark_r(rings: I16, base: int, c: int, height: int, marking: I64, taps: I32, work: I32) -> int:
+    """Return the sample of R of the peak of the response at sample ``c``.
 
     Parameters
     ----------
     rings : int16 [leads, R]
+        Of a lane whose first sample is ``base``.
+    height
+        Response at ``c``.
     marking : int64 [5]
-        In samples: reach before and after the peak, how far the wide wavelet moves R, the box of the response; and
-        the shift of its magnitude.
+        Columns ``MARK_BEFORE``, ... of ``records.columns``.
     taps : int32 [2, half + 1]
-        Of the narrow wavelet and of the wide one, from the centre outwards.
+        Of the narrow and of the wide wavelet, from the centre outwards.
     work : int32 [2 or more, capacity]
-        Scratch for the reach, two wavelets' halves and ``EIGHT``.
+        Scratch for the reach, two halves of a wavelet and ``PADDING``.
     """
-    first = max(base, c - int(marking[0]))
-    reach = c + int(marking[1]) + 1 - first
+    first = max(base, c - int(marking[MARK_BEFORE]))
+    reach = c + int(marking[MARK_AFTER]) + 1 - first
     leads, half = rings.shape[0], taps.shape[1] - 1
-    speaks = value // (SHARE * leads * int(marking[3]))
-    x, a = work[0], work[1]
-    for j in range(member(), EIGHT, WIDTH):
+    least_active = height // (ACTIVE_SHARE * leads * int(marking[MARK_BOX]))
+    x, magnitudes = work[0], work[1]
+    for j in range(member(), PADDING, WIDTH):
         x[reach + 2 * half + j] = 0
     lead = 0
     while True:
         unroll_held(rings[lead], base, first - half, reach + 2 * half, x)
-        high = respond_to(x, reach, taps[0], a)
+        high = write_magnitudes(x, reach, taps[0], magnitudes)
         lead += 1
-        if lead == leads or high >> int(marking[4]) >= speaks:
+        if lead == leads or high >> int(marking[MARK_SHIFT]) >= least_active:
             break
-    at = place_of(high, a[:reach])
-    begin = max(0, at - int(marking[2]))
-    n = min(reach, at + int(marking[2]) + 1) - begin
-    high = respond_to(x[begin:], n, taps[1], a)
-    return first + begin + place_of(high, a[:n])
+    at = place_of(high, magnitudes[:reach])
+    begin = max(0, at - int(marking[MARK_NEAR]))
+    n = min(reach, at + int(marking[MARK_NEAR]) + 1) - begin
+    high = write_magnitudes(x[begin:], n, taps[1], magnitudes)
+    return first + begin + place_of(high, magnitudes[:n])
 
 
-def respond_to(x: I32, n: int, taps: I32, a: I32) -> int:
-    """Write the magnitude of ``n`` responses, the first one at ``x[half]``, and return the largest.
+def write_magnitudes(x: I32, n: int, taps: I32, magnitudes: I32) -> int:
+    """Write the magnitudes of ``n`` responses, the first at ``x[half]``, and return the largest.
 
-    A few more are worked out, what follows in ``x`` is zero: eight at a time are done as soon as one. ``x`` says the
-    same to a second look, whatever ``filter_block`` makes of it.
+    ``n`` is rounded up to a multiple of ``PADDING``, since one vector of responses costs as much as one response; the
+    samples behind the last are zero. ``filter_block`` may overwrite ``x`` in place, but a second call with the same
+    ``x`` gives the right responses.
     """
-    more = (n + EIGHT - 1) // EIGHT * EIGHT
-    filter_block(x, more, taps, a)
-    for j in range(member(), more, WIDTH):
-        a[j] = abs(a[j])
+    padded = (n + PADDING - 1) // PADDING * PADDING
+    filter_block(x, padded, taps, magnitudes)
+    for j in range(member(), padded, WIDTH):
+        magnitudes[j] = abs(magnitudes[j])
     wait()
-    return largest(a, n)
+    return largest(magnitudes, n)

@@ -37,6 +37,7 @@ from beatwire.kernels import (
     ring,
     rules,
     scoring,
+    shards,
     vae,
     windows,
 )
@@ -107,24 +108,24 @@ class Kernels(Table):
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks)
     select_beats = OverItems(beats.select_beats)
-    remember_quiet = OverItems(beats.remember_quiet)
+    store_quiet = OverItems(beats.store_quiet)
     list_beats = OverItems(beats.list_beats)
     list_blocks = OverItems(beats.list_blocks)
     find_waves = OverItems(flutter.find_waves)
     cut_window = OverItems(windows.cut_window)
 
     # terms of a score
-    place_in_time = OverItems(history.place_in_time)
+    time_beat = OverItems(history.time_beat)
     find_usual_size = OverItems(history.find_usual_size)
-    in_usual_size = OverItems(history.in_usual_size)
-    is_known = OverItems(history.is_known)
+    write_scale = OverItems(history.write_scale)
+    mark_embedded = OverItems(history.mark_embedded)
     compare_with_history = OverItems(history.compare_with_history)
-    in_terms = OverItems(history.in_terms)
+    write_terms = OverItems(history.write_terms)
     score_beat = OverItems(scoring.score_beat)
 
     # shards of a recording
-    is_answered = OverItems(scoring.is_answered)
-    tell_beat = OverItems(scoring.tell_beat)
+    mark_owned = OverItems(shards.mark_owned)
+    copy_owned = OverItems(shards.copy_owned)
 
 
 class HostKernels(Kernels):
@@ -139,13 +140,13 @@ class HostKernels(Kernels):
     device_time = OverItems(clock.device_time)
 
     # scores, events, alerts and messages
-    forward = OverItems(vae.forward)
+    embed_windows = OverItems(vae.embed_windows)
     merge_pass = Serial(ordering.merge_pass)
     by_stream = Serial(ordering.by_stream)
     find_runs = Serial(ordering.find_runs)
-    weigh_beat = OverItems(scoring.weigh_beat)
+    sum_levels = OverItems(scoring.sum_levels)
     find_bins = OverItems(drift.find_bins)
-    watch = OverItems(drift.watch)
+    track_drift = OverItems(drift.track_drift)
     apply_rules = OverItems(rules.apply_rules)
     write_beat = OverItems(avro.write_beat)
 

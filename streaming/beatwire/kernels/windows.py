@@ -1,9 +1,14 @@
 """Body that cuts the window of a beat out of the ring, without offset and slope, in units of its size.
 
-A window is 0.52 s in 256 points whatever the rate. Its centre is the centroid of the QRS's energy,
-at most 40 ms from the R peak, so that it depends on samples in [R - 0.30 s, R + 0.31 s] and no later
-ones. Its size is its root mean square. The sums are in integers: the same on every backend and for
-any order of adding.
+In:    R of each beat, and the rings
+Out:   windows float32 [n, 256], and their size in units of the device
+State: none
+
+A window is 0.52 s in 256 points at every sampling rate. Its centre is the centroid of the energy of the QRS complex, at
+most 40 ms from R. Its size is its root mean square.
+
+Invariant: a window depends on the samples in [R - 0.30 s, R + 0.31 s] only. Sums are of integers: the same on every
+backend and in any order.
 """
 
 from __future__ import annotations
@@ -16,33 +21,35 @@ from beatwire.kernels.ring import unroll
 from beatwire.kernels.team import WIDTH, added, member, narrow, wait
 from beatwire.records import F32, I16, I32, I64
 
-WINDOW = 256
-HALF_S = 0.26
-SHIFT_S = 0.04
-EARLIEST_S = 0.30
+WINDOW = 256  # points
+HALF_S = 0.26  # half of a window: from the P wave to the end of the QRS complex and the ST segment
+SHIFT_S = 0.04  # how far the centre may lie from R
+EARLIEST_S = 0.30  # samples that a window depends on: HALF_S + SHIFT_S before R, and one of interpolation after it
 LATEST_S = 0.31
-ENERGY_S = 0.10
-SLOPE_S = 0.006
-LEAST_SIZE = 0.5  # device units; below it is a flat line
-ONE = 1 << 16  # a sample, in steps of the interpolation
+ENERGY_S = 0.10  # on either side of R, whose centroid is the centre
+SLOPE_S = 0.006  # over which a slope is taken
+LEAST_SIZE = 0.5  # in units of the device; a smaller window is a flat line
+FIXED_POINT = 1 << 16  # positions between samples are integers in this unit
 
 
 def cut_window(
     i: int, lane: I64, at: I64, base: I64, lead: int, rate_hz: float, x: I16, work: I32, window: F32, amplitude: F32
 ) -> None:
-    """Fill ``window[i]`` from the ring of ``lane[i]`` around the R peak at sample ``at[i]``.
+    """Cut ``window[i]`` out of the ring of ``lane[i]`` around R at sample ``at[i]``.
 
     Parameters
     ----------
-    base : int64 [n]
-        The lane's first sample.
+    lane, at, base : int64 [n]
+        Lane and R of each beat, and the first sample of the lane.
+    lead
+        Lead that is cut.
     x : int16 [lanes, leads, R]
-        ``R`` is at least 0.62 s.
+        Rings of at least 0.62 s.
     work : int32 [1 or more, 0.62 s or more]
         Scratch.
     window, amplitude : float32 [n, 256], [n], written
-        The window, of root mean square 1, and what that was in the device's units. Zero and NaN
-        where it would begin before ``base`` or does not vary.
+        The window, scaled to a root mean square of 1, and its size. Zero and NaN where the window would begin before
+        ``base``, and where it is flat.
     """
     before = int(math.ceil(EARLIEST_S * rate_hz))
     last = before + int(math.floor(LATEST_S * rate_hz))
@@ -59,14 +66,14 @@ def cut_window(
 
 
 def blank(out: F32) -> float:
-    """Set a window to zero; its size is not a number."""
+    """Set a window to zero and return its size, NaN."""
     for j in range(member(), WINDOW, WIDTH):
         out[j] = 0.0
     return math.nan
 
 
 def energy_centroid(samples: I32, peak: int, rate_hz: float) -> float:
-    """Return how far, in samples, the centroid of the squared slope lies from the peak; limited."""
+    """Return how far the centroid of the squared slope lies from ``peak``, in samples, at most ``SHIFT_S``."""
     reach = round(ENERGY_S * rate_hz)
     k = max(1, round(SLOPE_S * rate_hz))
     ahead = samples[peak - reach + k :]
@@ -86,13 +93,13 @@ def energy_centroid(samples: I32, peak: int, rate_hz: float) -> float:
 
 
 def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> float:
-    """Write 256 points of ``length`` samples from ``begin`` on, without mean and slope, and return their size.
+    """Write 256 points of the ``length`` samples from ``begin`` on, without mean and slope, and return their size.
 
     ``samples`` is overwritten.
     """
     first = int(begin)
     n = min(int(begin + length) + 2, last + 1) - first
-    part = samples[first : last + 1]  # the interpolation's rounding may reach one sample past the n of the sums
+    part = samples[first : last + 1]  # interpolation may round to one sample beyond the n of the sums
     origin = int(part[n // 2])
     total = 0
     moment = 0
@@ -113,17 +120,17 @@ def resample(samples: I32, begin: float, length: float, last: int, out: F32) -> 
     slope = 2.0 * moment / spread
     level = origin + total / n - slope * 0.5 * (n - 1)
     scale = 1.0 / size
-    flat = part.view(float32)  # each number takes the place of the sample it is made of
+    flat = part.view(float32)  # each value overwrites the sample that it is computed from
     for j in range(member(), len(part), WIDTH):
         flat[j] = (int(part[j]) - level - slope * j) * scale
     wait()
-    interpolate(flat, round((begin - first) * ONE), round(length * ONE / (WINDOW - 1)), out)
+    interpolate(flat, round((begin - first) * FIXED_POINT), round(length * FIXED_POINT / (WINDOW - 1)), out)
     return size
 
 
 def interpolate(flat: F32, start: int, step: int, out: F32) -> None:
-    """Write 256 points of ``flat`` from ``start`` on, in steps of ``step``, both in ``1 / ONE`` of its own."""
-    fraction = float32(1.0 / ONE)
+    """Write 256 points of ``flat`` from ``start`` on, in steps of ``step``, both in ``1 / FIXED_POINT`` of a sample."""
+    fraction = float32(1.0 / FIXED_POINT)
     for j in range(member(), WINDOW, WIDTH):
         p = start + j * step
         b = (p >> 16) & 0xFFFF

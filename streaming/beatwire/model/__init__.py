@@ -1,1 +1,4 @@
-"""The VAE: how it is trained, measured, stored and read back. Scoring with it is ``stages.score``."""
+"""The shipped models on disk: the scoring VAE (``checkpoint``) and the detector's trees (``trees``).
+
+``beatwire.training`` makes them; the stages ``history``, ``score``, ``drift`` and ``classify`` use them.
+"""

@@ -1,7 +1,10 @@
-"""A model on disk: ``NAME.safetensors`` (weights) and ``NAME.json`` (everything else), read and checked.
+"""The scoring model on disk: weights of the VAE, calibration of the score, reference distributions for drift.
 
-The config's ``window`` must be the one this program cuts and ``calibration`` must be there and
-ascending; anything else is refused with the reason. See ``model.pair``.
+In:  ``NAME.safetensors`` (weights) and ``NAME.json`` (everything else), see ``model.storage``
+Out: :class:`Model`
+
+A model is usable only if its config has the ``window`` that this program cuts, an ascending ``calibration`` and a
+``reference``. Otherwise a ``UserError`` names the file, the expected and the actual value.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from beatwire.backends.network import Network
 from beatwire.errors import UserError
 from beatwire.kernels import history, windows
 from beatwire.kernels.drift import COMPARED, MOST_BINS
-from beatwire.model.pair import read_pair, write_pair
+from beatwire.model.storage import HELD_OUT_KEY, read_model, write_model
 from beatwire.records import F32, F64
 from beatwire.stages.drift import Reference
 from beatwire.stages.score import TERMS, Calibration
@@ -32,16 +35,17 @@ WINDOW: dict[str, float] = {
     "history_s": history.BEATS_S,
     "history_beats": history.BEATS,
     "sizes_s": history.SIZES_S,
-    "own_spread": history.OWN,
-    "steady": history.STEADY,
+    "own_spread": history.SPREAD_EXPONENT,
+    "steady": history.IRREGULARITY_OFFSET,
 }
-STORED_AS = {"reconstruction_error": "misfit"}  # what FORMAT 1 calls a field of Reference
+STORED_AS = {"reconstruction_error": "misfit"}  # the name of a field of Reference in files of FORMAT 1
+MIN_LEVELS = 10  # of a calibration: with fewer the score would be too coarse
 SHIPPED = Path(__file__).parent / "weights" / "vae.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A VAE that can score: weights, calibration, reference distributions, and its name."""
+    """A scoring model: weights, calibration, reference distributions for drift, and its name."""
 
     name: str
     network: Network
@@ -50,11 +54,18 @@ class Model:
     config: dict[str, Any]
 
 
-def save_model(path: Path, network: Network, calibration: Calibration, about: dict[str, Any]) -> Model:
-    """Write ``path`` and its config, and return the model as it reads back.
+def save_model(path: Path, network: Network, calibration: Calibration, metadata: dict[str, Any]) -> Model:
+    """Write a model and return it as read back.
 
-    ``about`` goes into the config beside what reading needs: how it was trained, reference
-    distributions for drift, the records that were left out.
+    Parameters
+    ----------
+    path
+        ``NAME.safetensors``.
+    network, calibration
+        Weights and tables.
+    metadata
+        Further keys of the config: ``reference`` (required for reading), settings of the training, and for the model
+        of a fold the records that were held out.
     """
     weights = {f.name: getattr(network, f.name) for f in fields(network) if f.name != "variance"}
     config = {
@@ -64,9 +75,9 @@ def save_model(path: Path, network: Network, calibration: Calibration, about: di
         "latents": history.LATENTS,
         "variance": network.variance,
         "calibration": as_lists(calibration),
-        **about,
+        **metadata,
     }
-    write_pair(path, weights, config)
+    write_model(path, weights, config)
     return load_model(path)
 
 
@@ -76,11 +87,11 @@ def load_model(path: Path | None = None) -> Model:
     Raises
     ------
     UserError
-        no such file, not a model, another window than this program's, calibration or reference missing or not
-        usable.
+        There is no such file, it is not a model, its window is not this program's, or its calibration or reference is
+        missing or unusable.
     """
     path = SHIPPED if path is None else path
-    arrays, config, config_path, name = read_pair(path, "model", FORMAT)
+    arrays, config, config_path, name = read_model(path, "model", FORMAT)
     _check_window(config_path, config)
     network = _network(path, arrays, config)
     calibration = _calibration(config_path, config)
@@ -89,24 +100,26 @@ def load_model(path: Path | None = None) -> Model:
 
 
 def as_lists(tables: Calibration | Reference) -> dict[str, Any]:
-    """Return tables as JSON takes them."""
-    return {STORED_AS.get(f.name, f.name): np.round(getattr(tables, f.name), 6).tolist() for f in fields(tables)}
+    """Return tables as lists for JSON, rounded to six decimals, under the names of the file format."""
+    names = tables._fields if isinstance(tables, Calibration) else [f.name for f in fields(tables)]
+    return {STORED_AS.get(name, name): np.round(getattr(tables, name), 6).tolist() for name in names}
 
 
 def fold_path(path: Path, fold: int) -> Path:
-    """Return where the model of ``path`` lies that did not see the subjects of a fold."""
+    """Return the path of the model that was trained without the subjects of a fold."""
     return path.with_suffix(f".fold{fold}{path.suffix}")
 
 
-def left_out(path: Path | None = None) -> dict[tuple[str, int], Path]:
-    """Return for each record that a model learned from, by name and samples a lead, the model that did not.
+def held_out_models(path: Path | None = None) -> dict[tuple[str, int], Path]:
+    """Return for each record of a model's training data the model of the fold that was trained without it.
 
-    Empty for a model without such companions.
+    Keys are the record's name and its number of samples per lead. The result is empty for a model without fold models
+    beside it.
     """
     path = SHIPPED if path is None else path
     found: dict[tuple[str, int], Path] = {}
     for config in sorted(path.parent.glob(f"{path.stem}.fold*.json")):
-        records = json.loads(config.read_text()).get("left_out", {})
+        records = json.loads(config.read_text()).get(HELD_OUT_KEY, {})
         found |= {(name, samples): config.with_suffix(path.suffix) for name, samples in records.items()}
     return found
 
@@ -114,7 +127,7 @@ def left_out(path: Path | None = None) -> dict[tuple[str, int], Path]:
 def _check_window(path: Path, config: dict[str, Any]) -> None:
     window = config.get("window")
     if not isinstance(window, dict):
-        raise UserError(f"{path}: expected the window that the model was trained on; it is missing")
+        raise UserError(f"{path}: expected the window that the model was trained on; got none")
     for name, value in WINDOW.items():
         if window.get(name) != value:
             raise UserError(f"{path}: expected a model with window {name} {value:g}; got {window.get(name)}")
@@ -131,10 +144,10 @@ def _network(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> Netw
     for name, shape in shapes.items():
         found = arrays.get(name)
         if found is None or found.shape != shape or found.dtype != np.float32:
-            got = "nothing" if found is None else f"{found.dtype} {list(found.shape)}"
+            got = "none" if found is None else f"{found.dtype} {list(found.shape)}"
             raise UserError(f"{path}: expected {name} as float32 {list(shape)}; got {got}")
         if not np.isfinite(found).all():
-            raise UserError(f"{path}: expected finite weights; {name} has others")
+            raise UserError(f"{path}: expected finite weights; got NaN or infinity in {name}")
         weights[name] = np.ascontiguousarray(found)
     variance = config.get("variance")
     if not isinstance(variance, float | int) or not 0 < variance < 1e6:
@@ -145,45 +158,40 @@ def _network(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> Netw
 def _calibration(path: Path, config: dict[str, Any]) -> Calibration:
     table = config.get("calibration")
     if not isinstance(table, dict):
-        raise UserError(f"{path}: expected a calibration; it is missing (train the model with beatwire train vae)")
+        raise UserError(f"{path}: expected a calibration; got none (train the model with beatwire train vae)")
     arrays: dict[str, F64] = {}
-    for f in fields(Calibration):
+    for name in Calibration._fields:
         try:
-            arrays[f.name] = np.asarray(table[STORED_AS.get(f.name, f.name)], np.float64)
+            arrays[name] = np.asarray(table[name], np.float64)
         except (KeyError, ValueError, TypeError) as error:
-            raise UserError(f"{path}: expected calibration {f.name} as numbers; got {error}") from error
+            raise UserError(f"{path}: expected calibration {name} as numbers; got {error}") from error
     k = arrays["level"].size
     for name, shape in {"level": (k,), "terms": (len(TERMS), k), "weights": (len(TERMS),), "sums": (4, k)}.items():
         found = arrays[name]
-        if k < 10 or found.shape != shape or not np.isfinite(found).all():
+        if k < MIN_LEVELS or found.shape != shape or not np.isfinite(found).all():
             raise UserError(f"{path}: expected calibration {name} of {list(shape)} numbers; got {list(found.shape)}")
         if name != "weights" and (np.diff(found) < 0).any():
-            raise UserError(f"{path}: expected calibration {name} in ascending order; it is not")
+            raise UserError(f"{path}: expected calibration {name} in ascending order; got a descending pair")
     return Calibration(**arrays)
 
 
 def _reference(path: Path, config: dict[str, Any]) -> Reference:
     table = config.get("reference")
     if not isinstance(table, dict):
-        raise UserError(
-            f"{path}: expected a reference for drift; it is missing (train the model with beatwire train vae)"
-        )
+        raise UserError(f"{path}: expected a reference for drift; got none (train the model with beatwire train vae)")
     arrays: dict[str, F64] = {}
     for f in fields(Reference):
         try:
             arrays[f.name] = np.asarray(table[STORED_AS.get(f.name, f.name)], np.float64)
         except (KeyError, ValueError, TypeError) as error:
             raise UserError(f"{path}: expected reference {f.name} as numbers; got {error}") from error
-    q, s, each = (
-        arrays["levels"].size,
-        arrays["score"].size,
-        arrays["latents"].shape[-1] if arrays["latents"].ndim else 0,
-    )
+    q, s = arrays["levels"].size, arrays["score"].size  # borders of radius and reconstruction error; of the score
+    borders = arrays["latents"].shape[-1] if arrays["latents"].ndim else 0  # of each latent
     n = history.LATENTS
     shapes = {
-        "centre": (n,), "whitener": (n, n), "score": (s,), "latents": (n, each), "radius": (q,),
+        "centre": (n,), "whitener": (n, n), "score": (s,), "latents": (n, borders), "radius": (q,),
         "reconstruction_error": (q,), "levels": (q,),
-        "shares": (s + 1 + n * (each + 1) + COMPARED * (q + 1),), "limit": (),
+        "shares": (s + 1 + n * (borders + 1) + COMPARED * (q + 1),), "limit": (),
     }  # fmt: skip
     for name, shape in shapes.items():
         if arrays[name].shape != shape or not np.isfinite(arrays[name]).all():

@@ -1,1 +1,1 @@
-"""Recordings through the graph without a broker."""
+"""Analysis of recordings without a broker; start at ``beatwire.offline.analyze``."""

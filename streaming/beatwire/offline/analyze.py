@@ -1,8 +1,11 @@
-"""A recording through the graph without a broker: in shards as fast as it goes, or in chunks cut at will.
+"""Analysis of a recording without a broker: in overlapping shards, or in chunks as a device sends them.
 
-In shards (``beatwire.offline.archive``) or in the messages that a device would send: the same stages, the same
-output. At the end the last value is held for a second, so that the last beats are decided; nothing can be
-found in a constant.
+In:  a :class:`Recording`
+Out: :class:`Analysis`: beats, alerts and counts
+
+Shards (``beatwire.offline.archive``) are faster; chunks are encoded and pass through the whole graph. Both give the
+same output. After the end, the last value is held for a second, so that the last beats are decided; a constant contains
+no beats.
 """
 
 from __future__ import annotations
@@ -20,16 +23,19 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
 from beatwire.model.checkpoint import Model
-from beatwire.offline.archive import START_US, Archive, Plan
-from beatwire.offline.shards import held_after
+from beatwire.offline.archive import Archive
+from beatwire.offline.coverage import hold_last
+from beatwire.offline.merge import START_US
+from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
-from beatwire.records import Alerts, RawTick
+from beatwire.records import I16, Alerts, RawTick
 from beatwire.stages.score import SCORED_BY
 from beatwire.wire.avro import encode_chunk
 
-LONG_PASS_S = 20.0
+LONG_PASS_S = 20.0  # seconds per pass and tick: fewer passes than live, where a decision must not wait
+MAX_CHUNK_VALUES = 32_000  # samples times leads of a message, below the 64 kB of the wire format
 COLUMNS = (
     "sample", "time_s", "rr_ms", "quality", "score", "rate_bpm", "response", "prematurity", "scored_by", "decided",
     "map_x", "map_y", "expected_errors",
@@ -38,11 +44,13 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What was found.
+    """The result of an analysis.
 
-    beats: a column of one length for each of ``COLUMNS``; ``map_x`` and ``map_y`` are where a beat lies in the
-    plane of the model's latents that people look at
-    alerts: transitions in order, each with the model's name; model: that name
+    beats    one array per name in ``COLUMNS``, all of equal length; ``map_x`` and ``map_y`` are the coordinates of a
+             beat on the two-dimensional map of the latents of the model
+    alerts   alert transitions in order, each with the name of the model
+    counts   of duplicates, gaps and restarts, by name
+    model    name of the scoring model
     """
 
     beats: dict[str, Any]
@@ -57,18 +65,20 @@ class Analysis:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _Collector:
+    """Collects the columns of beats and the alert transitions that the graph emits."""
+
     model: Model
     parts: list[dict[str, Any]] = field(default_factory=list)
     alerts: list[dict[str, Any]] = field(default_factory=list)
 
     def add(self, result: Alerts) -> None:
         beats = result.beats
-        self.alerts += [told | {"model": self.model.name} for told in result.transitions]
+        self.alerts += [transition | {"model": self.model.name} for transition in result.transitions]
         if len(beats.slot):
             assert beats.scored_by is not None
             assert beats.latent is not None
-            where = beats.latent @ self.model.network.map
+            position = beats.latent @ self.model.network.map
             self.parts.append(
                 {
                     "sample": beats.sample,
@@ -81,8 +91,8 @@ class _Kept:
                     "prematurity": beats.prematurity,
                     "scored_by": np.array(SCORED_BY)[beats.scored_by],
                     "decided": beats.decided,
-                    "map_x": where[:, 0],
-                    "map_y": where[:, 1],
+                    "map_x": position[:, 0],
+                    "map_y": position[:, 1],
                     "expected_errors": beats.expected_errors,
                 }
             )
@@ -101,24 +111,30 @@ def analyze(
     stream: str = "analyze",
     progress: Callable[[float], None] = lambda _: None,
 ) -> Analysis:
-    """Take a recording through the graph.
+    """Find the beats and alerts of a recording.
 
     Parameters
     ----------
+    recording
+        The recording; its samples are on the host or on the device of the backend.
+    settings
+        Settings of the graph; None: the defaults, with passes of ``LONG_PASS_S``.
     plan
-        How it is cut into shards.
+        How the recording is cut into shards; None: the plan for the backend.
     chunks
-        Samples of each chunk, one after the other: as messages rather than in shards.
+        Process the recording in messages: samples of each chunk, in order.
     ticks
-        Chunks of each tick; by default 20 s of signal.
+        Chunks of each tick; None: 20 s of signal per tick.
     chunk_ms
-        Chunks of this length each.
+        Process the recording in messages: chunks of this length, in milliseconds.
     backend
         Where the graph runs.
     memory_bytes
-        What it may take of a GPU's memory.
+        Limit of the device memory used by shards; None: no limit.
+    stream
+        The stream id in messages and alerts.
     progress
-        Called with the part that is done.
+        Called with the completed fraction, 0-1.
 
     Raises
     ------
@@ -128,15 +144,15 @@ def analyze(
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
     if chunks is None and chunk_ms is None:
         archive = Archive(settings, plan, backend, memory_bytes=memory_bytes)
-        kept = _Kept(archive.model)
+        collector = _Collector(archive.model)
         alerts, counts = archive.analyze(recording, stream, progress)
-        kept.add(alerts)
-        return Analysis(_joined(kept.parts), kept.alerts, counts, kept.model.name)
+        collector.add(alerts)
+        return Analysis(_joined(collector.parts), collector.alerts, counts, collector.model.name)
     recording = replace(recording, samples=tables.host_array(recording.samples))
-    held = held_after(recording.samples, recording.rate_hz)
+    held = hold_last(recording.samples, recording.rate_hz)
     pipeline = Pipeline(settings, backend)
-    kept = _Kept(pipeline.model)
-    pipeline.subscribe(pipeline.alerts, kept.add)
+    collector = _Collector(pipeline.model)
+    pipeline.subscribe(pipeline.alerts, collector.add)
     n = recording.samples.shape[1]
     chunk_ms = 1000.0 if chunk_ms is None else chunk_ms
     size = max(1, round(chunk_ms / 1000 * recording.rate_hz))
@@ -152,27 +168,24 @@ def analyze(
         if pipeline.rejected.message:
             raise UserError(f"{recording.name}: {pipeline.rejected.reason[0]}")
         progress(min(1.0, done / max(1, len(lengths))))
-    return Analysis(_joined(kept.parts), kept.alerts, pipeline.counts, kept.model.name)
+    return Analysis(_joined(collector.parts), collector.alerts, pipeline.counts, collector.model.name)
 
 
-def _messages(recording: Recording, lengths: Sequence[int], held: Any, stream: str) -> Iterator[bytes]:
+def _messages(recording: Recording, lengths: Sequence[int], held: I16, stream: str) -> Iterator[bytes]:
+    """Yield the recording, and the samples held after its end, as encoded chunks; a chunk too long is split."""
     first = 0
-    most = 32_000 // len(recording.leads)
-    for block in [*(recording.samples[:, a : a + k] for a, k in _spans(lengths)), held]:
-        for at in range(0, block.shape[1], most):
-            piece = block[:, at : at + most]
+    max_samples = MAX_CHUNK_VALUES // len(recording.leads)
+    for block in [
+        *(recording.samples[:, a:b] for a, b in itertools.pairwise(itertools.accumulate([0, *lengths]))),
+        held,
+    ]:
+        for start in range(0, block.shape[1], max_samples):
+            chunk = block[:, start : start + max_samples]
             yield encode_chunk(
                 stream, 1, first, START_US + round(first * 1e6 / recording.rate_hz), recording.rate_hz,
-                recording.leads, piece, uv_per_unit=recording.uv_per_unit,
+                recording.leads, chunk, uv_per_unit=recording.uv_per_unit,
             )  # fmt: skip
-            first += piece.shape[1]
-
-
-def _spans(lengths: Sequence[int]) -> Iterator[tuple[int, int]]:
-    at = 0
-    for length in lengths:
-        yield at, length
-        at += length
+            first += chunk.shape[1]
 
 
 def _joined(parts: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,11 +1,10 @@
-"""Beats to a file: CSV, Parquet, or a WFDB annotation file; alerts in a file beside it.
+"""Files of beats (CSV, Parquet or WFDB annotations) and of alerts (JSON lines).
 
-In:  columns of beats, at least ``sample``; an output path whose ending says the format.
-Out: ``x.csv[.gz]``, ``x.parquet``, or an annotation file such as ``x.atr`` that ``wfdb`` reads;
-     ``<path>.alerts.jsonl``, one alert a line.
+In:  columns of beats, at least ``sample``; a path whose ending selects the format
+Out: ``x.csv[.gz]``, ``x.parquet``, or an annotation file such as ``x.atr``; ``<path>.alerts.jsonl``, one alert per line
 
-The first columns are always ``sample, time_s, rr_ms, quality, score``, then what else is known of
-a beat. A file appears whole or not at all: it is written beside its place and then moved there.
+The first columns are always ``sample, time_s, rr_ms, quality, score``; the other columns follow. A file of beats is
+written completely or not at all: it is written to a temporary folder and then moved.
 """
 
 from __future__ import annotations
@@ -32,83 +31,83 @@ _FORMATS = "CSV (.csv, .csv.gz), Parquet (.parquet) or WFDB annotations (.atr or
 
 
 def check_out(path: str | Path) -> Path:
-    """Say early whether beats can be written to a path.
+    """Return the path of a file of beats, with ``~`` expanded, if beats can be written to it.
 
     Raises
     ------
     UserError
-        an ending that names no format, or a folder that does not exist.
+        The ending selects no format, the path is a folder, or its folder does not exist.
     """
     path = Path(path).expanduser()
     if _format(path) is None:
         raise UserError(f"--out: expected {_FORMATS}; got {path.name!r}")
     if path.is_dir() or not path.parent.is_dir():
-        what = "a folder" if path.is_dir() else f"no folder {str(path.parent)!r}"
-        raise UserError(f"--out: expected a file in a folder that exists; got {what}")
+        got = f"got the folder {str(path)!r}" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
+        raise UserError(f"--out: expected a file in an existing folder; {got}")
     return path
 
 
 def write_beats(path: str | Path, beats: Mapping[str, Any] | pd.DataFrame, *, rate_hz: float) -> Path:
-    """Write beats in the format that the path's ending names.
+    """Write beats in the format that the ending of the path selects; return the path.
 
     Parameters
     ----------
     path
         ``x.csv``, ``x.csv.gz``, ``x.parquet``, or ``record.annotator``.
     beats
-        columns of one length. ``sample`` is needed; ``time_s`` follows from it where it is not
-        given; other first columns that are not given are empty. ``symbol``, where given, is the
-        WFDB symbol of each beat, ``N`` otherwise.
+        Columns of equal length. ``sample`` is required. A missing ``time_s`` is computed from it; other missing first
+        columns are empty. ``symbol`` is the WFDB symbol of each beat; without it, ``N``.
     rate_hz
-        samples a second.
+        Sampling rate in Hz.
 
     Raises
     ------
     UserError
-        the path cannot be written.
+        The path cannot be written.
     """
     path = check_out(path)
     table = _table(beats, rate_hz)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".beatwire-") as folder:
-            made = _write(Path(folder), path, table, rate_hz)
-            made.replace(path)
+            _write(Path(folder), path, table, rate_hz).replace(path)
     except OSError as error:
-        raise UserError(f"--out: expected to write {path}; {error.strerror or error}") from None
+        raise UserError(f"--out: expected to write {path}; got: {error.strerror or error}") from None
     return path
 
 
 def write_alerts(path: str | Path, alerts: Iterable[Mapping[str, Any]]) -> Path:
-    """Write alerts beside the beats at ``path``, one JSON object a line; return where.
+    """Write alerts to ``<path>.alerts.jsonl``, beside the beats at ``path``; return that path.
 
     Raises
     ------
     UserError
-        That file cannot be written.
+        The file cannot be written.
     """
     beside = Path(f"{Path(path).expanduser()}.alerts.jsonl")
     lines = [json.dumps(dict(alert), ensure_ascii=False, default=_plain) + "\n" for alert in alerts]
     try:
         beside.write_text("".join(lines), encoding="utf-8")
     except OSError as error:
-        raise UserError(f"--out: expected to write {beside}; {error.strerror or error}") from None
+        raise UserError(f"--out: expected to write {beside}; got: {error.strerror or error}") from None
     return beside
 
 
 def _format(path: Path) -> str | None:
+    """Return the format that the ending of a path selects; None if it selects none."""
     name = path.name.lower()
     if name.endswith((".csv", ".csv.gz")):
         return "csv"
     if name.endswith((".parquet", ".pq")):
         return "parquet"
-    known_others = (".dat", ".hea", ".txt", ".json", ".jsonl", ".gz", ".tsv", ".xlsx", ".xls", ".npy", ".npz")
+    other_formats = (".dat", ".hea", ".txt", ".json", ".jsonl", ".gz", ".tsv", ".xlsx", ".xls", ".npy", ".npz")
     ending = path.suffix[1:]
-    if path.stem and ending.isascii() and ending.isalpha() and path.suffix.lower() not in known_others:
+    if path.stem and ending.isascii() and ending.isalpha() and path.suffix.lower() not in other_formats:
         return "wfdb"
     return None
 
 
 def _table(beats: Mapping[str, Any] | pd.DataFrame, rate_hz: float) -> pd.DataFrame:
+    """Return the table of beats with its first columns in order."""
     given = pd.DataFrame(dict(beats))
     sample = given["sample"].to_numpy(np.int64) if len(given) else np.zeros(0, np.int64)
     columns: dict[str, Any] = {"sample": sample, "time_s": sample / rate_hz}
@@ -121,24 +120,27 @@ def _table(beats: Mapping[str, Any] | pd.DataFrame, rate_hz: float) -> pd.DataFr
 
 
 def _write(folder: Path, path: Path, table: pd.DataFrame, rate_hz: float) -> Path:
+    """Write a table into a folder in the format of ``path``; return the file."""
     kind = _format(path)
-    made = folder / "beats"
+    file = folder / "beats"
     if kind == "csv":
         rounded = table.round({name: places for name, places in _DECIMALS.items() if name in table})
         text = rounded.to_csv(index=False, lineterminator="\n")
-        made.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix.lower() == ".gz" else text.encode())
+        # without a time stamp, so that equal beats give equal files
+        file.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix.lower() == ".gz" else text.encode())
     elif kind == "parquet":
-        table.to_parquet(made, engine="pyarrow", index=False)
+        table.to_parquet(file, engine="pyarrow", index=False)
     else:
-        made = _write_annotations(folder, path.suffix[1:], table, rate_hz)
-    return made
+        file = _write_annotations(folder, path.suffix[1:], table, rate_hz)
+    return file
 
 
 def _write_annotations(folder: Path, annotator: str, table: pd.DataFrame, rate_hz: float) -> Path:
-    made = folder / f"beats.{annotator}"
+    """Write a WFDB annotation file into a folder; return the file."""
+    file = folder / f"beats.{annotator}"
     if not len(table):
-        made.write_bytes(b"\0\0")  # the end mark, which ``wfdb`` does not write without an annotation
-        return made
+        file.write_bytes(b"\0\0")  # the end mark; ``wfdb`` refuses to write a file without annotations
+        return file
     order = np.argsort(table["sample"].to_numpy(), kind="stable")
     symbols = table["symbol"].astype(str).tolist() if "symbol" in table else ["N"] * len(table)
     wfdb.wrann(
@@ -149,11 +151,11 @@ def _write_annotations(folder: Path, annotator: str, table: pd.DataFrame, rate_h
         fs=rate_hz,
         write_dir=str(folder),
     )
-    return made
+    return file
 
 
 def _plain(value: Any) -> Any:
-    """Turn NumPy scalars and arrays into what JSON knows."""
+    """Convert NumPy scalars and arrays for JSON."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
-    raise TypeError(f"expected something that JSON knows; got {type(value).__name__}")
+    raise TypeError(f"expected a value that JSON can represent; got {type(value).__name__}")

@@ -1,4 +1,4 @@
-"""The samples of a recording on the host, on their way to a device: a pass ahead of the one that is written down."""
+"""Upload of a recording from the host to a device, one pass ahead of the pass that is being processed."""
 
 from __future__ import annotations
 
@@ -12,49 +12,49 @@ import numpy as np
 from beatwire.records import I16, I64, Placement
 from beatwire.tables import upload_stretches
 
-ROOMS = 3
+BUFFERS = 3  # one is filled, one is written to the rings, one is still being read
 _END: Any = object()
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Fed:
-    """A source (``shards.Source``) of samples of the host, int16 [leads, n].
+class UploadedSamples:
+    """A source (``passes.SampleSource``) of samples on the host, int16 [leads, n], that uploads each pass.
 
-    rooms    ``ROOMS`` arrays of the device, int16, each with room for a pass: one is filled, one is written down and
-             one is read
-    coming   by which payload: what to wait for until its samples are there
+    buffers   ``BUFFERS`` int16 arrays of the device, each with space for the samples of a pass
+    used      how many payloads were requested; the buffers are used in turn
+    pending   the event after each upload, by the ``id`` of its payload
     """
 
     samples: I16
-    rooms: list[Any]
-    turn: int = 0
-    coming: dict[int, Any] = field(default_factory=dict)
+    buffers: list[Any]
+    used: int = 0
+    pending: dict[int, Any] = field(default_factory=dict)
 
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
-        """Begin to bring what lanes want of a pass."""
-        room = self.rooms[self.turn % len(self.rooms)]
-        self.turn += 1
-        width, arrived = upload_stretches(self.samples, start, stop, room)
+        """Start to upload the samples of a pass and return the buffer; see ``passes.SampleSource``."""
+        buffer = self.buffers[self.used % len(self.buffers)]
+        self.used += 1
+        width, uploaded = upload_stretches(self.samples, start, stop, buffer)
         row = np.searchsorted(lane, place[:, 2])
         place[:, 5] = 2 * (row * len(self.samples) * width + place[:, 5] - start[row])
         place[:, 6] = 2 * width
-        payload = room.view(np.uint8)
-        self.coming[id(payload)] = arrived
+        payload = buffer.view(np.uint8)
+        self.pending[id(payload)] = uploaded
         return payload
 
-    def arrived(self, placements: Iterator[Placement]) -> Iterator[Placement]:
-        """Yield each placement when its samples are there: those of the next are copied while the last of it travel."""
+    def when_uploaded(self, placements: Iterator[Placement]) -> Iterator[Placement]:
+        """Yield each placement once its samples are on the device; the next ones are uploaded meanwhile."""
         for placement in placements:
-            if (arrived := self.coming.pop(id(placement.payload), None)) is not None:
-                arrived.synchronize()
+            if (uploaded := self.pending.pop(id(placement.payload), None)) is not None:
+                uploaded.synchronize()
             yield placement
 
 
-def one_ahead(of: Iterator[T]) -> Iterator[T]:
-    """Yield what another iterator does, whose next is on its way by a thread."""
+def one_ahead(source: Iterator[T]) -> Iterator[T]:
+    """Yield the items of an iterator; a thread computes the next item while the current one is used."""
     with ThreadPoolExecutor(1, "beatwire-ahead") as pool:
-        coming = pool.submit(next, of, _END)
-        while (one := coming.result()) is not _END:
-            coming = pool.submit(next, of, _END)
-            yield one
+        future = pool.submit(next, source, _END)
+        while (item := future.result()) is not _END:
+            future = pool.submit(next, source, _END)
+            yield item

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from streamz import Stream
@@ -44,20 +44,7 @@ from beatwire.stages import (
     windows,
 )
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.names import DEAD_LETTERS
-
-
-class Origin(Protocol):
-    """The messages of a tick as they were; ``k`` counts them."""
-
-    def key(self, k: int) -> bytes | None:
-        """Return the key of message ``k``."""
-
-    def value(self, k: int) -> bytes:
-        """Return the value of message ``k``."""
-
-    def where(self, k: int) -> tuple[str, int, int]:
-        """Return topic, partition and offset of message ``k``."""
+from beatwire.wire.dead_letters import Origin, dead_letters
 
 
 class Pipeline:
@@ -159,10 +146,10 @@ class Pipeline:
             windows.step: windows.State(self.backend),
             history.step: history.State(self.model.network, self.backend),
             gather.step: gather.State(self.backend),
-            score.step: score.Settings(self.model.calibration),
+            score.step: score.State(score.Settings(self.model.calibration)),
             drift.step: self.drift,
             alert.step: self._alert,
-            publish.step: publish.State(self.directory, self.model.name, score.SCORED_BY),
+            publish.step: publish.State(publish.Settings(self.model.name, score.SCORED_BY), self.directory),
         }
 
     def _admits(self, banks: Sequence[Bank], lanes: Sequence[int]) -> bool:
@@ -226,21 +213,3 @@ class Pipeline:
     def rejected(self) -> Rejects:
         """The rejects of the last tick."""
         return self._rejects
-
-
-def dead_letters(rejects: Rejects, origin: Origin) -> Outgoing:
-    """Wrap rejected messages as they came, with reason and origin in the headers."""
-    headers = []
-    for k, reason in zip(rejects.message, rejects.reason, strict=True):
-        topic, partition, offset = origin.where(k)
-        headers.append(
-            [
-                ("reason", reason.encode()),
-                ("topic", topic.encode()),
-                ("partition", str(partition).encode()),
-                ("offset", str(offset).encode()),
-            ]
-        )
-    return Outgoing(
-        DEAD_LETTERS, [origin.key(k) for k in rejects.message], [origin.value(k) for k in rejects.message], headers
-    )

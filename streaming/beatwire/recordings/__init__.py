@@ -1,10 +1,10 @@
-"""Recordings: a CSV, a WFDB record or ``synthetic`` -> one :class:`Recording` in int16.
+"""Recordings: a CSV file, a WFDB record or ``synthetic`` becomes a :class:`Recording`.
 
-In:  the name of a source, as a user types it, and what the user says about it.
-Out: samples int16 ``[leads, n]`` on one common scale, -32768 where there is no value.
+In:  the name of a source, and the options of the user: rate, columns, lead, gain
+Out: samples, int16 ``[leads, n]`` on one scale, -32768 where there is no value
 
-Whatever is wrong with a source is found here, before anything runs, and raised as a
-``UserError`` of one line: where, expected, got.
+A source that cannot be used raises ``UserError`` here, before anything else runs: one line with the file, the line or
+column, the expected and the actual value.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, NO_VALUE, Recording
+from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text import read_text
 from beatwire.recordings.wfdb import read_wfdb
 
@@ -33,28 +34,29 @@ def read_recording(
     gain: float | None = None,
     xp: Any = np,
 ) -> Recording:
-    """Read a recording whole.
+    """Read a whole recording.
 
     Parameters
     ----------
     source
-        a CSV (comma, semicolon or tab; gzip too), a WFDB record (with or without ``.hea``), or
+        A CSV file (comma, semicolon, tab or blanks; gzip too), a WFDB record (with or without ``.hea``), or
         ``synthetic[:key=value,...]``.
     fs
-        Hz; needed by a CSV without a time column, otherwise it must agree with the source.
+        Sampling rate in Hz. Required for a CSV file without a time column; otherwise it must agree with the source
+        within 1 %.
     column
-        the column or lead to read, or several with commas between them; all of them by default.
+        The columns or leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
     lead
-        of these only ``first``, one by its name, or one by its number, counted from 0.
+        The lead to keep of those: ``first``, a name, or a number counted from 0. None or ``all``: all.
     gain
-        units per millivolt of a CSV's numbers.
+        Units per millivolt of the numbers in a CSV file. None: the unit in its header.
     xp
-        NumPy, or CuPy: then a CSV of numbers is parsed on the GPU and its samples stay there.
+        NumPy, or CuPy: then a CSV file of numbers is parsed on the GPU and its samples stay there.
 
     Raises
     ------
     UserError
-        one line: where, what was expected, what is there.
+        The source, or an option, cannot be used.
     """
     name = str(source)
     if fs is not None and not MIN_RATE_HZ <= fs <= MAX_RATE_HZ:
@@ -62,10 +64,6 @@ def read_recording(
     if gain is not None and not 0 < gain < float("inf"):
         raise UserError(f"--gain: expected a positive number of units per millivolt; got {gain:g}")
     if name == "synthetic" or name.startswith("synthetic:"):
-        from beatwire.recordings.synthetic.person import (
-            synthetic_recording,
-        )  # the other package; only where it is asked for
-
         recording = synthetic_recording(name, rate_hz=fs)
         recording = recording.pick(*column.split(",")) if column else recording
     else:
@@ -75,16 +73,16 @@ def read_recording(
 
 def _read_file(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any) -> Recording:
     if path.is_dir():
-        inside = sorted(p.stem for p in path.glob("*.hea"))
-        example = f"for example {path / inside[0]}" if inside else "it holds no WFDB record"
-        raise UserError(f"{path}: expected a CSV or a WFDB record; got a folder ({example})")
+        records = sorted(p.stem for p in path.glob("*.hea"))
+        hint = f"choose a record in it, for example {path / records[0]}" if records else "it holds no WFDB record"
+        raise UserError(f"{path}: expected a CSV file or a WFDB record; got a folder ({hint})")
     if path.suffix in _WFDB_SUFFIXES and (path.suffix == ".hea" or path.with_suffix(".hea").exists()):
         return read_wfdb(path.with_suffix(""), fs, column)
     header = path.with_name(path.name + ".hea")
     if header.exists() and not path.exists():
         return read_wfdb(path, fs, column)
     if not path.exists():
-        raise UserError(f"{path}: expected a CSV or a WFDB record; there is neither this file nor {header.name}")
+        raise UserError(f"{path}: expected a CSV file or a WFDB record; neither this file nor {header.name} exists")
     if path.suffix in _WFDB_SUFFIXES:
         raise UserError(f"{path}: expected its WFDB header {path.with_suffix('.hea').name} beside it; there is none")
     return read_text(path, fs, column, gain, xp)

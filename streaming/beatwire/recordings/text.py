@@ -1,19 +1,16 @@
-"""A recording from a table of text: CSV by comma, semicolon, tab or blanks; gzip too.
+"""A recording from a text table (CSV): which columns are leads, their unit and their sampling rate.
 
-Of the columns one may be time (known by its name, or because the first of several columns rises
-in even steps): it gives the rate and shows gaps. Every other column of numbers is a lead.
-A missing number is a sample without a value; text where a number belongs is an error that names
-its line. Numbers are millivolts unless the header says otherwise (``MLII (uV)``, or a row of
-units) or ``--gain`` does; whole numbers without a unit, and numbers far beyond an ECG, are taken
-as not calibrated.
+At most one column is the time, found by its name, or because it is the first and rises in even steps: it gives the
+sampling rate and shows gaps. Every other column of numbers is a lead. A missing number is a sample without a value;
+text in place of a number is an error that names the line.
+
+Numbers are millivolts unless the header (``MLII (uV)``, or a row of units) or ``--gain`` gives another unit. Integers
+without a unit, and numbers too large for an ECG in millivolts, are not calibrated.
 """
 
 from __future__ import annotations
 
-import csv
 import re
-import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,55 +18,44 @@ import numpy as np
 import pandas as pd
 
 from beatwire.errors import UserError
+from beatwire.recordings.layout import (  # fmt: skip
+    UV_PER,
+    Layout,
+    is_missing,
+    is_number,
+    read_layout,
+    split_row,
+    unit_of,
+    without_unit,
+)
 from beatwire.recordings.record import (
     MAX_LEADS,
     Recording,
-    Span,
+    ValueRange,
     check_rate,
     find_lead,
     plausible_mv,
-    spans_of,
     to_units,
+    value_ranges,
 )
-from beatwire.recordings.timecolumn import INDEX_NAMES, TIME_NAMES, bare, place, times_s
-from beatwire.records import I64
-from beatwire.tables import Column, array_module, numbers, open_bytes, open_text, read_table, reason
+from beatwire.recordings.timecolumn import INDEX_NAMES, TIME_NAMES, rate_and_positions, times_s
+from beatwire.records import F64, I64
+from beatwire.tables import Column, array_module, numbers, open_text, read_table
 
-_HEAD_BYTES = 65536
-_NO_NUMBER = ("", "-", "na", "nan", "n/a", "null", "none", "inf", "-inf")
 _NOT_A_LEAD = ("label", "annotation", "annotations", "class", "symbol", "beat", "event", "target")
-_UV_PER = {"uv": 1.0, "µv": 1.0, "μv": 1.0, "microvolts": 1.0, "mv": 1e3, "millivolts": 1e3, "v": 1e6, "volts": 1e6}
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a file is laid out, found from its first lines.
-
-    lines_before   lines of comments, header and units, before the first row of numbers
-    """
-
-    delimiter: str
-    decimal: str
-    lines_before: int
-    names: tuple[str, ...]
-    units: tuple[str, ...]
-    first_row: tuple[str, ...]
-
-    @property
-    def only_numbers(self) -> bool:
-        """Whether the first row holds nothing else."""
-        return all(is_number(c, self.decimal) or c.casefold() in _NO_NUMBER for c in self.first_row)
+_UNIT_SUFFIXES = "uv|mv|µv|μv"  # no plain "v": "lead_v" is a name
+_GIVE_GAIN = "give --gain, units per millivolt"
 
 
 def read_text(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any = np) -> Recording:
-    """Read a table of text; see :func:`beatwire.recordings.read_recording`.
+    """Read a text table; see :func:`beatwire.recordings.read_recording`.
 
     Raises
     ------
     UserError
-        It holds no such column, no numbers, or no times that go on evenly.
+        There is no such column, a column holds no numbers, or the times do not rise evenly.
     """
-    layout = _layout(path)
+    layout = read_layout(path)
     where = path.name
     table = read_table(
         path, delimiter=layout.delimiter, decimal=layout.decimal, lines_before=layout.lines_before,
@@ -77,90 +63,37 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
     )  # fmt: skip
     time = _time_column(layout, table)
     leads, notes = _lead_columns(where, layout, column, time)
-    rate_hz, position, more = _clock(where, layout, table, time, fs)
-    columns = [_numbers(path, layout, table[k], k) for k in leads]
+    rate_hz, position, time_notes = _rate_and_positions(where, layout, table, time, fs)
+    columns = [_as_numbers(path, layout, table[k], k) for k in leads]
     length = len(table[0]) if position is None else int(position[-1]) + 1
-    values = [_placed(c, position, length) for c in columns]
-    spans = spans_of(values)
-    if not any(span.known for span in spans):
-        raise UserError(f"{where}: expected numbers in column {layout.names[leads[0]]!r}; it has no value at all")
-    scale, why = _scale(layout, leads, spans, gain)
-    samples, uv_per_unit, changed = to_units(values, scale, spans)
+    columns = [_with_gaps(c, position, length) for c in columns]
+    ranges = value_ranges(columns)
+    if not any(r.any_valid for r in ranges):
+        raise UserError(f"{where}: expected numbers in column {layout.names[leads[0]]!r}; all of them are missing")
+    uv_per_value, unit_notes = _uv_per_value(layout, leads, ranges, gain)
+    samples, uv_per_unit, scale_notes = to_units(columns, uv_per_value, ranges)
     return Recording(
         name=re.sub(r"(\.(csv|tsv|txt|gz))+$", "", path.name, flags=re.IGNORECASE),
         rate_hz=rate_hz,
-        leads=tuple(bare(layout.names[k]) or f"lead {k}" for k in leads),
+        leads=tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads),
         uv_per_unit=uv_per_unit,
         samples=samples,
-        notes=(*notes, *more, *why, *changed),
+        notes=(*notes, *time_notes, *unit_notes, *scale_notes),
     )
 
 
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Say whether a cell holds a number, infinities and NaN left out."""
-    text = cell.strip()
-    if decimal == ",":
-        text = text.replace(",", ".")
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text) is not None
-
-
-def _layout(path: Path) -> Layout:
-    where = path.name
-    try:
-        with open_bytes(path) as file:
-            head = file.read(_HEAD_BYTES)
-    except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
-    if b"\0" in head:
-        raise UserError(f"{where}: expected a CSV; got a binary file (a WFDB record is named by its header, x.hea)")
-    text = head.decode("utf-8-sig", errors="replace")
-    lines = text.splitlines()
-    if len(head) == _HEAD_BYTES and len(lines) > 1:
-        lines.pop()  # it may be cut
-    before = 0
-    while before < len(lines) and (not lines[before].strip() or lines[before].lstrip().startswith("#")):
-        before += 1
-    rows = lines[before : before + 200]
-    if not rows:
-        raise UserError(f"{where}: expected rows of numbers; the file is empty")
-    delimiter = next((d for d in (";", "\t", ",") if d in rows[-1]), " " if len(rows[-1].split()) > 1 else ",")
-    cells = [_split(row, delimiter) for row in (rows[:4] if delimiter == "," else rows)]
-    decimal = "."
-    if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", c) for row in cells for c in row):
-        decimal = ","
-    names, units = tuple(str(k) for k in range(len(cells[0]))), tuple("" for _ in cells[0])
-    numbered = cells[0][0] == "" and cells[0][1:] == [str(k) for k in range(len(cells[0]) - 1)]
-    if numbered or not any(is_number(c, decimal) for c in cells[0]):
-        names, cells, before = _unique(cells[0]), cells[1:], before + 1
-        if cells and not any(is_number(c, decimal) or c.casefold() in _NO_NUMBER for c in cells[0]):
-            known = [c.casefold() for c in cells[0]]
-            if any(c in _UV_PER or c in ("seconds", "s", "ms", "hh:mm:ss.mmm", "adu") for c in known):
-                units, cells, before = tuple(cells[0]), cells[1:], before + 1
-    if not cells:
-        raise UserError(f"{where}: expected rows of numbers; there is nothing after the header")
-    return Layout(delimiter, decimal, before, names, units, tuple(cells[0]))
-
-
-def _split(row: str, delimiter: str) -> list[str]:
-    cells = row.split() if delimiter == " " else next(csv.reader([row], delimiter=delimiter), [""])
-    return [cell.strip().strip("'\"").strip() for cell in cells]
-
-
-def _unique(names: list[str]) -> tuple[str, ...]:
-    return tuple(n if names.index(n) == k else f"{n}.{names[:k].count(n)}" for k, n in enumerate(names))
-
-
 def _time_column(layout: Layout, table: list[Column]) -> int | None:
+    """Return the index of the time column: by name, or the first if it is an index or has no name and rises evenly."""
     for k, name in enumerate(layout.names):
-        if bare(name).casefold() in TIME_NAMES and (len(layout.names) > 1):
+        if without_unit(name).casefold() in TIME_NAMES and (len(layout.names) > 1):
             return k
     if len(layout.names) > 1 and table[0].dtype.kind in "if":
-        named = bare(layout.names[0]).casefold()
-        if len(table[0]) > 2 and (named in INDEX_NAMES or named == layout.names[0] == "0"):
+        name = without_unit(layout.names[0]).casefold()
+        if len(table[0]) > 2 and (name in INDEX_NAMES or name == layout.names[0] == "0"):
             xp, first = array_module(table[0]), table[0]
             steps = xp.diff(first)
-            middle = float(xp.median(steps))
-            if middle > 0 and bool(xp.all(xp.abs(steps - middle) <= 0.51 * middle)):
+            median = float(xp.median(steps))
+            if median > 0 and bool(xp.all(xp.abs(steps - median) <= 0.51 * median)):
                 return 0
     return None
 
@@ -168,89 +101,87 @@ def _time_column(layout: Layout, table: list[Column]) -> int | None:
 def _lead_columns(
     where: str, layout: Layout, column: str | None, time: int | None
 ) -> tuple[list[int], tuple[str, ...]]:
+    """Return the indices of the columns that are leads, and notes about those that are left out."""
     if column is not None:
-        names = [bare(n) if column not in layout.names else n for n in layout.names]
-        wanted = [column] if column in names else column.split(",")
-        return [find_lead(where, names, w, "column") for w in wanted], ()
-    usable: list[int] = []
+        names = [without_unit(n) if column not in layout.names else n for n in layout.names]
+        requested = [column] if column in names else column.split(",")
+        return [find_lead(where, names, one, "column") for one in requested], ()
+    leads: list[int] = []
     left_out: list[int] = []
     for k, name in enumerate(layout.names):
-        if k == time or bare(name).casefold() in (*TIME_NAMES, *INDEX_NAMES):
+        if k == time or without_unit(name).casefold() in (*TIME_NAMES, *INDEX_NAMES):
             continue
         first = layout.first_row[k] if k < len(layout.first_row) else ""
-        numeric = is_number(first, layout.decimal) or first.casefold() in _NO_NUMBER
-        wanted_here = numeric and bare(name).casefold() not in _NOT_A_LEAD
-        (usable if wanted_here else left_out).append(k)
-    if not usable:
+        numeric = is_number(first, layout.decimal) or is_missing(first)
+        is_lead = numeric and without_unit(name).casefold() not in _NOT_A_LEAD
+        (leads if is_lead else left_out).append(k)
+    if not leads:
         k = left_out[0] if left_out else 0
         got = f"column {layout.names[k]!r} begins with {layout.first_row[k]!r}" if left_out else "only a time column"
         raise UserError(f"{where}: expected a column of numbers; got {got}")
-    if len(usable) > MAX_LEADS:
-        raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(usable)} columns (choose with --column)")
+    if len(leads) > MAX_LEADS:
+        raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(leads)} columns (choose with --column)")
     notes = (f"left out: {', '.join(repr(layout.names[k]) for k in left_out)}",) if left_out else ()
-    return usable, notes
+    return leads, notes
 
 
-def _clock(
+def _rate_and_positions(
     where: str, layout: Layout, table: list[Column], time: int | None, fs: float | None
 ) -> tuple[float, I64 | None, tuple[str, ...]]:
+    """Return the rate, the sample index of each row (None if there are no gaps), and notes."""
     if time is None:
         if fs is None:
-            raise UserError(f"{where}: expected a sampling rate; it has no time column, so give --fs")
+            raise UserError(f"{where}: expected a sampling rate; the file has no time column: give --fs, in Hz")
         return fs, None, ()
     name = layout.names[time]
     seconds = times_s(where, table[time], name, layout.units[time], fs)
     if seconds is None:
         if fs is None:
-            raise UserError(f"{where}: expected a sampling rate; column {name!r} only counts samples, so give --fs")
+            raise UserError(f"{where}: expected a sampling rate; column {name!r} only counts samples: give --fs, in Hz")
         return fs, None, ()
-    rate_hz, position, notes = place(where, name, seconds, fs)
+    rate_hz, position, notes = rate_and_positions(where, name, seconds, fs)
     return check_rate(where, rate_hz), position, notes
 
 
-def _numbers(path: Path, layout: Layout, column: Column, k: int) -> Any:
+def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
+    """Return column ``k`` as float64; raise UserError with the line of the first cell that is no number."""
     if column.dtype.kind in "fb":
         return numbers(column)
     with open_text(path) as text:
         for number, line in enumerate(text, 1):
             if number <= layout.lines_before:
                 continue
-            cells = _split(line.rstrip("\r\n"), layout.delimiter)
+            cells = split_row(line.rstrip("\r\n"), layout.delimiter)
             cell = cells[k] if k < len(cells) else ""
-            if not is_number(cell, layout.decimal) and cell.casefold() not in _NO_NUMBER:
+            if not is_number(cell, layout.decimal) and not is_missing(cell):
                 raise UserError(
                     f"{path.name}: line {number}, column {layout.names[k]!r}: expected a number; got {cell[:40]!r}"
                 )
     return np.asarray(pd.to_numeric(column, errors="coerce"), np.float64)
 
 
-def _placed(values: Any, position: I64 | None, length: int) -> Any:
+def _with_gaps(column: Any, position: I64 | None, length: int) -> Any:
+    """Return the values at their positions, NaN between them."""
     if position is None:
-        return values
-    out = array_module(values).full(length, np.nan)
-    out[position] = values
+        return column
+    out = array_module(column).full(length, np.nan)
+    out[position] = column
     return out
 
 
-def _scale(
-    layout: Layout, leads: list[int], spans: list[Span], gain: float | None
+def _uv_per_value(
+    layout: Layout, leads: list[int], ranges: list[ValueRange], gain: float | None
 ) -> tuple[list[float], tuple[str, ...]]:
+    """Return the microvolts per value of each lead, 0 if not calibrated, and notes."""
     if gain is not None:
         return [1000.0 / gain] * len(leads), ()
-    units = [_unit(layout.names[k], layout.units[k]) for k in leads]
-    if all(unit in _UV_PER for unit in units):
-        return [_UV_PER[unit] for unit in units], ()
+    units = [unit_of(layout.names[k], layout.units[k], _UNIT_SUFFIXES).casefold() for k in leads]
+    if all(unit in UV_PER for unit in units):
+        return [UV_PER[unit] for unit in units], ()
     if any(units):
         return [0.0] * len(leads), ()
-    if all(span.whole for span in spans):
-        return [0.0] * len(leads), ("whole numbers without a unit (give --gain, units per millivolt)",)
-    if not plausible_mv(spans):
-        return [0.0] * len(leads), ("the numbers are too large for millivolts (give --gain, units per millivolt)",)
+    if all(r.integers for r in ranges):
+        return [0.0] * len(leads), (f"integers without a unit ({_GIVE_GAIN})",)
+    if not plausible_mv(ranges):
+        return [0.0] * len(leads), (f"the numbers are too large for millivolts ({_GIVE_GAIN})",)
     return [1000.0] * len(leads), ()
-
-
-def _unit(name: str, unit: str) -> str:
-    inside = re.search(r"[\[(]\s*([^\])]*?)\s*[\])]", name)
-    ending = re.search(r"[_ ](uv|mv|µv|μv|v)$", name, flags=re.IGNORECASE)
-    said = unit or (inside[1] if inside else "") or (ending[1] if ending and ending[1].lower() != "v" else "")
-    return said.casefold()

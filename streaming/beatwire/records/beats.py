@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 from beatwire.records.arrays import F32, F64, I64, U8, Bool
 from beatwire.records.samples import Aligned, Fresh
@@ -59,13 +59,12 @@ class Windows:
     amplitude: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """Per beat what the score is made of; NaN where it is not known.
+class Terms(NamedTuple):
+    """The terms of the score of ``b`` beats (``stages.score``), as kernels take them; NaN: unknown.
 
-    population, history, prematurity, rate_term  float32 [b], the terms
-    early                                    float32 [b], prematurity as people read it, 1 - RR / usual RR
-    latent                                   float32 [b, 8]
+    population, history, prematurity, rate_term  float32 [b]
+    early                                        float32 [b]  prematurity as people read it: 1 - RR / usual RR
+    latent                                       float32 [b, 8]
     """
 
     population: F32

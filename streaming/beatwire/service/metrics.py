@@ -1,4 +1,8 @@
-"""The monitor's counters for Prometheus: read when they are asked for, at no cost to the loop."""
+"""Metrics of the monitor for Prometheus.
+
+In: the counters of a `Monitor` and the state of its graph. Out: metric families, computed when Prometheus requests
+them, so they cost the loop nothing. No state.
+"""
 
 from __future__ import annotations
 
@@ -11,64 +15,72 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 
 from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
-from beatwire.service.monitor import Counters
-from beatwire.stages.drift import figures
+from beatwire.service.counters import Counters
+from beatwire.stages.support.drift_figures import figures
 
-FURTHEST = 20
+MOST_STREAMS = 20  # streams above the drift limit that are listed by name: bounds the number of time series
 
 
 class _Collector:
+    """Computes all metrics for `prometheus_client`."""
+
     def __init__(self, counters: Counters, pipeline: Pipeline) -> None:
         self._counters, self._pipeline = counters, pipeline
 
     def collect(self) -> Iterator[Metric]:
-        """Yield every figure."""
+        """Yield every metric."""
         totals = {
-            "ticks": "passes through the graph",
-            "messages": "sample messages published for",
+            "ticks": "ticks published",
+            "messages": "sample messages processed and published",
             "beats": "heartbeats published",
             "alerts": "alert transitions published",
             "rejects": "messages sent to the dead-letter topic",
-            "replayed": "messages replayed after a hand-over",
+            "replayed": "sample messages replayed after a change of the assignment",
         }
         for name, text in totals.items():
             yield CounterMetricFamily(f"beatwire_{name}", text, getattr(self._counters, name))
-        chunks = CounterMetricFamily("beatwire_chunks", "what happened to chunks and samples", labels=["what"])
+        chunks = CounterMetricFamily("beatwire_chunks", "chunks by what happened to them", labels=["what"])
         for what, count in self._pipeline.counts.items():
             chunks.add_metric([what], count)
         yield chunks
         latency = GaugeMetricFamily(
-            "beatwire_latency_ms", "arrival at the broker to publication, since the start", labels=["quantile"]
+            "beatwire_latency_ms",
+            "milliseconds from arrival at the broker to publication, since the start",
+            labels=["quantile"],
         )
         for q in (0.5, 0.99):
             value = self._counters.latency.quantile_ms(q)
             if value is not None:
                 latency.add_metric([str(q)], value)
         yield latency
-        yield GaugeMetricFamily("beatwire_streams", "streams known", self._pipeline.directory.known)
+        yield GaugeMetricFamily("beatwire_streams", "streams with state in memory", self._pipeline.directory.known)
         yield from memory_metrics(self._pipeline)
         yield from drift_metrics(self._pipeline)
 
 
 def memory_metrics(pipeline: Pipeline) -> Iterator[Metric]:
-    """Yield what the backend's pool has given, where it has one."""
+    """Yield the memory of the backend's pool, if it has one."""
     memory = pipeline.backend.memory
     if memory is not None:
-        used = GaugeMetricFamily("beatwire_gpu_memory_bytes", "of the pool, in use", labels=["what"])
+        used = GaugeMetricFamily(
+            "beatwire_gpu_memory_bytes", "bytes of the memory pool in use, now and at most", labels=["what"]
+        )
         used.add_metric(["now"], memory.current_bytes)
         used.add_metric(["most"], memory.peak_bytes)
         yield used
-        yield CounterMetricFamily("beatwire_gpu_allocations", "by the pool", memory.allocations)
+        yield CounterMetricFamily("beatwire_gpu_allocations", "allocations by the memory pool", memory.allocations)
 
 
 def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:
-    """Yield how unlike the model's reference the beats of the last minute are: overall, over streams, the furthest.
+    """Yield the drift of the last minute's beats from the model's reference: of all streams, and of single streams.
 
-    Over all streams these are figures and no alert: what is said of a stream depends on that stream alone.
+    The figures over all streams raise no alert: an alert of a stream depends on that stream alone.
     """
     found = figures(pipeline.drift)
     overall = GaugeMetricFamily(
-        "beatwire_drift_stability_index", "all streams' last minute against the model's reference", labels=["of"]
+        "beatwire_drift_stability_index",
+        "population stability index of the last minute of all streams against the model's reference",
+        labels=["of"],
     )
     for name, value in found.overall.items():
         if np.isfinite(value):
@@ -76,33 +88,44 @@ def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:
     yield overall
     spread = GaugeMetricFamily(
         "beatwire_stream_drift",
-        "streams' last minute: stability index of the score, distance of looks; quantiles over streams",
+        "drift of single streams in the last minute, quantiles over streams: "
+        "stability index of the score, distance of radius and reconstruction error",
         labels=["of", "quantile"],
     )
-    compared = found.unlike >= 0
-    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.unlike[compared])):
+    compared = found.distance >= 0
+    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.distance[compared])):
         for q in (0.5, 0.9, 0.99, 1.0) if len(values) else ():
             spread.add_metric([name, str(q)], float(np.quantile(values, q)))
     yield spread
-    yield GaugeMetricFamily("beatwire_streams_drifting", "streams above the model's limit", int(found.over.sum()))
-    furthest = GaugeMetricFamily(
-        "beatwire_stream_looks", f"distance of looks of the streams above the limit, the furthest {FURTHEST}",
+    yield GaugeMetricFamily(
+        "beatwire_streams_drifting", "streams whose drift is above the model's limit", int(found.above.sum())
+    )
+    largest = GaugeMetricFamily(
+        "beatwire_stream_looks",
+        f"distance of radius and reconstruction error, the {MOST_STREAMS} largest above the limit",
         labels=["stream"],
     )  # fmt: skip
-    over = np.flatnonzero(found.over)
-    for k in over[np.argsort(-found.unlike[over], kind="stable")][:FURTHEST].tolist():
-        furthest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.unlike[k]))
-    yield furthest
+    over = np.flatnonzero(found.above)
+    for k in over[np.argsort(-found.distance[over], kind="stable")][:MOST_STREAMS].tolist():
+        largest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.distance[k]))
+    yield largest
 
 
 @contextmanager
 def serve_metrics(port: int | None, counters: Counters, pipeline: Pipeline) -> Iterator[None]:
-    """Serve metrics on a port while the block runs; None: do not.
+    """Serve metrics over HTTP while the block runs.
+
+    Parameters
+    ----------
+    port
+        The TCP port; None: serve nothing.
+    counters, pipeline
+        The counters of a monitor, and its graph.
 
     Raises
     ------
     UserError
-        The port is taken.
+        The port is in use.
     """
     if port is None:
         yield

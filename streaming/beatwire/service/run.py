@@ -1,4 +1,7 @@
-"""What ``beatwire monitor`` does: put the parts together, run until told to stop."""
+"""The command ``beatwire monitor``: connect graph, source and sink, and run them until a signal.
+
+In: the settings of the command. Out: beats, alerts and dead letters in their topics, and the counters of the run.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
+from beatwire.service.counters import Counters
 from beatwire.service.metrics import serve_metrics
-from beatwire.service.monitor import Counters, Monitor
+from beatwire.service.monitor import Monitor
 from beatwire.service.warmup import warm_up
 from beatwire.service.workers import stop_with_parent
 from beatwire.signals import stop_on_signals
@@ -29,42 +33,49 @@ def run_monitor(
     model: Path | None = None,
     score_within_s: float = 30.0,
     metrics_port: int | None = None,
-    of_crew: bool = False,
+    as_worker: bool = False,
     say: Callable[[str], None] = print,
 ) -> Counters:
-    """Run the service until SIGINT or SIGTERM, or as one ``of_crew`` until its input ends; see the command.
+    """Run the monitor until SIGINT or SIGTERM.
 
     Parameters
     ----------
     bootstrap, group
-        ``host:port[,host:port...]`` of the broker, and the consumer group that shares the streams.
+        The broker's address ``host:port[,host:port...]``, and the consumer group whose members share the streams.
     backend
-        Where the graph runs.
+        Runs the array stages of the graph: CPU or GPU.
     delivery
         ``exactly-once`` or ``at-least-once``.
     model
-        The scoring model; None: the one in the package.
+        The scoring model; None: the model of the package.
     score_within_s
-        Seconds behind the broker from which on beats are not scored; 0: always score.
+        Beats that are further behind the broker, in seconds, are not scored; 0: all beats are scored.
     metrics_port
-        Where Prometheus finds the metrics; None: nowhere.
+        TCP port for Prometheus; None: no metrics are served.
+    as_worker
+        Stop as well when standard input ends: one of several workers, whose parent has ended.
     say
-        Gets what people are told, a line at a time.
+        Called with each line for the user.
+
+    Returns
+    -------
+    Counters
+        What the monitor has done.
 
     Raises
     ------
     UserError
-        Nothing answers at the address, topics are missing, no such model.
+        No broker answers at the address, a topic is missing, or the model cannot be used.
     FatalError
-        The broker or the device went away for good, or another process took our place.
+        The broker or the GPU has failed, or another process took the transactional id.
     """
     topics.check_broker(bootstrap, topics.TOPICS)
     pipeline = Pipeline(Settings(model=model), backend)
     say(backend.reason)
     if topics.has_broker_clock(bootstrap) is False:
         say(
-            f"{names.SAMPLES} carries its producers' clocks (message.timestamp.type=CreateTime): when a chunk "
-            "arrived, and so 'no data', is told by those; the monitor expects LogAppendTime"
+            f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies and the "
+            "'no data' alert depend on the producers' clocks"
         )
     warm_up(say, backend)
     exactly_once = delivery == "exactly-once"
@@ -73,7 +84,7 @@ def run_monitor(
         Sink(bootstrap, exactly_once=exactly_once) as sink,
         Source(bootstrap, group) as source,
     ):
-        if of_crew:
+        if as_worker:
             stop_with_parent(stop)
         monitor = Monitor(pipeline, source, sink, score_within_s=score_within_s)
         with serve_metrics(metrics_port, monitor.counters, pipeline):

@@ -1,10 +1,12 @@
 """Several monitors of one group on one machine: ``beatwire monitor --workers N``.
 
-Python runs one thread at a time; what a monitor does with messages one by one is bound by that long before the
-kernels are. So N of them run as processes of their own, each with transactions and partitions of its own; the group
-shares the partitions out, and takes them from a worker that dies. Here they are started, told to stop, and waited for.
+In: the command line of each worker. Out: N processes, started here, stopped together, and waited for. Python executes
+one thread at a time, and the work per message reaches that limit long before the kernels do; so each worker is a
+process, with partitions and transactions of its own. The group distributes the partitions, and reassigns those of a
+worker that has ended.
 
-A worker whose parent is gone (its standard input ends) finishes its tick, publishes, leaves the group, and ends.
+A worker whose standard input ends, because its parent stops it or has ended, finishes its tick, publishes it, leaves
+the group, and ends.
 """
 
 from __future__ import annotations
@@ -18,33 +20,42 @@ from contextlib import ExitStack
 from beatwire.errors import FatalError, UserError
 from beatwire.signals import stop_on_signals
 
-_LOOK_S = 0.2
-_FINISH_S = 90.0
+_CHECK_S = 0.2
+_FINISH_S = 90.0  # the last tick of a worker, with an outage of the broker, before it is killed
 
 
 def run_workers(commands: Sequence[Sequence[str]], say: Callable[[str], None]) -> None:
-    """Run a worker for each command (arguments of ``beatwire``) until SIGINT or SIGTERM, or until one fails.
+    """Run workers until SIGINT or SIGTERM, or until one of them ends.
+
+    Parameters
+    ----------
+    commands
+        For each worker the arguments of ``beatwire``.
+    say
+        Called with each line for the user.
 
     Raises
     ------
     UserError, FatalError
-        A worker ended without being told to; the others are told to stop. Its own words are on standard error.
+        A worker ended by itself; the others were stopped. The worker has written its error to standard error.
     """
     with stop_on_signals() as stop, ExitStack() as started:
         workers = [started.enter_context(Worker("beatwire", *command)) for command in commands]
         say(f"{len(workers)} workers; Ctrl-C stops them")
         ended: list[int] = []
-        while not stop.wait(_LOOK_S) and not ended:
+        while not stop.wait(_CHECK_S) and not ended:
             ended = [k for k, worker in enumerate(workers) if worker.poll() is not None]
     for k in ended:
         code = workers[k].returncode
         if code == 2:
-            raise UserError(f"monitor: expected {len(workers)} workers to run; worker {k + 1} could not: see above")
+            raise UserError(
+                f"monitor: expected {len(workers)} workers to run; worker {k + 1} could not start, see above"
+            )
         raise FatalError(f"monitor: expected {len(workers)} workers to run; worker {k + 1} ended with code {code}")
 
 
 def stop_with_parent(stop: threading.Event) -> None:
-    """Set ``stop`` when standard input ends."""
+    """Set `stop` when standard input ends, as it does when the parent process ends."""
 
     def watch() -> None:
         sys.stdin.read()
@@ -54,7 +65,15 @@ def stop_with_parent(stop: threading.Event) -> None:
 
 
 class Worker(subprocess.Popen[str]):
-    """A module of ours as a process that the end of its input stops, and a kill where it does not."""
+    """A Python module as a child process, stopped by the end of its standard input.
+
+    Parameters
+    ----------
+    module, arguments
+        As in ``python -m module arguments``.
+    stdout
+        See `subprocess.Popen`.
+    """
 
     def __init__(self, module: str, *arguments: str, stdout: int | None = None) -> None:
         super().__init__(
@@ -62,7 +81,7 @@ class Worker(subprocess.Popen[str]):
         )  # fmt: skip
 
     def __exit__(self, *_: object) -> None:
-        """End its input and wait."""
+        """Close its standard input and wait; kill it after `_FINISH_S` seconds."""
         if self.stdin is not None:
             self.stdin.close()
         try:

@@ -1,37 +1,40 @@
-"""Accept: how sure it is of each peak that it is a heartbeat.
+"""Classify: the logit of each peak that it is a heartbeat.
 
-In: Peaks. Out: Peaks with ``logits``; ``NEVER`` for peaks too low to look at. State: for each bank
-(xp) what is remembered of a lane's last peaks and of its level (``kernels.peak_features``). A peak's logit is
-a function of the samples in the ``REACH_S`` before it and up to where the peak was decided. Without
-an ensemble nothing is classified, and the rule of the next stage decides.
+In:    Peaks
+Out:   Peaks with ``logits``
+State: for each bank the past peaks of its lanes (``kernels.peak_features``; xp)
+
+A peak's logit is a function of the samples in the ``REACH_S`` before it and up to where the peak was decided. Without
+an ensemble of trees, peaks pass unchanged, and the rule of the next stage decides.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels import lead_agreement, peak_features
-from beatwire.records import F32, F64, I16, I32, I64, Bank, Peaks
+from beatwire.kernels.lead_agreement import past_columns
+from beatwire.kernels.peak_features import FEATURES, LOG_COLUMNS, MS220, MS230, PAST_PEAKS, SPAN_S
+from beatwire.records import F32, F64, I16, I32, Bank, Peaks
+from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, ricker_taps
 
-SIGMA_S = (0.008, 0.022, 0.032)
-_PER_SIGMA = 2.0  # taps of a wavelet within one sigma: wide wavelets leave samples out
-REACH_S = 22.4  # the peaks of the 10 s before, and the level of these: 12 s
+SIGMA_S = (0.008, 0.022, 0.032)  # of the wavelets of the features ``w8``, ``w22``, ``w32``
+TAPS_PER_SIGMA = 2.0  # wide wavelets skip samples, which changes their magnitude little
+REACH_S = 22.4  # the peaks of the 10 s before, the level of the oldest of these (12 s), and the reach of the filter
 
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Boosted trees, complete ones, see ``kernels.classify.climb``: for one lead and for several.
+    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``): for one lead and for several.
 
     feature       int16 [2, trees, nodes]
     threshold     float32 [2, trees, nodes]
-    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.classify.UNIT``
-    probability   float64 [knots], of a beat, see ``kernels.classify.chance``
+    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
+    probability   float64 [knots], of a beat, see ``kernels.classify.beat_probability``
     name          version and hash
     """
 
@@ -44,94 +47,89 @@ class Ensemble:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The trees (None: the rule decides), and the filter whose peaks they classify_peaks."""
+    """The trees (None: the rule decides), and the design of the filter whose peaks are classified."""
 
     ensemble: Ensemble | None
     design: Design
 
 
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """What of a bank is looked at, in samples: spans of time, wavelets, half their lengths, scale of ``f``."""
-
-    span: I64
-    taps: I32
-    half: I64
-    box: int
-    scale: float
-
-    @property
-    def length(self) -> int:
-        """Samples around a peak that are looked at."""
-        return int(self.span[peak_features.MS230] + self.span[peak_features.RIGHT] + 1)
-
-
 @dataclass(slots=True)
 class State:
-    """By number of the bank (constants, seen and facts xp), but for trees (xp) and line, scratch, out: scratch."""
+    """Feature settings and memory by number of the bank, the trees (xp), and scratch."""
 
     settings: Settings
     backend: Backend = CPU
-    looks: dict[int, Looks] = field(default_factory=dict)
-    constants: dict[int, tuple[Any, ...]] = field(default_factory=dict)
-    trees: tuple[Any, ...] = ()
-    seen: dict[int, Any] = field(default_factory=dict)
-    facts: dict[int, Any] = field(default_factory=dict)
-    line: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
-    scratch: F64 = field(default_factory=lambda: np.zeros((1, peak_features.KEPT)))
-    out: F32 = field(default_factory=lambda: np.zeros((1, peak_features.FEATURES), np.float32))
-
-
-def looks_at(rate_hz: float, one: Filter) -> Looks:
-    """Turn seconds into the samples of a bank."""
-    wavelets = [_whole(rate_hz, sigma_s) for sigma_s in SIGMA_S]
-    half = np.array([len(w) // 2 for w in wavelets], np.int64)
-    taps = np.zeros((len(wavelets), max(map(len, wavelets))), np.int32)
-    for row, wavelet in zip(taps, wavelets, strict=True):
-        row[: len(wavelet)] = wavelet
-    span = np.array([max(1, half_up(s * rate_hz)) for s in peak_features.SPAN_S], np.int64)
-    return Looks(span, taps, half, one.box, 2.0**one.shift / (2 * one.box + 1))
-
-
-def _whole(rate_hz: float, sigma_s: float) -> I32:
-    """Return a wavelet's taps from one end to the other, zeros where it leaves samples out."""
-    apart = max(1, int(sigma_s * rate_hz / _PER_SIGMA))
-    taps = ricker_taps(rate_hz / apart, sigma_s, 3 * sigma_s)
-    whole = np.zeros(2 * apart * (len(taps) - 1) + 1, np.int32)
-    whole[::apart] = np.concatenate((taps[:0:-1], taps))
-    return whole
+    feature_settings: dict[int, FeatureSettings] = field(default_factory=dict)
+    memory: dict[int, PeakMemory] = field(default_factory=dict)
+    trees: Trees | None = None
+    stretch: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
+    numbers: F64 = field(default_factory=lambda: np.zeros((1, PAST_PEAKS)))
+    features: F32 = field(default_factory=lambda: np.zeros((1, FEATURES), np.float32))
 
 
 def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
-    """Judge the peaks of one pass."""
-    if state.settings.ensemble is None:
+    """Classify the peaks of one pass."""
+    ensemble, backend = state.settings.ensemble, state.backend
+    if ensemble is None:
         return state, peaks
-    fresh, bank, backend = peaks.fresh, peaks.fresh.bank, state.backend
-    if bank.number not in state.looks:
-        _open_bank(state, state.settings.ensemble, bank)
-    seen, facts, lanes = state.seen.get(bank.number), state.facts.get(bank.number), len(peaks.rings.f)
-    if seen is None or len(seen) < lanes:
-        seen = state.seen[bank.number] = backend.grown(seen, (lanes, peak_features.SEEN), np.int64)
-        facts = state.facts[bank.number] = backend.grown(
-            facts, (lanes, peak_features.KEPT, lead_agreement.facts_of(bank.leads)), np.float32
-        )
-    looks = state.looks[bank.number]
-    if state.line.shape[1] < looks.length:
-        state.line = np.zeros((1, looks.length), np.int32)
+    fresh, bank = peaks.fresh, peaks.fresh.bank
+    if state.trees is None:
+        arrays = ensemble.feature, ensemble.threshold, ensemble.leaf, ensemble.probability
+        state.trees = Trees(*map(backend.constant, arrays))
+    if bank.number not in state.feature_settings:
+        _open_bank(state, bank)
+    memory = state.memory[bank.number] = _grown(state, bank, len(peaks.rings.f))
     n = len(fresh.lane)
     logits = backend.buffer("logits", (n, peaks.table.peaks.shape[1], 2), np.float64)
-    backend.kernels.classify_peaks(  # type: ignore[call-arg]
-        n, fresh.lane, fresh.start, fresh.base, *peaks.table,
-        looks.box, looks.scale, *state.constants[bank.number], *peaks.rings, *state.trees, seen, facts, state.line,
-        state.scratch, state.out, logits,
+    backend.kernels.classify_peaks(
+        n, fresh.lanes, peaks.table, state.feature_settings[bank.number], peaks.rings, state.trees, memory,
+        state.stretch, state.numbers, state.features, logits,
     )  # fmt: skip
     return state, replace(peaks, logits=logits)
 
 
-def _open_bank(state: State, trees: Ensemble, bank: Bank) -> None:
-    constant = state.backend.constant
-    looks = looks_at(bank.rate_hz, filter_for(state.settings.design, bank.rate_hz, bank.leads))
-    state.looks[bank.number] = looks
-    state.constants[bank.number] = tuple(map(constant, (looks.span, looks.taps, looks.half)))
-    if not state.trees:
-        state.trees = tuple(map(constant, (trees.feature, trees.threshold, trees.leaf, trees.probability)))
+def feature_settings(rate_hz: float, detection: Filter) -> FeatureSettings:
+    """Return how features are measured at a sampling rate, on the peaks of a filter."""
+    wavelets = [_wavelet(rate_hz, sigma_s) for sigma_s in SIGMA_S]
+    half = np.array([len(w) // 2 for w in wavelets], np.int64)
+    taps = np.zeros((len(wavelets), max(map(len, wavelets))), np.int32)
+    for row, wavelet in zip(taps, wavelets, strict=True):
+        row[: len(wavelet)] = wavelet
+    spans = np.array([max(1, half_up(s * rate_hz)) for s in SPAN_S], np.int64)
+    return FeatureSettings(spans, taps, half, detection.box, 2.0**detection.shift / (2 * detection.box + 1))
+
+
+def stretch_length(settings: FeatureSettings) -> int:
+    """Return the samples around a peak that its features are computed from: the scratch of a team."""
+    return int(settings.spans[MS230] + settings.spans[MS220] + 1)
+
+
+def _wavelet(rate_hz: float, sigma_s: float) -> I32:
+    """Return a wavelet's taps from one end to the other, zero at samples that it skips."""
+    spacing = max(1, int(sigma_s * rate_hz / TAPS_PER_SIGMA))
+    taps = ricker_taps(rate_hz / spacing, sigma_s, 3 * sigma_s)
+    wavelet = np.zeros(2 * spacing * (len(taps) - 1) + 1, np.int32)
+    wavelet[::spacing] = np.concatenate((taps[:0:-1], taps))
+    return wavelet
+
+
+def _open_bank(state: State, bank: Bank) -> None:
+    """Make the settings of a bank, and scratch for it."""
+    found = feature_settings(bank.rate_hz, filter_for(state.settings.design, bank.rate_hz, bank.leads))
+    length, constant = stretch_length(found), state.backend.constant
+    if state.stretch.shape[1] < length:
+        state.stretch = np.zeros((1, length), np.int32)
+    state.feature_settings[bank.number] = found._replace(
+        spans=constant(found.spans), taps=constant(found.taps), half=constant(found.half)
+    )
+
+
+def _grown(state: State, bank: Bank, lanes: int) -> PeakMemory:
+    """Return the memory of a bank with at least ``lanes`` lanes."""
+    old, grown = state.memory.get(bank.number), state.backend.grown
+    if old is not None and len(old.log) >= lanes:
+        return old
+    return PeakMemory(
+        grown(None if old is None else old.log, (lanes, LOG_COLUMNS), np.int64),
+        grown(None if old is None else old.past, (lanes, PAST_PEAKS, past_columns(bank.leads)), np.float32),
+    )

@@ -15,7 +15,7 @@ from beatwire.jit import cpu
 from beatwire.kernels import avro
 from beatwire.kernels.arrivals import ARRIVED
 from beatwire.records import I64, Chunks, RawTick, Rejects
-from beatwire.wire.avro import REASONS, columns
+from beatwire.wire.avro import REASONS, chunk_columns
 from beatwire.wire.json import json_tick_to_avro
 
 
@@ -37,7 +37,7 @@ class State:
 def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     """Decode a tick: valid messages in their order, the others as rejects with a reason each."""
     m = len(tick.arrival_us)
-    ints, floats, code = columns(m)
+    ints, floats, code = chunk_columns(m)
     schema_id = -1 if state.settings.schema_id is None else state.settings.schema_id
     cpu.kernels.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
     rejects = Rejects()

@@ -1,7 +1,8 @@
 """Gather: the beats and events of all passes of a tick, those of a stream in order.
 
-In: Aligned and the HistoryFeatures of its passes. Out: TickBeats, all of it on the host: this is where the results of a
-device come back. State: nothing but the backend.
+In:    Aligned and the HistoryFeatures of its passes
+Out:   TickBeats, all of it on the host: here the results of a device are fetched
+State: nothing but the backend
 """
 
 from __future__ import annotations
@@ -16,42 +17,40 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
 from beatwire.kernels.history import LATENTS
-from beatwire.records import F32, F64, I64, Aligned, Bool, Fresh, HistoryFeatures, Terms, TickBeats
+from beatwire.records import I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
+from beatwire.records.selection import ListedBeats, ListedBlocks
 
 
 @dataclass(slots=True)
 class State:
-    """Where the passes are."""
+    """The backend of the passes."""
 
     backend: Backend = CPU
 
 
-class Found(NamedTuple):
-    """What came back of a pass: its blocks, and its beats with their terms and columns as in ``Beats``."""
+class PassResults(NamedTuple):
+    """The results of a pass on the host.
+
+    fresh, watermark  its lanes, and up to where their beats are complete
+    blocks, beats     its blocks that became complete, and its beats
+    terms             of the beats
+    """
 
     fresh: Fresh
     watermark: I64
-    blocks: tuple[I64, I64, I64]
-    terms: tuple[Any, ...]
-    row: I64
-    sample: I64
-    decided: I64
-    rr_s: F64
-    median_rr_s: F64
-    response: F32
-    quality: F32
-    expected_errors: F32
-    restart: Bool
+    blocks: ListedBlocks
+    beats: ListedBeats
+    terms: Terms
 
 
 def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tuple[State, TickBeats]:
-    """Merge a tick."""
-    aligned, cut = tick
-    passes = brought(state.backend, cut)
-    slot = _joined([p.fresh.slot[p.row] for p in passes], np.int64)
-    session = _joined([p.fresh.session[p.row] for p in passes], np.int64)
-    sample = _joined([p.sample for p in passes], np.int64)
-    rate_hz = _joined([np.full(len(p.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
+    """Gather a tick."""
+    aligned, features = tick
+    passes = fetch_passes(state.backend, features)
+    slot = _concatenated([p.fresh.slot[p.beats.row] for p in passes], np.int64)
+    session = _concatenated([p.fresh.session[p.beats.row] for p in passes], np.int64)
+    sample = _concatenated([p.beats.sample for p in passes], np.int64)
+    rate_hz = _concatenated([np.full(len(p.beats.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     time_us = np.empty(len(slot), np.int64)
     cpu.kernels.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
     return state, TickBeats(
@@ -59,59 +58,68 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         slot=slot,
         session=session,
         sample=sample,
-        decided=_joined([p.decided for p in passes], np.int64),
+        decided=_concatenated([p.beats.decided for p in passes], np.int64),
         time_us=time_us,
         arrived_us=aligned.arrival_us[slot],
         rate_hz=rate_hz,
-        rr_s=_joined([p.rr_s for p in passes], np.float64),
-        median_rr_s=_joined([p.median_rr_s for p in passes], np.float64),
-        response=_joined([p.response for p in passes], np.float32),
-        quality=_joined([p.quality for p in passes], np.float32),
-        expected_errors=_joined([p.expected_errors for p in passes], np.float32),
-        restart=_joined([p.restart for p in passes], np.bool_),
-        terms=_terms([p.terms for p in passes]),
+        rr_s=_concatenated([p.beats.rr_s for p in passes], np.float64),
+        median_rr_s=_concatenated([p.beats.median_rr_s for p in passes], np.float64),
+        response=_concatenated([p.beats.response for p in passes], np.float32),
+        quality=_concatenated([p.beats.quality for p in passes], np.float32),
+        expected_errors=_concatenated([p.beats.expected_errors for p in passes], np.float32),
+        restart=_concatenated([p.beats.restart for p in passes], np.bool_),
+        terms=_all_terms([p.terms for p in passes]),
         events=_events(aligned, passes),
         overloaded=aligned.overloaded,
     )
 
 
-def brought(backend: Backend, cut: Sequence[HistoryFeatures]) -> list[Found]:
-    """Bring the results of passes to the host."""
-    came = backend.fetch([table for one in cut for table in (one.beats.listed, one.beats.blocks, one.terms)])
+def fetch_passes(backend: Backend, features: Sequence[HistoryFeatures]) -> list[PassResults]:
+    """Fetch the results of passes to the host."""
+    tables = backend.fetch([table for one in features for table in (one.beats.listed, one.beats.blocks, one.terms)])
     return [
-        Found(one.beats.fresh, one.beats.watermark, blocks, terms, *listed)
-        for one, listed, blocks, terms in zip(cut, came[::3], came[1::3], came[2::3], strict=True)
+        PassResults(one.beats.fresh, one.beats.watermark, ListedBlocks(*blocks), ListedBeats(*listed), Terms(*terms))
+        for one, listed, blocks, terms in zip(features, tables[::3], tables[1::3], tables[2::3], strict=True)
     ]
 
 
-def _terms(parts: list[tuple[Any, ...]]) -> Terms:
-    """Join the terms of all passes."""
+def _all_terms(parts: list[Terms]) -> Terms:
+    """Concatenate the terms of all passes."""
     if not parts:
         none = np.zeros(0, np.float32)
         return Terms(none, none, none, none, none, np.zeros((0, LATENTS), np.float32))
     return Terms(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def _joined(parts: list[Any], dtype: type) -> Any:
+def _concatenated(parts: list[Any], dtype: type) -> Any:
     return np.concatenate(parts) if parts else np.zeros(0, dtype)
 
 
-def _events(aligned: Aligned, passes: list[Found]) -> I64:
-    """Sort what happened by slot, pass and sample; a restart opens its pass, ``KNOWN`` ends it."""
-    told = len(aligned.events)
-    most = told + sum(len(p.row) + len(p.blocks[0]) + len(p.watermark) for p in passes)
+def _events(aligned: Aligned, passes: list[PassResults]) -> I64:
+    """Return all events by slot, pass and sample: a restart begins its pass, ``WATERMARK`` ends it."""
+    n = len(aligned.events)
+    most = n + sum(len(p.beats.row) + len(p.blocks.row) + len(p.watermark) for p in passes)
     events = np.empty((most, aligned.events.shape[1]), np.int64)
-    events[:told] = aligned.events
-    n, beats = told, 0
+    events[:n] = aligned.events
+    beats = 0
     for p in passes:
         fresh = p.fresh
         n = cpu.kernels.merge_pass(
-            fresh.number, fresh.slot, fresh.session, p.watermark, p.row, p.sample, beats, *p.blocks, events, n
-        )  # fmt: skip
-        beats += len(p.row)
+            fresh.number,
+            fresh.slot,
+            fresh.session,
+            p.watermark,
+            p.beats.row,
+            p.beats.sample,
+            beats,
+            *p.blocks,
+            events,
+            n,
+        )
+        beats += len(p.beats.row)
     slots = len(aligned.slots)
     ordered = np.empty((most, 5), np.int64)
     cpu.kernels.by_stream(
         events, np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), np.empty(most, np.int64), ordered
-    )  # fmt: skip
+    )
     return ordered

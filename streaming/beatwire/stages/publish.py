@@ -1,8 +1,10 @@
-"""Publish: beats become Avro, alerts JSON, rejects dead letters; keys are stream ids.
+"""Publish: encode beats as Avro and alerts as JSON; the keys are stream ids and alert ids.
 
-In: Alerts (with the beats of the tick). Out: list of Outgoing. State: nothing but its settings.
-Beats are encoded by a kernel into one buffer and cut into messages, which is all the Python a
-beat costs here.
+In:    Alerts, with the beats of the tick
+Out:   list of Outgoing
+State: nothing but its settings
+
+Beats are encoded by a kernel into one buffer, which is cut into messages: the only Python code that runs per beat.
 """
 
 from __future__ import annotations
@@ -15,38 +17,49 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.records import I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.avro import texts
+from beatwire.wire.avro import string_table
 from beatwire.wire.names import ALERTS, BEATS
+
+# Bytes of a beat in Avro at most: stream id with its length, four further longs, seven optional floats, the text of
+# ``scored_by``, the model with its length, and the arrival.
+_ID, _LONGS, _FLOATS, _SCORED_BY, _MODEL_LENGTH, _ARRIVED = 66, 4 * 10, 7 * 5, 17, 2, 10
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """model: version and hash; scored_by: texts of the codes of ``stages.score``."""
+
+    model: str
+    scored_by: tuple[str, ...]
 
 
 @dataclass(slots=True)
 class State:
-    """model: version and hash; scored_by: texts of the codes; both also as the kernel wants them."""
+    """The settings, and their texts as the kernel takes them."""
 
+    settings: Settings
     directory: Directory
-    model: str
-    scored_by: tuple[str, ...]
     labels: tuple[U8, I32] = field(init=False)
     model_bytes: U8 = field(init=False)
 
     def __post_init__(self) -> None:
-        """Lay the texts out."""
-        self.labels = texts(self.scored_by, 16)
-        self.model_bytes = np.frombuffer(self.model.encode(), np.uint8)
+        """Encode the texts."""
+        self.labels = string_table(self.settings.scored_by, 16)
+        self.model_bytes = np.frombuffer(self.settings.model.encode(), np.uint8)
 
 
 def step(state: State, alerts: Alerts) -> tuple[State, list[Outgoing]]:
-    """Turn a tick's results into messages."""
+    """Encode the results of a tick."""
     outgoing = []
     if len(alerts.beats.slot):
         outgoing.append(encode_beats(state, alerts.beats))
     if alerts.transitions:
-        model = {"model": state.model}
+        model = {"model": state.settings.model}
         outgoing.append(
             Outgoing(
                 ALERTS,
-                [told["id"].encode() for told in alerts.transitions],
-                [json.dumps(told | model).encode() for told in alerts.transitions],
+                [alert["id"].encode() for alert in alerts.transitions],
+                [json.dumps(alert | model).encode() for alert in alerts.transitions],
             )
         )
     return state, outgoing
@@ -72,7 +85,7 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
     ).astype(np.float32)
     label = np.zeros(b, np.int32) if beats.scored_by is None else beats.scored_by.astype(np.int32)
     model = state.model_bytes
-    width = 66 + 4 * 10 + 7 * 5 + 17 + 2 + len(model) + 10
+    width = _ID + _LONGS + _FLOATS + _SCORED_BY + _MODEL_LENGTH + len(model) + _ARRIVED
     buffer = np.empty(b * width, np.uint8)
     stop = np.empty(b, np.int64)
     cpu.kernels.write_beat(

@@ -1,34 +1,36 @@
-"""Score: how unlike a normal beat of this person, seen by a model of normal beats of all people.
+"""Score: how unlike a normal beat of this person, by a model of the normal beats of all people.
 
-In:    TickBeats, the beats of a tick, those of a stream in order
+In:    TickBeats, the beats of a tick, those of a stream in order, with their terms
 Out:   TickBeats, scored
-State: none but its settings; what it compares with is remembered by recall
+State: nothing but its settings; what beats are compared with is the state of the history stage
 
-Four terms, each a number that grows with strangeness, each turned into minus log10 of its tail
-probability among normal beats (at most 4, rate_term 3) and then added by weights; the sum is turned into the same
-once more:
+Four terms are computed of each beat (``stages.history``), each larger the stranger the beat:
 
-population   reconstruction_error of the VAE: squared residual over twice its variance, plus half the squared latent
-history      distance, in the 8 latents, to the mean of the stream's own reference beats, over their own
-             spread to the power of 3/4: a restless heart may wander further before it is strange
-prematurity  1 - RR over the 80 % quantile of the RRs of the last 60 s, over how irregular those are
-rate_term        minus RR: how fast, for a person
+population   logarithm of the VAE's reconstruction error: squared residual over twice its variance, plus half the
+             squared length of the latents
+history      distance, in the 8 latents, to the mean of the stream's reference beats, over their spread to the power of
+             3/4: in a stream that varies much, a beat must lie farther away to be strange
+prematurity  1 - RR over the 80 % quantile of the RRs of the last 60 s, over the irregularity of these
+rate_term    minus RR: how fast the heart beats, for a person
 
-What is missing (a new stream, the first beat after a gap) is left out, and there is a last table
-for each such case, so that a score means the same in all of them: S says that one normal beat in
-10^S looks as strange. A score depends on samples of at most ``HORIZON_S`` before it.
+The level of a term is minus log10 of its tail probability among normal beats (at most 4, of the rate term 3). The
+levels are added by weights, and the score is minus log10 of the tail probability of that sum: a score of S means that
+one normal beat in 10^S looks at least as strange. Unknown terms (of a new stream, of the first beat after a gap) are
+left out; for each such case there is a table of the sum, so that scores are comparable.
+
+Invariant: a score depends on the samples of at most ``SCORE_HORIZON_S`` before the beat.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels.scoring import BY_HISTORY, BY_POPULATION, GAP, OVERLOAD
-from beatwire.records import F32, F64, U8, Bool, Terms, TickBeats
+from beatwire.records import F64, Terms, TickBeats
+from beatwire.records.scoring import Calibration, Scores
 
 __all__ = [
     "BY_HISTORY",
@@ -38,83 +40,60 @@ __all__ = [
     "Calibration",
     "Scores",
     "Settings",
-    "combine",
+    "State",
+    "score_terms",
     "step",
-    "weigh",
+    "sum_levels",
 ]
 
-HORIZON_S = 75.0  # 60 s of beats, each scaled by 10 s of sizes, and an interval of at most 5 s before the first
-SCORED_BY = ("history", "population", "overload", "gap")
-ANOMALOUS = 3.0
-TERMS = ("population", "history", "prematurity", "rate_term")
-
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """Tables from a term, and from the weighted sum, to minus log10 of the tail probability.
-
-    ``level[k]`` belongs to ``terms[term, k]`` and ``sums[case, k]``, all ascending; case =
-    2 x (history is known) + (prematurity is known). ``terms`` in the order of ``TERMS``.
-    """
-
-    level: F64  # [k]
-    terms: F64  # [4, k]
-    weights: F64  # [4]
-    sums: F64  # [4, k]
+SCORE_HORIZON_S = 75.0  # 60 s of beats, each scaled by 10 s of sizes, and an interval of at most 5 s before the first
+SCORED_BY = ("history", "population", "overload", "gap")  # by number: ``BY_HISTORY``, ...
+ANOMALOUS = 3.0  # one normal beat in a thousand
+TERMS = ("population", "history", "prematurity", "rate_term")  # rows of ``Calibration.terms``
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is scored by, and from which score on a beat is called anomalous."""
+    """The tables of the model, and the score from which on a beat is anomalous."""
 
     calibration: Calibration
     anomalous: float = ANOMALOUS
 
 
-class Scores(NamedTuple):
-    """Of each beat: its score, by what or why there is none, and whether it is anomalous."""
+@dataclass(slots=True)
+class State:
+    """Nothing but the settings."""
 
-    score: F32
-    scored_by: U8
-    anomalous: Bool
+    settings: Settings
 
 
-def step(state: Settings, beats: TickBeats) -> tuple[Settings, TickBeats]:
+def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     """Score the beats of a tick."""
-    terms = beats.terms
-    classified = score_beats(state, terms, overloaded=beats.overloaded)
+    terms, s = beats.terms, state.settings
+    scores = score_terms(s.calibration, terms, anomalous=s.anomalous, overloaded=beats.overloaded)
     return state, replace(
         beats,
-        score=classified.score,
+        score=scores.score,
         prematurity=terms.early,
-        scored_by=classified.scored_by,
-        anomalous=classified.anomalous,
+        scored_by=scores.scored_by,
+        anomalous=scores.anomalous,
         latent=terms.latent,
         reconstruction_error=terms.population,
     )
 
 
-def score_beats(state: Settings, terms: Terms, *, overloaded: bool = False) -> Scores:
+def score_terms(
+    calibration: Calibration, terms: Terms, *, anomalous: float = ANOMALOUS, overloaded: bool = False
+) -> Scores:
     """Score beats by their terms."""
-    n, of = len(terms.population), state.calibration
-    classified = Scores(np.empty(n, np.float32), np.empty(n, np.uint8), np.empty(n, np.bool_))
-    cpu.kernels.score_beat(
-        n, terms.population, terms.history, terms.prematurity, terms.rate_term, of.level, of.terms, of.weights, of.sums,
-        state.anomalous, overloaded, *classified,
-    )  # fmt: skip
-    return classified
+    n = len(terms.population)
+    scores = Scores(np.empty(n, np.float32), np.empty(n, np.uint8), np.empty(n, np.bool_))
+    cpu.kernels.score_beat(n, terms, calibration, anomalous, overloaded, scores)
+    return scores
 
 
-def combine(calibration: Calibration, terms: Terms) -> F32:
-    """Return minus log10 of the tail probability of each beat; NaN where there was no window."""
-    return score_beats(Settings(calibration), terms).score
-
-
-def weigh(calibration: Calibration, terms: Terms) -> F64:
-    """Return the weighted sum of the terms' levels, those not known left out; NaN without a window."""
-    n, of = len(terms.population), calibration
-    total = np.empty(n)
-    cpu.kernels.weigh_beat(
-        n, terms.population, terms.history, terms.prematurity, terms.rate_term, of.level, of.terms, of.weights, total
-    )
-    return total
+def sum_levels(calibration: Calibration, terms: Terms) -> F64:
+    """Return the weighted sum of the levels of each beat's known terms; NaN for a beat without a window."""
+    sums = np.empty(len(terms.population))
+    cpu.kernels.sum_levels(len(sums), terms, calibration, sums)
+    return sums

@@ -1,7 +1,11 @@
-"""Window: cut what the model looks at out of the rings, before they move on.
+"""Windows: cut the window of each beat out of the rings.
 
-In: Beats. Out: Windows. State: scratch. A window is a fixed duration in 256 points whatever the rate
-(``kernels.windows``), from the first lead.
+In:    Beats
+Out:   Windows
+State: scratch
+
+A window is a fixed duration in 256 points at every sampling rate (``kernels.windows``), of the first lead. It is cut
+before the rings are written again.
 """
 
 from __future__ import annotations
@@ -27,9 +31,9 @@ class State:
 def step(state: State, beats: Beats) -> tuple[State, Windows]:
     """Cut the windows of one pass."""
     rate_hz, backend = beats.fresh.bank.rate_hz, state.backend
-    need = int((EARLIEST_S + LATEST_S) * rate_hz) + 16
-    if state.work.shape[1] < need:
-        state.work = np.zeros((1, need), np.int32)
+    needed = int((EARLIEST_S + LATEST_S) * rate_hz) + 16
+    if state.work.shape[1] < needed:
+        state.work = np.zeros((1, needed), np.int32)
     windows = backend.buffer("windows", (beats.total, WINDOW), np.float32)
     (amplitude,) = backend.table("amplitude", beats.total, (np.float32,)).columns
     backend.kernels.cut_window(

@@ -1,7 +1,7 @@
-"""Tables: the one place that chooses between pandas with pyarrow (CPU) and cuDF (GPU).
+"""Tables from CSV and JSON: the only package that chooses between pandas with pyarrow (CPU) and cuDF (GPU).
 
-Columns are arrays of the backend's ``xp`` (NumPy or CuPy) wherever they are all numbers; a column that holds
-text is a pandas Series.
+A column of numbers is an array of the array library of the backend (NumPy or CuPy); a column with text is a pandas
+Series.
 """
 
 from beatwire.backends.cuda.upload import upload_stretches

@@ -1,47 +1,51 @@
-"""Columns and tables of either backend: which library they are of, and what is told of a table of beats."""
+"""Columns and tables of either backend, and the RR statistics of a table of beats."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from importlib import import_module
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 
-Column = Any  # float64 [n] of xp, or a pandas Series
+from beatwire.backends.base import Backend
+from beatwire.records import F64
+
+Column: TypeAlias = Any  # float64 [n], NumPy or CuPy; or a pandas Series, if it holds text
 
 
-def library(backend: Any) -> Any:
+def library(backend: Backend) -> ModuleType:
     """Return the array library of a backend: NumPy, or CuPy on a GPU."""
-    if backend.name == "cpu":
-        return np
-    import cupy
-
-    return cupy
+    return np if backend.name == "cpu" else import_module("cupy")
 
 
-def array_module(array: Any) -> Any:
-    """Return NumPy or CuPy: where an array lives."""
+def array_module(array: Any) -> ModuleType:
+    """Return the library of an array: NumPy or CuPy."""
     if isinstance(array, np.ndarray):
         return np
     import cupy
 
-    return cupy.get_array_module(array)
+    module: ModuleType = cupy.get_array_module(array)
+    return module
 
 
-def host_array(array: Any) -> Any:
-    """Return an array as NumPy's, brought from the device where it is there."""
+def host_array(array: Any) -> NDArray[Any]:
+    """Return an array as a NumPy array; an array on the device is copied to the host."""
     return np.asarray(array.get() if hasattr(array, "__cuda_array_interface__") else array)
 
 
-def numbers(column: Column) -> Any:
-    """Return a column of numbers as an array."""
-    return column.to_numpy(np.float64) if isinstance(column, pd.Series) else column
+def numbers(column: Column) -> F64:
+    """Return a column of numbers as an array, NumPy or CuPy."""
+    values: F64 = column.to_numpy(np.float64) if isinstance(column, pd.Series) else column
+    return values
 
 
 def frame(columns: Mapping[str, Any], xp: Any = np) -> Any:
-    """Return columns of one length as a table of the backend: pandas, or cuDF without a copy of what is there."""
+    """Return columns of equal length as a DataFrame: pandas, or cuDF for CuPy; arrays on the device are not copied."""
     if xp is np:
         return pd.DataFrame(dict(columns), copy=False)
     import cudf
@@ -50,39 +54,44 @@ def frame(columns: Mapping[str, Any], xp: Any = np) -> Any:
 
 
 def arrow(columns: Mapping[str, Any]) -> pa.Table:
-    """Return columns as an Arrow table; NaN stands for no value and becomes null."""
-    made = {}
+    """Return columns of equal length as an Arrow table; NaN becomes null."""
+    arrays = {}
     for name, values in columns.items():
         host = host_array(values)
-        made[name] = pa.array(host, from_pandas=host.dtype.kind == "f")
-    return pa.table(made)
+        arrays[name] = pa.array(host, from_pandas=host.dtype.kind == "f")
+    return pa.table(arrays)
 
 
 def rr_statistics(stream: Any, rr_ms: Any, xp: Any = np) -> Any:
-    """Tell of each stream how its heart beats: a row a stream, in order of ``stream``.
+    """Return the RR statistics of each stream.
+
+    Definitions as in the standards of the Task Force of the ESC and NASPE, Circulation 1996;93:1043-65, but over all
+    RR intervals, those of ectopic beats included.
 
     Parameters
     ----------
     stream : [b]
-        Whose beat it is; those of a stream in order of time.
+        The stream of each beat; the beats of a stream are in order of time.
     rr_ms : float [b]
-        The interval before each beat, NaN where there is none.
+        The RR interval before each beat in milliseconds, NaN where there is none.
+    xp
+        The library of both arrays.
 
     Returns
     -------
-    table
-        ``beats``; ``mean_rr_ms``, ``median_rr_ms``, ``sdnn_ms`` (their standard deviation), ``rmssd_ms`` (root mean
-        square of the change from one interval to the next), ``pnn50`` (per cent of changes beyond 50 ms). All
-        intervals count, those of ectopic beats too.
+    DataFrame
+        One row per stream, in ascending order: ``beats``; ``mean_rr_ms``, ``median_rr_ms``; ``sdnn_ms``, the standard
+        deviation; ``rmssd_ms``, the root mean square of the differences of successive intervals; ``pnn50``, the
+        percentage of these differences above 50 ms.
     """
     table = frame({"stream": stream, "rr_ms": rr_ms}, xp)
     change = table.groupby("stream")["rr_ms"].diff()
     table["square"] = change * change
-    table["beyond"] = (table["square"] > 2500.0).astype("float64").where(table["square"] >= 0.0)
+    table["above_50"] = (table["square"] > 2500.0).astype("float64").where(table["square"] >= 0.0)
     by_stream = table.groupby("stream", sort=True)
-    interval, mean = by_stream["rr_ms"], by_stream[["square", "beyond"]].mean()
+    interval, mean = by_stream["rr_ms"], by_stream[["square", "above_50"]].mean()
     columns = {
         "beats": by_stream.size(), "mean_rr_ms": interval.mean(), "median_rr_ms": interval.median(),
-        "sdnn_ms": interval.std(), "rmssd_ms": mean["square"] ** 0.5, "pnn50": 100.0 * mean["beyond"],
+        "sdnn_ms": interval.std(), "rmssd_ms": mean["square"] ** 0.5, "pnn50": 100.0 * mean["above_50"],
     }  # fmt: skip
     return frame(columns, xp)

@@ -1,4 +1,9 @@
-"""JSON sample messages to columns: pyarrow's parser, or cuDF's."""
+"""JSON sample messages as columns, parsed all at once by pyarrow (CPU) or cuDF (GPU).
+
+In:  the messages of a tick as bytes, one per line
+Out: :class:`Lines`; None if any message deviates from the schema. The caller then parses them one by one, which gives
+     each message its own result or reason.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +14,25 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.json
 
+from beatwire.records import I64
+
 
 class Lines(NamedTuple):
-    """JSON sample messages, one a line, as columns; the samples of ``k`` are ``values[start[k]:start[k + 1]]``.
+    """Fields and samples of ``n`` JSON messages; the samples of message ``k`` are ``values[start[k]:start[k + 1]]``.
 
-    fields   name -> a list of one length
-    values   int64 [samples]
+    fields   the values of each field of ``JSON_TYPES``, a list of ``n`` each
+    values   int64, the samples of all messages
     start    int64 [n + 1]
-    rows     lists of samples in a message, of one length each; 0 where samples are plain numbers
+    rows     lists in ``samples`` of each message, all of equal length; 0 if ``samples`` is a flat list of numbers
     """
 
     fields: dict[str, list[Any]]
-    values: Any
-    start: Any
+    values: I64
+    start: I64
     rows: list[int]
 
 
+# Fields of a message beside its samples.
 JSON_TYPES = {
     "stream": pa.string(), "session": pa.int64(), "first": pa.int64(), "time": pa.int64(), "lead_off": pa.int64(),
     "rate_hz": pa.float64(), "uv_per_unit": pa.float64(), "leads": pa.list_(pa.string()),
@@ -32,23 +40,31 @@ JSON_TYPES = {
 
 
 def read_json_lines(text: bytes, lines: int, xp: Any = np) -> Lines | None:
-    """Parse sample messages, one a line, all of one form; None where any is not plainly what it should be.
+    """Parse sample messages, one per line, either all with flat or all with nested samples.
 
     Parameters
     ----------
     text
-        The lines, joined by newlines; no ``null``, ``true`` or ``false`` in them, which parsers take in different ways.
+        The messages, joined by newlines; without ``null``, ``true`` and ``false``, which the parsers treat differently.
     lines
-        How many there are.
+        The number of messages.
+    xp
+        NumPy: parse with pyarrow; CuPy: parse with cuDF.
+
+    Returns
+    -------
+    Lines or None
+        None if a message deviates from the schema: an unknown field, a missing sample, lists of unequal length.
     """
     for nested in (False, True):
         samples = pa.list_(pa.list_(pa.int64())) if nested else pa.list_(pa.int64())
-        table = (_json_arrow if xp is np else _json_gpu)(text, pa.schema({**JSON_TYPES, "samples": samples}))
+        parse = _json_arrow if xp is np else _json_gpu
+        table = parse(text, pa.schema({**JSON_TYPES, "samples": samples}))
         if table is None or len(table) != lines or table.column("samples").null_count:
             continue
         table = table.combine_chunks()
-        whole = table.column("samples").chunk(0)
-        start, values, rows = whole.offsets.to_numpy(), whole.flatten(), [0] * lines
+        column = table.column("samples").chunk(0)
+        start, values, rows = column.offsets.to_numpy(), column.flatten(), [0] * lines
         if values.null_count:
             return None
         if nested:
@@ -82,7 +98,7 @@ def _json_gpu(text: bytes, schema: pa.Schema) -> pa.Table | None:
         if set(table.column_names) - set(schema.names):
             return None
         if not all(_fits(table.schema.field(name).type, schema.field(name).type) for name in table.column_names):
-            return None  # text or fractions where integers belong: whoever reads it one by one says so
+            return None  # text or fractions in place of integers
         for name in schema.names:
             if name not in table.column_names:
                 table = table.append_column(name, pa.nulls(len(table), schema.field(name).type))
@@ -91,11 +107,11 @@ def _json_gpu(text: bytes, schema: pa.Schema) -> pa.Table | None:
         return None
 
 
-def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
-    """Say whether a type is the wanted one, whatever its width; an integer will do where a fraction is wanted."""
-    lists = [pa.types.is_list(t) or pa.types.is_large_list(t) for t in (found, wanted)]
+def _fits(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Return True if a type is the expected one in any width; integers are accepted in place of fractions."""
+    lists = [pa.types.is_list(t) or pa.types.is_large_list(t) for t in (found, expected)]
     if any(lists):
-        return all(lists) and _fits(found.value_type, wanted.value_type)
-    if pa.types.is_string(wanted):
+        return all(lists) and _fits(found.value_type, expected.value_type)
+    if pa.types.is_string(expected):
         return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
-    return bool(pa.types.is_integer(found) or found == wanted)
+    return bool(pa.types.is_integer(found) or found == expected)

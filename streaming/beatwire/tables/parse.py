@@ -1,7 +1,10 @@
-"""CSV to columns.
+"""CSV files as columns.
 
-A table of nothing but numbers takes the fast way: pyarrow's parser, which uses all cores, or cuDF's. Anything else,
-and whatever the fast way refuses, is read by pandas, which says what is wrong.
+In:  the path of a CSV file, plain or gzip, and its layout
+Out: one column per column of the file: float64 [rows], or a pandas Series if it holds text
+
+A plain file of numbers is parsed by pyarrow, which uses all cores, or by cuDF. Every other file, and every file that
+these refuse, is parsed by pandas, whose errors name the line.
 """
 
 from __future__ import annotations
@@ -24,29 +27,39 @@ from beatwire.errors import UserError
 from beatwire.tables.columns import Column, host_array
 from beatwire.tables.parse_gpu import read_numbers
 
-NO_NUMBER = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None")
+# Cells without a value, for pyarrow, which compares them as written.
+MISSING_CELLS = ("", "-", "NaN", "nan", "NA", "N/A", "n/a", "null", "NULL", "None")
 
 
 def read_table(
     path: Path, *, delimiter: str, decimal: str, lines_before: int, columns: int, only_numbers: bool, xp: Any = np
 ) -> list[Column]:
-    """Parse a CSV whose layout is known.
+    """Parse a CSV file of a known layout.
 
     Parameters
     ----------
     delimiter
         One character; a blank stands for any run of blanks.
+    decimal
+        The decimal sign, ``.`` or ``,``.
     lines_before
-        Lines before the first row.
+        Lines before the first row of numbers.
+    columns
+        The number of columns.
     only_numbers
-        The first row holds nothing else: the fast way may do.
+        True if the first row holds numbers only: try pyarrow or cuDF first.
     xp
-        Where the columns shall live; what is read by pandas stays on the host.
+        NumPy, or CuPy: then columns parsed by cuDF stay on the GPU; columns parsed by pandas are on the host.
+
+    Returns
+    -------
+    list of columns
+        Without the empty rows at the end.
 
     Raises
     ------
     UserError
-        One line: what is wrong with the file.
+        A line has too many cells, there is no value, or the file cannot be read.
     """
     found = None
     if only_numbers and delimiter != " " and not _is_gzip(path):
@@ -54,25 +67,25 @@ def read_table(
         found = read(path, delimiter, decimal, lines_before, columns)
     if found is None:
         table = _read_any(path, delimiter, decimal, lines_before, columns)
-        found = [_plain(table[k]) for k in range(columns)]
-    rows = _used(found)
+        found = [_as_array(table[k]) for k in range(columns)]
+    rows = _used_rows(found)
     if rows == 0:
         raise UserError(f"{path.name}: expected rows of numbers; there is no value in it")
     return [column[:rows] for column in found]  # blank lines at the end are no samples
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file, unpacked if it is gzip."""
+    """Open a file; decompress it if it is gzip."""
     return cast(IO[bytes], gzip.open(path)) if _is_gzip(path) else path.open("rb")
 
 
 def open_text(path: Path) -> io.TextIOWrapper:
-    """Open a text file, unpacked if it is gzip."""
+    """Open a UTF-8 text file; decompress it if it is gzip."""
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors="replace")
 
 
 def reason(error: BaseException) -> str:
-    """Return what the system says of an error."""
+    """Return the message of an error; for a system error without its number and path."""
     return getattr(error, "strerror", None) or str(error)
 
 
@@ -81,18 +94,20 @@ def _is_gzip(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _plain(column: pd.Series) -> Column:
+def _as_array(column: pd.Series) -> Column:
+    """Return a column of numbers as a NumPy array, and a column of text as it is."""
     return column.to_numpy(np.float64) if column.dtype.kind in "ifu" else column
 
 
-def _used(columns: Sequence[Column]) -> int:
-    """Count the rows up to the last one that holds anything; looks at the end first."""
+def _used_rows(columns: Sequence[Column]) -> int:
+    """Return the number of rows up to the last one with a value; searches from the end."""
     rows = len(columns[0])
     step = 1024
     while rows:
         first = max(0, rows - step)
-        held = [c[first:rows].notna() if isinstance(c, pd.Series) else c[first:rows] == c[first:rows] for c in columns]
-        last = max(int(np.flatnonzero(host_array(h)).max(initial=-1)) for h in held)
+        tails = [column[first:rows] for column in columns]
+        filled = [tail.notna() if isinstance(tail, pd.Series) else tail == tail for tail in tails]
+        last = max(int(np.flatnonzero(host_array(f)).max(initial=-1)) for f in filled)
         if last >= 0:
             return first + last + 1
         rows, step = first, 4 * step
@@ -100,7 +115,7 @@ def _used(columns: Sequence[Column]) -> int:
 
 
 def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> list[Column] | None:
-    """Parse by pyarrow on all cores; None where a cell is neither a number nor empty, or a line too long."""
+    """Parse with pyarrow on all cores; None if a cell is neither a number nor missing, or a line is too long."""
     names = [str(k) for k in range(columns)]
     pa.set_cpu_count(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     try:
@@ -109,7 +124,7 @@ def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, c
             read_options=pa.csv.ReadOptions(column_names=names, skip_rows=lines_before, block_size=1 << 22),
             parse_options=pa.csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
             convert_options=pa.csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.float64()), null_values=list(NO_NUMBER), decimal_point=decimal
+                column_types=dict.fromkeys(names, pa.float64()), null_values=list(MISSING_CELLS), decimal_point=decimal
             ),
         )
     except (pa.ArrowException, OSError):
@@ -118,6 +133,7 @@ def _read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, c
 
 
 def _read_any(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> pd.DataFrame:
+    """Parse with pandas, which reads text and names the line of an error."""
     try:
         with open_text(path) as text:
             return pd.read_csv(
@@ -137,8 +153,8 @@ def _read_any(path: Path, delimiter: str, decimal: str, lines_before: int, colum
     except pd.errors.EmptyDataError:
         raise UserError(f"{path.name}: expected rows of numbers; the file is empty") from None
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        said = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
-        what = f"line {said[2]} has {said[3]}" if said else str(error).strip().splitlines()[-1]
-        raise UserError(f"{path.name}: expected {columns} columns in every line; {what}") from None
+        counts = re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", str(error))
+        got = f"line {counts[2]} has {counts[3]}" if counts else str(error).strip().splitlines()[-1]
+        raise UserError(f"{path.name}: expected {columns} columns in every line; {got}") from None
     except (OSError, EOFError, zlib.error) as error:
-        raise UserError(f"{path.name}: expected a whole gzip file; {reason(error)}") from None
+        raise UserError(f"{path.name}: expected a complete gzip file; got: {reason(error)}") from None

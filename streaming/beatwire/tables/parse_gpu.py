@@ -1,12 +1,17 @@
-"""CSV to columns on a GPU, by cuDF: files of nothing but numbers.
+"""CSV files of numbers as columns on a GPU, parsed by cuDF.
 
-Of a column of numbers cuDF's parser counts the valid ones in one cell of memory, 1.3 a nanosecond at most: 15 ms for 20
-million samples. Of a column of text it does not. So a file that holds nothing but digits, signs, points and delimiters
-is read as text, and cuDF makes numbers of that; what cannot be done in this way is read as numbers.
+In:  the path of a CSV file, not compressed, and its layout
+Out: one column per column of the file, float64 [rows]: CuPy, or NumPy if the file does not fit the device's memory.
+     None if a cell is not a number, or a line is too long: only pandas distinguishes the reasons.
+
+For a column of numbers the parser of cuDF counts the valid cells in a single counter, at most 1.3 per nanosecond: 15 ms
+for 20 million samples. For a column of text it does not. So a file of digits, signs, points and delimiters only is read
+as text first, which cuDF then converts to numbers; every other file is read as numbers directly.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
@@ -19,24 +24,24 @@ from beatwire.backends.cuda.upload import Span, upload
 from beatwire.errors import UserError
 from beatwire.tables.columns import Column, host_array
 
-_ODD_NUMBERS = ("-", "+", ".", "-.", "+.")  # cuDF reads 0 where they stand
-_LEAST_PART = 1 << 20  # bytes of a file that must fit into a device's memory, with what parsing needs
-_EXPONENT, _QUOTE, _OTHER = 1, 2, 4
+_NOT_NUMBERS = ("-", "+", ".", "-.", "+.")  # cuDF would read them as 0
+_SMALLEST_PART = 1 << 20  # bytes of a file; a device without memory to parse so few cannot parse it at all
+_EXPONENT, _QUOTE, _OTHER = 1, 2, 4  # kinds of characters beside digits, signs, points and delimiters: bits
 
 
 def read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, columns: int) -> list[Column] | None:
-    """Parse a CSV of numbers; None where a cell is none, which only pandas tells from an empty one.
+    """Parse a CSV file of numbers; see the module and :func:`beatwire.tables.parse.read_table`.
 
-    What does not fit into the device's memory at once is parsed part by part and put together on the host.
+    A file that does not fit the device's memory at once is parsed in parts, which are joined on the host.
 
     Raises
     ------
     UserError
-        cuDF is not there.
+        cuDF is not installed.
     """
     if find_spec("cudf") is None:
         raise UserError(
-            f"{path}: expected cuDF, which parses text on a GPU; it is not installed (pip install 'beatwire[gpu]')"
+            f"{path}: expected cuDF to parse text on a GPU; it is not installed (pip install 'beatwire[gpu]')"
         )
     with path.open("rb") as file:
         for _ in range(lines_before):
@@ -49,23 +54,23 @@ def read_numbers(path: Path, delimiter: str, decimal: str, lines_before: int, co
             return _in_parts(path, first, parts, delimiter, decimal, columns)
         except MemoryError:
             parts *= 2
-            if size // parts < _LEAST_PART:
+            if size // parts < _SMALLEST_PART:
                 raise
 
 
 def _in_parts(path: Path, first: int, parts: int, *layout: Any) -> list[Column] | None:
-    """Parse the rows from byte ``first`` on: as one, which stays on the device, or part by part, to the host."""
-    found = []
+    """Parse the rows from byte ``first`` on: in one part, which stays on the device, or in several, on the host."""
+    parsed = []
     for start, stop in pairwise(_edges(path, first, parts)):
-        one = _parse(upload(path, start, stop), *layout)
-        if one is None or parts == 1:
-            return one
-        found.append([host_array(column) for column in one])
-    return [np.concatenate(column) for column in zip(*found, strict=True)]
+        part = _parse(upload(path, start, stop), *layout)
+        if part is None or parts == 1:
+            return part
+        parsed.append([host_array(column) for column in part])
+    return [np.concatenate(column) for column in zip(*parsed, strict=True)]
 
 
 def _edges(path: Path, first: int, parts: int) -> list[int]:
-    """Cut the bytes of a file from ``first`` on into parts that end with a line."""
+    """Return the offsets that cut a file, from byte ``first`` on, into parts of about equal size at ends of lines."""
     size = path.stat().st_size
     edges = [first]
     with path.open("rb") as file:
@@ -77,21 +82,21 @@ def _edges(path: Path, first: int, parts: int) -> list[int]:
 
 
 def _parse(text: Span, delimiter: str, decimal: str, columns: int) -> list[Column] | None:
-    """Do what ``cudf.read_csv`` does, of bytes that are on the device already, which that does not take."""
-    odd = _odd_bytes(text.array, delimiter, decimal)
-    if odd & _EXPONENT:  # cuDF takes ``1e`` for a number
+    """Parse text on the device. ``cudf.read_csv`` would do, but it does not accept bytes that are there already."""
+    kinds = _kinds_of_bytes(text.array, delimiter, decimal)
+    if kinds & _EXPONENT:  # cuDF reads ``1e`` as a number
         return None
-    found = _from_text(text, delimiter, columns) if decimal == "." and not odd else None
+    found = _from_text(text, delimiter, columns) if decimal == "." and not kinds else None
     if found is None:
-        found = _as_numbers(text, delimiter, decimal, columns, quoted=bool(odd & _QUOTE))
-    if found is None or odd & _QUOTE:
+        found = _as_numbers(text, delimiter, decimal, columns, quoted=bool(kinds & _QUOTE))
+    if found is None or kinds & _QUOTE:
         return found
-    # no line is short, so one that is long makes one delimiter too many
+    # no cell is missing here, so no line is short, and a line that is too long adds a delimiter
     return found if _count(f"c == {ord(delimiter)}")(text.array) == (columns - 1) * len(found[0]) else None
 
 
 def _from_text(text: Span, delimiter: str, columns: int) -> list[Column] | None:
-    """Read columns as text and make numbers of that; None where that does not go."""
+    """Read columns as text and convert them to numbers; None if a cell is empty or the conversion fails."""
     names = list(map(str, range(columns)))
     try:
         table = _read(text, delimiter, ".", names, "STRING")
@@ -103,8 +108,8 @@ def _from_text(text: Span, delimiter: str, columns: int) -> list[Column] | None:
 
 
 def _as_numbers(text: Span, delimiter: str, decimal: str, columns: int, *, quoted: bool) -> list[Column] | None:
-    """Read columns of numbers; None where a cell is none, or a line with quotes too long."""
-    names = list(map(str, range(columns + quoted)))  # one more, so that a line that is too long is seen
+    """Read columns of numbers; None if a cell is not a number, or if a line is too long in a file with quotes."""
+    names = list(map(str, range(columns + quoted)))  # one more column detects a line that is too long
     try:
         table = _read(text, delimiter, decimal, names, "FLOAT64")
     except RuntimeError:
@@ -117,7 +122,7 @@ def _as_numbers(text: Span, delimiter: str, decimal: str, columns: int, *, quote
 
 
 def _read(text: Span, delimiter: str, decimal: str, names: list[str], kind: str) -> Any:
-    """Return a table of columns of a kind."""
+    """Return a cuDF table of columns of one type, the name of a ``pylibcudf.TypeId``."""
     import cudf
     import pylibcudf as plc
 
@@ -132,21 +137,21 @@ def _read(text: Span, delimiter: str, decimal: str, names: list[str], kind: str)
     options.set_header(-1)
     options.set_names(names)
     options.set_dtypes({name: plc.DataType(getattr(plc.TypeId, kind)) for name in names})
-    options.set_na_values(list(_ODD_NUMBERS))
+    options.set_na_values(list(_NOT_NUMBERS))
     return cudf.DataFrame.from_pylibcudf(plc.io.csv.read_csv(options))
 
 
 @cache
-def _count(what: str) -> Any:
-    """Return what counts the bytes ``c`` of text on the device of which something is true."""
+def _count(condition: str) -> Callable[[Any], int]:
+    """Return a function that counts the bytes ``c`` of text on the device for which a C expression is true."""
     import cupy
 
-    kernel = cupy.ReductionKernel("uint8 c", "int64 n", what, "a + b", "n = a", "0", "counter")
+    kernel = cupy.ReductionKernel("uint8 c", "int64 n", condition, "a + b", "n = a", "0", "counter")
     return lambda text: int(kernel(text))
 
 
 @cache
-def _kinds(delimiter: str, decimal: str) -> Any:
+def _kinds_kernel(delimiter: str, decimal: str) -> Any:
     import cupy
 
     plain = " || ".join(f"c == {ord(sign)}" for sign in f"+-\n{delimiter}{decimal}")
@@ -155,13 +160,13 @@ def _kinds(delimiter: str, decimal: str) -> Any:
     return cupy.ReductionKernel("uint8 c", "int32 n", f"{kinds} + {other}", "a | b", "n = a", "0", "kinds")
 
 
-def _odd_bytes(text: Any, delimiter: str, decimal: str) -> int:
-    """Return what there is in text beside digits, signs, decimal points and delimiters: the letter e, quotes, other."""
-    return int(_kinds(delimiter, decimal)(text))
+def _kinds_of_bytes(text: Any, delimiter: str, decimal: str) -> int:
+    """Return the kinds of bytes in text beside digits, signs, decimal points, delimiters and newlines, as bits."""
+    return int(_kinds_kernel(delimiter, decimal)(text))
 
 
 def cupy_of(series: Any) -> Any:
-    """Return a cuDF column without nulls as a CuPy array: the same memory."""
+    """Return a cuDF column without nulls as a CuPy array that shares its memory."""
     import cupy
 
     return cupy.asarray(series)

@@ -1,74 +1,86 @@
-"""From the terms of normal beats to a score with a meaning: tables of their tail probability.
+"""Calibration of the score: tables of the tail probability of the terms, and of their sum, among normal beats.
 
-Each subject counts the same, however many beats it has. The table of a term is the mean of the
-subjects' own tables, so that one strange heart does not decide what is strange. The table of the
-sum, which makes the promise, is of all their beats together, and for three tenths the mean of their
-own as well: else the beats of calm hearts would have to look stranger than they ever do, for the
-sake of a restless one. The terms must come from networks that did not see the subject.
+In:  the terms of normal beats of each subject, from networks that were not trained on the subject
+Out: ``stages.score.Calibration``
+
+Each subject has the same weight, however many beats it has. The table of a term is the mean of the subjects' own
+tables, so that one unusual subject does not dominate. The table of the weighted sum sets the false-positive rate. It is
+a mixture: 70 % the table of all beats pooled, 30 % the mean of the subjects' tables. With pooled beats alone, one
+subject with very variable beats would raise the threshold above any score of the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
 
 import numpy as np
 
 from beatwire.records import F32, F64, Terms
-from beatwire.stages.score import TERMS, Calibration, weigh
+from beatwire.stages.score import TERMS, Calibration, sum_levels
 
-LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)
+LEVEL: F64 = np.round(np.concatenate([np.arange(0, 1, 0.05), np.arange(1, 3.01, 0.1)]), 3)  # -log10 of the tail
 WEIGHTS = (0.7, 0.7, 1.0, 0.15)  # population, history, prematurity, rate_term
-AVERAGE = 0.3  # how much of the table of the sum is the average person's
-FEWEST = 100  # beats of a subject that a table is made of
+MEAN_SHARE = 0.3  # weight of the mean of the subjects' tables in the table of the sum
+MIN_BEATS = 100  # of a subject with a table of its own: fewer have no 99 % quantile
 
 
 def calibrate(normal: Sequence[Terms], weights: Sequence[float] = WEIGHTS) -> Calibration:
-    """Build the tables from the terms of normal beats, one element a subject."""
-    tables = [mean_quantiles([getattr(t, name) for t in normal], LEVEL) for name in TERMS]
-    flat = np.zeros((4, len(LEVEL)))
-    first = Calibration(LEVEL, np.stack(tables), np.asarray(weights, np.float64), flat)
+    """Return the tables of the terms of normal beats, one element of ``normal`` per subject."""
+    tables = [mean_of_quantiles([getattr(t, name) for t in normal], LEVEL) for name in TERMS]
+    without_sums = Calibration(LEVEL, np.stack(tables), np.asarray(weights, np.float64), np.zeros((4, len(LEVEL))))
     sums = []
     for case in range(4):
-        known = [only(t, case) for t in normal]
-        sums.append(promise([weigh(first, t) for t in known], LEVEL))
-    return replace(first, sums=np.stack(sums))
+        of_case = [terms_of_case(t, case) for t in normal]
+        sums.append(mixed_quantiles([sum_levels(without_sums, t) for t in of_case], LEVEL))
+    return without_sums._replace(sums=np.stack(sums))
 
 
-def only(terms: Terms, case: int) -> Terms:
-    """Return the beats that have the terms of a case, without the terms that the case has not."""
+def terms_of_case(terms: Terms, case: int) -> Terms:
+    """Return the beats that have the terms of a case, with the other terms set to NaN.
+
+    ``case`` is 2 x (history is known) + (prematurity is known), as in ``stages.score.Calibration``.
+    """
     has_history, has_prematurity = bool(case & 2), bool(case & 1)
     rows = ~np.isnan(terms.population)
     rows &= ~np.isnan(terms.history) if has_history else True
     rows &= ~np.isnan(terms.prematurity) if has_prematurity else True
-    some = Terms(*(getattr(terms, f.name)[rows] for f in fields(Terms)))
-    none = np.full(int(rows.sum()), np.nan, np.float32)
+    chosen = Terms(*(column[rows] for column in terms))
+    unknown = np.full(int(rows.sum()), np.nan, np.float32)
     if not has_history:
-        some = replace(some, history=none)
+        chosen = chosen._replace(history=unknown)
     if not has_prematurity:
-        some = replace(some, prematurity=none)
-    return some
+        chosen = chosen._replace(prematurity=unknown)
+    return chosen
 
 
-def promise(values: Sequence[F64], level: F64) -> F64:
-    """Return the table of the sum: of all beats together, and ``AVERAGE`` of it that of the average person."""
-    return (1 - AVERAGE) * quantiles(values, level) + AVERAGE * mean_quantiles(values, level)
+def mixed_quantiles(values: Sequence[F64], level: F64) -> F64:
+    """Return the mixture of pooled quantiles and, with weight ``MEAN_SHARE``, the mean of the subjects' quantiles."""
+    return (1 - MEAN_SHARE) * pooled_quantiles(values, level) + MEAN_SHARE * mean_of_quantiles(values, level)
 
 
-def mean_quantiles(values: Sequence[F32] | Sequence[F64], level: F64) -> F64:
-    """Return the mean over arrays of their values with a tail probability of 10^-level, NaN left out."""
-    kept = [v[~np.isnan(v)].astype(np.float64) for v in values]
-    many = [v for v in kept if len(v) >= FEWEST] or [np.concatenate(kept)]
-    knots = np.mean([np.quantile(v, 1 - 10.0**-level) for v in many], axis=0)
+def mean_of_quantiles(values: Sequence[F32] | Sequence[F64], level: F64) -> F64:
+    """Return the mean over subjects of the value with a tail probability of 10^-level: float64 [k], ascending.
+
+    Parameters
+    ----------
+    values
+        One array per subject; NaN is ignored. Subjects with fewer than ``MIN_BEATS`` values are left out, unless all
+        have fewer: then their values are pooled.
+    level
+        float64 [k].
+    """
+    finite = [v[~np.isnan(v)].astype(np.float64) for v in values]
+    large = [v for v in finite if len(v) >= MIN_BEATS] or [np.concatenate(finite)]
+    knots = np.mean([np.quantile(v, 1 - 10.0**-level) for v in large], axis=0)
     return np.maximum.accumulate(knots + 1e-6 * np.arange(len(level)))
 
 
-def quantiles(values: Sequence[F64], level: F64) -> F64:
-    """Return the values with a tail probability of 10^-level, NaN left out, every array of the same weight."""
-    kept = [v[~np.isnan(v)].astype(np.float64) for v in values]
-    kept = [v for v in kept if len(v)]
-    joined = np.concatenate(kept)
-    weight = np.concatenate([np.full(len(v), 1 / len(v)) for v in kept])
+def pooled_quantiles(values: Sequence[F64], level: F64) -> F64:
+    """Return the value with a tail probability of 10^-level, all subjects pooled with the same weight: float64 [k]."""
+    finite = [v[~np.isnan(v)].astype(np.float64) for v in values]
+    finite = [v for v in finite if len(v)]
+    joined = np.concatenate(finite)
+    weight = np.concatenate([np.full(len(v), 1 / len(v)) for v in finite])
     order = np.argsort(joined, kind="stable")
     below = (np.cumsum(weight[order]) - 0.5 * weight[order]) / weight.sum()
     knots = np.interp(1 - 10.0**-level, below, joined[order])

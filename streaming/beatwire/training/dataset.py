@@ -1,11 +1,11 @@
-"""Annotated WFDB records -> windows of beats, as the stage gets them from the rings.
+"""The training data of the VAE: beats of annotated WFDB records with class, time, RR interval and window.
 
 In:  folders of WFDB records (``.hea``, ``.dat``, ``.atr``)
-Out: one :class:`Subject` per record: its beats with class, time, RR and window
+Out: one :class:`Subject` per record
 
-R marks are moved to where a detector puts them (the largest Ricker response within 80 ms of the
-annotation) and jittered by 2 ms, seeded. Windows are cut by the kernel that the monitor uses.
-A record is one subject; records that are mostly paced are left out.
+R peaks are moved from the annotation to where a detector finds them, the largest Ricker response within 80 ms, and
+jittered by 2 ms. Windows are cut by the kernel that the monitor uses. A record is one subject; paced records are
+excluded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from beatwire.errors import UserError
 from beatwire.jit import cpu
 from beatwire.kernels.windows import WINDOW
 from beatwire.records import F32, F64, I16, I64, U8
-from beatwire.stages.history import LONGEST_RR_S, Seen
+from beatwire.stages.history import LONGEST_RR_S, WindowedBeats
 
 NORMAL, SUPRAVENTRICULAR, VENTRICULAR, FUSION, UNKNOWN = range(5)
 AAMI = {
@@ -33,30 +33,30 @@ AAMI = {
     "F": FUSION,
     **dict.fromkeys("/fQ", UNKNOWN),
 }
-PACED_SHARE = 0.05
-MARK_REACH_S = 0.08
-MARK_JITTER_S = 0.002
-SIGMA_S = 0.014
+PACED_SHARE = 0.05  # a record with a larger share of paced or fused beats is excluded
+REACH_S = 0.08  # from an annotation to the R peak
+JITTER_S = 0.002  # standard deviation: about the error of the detector
+SIGMA_S = 0.014  # of the Ricker wavelet, near that of the detector's filter
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One record of ``samples`` a lead: ``label`` uint8 [b] (AAMI class) and ``beats`` [b] of slot 0."""
+    """One record of ``samples`` per lead: ``label`` uint8 [b], the AAMI class, and ``beats`` [b], all of slot 0."""
 
     database: str
     name: str
     samples: int
     label: U8
-    beats: Seen
+    beats: WindowedBeats
 
 
 def read_subjects(folders: Sequence[Path], seed: int = 0) -> list[Subject]:
-    """Read every annotated record of the folders, first lead, in the order of their names.
+    """Read the first lead of every annotated record of the folders, sorted by name within a folder.
 
     Raises
     ------
     UserError
-        a folder has no record with beat annotations, or a record cannot be read.
+        A folder has no record with beat annotations, or a record cannot be read.
     """
     subjects: list[Subject] = []
     for folder in folders:
@@ -71,41 +71,41 @@ def read_subjects(folders: Sequence[Path], seed: int = 0) -> list[Subject]:
 
 
 def read_subject(record: Path, seed: int) -> Subject | None:
-    """Read one record; None when it is mostly paced or has no beats."""
+    """Read one record; return None if it is paced or has no beats."""
     try:
         header: Any = wfdb.rdrecord(str(record), physical=False, channels=[0])
-        notes: Any = wfdb.rdann(str(record), "atr")
+        annotations: Any = wfdb.rdann(str(record), "atr")
     except (OSError, ValueError, IndexError) as error:
         raise UserError(f"{record}: expected a WFDB record with annotations; got {error}") from error
-    symbols = np.array(notes.symbol)
-    known = np.isin(symbols, list(AAMI))
-    if not known.any() or np.isin(symbols[known], ["/", "f"]).mean() > PACED_SHARE:
+    symbols = np.array(annotations.symbol)
+    is_beat = np.isin(symbols, list(AAMI))
+    if not is_beat.any() or np.isin(symbols[is_beat], ["/", "f"]).mean() > PACED_SHARE:
         return None
     signal = np.clip(header.d_signal[:, 0], -32767, 32767).astype(np.int16)
     rate_hz = float(header.fs)
-    marked = detector_marks(signal, np.asarray(notes.sample, np.int64)[known], rate_hz, np.random.default_rng(seed))
-    at, kept = np.unique(marked, return_index=True)
-    label = np.array([AAMI[s] for s in symbols[known][kept]], np.uint8)
+    annotated = np.asarray(annotations.sample, np.int64)[is_beat]
+    at, kept = np.unique(r_peaks(signal, annotated, rate_hz, np.random.default_rng(seed)), return_index=True)
+    label = np.array([AAMI[s] for s in symbols[is_beat][kept]], np.uint8)
     return Subject(record.parent.name, record.name, len(signal), label, cut_beats(signal, at, rate_hz))
 
 
-def detector_marks(signal: I16, at: I64, rate_hz: float, rng: np.random.Generator) -> I64:
-    """Move annotated R peaks to the largest Ricker response nearby, give or take 2 ms."""
+def r_peaks(signal: I16, at: I64, rate_hz: float, rng: np.random.Generator) -> I64:
+    """Move annotated R peaks ``at`` int64 [b] to the largest Ricker response nearby, with a jitter of 2 ms."""
     sigma = SIGMA_S * rate_hz
     reach = math.ceil(4 * sigma)
     t = np.square(np.arange(-reach, reach + 1) / sigma)
     ricker = (1 - t) * np.exp(-t / 2)
     response = np.abs(np.convolve(signal.astype(np.float64), ricker - ricker.mean(), "same"))
-    near = round(MARK_REACH_S * rate_hz)
+    near = round(REACH_S * rate_hz)
     padded = np.pad(response, near)
     offsets = np.argmax(np.lib.stride_tricks.sliding_window_view(padded, 2 * near + 1)[at], axis=1) - near
-    jitter = np.rint(rng.normal(0.0, MARK_JITTER_S * rate_hz, len(at))).astype(np.int64)
-    marks: I64 = np.clip(at + offsets + jitter, 0, len(signal) - 1)
-    return marks
+    jitter = np.rint(rng.normal(0.0, JITTER_S * rate_hz, len(at))).astype(np.int64)
+    moved: I64 = np.clip(at + offsets + jitter, 0, len(signal) - 1)
+    return moved
 
 
-def cut_beats(signal: I16, at: I64, rate_hz: float) -> Seen:
-    """Return the beats at ``at`` of one recording, with their windows."""
+def cut_beats(signal: I16, at: I64, rate_hz: float) -> WindowedBeats:
+    """Return the beats at samples ``at`` int64 [b] of one lead, with their windows."""
     b = len(at)
     ring = np.pad(signal, (0, math.ceil(rate_hz)), mode="edge")[None, None]
     zero = np.zeros(b, np.int64)
@@ -118,4 +118,4 @@ def cut_beats(signal: I16, at: I64, rate_hz: float) -> Seen:
     rr_s[rr_s > LONGEST_RR_S] = np.nan
     restart = np.zeros(b, np.bool_)
     restart[0] = True
-    return Seen(zero, time_s, rr_s, restart, windows, amplitude)
+    return WindowedBeats(zero, time_s, rr_s, restart, windows, amplitude)

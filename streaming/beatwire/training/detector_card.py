@@ -1,67 +1,69 @@
-"""The card that goes with a detector: what it is, what it learned from, how good it is, what it is not for."""
+"""The model card of a detector: description, intended use, training data, figures, known failures."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from beatwire.training.card import PHYSIONET, SOURCES
-from beatwire.training.renditions import JUDGED_ON
+from beatwire.training.augmentation import EVALUATED_ON
+from beatwire.training.vae_card import PHYSIONET, SOURCES
 
 NOISE = (
     "MIT-BIH Noise Stress Test Database 1.0.0, doi:10.13026/C2HS3T. Moody GB, Muldrow WK, Mark RG. A noise stress test"
     " for arrhythmia detectors. Computers in Cardiology 11:381-384 (1984)."
 )
-POOR = 99.5
+LOW_F1 = 99.5  # per cent; records below are listed as known failures
 
 
 def detector_card(name: str, metrics: dict[str, Any]) -> str:
-    """Write the card of detector ``name`` from the metrics of its training run, in Markdown."""
+    """Return the card of detector ``name`` in Markdown, from the metrics of its training run."""
     databases, settings = metrics["databases"], metrics["settings"]
-    poor = [f"{r} ({f1:.2f})" for d in databases.values() for r, f1 in d["records"].items() if f1 < POOR]
+    low = [f"{r} ({f1:.2f})" for d in databases.values() for r, f1 in d["records"].items() if f1 < LOW_F1]
     return "\n".join(
         [
             f"# {name}",
             "",
-            f"{settings['trees']} boosted trees for one lead, and as many for several, that say of a peak of the",
-            "filtered signal whether it is a heartbeat, from its shape and the peaks of the ten seconds before it.",
-            "Peaks that are ordinary in every way are beats without the trees being asked.",
+            f"{settings['trees']} boosted trees for one lead, and as many for several leads. They classify a",
+            "candidate peak of the filtered signal as heartbeat or not, from its shape and the peaks of the ten",
+            "seconds before it. A peak that is usual in height, width and timing is accepted without the trees.",
             "",
-            "**Intended use:** research, teaching, finding heartbeats in a live feed.",
-            "**Not for:** diagnosis, treatment, or watching over a patient. It is not a medical device; it has seen",
-            f"{sum(len(d['records']) for d in databases.values())} records, no children, one recorder a database.",
+            "**Intended use:** research, teaching, and detecting heartbeats in a live feed.",
+            "**Not for:** diagnosis, treatment, or patient monitoring. It is not a medical device. The training data",
+            f"are {sum(len(d['records']) for d in databases.values())} records, no children, recorded by one device",
+            "per database.",
             "",
-            "## Learned from",
+            "## Training data",
             "",
             *(f"- {n}: {len(d['records'])} records. {SOURCES.get(n, '')}".rstrip() for n, d in databases.items()),
             f"- {NOISE}",
             f"- {PHYSIONET}",
             "",
-            "The PhysioNet databases are under the Open Data Commons Attribution License 1.0 (ODC-By). Every record",
-            "as it is and in renditions: recorded wander and muscle noise, simulated electrode motion, made-up T and P",
-            f"waves and ventricular beats, other mixtures of its leads. Seed {settings['seed']}.",
+            "The PhysioNet databases are under the Open Data Commons Attribution License 1.0 (ODC-By). Each record is",
+            "used as recorded and augmented: recorded baseline wander and muscle noise, simulated electrode motion,",
+            "simulated T waves, P waves and ventricular beats, and other mixtures of its leads.",
+            f"Seed {settings['seed']}.",
             "",
             "## Figures",
             "",
-            "F1 in per cent within 150 ms on the first lead (or all together), records judged by trees that had not",
-            "seen them (five folds by record); beside it the rule that works without trees. The shipped trees learned",
-            "from all.",
+            "F1 in per cent within 150 ms, on the first lead or on all leads. Each record is evaluated by trees that",
+            "were not trained on it (five folds by record). The rule is the detector without trees. The shipped trees",
+            "were then trained on all records.",
             "",
-            "| | " + " | ".join(JUDGED_ON) + " |",
-            "|---" * (len(JUDGED_ON) + 1) + "|",
+            "| | " + " | ".join(EVALUATED_ON) + " |",
+            "|---" * (len(EVALUATED_ON) + 1) + "|",
             *(
-                f"| {n}, {what} | " + " | ".join(_f1(d[by].get(on)) for on in JUDGED_ON) + " |"
+                f"| {n}, {method} | " + " | ".join(_f1(d[key].get(on)) for on in EVALUATED_ON) + " |"
                 for n, d in databases.items()
-                for what, by in (("trees", "by_trees"), ("trees, all leads", "all_leads"), ("rule", "by_rule"))
+                for method, key in (("trees", "by_trees"), ("trees, all leads", "all_leads"), ("rule", "by_rule"))
             ),
             "",
             "## Known failures",
             "",
-            f"- F1 below {POOR} as recorded: {', '.join(poor) or 'none'}.",
-            "- Ventricular flutter was left out and is not found beat by beat.",
+            f"- F1 below {LOW_F1} as recorded: {', '.join(low) or 'none'}.",
+            "- Ventricular flutter is excluded from training and evaluation. Its beats are not detected one by one.",
             "",
         ]
     )
 
 
-def _f1(classified: dict[str, float] | None) -> str:
-    return "-" if classified is None else f"{classified['f1']:.2f}"
+def _f1(figures: dict[str, float] | None) -> str:
+    return "-" if figures is None else f"{figures['f1']:.2f}"

@@ -1,13 +1,12 @@
-"""The variational autoencoder in torch, its training, and its way into ``stages.score.Network``.
+"""The variational autoencoder in torch, its training, and its conversion to ``backends.network.Network``.
 
-256 -> hidden -> 8 latents -> hidden -> 256, rectified, Gaussian likelihood of one fixed variance:
-small on purpose, 17,000 multiply-adds a beat with 32 hidden.
+Layers: 256 -> hidden -> 8 latents -> hidden -> 256 with rectifiers and a Gaussian likelihood of fixed variance. With 32
+hidden units a beat costs 17,000 multiply-adds. This module imports torch; others import it only while training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -17,23 +16,15 @@ from beatwire.backends.network import Network
 from beatwire.kernels.history import LATENTS
 from beatwire.kernels.windows import WINDOW
 from beatwire.records import F32, F64
+from beatwire.training.pca import principal_plane
+from beatwire.training.settings import VaeSettings
 
-
-@dataclass(frozen=True, slots=True)
-class TrainSettings:
-    """What a training run depends on, besides its data."""
-
-    seed: int = 0
-    steps: int = 3000
-    batch: int = 512
-    hidden: int = 32
-    variance: float = 4.0
-    learning_rate: float = 3e-3
-    size_jitter: float = 0.1
+LOG_VARIANCE_LIMITS = (-10.0, 4.0)  # of a latent: keeps exp() finite early in training
+MAP_WINDOWS = 20_000  # enough for the plane of largest variance
 
 
 class Vae(nn.Module):
-    """Encoder to mean and log variance of 8 latents, decoder back to 256 points."""
+    """Encoder to mean and log variance of 8 latents, decoder to 256 points."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -44,10 +35,10 @@ class Vae(nn.Module):
         self.output = nn.Linear(hidden, WINDOW)
 
     def loss(self, x: Tensor, noise: Tensor, variance: float) -> Tensor:
-        """Return minus the evidence lower bound of windows [b, 256], without constants."""
+        """Return the negative evidence lower bound of windows [b, 256], without constants."""
         hidden = torch.relu(self.encode(x))  # [b, hidden]
         mean = self.latent(hidden)  # [b, 8]
-        log_variance = self.log_variance(hidden).clamp(-10, 4)  # [b, 8]
+        log_variance = self.log_variance(hidden).clamp(*LOG_VARIANCE_LIMITS)  # [b, 8]
         z = mean + noise * torch.exp(0.5 * log_variance)
         y = self.output(torch.relu(self.decode(z)))  # [b, 256]
         reconstruction_error = (y - x).square().sum(1) / (2 * variance)
@@ -56,8 +47,20 @@ class Vae(nn.Module):
         return loss
 
 
-def fit(windows: F32, weight: F64, settings: TrainSettings, progress: Callable[[int], None] | None = None) -> Network:
-    """Train on windows [n, 256], drawn in proportion to ``weight`` [n]; the same seed gives the same network."""
+def fit(windows: F32, weight: F64, settings: VaeSettings, progress: Callable[[int], None]) -> Network:
+    """Train a network; the same settings and windows give the same network on the same processor.
+
+    Parameters
+    ----------
+    windows
+        float32 [n, 256], in units of the usual size.
+    weight
+        float64 [n], relative probability of drawing each window.
+    settings
+        Settings of the training.
+    progress
+        Called with the number of steps done, every 100 steps.
+    """
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -77,49 +80,21 @@ def fit(windows: F32, weight: F64, settings: TrainSettings, progress: Callable[[
         torch.autograd.backward(loss)
         optimizer.step()
         schedule.step()
-        if progress is not None and step % 100 == 99:
+        if step % 100 == 99:
             progress(step + 1)
     torch.set_num_threads(threads)
-    return export(net, windows[:: max(1, len(windows) // 20000)], settings.variance)
+    return export(net, windows[:: max(1, len(windows) // MAP_WINDOWS)], settings.variance)
 
 
 def export(net: Vae, windows: F32, variance: float) -> Network:
-    """Turn a trained module into arrays; the 2-D map is the plane of most variance of ``windows``' latents."""
+    """Return a trained module as arrays; the 2-D map is the plane in which the latents of ``windows`` vary most."""
 
-    def of(layer: nn.Linear) -> tuple[F32, F32]:
+    def arrays(layer: nn.Linear) -> tuple[F32, F32]:
         return (
             np.ascontiguousarray(layer.weight.detach().cpu().numpy().T, np.float32),
             layer.bias.detach().cpu().numpy().astype(np.float32),
         )
 
-    encode, latent, decode, output = (of(k) for k in (net.encode, net.latent, net.decode, net.output))
+    encode, latent, decode, output = (arrays(k) for k in (net.encode, net.latent, net.decode, net.output))
     z = np.maximum(windows @ encode[0] + encode[1], 0) @ latent[0] + latent[1]
-    return Network(*encode, *latent, *decode, *output, plane(z), variance)
-
-
-def pca(windows: F32, variance: float) -> Network:
-    """Return a linear network of the same 8 numbers: what the VAE is compared with.
-
-    A linear map is a rectified one with each unit once with either sign.
-    """
-    mean = windows.mean(0)
-    variances, directions = np.linalg.eigh(np.cov(windows, rowvar=False))
-    axes = directions[:, : -LATENTS - 1 : -1]
-    unit = 1 / np.sqrt(variances[-LATENTS:].mean())  # latents of variance 1, as the VAE's are
-    both = np.concatenate([axes, -axes], 1).astype(np.float32)
-    merge = np.concatenate([np.eye(LATENTS), -np.eye(LATENTS)]).astype(np.float32)
-    return Network(
-        encode=both, encode_bias=(-mean @ both).astype(np.float32),
-        latent=(merge * unit).astype(np.float32), latent_bias=np.zeros(LATENTS, np.float32),
-        decode=np.ascontiguousarray((merge / unit).T, np.float32), decode_bias=np.zeros(2 * LATENTS, np.float32),
-        output=np.ascontiguousarray(both.T), output_bias=mean.astype(np.float32),
-        map=np.eye(LATENTS, 2, dtype=np.float32), variance=variance,
-    )  # fmt: skip
-
-
-def plane(latent: F32) -> F32:
-    """Return the two orthogonal directions [8, 2] along which latents vary most, with a fixed sign."""
-    axes = np.linalg.svd(latent - latent.mean(0), full_matrices=False)[2][:2].T
-    signs = np.sign(axes[np.argmax(np.abs(axes), axis=0), [0, 1]])
-    directions: F32 = np.round(axes * signs, 4).astype(np.float32)  # the same however many threads the sums had
-    return directions
+    return Network(*encode, *latent, *decode, *output, principal_plane(z), variance)

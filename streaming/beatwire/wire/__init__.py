@@ -1,1 +1,40 @@
-"""The wire format: Avro and JSON messages, names of topics and headers."""
+"""The wire format: what the messages of each Kafka topic contain, and functions that write and read them.
+
+=================== ================= ============== ========== ===========================================
+topic               constant          key            retention  value
+=================== ================= ============== ========== ===========================================
+``ecg.samples``     ``SAMPLES``       stream id      by age     Avro or JSON ``SampleChunk``
+``ecg.beats``       ``BEATS``         stream id      by age     Avro ``Beat``
+``ecg.alerts``      ``ALERTS``        alert id       compacted  JSON, ``schemas/alert.schema.json``
+``ecg.acks``        ``ACKS``          alert id       compacted  reserved for acknowledgements
+``ecg.samples.dlq`` ``DEAD_LETTERS``  as rejected    by age     the rejected message; its reason in headers
+=================== ================= ============== ========== ===========================================
+
+The Avro and JSON schemas are files in ``schemas/``. Avro values may carry Confluent framing (a zero byte and a 4-byte
+schema id). A stream id is pseudonymous: 1-64 bytes of UTF-8 without patient data.
+
+Nothing here performs I/O. A feed of one's own needs one function and one name:
+
+>>> from beatwire.wire import SAMPLES, decode_chunk, encode_chunk
+>>> value = encode_chunk("bed-1", session=1, first=0, time_us=0, rate_hz=250.0, leads=["II"], samples=[1, -2, 3])
+>>> SAMPLES, len(value), decode_chunk(value)["leads"]
+('ecg.samples', 38, ['II'])
+"""
+
+from beatwire.wire.avro import decode_beat, decode_chunk, encode_chunk, frame, json_to_avro, schema, schema_text
+from beatwire.wire.names import ACKS, ALERTS, BEATS, DEAD_LETTERS, SAMPLES
+
+__all__ = [
+    "ACKS",
+    "ALERTS",
+    "BEATS",
+    "DEAD_LETTERS",
+    "SAMPLES",
+    "decode_beat",
+    "decode_chunk",
+    "encode_chunk",
+    "frame",
+    "json_to_avro",
+    "schema",
+    "schema_text",
+]

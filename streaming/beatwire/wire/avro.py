@@ -1,8 +1,11 @@
-"""The wire format: Avro schemas, bytes <-> values; no I/O. Shared with producers.
+"""Avro: encode and decode single messages with fastavro, and translate a JSON sample message into Avro.
 
-Three forms of a sample message, told apart by their first byte: ``{`` is JSON, 0 is Confluent
-framing (then a 4-byte schema id), anything else is plain Avro. A plain SampleChunk can begin with
-neither, since its stream id would then be empty or of negative length.
+In and out: one message value as bytes. State: none, but for parsed schemas. The kernels of ``beatwire.kernels.avro``
+read and write the same bytes for whole ticks; the functions here are their reference.
+
+The first byte of a sample message determines its form: ``{`` is JSON, 0 is Confluent framing (then a 4-byte
+schema id), anything else is plain Avro. The first field of a SampleChunk is the stream id, and Avro writes its length
+first; 0 and ``{`` would be an empty id and one of negative length, so no valid plain SampleChunk begins with either.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from numpy.typing import ArrayLike
 from beatwire.kernels import avro
 from beatwire.records import F64, I16, I64, U8
 
+# Code of ``kernels.avro.read_chunk`` -> reason in the dead letter; the placeholder is the offending value.
 REASONS = {
     avro.MALFORMED: "truncated or malformed: no SampleChunk within {:.0f} bytes",
     avro.NEWER: "{:.0f} bytes are left after the last field of SampleChunk: written with a newer schema?",
@@ -42,13 +46,13 @@ REASONS = {
 
 @cache
 def schema(name: str) -> Any:
-    """Return a parsed schema of the package: ``sample_chunk`` or ``beat``."""
+    """Return the parsed Avro schema ``sample_chunk`` or ``beat``."""
     return fastavro.parse_schema(json.loads(schema_text(name)))
 
 
 @cache
 def schema_text(name: str) -> str:
-    """Return the text of a schema of the package."""
+    """Return the JSON text of the Avro schema ``sample_chunk`` or ``beat``."""
     return resources.files("beatwire.wire").joinpath(f"schemas/{name}.avsc").read_text("utf-8")
 
 
@@ -69,21 +73,26 @@ def encode_chunk(
     Parameters
     ----------
     stream
-        Pseudonymous id, 1-64 bytes; use it as the Kafka key as well.
+        Pseudonymous id, 1-64 bytes; also the Kafka key of the message.
     session
-        Changes whenever the device restarts counting.
+        A number that changes whenever the device restarts its sample count.
     first, time_us
-        Index and device time (microseconds since 1970) of the first sample.
+        Index of the first sample since the start of the session, and its device time in microseconds since 1970.
     rate_hz
-        Samples per second and lead.
+        Samples per second and lead, 50-4000.
     leads
-        Names of the 1-12 leads.
+        Names of the 1-12 leads, in the order of the rows of ``samples``.
     samples : int16 [leads, n] or [n]
         Units of ``uv_per_unit`` microvolts; -32768 means no value.
     uv_per_unit
-        0 when the device is not calibrated.
+        Microvolts per unit; 0 when the device is not calibrated.
     lead_off
         Bit ``l`` is set while lead ``l`` is off.
+
+    Returns
+    -------
+    bytes
+        The value of one message on ``ecg.samples``.
     """
     buffer = io.BytesIO()
     chunk = {
@@ -102,63 +111,69 @@ def encode_chunk(
 
 
 def decode_chunk(value: bytes) -> dict[str, Any]:
-    """Decode a plain or framed SampleChunk with fastavro; the oracle of the decode kernel."""
-    chunk = fastavro.schemaless_reader(io.BytesIO(unframed(value)), schema("sample_chunk"), None)
+    """Decode a plain or framed Avro SampleChunk into a dictionary of its fields; ``time`` becomes an aware datetime."""
+    chunk = fastavro.schemaless_reader(io.BytesIO(unframe(value)), schema("sample_chunk"), None)
     return cast("dict[str, Any]", chunk)
 
 
 def decode_beat(value: bytes) -> dict[str, Any]:
-    """Decode a plain or framed Beat of this schema, an older or a newer one; its times become aware datetimes.
+    """Decode a plain or framed Avro Beat of this, an older or a newer schema; its times become aware datetimes.
 
-    A plain message does not say what it was written with. But fields are only ever added at the end and with a
-    default, so an older one ends where a field of this schema begins: what was added since has its default. Of a newer
-    one the fields that are known here are read.
+    A plain message does not name its schema. Fields are only ever added at the end and with a default. A message of
+    an older schema therefore ends where a later field begins, and the later fields get their defaults. Of a message
+    of a newer schema, the fields of this schema are returned.
 
     Raises
     ------
     ValueError
-        It is no Beat.
+        The bytes are not a Beat.
     """
-    plain = io.BytesIO(unframed(value))
+    plain = io.BytesIO(unframe(value))
     for number, writer in enumerate(_beat_schemas()):
         plain.seek(0)
         with contextlib.suppress(EOFError, IndexError, OverflowError, ValueError):
             beat = fastavro.schemaless_reader(plain, writer, schema("beat"))
             if number == 0 or plain.tell() == len(plain.getbuffer()):
                 return cast("dict[str, Any]", beat)
-    raise ValueError(f"expected a Beat; got {len(value)} bytes that are none")
+    raise ValueError(f"expected a Beat; got {len(value)} bytes that are not one")
 
 
 @cache
 def _beat_schemas() -> list[Any]:
-    """Return the schema that beats are written with, then those of before, newest first."""
-    now = json.loads(schema_text("beat"))
-    added = list(itertools.takewhile(lambda field: "default" in field, reversed(now["fields"])))
-    fields = [now["fields"][: len(now["fields"]) - k] for k in range(len(added) + 1)]
-    return [schema("beat"), *(fastavro.parse_schema(now | {"fields": older}) for older in fields[1:])]
+    """Return the present schema of beats, then all earlier ones, newest first."""
+    present = json.loads(schema_text("beat"))
+    added = list(itertools.takewhile(lambda field: "default" in field, reversed(present["fields"])))
+    fields = [present["fields"][: len(present["fields"]) - k] for k in range(len(added) + 1)]
+    return [schema("beat"), *(fastavro.parse_schema(present | {"fields": older}) for older in fields[1:])]
 
 
 def frame(value: bytes, schema_id: int) -> bytes:
-    """Put Confluent framing before an Avro value."""
+    """Prefix an Avro value with Confluent framing: a zero byte and the schema id, 4 bytes, big-endian."""
     return struct.pack(">bI", 0, schema_id) + value
 
 
-def unframed(value: bytes) -> bytes:
-    """Take Confluent framing off an Avro value, if there is any."""
+def unframe(value: bytes) -> bytes:
+    """Remove the Confluent framing of an Avro value, if it has one."""
     return value[5:] if value[:1] == b"\0" else value
 
 
 def json_to_avro(value: bytes) -> bytes:
-    """Turn a JSON sample message into Avro.
+    r"""Translate a JSON sample message into a plain Avro SampleChunk.
 
-    Fields are SampleChunk's, ``samples`` a list of integers or a list of such lists, one a lead;
-    ``null`` means no value. ``session``, ``time``, ``uv_per_unit``, ``lead_off`` and ``leads`` may
-    be left out.
+    The JSON object has the fields of SampleChunk. ``samples`` is a list of integers, or one such list per lead;
+    ``null`` is a missing sample. Optional fields and their defaults: ``session`` 0, ``time`` 0, ``uv_per_unit`` 5,
+    ``lead_off`` 0, ``leads`` ``lead0``, ``lead1``, ...
 
     Raises
     ------
     ValueError
-        With one line that says which field, what was expected and what came.
+        The message cannot be used; one line names the field, the expected and the actual value.
+
+    Examples
+    --------
+    >>> value = json_to_avro(b'{"stream": "bed-1", "first": 0, "rate_hz": 250, "samples": [1, null]}')
+    >>> decode_chunk(value)["samples"]
+    b'\x01\x00\x00\x80'
     """
     try:
         chunk = json.loads(value)
@@ -220,8 +235,8 @@ def _json_samples(rows: list[Any]) -> I16:
     return np.array([[-32768 if v is None else v for v in row] for row in nested], np.int16)
 
 
-def texts(strings: Sequence[str], width: int) -> tuple[U8, Any]:
-    """Lay strings out for the kernels: uint8 [n, width] and their sizes, int32 [n]."""
+def string_table(strings: Sequence[str], width: int) -> tuple[U8, Any]:
+    """Return strings as the kernels read them: UTF-8 in uint8 [n, width], and sizes in bytes, int32 [n]."""
     encoded = [s.encode() for s in strings]
     table = np.zeros((len(encoded), width), np.uint8)
     for row, value in zip(table, encoded, strict=True):
@@ -229,6 +244,6 @@ def texts(strings: Sequence[str], width: int) -> tuple[U8, Any]:
     return table, np.array([len(value) for value in encoded], np.int32)
 
 
-def columns(n: int) -> tuple[I64, F64, I16]:
-    """Allocate what ``kernels.avro.read_chunk`` writes for ``n`` messages."""
+def chunk_columns(n: int) -> tuple[I64, F64, I16]:
+    """Return zeroed arrays for ``kernels.avro.read_chunk`` to fill: integers, floats and codes of ``n`` messages."""
     return np.zeros((n, 13), np.int64), np.zeros((n, 3)), np.zeros(n, np.int16)

@@ -1,10 +1,14 @@
-"""The JSON sample messages of a tick become Avro: parsed as one table, one by one where that is not sure.
+"""Translate the JSON sample messages of a tick into Avro, parsed as one table where that is safe.
 
-In: message values. Out: for each the Avro that says the same, or the line that says why there is none. The table
-is pyarrow's or, of many messages on a GPU, cuDF's (``beatwire.tables``). Whatever a parser might take in its own way
-(escapes, ``null``, ``true``) and whatever is not plainly as it should be goes through ``wire.json_to_avro``, which is
-the law: all ways give the same bytes and the same reasons. The libraries of tables take a second to import, cuDF ten: a
-thread does that when the first tick comes that wants them, and until it has, messages go the way that is there.
+In: message values. Out: for each message an Avro SampleChunk with the same content, or the reason why it is rejected.
+
+Three parsers exist. ``wire.avro.json_to_avro`` parses one message and defines the result. pyarrow and, for many
+messages on a GPU, cuDF (``beatwire.tables``) parse all messages as one table. Invariant: all three give the same bytes
+and the same reasons. Therefore a message goes through ``json_to_avro`` if it contains anything that table parsers may
+interpret in their own way (escapes, ``null``, ``true``), or if its row of the table is not a valid SampleChunk.
+
+Importing pyarrow takes a second, cuDF ten. A background thread imports each when the first tick needs it; until then
+messages go through a parser that is already imported.
 """
 
 from __future__ import annotations
@@ -22,54 +26,63 @@ import numpy as np
 
 from beatwire.wire.avro import encode_chunk, json_to_avro
 
-FEWEST = 8  # messages that are worth a table
-FEWEST_ON_GPU = 1000  # messages that are worth cuDF's, which takes 9 ms for few and for a thousand
-_UNSURE = (b"null", b"true", b"false", b"\\", b"NaN", b"Infinity")
+MIN_TABLE_MESSAGES = 8  # below this, a table costs more than parsing the messages singly
+MIN_GPU_MESSAGES = 1000  # cuDF takes 9 ms for a few messages and for a thousand; below this pyarrow is faster
+_AMBIGUOUS = (b"null", b"true", b"false", b"\\", b"NaN", b"Infinity")  # parsers differ in what they make of these
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
 def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str]:
-    """Turn JSON sample messages into Avro, or into the reason why one cannot be used.
+    """Translate JSON sample messages into Avro.
 
     Parameters
     ----------
     values
-        The messages.
+        The values of the messages.
     xp
-        CuPy where there is a GPU: it may read them.
+        NumPy, or CuPy where cuDF may be used.
 
+    Returns
+    -------
+    list of bytes or str
+        For each message its Avro SampleChunk (bytes), or the reason for its rejection (str).
+
+    Examples
+    --------
     >>> json_tick_to_avro([b'{"stream": 3}'])
     ["JSON: field 'samples' is missing"]
     """
-    made: list[bytes | str | None] = [None] * len(values)
-    sure = [k for k, value in enumerate(values) if not any(word in value for word in _UNSURE)]
-    if len(sure) >= FEWEST:
-        for k, message in zip(sure, _as_table([values[k] for k in sure], xp), strict=True):
-            made[k] = message
-    return [_one(value) if message is None else message for value, message in zip(values, made, strict=True)]
+    translated: list[bytes | str | None] = [None] * len(values)
+    plain = [k for k, value in enumerate(values) if not any(word in value for word in _AMBIGUOUS)]
+    if len(plain) >= MIN_TABLE_MESSAGES:
+        for k, message in zip(plain, _translate_table([values[k] for k in plain], xp), strict=True):
+            translated[k] = message
+    return [
+        _translate_one(value) if message is None else message for value, message in zip(values, translated, strict=True)
+    ]
 
 
-def _one(value: bytes) -> bytes | str:
+def _translate_one(value: bytes) -> bytes | str:
     try:
         return json_to_avro(value)
     except ValueError as error:
         return str(error)
 
 
-def _reader() -> Callable[..., Any] | None:
-    """Return what reads tables; None while it is not there yet."""
-    found = getattr(sys.modules.get("beatwire.tables"), "read_json_lines", None)
-    if found is None:
-        importing("beatwire.tables")
-    return found
+def _table_reader() -> Callable[..., Any] | None:
+    """Return ``tables.read_json_lines``, or None until its module is imported."""
+    reader = getattr(sys.modules.get("beatwire.tables"), "read_json_lines", None)
+    if reader is None:
+        import_in_background("beatwire.tables")
+    return reader
 
 
 @cache
-def importing(name: str) -> Thread:
-    """Import a module, by a thread."""
+def import_in_background(name: str) -> Thread:
+    """Start a thread that imports a module, once a name; return the thread."""
 
     def work() -> None:
-        with contextlib.suppress(ImportError):  # without cuDF pyarrow goes on
+        with contextlib.suppress(ImportError):  # without cuDF, pyarrow parses the tables
             import_module(name)
 
     thread = Thread(target=work, daemon=True)
@@ -77,30 +90,33 @@ def importing(name: str) -> Thread:
     return thread
 
 
-def _on_gpu(messages: int, xp: Any) -> bool:
-    """Tell whether cuDF reads so many messages: if that is worth it, and it is there."""
-    return xp is not np and messages >= FEWEST_ON_GPU and not importing("cudf").is_alive() and "cudf" in sys.modules
+def _uses_gpu(messages: int, xp: Any) -> bool:
+    """Return True if cuDF is imported and faster than pyarrow for so many messages."""
+    if xp is np or messages < MIN_GPU_MESSAGES:
+        return False
+    return not import_in_background("cudf").is_alive() and "cudf" in sys.modules
 
 
-def _as_table(values: list[bytes], xp: Any) -> list[bytes | None]:
-    read, there = _reader(), xp if _on_gpu(len(values), xp) else np
-    lines = read and read(b"\n".join(value.translate(_ONE_LINE) for value in values), len(values), there)
+def _translate_table(values: list[bytes], xp: Any) -> list[bytes | None]:
+    """Return an Avro message for each value; None for one that ``json_to_avro`` has to decide."""
+    read, library = _table_reader(), xp if _uses_gpu(len(values), xp) else np
+    lines = read and read(b"\n".join(value.translate(_ONE_LINE) for value in values), len(values), library)
     if lines is None:
         return [None] * len(values)
     small = np.clip(lines.values, -32768, 32767).astype(np.int16)
     outside = np.concatenate([[0], np.cumsum(small != lines.values)])
     return [
-        None if outside[stop] > outside[begin] else _message(lines.fields, k, small[begin:stop], lines.rows[k])
+        None if outside[stop] > outside[begin] else _encode_row(lines.fields, k, small[begin:stop], lines.rows[k])
         for k, (begin, stop) in enumerate(zip(lines.start[:-1].tolist(), lines.start[1:].tolist(), strict=True))
     ]
 
 
-def _message(fields: dict[str, list[Any]], k: int, samples: Any, rows: int) -> bytes | None:
-    """Encode one row; None where it lacks what it needs or has what it should not."""
+def _encode_row(fields: dict[str, list[Any]], k: int, samples: Any, rows: int) -> bytes | None:
+    """Return row ``k`` as Avro, or None if it is not a valid SampleChunk."""
     row = {name: column[k] for name, column in fields.items() if column[k] is not None}
     leads = row.pop("leads", [f"lead{i}" for i in range(max(1, rows))])
-    needed = {"stream", "first", "rate_hz"} <= row.keys()
-    if not needed or len(leads) != max(1, rows) or None in leads or len(samples) == 0 or len(samples) % len(leads):
+    complete = {"stream", "first", "rate_hz"} <= row.keys()
+    if not complete or len(leads) != max(1, rows) or None in leads or len(samples) == 0 or len(samples) % len(leads):
         return None
     if not 1 <= len(row["stream"].encode()) <= 64:
         return None

@@ -1,4 +1,4 @@
-"""Names of the Kafka topics."""
+"""Names of the Kafka topics; keys, formats and retention are in the table of `beatwire.wire`."""
 
 from __future__ import annotations
 

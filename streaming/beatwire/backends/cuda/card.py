@@ -7,7 +7,7 @@ are allocated by CuPy only; Numba launches on them without a copy.
 from __future__ import annotations
 
 import gc
-import importlib
+import importlib.util
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -269,7 +269,8 @@ def _pool(cupy: Any, limit_bytes: int | None, managed: bool) -> tuple[int, Any]:
     pool = rmm.mr.PoolMemoryResource(below, initial_pool_size=first, maximum_pool_size=most // 256 * 256)
     counted = rmm.mr.StatisticsResourceAdaptor(pool)
     rmm.mr.set_current_device_resource(counted)
-    torch, of_torch = _imported("torch"), _imported("rmm.allocators.torch")
-    torch.cuda.memory.change_current_allocator(of_torch.rmm_torch_allocator)
+    if importlib.util.find_spec("torch") is not None:  # torch is optional; beside others it takes from the same pool
+        torch, of_torch = _imported("torch"), _imported("rmm.allocators.torch")
+        torch.cuda.memory.change_current_allocator(of_torch.rmm_torch_allocator)
     cupy.cuda.set_allocator(_imported("rmm.allocators.cupy").rmm_cupy_allocator)
     return most, counted

@@ -33,6 +33,7 @@ from beatwire.kernels import (
     ricker,
     ring,
     scoring,
+    shards,
     team,
     windows,
 )
@@ -94,22 +95,24 @@ PLANS = {
     "respond_leads": plan(fusion.respond_leads, 32, 8, "work", registers=64, whole=96),
     "level_peaks": plan(fusion.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
-    "classify_peaks": plan(classify.classify_peaks, 32, 4, "line", "scratch", "out", registers=64, busy="found"),
-    "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="found"),
-    "remember_quiet": plan(beats.remember_quiet, 1, 1),
+    "classify_peaks": plan(
+        classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
+    ),
+    "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="peaks.found"),
+    "store_quiet": plan(beats.store_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 8, 1),
     "list_blocks": plan(beats.list_blocks, 1, 1),
     "find_waves": plan(flutter.find_waves, 16, 4, "work"),
     "cut_window": plan(windows.cut_window, 16, 4, "work"),
-    "place_in_time": plan(history.place_in_time, 1, 1),
-    "in_usual_size": plan(history.in_usual_size, 1, 1),
-    "is_known": plan(history.is_known, 1, 1),
-    "in_terms": plan(history.in_terms, 1, 1),
-    "find_usual_size": plan(history.find_usual_size, 16, 4, busy="run", summed=True),
-    "compare_with_history": plan(history.compare_with_history, 32, 4, busy="run", summed=True),
-    "is_answered": plan(scoring.is_answered, 1, 1),
+    "time_beat": plan(history.time_beat, 1, 1),
+    "write_scale": plan(history.write_scale, 1, 1),
+    "mark_embedded": plan(history.mark_embedded, 1, 1),
+    "write_terms": plan(history.write_terms, 1, 1),
+    "find_usual_size": plan(history.find_usual_size, 16, 4, busy="runs.run", summed=True),
+    "compare_with_history": plan(history.compare_with_history, 32, 4, busy="runs.run", summed=True),
+    "mark_owned": plan(shards.mark_owned, 1, 1),
     "score_beat": plan(scoring.score_beat, 1, 1),
-    "tell_beat": plan(scoring.tell_beat, 1, 1),
+    "copy_owned": plan(shards.copy_owned, 1, 1),
 }
 
 

@@ -18,7 +18,7 @@ from beatwire.records import F32
 @intrinsic  # type: ignore[untyped-decorator]
 def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
     """Multiply four rows by a matrix, by vectors of columns."""
-    floats = ir.VectorType(f32, vae.LANES)
+    floats = ir.VectorType(f32, vae.COLUMNS_AT_ONCE)
     vectors_at_once = 4 if has("avx512f") else 1  # 16 sums fit into the 32 registers of AVX-512, not into 16 of AVX2
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -26,7 +26,7 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
         pitches = [builder.extract_value(array.shape, 1) for array in arrays]
         columns = pitches[1]
         add = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(floats, [floats] * 3), f"llvm.fmuladd.v{vae.LANES}f32"
+            builder.module, ir.FunctionType(floats, [floats] * 3), f"llvm.fmuladd.v{vae.COLUMNS_AT_ONCE}f32"
         )
 
         def pointer_to(k: int, row: Any, column: Any) -> Any:
@@ -40,12 +40,12 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
             builder.position_at_end(body)
             j = builder.phi(i64)
             j.add_incoming(i64(0), before)
-            sums = [[builder.phi(floats) for _ in range(vectors)] for _ in range(vae.TOGETHER)]
-            starts = [builder.add(first, i64(v * vae.LANES)) for v in range(vectors)]
+            sums = [[builder.phi(floats) for _ in range(vectors)] for _ in range(vae.WINDOWS_AT_ONCE)]
+            starts = [builder.add(first, i64(v * vae.COLUMNS_AT_ONCE)) for v in range(vectors)]
             weights = [builder.load(pointer_to(1, j, start), align=4) for start in starts]
             added = []
             for k, totals in enumerate(sums):
-                value = splat(builder, builder.load(pointer_to(0, i64(k), j)), vae.LANES)
+                value = splat(builder, builder.load(pointer_to(0, i64(k), j)), vae.COLUMNS_AT_ONCE)
                 added.append([builder.call(add, [w, value, total]) for w, total in zip(weights, totals, strict=True)])
                 for total, next_total in zip(totals, added[-1], strict=True):
                     total.add_incoming(ir.Constant(floats, None), before)
@@ -58,10 +58,10 @@ def _multiply(_: Any, x: Any, n: Any, matrix: Any, out: Any) -> Any:
                 for start, total in zip(starts, row_sums, strict=True):
                     builder.store(total, pointer_to(2, i64(k), start), align=4)
 
-        size = i64(vectors_at_once * vae.LANES)
+        size = i64(vectors_at_once * vae.COLUMNS_AT_ONCE)
         full = builder.mul(builder.sdiv(columns, size), size)
         for start, stop, vectors in ((i64(0), full, vectors_at_once), (full, columns, 1)):
-            with cgutils.for_range_slice(builder, start, stop, i64(vectors * vae.LANES)) as (column, _):
+            with cgutils.for_range_slice(builder, start, stop, i64(vectors * vae.COLUMNS_AT_ONCE)) as (column, _):
                 block(column, vectors)
         return context.get_dummy_value()
 

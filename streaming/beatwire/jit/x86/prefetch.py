@@ -16,10 +16,15 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.kernels.peak_features import MS230, SEEN
+from beatwire.kernels.history import COUNT, INTERVAL_COUNT
+from beatwire.kernels.peak_features import LOG_COLUMNS, MS230
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
 from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
+from beatwire.records.columns import PEAK_SAMPLE
 from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable, ResponseFilter, Rings
+from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
+from beatwire.records.selection import BeatSettings, ListedBlocks
 
 LINE = 64  # bytes of memory that come at once
 MOST = 640  # samples of a ring
@@ -80,59 +85,57 @@ def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64,
 
 
 def classify_peaks(
-    i: int, lanes: I64, _start: I64, _base: I64, found: I64, peaks: I64, _bounds: I64, _closed: I64, _blocks: I64,
-    _box: int, _scale: float, span: I64, _taps: I32, _half: I64, x: I16, f: I32, _feature: I16, _threshold: F32,
-    _leaf: I32, _probability: F64, seen: I64, facts: F32, *_written: Array,
+    i: int, fresh: FreshLanes, peaks: PeakTable, settings: FeatureSettings, rings: Rings, _trees: Trees,
+    memory: PeakMemory, *_written: Array,
 ) -> None:  # fmt: skip
-    """Ask for the surroundings of the first peak, and the peaks before it."""
-    if found[i] > 0:
-        lane, early = lanes[i], span[MS230]
-        stretch_of(x[lane, 0], peaks[i, 0, 0] - early, 2 * early)
-        stretch_of(f[lane], peaks[i, 0, 0] - early, 2 * early)
-        row_of(seen[lane], SEEN)
-        row_of(facts[lane, 0], facts.shape[1] * facts.shape[2])
+    """Prefetch the surroundings of the first peak, and the peaks before it."""
+    if peaks.found[i] > 0:
+        lane, early, c = fresh.lane[i], settings.spans[MS230], peaks.peaks[i, 0, PEAK_SAMPLE]
+        stretch_of(rings.x[lane, 0], c - early, 2 * early)
+        stretch_of(rings.f[lane], c - early, 2 * early)
+        row_of(memory.log[lane], LOG_COLUMNS)
+        row_of(memory.past[lane, 0], memory.past.shape[1] * memory.past.shape[2])
 
 
 def select_beats(
-    i: int, lanes: I64, _start: I64, _base: I64, found: I64, peaks: I64, _quiet: I64, _uv: F64, _floor: float,
-    _logits: F64, _probability: F64, _durations: I64, _marking: I64, _taps: I32, x: I16, state: I64, *_written: Array,
+    i: int, fresh: FreshLanes, peaks: PeakTable, _quiet: I64, _uv_per_unit: F64, _logits: F64, _settings: BeatSettings,
+    rings: Rings, state: I64, *_written: Any,
 ) -> None:  # fmt: skip
-    """Ask for the wave of the first peak, and the lane's beats."""
-    if found[i] > 0:
-        stretch_of(x[lanes[i], 0], peaks[i, 0, 0] - AROUND, 2 * AROUND)
-        row_of(state[lanes[i]], state.shape[1])
+    """Prefetch the wave of the first peak, and the lane's beats."""
+    if peaks.found[i] > 0:
+        lane = fresh.lane[i]
+        stretch_of(rings.x[lane, 0], peaks.peaks[i, 0, PEAK_SAMPLE] - AROUND, 2 * AROUND)
+        row_of(state[lane], state.shape[1])
 
 
-def find_waves(i: int, row: I64, end: I64, lane: I64, _base: I64, length: int, x: I16, *_written: Array) -> None:
-    """Ask for the samples of a block."""
-    stretch_of(x[lane[row[i]], 0], end[i] - length, length)
+def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: I16, *_written: Array) -> None:
+    """Prefetch the samples of a block."""
+    stretch_of(x[fresh.lane[blocks.row[i]], 0], blocks.end[i] - length, length)
 
 
 def cut_window(i: int, lane: I64, at: I64, _base: I64, lead: int, rate_hz: float, x: I16, *_written: Array) -> None:
-    """Ask for the samples of a window."""
+    """Prefetch the samples of a window."""
     early = int(EARLIEST_S * rate_hz)
     stretch_of(x[lane[i], lead], at[i] - early, early + int(LATEST_S * rate_hz))
 
 
 def find_usual_size(
-    i: int, run: I64, order: I64, slot: I64, _time_s: F64, _rr_s: F64, _restart: Array, _amplitude: F32,
-    past_time: F64, past_rr: F32, past_size: F32, _reference: F32,
-) -> None:  # fmt: skip
-    """Ask for the stream's last beats."""
-    if run[i] < run[i + 1]:
-        s = slot[order[run[i]]]
-        row_of(past_time[s], past_time.shape[1])
-        row_of(past_rr[s], past_rr.shape[1])
-        row_of(past_size[s], past_size.shape[1])
+    i: int, runs: BeatRuns, beats: TimedBeats, _amplitude: F32, history: SizeHistory, _usual_size: F32
+) -> None:
+    """Prefetch the sizes of the stream's last beats."""
+    if runs.run[i] < runs.run[i + 1]:
+        slot = beats.slot[runs.order[runs.run[i]]]
+        row_of(history.time_s[slot], history.time_s.shape[1])
+        row_of(history.rr_s[slot], history.rr_s.shape[1])
+        row_of(history.size[slot], history.size.shape[1])
 
 
 def compare_with_history(
-    i: int, run: I64, order: I64, slot: I64, _time_s: F64, _rr_s: F64, _restart: Array, _latent: F32, _seen: Array,
-    _past_time: F64, past_rr: F32, past_latent: F32, ordered: F32, place: I64, *_written: Array,
-) -> None:  # fmt: skip
-    """Ask for the beats of the stream's last minute."""
-    if run[i] < run[i + 1]:
-        s = slot[order[run[i]]]
-        row_of(past_rr[s], past_rr.shape[1])
-        row_of(past_latent[s, 0], place[s, 1] * past_latent.shape[2])
-        row_of(ordered[s], place[s, 2])
+    i: int, runs: BeatRuns, beats: TimedBeats, _latent: F32, _embedded: Array, history: BeatHistory, _found: Comparison
+) -> None:
+    """Prefetch the beats of the stream's last minute."""
+    if runs.run[i] < runs.run[i + 1]:
+        slot = beats.slot[runs.order[runs.run[i]]]
+        row_of(history.rr_s[slot], history.rr_s.shape[1])
+        row_of(history.latent[slot, 0], history.ring[slot, COUNT] * history.latent.shape[2])
+        row_of(history.intervals[slot], history.ring[slot, INTERVAL_COUNT])

@@ -30,11 +30,11 @@ from beatwire.jit.x86.llvm import (
 )
 from beatwire.kernels.flutter import FINE, POINTS, SPREAD
 from beatwire.kernels.flutter import add_spread as scalar_add_spread
-from beatwire.kernels.windows import ONE, WINDOW
+from beatwire.kernels.windows import FIXED_POINT, WINDOW
 from beatwire.kernels.windows import interpolate as scalar_interpolate
 from beatwire.records import F32, I16, I32
 
-WIDEST_STEP = ((LANES - 2) * ONE) // (LANES - 1)  # the points of one vector then lie in one vector of samples
+WIDEST_STEP = ((LANES - 2) * FIXED_POINT) // (LANES - 1)  # the points of one vector then lie in one vector of samples
 FEATURE = "avx2"  # of a CPU that has the instructions, by LLVM's name
 PERMUTE = "llvm.x86.avx2.permps"
 GATHER = "llvm.x86.avx2.gather.d.d.256"
@@ -67,8 +67,8 @@ def _interpolate(_: Any, flat: Any, start: Any, step: Any, out: Any) -> Any:
             within = builder.sub(builder.ashr(place, _constant(16)), splat(builder, base, LANES))
             low = builder.call(permute, [loaded, within])
             high = builder.call(permute, [loaded, builder.add(within, _constant(1))])
-            fraction = builder.sitofp(builder.and_(place, _constant(ONE - 1)), f32x8)
-            fraction = builder.fmul(fraction, ir.Constant(f32x8, [1.0 / ONE] * LANES))
+            fraction = builder.sitofp(builder.and_(place, _constant(FIXED_POINT - 1)), f32x8)
+            fraction = builder.fmul(fraction, ir.Constant(f32x8, [1.0 / FIXED_POINT] * LANES))
             value = builder.fadd(low, builder.fmul(fraction, builder.fsub(high, low)))
             store_vector(builder, value, points, j)
         return context.get_dummy_value()

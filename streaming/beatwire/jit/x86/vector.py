@@ -96,7 +96,7 @@ def narrow(value: int) -> Any:
     return np.int32(value)
 
 
-IN_ANY_ORDER = frozenset((vae.inner,))  # float32 sums that may be added in any order, as BLAS adds them
+IN_ANY_ORDER = frozenset((vae.inner_product,))  # float32 sums that may be added in any order, as BLAS adds them
 BODIES: dict[Body, Body] = {
     scalar_narrow: narrow,
     scalar_largest: largest,

@@ -1,1 +1,1 @@
-"""Brokers that run on this machine: Apache Kafka as a process, and librdkafka's mock cluster."""
+"""Brokers on this machine: Apache Kafka as a process (`broker`, `jvm`), and librdkafka's mock cluster (`mock`)."""

@@ -1,10 +1,10 @@
-"""A real Apache Kafka on this machine, without Docker: one KRaft node on 127.0.0.1.
+"""Apache Kafka as a process on this machine, without Docker: one KRaft node on 127.0.0.1.
 
-In: a folder for its logs, ports, and what `beatwire.kafka.local.jvm` finds: a Java and Kafka's jars.
-Out: `LocalKafka.bootstrap` with all topics created.
+In: a folder for its logs, ports, and the Java and the jars that `beatwire.kafka.local.jvm` finds.
+Out: `LocalKafka.bootstrap`, the address of a broker with all topics of the monitor.
 
-The node survives `LocalKafka.kill` and starts again on the same folder and port, as a broker would
-after a power cut. It does not outlive this process.
+After `LocalKafka.kill` the node can be started again with the same folder and port, like a broker after a power cut.
+The node ends with this process.
 """
 
 from __future__ import annotations
@@ -28,11 +28,16 @@ from beatwire.kafka import topics
 from beatwire.kafka.local.jvm import KAFKA, find_jars, find_java, last_line
 from beatwire.signals import stop_on_signals
 
-# For cores that others need too. The second compiler takes half a core for the first minutes and gains nothing that
-# shows here. Most of what a node allocates is soon forgotten: in a large nursery seldom, by all cores, in 20 ms.
+# Few resources, as the node shares its cores with the monitor. Java's second compiler takes half a core for the first
+# minutes and gains nothing measurable here. Most objects of a node are short-lived: with a large young generation they
+# are collected rarely, by all cores, in 20 ms.
 _JVM = ("-Xmx512m", "-Xmn320m", "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1")
-# Ends the node (SIGTERM) when our end of its standard input closes: on stop, and when we die, however.
-_LEASH = 'exec 3<&0; "$@" </dev/null 3<&- & node=$!; { cat <&3 >/dev/null; kill $node; } 2>/dev/null & wait $node'
+_READY_S = 60.0  # for the first answer of the node; 2.5 s on a machine without other work
+# A shell around the node that sends it SIGTERM when the shell's standard input closes: in `stop`, and when this process
+# ends for any reason.
+_STOP_WITH_PARENT = (
+    'exec 3<&0; "$@" </dev/null 3<&- & node=$!; { cat <&3 >/dev/null; kill $node; } 2>/dev/null & wait $node'
+)
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -44,11 +49,11 @@ advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 log.dirs={logs}
 num.partitions=4
-# By default a quarter of the heap, for nothing but the keys of a compacted topic.
+# For the keys of compacted topics; by default a quarter of the heap.
 log.cleaner.dedupe.buffer.size=16777216
 auto.create.topics.enable=false
 message.max.bytes=16777216
-# One node holds every replica there is.
+# One node has the only replica.
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
 transaction.state.log.replication.factor=1
@@ -56,7 +61,7 @@ transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4
 share.coordinator.state.topic.replication.factor=1
 share.coordinator.state.topic.min.isr=1
-# A dead worker is noticed, and its open transaction given up, within seconds.
+# The end of a worker is detected, and its open transaction aborted, within seconds.
 transaction.max.timeout.ms=60000
 transaction.abort.timed.out.transaction.cleanup.interval.ms=1000
 group.initial.rebalance.delay.ms=0
@@ -65,38 +70,46 @@ group.consumer.session.timeout.ms=6000
 group.consumer.min.heartbeat.interval.ms=500
 group.consumer.heartbeat.interval.ms=1000
 group.min.session.timeout.ms=3000
-# After a kill the node is back once its own old registration has expired; much shorter, and a busy machine
-# (600 ms was tried) loses its broker for seconds now and then.
+# After a kill the node is ready again when its old registration has expired. With a much shorter timeout (600 ms was
+# tried) a busy machine sometimes loses its broker for seconds.
 broker.session.timeout.ms=3000
 broker.heartbeat.interval.ms=500
 """
 
 
-def available(jars: Path | None = None) -> str | None:
-    """Say why a local Kafka cannot be had, or None when it can; may fetch the jars."""
+def unavailable_reason() -> str | None:
+    """Return the reason why Kafka cannot be started on this machine, or None if it can; may download the jars."""
     try:
         find_java()
-        find_jars(jars)
+        find_jars()
     except UserError as error:
         return str(error).removeprefix("broker: ")
     return None
 
 
 class LocalKafka:
-    """One Kafka node as a process of ours.
+    """One Kafka node as a child process.
 
     Parameters
     ----------
     directory
-        Where its logs live; kept. A temporary one, removed at the end, when None.
+        The folder of its logs, which is kept. None: a temporary one, removed at the end.
     port
-        Of the clients' listener; a free one when 0.
+        The port for clients; 0: a free one.
     jars
         See `find_jars`.
     partitions
-        Of each topic that is created.
-    ready_s
-        How long to wait for the first answer, seconds.
+        The number of partitions of each topic.
+
+    Attributes
+    ----------
+    bootstrap : str
+        ``host:port``.
+
+    Raises
+    ------
+    UserError
+        Java or the jars are missing.
     """
 
     def __init__(
@@ -106,7 +119,6 @@ class LocalKafka:
         jars: Path | None = None,
         *,
         partitions: int = 4,
-        ready_s: float = 60.0,
     ) -> None:
         self._java, self._jars = find_java(), find_jars(jars)
         self._temporary = directory is None
@@ -114,17 +126,16 @@ class LocalKafka:
         self._port = port or _free_port()
         self._controller = _free_port()
         self._partitions = partitions
-        self._ready_s = ready_s
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = f"127.0.0.1:{self._port}"
 
     def start(self) -> Self:
-        """Start the node, wait until it answers, create the topics.
+        """Start the node, wait until it answers, and create the topics.
 
         Raises
         ------
         UserError
-            It does not come up; the message ends with its own last line.
+            The port is in use, or the node does not answer in time; the message then ends with its last log line.
         """
         if _listening(self._port):
             raise UserError(f"broker: expected port {self._port} to be free; got a listener on it")
@@ -135,9 +146,9 @@ class LocalKafka:
         if not (logs / "meta.properties").exists():
             self._format(properties)
         with (self._directory / "kafka.log").open("ab") as log:
-            # A session of its own: Ctrl-C at the terminal is ours to pass on, after the last commit.
+            # A session of its own: Ctrl-C at the terminal ends the node only after the last commit of this process.
             self._process = subprocess.Popen(  # noqa: S603
-                ["/bin/sh", "-c", _LEASH, "sh", *self._command("kafka.Kafka", str(properties))],
+                ["/bin/sh", "-c", _STOP_WITH_PARENT, "sh", *self._command("kafka.Kafka", str(properties))],
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
@@ -148,7 +159,7 @@ class LocalKafka:
         return self
 
     def stop(self, timeout_s: float = 15.0) -> None:
-        """Ask the node to stop (SIGTERM), and kill it when it has not after `timeout_s` seconds."""
+        """Stop the node with SIGTERM, and kill it if it has not ended after `timeout_s` seconds."""
         if self._process is None:
             return
         assert self._process.stdin is not None
@@ -158,12 +169,12 @@ class LocalKafka:
         self.kill()
 
     def kill(self) -> None:
-        """Kill the node (SIGKILL): nothing is flushed, nobody is told."""
+        """Kill the node with SIGKILL: it flushes nothing and leaves no group."""
         if self._process is not None:
             process, self._process = self._process, None
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            process.wait()  # for the shell; the node itself is gone when nobody listens
+            process.wait()  # for the shell; the node has ended when nothing listens on its port
             deadline = time.monotonic() + 10.0
             while _listening(self._port) and time.monotonic() < deadline:
                 time.sleep(0.02)
@@ -200,16 +211,16 @@ class LocalKafka:
 
     def _wait_ready(self) -> None:
         assert self._process is not None
-        deadline = time.monotonic() + self._ready_s
+        deadline = time.monotonic() + _READY_S
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
                 break
-            if _listening(self._port) and topics.answers(self.bootstrap):
+            if _listening(self._port) and topics.broker_responds(self.bootstrap):
                 return
             time.sleep(0.05)
         self.kill()
         last = last_line((self._directory / "kafka.log").read_text(errors="replace"))
-        raise UserError(f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {self._ready_s:g} s; got: {last}")
+        raise UserError(f"broker: expected Kafka {KAFKA} at {self.bootstrap} in {_READY_S:g} s; got: {last}")
 
 
 def main_broker(port: int = 9092, directory: Path | None = None, jars: Path | None = None) -> None:

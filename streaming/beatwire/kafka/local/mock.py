@@ -1,9 +1,9 @@
-"""The embedded broker: librdkafka's own mock cluster, inside this process, no Java.
+"""The embedded broker: librdkafka's mock cluster, inside this process and without Java.
 
-It keeps 5 MiB or 100,000 batches of a partition and then drops the oldest without a word, creates
-any topic on first use with 4 partitions, and knows no transactions worth the name (aborted messages
-are read, offsets sent in a transaction are not applied, nobody is fenced) and no KIP-848 groups:
-good for a demo and for fast tests with at-least-once delivery, never for exactly-once.
+Differences from Apache Kafka: a partition keeps 5 MiB or 100,000 batches, and older messages are dropped silently; any
+topic is created on first use, with 4 partitions; transactions are incomplete (readers receive aborted messages, input
+offsets are not applied, nothing is fenced); there are no KIP-848 groups. It serves demos and fast tests with
+at-least-once delivery, never exactly-once.
 """
 
 from __future__ import annotations
@@ -11,19 +11,25 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer
 
 from beatwire.kafka import topics
 
 
 class MockKafka:
-    """A mock cluster that lives as long as this object; `bootstrap` is its address."""
+    """A mock cluster of one broker that ends with this object.
 
-    def __init__(self, brokers: int = 1) -> None:
-        self._owner = Producer(topics.quiet("embedded", {"test.mock.num.brokers": brokers}))
-        known = self._owner.list_topics(timeout=5.0).brokers
-        self.bootstrap = ",".join(f"{broker.host}:{broker.port}" for broker in known.values())
-        for name in topics.TOPICS:  # asking for a topic creates it
+    Attributes
+    ----------
+    bootstrap : str
+        ``host:port[,host:port...]``.
+    """
+
+    def __init__(self) -> None:
+        self._owner = Producer(topics.client_settings("embedded", {"test.mock.num.brokers": 1}))
+        addresses = self._owner.list_topics(timeout=5.0).brokers
+        self.bootstrap = ",".join(f"{broker.host}:{broker.port}" for broker in addresses.values())
+        for name in topics.TOPICS:  # a request for a topic creates it
             self._owner.list_topics(name, timeout=5.0)
 
     def __enter__(self) -> Self:
@@ -37,3 +43,12 @@ class MockKafka:
     def close(self) -> None:
         """End the cluster and every connection to it."""
         self._owner.close()
+
+
+def is_mock(bootstrap: str, *, timeout_s: float = 5.0) -> bool:
+    """Return True if a mock cluster answers at `bootstrap`."""
+    consumer = Consumer(topics.client_settings(bootstrap, {"group.id": "beatwire-is-mock"}))
+    try:
+        return str(consumer.list_topics(timeout=timeout_s).cluster_id).startswith("mockCluster")
+    finally:
+        consumer.close()

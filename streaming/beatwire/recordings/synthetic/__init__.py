@@ -1,1 +1,1 @@
-"""Synthetic ECG with its ground truth."""
+"""Synthetic ECG: templates of beats (`morphology`), their times (`rhythm`), recordings with truth (`person`)."""

@@ -1,9 +1,10 @@
-"""What a heartbeat looks like: sums of Gaussians, one set per person, wave, lead and kind of beat.
+"""Templates of heartbeats: sums of Gaussians for each person, wave, lead and kind of beat.
 
-Out: templates float32 [kinds * phases, leads, width] in millivolts. The waves before the T wave are
-one template around the R peak; the T wave is another, since it moves with the heart rate.
-Amplitudes differ between leads as they do on people (Einthoven's relations hold roughly, V1 is
-mostly negative); a person's own amplitudes and widths are drawn around them.
+In:  a random generator, a sampling rate, leads. Out: `Morphology`, float32 templates in millivolts.
+
+P, Q, R and S waves form one template around the R peak. The T wave is a second one, because its delay depends on the
+heart rate. Amplitudes differ between leads as in people (Einthoven's relations hold approximately, V1 is mostly
+negative); a person's amplitudes and widths are drawn around typical values.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from beatwire.records import F32
 LEADS = ("II", "V1", "V5", "I", "III", "aVR", "aVL", "aVF", "V2", "V3", "V4", "V6")
 NORMAL, VARIANT, VENTRICULAR, VENTRICULAR_2 = range(4)
 KINDS = 4
-PHASES = 3  # the same beat at a third of a sample before, on, and after the grid
+PHASES = 3  # each template a third of a sample before, on, and after the sampling grid
 
-BEFORE_S, AFTER_S = 0.34, 0.30  # of the R peak
-T_BEFORE_S, T_AFTER_S = 0.24, 0.24  # of the top of the T wave
+BEFORE_S, AFTER_S = 0.34, 0.30  # extent of a template around the R peak
+T_BEFORE_S, T_AFTER_S = 0.24, 0.24  # extent around the peak of the T wave
 
-# P, Q, R, S, T in millivolts
+# Typical amplitudes of P, Q, R, S and T in millivolts.
 _AMPLITUDE_MV = {
     "I": (0.08, -0.05, 0.70, -0.10, 0.22),
     "II": (0.13, -0.08, 1.10, -0.20, 0.30),
@@ -43,11 +44,11 @@ _WIDTH_S = np.array([0.023, 0.0085, 0.0105, 0.0095])
 
 @dataclass(frozen=True)
 class Morphology:
-    """One person's beats.
+    """The templates of one person.
 
-    waves    float32 [kinds, phases, leads, width], everything before the T wave; R peak at ``peak``
-    t_waves  float32 [kinds, leads, t_width], top at ``t_peak``
-    qt_s     seconds from the R peak to the top of the T wave at one beat a second
+    waves    float32 [kinds, phases, leads, width], P to S, millivolts; R peak at index ``peak``
+    t_waves  float32 [kinds, leads, t_width], T wave, millivolts; its peak at index ``t_peak``
+    qt_s     seconds from the R peak to the peak of the T wave at 60 beats per minute
     """
 
     waves: F32
@@ -89,12 +90,12 @@ def morphology(rng: np.random.Generator, rate_hz: float, leads: int) -> Morpholo
 
 
 def _sum(t_s: np.ndarray, centre_s: np.ndarray, width_s: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Add up Gaussians: t_s [phases, width], size [leads, waves] -> [phases, leads, width]."""
+    """Return sums of Gaussians: t_s [phases, width], size [leads, waves] -> [phases, leads, width]."""
     bells = np.exp(-0.5 * ((t_s[:, None] - centre_s[:, None]) / width_s[:, None]) ** 2)  # [phases, waves, width]
     return np.asarray(np.einsum("lw,pwt->plt", size, bells))
 
 
 def _t_shape(t_s: np.ndarray, stretch: float) -> np.ndarray:
-    """Rise slowly, fall fast."""
+    """Return the shape of a T wave at times from its peak: a slow rise and a fast fall."""
     rising, falling = 0.058 * stretch, 0.038 * stretch
     return np.asarray(np.exp(-0.5 * (t_s / np.where(t_s < 0, rising, falling)) ** 2))

@@ -1,10 +1,10 @@
-"""Synthetic ECG with the truth about it: a person's beats, a rhythm, noise, and planted events.
+"""Synthetic ECG of one person with its ground truth.
 
 In:  a seed, a sampling rate, leads, seconds, events.
-Out: int16 samples [leads, n] at 2 microvolts a unit; the exact sample of every R peak; the events.
+Out: int16 samples [leads, n] at 2 microvolts a unit; the sample index of every R peak; the events.
 
-Deterministic in its arguments. Nothing here is per sample in Python: templates are added beat by
-beat, and noise is cut from tables that streams share.
+The result is a function of the arguments alone. Nothing runs once a sample in Python: templates are added beat by beat,
+and noise is copied from tables that all streams share.
 """
 
 from __future__ import annotations
@@ -22,30 +22,31 @@ from beatwire.recordings.synthetic.rhythm import ASYSTOLE, GAP, LEAD_OFF, Event,
 from beatwire.records import F32, F64, I64
 
 UV_PER_UNIT = 2.0
-_TABLE_S = 64
-_AROUND_S = 0.5  # of a gap or a lead that is off: whether a beat there is found is not told
+_TABLE_S = 64  # length of the noise table
+_EXCLUDED_S = 0.5  # around a gap or a lead-off episode: beats there may be missed
 
 
 @dataclass(frozen=True)
 class Synthetic:
-    """A synthetic recording and the truth about it.
+    """A synthetic recording and its ground truth.
 
-    beats    int64 [b]      sample of every R peak that the heart made
-    wide     bool [b]       it is a ventricular one
-    events   what was planted
-    unsure   int64 [u, 2]   from sample to sample: a gap or a lead off, where a beat may be missed
+    recording  the samples
+    beats      int64 [b]      sample index of every R peak
+    wide       bool [b]       the beat is ventricular
+    events     the planted events
+    excluded   int64 [u, 2]   ranges of samples around gaps and lead-off episodes, where a detector may miss beats
     """
 
     recording: Recording
     beats: I64
     wide: np.ndarray
     events: tuple[Event, ...]
-    unsure: I64
+    excluded: I64
 
-    def sure_beats(self) -> I64:
-        """Return the beats that a detector has to find."""
+    def detectable_beats(self) -> I64:
+        """Return the beats that a detector must find: those outside the excluded ranges."""
         hidden = np.zeros(len(self.beats), np.bool_)
-        for start, stop in self.unsure:
+        for start, stop in self.excluded:
             hidden |= (self.beats >= start) & (self.beats < stop)
         return self.beats[~hidden]
 
@@ -62,20 +63,28 @@ def synthesise(
     ectopy: float = 0.0,
     noise: float = 1.0,
 ) -> Synthetic:
-    """Make one person's ECG.
+    """Synthesise the ECG of one person.
 
     Parameters
     ----------
     seed
-        an integer, or several; the same seed is the same person, rhythm and noise.
+        One or several integers; they determine person, rhythm and noise.
+    name
+        The name of the recording.
+    rate_hz
+        Sampling rate.
     leads
-        1-12, the first of ``LEADS``.
+        Number of leads, 1-12: the first ones of ``LEADS``.
+    seconds
+        Duration.
+    events
+        Planted events; gaps and malformed messages do not change the samples.
     bpm
-        mean rate; drawn from 55-90 when None.
+        Mean heart rate, beats per minute; None: drawn from 55-90.
     ectopy
-        fraction of single early ventricular beats.
+        Fraction of beats that are single early ventricular beats.
     noise
-        scale of wander, muscle noise and hum; 0 is none at all.
+        Scale of baseline wander, muscle noise and mains hum; 0: no noise.
     """
     rng = np.random.default_rng(seed)
     n = round(seconds * rate_hz)
@@ -85,35 +94,40 @@ def synthesise(
     phase = np.clip(np.rint((beats - time_s * rate_hz) * PHASES).astype(np.int64) + PHASES // 2, 0, PHASES - 1)
     x = _noise(rng, n, rate_hz, leads, noise)
     spans = [(e.kind, int(e.start_s * rate_hz), min(n, int(e.stop_s * rate_hz))) for e in events]
-    for what, start, stop in spans:
-        if what == ASYSTOLE:
+    for event, start, stop in spans:
+        if event == ASYSTOLE:
             x[:, start:stop] *= 0.5
     _add_beats(x, person, beats, phase, kind, rate_hz, rng)
-    for what, start, stop in spans:
-        if what == LEAD_OFF:  # an open electrode: hum around an offset, no heart
+    for event, start, stop in spans:
+        if event == LEAD_OFF:  # an open electrode: an offset and mains hum, no ECG
             hum = 0.25 * np.sin(2 * np.pi * 50.0 / rate_hz * np.arange(stop - start))
             x[:, start:stop] = rng.uniform(-4, 4) + hum
     samples = np.clip(np.rint(x * (1000.0 / UV_PER_UNIT)), -32767, 32767).astype(np.int16)
-    around = round(_AROUND_S * rate_hz)
-    unsure = [(start - around, stop + around) for what, start, stop in spans if what in (LEAD_OFF, GAP)]
+    margin = round(_EXCLUDED_S * rate_hz)
+    excluded = [(start - margin, stop + margin) for event, start, stop in spans if event in (LEAD_OFF, GAP)]
     return Synthetic(
         recording=Recording(name, float(rate_hz), LEADS[:leads], UV_PER_UNIT, samples),
         beats=beats,
         wide=kind >= VENTRICULAR,
         events=tuple(events),
-        unsure=np.array(unsure, np.int64).reshape(-1, 2),
+        excluded=np.array(excluded, np.int64).reshape(-1, 2),
     )
 
 
 def synthetic_recording(source: str, rate_hz: float | None = None) -> Recording:
-    """Make the recording that ``synthetic[:key=value,...]`` names.
+    """Return the recording that the source ``synthetic[:key=value,...]`` describes.
 
-    Keys are ``seconds leads rate seed bpm ectopy noise``.
+    Parameters
+    ----------
+    source
+        The keys are ``seconds``, ``leads``, ``rate``, ``seed``, ``bpm``, ``ectopy`` and ``noise``, see `synthesise`.
+    rate_hz
+        The sampling rate if the source has none; otherwise it must be the same.
 
     Raises
     ------
     UserError
-        a key that is not one of these, or a value out of its range.
+        A key is unknown, or a value is out of its range.
     """
     limits = {
         "seconds": (1.0, 86400.0), "leads": (1.0, float(MAX_LEADS)), "rate": (MIN_RATE_HZ, MAX_RATE_HZ),
@@ -135,7 +149,7 @@ def synthetic_recording(source: str, rate_hz: float | None = None) -> Recording:
             raise UserError(f"{source}: expected {key} within {low:g}-{high:g}; got {text}")
         given[key] = value
     if rate_hz is not None and given.get("rate", rate_hz) != rate_hz:
-        raise UserError(f"{source}: expected --fs {given['rate']:g}, as the source says; got --fs {rate_hz:g}")
+        raise UserError(f"{source}: expected --fs {given['rate']:g}, the rate of the source; got --fs {rate_hz:g}")
     return synthesise(
         int(given.get("seed", 0)),
         rate_hz=given.get("rate", rate_hz or 250.0),
@@ -150,7 +164,7 @@ def synthetic_recording(source: str, rate_hz: float | None = None) -> Recording:
 def _add_beats(
     x: F32, person: Morphology, beats: I64, phase: I64, kind: I64, rate_hz: float, rng: np.random.Generator
 ) -> None:
-    """Add every beat's waves, and its T wave as far behind as the interval before it says."""
+    """Add the waves of every beat; the delay of the T wave follows the preceding RR interval (Bazett's formula)."""
     n = x.shape[1]
     rr_s = np.diff(beats, prepend=beats[:1] - round(0.85 * rate_hz)) / rate_hz
     top = beats + np.rint(person.qt_s * np.sqrt(np.clip(rr_s, 0.3, 1.2)) * rate_hz).astype(np.int64)
@@ -170,7 +184,7 @@ def _add(x: F32, wave: F32, start: int, n: int, size: np.float32) -> None:
 
 
 def _noise(rng: np.random.Generator, n: int, rate_hz: float, leads: int, level: float) -> F32:
-    """Draw wander, muscle noise and hum, float32 [leads, n] in millivolts."""
+    """Return baseline wander, muscle noise and mains hum, float32 [leads, n] in millivolts."""
     if level == 0:
         return np.zeros((leads, n), np.float32)
     table = _muscle(round(rate_hz * _TABLE_S))
@@ -185,13 +199,13 @@ def _noise(rng: np.random.Generator, n: int, rate_hz: float, leads: int, level: 
         slow = np.convolve(rng.normal(0, 1, len(knots_s) + 15), np.hanning(16) / 2.5, "valid")
         breath = np.sin(2 * np.pi * 0.24 * knots_s + rng.uniform(0, 6.28))
         x[lead] = np.interp(grid_s, knots_s, sway_mv * (slow + 0.5 * breath))
-        _lay(x[lead], table, int(rng.integers(len(table))), muscle)
-        _lay(x[lead], hum, int(rng.integers(len(hum))), hum_mv)
+        _add_repeated(x[lead], table, int(rng.integers(len(table))), muscle)
+        _add_repeated(x[lead], hum, int(rng.integers(len(hum))), hum_mv)
     return x
 
 
-def _lay(row: F32, table: F32, at: int, size: np.float32) -> None:
-    """Add a table over and over to a row, starting anywhere in it."""
+def _add_repeated(row: F32, table: F32, at: int, size: np.float32) -> None:
+    """Add a table to a row, from index ``at`` of the table on and repeated."""
     done = 0
     while done < len(row):
         part = table[at : at + len(row) - done]
@@ -201,7 +215,7 @@ def _lay(row: F32, table: F32, at: int, size: np.float32) -> None:
 
 @functools.lru_cache(maxsize=16)
 def _muscle(length: int) -> F32:
-    """White noise less its slow part, unit variance: one table a length for all streams."""
+    """Return white noise without its slow part, unit variance: one table a length, shared by all streams."""
     white = np.random.default_rng(20_260_000).normal(0, 1, length + 8)
     rough = white[8:] - np.convolve(white, np.ones(9) / 9, "valid")
     return np.asarray(rough / rough.std(), np.float32)

@@ -1,8 +1,9 @@
-"""When a heart beats: a rate that breathes and drifts, and what planted events do to it.
+"""The times of a synthetic heart's beats: respiratory and slow variation of the rate, and planted events.
 
-The rate is a curve; beats are where its integral crosses whole numbers, so a ramp, a slow stretch
-or a fast one bends one curve and the beats follow. Beats of a ventricular run replace those that
-the curve gave.
+In:  a random generator, a duration, events. Out: the time and kind of every beat.
+
+The heart rate is a curve over time, and beats are where its integral crosses integers (integral pulse frequency
+modulation). Tachycardia and bradycardia change the curve. The beats of a ventricular run replace those of the curve.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 from beatwire.recordings.synthetic.morphology import NORMAL, VARIANT, VENTRICULAR
 from beatwire.records import F64, I64
 
-GRID_HZ = 20.0
-TACHYCARDIA_BPM = 160.0
-BRADYCARDIA_BPM = 34.0
-RUN_RR_S = 0.40
-_RAMP_S = 2.0
+GRID_HZ = 20.0  # of the rate curve
+TACHYCARDIA_BPM = 160.0  # above every default limit of the rate rules
+BRADYCARDIA_BPM = 34.0  # below them
+RUN_RR_S = 0.40  # a ventricular run at 150 beats per minute
+_RAMP_S = 2.0  # in which a tachycardia reaches its rate
 
 ASYSTOLE, TACHYCARDIA, BRADYCARDIA = "asystole", "tachycardia", "bradycardia"
 VENTRICULAR_RUN, LEAD_OFF, GAP, MALFORMED = "ventricular_run", "lead_off", "gap", "malformed"
@@ -27,7 +28,11 @@ VENTRICULAR_RUN, LEAD_OFF, GAP, MALFORMED = "ventricular_run", "lead_off", "gap"
 
 @dataclass(frozen=True)
 class Event:
-    """Something planted: what, and from when to when in seconds of its stream's signal."""
+    """A planted event.
+
+    kind             one of the constants of this module
+    start_s, stop_s  seconds from the start of the stream
+    """
 
     kind: str
     start_s: float
@@ -45,15 +50,21 @@ def beat_times(
 
     Parameters
     ----------
+    rng
+        The random generator.
+    seconds
+        Duration.
+    events
+        The planted events.
     bpm
-        mean rate; drawn from 55-90 when None.
+        Mean heart rate, beats per minute; None: drawn from 55-90.
     ectopy
-        fraction of beats that are single early ventricular ones, each with its pause.
+        Fraction of beats that are single early ventricular beats, each followed by a pause.
 
     Returns
     -------
     time_s, kind
-        float64 [beats] rising; int64 [beats], a kind of :mod:`beatwire.recordings.synthetic.morphology`.
+        float64 [beats], ascending; int64 [beats], a kind of :mod:`beatwire.recordings.synthetic.morphology`.
     """
     curve_s = np.arange(0.0, seconds + 2.0, 1.0 / GRID_HZ)
     bpm = float(rng.uniform(55, 90)) if bpm is None else float(bpm)
@@ -76,7 +87,7 @@ def beat_times(
     count = np.concatenate([[0.0], np.cumsum((rate_bpm * (1 + sway) / 60.0)[:-1] / GRID_HZ)])
     whole = np.arange(0, int(count[-1]) + 1) + rng.uniform(0.2, 0.8)
     time_s = np.interp(whole, count, curve_s)
-    time_s += rng.normal(0, 0.006, len(time_s))  # what is left is irregular
+    time_s += rng.normal(0, 0.006, len(time_s))  # the irregularity that respiration does not explain
     kind = np.where(rng.random(len(time_s)) < 0.12, VARIANT, NORMAL)
     if ectopy > 0:
         early = (rng.random(len(time_s)) < ectopy) & (np.arange(len(time_s)) > 0)
@@ -91,7 +102,7 @@ def beat_times(
             start_s = max(event.start_s, (before[-1] if len(before) else 0.0) + RUN_RR_S)
             run_s = start_s + RUN_RR_S * np.arange(max(3, int((event.stop_s - start_s) / RUN_RR_S) + 1))
             run_s = run_s + rng.normal(0, 0.008, len(run_s))
-            time_s, kind = _without(time_s, kind, run_s[0] - 0.01, run_s[-1] + 0.75)  # and its pause
+            time_s, kind = _without(time_s, kind, run_s[0] - 0.01, run_s[-1] + 0.75)  # the pause after the run included
             time_s = np.concatenate([time_s, run_s])
             kind = np.concatenate([kind, np.full(len(run_s), VENTRICULAR)])
     order = np.argsort(time_s, kind="stable")
@@ -101,5 +112,6 @@ def beat_times(
 
 
 def _without(time_s: F64, kind: I64, start_s: float, stop_s: float) -> tuple[F64, I64]:
+    """Remove the beats in [start_s, stop_s)."""
     keep = (time_s < start_s) | (time_s >= stop_s)
     return time_s[keep], kind[keep]

@@ -1,0 +1,165 @@
+"""Options that several commands share: one text, one unit and one check for each.
+
+A command annotates its parameter with one of the types below, so the same option reads the same everywhere.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from beatwire.errors import UserError
+
+if TYPE_CHECKING:
+    from beatwire.backends.base import Backend
+
+# Titles of the panels that group the options of a command in its help text.
+RECORDING = "Recording"
+COMPUTING = "Computing"
+GPU = "GPU"
+
+SOURCES = (
+    "CSV file (.gz too), WFDB record (path without .hea), or synthetic[:KEY=VALUE,...] with the keys seconds, leads, "
+    "rate, seed, bpm, ectopy, noise"
+)
+
+
+class BackendKind(StrEnum):
+    """Where the arrays live and the kernels run."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        metavar="",
+        help="Print one JSON object on standard output; messages go to standard error.",
+    ),
+]
+Bootstrap = Annotated[
+    str, typer.Option("--bootstrap-servers", metavar="HOST:PORT[,...]", help="Kafka brokers to connect to.")
+]
+Seed = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="Random seed.")]
+
+Rate = Annotated[
+    float | None,
+    typer.Option(
+        "--fs",
+        metavar="HZ",
+        rich_help_panel=RECORDING,
+        show_default="from the source",
+        help="Sampling rate, 50-4000 Hz. Required for a CSV file without a time column; otherwise it must agree "
+        "with the source within 1 %.",
+    ),
+]
+ColumnName = Annotated[
+    str | None,
+    typer.Option(
+        "--column",
+        metavar="NAME",
+        rich_help_panel=RECORDING,
+        show_default="all leads",
+        help="CSV columns or WFDB leads to read: names, or numbers counted from 0, separated by commas.",
+    ),
+]
+Gain = Annotated[
+    float | None,
+    typer.Option(
+        "--gain",
+        metavar="UNITS",
+        rich_help_panel=RECORDING,
+        show_default="from the unit in the header",
+        help="Units per millivolt of the numbers in a CSV file. Without a unit in the header, fractions are "
+        "millivolts and whole numbers are not calibrated.",
+    ),
+]
+
+ModelPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--model",
+        metavar="FILE",
+        rich_help_panel=COMPUTING,
+        show_default="the model in the package",
+        help="Scoring model: NAME.safetensors, with NAME.json beside it.",
+    ),
+]
+Backends = Annotated[
+    BackendKind,
+    typer.Option(
+        "--backend",
+        rich_help_panel=COMPUTING,
+        help="Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+    ),
+]
+GpuMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--gpu-memory",
+        metavar="SIZE",
+        rich_help_panel=GPU,
+        show_default="90 % of the free memory",
+        help="Upper limit of the GPU memory pool, for example 8GiB or 500MB.",
+    ),
+]
+ManagedMemory = Annotated[
+    bool,
+    typer.Option(
+        "--managed-memory",
+        metavar="",
+        rich_help_panel=GPU,
+        help="Allocate managed memory, which can move to the host: for a GPU shared with other programs.",
+    ),
+]
+Nvtx = Annotated[
+    bool,
+    typer.Option(
+        "--nvtx",
+        metavar="",
+        rich_help_panel=GPU,
+        help="Mark the stages with NVTX ranges for a profiler; disables CUDA graphs.",
+    ),
+]
+
+
+def examples(*commands: str) -> str:
+    r"""Return the epilog of a help text: examples, one a line (an empty line keeps the line break).
+
+    >>> examples("beatwire demo")
+    'Examples:\n\nbeatwire demo'
+    """
+    return "\n\n".join(["Examples:", *commands])
+
+
+def check_folder(option: str, path: Path) -> None:
+    """Raise UserError if the folder of an output file does not exist: before the work, not after it."""
+    if not path.expanduser().parent.is_dir():
+        raise UserError(f"{option}: expected a file in an existing folder; there is no folder {str(path.parent)!r}")
+
+
+def choose_backend(
+    kind: BackendKind, gpu_memory: str | None = None, managed: bool = False, nvtx: bool = False
+) -> Backend:
+    """Return the requested backend.
+
+    Raises
+    ------
+    UserError
+        There is no usable GPU, or a GPU option is combined with ``--backend cpu``.
+    """
+    from beatwire.backends.choose import bytes_of, choose
+
+    gpu_options = {"--gpu-memory": gpu_memory is not None, "--managed-memory": managed, "--nvtx": nvtx}
+    for option, given in gpu_options.items():
+        if given and kind is BackendKind.CPU:
+            raise UserError(f"{option}: expected --backend gpu or auto beside it; got --backend cpu")
+
+    limit_bytes = None if gpu_memory is None else bytes_of(gpu_memory)
+    return choose(kind.value, limit_bytes=limit_bytes, managed=managed, nvtx=nvtx)

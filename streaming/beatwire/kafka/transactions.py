@@ -1,0 +1,133 @@
+"""Transactions of one transactional id, through a producer that is replaced when it stops working.
+
+In: messages (through `Transactions.sender`) and input offsets. Out: committed or aborted transactions. State: the
+producer. A new producer takes the same transactional id, so the broker ends what the old one left and refuses whatever
+the old one still sends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from queue import Empty, SimpleQueue
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from beatwire.errors import FatalError
+from beatwire.kafka import topics
+from beatwire.kafka.sender import Sender
+
+TRANSACTION_S = 10.0  # the broker aborts a transaction that is open for longer
+OUTAGE_S = 120.0  # an outage of the broker that is waited for
+STUCK_S = 30.0  # a multiple of TRANSACTION_S: a call that takes longer does not return
+
+
+class StaleError(Exception):
+    """The tick was not published, or its outcome is unknown; the group's commits decide."""
+
+
+class Transactions:
+    """A transactional producer.
+
+    Parameters
+    ----------
+    bootstrap
+        ``host:port[,host:port...]``.
+    transactional_id
+        Used by one process at a time: a second one that takes it ends the first.
+
+    Attributes
+    ----------
+    sender : Sender
+        The present producer.
+
+    Raises
+    ------
+    FatalError
+        The broker does not support transactions.
+    """
+
+    def __init__(self, bootstrap: str, transactional_id: str) -> None:
+        self._bootstrap, self._id = bootstrap, transactional_id
+        self.sender = self._open()
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.sender.producer.begin_transaction()
+
+    def send_offsets(self, offsets: list[TopicPartition], group_metadata: object) -> None:
+        """Add input offsets to the transaction, in a thread that is abandoned if librdkafka does not return.
+
+        Raises
+        ------
+        StaleError
+            The call did not return in `STUCK_S` seconds (see `topics.client_settings`); the producer was replaced.
+        KafkaException
+            The broker refused the offsets.
+        """
+        outcome: SimpleQueue[BaseException | None] = SimpleQueue()
+        send = self.sender.producer.send_offsets_to_transaction
+
+        def call() -> None:
+            try:
+                send(offsets, group_metadata, TRANSACTION_S)
+            except BaseException as error:
+                outcome.put(error)
+            else:
+                outcome.put(None)
+
+        threading.Thread(target=call, name="kafka-offsets", daemon=True).start()
+        try:
+            error = outcome.get(timeout=STUCK_S)
+        except Empty as stuck:
+            self.reopen()
+            raise StaleError from stuck
+        if error is not None:
+            raise error
+
+    def commit(self, *, retry_s: float = 0.0) -> None:
+        """Commit the transaction; repeat the request for `retry_s` seconds while librdkafka reports that this may help.
+
+        Raises
+        ------
+        KafkaException
+            The transaction was not committed, or its outcome is unknown.
+        """
+        deadline = time.monotonic() + retry_s
+        while True:
+            try:
+                self.sender.producer.commit_transaction(TRANSACTION_S)
+                return
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() >= deadline:
+                    raise
+
+    def abort(self) -> bool:
+        """Abort the transaction; return False if its outcome is unknown."""
+        try:
+            self.sender.producer.abort_transaction(TRANSACTION_S)
+        except KafkaException:
+            return False
+        return True
+
+    def reopen(self) -> None:
+        """Replace the producer by a new one with the same transactional id."""
+        threading.Thread(target=self.sender.close, name="kafka-abandoned", daemon=True).start()
+        self.sender = self._open()
+
+    def close(self) -> None:
+        """Close the connection; committed transactions stay."""
+        self.sender.close()
+
+    def _open(self) -> Sender:
+        sender = Sender(
+            self._bootstrap,
+            {"transactional.id": self._id, "transaction.timeout.ms": int(TRANSACTION_S * 1000)},
+        )
+        try:
+            sender.producer.init_transactions(OUTAGE_S)
+        except KafkaException as error:
+            raise FatalError(
+                f"kafka: expected transactions at {self._bootstrap}; got {topics.error_text(error)}"
+            ) from error
+        return sender

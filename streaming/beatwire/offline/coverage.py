@@ -1,0 +1,113 @@
+"""Where a recording has samples: its runs, its segments, and the events that align would emit for its gaps.
+
+In:  int16 ``samples[leads, n]``, NumPy or CuPy, -32768 where there is no value
+Out: :class:`Coverage`
+
+A *run* is a stretch in which every lead has a value. A gap between runs of up to ``bridge`` samples is bridged; a
+longer one ends a *segment*, and the next segment begins as a stream does.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from beatwire.recordings.record import NO_VALUE
+from beatwire.records import I16, I64
+from beatwire.records.events import GAP, RESTART
+from beatwire.tables import array_module, host_array
+
+THREADED_SAMPLES = 1 << 22  # per thread; smaller arrays are searched by one thread
+HOLD_S = 1.0  # longer than the delay of any decision, so that the last beats are decided
+_TAIL = 4096  # samples that are searched at once, from the end
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Where a recording has values: int64 arrays, in order.
+
+    run       [r, 2]   first and last + 1 sample of a stretch without gaps
+    segment   [s, 2]   first and last + 1 sample of a stretch whose gaps are bridged
+    event     [e, 3]   kind (RESTART or GAP), sample, value, as align emits them
+    """
+
+    run: I64
+    segment: I64
+    event: I64
+
+    @property
+    def gap(self) -> I64:
+        """Bridged gaps: int64 [g, 2], first and last + 1 sample."""
+        return self.event[self.event[:, 0] == GAP, 1:]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of bridged gaps, of restarts, and of lost samples, as align counts them."""
+        gap = self.event[self.event[:, 2] >= 0]
+        bridged = int((gap[:, 0] == GAP).sum())
+        return {
+            "bridged": bridged,
+            "restarts": len(gap) - bridged,
+            "lost_samples": int(np.abs(gap[:, 2] - gap[:, 1]).sum()),
+        }
+
+
+def hold_last(samples: Any, rate_hz: float) -> I16:
+    """Return ``HOLD_S`` seconds of the last value of each lead, int16 [leads, h], on the host.
+
+    They are processed after the end of a recording, so that its last beats are decided. A constant contains no beats.
+    """
+    end = samples.shape[1]
+    while end > 0:
+        tail = host_array(samples[:, max(0, end - _TAIL) : end])
+        valid = np.flatnonzero((tail != NO_VALUE).all(axis=0))
+        if len(valid):
+            return np.repeat(tail[:, valid[-1], None], round(HOLD_S * rate_hz), axis=1)
+        end -= _TAIL
+    return np.repeat(host_array(samples[:, -1:]), round(HOLD_S * rate_hz), axis=1)
+
+
+def coverage_of(samples: Any, held: int, bridge: int) -> Coverage:
+    """Return the coverage of a recording that is followed by ``held`` samples of its last value.
+
+    >>> gaps = np.array([[1, 2, NO_VALUE, 3, NO_VALUE, NO_VALUE, NO_VALUE, 4]], np.int16)
+    >>> found = coverage_of(gaps, 2, 1)
+    >>> found.segment.tolist(), found.gap.tolist()
+    ([[0, 4], [7, 10]], [[2, 3]])
+    """
+    run = _runs(samples, held)
+    first = int(run[0, 0])
+    gap = np.stack([run[:-1, 1], run[1:, 0]], axis=1)
+    ends = gap[:, 1] - gap[:, 0] > bridge  # of a segment
+    event = np.empty((len(gap), 3), np.int64)
+    event[:, 0] = np.where(ends, RESTART, GAP)
+    event[:, 1] = np.where(ends, gap[:, 1], gap[:, 0])
+    event[:, 2] = np.where(ends, gap[:, 0], gap[:, 1])
+    start = [(RESTART, 0, -1)] + ([(RESTART, first, 0)] if first else [])
+    segment = np.stack([np.concatenate([[first], gap[ends, 1]]), np.concatenate([gap[ends, 0], [run[-1, 1]]])], axis=1)
+    return Coverage(run, segment, np.concatenate([np.array(start, np.int64), event]))
+
+
+def _runs(samples: Any, held: int) -> I64:
+    """Return the runs, int64 [r, 2]; the samples held after the end belong to the last one."""
+    n, xp = samples.shape[1], array_module(samples)
+    if n == 0 or _minimum(samples) != NO_VALUE:
+        return np.array([[0, n + held]], np.int64)
+    valid = (samples != NO_VALUE).all(axis=0)
+    changed = host_array(xp.flatnonzero(valid[1:] != valid[:-1])) + 1
+    edges: list[Any] = [np.zeros(int(valid[0]), np.int64), changed, np.full(1 - int(valid[-1]), n), [n + held]]
+    return np.concatenate(edges).astype(np.int64).reshape(-1, 2)
+
+
+def _minimum(samples: Any) -> int:
+    """Return the smallest sample; a large array on the host is searched by several threads."""
+    if not isinstance(samples, np.ndarray) or samples.size < THREADED_SAMPLES:
+        return int(samples.min())
+    step = THREADED_SAMPLES // len(samples)
+    parts = [samples[:, first : first + step] for first in range(0, samples.shape[1], step)]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return min(int(least) for least in pool.map(np.min, parts))

@@ -1,0 +1,81 @@
+"""Arguments of the kernels of drift and of the alert rules, grouped."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import F64, I64, U8, Bool
+
+
+class Borders(NamedTuple):
+    """The quantities of a beat as the reference measures them; a quantity has one bin more than borders.
+
+    centre                float64 [8]     of the latents
+    whitener              float64 [8, 8]  ``(latent - centre) @ whitener`` has unit covariance
+    score                 float64 [s]
+    latents               float64 [8, l]
+    radius                float64 [q]
+    reconstruction_error  float64 [q]
+    """
+
+    centre: F64
+    whitener: F64
+    score: F64
+    latents: F64
+    radius: F64
+    reconstruction_error: F64
+
+
+class DriftState(NamedTuple):
+    """The beats of the last blocks of every slot, and the last comparison.
+
+    counts    uint8 [slots, DRIFT_BLOCKS, bins]  of the current block, the one before, ...
+    block     int64 [slots]                      number of the current block
+    distance  float64 [slots]                    last comparison, -1: too few beats
+    above     bool [slots]                       whether that was above the limit
+    """
+
+    counts: U8
+    block: I64
+    distance: F64
+    above: Bool
+
+
+class Crossings(NamedTuple):
+    """Events of drift; those of run ``i`` begin in row ``BLOCKS_TO_EMPTY * run[i]``.
+
+    counts int64 [runs]   events of each run
+    place  int64 [.]      before which event of the tick each belongs
+    rows   int64 [., 5]   slot, session, kind, sample, value (distance in thousandths, negative where drift ends)
+    """
+
+    counts: I64
+    place: I64
+    rows: I64
+
+
+class RuleBeats(NamedTuple):
+    """The beats that events of kind BEAT name, as far as rules read them.
+
+    rr_s, median_rr_s  float64 [b]  NaN: unknown
+    anomalous          bool [b]     scored as anomalous
+    early              bool [b]     early enough for a ventricular run
+    """
+
+    rr_s: F64
+    median_rr_s: F64
+    anomalous: Bool
+    early: Bool
+
+
+class Transitions(NamedTuple):
+    """Transitions of alerts; those of run ``i`` begin in row ``MOST_TRANSITIONS * run[i]``.
+
+    counts  int64 [runs]                   transitions of each run
+    rows    int64 [., TRANSITION_COLUMNS]
+    value   float64 [.]                    what was found, in the unit of the rule's limit
+    """
+
+    counts: I64
+    rows: I64
+    value: F64

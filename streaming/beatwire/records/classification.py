@@ -1,0 +1,64 @@
+"""Arguments of the kernels that classify peaks, grouped. Columns are in ``kernels.peak_features``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import F32, F64, I16, I32, I64
+
+
+class FeatureSettings(NamedTuple):
+    """How features are measured at the sampling rate of a bank; times in samples.
+
+    spans    int64 [11], ``SPAN_S`` in samples
+    taps     int32 [3, n], Ricker wavelets of 8, 22 and 32 ms, from one end to the other
+    half     int64 [3], each wavelet has ``2 half + 1`` taps
+    box      half the length of the box that smooths the response
+    scale    mean magnitude of the wavelet at a response of 1: ``2**shift / (2 box + 1)``
+    """
+
+    spans: I64
+    taps: I32
+    half: I64
+    box: int
+    scale: float
+
+
+class PeakMemory(NamedTuple):
+    """The past peaks of all lanes of a bank, or of one of them: see ``kernels.peak_features``."""
+
+    log: I64
+    past: F32
+
+
+class PeakScratch(NamedTuple):
+    """Scratch of a team: int32 [capacity], float64 [PAST_PEAKS], and the features float32 [FEATURES]."""
+
+    stretch: I32
+    numbers: F64
+    features: F32
+
+
+class Candidate(NamedTuple):
+    """A candidate peak: its sample, its height, and the median, largest and least of the last five block maxima."""
+
+    sample: int
+    height: int
+    level: int
+    largest_maximum: int
+    least_maximum: int
+
+
+class Trees(NamedTuple):
+    """Complete trees, see ``evaluate_trees``: row 0 for streams with one active lead, row 1 for several.
+
+    feature      int16 [2, trees, nodes]
+    threshold    float32 [2, trees, nodes]
+    leaf         int32 [2, trees, nodes + 1]  in ``LEAF_UNIT``
+    probability  float64 [knots]              of a beat by its logit, see ``beat_probability``
+    """
+
+    feature: I16
+    threshold: F32
+    leaf: I32
+    probability: F64

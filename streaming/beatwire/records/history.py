@@ -1,0 +1,78 @@
+"""Arguments of the kernels that compare a beat with its stream's last minute, grouped (``kernels.history``)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import F32, F64, I64, Bool
+
+
+class BeatRuns(NamedTuple):
+    """Which beats belong to which stream.
+
+    run    int64 [n + 1]  where each stream's beats begin in the order
+    order  int64 [b]      rows of beats
+    """
+
+    run: I64
+    order: I64
+
+
+class TimedBeats(NamedTuple):
+    """Beats with the time in their streams' sessions.
+
+    slot     int64 [b]
+    time_s   float64 [b]
+    rr_s     float64 [b]  NaN: unknown
+    restart  bool [b]     remove the stream's history before this beat
+    """
+
+    slot: I64
+    time_s: F64
+    rr_s: F64
+    restart: Bool
+
+
+class SizeHistory(NamedTuple):
+    """The sizes of each slot's last beats, in any order.
+
+    time_s  float64 [slots, SIZES]
+    rr_s    float32 [slots, SIZES]  0: unknown
+    size    float32 [slots, SIZES]  NaN: no beat
+    """
+
+    time_s: F64
+    rr_s: F32
+    size: F32
+
+
+class BeatHistory(NamedTuple):
+    """The latents and intervals of each slot's last beats, circular lists.
+
+    time_s     float64 [slots, BEATS]
+    rr_s       float32 [slots, BEATS]           0: unknown; negative: the beat has no latent
+    latent     float32 [slots, BEATS, LATENTS]  0 where the beat has none
+    intervals  float32 [slots, BEATS]           the known intervals in ascending order
+    ring       int64 [slots, RING_COLUMNS]      ``HEAD``, ``COUNT``, ``INTERVAL_COUNT``
+    """
+
+    time_s: F64
+    rr_s: F32
+    latent: F32
+    intervals: F32
+    ring: I64
+
+
+class Comparison(NamedTuple):
+    """How beats compare with their streams' last minute, float32 [b] each.
+
+    distance      to the mean latent of the reference beats; NaN with fewer than four of these
+    spread        of these about their mean, a root mean square; NaN as well
+    prematurity   1 - RR over the 80 % quantile of the intervals before; NaN with fewer than four of these
+    irregularity  1 - 20 % quantile over 80 % quantile; NaN as well
+    """
+
+    distance: F32
+    spread: F32
+    prematurity: F32
+    irregularity: F32

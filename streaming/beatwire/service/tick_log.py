@@ -1,0 +1,37 @@
+"""The input offsets at the start of each recent tick, from which the rewind offsets of commits are taken."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+
+
+class TickLog:
+    """Offsets of the partitions at the start of ticks, numbered from 0.
+
+    Examples
+    --------
+    >>> log = TickLog()
+    >>> log.add({0: 10}); log.add({0: 15})
+    >>> log.offset(0, 1), log.offset(0, 7, otherwise=20)
+    (15, 20)
+    """
+
+    def __init__(self) -> None:
+        self._starts: deque[Mapping[int, int]] = deque()
+        self._first = 0  # number of the oldest tick in `_starts`
+
+    def add(self, start: Mapping[int, int]) -> None:
+        """Add the next tick: partition -> offset at its start."""
+        self._starts.append(start)
+
+    def offset(self, partition: int, tick: int, otherwise: int = 0) -> int:
+        """Return the offset of `partition` at the start of `tick`; `otherwise` for a tick that has not begun."""
+        row = max(tick - self._first, 0)
+        return self._starts[row].get(partition, otherwise) if row < len(self._starts) else otherwise
+
+    def discard_before(self, tick: int) -> None:
+        """Discard the ticks before `tick`."""
+        while self._starts and self._first < tick:
+            self._starts.popleft()
+            self._first += 1

@@ -1,0 +1,71 @@
+"""Transactions that the broker has left open: detected in the source, ended by the sink."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+from beatwire.kafka import commits
+from beatwire.kafka.positions import Position
+from beatwire.kafka.sender import Sender
+from beatwire.kafka.sink import Sink
+from beatwire.kafka.source import Source
+from beatwire.wire import names
+from confluent_kafka import TopicPartition
+from kafka_messages import beats, send, take, values_in
+
+pytestmark = pytest.mark.kafka
+
+
+@contextmanager
+def one_published(kafka):
+    """Yield a source, a sink and positions after one message was sent, polled and published."""
+    send(kafka, b"1")
+    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
+        polled = take(source)
+        positions = {p: Position(at, at) for p, at in polled.positions.items()}
+        sink.publish(beats(b"1"), positions, source, polled.epoch)
+        yield source, sink, positions
+
+
+def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_no_commit(kafka, wait):
+    with one_published(kafka) as (source, sink, positions):
+        with Sender(kafka.bootstrap, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
+            other.producer.init_transactions(20)
+            other.producer.begin_transaction()
+            offsets = [TopicPartition(names.SAMPLES, p, 0) for p in positions]
+            other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
+            assert commits.has_pending_commits(kafka.bootstrap, "g", names.SAMPLES, positions)
+            source.rewind()
+            pending: list[TopicPartition] = []
+            wait(lambda: source.take(0.05) is None and bool(pending.extend(source.take_pending()) or pending), 30)
+            sink.end_pending_transaction(pending, source)
+            assert commits.has_pending_commits(
+                kafka.bootstrap, "g", names.SAMPLES, positions
+            )  # the transaction of the other is still open
+            other.producer.abort_transaction(10)
+        assert not commits.has_pending_commits(kafka.bootstrap, "g", names.SAMPLES, positions)
+        send(kafka, b"2")
+        assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
+        assert values_in(kafka, names.BEATS) == [b"1"]
+
+
+def test_ending_a_pending_transaction_repeats_the_last_commit_even_if_other_partitions_are_pending(kafka, monkeypatch):
+    with one_published(kafka) as (source, sink, positions):
+        called: list[str] = []
+
+        class Recorder:
+            """The producer; records the names of the methods that are called."""
+
+            def __getattr__(self, name: str):
+                called.append(name)
+                return getattr(producer, name)
+
+        producer = sink._output.sender.producer
+        with monkeypatch.context() as patched:
+            patched.setattr(sink._output, "sender", SimpleNamespace(producer=Recorder()))
+            sink.end_pending_transaction([TopicPartition(names.SAMPLES, p) for p in range(4)], source)
+    assert called == ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
+    found = commits.committed_offsets(kafka.bootstrap, "g", names.SAMPLES, range(4))
+    assert found == dict.fromkeys(range(4), 0) | {p: at.offset for p, at in positions.items()}

