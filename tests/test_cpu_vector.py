@@ -58,7 +58,7 @@ def test_a_narrow_integer_keeps_its_value() -> None:
 
 @pytest.mark.parametrize("values", [np.zeros(16, np.int64), np.zeros((16, 2), np.int32)[:, 0]])
 def test_an_array_of_another_type_or_layout_is_an_error(values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
-    with pytest.raises(Exception, match=r"^(.|\n)*jit\.x86: expected a contiguous array of int32 with 1 axes; got array"):
+    with pytest.raises(Exception, match=r"jit\.x86: expected a contiguous array of int32 with 1 axes; got array"):
         cpu.compiled(vector.largest)(values, 16)
 
 
@@ -79,9 +79,9 @@ def test_four_rows_times_a_matrix_equal_numpys_product(columns: int) -> None:
     rng = np.random.default_rng(columns)
     for n in (1, 8, 33, 256):
         x = rng.normal(size=(5, n + 3)).astype(np.float32)
-        matrix, out = rng.normal(size=(n, columns)).astype(np.float32), np.full((4, columns + 1), 7.0, np.float32)
-        cpu.compiled(matrix.multiply)(x, n, matrix, out)
-        np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ matrix, atol=1e-4)
+        weights, out = rng.normal(size=(n, columns)).astype(np.float32), np.full((4, columns + 1), 7.0, np.float32)
+        cpu.compiled(matrix.multiply)(x, n, weights, out)
+        np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ weights, atol=1e-4)
         assert (out[:, columns] == 7.0).all(), "nothing is written beside the columns"
 
 
