@@ -18,7 +18,7 @@ import pytest
 from beatwire.backends.cuda import card
 from beatwire.jit import bitcode
 from beatwire.jit.cuda import numba_patches
-from beatwire.jit.x86 import shuffle, vector
+from beatwire.jit.x86 import pair_filter, shuffle
 from numba.core import cgutils, codegen, compiler, config, cpu, dispatcher, typed_passes, types
 from numba.np import arrayobj
 
@@ -43,7 +43,7 @@ def test_an_option_of_numba_s_compiler_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["CACHE_DIR", "CPU_NAME", "CPU_FEATURES", "ENABLE_CUDASIM"])
 def test_a_setting_of_numba_exists(name: str) -> None:
-    check(hasattr(config, name), "cpu.py, precompile.py, x86/vector.py or cuda/team.py", f"numba.core.config.{name}")
+    check(hasattr(config, name), "cpu.py, precompile.py, x86/llvm.py or cuda/team.py", f"numba.core.config.{name}")
 
 
 def test_a_dispatcher_reads_the_folder_of_machine_code_when_it_is_made(
@@ -106,7 +106,7 @@ def test_functions_that_kernels_call_have_no_machine_code_and_are_compiled_once_
 
 
 def test_the_parts_of_numba_that_build_vector_code_are_there() -> None:
-    mend = "x86/vector.py, x86/shuffle.py and x86/prefetch.py"
+    mend = "x86/*.py"
     expected = {
         cgutils.alloca_once: ["builder", "ty", "size"],
         cgutils.alloca_once_value: ["builder", "value"],
@@ -126,9 +126,9 @@ def test_the_parts_of_numba_that_build_vector_code_are_there() -> None:
 @pytest.mark.parametrize(
     ("intrinsic", "declaration", "instruction", "mend"),
     [
-        (vector._MULTIPLY_PAIRS, "<8 x i32> @{}(<16 x i16>, <16 x i16>)", "vpmaddwd", "x86/vector.py"),
-        (shuffle._PERMUTE, "<8 x float> @{}(<8 x float>, <8 x i32>)", "vpermps", "x86/shuffle.py"),
-        (shuffle._GATHER, "<8 x i32> @{}(<8 x i32>, i8*, <8 x i32>, <8 x i32>, i8)", "vpgatherdd", "x86/shuffle.py"),
+        (pair_filter.MULTIPLY_PAIRS, "<8 x i32> @{}(<16 x i16>, <16 x i16>)", "vpmaddwd", "x86/pair_filter.py"),
+        (shuffle.PERMUTE, "<8 x float> @{}(<8 x float>, <8 x i32>)", "vpermps", "x86/shuffle.py"),
+        (shuffle.GATHER, "<8 x i32> @{}(<8 x i32>, i8*, <8 x i32>, <8 x i32>, i8)", "vpgatherdd", "x86/shuffle.py"),
         ("llvm.prefetch.p0", "void @{}(i8*, i32, i32, i32)", "prefetcht0", "x86/prefetch.py"),
     ],
 )

@@ -1,39 +1,39 @@
-"""What the CPU has in place of some bodies gives their answers to the bit."""
+"""Bodies that vector instructions replace: the results are equal, to the bit where no float32 sums are involved."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from beatwire.jit import cpu
-from beatwire.jit.x86 import shuffle, vector
+from beatwire.jit.x86 import llvm, matrix, pair_filter, shuffle, vector
 from beatwire.kernels import flutter, history, nms, ricker, team, windows
 
 SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
 needs_pairs = pytest.mark.skipif(
-    not vector.has(vector.PAIRS), reason="the CPU has no multiply-add of pairs; the plain body is compiled"
+    not llvm.has(pair_filter.FEATURE), reason="the CPU has no AVX2: the body itself is compiled"
 )
-needs_shuffles = pytest.mark.skipif(
-    not vector.has(shuffle.SHUFFLE), reason="the CPU has no vector shuffle; the plain body is compiled"
+needs_avx2 = pytest.mark.skipif(
+    not llvm.has(shuffle.FEATURE), reason="the CPU has no AVX2: the body itself is compiled"
 )
 
 
 @needs_pairs
 @pytest.mark.parametrize("half", [1, 2, 14, 20, 57, 511, 600])
-def test_the_filter_by_pairs_gives_the_convolution_to_the_bit(half: int) -> None:
+def test_the_filter_by_pairs_equals_a_convolution(half: int) -> None:
     rng = np.random.default_rng(half)
     for n in SIZES:
         taps = (rng.integers(-32768, 32768, half + 1) // (2 * half + 1)).astype(np.int32)
         x = rng.integers(-32768, 32768, n + 2 * half + 1).astype(np.int32)
-        wanted = np.convolve(x[:-1].astype(np.int64), np.concatenate([taps[:0:-1], taps]), "valid")
-        by_pairs, plainly = np.full(n + 1, 77, np.int32), np.full(n + 1, 77, np.int32)
-        cpu.compiled(ricker.filter_block)(x, n, taps, plainly)
+        expected = np.convolve(x[:-1].astype(np.int64), np.concatenate([taps[:0:-1], taps]), "valid")
+        by_pairs, by_body = np.full(n + 1, 77, np.int32), np.full(n + 1, 77, np.int32)
+        cpu.compiled(ricker.filter_block)(x, n, taps, by_body)
         cpu.compiled(vector.BODIES[ricker.filter_block])(x, n, taps, by_pairs)
-        assert by_pairs[:n].tolist() == plainly[:n].tolist() == wanted.tolist()
-        assert by_pairs[n] == 77, "nothing is written behind the end"
+        assert by_pairs[:n].tolist() == by_body[:n].tolist() == expected.tolist()
+        assert by_pairs[n] == 77, "nothing is written beyond the end"
 
 
 @pytest.mark.parametrize("body", [nms.largest, nms.least])
-def test_the_extreme_of_a_row_is_the_body_s(body: vector.Body) -> None:
+def test_the_extreme_of_a_row_equals_that_of_the_body(body: llvm.Body) -> None:
     rng = np.random.default_rng(5)
     for n in SIZES:
         for _ in range(20):
@@ -41,7 +41,7 @@ def test_the_extreme_of_a_row_is_the_body_s(body: vector.Body) -> None:
             assert cpu.compiled(vector.BODIES[body])(values, n) == body(values, n)
 
 
-def test_the_extreme_is_found_wherever_it_stands() -> None:
+def test_the_extreme_is_found_at_every_index() -> None:
     for n in SIZES:
         for at in range(n):
             values = np.zeros(n + 1, np.int32)
@@ -51,18 +51,18 @@ def test_the_extreme_is_found_wherever_it_stands() -> None:
             assert cpu.compiled(vector.least)(-values, n) == -5
 
 
-def test_a_narrow_integer_is_itself() -> None:
+def test_a_narrow_integer_keeps_its_value() -> None:
     assert [cpu.compiled(vector.narrow)(v) for v in (-(2**31), -1, 0, 2**31 - 1)] == [-(2**31), -1, 0, 2**31 - 1]
     assert team.narrow(7) == 7
 
 
 @pytest.mark.parametrize("values", [np.zeros(16, np.int64), np.zeros((16, 2), np.int32)[:, 0]])
-def test_what_is_no_row_of_int32_is_refused(values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
-    with pytest.raises(Exception, match="cpu_vector: expected int32 one after the other; got array"):
+def test_an_array_of_another_type_or_layout_is_an_error(values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
+    with pytest.raises(Exception, match=r"jit\.x86: expected a contiguous array of int32 with 1 axes; got array"):
         cpu.compiled(vector.largest)(values, 16)
 
 
-def test_values_below_a_limit_are_counted_where_their_gate_is_open() -> None:
+def test_values_below_a_limit_are_counted_where_the_gate_is_open() -> None:
     rng = np.random.default_rng(9)
     for _ in range(200):
         gate = rng.integers(-1, 4, history.SIZES).astype(np.float32)
@@ -75,52 +75,52 @@ def test_values_below_a_limit_are_counted_where_their_gate_is_open() -> None:
 
 
 @pytest.mark.parametrize("columns", [16, 48, 64, 80, 144])
-def test_four_rows_times_a_matrix(columns: int) -> None:
+def test_four_rows_times_a_matrix_equal_numpys_product(columns: int) -> None:
     rng = np.random.default_rng(columns)
     for n in (1, 8, 33, 256):
         x = rng.normal(size=(5, n + 3)).astype(np.float32)
-        matrix, out = rng.normal(size=(n, columns)).astype(np.float32), np.full((4, columns + 1), 7.0, np.float32)
-        cpu.compiled(vector.multiply)(x, n, matrix, out)
-        np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ matrix, atol=1e-4)
+        weights, out = rng.normal(size=(n, columns)).astype(np.float32), np.full((4, columns + 1), 7.0, np.float32)
+        cpu.compiled(matrix.multiply)(x, n, weights, out)
+        np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ weights, atol=1e-4)
         assert (out[:, columns] == 7.0).all(), "nothing is written beside the columns"
 
 
-def test_for_another_cpu_nothing_of_this_one_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vector.config, "CPU_NAME", "generic")
-    assert not vector.has(vector.PAIRS)
+def test_code_for_another_cpu_uses_no_feature_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm.config, "CPU_NAME", "generic")
+    assert not llvm.has(pair_filter.FEATURE)
 
 
-def test_where_llvm_cannot_tell_what_the_cpu_has_it_has_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def cannot_tell() -> None:
+def test_where_llvm_detects_no_features_none_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
         raise RuntimeError("no features")
 
-    monkeypatch.setattr(vector.llvm, "get_host_cpu_features", cannot_tell)
-    assert not vector.has(vector.PAIRS)
+    monkeypatch.setattr(llvm.llvm, "get_host_cpu_features", fail)
+    assert not llvm.has(pair_filter.FEATURE)
 
 
-@needs_shuffles
+@needs_avx2
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0, 428.0, 429.0, 430.0, 500.0, 1000.0])
-def test_points_between_samples_are_the_body_s(rate_hz: float) -> None:
+def test_interpolated_points_equal_those_of_the_body(rate_hz: float) -> None:
     rng = np.random.default_rng(int(rate_hz))
     step = round(0.52 * rate_hz * windows.FIXED_POINT / (windows.WINDOW - 1))
     for start in (0, 1, 40_000, windows.FIXED_POINT - 1, windows.FIXED_POINT):
         flat = rng.normal(size=(start + 255 * step) // windows.FIXED_POINT + 2).astype(np.float32)
-        found, wanted = np.full(257, 7.0, np.float32), np.full(257, 7.0, np.float32)
+        found, expected = np.full(257, 7.0, np.float32), np.full(257, 7.0, np.float32)
         cpu.compiled(shuffle.BODIES[windows.interpolate])(flat, start, step, found[:256])
-        cpu.compiled(windows.interpolate)(flat, start, step, wanted[:256])
-        assert found.tobytes() == wanted.tobytes()
+        cpu.compiled(windows.interpolate)(flat, start, step, expected[:256])
+        assert found.tobytes() == expected.tobytes()
         place = (start + step * np.arange(256)) / windows.FIXED_POINT
         np.testing.assert_allclose(found[:256], np.interp(place, np.arange(len(flat)), flat), atol=1e-5)
 
 
-@needs_shuffles
+@needs_avx2
 @pytest.mark.parametrize("size", [512, 1000, 2048, 2049])
-def test_points_of_a_block_are_the_body_s_wherever_it_stands_in_the_ring(size: int) -> None:
+def test_the_points_of_a_block_equal_those_of_the_body_at_every_place_in_the_ring(size: int) -> None:
     rng = np.random.default_rng(size)
     rings = rng.integers(-32768, 32768, (3, size)).astype(np.int16)
     for length in (256, 500):
         for before in (0, 1, 77, size - length, size - 2, size - 1):
-            found, wanted = np.full(129, 7, np.int32), np.full(129, 7, np.int32)
+            found, expected = np.full(129, 7, np.int32), np.full(129, 7, np.int32)
             cpu.compiled(shuffle.BODIES[flutter.add_spread])(rings[2], before, length, found[:128])
-            flutter.add_spread(rings[2], before, length, wanted[:128])
-            assert found.tolist() == wanted.tolist()
+            flutter.add_spread(rings[2], before, length, expected[:128])
+            assert found.tolist() == expected.tolist()

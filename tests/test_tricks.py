@@ -73,8 +73,8 @@ def test_a_trick_that_does_not_exist_is_an_error(monkeypatch: pytest.MonkeyPatch
 
 def test_only_the_tricks_that_are_named_are_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(tricks.VARIABLE, "vector,lean")
-    assert cpu._options(vae.inner) == {"error_model": "numpy", "fastmath": False}
+    assert cpu._options(vae.inner_product) == {"error_model": "numpy", "fastmath": False}
     monkeypatch.setenv(tricks.VARIABLE, "bitcode")
-    assert cpu._options(vae.inner)["forceinline"]
-    assert cpu._options(vae.inner)["fastmath"] == {"reassoc", "contract", "nsz"}
+    assert cpu._options(vae.inner_product)["forceinline"]
+    assert cpu._options(vae.inner_product)["fastmath"] == {"reassoc", "contract", "nsz"}
     assert not tricks.enabled("bitcode")
