@@ -3,7 +3,7 @@
 The bodies in ``kernels`` take NamedTuples (``records.detection``, ...), so that a call reads well. Numba's dispatchers,
 and the launch lists of a device, take arrays and numbers faster: one NamedTuple among the arguments of a dispatcher
 costs as much as the rest of a call (1.6 us in place of 0.7 us, one Xeon core). So every kernel is compiled with flat
-arguments, and what stands between is generated here from the annotations of the body.
+arguments, and the functions between are generated here from the annotations of the body.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The table of kernels: every body that a stage calls, by name and with its types.
 
 A kernel runs a body over items, or, if it is ``Serial``, once. An attribute of a table is called with the arguments
-of the body that it names; in the place of the item stands the number of items::
+of the body that it names; the number of items takes the place of the item::
 
     backend.kernels.respond(n, fresh.lanes, response_filter, rings, work)
 

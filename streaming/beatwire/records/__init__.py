@@ -5,7 +5,7 @@ record           from      contents
 ================ ========= =====================================================================================
 RawTick          source    the joined messages of one poll
 Chunks           decode    the columns of its valid messages, and the rejects
-Aligned          align     the placements of a tick, its events, and where each stream stands
+Aligned          align     the placements of a tick, its events, and the position of each stream
 Placement        align     for one bank and one pass: samples of the payload and their place in the rings
 Fresh            align     for one bank and one pass: the lanes with new samples
 Ringed           ring      the rings of a bank with the new samples

@@ -54,7 +54,7 @@ class AlignRows(NamedTuple):
 class StreamState(NamedTuple):
     """What align keeps of each stream, by slot.
 
-    slots    int64 [slots, SLOT_COLUMNS]    where the stream stands, see ``kernels.align``
+    slots    int64 [slots, SLOT_COLUMNS]    position of the stream, see ``kernels.align``
     anchors  int64 [slots, ANCHOR_COLUMNS]  its device times, see ``kernels.clock``
     """
 

@@ -160,7 +160,7 @@ class Event:
 
 
 class SlotColumns(NamedTuple):
-    """Where each stream stands after a tick, by slot: int64 [slots].
+    """The position of each stream after a tick, by slot: int64 [slots].
 
     session     session of the stream
     bank, lane  where its samples are; -1: it has no lane
@@ -182,7 +182,7 @@ class Aligned:
     passes       placements, by pass and bank
     events       int64 [e, 6], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks
     seen         int64 [s]: the slots that have a chunk in this tick, each once, ascending
-    slots        where the streams stand, by slot: copies
+    slots        positions of the streams, by slot: copies
     anchors      int64 [slots, .]: device times, see ``kernels.clock``. A read-only view of the state of align, valid
                  until the next tick: a copy would be 39 MB for 100,000 streams
     clocks       int64 [c, 6], columns ``EVENT_...``: device times that are not in ``anchors`` any more, by slot

@@ -2,7 +2,7 @@
 
 In:    Chunks
 Out:   Aligned
-State: the directory of streams, and by slot where each stream stands (``kernels.align``) and its device times
+State: the directory of streams, and by slot the position of each stream (``kernels.align``) and its device times
        (``kernels.clock``)
 
 Duplicates and overlaps are dropped to the sample. Chunks that come before their turn wait inside ``reorder_s``. A hole
@@ -33,7 +33,6 @@ from beatwire.records.columns import (
     CHUNK_LEADS,
     CHUNK_RATE_HZ,
     CHUNK_SESSION,
-    CHUNK_UV_PER_UNIT,
     EVENT_COLUMNS,
     EVENT_KIND,
     EVENT_SLOT,
@@ -44,6 +43,7 @@ from beatwire.records.events import CLOCK
 from beatwire.records.samples import SlotColumns
 from beatwire.stages.support.directory import Directory
 from beatwire.stages.support.placements import placements, rounded
+from beatwire.stages.support.rejections import reason_of
 
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
 
@@ -72,7 +72,7 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """Where each stream stands.
+    """Streams, and the positions in them.
 
     directory   the streams, by slot
     tick        number of the tick
@@ -115,10 +115,13 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         rejects.reason.append(f"align: {reason}")
     _make_room(state)
     state.tick += 1
-    rows, verdicts = _align(state, chunks, slot)
+    given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64))
+    rows, verdicts = _align(state, given)
     for i in np.flatnonzero(verdicts.code).tolist():
+        stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
+        expected = float(sum(state.lanes) if code == arrivals.REFUSED else verdicts.expected[i])
         rejects.message.append(int(chunks.message[i]))
-        rejects.reason.append("align: " + _reason(state, chunks, i, int(slot[i]), verdicts))
+        rejects.reason.append("align: " + reason_of(stream, code, expected, given, i, state.banks))
     state.counts += rows.sizes[align.DUPLICATES :]
     is_clock = rows.event[:, EVENT_KIND] == CLOCK
     clocks, events = rows.event[is_clock], rows.event[~is_clock]
@@ -144,10 +147,9 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     )
 
 
-def _align(state: State, chunks: Chunks, slot: I64) -> tuple[AlignRows, AlignVerdicts]:
+def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts]:
     """Place every chunk that has a slot; return the rows written and the verdicts."""
-    ints, n = chunks.ints, len(chunks.message)
-    given = AlignChunks(chunks.payload, ints, chunks.floats, slot, np.empty(n, np.int64))
+    ints, slot, n = given.ints, given.slot, len(given.slot)
     _find_banks(state, given)
     rows = _rows(2 * n + 64 + int(ints[:, CHUNK_COUNT].sum()) // 256)
     verdicts = AlignVerdicts(np.zeros(n, np.int64), np.zeros(n))
@@ -292,21 +294,3 @@ def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int
     if row[align.SLOT_BANK] != bank or not is_silent:
         row[align.SLOT_EXPECTED] = -1
     row[align.SLOT_BANK], row[align.SLOT_LANE] = bank, lane
-
-
-def _reason(state: State, chunks: Chunks, i: int, slot: int, verdicts: AlignVerdicts) -> str:
-    """Return why chunk ``i`` is rejected: what its stream is, and what the chunk states."""
-    stream, code, has = f"stream {state.directory.names[slot]!r}", verdicts.code[i], float(verdicts.expected[i])
-    ints, floats = chunks.ints[i], chunks.floats[i]
-    if code == arrivals.RATE_CHANGED:
-        return f"{stream} is {state.banks[int(has)].rate_hz:g} Hz; this chunk says {floats[CHUNK_RATE_HZ]:g} Hz"
-    if code == arrivals.LEADS_COUNT_CHANGED:
-        return f"{stream} has {state.banks[int(has)].leads} leads; this chunk says {ints[CHUNK_LEADS]}"
-    if code == arrivals.REFUSED:
-        return f"{stream} is refused: no memory for more than {sum(state.lanes)} streams"
-    if code == arrivals.UNITS_CHANGED:
-        return f"{stream} has {has / 1000:g} microvolts per unit; this chunk says {floats[CHUNK_UV_PER_UNIT]:g}"
-    return (
-        f"{stream} stands at sample {has:.0f} of session {ints[CHUNK_SESSION]}; this chunk goes back to "
-        f"{ints[CHUNK_FIRST]}; a device that counts anew must change its session"
-    )
