@@ -1,19 +1,16 @@
-"""cpu or gpu: chosen once, said once, never silently something else.
+"""The protocol of backends: arrays between ring and beats, and the kernels that run on them.
 
-A `Backend` is where the arrays between ring and beats live, and what runs there. Stages ask it for arrays and
-kernels and never for its name; the CPU's is ``CPU``, the GPU's is a ``device.Device``.
+Stages use arrays and kernels of a `Backend` and never its name. There are two: ``cpu.CPU`` and
+``cuda.backend.CudaBackend``; ``choose`` selects one at the start.
 
-What a stage may do with either:
+A stage may
 
-- keep arrays made by ``grown`` as its state, and arrays that never change as ``constant`` returns them; host arrays
-  among the arguments of a kernel may have more rows there, int64 ones filled with the largest numbers;
-- write to the arrays of ``room`` and ``table`` within a tick: the next tick may find them anywhere, with anything
-  in them;
-- call ``kernels.NAME(n, *arguments)``, host arrays among the arguments included. It runs after those called before
-  and, on a device, perhaps not before ``fetch``: nothing is read between but by kernels;
-- count rows with ``positions`` and pass the sum on as an ``n``.
-
-Sums are used by ``later`` kernels and ``fetch``, and as ``n`` anywhere.
+- keep arrays of ``grown`` as its state, and arrays of ``constant``, which never change;
+- write to arrays of ``buffer`` and ``table`` within a tick. In the next tick they have any address and any contents;
+- call ``kernels.NAME(n, *arguments)``, with arrays of the host among the arguments. On a device these may have more
+  rows, filled with the largest numbers if they are int64. The kernel runs after those called before; on a device perhaps
+  not before ``fetch``, so that only kernels may read its results until then;
+- count rows with ``positions`` and pass the sum as the ``n`` of a kernel, to ``later`` kernels, or to ``fetch``.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from beatwire.kernels.table import Kernels
 
 
 class Table(NamedTuple):
-    """Columns of the same length, without holes: the first ``total`` rows count."""
+    """Columns of the same length; the first ``total`` rows are valid."""
 
     key: Hashable
     total: SupportsIndex
@@ -34,7 +31,7 @@ class Table(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Bytes of a pool in use, at most so far, and how often something was allocated."""
+    """Use of a memory pool: bytes now, the largest number so far, and the number of allocations."""
 
     current_bytes: int
     peak_bytes: int
@@ -42,14 +39,16 @@ class Memory(NamedTuple):
 
 
 class Backend(Protocol):
-    """Where the arrays live.
+    """Arrays and kernels.
 
-    xp         their library: NumPy or CuPy
-    kernels    what passes call while they go through the rings
-    later      what is called for a pass after it has left them: runs when all passes of the tick have
-    block      samples that a team's scratch holds at a time
-    long_block the same where a stretch is longer than that, for what goes through it lead by lead
-    in_order   items of a kernel run one after the other
+    name         "cpu" or "gpu"
+    reason       one line on why this backend was chosen
+    xp           the library of its arrays: NumPy or CuPy
+    kernels      kernels of a pass that read or write the rings
+    later        kernels of a pass that do not: they run after those of all passes of the tick
+    block        samples that the scratch of a team holds at a time
+    long_block   the same for kernels that process a long stretch lead by lead
+    in_order     items of a kernel run one after the other
     """
 
     name: str
@@ -63,41 +62,41 @@ class Backend(Protocol):
 
     @property
     def memory(self) -> Memory | None:
-        """What the backend's pool of memory has given; None: it has none of its own."""
+        """The use of the memory pool; None: the backend has no pool."""
 
     @property
     def limit_bytes(self) -> int | None:
-        """What the pool may give; None: no limit."""
+        """The limit of the memory pool in bytes; None: no limit."""
 
     def begin(self) -> None:
-        """Begin a tick: forget what an unfinished one left."""
+        """Begin a tick; drop the calls of one that has not been finished."""
 
     def rehearsals(self) -> Iterator[None]:
-        """Yield once for each way that kernels are compiled: what runs then need not be compiled later."""
+        """Yield once for each variant of the kernels: the caller then runs all of them, so that they are compiled."""
 
     def next_pass(self) -> None:
-        """Begin a pass of the tick; what ``room`` and ``table`` gave for the last one stays as it is."""
+        """Begin a pass of the tick; arrays of ``buffer`` and ``table`` of the pass before keep their contents."""
 
     def start(self) -> None:
-        """Begin with what was called so far, ``later`` calls too: no pass that was called waits for one to come."""
+        """Start all kernels called so far, ``later`` ones too, without waiting for further passes."""
 
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return zeros of ``shape`` with ``old`` at their beginning."""
 
     def constant(self, host: Any) -> Any:
-        """Return an array to keep that says the same as one of the host."""
+        """Return an array with the contents of a host array, for as long as it is kept."""
 
     def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
-        """Return an array of at least ``shape`` with anything in it."""
+        """Return an uninitialised array of at least ``shape``."""
 
     def release_buffers(self) -> None:
-        """Give back the memory of all ``room`` and ``table``: larger ones will come."""
+        """Free all arrays of ``buffer`` and ``table``, before larger ones are needed."""
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
-        """Return columns with room for ``total`` rows."""
+        """Return columns of at least ``total`` rows."""
 
     def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
-        """Return the sums [n + 1] of ``count`` before each row, and of all ``n`` rows; that is at most ``most``."""
+        """Return the sums [n + 1] of ``count`` before each row, and the sum of all ``n`` rows, at most ``most``."""
 
     def numbers(self, total: SupportsIndex) -> Any:
         """Return 0, 1, 2, ..., at least ``total`` of them."""
@@ -105,12 +104,12 @@ class Backend(Protocol):
     def embed(
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, reconstruction_error: Any
     ) -> None:
-        """Do what ``network.embed_into`` does, as one of the ``later`` calls."""
+        """Do what ``network.embed_into`` does, as a ``later`` kernel."""
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
-        """End the tick: return what waits for it and returns the columns of tables.
+        """End the tick; return a function that waits for it and returns the columns of tables.
 
-        These are NumPy arrays of exactly their rows. One tick more may ``begin`` and be finished before it is called.
+        These are NumPy arrays of exactly their rows. One more tick may be finished before the function is called.
         """
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""The CPU backend: NumPy arrays, and kernels that have run when the call returns."""
+"""The CPU backend: NumPy arrays, and kernels that run before their call returns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from beatwire.records import F32, I64
 
 
 class Cpu:
-    """NumPy and machine code: what is called has run when the call returns."""
+    """NumPy and machine code; see ``base.Backend`` for the methods."""
 
     name = "cpu"
     xp: Any = np
@@ -31,17 +31,17 @@ class Cpu:
         self.reason = reason
 
     def begin(self) -> None:
-        """Nothing is left of a tick."""
+        """Do nothing: no calls are recorded."""
 
     def rehearsals(self) -> Iterator[None]:
         """Yield once."""
         yield
 
     def next_pass(self) -> None:
-        """Every array is new."""
+        """Do nothing: each array is new."""
 
     def start(self) -> None:
-        """Nothing waits."""
+        """Do nothing: all kernels have run."""
 
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return zeros of ``shape`` with ``old`` at their beginning."""
@@ -51,7 +51,7 @@ class Cpu:
         return new
 
     def constant(self, host: Any) -> Any:
-        """Return it."""
+        """Return the array itself."""
         return host
 
     def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:  # noqa: ARG002
@@ -59,7 +59,7 @@ class Cpu:
         return np.empty(shape, dtype)
 
     def release_buffers(self) -> None:
-        """Nothing is kept."""
+        """Do nothing: no arrays are kept."""
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return new columns of exactly ``total`` rows."""
@@ -88,11 +88,11 @@ class Cpu:
         embed_into(network, windows, scale, latents, reconstruction_error)
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
-        """Return the columns as they are, when asked."""
+        """Return a function that returns the columns."""
         return lambda: self.fetch(tables)
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
-        """Return the columns as they are."""
+        """Return the columns."""
         return [table.columns for table in tables]
 
 

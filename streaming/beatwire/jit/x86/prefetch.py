@@ -1,8 +1,8 @@
-"""What items of a kernel ask for ahead: ``name(i, ...)`` is what ``i`` will work on, with the arguments of its body.
+"""Prefetches: ``name(i, ...)`` prefetches the memory that item ``i`` of a kernel reads and writes.
 
-A tick of many streams goes through more memory than the second cache holds, and no machine guesses in which row the
-next stream stands. So its lines are asked for while the stream before is worked on, and nothing waits for them:
-a quarter of the graph's time was waiting. What is asked for in vain is harmless.
+The arguments are those of the body. A tick of many streams uses more memory than the second-level cache holds, and no
+hardware predicts the row of the next stream. So its cache lines are prefetched while the kernel runs the item before:
+waiting for memory was a quarter of the graph's time. A prefetch of memory that is not used does no harm.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from beatwire.jit.x86.llvm import i8, i32, i64
 from beatwire.kernels.history import COUNT, INTERVAL_COUNT
 from beatwire.kernels.peak_features import LOG_COLUMNS, MS230
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
@@ -26,24 +27,24 @@ from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable, Respon
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 from beatwire.records.selection import BeatSettings, ListedBlocks
 
-LINE = 64  # bytes of memory that come at once
-MOST = 640  # samples of a ring
-AROUND = 64  # samples on either side of a peak where R is
+LINE = 64  # bytes of a cache line
+MOST = 640  # samples of a stretch: a longer one would replace lines that the current item uses
+AROUND = 64  # samples on either side of a peak in which the R peak is searched
 
 Array = np.ndarray[Any, Any]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def _ask(_: Any, row: Any, first: Any, n: Any) -> Any:
-    """Ask for the lines of ``row[first : first + n]``."""
+def _prefetch(_: Any, row: Any, first: Any, n: Any) -> Any:
+    """Prefetch the cache lines of ``row[first : first + n]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         start = make_array(signature.args[0])(context, builder, arguments[0]).data
-        i32, i64, anything = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+        pointer = i8.as_pointer()
         prefetch = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(ir.VoidType(), [anything, i32, i32, i32]), "llvm.prefetch.p0"
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32]), "llvm.prefetch.p0"
         )
-        place = builder.bitcast(builder.gep(start, [arguments[1]]), anything)
+        place = builder.bitcast(builder.gep(start, [arguments[1]]), pointer)
         size = builder.mul(arguments[2], i64(context.get_abi_sizeof(context.get_value_type(row.dtype))))
         with cgutils.for_range_slice(builder, i64(0), size, i64(LINE)) as (at, _):
             builder.call(prefetch, [builder.gep(place, [at]), i32(0), i32(3), i32(1)])
@@ -53,18 +54,18 @@ def _ask(_: Any, row: Any, first: Any, n: Any) -> Any:
 
 
 def row_of(values: Array, n: int) -> None:
-    """Ask for ``values[:n]``."""
-    _ask(values, 0, min(n, len(values)))
+    """Prefetch ``values[:n]``."""
+    _prefetch(values, 0, min(n, len(values)))
 
 
 def stretch_of(ring: Array, first: int, n: int) -> None:
-    """Ask for samples ``[first, first + n)`` of a ring, as far as its end."""
+    """Prefetch samples ``[first, first + n)`` of a ring, up to the end of the ring."""
     column = first % len(ring)
-    _ask(ring, column, min(n, MOST, len(ring) - column))
+    _prefetch(ring, column, min(n, MOST, len(ring) - column))
 
 
 def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
-    """Ask for where a placement goes."""
+    """Prefetch the samples that a placement overwrites."""
     stretch_of(x[place[i, 0], 0], place[i, 1], abs(place[i, 2]))
 
 
