@@ -8,14 +8,18 @@ DEV_READY := $(VENV)/.dev-ready
 # pip does not compile modules to bytecode: Python does when it imports one, and few of them are imported.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-.PHONY: demo test check test-fast test-heavy bench train clean
+# Two processes share the tests by file; the tests that start a broker measure time and run alone.
+FAST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not kafka" --durations=8
+
+.PHONY: demo test check kernels test-fast test-heavy bench train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
 
 # What CI runs: style, types, import rules, then all tests except the slow ones.
-test: check
-	$(BIN)/pytest -m "not slow" --durations=8
+test: check kernels
+	$(FAST)
+	$(BIN)/pytest -m "kafka and not slow" --durations=8
 
 check: $(DEV_READY)
 	$(BIN)/ruff format --check .
@@ -23,9 +27,13 @@ check: $(DEV_READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
+# Compiled once, before two processes of tests would both compile them.
+kernels: $(DEV_READY)
+	$(BIN)/python -c 'from beatwire.service.warmup import warm_up; warm_up(print)'
+
 # Without the tests that start a broker.
-test-fast: $(DEV_READY)
-	$(BIN)/pytest -m "not slow and not kafka"
+test-fast: $(DEV_READY) kernels
+	$(FAST)
 
 # All tests, the slow ones included.
 test-heavy: $(DEV_READY)

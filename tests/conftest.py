@@ -23,7 +23,7 @@ def skip_unless_ci(reason: str) -> None:
 def ecg_folder() -> Path:
     """Return the folder of annotated recordings beside the checkout."""
     if not (ECG / "mitdb").is_dir():
-        skip_unless_ci("expected annotated recordings in ../shared/ecg; the folder does not exist")
+        skip_unless_ci("expected annotated recordings in ../shared/ecg; the folder mitdb is missing there")
     return ECG
 
 
@@ -32,7 +32,7 @@ def need_kafka() -> None:
     """Require a local Kafka broker."""
     missing = broker.unavailable_reason()
     if missing is not None:
-        skip_unless_ci(f"expected a local Kafka broker; {missing}")
+        skip_unless_ci(f"expected a local Kafka broker: {missing}")
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from beatwire.kernels import align as columns
 from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
+from beatwire.records.columns import CHUNK_COUNT
 from beatwire.stages import align, beats, classify, decode, nms, ricker, ring
 from beatwire.stages.support.directory import Directory
 from beatwire.wire.avro import encode_chunk
@@ -40,7 +41,7 @@ def decoded(values: Sequence[bytes], schema_id: int | None = None, **tick: Any) 
 
 def row(chunks: Chunks, i: int) -> dict[str, Any]:
     """Return row ``i`` of decoded columns by the field names of the schema; ``leads`` is their number."""
-    at, size, _, session, first, time_us, leads, lead_off, samples, n = map(int, chunks.ints[i, :10])
+    at, size, _, session, first, time_us, leads, lead_off, samples, n = map(int, chunks.ints[i, : CHUNK_COUNT + 1])
     return {
         "stream": chunks.payload[at : at + size].tobytes(),
         "session": session,
@@ -97,18 +98,18 @@ class Aligner:
     def has_lane(self, stream: str) -> bool:
         """Return True if the stream has a slot and a lane."""
         slot = self.slot_of(stream)
-        return slot >= 0 and self.align.slots[slot, columns.LANE] >= 0
+        return slot >= 0 and self.align.slots[slot, columns.SLOT_LANE] >= 0
 
     def position(self, stream: str) -> tuple[int, int, int]:
         """Return the session of a stream, the first sample since its last restart, and the next expected sample."""
-        columns_of_position = [columns.SESSION, columns.BASE, columns.EXPECTED]
+        columns_of_position = [columns.SLOT_SESSION, columns.SLOT_BASE, columns.SLOT_EXPECTED]
         session, base, expected = self.align.slots[self.slot_of(stream), columns_of_position].tolist()
         return session, base, expected
 
     def ring_samples(self, stream: str, first: int, stop: int) -> np.ndarray:
         """Return samples [first, stop) of a stream from its ring: int16 [leads, n]."""
         slot = self.align.slots[self.slot_of(stream)]
-        x = self.ring.rings[int(slot[columns.BANK])][slot[columns.LANE]]
+        x = self.ring.rings[int(slot[columns.SLOT_BANK])][slot[columns.SLOT_LANE]]
         return x[:, np.arange(first, stop) % x.shape[1]]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from beatwire.stages import alert
+from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 
 
@@ -22,7 +22,7 @@ def test_asystole_begins_four_seconds_after_the_last_beat_and_the_next_beat_latc
     assert ward.tick(known=[("bed", 900)]) == []
     ended = ward.tick(beats=[("bed", 950)])
     assert rows_of(ended) == [("asystole", "latched", 450, 950)]
-    assert begun[0]["id"] == ended[0]["id"] == alert.alert_id("bed", 1, "asystole", 450)
+    assert begun[0]["id"] == ended[0]["id"] == alert_id("bed", 1, "asystole", 450)
     assert begun[0]["text"] == "asystole: no beat for 4 s"
     assert (begun[0]["priority"], begun[0]["technical"], begun[0]["limit"]) == ("high", False, 4.0)
 
@@ -122,7 +122,7 @@ def test_the_text_of_an_alert_decided_by_a_beat_contains_the_probability_of_the_
 
 def test_two_anomalous_beats_of_eight_raise_no_alert(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 50 * k, 70, k % 4 == 0) for k in range(1, 30)]) == []
-    assert rows_of(ward.tick(beats=[("bed", 1500, 70, True)])) == [("anomalous beats", "on", 1500, 1500)]  # a third one
+    assert rows_of(ward.tick(beats=[("bed", 1500, 70, True)])) == [("anomalous beats", "on", 1500, 1500)]  # the third
 
 
 def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asystole() -> None:
@@ -146,7 +146,7 @@ def test_an_interval_of_three_to_four_seconds_is_a_pause_and_a_longer_one_is_asy
 
 def test_the_first_beat_after_a_restart_does_not_end_a_pause(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 350)]) == []
-    assert rows_of(ward.tick(beats=[("bed", 651)])) == [("pause", "on", 651, 651)]  # the second one does
+    assert rows_of(ward.tick(beats=[("bed", 651)])) == [("pause", "on", 651, 651)]  # the second beat does
 
 
 def beats_apart(intervals: list[int], first: int = 100) -> list[tuple[str, int]]:
@@ -192,8 +192,8 @@ def test_beats_with_long_intervals_between_them_are_not_a_ventricular_run(ward: 
 
 
 def test_flutter_begins_with_two_blocks_of_waves_and_is_latched_after_three_blocks_without_a_pair(ward: Ward) -> None:
-    what = [0, 2, 0, 2, 2, 0, 2, 0, 0, 1, 2, 2]
-    transitions = ward.tick(blocks=[("bed", 200 * k + 200, b) for k, b in enumerate(what)])
+    bits = [0, 2, 0, 2, 2, 0, 2, 0, 0, 1, 2, 2]
+    transitions = ward.tick(blocks=[("bed", 200 * k + 200, b) for k, b in enumerate(bits)])
     assert rows_of(transitions) == [
         ("flutter", "on", 1000, 1000),
         ("flutter", "latched", 1000, 1600),
@@ -208,7 +208,7 @@ def test_drift_is_a_technical_alert_of_low_priority(ward: Ward) -> None:
     assert rows_of(transitions) == [("drift", "on", 2000, 2000), ("drift", "off", 2000, 6000)]
     assert (transitions[0]["priority"], transitions[0]["technical"], transitions[0]["value"]) == ("low", True, 0.931)
     assert transitions[1]["value"] == 0.512
-    assert transitions[0]["id"] == transitions[1]["id"] == alert.alert_id("bed", 1, "drift", 2000)
+    assert transitions[0]["id"] == transitions[1]["id"] == alert_id("bed", 1, "drift", 2000)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -216,7 +216,7 @@ def test_rules_by_beats_and_blocks_do_not_depend_on_events_older_than_a_minute(s
     """Two streams with a different past and the same events since have the same alerts a minute later."""
     rng = np.random.default_rng(seed)
     at, bpm, odd, early = random_beats(rng, 500)
-    what = rng.choice([0, 0, 0, 1, 2, 2], 400)
+    bits = rng.choice([0, 0, 0, 1, 2, 2], 400)
     transitions = []
     for past in range(2):
         own = np.random.default_rng(100 + past)
@@ -230,7 +230,7 @@ def test_rules_by_beats_and_blocks_do_not_depend_on_events_older_than_a_minute(s
             ("bed", begin + int(t), float(r), bool(o), bool(e)) for t, r, o, e in zip(at, bpm, odd, early, strict=True)
         ]
         blocks = [("bed", 200 * k, int(own.integers(0, 3))) for k in range(1, begin // 200 + 1)]
-        blocks += [("bed", begin + 200 * (k + 1), int(w)) for k, w in enumerate(what)]
+        blocks += [("bed", begin + 200 * (k + 1), int(w)) for k, w in enumerate(bits)]
         found = [
             (a["rule"], a["state"], a["onset"] - begin, a["decided"] - begin)
             for a in ward.tick(beats=beats, blocks=blocks)

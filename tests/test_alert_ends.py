@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.stages import alert
+from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 from oracles import SentChunk
 
@@ -130,7 +131,7 @@ def test_times_are_those_of_the_device_clock_also_before_the_first_beat(ward: Wa
 
 
 def logged(rule: str, onset: int, session: int = 1, state: str = "on", stream: str = "bed") -> dict[str, Any]:
-    return {"id": alert.alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
+    return {"id": alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
             "state": state, "onset": onset, "onset_us": 10**9 * session + 10_000 * onset}  # fmt: skip
 
 
@@ -171,14 +172,14 @@ def test_alerts_of_a_stream_without_messages_in_the_replay_end_with_its_next_chu
 
 def test_ids_differ_by_stream_session_rule_and_onset() -> None:
     ids = [
-        alert.alert_id(s, session, rule, onset)
+        alert_id(s, session, rule, onset)
         for s in ("a", "b")
         for session in (1, 11)
         for rule in ("asystole", "tachycardia")
         for onset in (1, 2)
     ]
     assert len(set(ids)) == 16
-    assert alert.alert_id("bed-3", 1, "asystole", 450) == hashlib.sha256(b"bed-3|1|asystole|450").hexdigest()[:32]
+    assert alert_id("bed-3", 1, "asystole", 450) == hashlib.sha256(b"bed-3|1|asystole|450").hexdigest()[:32]
 
 
 def test_transitions_can_be_written_as_json(ward: Ward) -> None:

@@ -152,7 +152,7 @@ def test_lanes_of_silent_streams_are_reused_and_the_output_stays_the_same() -> N
     assert one == other
     assert kept.align.lanes == [40]
     assert shared.align.lanes[0] < 6
-    held = shared.align.slots[shared.align.slots[:, columns.LANE] >= 0, columns.LANE].tolist()
+    held = shared.align.slots[shared.align.slots[:, columns.SLOT_LANE] >= 0, columns.SLOT_LANE].tolist()
     assert len(set(held)) == len(held)
 
 

@@ -82,7 +82,7 @@ def test_a_fetch_that_fails_leaves_no_half_filled_cache(bare, tmp_path):
     bare.undo()
     bare.delenv(jvm.JARS_VARIABLE, raising=False)
     bare.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    bare.setattr(pytest.importorskip("jgo"), "build", build)
+    bare.setattr(pytest.importorskip("jgo", reason="needs jgo (pip install 'beatwire[broker]')"), "build", build)
     with pytest.raises(UserError, match=r"got no network"):
         jvm.find_jars()
     assert list((tmp_path / "cache" / "beatwire").iterdir()) == []

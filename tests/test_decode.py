@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.kernels import avro
+from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST
 from beatwire.wire.avro import REASONS, decode_chunk, frame
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -240,8 +241,8 @@ def test_columns_of_valid_messages_stay_with_their_message() -> None:
     values = [chunk(first=1), b"bad", chunk(first=2), b"", chunk(first=3)]
     result = decoded(values, arrival_us=[10, 11, 12, 13, 14], partition=[0, 1, 2, 3, 4], now_us=99, caught_up=False)
     assert result.message.tolist() == [0, 2, 4]
-    assert result.ints[:, 4].tolist() == [1, 2, 3]
-    assert result.ints[:, 10].tolist() == [10, 12, 14]
+    assert result.ints[:, CHUNK_FIRST].tolist() == [1, 2, 3]
+    assert result.ints[:, CHUNK_ARRIVED_US].tolist() == [10, 12, 14]
     assert result.partition.tolist() == [0, 2, 4]
     assert (result.now_us, result.caught_up) == (99, False)
 

@@ -39,7 +39,7 @@ def test_kernels_and_graph_on_the_simulator() -> None:
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
-@pytest.mark.skipif(MISSING is None, reason="a GPU is here")
+@pytest.mark.skipif(MISSING is None, reason="a GPU is present")
 def test_without_a_gpu_asking_for_one_is_an_error_and_auto_names_its_choice() -> None:
     with pytest.raises(UserError, match=r"--backend gpu: expected a usable GPU; got: .+"):
         choose("gpu")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from beatwire.records import Chunks
+from beatwire.records.columns import CHUNK_ID_HASH
 from beatwire.stages.support.directory import Directory
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ def named(names: list[str], partition: list[int] | None = None, digest: int | No
     chunks = decoded([chunk(stream=name) for name in names], partition=partition)
     assert not chunks.rejects.message
     if digest is not None:
-        chunks.ints[:, 2] = digest
+        chunks.ints[:, CHUNK_ID_HASH] = digest
     return chunks
 
 

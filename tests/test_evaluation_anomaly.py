@@ -24,7 +24,7 @@ def test_without_beats_of_both_kinds_there_is_no_figure():
 
 
 def test_figures_are_those_of_scikit_learn_with_ties_too():
-    metrics = pytest.importorskip("sklearn.metrics")
+    metrics = pytest.importorskip("sklearn.metrics", reason="needs scikit-learn (pip install 'beatwire[train]')")
     rng = np.random.default_rng(0)
     for decimals in (1, 6):
         abnormal = rng.uniform(size=500) < 0.1

@@ -75,13 +75,13 @@ def test_beats_of_many_passes_are_in_order_of_sample_for_each_stream(heart: Sign
     gatherer = Gatherer(Settings(pass_s=0.5))
     tick = gatherer.gathered(chunks(heart, (0, 5000)) + chunks(other, (0, 7200)), arrival_us=list(range(244)))
     for slot, rate_hz in ((0, 250.0), (1, 360.0)):
-        mine = tick.slot == slot
-        assert mine.sum() > 15
-        assert (np.diff(tick.sample[mine]) > 0).all()
-        assert set(tick.rate_hz[mine]) == {rate_hz}
-        np.testing.assert_allclose(tick.rr_s[mine][1:], np.diff(tick.sample[mine]) / rate_hz)
-        np.testing.assert_array_equal(tick.time_us[mine], START_US + np.rint(tick.sample[mine] * 1e6 / rate_hz))
-        assert set(tick.arrived_us[mine].tolist()) == {99 if slot == 0 else 243}
+        of_slot = tick.slot == slot
+        assert of_slot.sum() > 15
+        assert (np.diff(tick.sample[of_slot]) > 0).all()
+        assert set(tick.rate_hz[of_slot]) == {rate_hz}
+        np.testing.assert_allclose(tick.rr_s[of_slot][1:], np.diff(tick.sample[of_slot]) / rate_hz)
+        np.testing.assert_array_equal(tick.time_us[of_slot], START_US + np.rint(tick.sample[of_slot] * 1e6 / rate_hz))
+        assert set(tick.arrived_us[of_slot].tolist()) == {99 if slot == 0 else 243}
     assert tick.terms.latent.shape == (len(tick.slot), 8)
     assert np.isfinite(tick.terms.population).sum() >= len(tick.slot) - 2
 
@@ -92,20 +92,20 @@ def test_events_are_in_order_of_stream_and_pass_with_restart_first_and_watermark
     tick = gatherer.gathered(chunks(heart, (0, 1500), (2000, 5000)) + chunks(other, (0, 3000)))
     assert (np.diff(tick.events[:, 0]) >= 0).all()
     for slot in (0, 1):
-        mine = tick.events[tick.events[:, 0] == slot]
-        kinds = mine[:, 2].tolist()
+        rows = tick.events[tick.events[:, 0] == slot]
+        kinds = rows[:, 2].tolist()
         assert kinds[0] == Event.RESTART
         assert kinds[-1] == Event.WATERMARK
         assert kinds.count(Event.RESTART) == (2 if slot == 0 else 1)
-        known = mine[mine[:, 2] == Event.WATERMARK, 3]
+        known = rows[rows[:, 2] == Event.WATERMARK, 3]
         assert len(known) > 8
-        for kind, sample, value in mine[:, 2:].tolist():
+        for kind, sample, value in rows[:, 2:].tolist():
             if kind == Event.BEAT:
                 assert (tick.slot[value], tick.sample[value]) == (slot, sample)
-        beats = mine[mine[:, 2] == Event.BEAT, 3]
+        beats = rows[rows[:, 2] == Event.BEAT, 3]
         assert (np.diff(beats) > 0).all()
         assert len(beats) == (tick.slot == slot).sum() > 8  # the shorter stream lasts 12 s
-        for k, event in enumerate(mine[mine[:, 2] == Event.BEAT]):
+        for k, event in enumerate(rows[rows[:, 2] == Event.BEAT]):
             after = known[np.searchsorted(known, event[3], "right") :]
             assert len(after) or slot == 0, k
 

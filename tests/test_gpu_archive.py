@@ -26,7 +26,7 @@ def test_shards_on_a_gpu_give_the_output_of_the_cpu(device: Any, plan: Plan, rat
 
 
 def test_samples_on_the_gpu_give_the_output_of_samples_on_the_host(device: Any) -> None:
-    cupy = pytest.importorskip("cupy")
+    cupy = pytest.importorskip("cupy", reason="needs CuPy (pip install 'beatwire[gpu]')")
     recording = person(7)
     on_gpu = replace(recording, samples=cupy.asarray(recording.samples))
     assert_same(analyze(on_gpu, backend=device), analyze(recording))

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"need
 @pytest.fixture(scope="module")
 def cupy(device: Any) -> Any:
     pytest.importorskip("cudf", reason="needs cuDF (pip install 'beatwire[gpu]')")
-    return pytest.importorskip("cupy")
+    return pytest.importorskip("cupy", reason="needs CuPy (pip install 'beatwire[gpu]')")
 
 
 def pointer(array: Any) -> int:
@@ -128,10 +128,10 @@ def by_cudf(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("by_cudf")
-@pytest.mark.parametrize("odd", test_json_chunks.ODD)
+@pytest.mark.parametrize("odd", test_json_chunks.UNUSUAL)
 def test_json_ticks_are_the_same_by_cudf(odd: str, cupy: Any) -> None:
     values = [test_json_chunks.message(k) for k in range(12)]
-    values[5] = test_json_chunks.message(5, **test_json_chunks.ODD[odd])
+    values[5] = test_json_chunks.message(5, **test_json_chunks.UNUSUAL[odd])
     assert json_tick_to_avro(values, cupy) == test_json_chunks.one_by_one(values)
 
 

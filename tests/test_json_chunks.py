@@ -110,7 +110,7 @@ assert json_chunks.json_tick_to_avro(values) == before and len(before) == 9
 
 def test_without_cudf_messages_are_parsed_by_pyarrow_on_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
     if find_spec("cudf") is not None:
-        pytest.skip("cuDF is here: tests/test_gpu_frames.py")
+        pytest.skip("cuDF is installed; tests/test_gpu_frames.py covers this case")
     monkeypatch.setattr(json_chunks, "MIN_GPU_MESSAGES", 1)
     monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("parsed singly"))
     json_chunks.import_in_background("cudf").join(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 import types
@@ -15,7 +16,6 @@ from beatwire.jit import cpu
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cuda import launchers
 from beatwire.kernels import files, ricker
-from beatwire.kernels.align import BANK
 from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.model.checkpoint import load_model
@@ -154,9 +154,9 @@ def of_drift() -> None:
         np.zeros((1, DRIFT_BLOCKS, 4), np.uint8), np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.bool_)
     )
     found = Crossings(np.zeros(1, np.int64), np.zeros(99, np.int64), np.zeros((99, 5), np.int64))
-    run, upper, slots = np.array([0, len(events)]), np.array([[1, 3]], np.uint8), np.zeros((1, BANK + 1), np.int64)
+    run, upper, bank = np.array([0, len(events)]), np.array([[1, 3]], np.uint8), np.zeros(1, np.int64)
     levels, scored, length = np.array([0.5]), np.ones(1, np.bool_), np.array([100])
-    cpu.kernels.track_drift(1, run, events, upper, scored, slots, length, levels, 0.4, state, found)
+    cpu.kernels.track_drift(1, run, events, upper, scored, bank, length, levels, 0.4, state, found)
     assert found.rows[: found.counts[0], 3:].tolist() == [[100, 500], [400, 0]]
 
 
@@ -244,11 +244,11 @@ def test_compilation_leaves_the_body_a_python_function() -> None:
 
 
 def test_bodies_call_other_bodies_and_math_only() -> None:
-    allowed = {"math", "min", "max", "abs", "int", "float", "range", "round", "len"}
+    allowed = {"math", "min", "max", "abs", "bool", "int", "float", "range", "round", "len"}
     for name, body in bodies().items():
         for used in () if name in BY_THE_SYSTEM else body.__code__.co_names:
             value = body.__globals__.get(used)
             if isinstance(value, types.FunctionType):
                 assert value.__module__.startswith("beatwire.kernels."), (name, used)
-            elif isinstance(value, types.ModuleType) or used in dir(__builtins__):
+            elif isinstance(value, types.ModuleType) or used in vars(builtins):
                 assert used in allowed, (name, used)

@@ -74,7 +74,7 @@ def test_any_cut_gives_the_peaks_levels_and_blocks_of_a_loop_over_every_sample(s
         int(np.floor(d * rate_hz + 0.5)) for d in (settings.left_s, settings.right_s, settings.block_s)
     )
     assert known[-1] == base + n - DELAY - right
-    assert peaks == peaks_of(f[: n - DELAY], base, left, right, block, body.RECENT, body.KEPT)
+    assert peaks == peaks_of(f[: n - DELAY], base, left, right, block, body.LEVEL_BLOCKS, body.KEPT_BLOCKS)
     assert blocks == blocks_of(f[: n - DELAY], base, block)
 
 

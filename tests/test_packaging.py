@@ -1,4 +1,4 @@
-"""The distribution: what the wheel holds, that it runs where nothing else is, and that type checkers see it."""
+"""The distribution: the content of the wheel, its demo in an empty environment, and its types for type checkers."""
 
 from __future__ import annotations
 

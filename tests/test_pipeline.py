@@ -27,7 +27,7 @@ def test_a_subscriber_receives_every_tick_and_is_freed_with_the_pipeline() -> No
 
 def test_an_unused_archive_keeps_no_graph_in_memory() -> None:
     archive = Archive(Settings(), Plan())
-    graphs = [weakref.ref(graph.pipeline) for graph in archive._graphs]
+    graphs = [weakref.ref(graph._detection) for graph in archive._graphs]
     del archive
     gc.collect()
     assert [graph() for graph in graphs] == [None]

@@ -11,12 +11,13 @@ import fastavro
 import numpy as np
 import pytest
 from beatwire.records import Alerts, TickBeats
-from beatwire.stages import alert, publish
+from beatwire.stages import publish
 from beatwire.stages.score import SCORED_BY
+from beatwire.stages.support.alert_rules import RULES
 from beatwire.stages.support.directory import Directory
 from beatwire.wire.avro import decode_beat, schema
 from beatwire.wire.names import ALERTS, BEATS
-from bedside import Ward, came
+from bedside import Ward, device_chunk
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
@@ -141,20 +142,22 @@ def validator(name: str) -> Draft202012Validator:
 def published_alerts() -> list[dict[str, Any]]:
     """Alerts of every rule, on and ended, as they are published."""
     ward = Ward()
-    told = ward.tick(came(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
-    told += ward.tick(
+    transitions = ward.tick(device_chunk(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
+    transitions += ward.tick(
         beats=[("bed", 50 * k, 160, True) for k in range(1, 9)], blocks=[("bed", 200, True), ("bed", 400, True)]
     )
-    told += ward.tick(blocks=[("bed", 600, 2), ("bed", 800, 2), ("bed", 1000, 0), ("bed", 1200, 0), ("bed", 1400, 0)])
-    told += ward.tick(beats=[("bed", 400 + 200 * k, 30) for k in range(1, 12)], known=[("bed", 4000)])
-    told += ward.tick(beats=[("bed", 4000 + 80 * k + 10 * (k % 2), 70, k < 5, k < 5) for k in range(1, 41)])
-    told += ward.tick(beats=[("bed", 7530, 70)], drifts=[("bed", 7600, 950), ("bed", 8000, -100)])
-    told += ward.tick(now_us=10**9)
-    told += ward.tick(came(9000, samples=np.zeros((2, 10), np.int16), session=2))
+    transitions += ward.tick(
+        blocks=[("bed", 600, 2), ("bed", 800, 2), ("bed", 1000, 0), ("bed", 1200, 0), ("bed", 1400, 0)]
+    )
+    transitions += ward.tick(beats=[("bed", 400 + 200 * k, 30) for k in range(1, 12)], known=[("bed", 4000)])
+    transitions += ward.tick(beats=[("bed", 4000 + 80 * k + 10 * (k % 2), 70, k < 5, k < 5) for k in range(1, 41)])
+    transitions += ward.tick(beats=[("bed", 7530, 70)], drifts=[("bed", 7600, 950), ("bed", 8000, -100)])
+    transitions += ward.tick(now_us=10**9)
+    transitions += ward.tick(device_chunk(9000, samples=np.zeros((2, 10), np.int16), session=2))
     ward.aligner.align.admits = lambda *_: False
-    told += ward.tick(came(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
+    transitions += ward.tick(device_chunk(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
     out = publish.step(
-        publish.State(publish.Settings("vae-1", SCORED_BY), ward.aligner.directory), Alerts(beats_of([]), told)
+        publish.State(publish.Settings("vae-1", SCORED_BY), ward.aligner.directory), Alerts(beats_of([]), transitions)
     )[1]
     assert (len(out), out[0].topic) == (1, ALERTS)
     read = [json.loads(value) for value in out[0].values]
@@ -168,12 +171,10 @@ def test_every_published_alert_is_valid_by_its_schema() -> None:
         check.validate(one)
         assert set(one) == set(check.schema["properties"]) == set(check.schema["required"])
     assert (
-        {a["rule"] for a in alerts}
-        == {rule.name for rule in alert.RULES}
-        == set(check.schema["properties"]["rule"]["enum"])
+        {a["rule"] for a in alerts} == {rule.name for rule in RULES} == set(check.schema["properties"]["rule"]["enum"])
     )
     assert {a["state"] for a in alerts} == {"on", "latched", "off"} < set(check.schema["properties"]["state"]["enum"])
-    assert {rule.priority for rule in alert.RULES} == set(check.schema["properties"]["priority"]["enum"])
+    assert {rule.priority for rule in RULES} == set(check.schema["properties"]["priority"]["enum"])
 
 
 @pytest.mark.parametrize(

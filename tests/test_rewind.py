@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from beatwire.pipeline.rewind import STEP_S, Marks
-from oracles import Sent
+from oracles import SentChunk
 from steps import Aligner
 
 RATE_HZ = 100.0
@@ -29,7 +29,7 @@ class Reading:
         for stream, begin, end in parts:
             for a in np.arange(begin, end, 1.0):
                 n = round((min(a + 1, end) - a) * RATE_HZ)
-                c = Sent(stream, session, round(a * RATE_HZ), np.zeros((1, n), np.int16))
+                c = SentChunk(stream, session, round(a * RATE_HZ), np.zeros((1, n), np.int16))
                 values.append(c.message())
         arrival_us = [round(self.now_s * 1e6)] * len(values)
         aligned = self.aligner.tick(values, arrival_us=arrival_us, partition=[partition] * len(values))
@@ -39,7 +39,7 @@ class Reading:
     def oldest(self, partition: int = 0) -> int:
         known = len(self.aligner.directory.names)
         partitions = self.aligner.directory.partition[:known].astype(np.int64)
-        return self.marks.oldest(partition, partitions, self.aligned.arrival_us[:known], self.tick + 1)
+        return self.marks.oldest(partition, partitions, self.aligned.slots.arrived_us[:known], self.tick + 1)
 
 
 @pytest.mark.parametrize("tick_s", [0.5, 1.0, 3.0, 7.0, 25.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from beatwire.records import Placement, Ringed
+from beatwire.records.columns import PLACEMENT_COLUMNS
 from beatwire.stages import ring
 from laws import cut
 from steps import fresh_of
@@ -18,7 +19,7 @@ def write(
     state: ring.State, rows: list[tuple[int, ...]], payload: np.ndarray, leads: int = 2, lanes: int = 4
 ) -> Ringed:
     """Write rows (lane, first, count, position, lead stride, lead-off mask) into the rings."""
-    place = np.array([(0, 0, *row) for row in rows], np.int64).reshape(-1, 8)
+    place = np.array(rows, np.int64).reshape(-1, PLACEMENT_COLUMNS)
     fresh = fresh_of([BASE], [BASE + 1], [0], rate_hz=100.0, leads=leads)
     return ring.step(state, Placement(payload.view(np.uint8), place, lanes, fresh))[1]
 
@@ -93,7 +94,7 @@ def test_a_held_lead_keeps_its_value_when_samples_stored_ahead_follow(state: rin
 def test_a_lane_that_restarts_with_a_lead_off_holds_zero_and_nothing_of_its_past(state: ring.State) -> None:
     write(state, [(0, BASE - 1, 1, 0, 2, 0)], np.array([77, 88], "<i2"))
     fresh = fresh_of([BASE], [BASE + 2], [BASE], rate_hz=100.0, leads=2)
-    place = np.array([(0, 0, 0, BASE, 2, 0, 4, 0b10)], np.int64)
+    place = np.array([(0, BASE, 2, 0, 4, 0b10)], np.int64)
     payload = np.array([5, 6, 7, 8], "<i2").view(np.uint8)
     ringed = ring.step(state, Placement(payload, place, 4, fresh))[1]
     assert held(ringed, 0, BASE, BASE + 2) == [[5, 6], [0, 0]]

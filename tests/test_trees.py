@@ -98,7 +98,7 @@ def test_trees_trained_on_other_features_are_refused(copied: Path) -> None:
 
 
 def test_flattened_trees_have_the_logits_of_lightgbm() -> None:
-    lightgbm = pytest.importorskip("lightgbm")
+    lightgbm = pytest.importorskip("lightgbm", reason="needs LightGBM (pip install 'beatwire[train]')")
     rng = np.random.default_rng(2)
     x = rng.normal(size=(3000, peak_features.FEATURES)).astype(np.float32)
     y = x[:, 0] + x[:, 1] * x[:, 2] > 0.3

@@ -10,6 +10,7 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST
 from beatwire.wire.avro import decode_beat, decode_chunk, frame, json_to_avro, schema, schema_text, string_table
 from steps import chunk, decoded, row
 
@@ -114,8 +115,8 @@ def test_json_and_avro_mixed_in_one_tick_keep_their_order() -> None:
     values = [chunk(first=1), as_json(first=2), b"{", chunk(first=3), as_json(first=-4), as_json(first=5), b""]
     result = decoded(values, arrival_us=list(range(10, 17)))
     assert result.message.tolist() == [0, 1, 3, 5]
-    assert result.ints[:, 4].tolist() == [1, 2, 3, 5]
-    assert result.ints[:, 10].tolist() == [10, 11, 13, 15]
+    assert result.ints[:, CHUNK_FIRST].tolist() == [1, 2, 3, 5]
+    assert result.ints[:, CHUNK_ARRIVED_US].tolist() == [10, 11, 13, 15]
     assert sorted(result.rejects.message) == [2, 4, 6]
     assert [row(result, k)["rate_hz"] for k in range(4)] == [250.0, 360.0, 250.0, 360.0]
 

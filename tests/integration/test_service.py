@@ -107,6 +107,7 @@ def test_a_killed_monitor_is_replaced_with_the_beats_and_alerts_of_one_that_neve
         assert [beat[name] for beat in beats] == [beat[name] for beat in undisturbed_beats], name
     # not "arrived": a backlog is read in larger ticks. Float32 sums of a batch depend on its size
     assert [beat["score"] for beat in beats] == pytest.approx([beat["score"] for beat in undisturbed_beats], abs=1e-3)
+    assert undisturbed_alerts
     assert alerts == undisturbed_alerts
 
 
@@ -132,6 +133,7 @@ def test_two_workers_publish_the_same_as_one(kafka, command, wait):
     undisturbed_beats, undisturbed_alerts = outcome(kafka.bootstrap)
     assert len(beats) > STREAMS * 40 * 0.7
     assert [identity(beat) for beat in beats] == [identity(beat) for beat in undisturbed_beats]
+    assert undisturbed_alerts
     assert alerts == undisturbed_alerts
 
 

@@ -1,16 +1,19 @@
-"""The protocol of backends: arrays between ring and beats, and the kernels that run on them.
+"""What a backend is: where the arrays between ring and gather are, and what runs kernels on them.
 
-Stages use arrays and kernels of a `Backend` and never its name. There are two: ``cpu.CPU`` and
-``cuda.backend.CudaBackend``; ``choose`` selects one at the start.
+Stages get arrays and kernels from a ``Backend`` and do not depend on which one it is: ``backends.cpu.CPU``, or a
+``backends.cuda.backend.CudaBackend``. ``backends.choose`` selects one, once and with a message, and never falls back
+silently.
 
-A stage may
+What a stage may do with either:
 
-- keep arrays of ``grown`` as its state, and arrays of ``constant``, which never change;
-- write to arrays of ``buffer`` and ``table`` within a tick. In the next tick they have any address and any contents;
-- call ``kernels.NAME(n, *arguments)``, with arrays of the host among the arguments. On a device these may have more
-  rows, filled with the largest numbers if they are int64. The kernel runs after those called before; on a device perhaps
-  not before ``fetch``, so that only kernels may read its results until then;
-- count rows with ``positions`` and pass the sum as the ``n`` of a kernel, to ``later`` kernels, or to ``fetch``.
+- keep arrays made by ``grown`` as its state, and arrays that never change as ``constant`` returns them. Host arrays
+  among the arguments of a kernel may have more rows on a device, int64 rows filled with the largest numbers;
+- write to the arrays of ``buffer`` and ``table`` within a tick: in the next tick they may be at any address, with any
+  content;
+- call ``kernels.NAME(n, *arguments)`` with host arrays among the arguments. The kernel runs after those called before
+  it and, on a device, perhaps not before ``fetch``: between them only kernels read the results;
+- count rows with ``positions`` and pass the total on as an ``n``. Totals are used by ``later`` kernels and ``fetch``,
+  and as ``n`` anywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from beatwire.kernels.table import Kernels
 
 
 class Table(NamedTuple):
-    """Columns of the same length; the first ``total`` rows are valid."""
+    """Columns of the same length; their first ``total`` rows are set."""
 
     key: Hashable
     total: SupportsIndex
@@ -31,7 +34,7 @@ class Table(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Use of a memory pool: bytes now, the largest number so far, and the number of allocations."""
+    """Memory of a pool: bytes in use, the most so far, and the number of allocations."""
 
     current_bytes: int
     peak_bytes: int
@@ -39,16 +42,15 @@ class Memory(NamedTuple):
 
 
 class Backend(Protocol):
-    """Arrays and kernels.
+    """Where arrays are and kernels run.
 
-    name         "cpu" or "gpu"
-    reason       one line on why this backend was chosen
-    xp           the library of its arrays: NumPy or CuPy
-    kernels      kernels of a pass that read or write the rings
-    later        kernels of a pass that do not: they run after those of all passes of the tick
-    block        samples that the scratch of a team holds at a time
-    long_block   the same for kernels that process a long stretch lead by lead
-    in_order     items of a kernel run one after the other
+    name, reason  what it is, and why it was chosen, for people
+    xp            the array library: NumPy or CuPy
+    kernels       kernels of a pass while it goes through the rings
+    later         the same kernels, run after all passes of the tick have left the rings
+    block         samples that the scratch of a team holds
+    long_block    the same for stretches longer than that, of several leads
+    in_order      items of a kernel run one after the other
     """
 
     name: str
@@ -62,41 +64,41 @@ class Backend(Protocol):
 
     @property
     def memory(self) -> Memory | None:
-        """The use of the memory pool; None: the backend has no pool."""
+        """Return the memory of the backend's pool; None: it has none of its own."""
 
     @property
     def limit_bytes(self) -> int | None:
-        """The limit of the memory pool in bytes; None: no limit."""
+        """Return the bytes that the pool may have; None: no limit."""
 
     def begin(self) -> None:
-        """Begin a tick; drop the calls of one that has not been finished."""
+        """Begin a tick; drop calls of an unfinished one."""
 
     def rehearsals(self) -> Iterator[None]:
-        """Yield once for each variant of the kernels: the caller then runs all of them, so that they are compiled."""
+        """Yield once for each way in which kernels are compiled: kernels that run meanwhile are compiled for it."""
 
     def next_pass(self) -> None:
-        """Begin a pass of the tick; arrays of ``buffer`` and ``table`` of the pass before keep their contents."""
+        """Begin a pass of the tick; arrays of ``buffer`` and ``table`` of the passes before stay as they are."""
 
     def start(self) -> None:
-        """Start all kernels called so far, ``later`` ones too, without waiting for further passes."""
+        """Run the calls made so far, ``later`` calls included, without waiting for them."""
 
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return zeros of ``shape`` with ``old`` at their beginning."""
+        """Return zeros of ``shape`` whose first rows are those of ``old``."""
 
     def constant(self, host: Any) -> Any:
-        """Return an array with the contents of a host array, for as long as it is kept."""
+        """Return an array to keep, equal to one of the host."""
 
     def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
-        """Return an uninitialised array of at least ``shape``."""
+        """Return an array of at least ``shape`` with any content."""
 
     def release_buffers(self) -> None:
-        """Free all arrays of ``buffer`` and ``table``, before larger ones are needed."""
+        """Free the memory of all ``buffer`` and ``table``, before larger ones are allocated."""
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
-        """Return columns of at least ``total`` rows."""
+        """Return columns with room for ``total`` rows."""
 
     def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
-        """Return the sums [n + 1] of ``count`` before each row, and the sum of all ``n`` rows, at most ``most``."""
+        """Return the sums [n + 1] of ``count`` before each row, and the total, which is at most ``most``."""
 
     def numbers(self, total: SupportsIndex) -> Any:
         """Return 0, 1, 2, ..., at least ``total`` of them."""
@@ -104,12 +106,13 @@ class Backend(Protocol):
     def embed(
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, reconstruction_error: Any
     ) -> None:
-        """Do what ``network.embed_into`` does, as a ``later`` kernel."""
+        """Do what ``network.embed_into`` does, as one of the ``later`` calls."""
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
         """End the tick; return a function that waits for it and returns the columns of tables.
 
-        These are NumPy arrays of exactly their rows. One more tick may be finished before the function is called.
+        The columns are NumPy arrays of exactly their rows. One more tick may begin and be finished before the function
+        is called.
         """
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:

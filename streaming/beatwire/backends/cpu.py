@@ -1,4 +1,4 @@
-"""The CPU backend: NumPy arrays, and kernels that run before their call returns."""
+"""The CPU backend: NumPy arrays, and kernels that have finished when the call returns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from beatwire.records import F32, I64
 
 
 class Cpu:
-    """NumPy and machine code; see ``base.Backend`` for the methods."""
+    """NumPy arrays and compiled kernels; a call returns when the kernel has finished."""
 
     name = "cpu"
     xp: Any = np
@@ -31,17 +31,17 @@ class Cpu:
         self.reason = reason
 
     def begin(self) -> None:
-        """Do nothing: no calls are recorded."""
+        """Do nothing: nothing is left of an earlier tick."""
 
     def rehearsals(self) -> Iterator[None]:
-        """Yield once."""
+        """Yield once: kernels are compiled in one way."""
         yield
 
     def next_pass(self) -> None:
-        """Do nothing: each array is new."""
+        """Do nothing: every array is new."""
 
     def start(self) -> None:
-        """Do nothing: all kernels have run."""
+        """Do nothing: every kernel has run."""
 
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
         """Return zeros of ``shape`` with ``old`` at their beginning."""
@@ -51,7 +51,7 @@ class Cpu:
         return new
 
     def constant(self, host: Any) -> Any:
-        """Return the array itself."""
+        """Return the array."""
         return host
 
     def buffer(self, key: str, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:  # noqa: ARG002
@@ -59,14 +59,14 @@ class Cpu:
         return np.empty(shape, dtype)
 
     def release_buffers(self) -> None:
-        """Do nothing: no arrays are kept."""
+        """Do nothing: no array is kept."""
 
     def table(self, key: str, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
         """Return new columns of exactly ``total`` rows."""
         return Table(key, total, tuple(np.empty(total, dtype) for dtype in dtypes))
 
     def positions(self, key: str, n: SupportsIndex, count: I64, most: int) -> tuple[I64, int]:  # noqa: ARG002
-        """Return the sums of ``count`` before each row, and of all."""
+        """Return the sums of ``count`` before each row, and the total."""
         first = np.zeros(n.__index__() + 1, np.int64)
         np.cumsum(count, out=first[1:])
         return first, int(first[-1])

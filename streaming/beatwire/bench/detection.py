@@ -13,11 +13,18 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from beatwire.bench.result import Log, Result, alternating_median_s
-from beatwire.kernels import align
 from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import I16, Bank, Fresh, Placement
+from beatwire.records.columns import (
+    PLACE_AT,
+    PLACE_COUNT,
+    PLACE_FIRST,
+    PLACE_LANE,
+    PLACE_STRIDE,
+    PLACEMENT_COLUMNS,
+)
 from beatwire.stages import beats, classify, nms, ricker, ring
 
 RATE_HZ = 360.0
@@ -40,9 +47,9 @@ def passes_of(samples: I16) -> list[Placement]:
     for start in range(0, n, step):
         count = min(step, n - start)
         payload = np.ascontiguousarray(samples[:, start : start + count]).view(np.uint8).ravel()
-        place = np.zeros((streams, align.PLACE_COLUMNS), np.int64)
-        place[:, 2], place[:, 3], place[:, 4] = lanes, start, count
-        place[:, 5], place[:, 6] = lanes * 2 * count, 2 * count
+        place = np.zeros((streams, PLACEMENT_COLUMNS), np.int64)
+        place[:, PLACE_LANE], place[:, PLACE_FIRST], place[:, PLACE_COUNT] = lanes, start, count
+        place[:, PLACE_AT], place[:, PLACE_STRIDE] = lanes * 2 * count, 2 * count
         begin = np.full(streams, start)
         fresh = Fresh(
             0, Bank(0, RATE_HZ, 1), lanes, lanes, begin, begin + count, np.zeros(streams, np.int64),

@@ -1,241 +1,249 @@
-"""Where a stream stands, and bodies that put consecutive samples of it in their place.
+"""Place consecutive samples of a stream: the state of a stream, and bodies that write rows of placements.
 
-Law of this file: a sample is placed by its session and its index, never by when it came. What is
-known is a prefix ``[base, expected)`` of the stream plus a few *pending* intervals not further
-ahead than ``reorder``; a sample inside either is a duplicate, a hole that can no longer be filled
-is bridged (short) or restarts the lane (long). Chunks come to this file from ``kernels.arrivals``.
+A sample is placed by its session and its index, never by its arrival. Of a stream a prefix ``[base, expected)`` is
+known, and a few *pending* intervals at most ``reorder`` samples ahead of it. A sample inside either is a duplicate. A
+hole that can no longer be filled is bridged (short) or restarts the lane (long). ``kernels.arrivals`` reads the chunks
+and calls this file.
 
-Slot state, int64 ``slots[slot, column]``::
+State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick of a new slot are -1::
 
-    0 session  1 base  2 expected  3 bank  4 lane  5 leads  6 lead-off mask  7 last arrival
-    8 tick of the last placement  9 pass in that tick  10 pass base  11 row in ``fresh``
-    12 nanovolts per unit  13 lead-off mask last told  14 from which sample on
-    15 pending intervals  16 + 2k, 17 + 2k: pending interval k (sorted, disjoint)
-    from ANCHORS on: device times, see ``kernels.clock``
+    SLOT_SESSION         session
+    SLOT_BASE            first sample of the lane
+    SLOT_EXPECTED        sample after the known prefix
+    SLOT_BANK, SLOT_LANE where its samples are; lane -1: it has none
+    SLOT_LEADS           number of leads
+    SLOT_LEAD_OFF        lead-off mask of the last chunk
+    SLOT_ARRIVED_US      arrival of the last chunk
+    SLOT_TICK            tick of the last placement
+    SLOT_PASS            pass in that tick
+    SLOT_PASS_BASE       first sample of that pass
+    SLOT_FRESH           row of that pass in ``fresh``
+    SLOT_NANOVOLTS       of one unit
+    SLOT_MASK, SLOT_MASK_FROM  lead-off mask of the last LEADS_CHANGED event, and the sample from which it holds
+    SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
 
-Output rows::
-
-    place  int64 [?, 8]   pass, bank, lane, first index, count, position in payload, lead stride,
-                          lead-off mask, its complement for samples that came before their turn
-                          (count < 0: bridge of -count samples to the one at that position, or,
-                          where it is -1, to the one that stands in the ring; count > 0 and position
-                          -1: samples that came before their turn follow now what is known)
-    fresh  int64 [?, 9]   pass, bank, lane, slot, start, stop, base, session, nanovolts per unit
-    event  int64 [?, 6]   pass, slot, kind, index, value, session (CLOCK: a device time that had to
-                          give way to a newer one in the slot state: from which sample on, of sample 0)
+Rows of ``AlignRows.place`` (columns in ``records.columns``): ``count`` samples at a position of the payload. A negative
+count bridges ``-count`` samples in a straight line to the sample at that position, or, where the position is -1, to the
+one in the ring. A positive count and a position of -1: samples that came before their turn now follow what is known.
 """
 
 from __future__ import annotations
 
 from beatwire.kernels.events import write_event
 from beatwire.records import I64
+from beatwire.records.alignment import AlignRows, SampleRun
+from beatwire.records.columns import (
+    FRESH_BANK,
+    FRESH_BASE,
+    FRESH_LANE,
+    FRESH_NANOVOLTS,
+    FRESH_PASS,
+    FRESH_SESSION,
+    FRESH_SLOT,
+    FRESH_START,
+    FRESH_STOP,
+    PLACE_AT,
+    PLACE_BANK,
+    PLACE_COUNT,
+    PLACE_FIRST,
+    PLACE_LANE,
+    PLACE_LEAD_OFF,
+    PLACE_PASS,
+    PLACE_STRIDE,
+)
 from beatwire.records.events import GAP, RESTART
 
-SESSION, BASE, EXPECTED, BANK, LANE, LEADS, OFF, ARRIVAL = range(8)
-TICK, PASS, PASS_BASE, FRESH, UNITS, TOLD, TOLD_FROM, PENDING, FIRST_PENDING = range(8, 17)
-MAX_PENDING = 8
-MAX_ANCHORS = 16
-ANCHORS = FIRST_PENDING + 2 * MAX_PENDING
-SLOT_COLUMNS = ANCHORS + 1 + 3 * MAX_ANCHORS
+SLOT_SESSION, SLOT_BASE, SLOT_EXPECTED, SLOT_BANK, SLOT_LANE, SLOT_LEADS, SLOT_LEAD_OFF, SLOT_ARRIVED_US = range(8)
+SLOT_TICK, SLOT_PASS, SLOT_PASS_BASE, SLOT_FRESH, SLOT_NANOVOLTS, SLOT_MASK, SLOT_MASK_FROM = range(8, 15)
+SLOT_PENDING, FIRST_PENDING = 15, 16
+MAX_PENDING = 8  # intervals; a chunk that would begin one more closes the gap before it
+SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING
 
-PLACE_COLUMNS, FRESH_COLUMNS, EVENT_COLUMNS = 8, 9, 6
+# ``limits[bank, column]``: in samples what a pass holds, how far ahead of its turn a chunk may come, the longest
+# bridge, and how far back a chunk is a duplicate; in microseconds the silence after which a stream starts anew, and the
+# one after which it is evicted.
+LIMIT_PASS, LIMIT_REORDER, LIMIT_BRIDGE, LIMIT_DUPLICATE, LIMIT_SILENCE_US, LIMIT_EVICT_US = range(6)
+LIMIT_COLUMNS = 6
 
+# ``AlignRows.sizes``: rows written, passes, why ``arrivals.align_rows`` stopped; then what happened to chunks.
 PLACED_ROWS, FRESH_ROWS, EVENT_ROWS, PASSES, STATUS = range(5)
 DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = range(5, 13)
 SIZES = 13
 
 
-def open_pass(slots: I64, slot: int, fresh: I64, sizes: I64) -> None:
+def open_pass(slots: I64, slot: int, rows: AlignRows) -> None:
     """Begin a row of ``fresh`` for the slot at its expected sample."""
-    row = int(sizes[FRESH_ROWS])
-    sizes[FRESH_ROWS] = row + 1
-    slots[slot, FRESH] = row
-    slots[slot, PASS_BASE] = slots[slot, EXPECTED]
-    fresh[row, 0] = slots[slot, PASS]
-    fresh[row, 1] = slots[slot, BANK]
-    fresh[row, 2] = slots[slot, LANE]
-    fresh[row, 3] = slot
-    fresh[row, 4] = slots[slot, EXPECTED]
-    fresh[row, 5] = slots[slot, EXPECTED]
-    fresh[row, 6] = slots[slot, BASE]
-    fresh[row, 7] = slots[slot, SESSION]
-    fresh[row, 8] = slots[slot, UNITS]
-    if slots[slot, PASS] >= sizes[PASSES]:
-        sizes[PASSES] = slots[slot, PASS] + 1
+    number = int(rows.sizes[FRESH_ROWS])
+    rows.sizes[FRESH_ROWS] = number + 1
+    state, row = slots[slot], rows.fresh[number]
+    state[SLOT_FRESH] = number
+    state[SLOT_PASS_BASE] = state[SLOT_EXPECTED]
+    row[FRESH_PASS] = state[SLOT_PASS]
+    row[FRESH_BANK] = state[SLOT_BANK]
+    row[FRESH_LANE] = state[SLOT_LANE]
+    row[FRESH_SLOT] = slot
+    row[FRESH_START] = state[SLOT_EXPECTED]
+    row[FRESH_STOP] = state[SLOT_EXPECTED]
+    row[FRESH_BASE] = state[SLOT_BASE]
+    row[FRESH_SESSION] = state[SLOT_SESSION]
+    row[FRESH_NANOVOLTS] = state[SLOT_NANOVOLTS]
+    if state[SLOT_PASS] >= rows.sizes[PASSES]:
+        rows.sizes[PASSES] = state[SLOT_PASS] + 1
 
 
-def put_event(slots: I64, slot: int, event: I64, sizes: I64, kind: int, index: int, value: int) -> None:
+def put_event(slots: I64, slot: int, rows: AlignRows, kind: int, sample: int, value: int) -> None:
     """Append an event of the slot's current pass."""
-    row = int(sizes[EVENT_ROWS])
-    sizes[EVENT_ROWS] = row + 1
-    write_event(event, row, slots[slot, PASS], slot, kind, index, value, slots[slot, SESSION])
+    number = int(rows.sizes[EVENT_ROWS])
+    rows.sizes[EVENT_ROWS] = number + 1
+    write_event(rows.event[number], slots[slot, SLOT_PASS], slot, kind, sample, value, slots[slot, SLOT_SESSION])
 
 
-def restart(slots: I64, slot: int, fresh: I64, event: I64, sizes: I64, index: int, value: int) -> None:
-    """Forget the lane's past: it begins again at ``index``, in a pass of its own."""
-    slots[slot, BASE] = index
-    slots[slot, EXPECTED] = index
-    slots[slot, PASS] += 1
-    open_pass(slots, slot, fresh, sizes)
-    put_event(slots, slot, event, sizes, RESTART, index, value)
+def restart(slots: I64, slot: int, rows: AlignRows, sample: int, value: int) -> None:
+    """Drop the lane's past: it begins again at ``sample``, in a pass of its own."""
+    slots[slot, SLOT_BASE] = sample
+    slots[slot, SLOT_EXPECTED] = sample
+    slots[slot, SLOT_PASS] += 1
+    open_pass(slots, slot, rows)
+    put_event(slots, slot, rows, RESTART, sample, value)
 
 
-def put(slots: I64, slot: int, place: I64, sizes: I64, first: int, count: int, at: int, stride: int, off: int) -> None:
-    """Append a placement in the slot's current pass."""
-    row = int(sizes[PLACED_ROWS])
-    sizes[PLACED_ROWS] = row + 1
-    place[row, 0] = slots[slot, PASS]
-    place[row, 1] = slots[slot, BANK]
-    place[row, 2] = slots[slot, LANE]
-    place[row, 3] = first
-    place[row, 4] = count
-    place[row, 5] = at
-    place[row, 6] = stride
-    place[row, 7] = off
+def put(state: I64, rows: AlignRows, first: int, count: int, at: int, stride: int, lead_off: int) -> None:
+    """Append a placement in the current pass of a slot, whose row of the state is ``state``."""
+    number = int(rows.sizes[PLACED_ROWS])
+    rows.sizes[PLACED_ROWS] = number + 1
+    row = rows.place[number]
+    row[PLACE_LANE] = state[SLOT_LANE]
+    row[PLACE_FIRST] = first
+    row[PLACE_COUNT] = count
+    row[PLACE_AT] = at
+    row[PLACE_STRIDE] = stride
+    row[PLACE_LEAD_OFF] = lead_off
+    row[PLACE_PASS] = state[SLOT_PASS]
+    row[PLACE_BANK] = state[SLOT_BANK]
 
 
-def advance(slots: I64, slot: int, place: I64, fresh: I64, sizes: I64, to: int) -> None:
-    """Move the end of the known prefix to ``to``, over any pending interval that it reaches."""
-    while slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] <= to:
-        stop = int(slots[slot, FIRST_PENDING + 1])
-        if slots[slot, LEADS] > 1:
-            put(slots, slot, place, sizes, to, stop - to, -1, 0, 0)
+def advance(state: I64, rows: AlignRows, to: int) -> None:
+    """Move the end of the known prefix to ``to``, and past each pending interval that it reaches."""
+    while state[SLOT_PENDING] > 0 and state[FIRST_PENDING] <= to:
+        stop = int(state[FIRST_PENDING + 1])
+        if state[SLOT_LEADS] > 1:
+            put(state, rows, to, stop - to, -1, 0, 0)
         to = stop
-        drop_pending(slots, slot, 0)
-    slots[slot, EXPECTED] = to
-    fresh[slots[slot, FRESH], 5] = to
+        drop_pending(state, 0)
+    state[SLOT_EXPECTED] = to
+    rows.fresh[state[SLOT_FRESH], FRESH_STOP] = to
 
 
-def drop_pending(slots: I64, slot: int, k: int) -> None:
+def drop_pending(state: I64, k: int) -> None:
     """Remove pending interval ``k``."""
-    left = int(slots[slot, PENDING]) - 1
+    left = int(state[SLOT_PENDING]) - 1
     for m in range(FIRST_PENDING + 2 * k, FIRST_PENDING + 2 * left):
-        slots[slot, m] = slots[slot, m + 2]
-    slots[slot, PENDING] = left
+        state[m] = state[m + 2]
+    state[SLOT_PENDING] = left
 
 
-def add_pending(slots: I64, slot: int, first: int, stop: int) -> None:
-    """Add an interval to the pending ones, merging what touches; the caller has checked for room."""
+def add_pending(state: I64, first: int, stop: int) -> None:
+    """Add an interval to the pending ones and merge those that touch; the caller has checked for room."""
     k = 0
-    while k < slots[slot, PENDING]:
-        begin = int(slots[slot, FIRST_PENDING + 2 * k])
-        end = int(slots[slot, FIRST_PENDING + 2 * k + 1])
+    while k < state[SLOT_PENDING]:
+        begin = int(state[FIRST_PENDING + 2 * k])
+        end = int(state[FIRST_PENDING + 2 * k + 1])
         if first <= end and begin <= stop:
             first = min(first, begin)
             stop = max(stop, end)
-            drop_pending(slots, slot, k)
+            drop_pending(state, k)
         else:
             k += 1
-    k = int(slots[slot, PENDING])
-    while k > 0 and slots[slot, FIRST_PENDING + 2 * k - 2] > first:
-        slots[slot, FIRST_PENDING + 2 * k] = slots[slot, FIRST_PENDING + 2 * k - 2]
-        slots[slot, FIRST_PENDING + 2 * k + 1] = slots[slot, FIRST_PENDING + 2 * k - 1]
+    k = int(state[SLOT_PENDING])
+    while k > 0 and state[FIRST_PENDING + 2 * k - 2] > first:
+        state[FIRST_PENDING + 2 * k] = state[FIRST_PENDING + 2 * k - 2]
+        state[FIRST_PENDING + 2 * k + 1] = state[FIRST_PENDING + 2 * k - 1]
         k -= 1
-    slots[slot, FIRST_PENDING + 2 * k] = first
-    slots[slot, FIRST_PENDING + 2 * k + 1] = stop
-    slots[slot, PENDING] += 1
+    state[FIRST_PENDING + 2 * k] = first
+    state[FIRST_PENDING + 2 * k + 1] = stop
+    state[SLOT_PENDING] += 1
 
 
-def place_ahead(slots: I64, slot: int, place: I64, sizes: I64, first: int, stop: int, at: int, stride: int) -> None:
-    """Write samples that came before their turn, except where pending ones already stand."""
-    begin = first
+def place_ahead(state: I64, rows: AlignRows, run: SampleRun) -> None:
+    """Place samples that came before their turn, except where pending ones already are."""
+    begin = run.first
     k = 0
     placed = 0
-    while begin < stop:
-        end = stop
-        skip = stop
-        while k < slots[slot, PENDING] and slots[slot, FIRST_PENDING + 2 * k + 1] <= begin:
+    while begin < run.stop:
+        end = run.stop
+        skip = run.stop
+        while k < state[SLOT_PENDING] and state[FIRST_PENDING + 2 * k + 1] <= begin:
             k += 1
-        if k < slots[slot, PENDING]:
-            end = max(begin, min(stop, int(slots[slot, FIRST_PENDING + 2 * k])))
-            skip = min(stop, int(slots[slot, FIRST_PENDING + 2 * k + 1]))
+        if k < state[SLOT_PENDING]:
+            end = max(begin, min(run.stop, int(state[FIRST_PENDING + 2 * k])))
+            skip = min(run.stop, int(state[FIRST_PENDING + 2 * k + 1]))
         if end > begin:
-            put(slots, slot, place, sizes, begin, end - begin, at + 2 * (begin - first), stride, ~int(slots[slot, OFF]))
+            at = run.at + 2 * (begin - run.first)
+            put(state, rows, begin, end - begin, at, run.stride, ~int(state[SLOT_LEAD_OFF]))
             placed += end - begin
         begin = max(skip, end)
     if placed == 0:
-        sizes[DUPLICATES] += 1
+        rows.sizes[DUPLICATES] += 1
     else:
-        sizes[REORDERED] += 1
-        if placed < stop - first:
-            sizes[OVERLAPS] += 1
-        add_pending(slots, slot, first, stop)
+        rows.sizes[REORDERED] += 1
+        if placed < run.stop - run.first:
+            rows.sizes[OVERLAPS] += 1
+        add_pending(state, run.first, run.stop)
 
 
-def place_run(
-    slots: I64,
-    slot: int,
-    limits: I64,
-    place: I64,
-    fresh: I64,
-    event: I64,
-    sizes: I64,
-    first: int,
-    stop: int,
-    at: int,
-    stride: int,
-) -> None:
-    """Place samples ``[first, stop)`` that stand at ``at``: in turn, ahead of it, or not at all."""
-    bank = int(slots[slot, BANK])
+def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRun) -> None:
+    """Place samples in their turn, ahead of it, or not at all; ``limits`` [LIMIT_COLUMNS] are those of the bank."""
+    state = slots[slot]
     while True:
-        expected = int(slots[slot, EXPECTED])
-        if stop <= expected:
-            sizes[DUPLICATES] += 1
+        expected = int(state[SLOT_EXPECTED])
+        if run.stop <= expected:
+            rows.sizes[DUPLICATES] += 1
             return
-        if first <= expected:
+        if run.first <= expected:
             break
-        if stop - expected <= limits[bank, 1] and slots[slot, PENDING] < MAX_PENDING:
-            place_ahead(slots, slot, place, sizes, first, stop, at, stride)
+        if run.stop - expected <= limits[LIMIT_REORDER] and state[SLOT_PENDING] < MAX_PENDING:
+            place_ahead(state, rows, run)
             return
-        close_gap(slots, slot, limits, place, fresh, event, sizes, first, at, stride)
-    if first < expected or (slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] < stop):
-        sizes[OVERLAPS] += 1
+        close_gap(slots, slot, limits, rows, run)
+    first, at = run.first, run.at
+    if first < expected or (state[SLOT_PENDING] > 0 and state[FIRST_PENDING] < run.stop):
+        rows.sizes[OVERLAPS] += 1
         at += 2 * (expected - first)
         first = expected
-    while first < stop:
-        room = int(limits[bank, 0] - (slots[slot, EXPECTED] - slots[slot, PASS_BASE]))
+    while first < run.stop:
+        room = int(limits[LIMIT_PASS] - (state[SLOT_EXPECTED] - state[SLOT_PASS_BASE]))
         if room <= 0:
-            slots[slot, PASS] += 1
-            open_pass(slots, slot, fresh, sizes)
+            state[SLOT_PASS] += 1
+            open_pass(slots, slot, rows)
             continue
-        count = min(stop - first, room)
-        if slots[slot, PENDING] > 0:
-            count = min(count, int(slots[slot, FIRST_PENDING]) - first)
-        put(slots, slot, place, sizes, first, count, at, stride, int(slots[slot, OFF]))
-        advance(slots, slot, place, fresh, sizes, first + count)
-        passed = int(slots[slot, EXPECTED]) - first
+        count = min(run.stop - first, room)
+        if state[SLOT_PENDING] > 0:
+            count = min(count, int(state[FIRST_PENDING]) - first)
+        put(state, rows, first, count, at, run.stride, int(state[SLOT_LEAD_OFF]))
+        advance(state, rows, first + count)
+        passed = int(state[SLOT_EXPECTED]) - first
         first += passed
         at += 2 * passed
 
 
-def close_gap(
-    slots: I64,
-    slot: int,
-    limits: I64,
-    place: I64,
-    fresh: I64,
-    event: I64,
-    sizes: I64,
-    first: int,
-    at: int,
-    stride: int,
-) -> None:
-    """Give up waiting for what is missing: bridge a short gap, restart after a long one."""
-    bank = int(slots[slot, BANK])
-    expected = int(slots[slot, EXPECTED])
-    resume = first
-    if slots[slot, PENDING] > 0 and slots[slot, FIRST_PENDING] <= first:
-        resume = int(slots[slot, FIRST_PENDING])
+def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRun) -> None:
+    """Give up what is missing before a run or before the first pending interval: bridge a short gap, else restart."""
+    state = slots[slot]
+    expected = int(state[SLOT_EXPECTED])
+    resume = run.first
+    at = run.at
+    if state[SLOT_PENDING] > 0 and state[FIRST_PENDING] <= run.first:
+        resume = int(state[FIRST_PENDING])
         at = -1
-    sizes[LOST] += resume - expected
-    if resume - expected <= limits[bank, 2] and expected > slots[slot, BASE]:
-        sizes[BRIDGED] += 1
-        if expected - slots[slot, PASS_BASE] >= limits[bank, 0]:
-            slots[slot, PASS] += 1
-            open_pass(slots, slot, fresh, sizes)
-        put_event(slots, slot, event, sizes, GAP, expected, resume)
-        put(slots, slot, place, sizes, expected, expected - resume, at, stride, int(slots[slot, OFF]))
+    rows.sizes[LOST] += resume - expected
+    if resume - expected <= limits[LIMIT_BRIDGE] and expected > state[SLOT_BASE]:
+        rows.sizes[BRIDGED] += 1
+        if expected - state[SLOT_PASS_BASE] >= limits[LIMIT_PASS]:
+            state[SLOT_PASS] += 1
+            open_pass(slots, slot, rows)
+        put_event(slots, slot, rows, GAP, expected, resume)
+        put(state, rows, expected, expected - resume, at, run.stride, int(state[SLOT_LEAD_OFF]))
     else:
-        sizes[RESTARTS] += 1
-        restart(slots, slot, fresh, event, sizes, resume, expected)
-    advance(slots, slot, place, fresh, sizes, resume)
+        rows.sizes[RESTARTS] += 1
+        restart(slots, slot, rows, resume, expected)
+    advance(state, rows, resume)

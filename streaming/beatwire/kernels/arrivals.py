@@ -1,10 +1,7 @@
-"""Bodies that take the chunks of a tick one by one, as they came: the sequential part of the align stage.
+"""Read the chunks of a tick in arrival order and place their samples: the sequential part of the align stage.
 
-Is it the stream that stands there, a new beginning, a repetition, or a mistake? What can be used goes on to
-``kernels.align``, in stretches without a missing value. Rows of a stream are read in arrival order and no decision
-looks at where a tick begins or ends.
-
-Columns of a chunk are those of ``kernels.avro.read_chunk`` and three more: ARRIVED, SLOT, ROW_BANK.
+A chunk belongs to the stream's prefix, begins the stream anew, repeats samples, or is a mistake. Samples that can be
+used go to ``kernels.align``, in runs without a missing value. No decision depends on where a tick begins or ends.
 """
 
 from __future__ import annotations
@@ -12,27 +9,31 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.align import (
-    ARRIVAL,
-    BANK,
     DUPLICATES,
     EVENT_ROWS,
-    EXPECTED,
     FRESH_ROWS,
-    LANE,
-    LEADS,
+    LIMIT_DUPLICATE,
+    LIMIT_EVICT_US,
+    LIMIT_PASS,
+    LIMIT_SILENCE_US,
     MAX_PENDING,
     NO_VALUE,
-    OFF,
-    PASS,
-    PENDING,
     PLACED_ROWS,
-    SESSION,
     SILENCES,
+    SLOT_ARRIVED_US,
+    SLOT_BANK,
+    SLOT_EXPECTED,
+    SLOT_LANE,
+    SLOT_LEAD_OFF,
+    SLOT_LEADS,
+    SLOT_MASK,
+    SLOT_MASK_FROM,
+    SLOT_NANOVOLTS,
+    SLOT_PASS,
+    SLOT_PENDING,
+    SLOT_SESSION,
+    SLOT_TICK,
     STATUS,
-    TICK,
-    TOLD,
-    TOLD_FROM,
-    UNITS,
     open_pass,
     place_run,
     put_event,
@@ -40,32 +41,38 @@ from beatwire.kernels.align import (
 )
 from beatwire.kernels.clock import anchor
 from beatwire.records import F64, I64, U8
+from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, SampleRun, StreamState
+from beatwire.records.columns import (
+    CHUNK_ARRIVED_US,
+    CHUNK_AT,
+    CHUNK_COUNT,
+    CHUNK_FIRST,
+    CHUNK_LEAD_OFF,
+    CHUNK_LEADS,
+    CHUNK_RATE_HZ,
+    CHUNK_SESSION,
+    CHUNK_TIME_US,
+    CHUNK_UV_PER_UNIT,
+)
 from beatwire.records.events import LEADS_CHANGED
 
-DONE = 0
-NO_LANE = 1
-NO_ROOM = 2
+DONE, NO_LANE, NO_ROOM = range(3)  # why ``align_rows`` stopped
 
-PLACED = 0
-ROW_SESSION, ARRIVED, SLOT, ROW_BANK = 3, 10, 11, 12
-RATE_CHANGED = 21
-LEADS_COUNT_CHANGED = 22
-BACKWARDS = 23
-UNITS_CHANGED = 24
-REFUSED = 25
+PLACED = 0  # codes of chunks; those from 21 on are reasons of align to reject one
+RATE_CHANGED, LEADS_COUNT_CHANGED, BACKWARDS, UNITS_CHANGED, REFUSED = range(21, 26)
 
 
-def no_value(payload: U8, at: int, stride: int, leads: int, off: int, j: int) -> bool:
-    """Tell whether sample ``j`` is missing (-32768) on any lead that is on."""
+def no_value(payload: U8, at: int, stride: int, leads: int, lead_off: int, j: int) -> bool:
+    """Return True if sample ``j`` is missing (-32768) on any lead that is on."""
     for lead in range(leads):
         p = at + lead * stride + 2 * j
-        if payload[p] == 0 and payload[p + 1] == 128 and not (off >> lead) & 1:
+        if payload[p] == 0 and payload[p + 1] == 128 and not (lead_off >> lead) & 1:
             return True
     return False
 
 
 def any_no_value(payload: U8, at: int, values: int) -> bool:
-    """Tell whether any of ``values`` consecutive int16 is -32768."""
+    """Return True if any of ``values`` consecutive int16 is -32768."""
     found = 0
     part = payload[at:]
     for j in range(values):
@@ -73,183 +80,154 @@ def any_no_value(payload: U8, at: int, values: int) -> bool:
     return found != 0
 
 
-def is_silent(ints: I64, i: int, limits: I64, slots: I64) -> bool:
-    """Tell whether nothing usable came of the stream of chunk ``i`` for so long that it starts anew."""
-    slot = ints[i, SLOT]
-    return bool(ints[i, ARRIVED] - slots[slot, ARRIVAL] > limits[slots[slot, BANK], 4])
+def is_silent(arrived_us: int, state: I64, limits: I64) -> bool:
+    """Return True if the stream's last usable chunk is so old that the stream starts anew."""
+    return bool(arrived_us - state[SLOT_ARRIVED_US] > limits[state[SLOT_BANK], LIMIT_SILENCE_US])
 
 
 def align_row(
     i: int,
-    payload: U8,
-    ints: I64,
-    floats: F64,
+    chunks: AlignChunks,
     limits: I64,
     holes: bool,
     tick: int,
-    slots: I64,
-    place: I64,
-    fresh: I64,
-    event: I64,
-    sizes: I64,
+    streams: StreamState,
+    rows: AlignRows,
+    expected: F64,
 ) -> int:
-    """Place chunk ``i``; returns PLACED or why it is rejected, with what was expected in ``floats[i, 2]``.
+    """Place chunk ``i``; return PLACED or the code of a rejection, with what the stream has in ``expected[i]``.
 
     Parameters
     ----------
-    ints, floats
-        Columns as ``read_chunk`` writes them, and in ``ints`` three more: when the chunk arrived, its
-        slot, and the bank that its rate and leads belong to (-1: no stream has had these).
-    limits : int64 [banks, 6]
-        Samples a pass, reorder window, longest bridge, how far back is a duplicate; microseconds
-        of silence after which a stream starts anew, and after which it is as if it had never been there.
-    slots
-        Slot state.
-    place, fresh, event
-        Output rows.
-    sizes : int64 [SIZES]
-        How many placements, rows of fresh, events and passes there are, and what happened to chunks.
+    limits : int64 [banks, LIMIT_COLUMNS]
+        See ``kernels.align``.
     holes
-        Some sample of the chunk has no value.
+        Whether a sample of the chunk has no value.
+    tick
+        Number of the tick.
     """
-    slot = int(ints[i, SLOT])
-    bank = int(ints[i, ROW_BANK])
-    session = int(ints[i, 3])
-    first = int(ints[i, 4])
-    count = int(ints[i, 9])
-    leads = int(ints[i, 6])
-    at = int(ints[i, 8])
-    stride = 2 * count
-    units = int(math.floor(1000.0 * floats[i, 1] + 0.5))
-    same = slots[slot, SESSION] == session
-    fresh_start = slots[slot, EXPECTED] < 0 or not same
-    silent = is_silent(ints, i, limits, slots)
+    ints, floats = chunks.ints[i], chunks.floats[i]
+    slot, bank = int(chunks.slot[i]), int(chunks.bank[i])
+    state, own = streams.slots[slot], limits[streams.slots[slot, SLOT_BANK]]
+    session, first, count = int(ints[CHUNK_SESSION]), int(ints[CHUNK_FIRST]), int(ints[CHUNK_COUNT])
+    leads, arrived_us = int(ints[CHUNK_LEADS]), int(ints[CHUNK_ARRIVED_US])
+    nanovolts = int(math.floor(1000.0 * floats[CHUNK_UV_PER_UNIT] + 0.5))
+    same = state[SLOT_SESSION] == session
+    fresh_start = state[SLOT_EXPECTED] < 0 or not same
+    silent = is_silent(arrived_us, state, limits)
     if not fresh_start and silent:
-        expected = slots[slot, EXPECTED]
-        repeated = expected - limits[slots[slot, BANK], 3] <= first + count <= expected
-        if ints[i, ARRIVED] - slots[slot, ARRIVAL] > limits[slots[slot, BANK], 5]:
+        end = state[SLOT_EXPECTED]
+        repeated = end - own[LIMIT_DUPLICATE] <= first + count <= end
+        if arrived_us - state[SLOT_ARRIVED_US] > own[LIMIT_EVICT_US]:
             same = False
             fresh_start = True
-        elif not repeated or slots[slot, BANK] != bank or slots[slot, UNITS] != units:
-            sizes[SILENCES] += 1
+        elif not repeated or state[SLOT_BANK] != bank or state[SLOT_NANOVOLTS] != nanovolts:
+            rows.sizes[SILENCES] += 1
             fresh_start = True
     if not fresh_start:
-        if slots[slot, BANK] != bank:
-            floats[i, 2] = slots[slot, BANK]
-            return LEADS_COUNT_CHANGED if slots[slot, LEADS] != leads else RATE_CHANGED
-        if slots[slot, UNITS] != units:
-            floats[i, 2] = slots[slot, UNITS]
+        if state[SLOT_BANK] != bank:
+            expected[i] = state[SLOT_BANK]
+            return LEADS_COUNT_CHANGED if state[SLOT_LEADS] != leads else RATE_CHANGED
+        if state[SLOT_NANOVOLTS] != nanovolts:
+            expected[i] = state[SLOT_NANOVOLTS]
             return UNITS_CHANGED
-        if first + count + limits[bank, 3] < slots[slot, EXPECTED]:
-            floats[i, 2] = slots[slot, EXPECTED]
+        if first + count + own[LIMIT_DUPLICATE] < state[SLOT_EXPECTED]:
+            expected[i] = state[SLOT_EXPECTED]
             return BACKWARDS
-        if first + count <= slots[slot, EXPECTED]:
-            sizes[DUPLICATES] += 1
+        if first + count <= state[SLOT_EXPECTED]:
+            rows.sizes[DUPLICATES] += 1
             if not silent:  # a repetition does not end a silence
-                slots[slot, ARRIVAL] = ints[i, ARRIVED]
+                state[SLOT_ARRIVED_US] = arrived_us
             return PLACED
-    slots[slot, ARRIVAL] = ints[i, ARRIVED]
-    if slots[slot, TICK] != tick:
-        slots[slot, TICK] = tick
-        slots[slot, PASS] = -1 if fresh_start else 0
+    state[SLOT_ARRIVED_US] = arrived_us
+    if state[SLOT_TICK] != tick:
+        state[SLOT_TICK] = tick
+        state[SLOT_PASS] = -1 if fresh_start else 0
         if not fresh_start:
-            open_pass(slots, slot, fresh, sizes)
+            open_pass(streams.slots, slot, rows)
     if fresh_start:
         known = -1
         if same:
-            known = slots[slot, EXPECTED]
+            known = state[SLOT_EXPECTED]
         else:
-            slots[slot, TOLD] = 0
-        slots[slot, SESSION] = session
-        slots[slot, LEADS] = leads
-        slots[slot, PENDING] = 0
-        slots[slot, TOLD_FROM] = first
-        slots[slot, UNITS] = units
-        restart(slots, slot, fresh, event, sizes, first, known)
-    zero_us = int(ints[i, 5]) - int(math.floor(first * 1e6 / floats[i, 0] + 0.5))
-    anchor(slots, slot, event, sizes, session, first, zero_us)
-    mask = int(ints[i, 7])
-    all_off = mask == (1 << leads) - 1
-    slots[slot, OFF] = mask
-    if first >= slots[slot, TOLD_FROM]:  # a chunk that comes late tells nothing new of the leads
-        slots[slot, TOLD_FROM] = first
-        if mask != slots[slot, TOLD]:
-            slots[slot, TOLD] = mask
-            put_event(slots, slot, event, sizes, LEADS_CHANGED, first, mask)
-    if all_off:
-        return PLACED
+            state[SLOT_MASK] = 0
+        state[SLOT_SESSION] = session
+        state[SLOT_LEADS] = leads
+        state[SLOT_PENDING] = 0
+        state[SLOT_MASK_FROM] = first
+        state[SLOT_NANOVOLTS] = nanovolts
+        restart(streams.slots, slot, rows, first, known)
+    zero_us = int(ints[CHUNK_TIME_US]) - int(math.floor(first * 1e6 / floats[CHUNK_RATE_HZ] + 0.5))
+    anchor(streams.anchors[slot], slot, rows, session, first, zero_us)
+    mask = int(ints[CHUNK_LEAD_OFF])
+    state[SLOT_LEAD_OFF] = mask
+    if first >= state[SLOT_MASK_FROM]:  # the mask of a chunk that comes late is older than the one that is known
+        state[SLOT_MASK_FROM] = first
+        if mask != state[SLOT_MASK]:
+            state[SLOT_MASK] = mask
+            put_event(streams.slots, slot, rows, LEADS_CHANGED, first, mask)
+    if mask != (1 << leads) - 1:  # nothing is placed of a chunk whose leads are all off
+        place_chunk(chunks.payload, ints, holes, streams.slots, slot, limits[bank], rows)
+    return PLACED
+
+
+def place_chunk(payload: U8, ints: I64, holes: bool, slots: I64, slot: int, limits: I64, rows: AlignRows) -> None:
+    """Place the samples of a chunk, whose row is ``ints``, in runs without a missing value."""
+    first, count, at = int(ints[CHUNK_FIRST]), int(ints[CHUNK_COUNT]), int(ints[CHUNK_AT])
+    leads, mask, stride = int(ints[CHUNK_LEADS]), int(ints[CHUNK_LEAD_OFF]), 2 * count
     if not holes:
-        place_run(slots, slot, limits, place, fresh, event, sizes, first, first + count, at, stride)
-        return PLACED
+        place_run(slots, slot, limits, rows, SampleRun(first, first + count, at, stride))
+        return
     j = 0
     while j < count:
         while j < count and no_value(payload, at, stride, leads, mask, j):
             j += 1
-            sizes[NO_VALUE] += 1
+            rows.sizes[NO_VALUE] += 1
         k = j
         while k < count and not no_value(payload, at, stride, leads, mask, k):
             k += 1
         if k > j:
-            place_run(slots, slot, limits, place, fresh, event, sizes, first + j, first + k, at + 2 * j, stride)
+            place_run(slots, slot, limits, rows, SampleRun(first + j, first + k, at + 2 * j, stride))
         j = k
-    return PLACED
 
 
 def align_rows(
-    begin: int,
-    n: int,
-    payload: U8,
-    ints: I64,
-    floats: F64,
-    limits: I64,
-    tick: int,
-    slots: I64,
-    place: I64,
-    fresh: I64,
-    event: I64,
-    sizes: I64,
-    code: I64,
-) -> int:
+    begin: int, n: int, chunks: AlignChunks, limits: I64, tick: int, streams: StreamState, rows: AlignRows,
+    verdicts: AlignVerdicts,
+) -> int:  # fmt: skip
     """Place chunks from ``begin`` on, in order; stop at the first that needs a lane or more room.
 
-    Returns the row it stopped at; ``sizes[STATUS]`` says why: DONE, NO_LANE, NO_ROOM. Nothing of that
-    row has been done. ``code`` [n] becomes PLACED or why a chunk is rejected; rows whose slot is
-    negative are passed over.
+    Returns
+    -------
+    int
+        The chunk at which it stopped; ``rows.sizes[STATUS]`` is DONE, NO_LANE or NO_ROOM. Nothing of that chunk has
+        been done. Chunks whose slot is negative are passed over.
     """
+    slots, sizes = streams.slots, rows.sizes
     for i in range(begin, n):
-        slot = ints[i, SLOT]
+        slot, ints = chunks.slot[i], chunks.ints[i]
         if slot < 0:
             continue
-        bank = ints[i, ROW_BANK]
-        values = ints[i, 9]
-        anew = slots[slot, LANE] < 0 or slots[slot, SESSION] != ints[i, 3] or is_silent(ints, i, limits, slots)
-        if slots[slot, LANE] < 0 or (anew and slots[slot, BANK] != bank):
+        state, values = slots[slot], ints[CHUNK_COUNT]
+        anew = (
+            state[SLOT_LANE] < 0
+            or state[SLOT_SESSION] != ints[CHUNK_SESSION]
+            or is_silent(ints[CHUNK_ARRIVED_US], state, limits)
+        )
+        if state[SLOT_LANE] < 0 or (anew and state[SLOT_BANK] != chunks.bank[i]):
             sizes[STATUS] = NO_LANE
             return i
-        holes = any_no_value(payload, ints[i, 8], values * ints[i, 6])
-        need = MAX_PENDING + 5 + values // limits[slots[slot, BANK], 0]
+        holes = any_no_value(chunks.payload, ints[CHUNK_AT], values * ints[CHUNK_LEADS])
+        need = MAX_PENDING + 5 + values // limits[state[SLOT_BANK], LIMIT_PASS]
         if holes:
             need += values
         if (
-            sizes[PLACED_ROWS] + 2 * need > place.shape[0]
-            or sizes[FRESH_ROWS] + 2 * need > fresh.shape[0]
-            or sizes[EVENT_ROWS] + 2 * need > event.shape[0]
+            sizes[PLACED_ROWS] + 2 * need > rows.place.shape[0]
+            or sizes[FRESH_ROWS] + 2 * need > rows.fresh.shape[0]
+            or sizes[EVENT_ROWS] + 2 * need > rows.event.shape[0]
         ):
             sizes[STATUS] = NO_ROOM
             return i
-        code[i] = align_row(
-            i,
-            payload,
-            ints,
-            floats,
-            limits,
-            holes,
-            tick,
-            slots,
-            place,
-            fresh,
-            event,
-            sizes,
-        )
+        verdicts.code[i] = align_row(i, chunks, limits, holes, tick, streams, rows, verdicts.expected)
     sizes[STATUS] = DONE
     return n

@@ -1,4 +1,4 @@
-"""Bodies for a short list that is kept in ascending order."""
+"""Insert, remove and find values in a short list in ascending order."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from beatwire.records import F32
 
 
 def insert(values: F32, n: int, value: float) -> None:
-    """Put a value in its place among ``n`` ascending ones."""
+    """Insert a value among the first ``n``, which are ascending."""
     k = lower_bound(values, n, value)
     for j in range(n, k, -1):
         values[j] = values[j - 1]
@@ -14,13 +14,13 @@ def insert(values: F32, n: int, value: float) -> None:
 
 
 def remove(values: F32, n: int, value: float) -> None:
-    """Take a value out of ``n`` ascending ones."""
+    """Remove a value from the first ``n``, which are ascending."""
     for j in range(lower_bound(values, n, value), n - 1):
         values[j] = values[j + 1]
 
 
 def lower_bound(values: F32, n: int, value: float) -> int:
-    """Return the first place among ``n`` ascending values that is not below ``value``."""
+    """Return the index of the first of ``n`` ascending values that is at least ``value``; ``n`` if none is."""
     low = 0
     high = n
     while low < high:

@@ -1,41 +1,48 @@
-"""Bodies that read and write Avro: SampleChunk in, Beat out.
+"""Read and write Avro messages: SampleChunk in, Beat out.
 
-Law of this file: no byte outside ``[start, stop)`` of a message is ever read, whatever it holds.
-Integers are 64-bit zigzag varints, doubles are rebuilt exactly from their bits, so that one text
-runs as Python, as machine code and on a GPU.
+No byte outside ``[start, stop)`` of a message is read, whatever the message contains. Integers are 64-bit zigzag
+varints; doubles are computed exactly from their bits, so that the same text runs as Python and as machine code. The
+format is that of the Avro specification 1.12, sections "Binary Encoding" and "Complex Types".
 """
 
 from __future__ import annotations
 
 import math
 
-from beatwire.records import F64, I16, I32, I64, U8
+from beatwire.records import F64, I16, I64, U8
+from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages, StreamIds
+from beatwire.records.columns import (
+    CHUNK_AT,
+    CHUNK_COUNT,
+    CHUNK_FIRST,
+    CHUNK_ID_AT,
+    CHUNK_ID_HASH,
+    CHUNK_ID_SIZE,
+    CHUNK_LEAD_OFF,
+    CHUNK_LEADS,
+    CHUNK_RATE_HZ,
+    CHUNK_SESSION,
+    CHUNK_TIME_US,
+    CHUNK_UV_PER_UNIT,
+    CHUNK_WRONG,
+)
 
-OK = 0
-JSON = 1
-MALFORMED = 2
-NEWER = 3
-EMPTY = 4
-LEADS = 5
-RATE = 6
-LENGTH = 7
-TOO_BIG = 8
-STREAM_ID = 9
-CALIBRATION = 10
-INDEX = 11
-LEAD_OFF = 12
-SCHEMA_ID = 13
+# Codes of messages: 0 is a chunk, JSON has to be converted first, the others are rejected.
+OK, JSON, MALFORMED, NEWER, EMPTY, LEADS, RATE, LENGTH, TOO_BIG, STREAM_ID, CALIBRATION, INDEX, LEAD_OFF, SCHEMA_ID = (
+    range(14)
+)
 
-MAX_BYTES = 65_536
-MAX_ID = 64
+MAX_BYTES = 65_536  # of a message: seconds of twelve leads at 1,000 Hz
+MAX_ID = 64  # bytes of a stream id
 MAX_LEADS = 12
-MIN_RATE_HZ = 50.0
-MAX_RATE_HZ = 4000.0
-MAX_INDEX = 1 << 53
+MIN_RATE_HZ, MAX_RATE_HZ = 50.0, 4000.0
+MAX_UV_PER_UNIT = 1e6
+MAX_INDEX = 1 << 53  # sample indices and microseconds stay exact as doubles, which JSON readers use
+FNV_OFFSET, FNV_PRIME = 2166136261, 16777619  # FNV-1a, 32 bits: the hash of a stream id
 
 
 def read_long(buffer: U8, at: int, stop: int) -> tuple[int, int]:
-    """Read a zigzag varint: its value and the position after it, -1 when it is cut or too long."""
+    """Read a zigzag varint: its value and the position after it; -1 if it is cut off or too long."""
     value = 0
     shift = 0
     while at < stop and shift < 70:
@@ -66,7 +73,7 @@ def read_double(buffer: U8, at: int) -> float:
 
 
 def skip_strings(buffer: U8, at: int, stop: int) -> tuple[int, int]:
-    """Skip an array of strings: how many there were and the position after it, -1 when cut."""
+    """Skip an array of strings: their number and the position after it; -1 if it is cut off."""
     total = 0
     while True:
         count, at = read_long(buffer, at, stop)
@@ -103,25 +110,25 @@ def read_chunk(
     Parameters
     ----------
     payload, start
-        Joined values; message ``i`` is ``payload[start[i]:start[i + 1]]``.
+        Joined messages; message ``i`` is ``payload[start[i]:start[i + 1]]``.
     schema_id
-        Id that a Confluent-framed message must carry; -1 accepts any.
-    ints : int64 [m, 10], written
-        id position, id length, id hash, session, first, device time, leads, lead-off mask,
-        position of the samples, samples per lead.
-    floats : float64 [m, 3], written
-        rate, microvolts per unit, and what was found where something else was expected.
+        Id that a message in Confluent framing must have; -1 accepts any.
+    ints : int64 [m, CHUNK_COLUMNS], written
+        But for CHUNK_ARRIVED_US.
+    floats : float64 [m, CHUNK_FLOATS], written
+        Rate, microvolts per unit; of a message that is rejected the number that is wrong.
     code : int16 [m], written
-        OK or why not.
+        OK, or why the message cannot be used.
     """
     at = int(start[i])
     stop = int(start[i + 1])
-    floats[i, 2] = 0.0
+    row, wrong = ints[i], floats[i]
+    wrong[CHUNK_WRONG] = 0.0
     if stop - at > MAX_BYTES:
-        floats[i, 2] = stop - at
+        wrong[CHUNK_WRONG] = stop - at
         code[i] = TOO_BIG
         return
-    if at < stop and payload[at] == 123:
+    if at < stop and payload[at] == 123:  # an opening brace
         code[i] = JSON
         return
     if at + 5 <= stop and payload[at] == 0:
@@ -129,7 +136,7 @@ def read_chunk(
         for k in range(1, 5):
             framed = (framed << 8) | int(payload[at + k])
         if schema_id not in (-1, framed):
-            floats[i, 2] = framed
+            wrong[CHUNK_WRONG] = framed
             code[i] = SCHEMA_ID
             return
         at += 5
@@ -137,31 +144,28 @@ def read_chunk(
     begin = int(start[i])
     size, at = read_long(payload, at, stop)
     if at < 0 or size > stop - at:
-        floats[i, 2] = stop - begin
+        wrong[CHUNK_WRONG] = stop - begin
         return
     if size < 1 or size > MAX_ID:
-        floats[i, 2] = size
+        wrong[CHUNK_WRONG] = size
         code[i] = STREAM_ID
         return
-    digest = 2166136261
-    for k in range(at, at + size):
-        digest = ((digest ^ int(payload[k])) * 16777619) & 0xFFFFFFFF
-    ints[i, 0] = at
-    ints[i, 1] = size
-    ints[i, 2] = digest
+    row[CHUNK_ID_AT] = at
+    row[CHUNK_ID_SIZE] = size
+    row[CHUNK_ID_HASH] = hash_of(payload, at, size)
     at += size
-    for field in range(3, 6):
-        ints[i, field], at = read_long(payload, at, stop)
-        if at < 0:
-            floats[i, 2] = stop - begin
-            return
-    if stop - at < 8:
-        floats[i, 2] = stop - begin
+    row[CHUNK_SESSION], at = read_long(payload, at, stop)
+    if at >= 0:
+        row[CHUNK_FIRST], at = read_long(payload, at, stop)
+    if at >= 0:
+        row[CHUNK_TIME_US], at = read_long(payload, at, stop)
+    if at < 0 or stop - at < 8:
+        wrong[CHUNK_WRONG] = stop - begin
         return
     rate_hz = read_double(payload, at)
     leads, at = skip_strings(payload, at + 8, stop)
     if at < 0 or stop - at < 8:
-        floats[i, 2] = stop - begin
+        wrong[CHUNK_WRONG] = stop - begin
         return
     uv_per_unit = read_double(payload, at)
     lead_off, at = read_long(payload, at + 8, stop)
@@ -169,47 +173,55 @@ def read_chunk(
     if at >= 0:
         size, at = read_long(payload, at, stop)
     if at < 0 or size < 0 or size > stop - at:
-        floats[i, 2] = stop - begin
+        wrong[CHUNK_WRONG] = stop - begin
         return
-    floats[i, 0] = rate_hz
-    floats[i, 1] = uv_per_unit
-    ints[i, 6] = leads
-    ints[i, 7] = lead_off
-    ints[i, 8] = at
-    ints[i, 9] = 0
+    wrong[CHUNK_RATE_HZ] = rate_hz
+    wrong[CHUNK_UV_PER_UNIT] = uv_per_unit
+    row[CHUNK_LEADS] = leads
+    row[CHUNK_LEAD_OFF] = lead_off
+    row[CHUNK_AT] = at
+    row[CHUNK_COUNT] = 0
     if at + size != stop:
-        floats[i, 2] = stop - at - size
+        wrong[CHUNK_WRONG] = stop - at - size
         code[i] = NEWER
     elif not (MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ):
-        floats[i, 2] = rate_hz
+        wrong[CHUNK_WRONG] = rate_hz
         code[i] = RATE
     elif leads < 1 or leads > MAX_LEADS:
-        floats[i, 2] = leads
+        wrong[CHUNK_WRONG] = leads
         code[i] = LEADS
-    elif not (0.0 <= uv_per_unit <= 1e6):
-        floats[i, 2] = uv_per_unit
+    elif not (0.0 <= uv_per_unit <= MAX_UV_PER_UNIT):
+        wrong[CHUNK_WRONG] = uv_per_unit
         code[i] = CALIBRATION
     elif size == 0:
         code[i] = EMPTY
     elif size % (2 * leads) != 0:
-        floats[i, 2] = size
+        wrong[CHUNK_WRONG] = size
         code[i] = LENGTH
     elif lead_off < 0 or lead_off >= (1 << leads):
-        floats[i, 2] = lead_off
+        wrong[CHUNK_WRONG] = lead_off
         code[i] = LEAD_OFF
-    elif ints[i, 4] < 0 or ints[i, 4] > MAX_INDEX:
-        floats[i, 2] = ints[i, 4]
+    elif row[CHUNK_FIRST] < 0 or row[CHUNK_FIRST] > MAX_INDEX:
+        wrong[CHUNK_WRONG] = row[CHUNK_FIRST]
         code[i] = INDEX
-    elif ints[i, 5] < -MAX_INDEX or ints[i, 5] > MAX_INDEX:
-        floats[i, 2] = ints[i, 5]
+    elif row[CHUNK_TIME_US] < -MAX_INDEX or row[CHUNK_TIME_US] > MAX_INDEX:
+        wrong[CHUNK_WRONG] = row[CHUNK_TIME_US]
         code[i] = INDEX
     else:
-        ints[i, 9] = size // (2 * leads)
+        row[CHUNK_COUNT] = size // (2 * leads)
         code[i] = OK
 
 
+def hash_of(payload: U8, at: int, size: int) -> int:
+    """Return the hash of ``size`` bytes of the payload: FNV-1a, 32 bits."""
+    digest = FNV_OFFSET
+    for k in range(at, at + size):
+        digest = ((digest ^ int(payload[k])) * FNV_PRIME) & 0xFFFFFFFF
+    return digest
+
+
 def put_long(buffer: U8, at: int, value: int) -> int:
-    """Write a zigzag varint; returns the position after it."""
+    """Write a zigzag varint; return the position after it."""
     value = (value << 1) ^ (value >> 63)
     while value & ~127:
         buffer[at] = (value & 127) | 128
@@ -220,7 +232,7 @@ def put_long(buffer: U8, at: int, value: int) -> int:
 
 
 def put_bytes(buffer: U8, at: int, source: U8, begin: int, size: int) -> int:
-    """Write a length and that many bytes of ``source``; returns the position after them."""
+    """Write a length and that many bytes of ``source``; return the position after them."""
     at = put_long(buffer, at, size)
     for k in range(size):
         buffer[at + k] = source[begin + k]
@@ -228,67 +240,37 @@ def put_bytes(buffer: U8, at: int, source: U8, begin: int, size: int) -> int:
 
 
 def put_raw(buffer: U8, at: int, source: U8, begin: int, size: int) -> int:
-    """Write ``size`` bytes of ``source`` as they are; returns the position after them."""
+    """Write ``size`` bytes of ``source``; return the position after them."""
     for k in range(size):
         buffer[at + k] = source[begin + k]
     return at + size
 
 
 def put_nullable(buffer: U8, at: int, floats: U8, begin: int, absent: int) -> int:
-    """Write a union of null and a float; returns the position after it."""
+    """Write a union of null and a float; return the position after it."""
     if absent:
         return put_long(buffer, at, 0)
     return put_raw(buffer, put_long(buffer, at, 1), floats, begin, 4)
 
 
 def write_beat(
-    i: int,
-    buffer: U8,
-    stop: I64,
-    width: int,
-    ids: U8,
-    id_size: I32,
-    ints: I64,
-    floats: U8,
-    absent: U8,
-    labels: U8,
-    label_size: I32,
-    label: I32,
-    model: U8,
+    i: int, messages: BeatMessages, streams: StreamIds, beats: BeatFields, labels: BeatLabels, model: U8
 ) -> None:
-    """Encode beat ``i`` as Avro at ``buffer[i * width:]``.
-
-    Parameters
-    ----------
-    stop : int64 [b], written
-        End of the beat's bytes in ``buffer``.
-    ids : uint8 [slots, 64], id_size : int32 [slots]
-        Stream ids; ``ints[i, 0]`` is the slot.
-    ints : int64 [b, 5]
-        slot, session, sample, time, arrived.
-    floats : uint8 [b, 28]
-        The bytes of seven float32: rr_ms, rate, response, quality, score, prematurity, expected errors.
-    absent : uint8 [b, 7]
-        Non-zero where a nullable number is null.
-    labels : uint8 [k, 16], label_size : int32 [k], label : int32 [b]
-        Texts of ``scored_by`` and which of them applies.
-    model : uint8 [any]
-        The model's version.
-    """
-    at = i * width
-    slot = int(ints[i, 0])
-    at = put_bytes(buffer, at, ids[slot], 0, int(id_size[slot]))
-    at = put_long(buffer, at, int(ints[i, 1]))
-    at = put_long(buffer, at, int(ints[i, 2]))
-    at = put_long(buffer, at, int(ints[i, 3]))
+    """Encode beat ``i`` as an Avro Beat at ``messages.buffer[i * width:]``; ``model``: bytes of the model's version."""
+    buffer, at = messages.buffer, i * messages.width
+    ints, floats, absent = beats.ints[i], beats.floats[i], beats.absent[i]
+    slot, label = int(ints[0]), int(labels.label[i])
+    at = put_bytes(buffer, at, streams.ids[slot], 0, int(streams.size[slot]))
+    at = put_long(buffer, at, int(ints[1]))
+    at = put_long(buffer, at, int(ints[2]))
+    at = put_long(buffer, at, int(ints[3]))
     for k in range(6):
-        if k in (2, 3):
-            at = put_raw(buffer, at, floats[i], 4 * k, 4)
+        if k in (2, 3):  # response and quality are never null
+            at = put_raw(buffer, at, floats, 4 * k, 4)
         else:
-            at = put_nullable(buffer, at, floats[i], 4 * k, int(absent[i, k]))
-    which = int(label[i])
-    at = put_bytes(buffer, at, labels[which], 0, int(label_size[which]))
+            at = put_nullable(buffer, at, floats, 4 * k, int(absent[k]))
+    at = put_bytes(buffer, at, labels.texts[label], 0, int(labels.size[label]))
     at = put_bytes(buffer, at, model, 0, model.shape[0])
-    at = put_long(buffer, at, int(ints[i, 4]))
-    at = put_nullable(buffer, at, floats[i], 24, int(absent[i, 6]))
-    stop[i] = at
+    at = put_long(buffer, at, int(ints[4]))
+    at = put_nullable(buffer, at, floats, 24, int(absent[6]))
+    messages.stop[i] = at

@@ -108,6 +108,23 @@ def is_interrupted(state: I64, quiet: I64, begin: int, end: int, sample: int) ->
     return False
 
 
+def store_interval(state: I64, quiet: I64, begin: int, end: int, r: int, longest: int) -> float:
+    """Store the beat at ``r`` and its interval, and return the interval in samples; NaN if it is unknown.
+
+    It is unknown if it is longer than ``longest`` or a quiet stretch began in it.
+    """
+    interval = math.nan
+    near = state[LAST_R] >= 0 and r - state[LAST_R] <= longest
+    if near and not is_interrupted(state, quiet, begin, end, r):
+        interval = float(r - state[LAST_R])
+        at = FIRST_INTERVAL + 2 * (int(state[INTERVAL_COUNT]) % INTERVALS)
+        state[at] = r
+        state[at + 1] = r - state[LAST_R]
+        state[INTERVAL_COUNT] += 1
+    state[LAST_R] = r
+    return interval
+
+
 def median_interval(state: I64, oldest: int, values: I32) -> float:
     """Return the median of the last intervals of beats from sample ``oldest`` on; NaN without any.
 
@@ -183,15 +200,7 @@ def select_beats(
         r = mark_r(x, base, c, height, settings.marking, settings.taps, work)
         if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
             continue
-        rr = math.nan
-        near = row[LAST_R] >= 0 and r - row[LAST_R] <= settings.durations[LONGEST_RR]
-        if near and not is_interrupted(row, quiet, begin, end, r):
-            rr = float(r - row[LAST_R])
-            at = FIRST_INTERVAL + 2 * (int(row[INTERVAL_COUNT]) % INTERVALS)
-            row[at] = r
-            row[at + 1] = r - row[LAST_R]
-            row[INTERVAL_COUNT] += 1
-        row[LAST_R] = r
+        rr = store_interval(row, quiet, begin, end, r, int(settings.durations[LONGEST_RR]))
         response = 10.0 * height / level
         if trees:
             quality, errors = beat_probability(logits[i, k, 0], settings.probability), float(logits[i, k, 1])

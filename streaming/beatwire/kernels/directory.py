@@ -1,26 +1,35 @@
-"""Bodies of the directories: from a stream id's bytes to its slot by open addressing, from rate and leads to a bank."""
+"""Look up streams and banks: from the bytes of a stream id to its slot, from rate and leads to a bank."""
 
 from __future__ import annotations
 
-from beatwire.kernels.arrivals import ROW_BANK
-from beatwire.records import F64, I32, I64, U8
+from beatwire.records import F64, I64, U8
+from beatwire.records.alignment import StreamIds
+from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE, CHUNK_LEADS, CHUNK_RATE_HZ
+
+HASH, SLOT = range(2)  # columns of the table
 
 
-def find_slot(i: int, payload: U8, ints: I64, table: I64, ids: U8, id_size: I32, slot: I64) -> None:
-    """Write the slot of chunk ``i``, or -1 when its stream is not known.
+def find_slot(i: int, payload: U8, ints: I64, table: I64, streams: StreamIds, slot: I64) -> None:
+    """Write the slot of chunk ``i``, or -1 if its stream is not known.
 
-    ``table`` int64 [2^k, 2] holds digest and slot; a slot of -1 ends a probe.
+    Parameters
+    ----------
+    payload, ints
+        The chunks, see ``records.Chunks``.
+    table : int64 [2^k, 2]
+        Hashes and slots, by open addressing; a slot of -1 ends a probe.
+    slot : int64 [n], written
     """
-    at, size, digest = int(ints[i, 0]), int(ints[i, 1]), int(ints[i, 2])
+    at, size, digest = int(ints[i, CHUNK_ID_AT]), int(ints[i, CHUNK_ID_SIZE]), int(ints[i, CHUNK_ID_HASH])
     mask = table.shape[0] - 1
     place = digest & mask
     slot[i] = -1
-    while table[place, 1] >= 0:
-        candidate = int(table[place, 1])
-        if table[place, 0] == digest and id_size[candidate] == size:
+    while table[place, SLOT] >= 0:
+        candidate = int(table[place, SLOT])
+        if table[place, HASH] == digest and streams.size[candidate] == size:
             same = True
             for k in range(size):
-                if ids[candidate, k] != payload[at + k]:
+                if streams.ids[candidate, k] != payload[at + k]:
                     same = False
                     break
             if same:
@@ -29,20 +38,20 @@ def find_slot(i: int, payload: U8, ints: I64, table: I64, ids: U8, id_size: I32,
         place = (place + 1) & mask
 
 
-def find_bank(i: int, ints: I64, floats: F64, banks: F64) -> None:
-    """Write the bank of chunk ``i``, -1 where there is none; ``banks``: rate and number of leads of each."""
+def find_bank(i: int, ints: I64, floats: F64, banks: F64, bank: I64) -> None:
+    """Write the bank of chunk ``i``, -1 if there is none; ``banks`` [b, 2]: rate (Hz) and number of leads of each."""
     found = -1
     for k in range(len(banks)):
-        if banks[k, 0] == floats[i, 0] and banks[k, 1] == ints[i, 6]:
+        if banks[k, 0] == floats[i, CHUNK_RATE_HZ] and banks[k, 1] == ints[i, CHUNK_LEADS]:
             found = k
-    ints[i, ROW_BANK] = found
+    bank[i] = found
 
 
 def enter(table: I64, digest: int, slot: int) -> None:
-    """Add a stream to the table; the caller keeps it at most half full."""
+    """Add a stream to the table of ``find_slot``; the caller keeps it at most half full."""
     mask = table.shape[0] - 1
     place = digest & mask
-    while table[place, 1] >= 0:
+    while table[place, SLOT] >= 0:
         place = (place + 1) & mask
-    table[place, 0] = digest
-    table[place, 1] = slot
+    table[place, HASH] = digest
+    table[place, SLOT] = slot

@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.align import BANK
 from beatwire.records import F32, F64, I64, U8, Bool
 from beatwire.records.alerting import Borders, Crossings, DriftState
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, DRIFTED, RESTART, WATERMARK
 
 DRIFT_BLOCKS = 3
@@ -73,7 +73,7 @@ def borders_below(borders: F64, value: float) -> int:
 
 
 def track_drift(
-    i: int, run: I64, events: I64, bins: U8, scored: Bool, slots: I64, block_samples: I64, levels: F64, limit: float,
+    i: int, run: I64, events: I64, bins: U8, scored: Bool, bank: I64, block_samples: I64, levels: F64, limit: float,
     state: DriftState, crossings: Crossings,
 ) -> None:  # fmt: skip
     """Count the beats of one stream and find where its distance from the reference crosses the limit.
@@ -81,13 +81,13 @@ def track_drift(
     Parameters
     ----------
     events : int64 [e, 5]
-        Slot, session, kind, sample, value.
+        Columns ``ORDERED_SLOT``, ... of ``records.columns``.
     bins : uint8 [b, 11]
         Of the beats that events of kind BEAT name, see ``find_bins``.
     scored : bool [b]
         Beats that are counted: those with a score.
-    slots : int64 [slots, .]
-        The streams (``kernels.align``), here for the bank.
+    bank : int64 [slots]
+        Bank of each stream.
     block_samples : int64 [banks]
         Length of a block.
     levels : float64 [q]
@@ -102,10 +102,11 @@ def track_drift(
     """
     first = BLOCKS_TO_EMPTY * int(run[i])
     n = first
-    length = block_samples[slots[events[run[i], 0], BANK]]
+    length = block_samples[bank[events[run[i], ORDERED_SLOT]]]
     for e in range(run[i], run[i + 1]):
-        slot, session, kind = int(events[e, 0]), int(events[e, 1]), int(events[e, 2])
-        sample, value = int(events[e, 3]), int(events[e, 4])
+        event = events[e]
+        slot, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_KIND])
+        sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
         if kind == RESTART:
             for k in range(DRIFT_BLOCKS):
                 clear_counts(state.counts[slot, k])
@@ -121,7 +122,7 @@ def track_drift(
                 state.distance[slot] = distance_to_reference(state.counts[slot], levels)
                 if (state.distance[slot] > limit) != state.above[slot]:
                     state.above[slot] = not state.above[slot]
-                    n = write_crossing(state, slot, session, int(state.block[slot] * length), e, crossings, n)
+                    n = write_crossing(state, event, int(state.block[slot] * length), e, crossings, n)
                 shift_blocks(state.counts[slot])
             if kind == BEAT and scored[value]:
                 for k in range(bins.shape[1]):
@@ -129,18 +130,17 @@ def track_drift(
     crossings.counts[i] = n - first
 
 
-def write_crossing(
-    state: DriftState, slot: int, session: int, sample: int, event: int, crossings: Crossings, n: int
-) -> int:
-    """Write row ``n`` of the crossings, before ``event``, and return the next row."""
+def write_crossing(state: DriftState, event: I64, sample: int, place: int, crossings: Crossings, n: int) -> int:
+    """Write row ``n`` of the crossings, of the stream of an event and before it, and return the next row."""
+    slot = event[ORDERED_SLOT]
     thousandths = round(1000.0 * max(state.distance[slot], 0.0))
     row = crossings.rows[n]
-    crossings.place[n] = event
-    row[0] = slot
-    row[1] = session
-    row[2] = DRIFTED
-    row[3] = sample
-    row[4] = thousandths if state.above[slot] else -thousandths
+    crossings.place[n] = place
+    row[ORDERED_SLOT] = slot
+    row[ORDERED_SESSION] = event[ORDERED_SESSION]
+    row[ORDERED_KIND] = DRIFTED
+    row[ORDERED_SAMPLE] = sample
+    row[ORDERED_VALUE] = thousandths if state.above[slot] else -thousandths
     return n + 1
 
 

@@ -1,15 +1,16 @@
-"""One row of ``Aligned.events``; the kinds are in ``records.events``."""
+"""Write one row of ``Aligned.events``; the kinds are in ``records.events``."""
 
 from __future__ import annotations
 
 from beatwire.records import I64
+from beatwire.records.columns import EVENT_KIND, EVENT_PASS, EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE
 
 
-def write_event(events: I64, row: int, number: int, slot: int, kind: int, index: int, value: int, session: int) -> None:
-    """Write an event of pass ``number``: a row of ``Aligned.events``."""
-    events[row, 0] = number
-    events[row, 1] = slot
-    events[row, 2] = kind
-    events[row, 3] = index
-    events[row, 4] = value
-    events[row, 5] = session
+def write_event(row: I64, number: int, slot: int, kind: int, sample: int, value: int, session: int) -> None:
+    """Write an event of pass ``number`` to a row of events."""
+    row[EVENT_PASS] = number
+    row[EVENT_SLOT] = slot
+    row[EVENT_KIND] = kind
+    row[EVENT_SAMPLE] = sample
+    row[EVENT_VALUE] = value
+    row[EVENT_SESSION] = session

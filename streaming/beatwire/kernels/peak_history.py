@@ -169,16 +169,7 @@ def compare_with_recent_peaks(
                 intervals[count] = (gap - gap_before) / rate
                 count += 1
             gap_before = gap
-    features[SINCE_HALF] = NO_PEAK_S
-    features[HALF] = 0.0
-    features[W8_OF_LAST] = features[W22_OF_LAST] = features[W32_OF_LAST] = 1.0
-    if last_high >= 0:
-        row = past[last_high]
-        features[SINCE_HALF] = since_last / rate
-        features[HALF] = float(row[PAST_HEIGHT]) / height
-        features[W8_OF_LAST] = float(features[W8]) / max(LEAST_WIDTH, float(row[PAST_W8]))
-        features[W22_OF_LAST] = float(features[W22]) / max(LEAST_WIDTH, float(row[PAST_W22]))
-        features[W32_OF_LAST] = float(features[W32]) / max(LEAST_WIDTH, float(row[PAST_W32]))
+    write_last_high_peak(last_high, since_last / rate, height, past, features)
     features[BEFORE_HALF] = intervals[0] if count > 0 else NO_PEAK_S
     features[RR_RATIO] = float(features[SINCE_HALF]) / float(features[BEFORE_HALF])
     features[INTERVAL] = features[IRREGULAR] = features[PHASE] = 1.0
@@ -192,6 +183,20 @@ def compare_with_recent_peaks(
     noise = lower_median(valleys, min(peaks, RECENT_VALLEYS)) if peaks > 0 else 0.0
     features[NOISE] = noise / height
     features[NOISE_OF_LEVEL] = noise / level
+
+
+def write_last_high_peak(last: int, since_s: float, height: float, past: F32, features: F32) -> None:
+    """Write the features that compare a peak with the last high peak, row ``last`` of ``past``; -1: there is none."""
+    features[SINCE_HALF] = NO_PEAK_S
+    features[HALF] = 0.0
+    features[W8_OF_LAST] = features[W22_OF_LAST] = features[W32_OF_LAST] = 1.0
+    if last >= 0:
+        row = past[last]
+        features[SINCE_HALF] = since_s
+        features[HALF] = float(row[PAST_HEIGHT]) / height
+        features[W8_OF_LAST] = float(features[W8]) / max(LEAST_WIDTH, float(row[PAST_W8]))
+        features[W22_OF_LAST] = float(features[W22]) / max(LEAST_WIDTH, float(row[PAST_W22]))
+        features[W32_OF_LAST] = float(features[W32]) / max(LEAST_WIDTH, float(row[PAST_W32]))
 
 
 def compare_with_all_peaks(

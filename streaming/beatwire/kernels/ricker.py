@@ -1,8 +1,8 @@
-"""Bodies of the detection filter, in integers: Ricker by overlap-save, magnitude, short box.
+"""Compute the response of one lead: a Ricker wavelet, its magnitude, and a short box, in integers.
 
-Overlap-save: the ring keeps the past, so a block of new samples is filtered together with the
-overlap before it and every response is stored once. Taps are integers and sums are exact, so the
-response of a sample is the same number for every cut, every order and on every machine.
+Overlap-save: the ring keeps the past, so a block of new samples is filtered together with the overlap before it and
+every response is stored once. Taps are integers and sums are exact, so the response of a sample is the same number for
+every cut, every order and on every machine.
 
 With ``r = sum_k taps[k] x[j - half + k]`` per lead and ``a[j] = sum over leads |r| >> shift``,
 ``f[j]`` is the sum of ``a`` over ``[j - box, j + box]``. Before a lane's first sample the first
@@ -18,7 +18,7 @@ from beatwire.records.detection import FreshLanes, ResponseFilter, Rings
 
 
 def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
-    """Filter ``x[: n + 2 half]`` into ``out[:n]``; ``taps`` from the centre outwards, four at a time."""
+    """Filter ``x[: n + 2 half]`` into ``out[:n]`` with ``taps`` from the centre outwards, four of them at a time."""
     half = taps.shape[0] - 1
     centre = int(taps[0])
     x0 = x[half : half + n]
@@ -48,7 +48,7 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
 
 
 def unroll_held(ring: I16, base: int, first: int, n: int, out: I32) -> None:
-    """Copy samples ``[first, first + n)`` of a ring; before ``base``, the lane's first sample, that one is held."""
+    """Copy samples ``[first, first + n)`` of a ring; samples before ``base``, the lane's first, have its value."""
     missing = min(n, max(0, base - first))
     unroll(ring, first + missing, n - missing, out[missing:])
     if missing > 0:
@@ -73,16 +73,16 @@ def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, 
 
 
 def sum_box(a: I32, n: int, box: int, out: I32) -> None:
-    """Write ``out[j] = a[j] + ... + a[j + 2 box]`` for ``n`` outputs: a running sum over each member's stretch."""
+    """Write ``out[j] = a[j] + ... + a[j + 2 box]`` for ``n`` outputs, by a running sum over each member's part."""
     first, stop = n * member() // WIDTH, n * (member() + 1) // WIDTH
     total = 0
     for j in range(first, first + 2 * box):
         total += int(a[j])
-    gone, come, sums = a[first:stop], a[2 * box + first : 2 * box + stop], out[first:stop]
+    old, new, sums = a[first:stop], a[2 * box + first : 2 * box + stop], out[first:stop]
     for j in range(1, stop - first):
-        sums[j] = int(come[j]) - int(gone[j - 1])
+        sums[j] = int(new[j]) - int(old[j - 1])
     if stop > first:
-        sums[0] = total + int(come[0])
+        sums[0] = total + int(new[0])
     for j in range(1, stop - first):
         sums[j] += sums[j - 1]
     wait()

@@ -1,49 +1,67 @@
-"""Bodies that write placements into the rings of a bank, and read a stretch of a ring.
+"""Write placements into the rings of a bank, and copy stretches of a ring.
 
-A ring is ``x[lane, lead, R]``: sample ``a`` stands at column ``a % R``. Where a lead is off its last
-value is held, which is a response of zero. Of samples that came before their turn that value is not
-known yet: they are marked, and filled in when their turn comes.
+A ring is ``x[lane, lead, R]``: sample ``a`` is in column ``a % R``. Where a lead is off, the ring holds its last value,
+whose response is zero. For samples that came before their turn that value is not known yet: they are marked with
+``NO_VALUE``, and filled in when their turn comes.
 """
 
 from __future__ import annotations
 
 from beatwire.kernels.team import WIDTH, member, part, parts, wait
 from beatwire.records import I16, I32, I64, U8
+from beatwire.records.columns import (
+    PLACE_AT,
+    PLACE_COUNT,
+    PLACE_FIRST,
+    PLACE_LANE,
+    PLACE_LEAD_OFF,
+    PLACE_STRIDE,
+)
 
-NO_VALUE = -32768
+NO_VALUE = -32768  # of int16: no sample of a device has it
 
 
 def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
-    """Copy placement ``i`` (columns as in ``kernels.align``, from the lane on) into the ring of its lane."""
-    lane = int(place[i, 0])
-    first = int(place[i, 1])
-    count = int(place[i, 2])
-    at = int(place[i, 3])
-    stride = int(place[i, 4])
-    off = int(place[i, 5])
+    """Copy placement ``i`` (``Placement.place``) into the ring of its lane."""
+    lane = int(place[i, PLACE_LANE])
+    first = int(place[i, PLACE_FIRST])
+    count = int(place[i, PLACE_COUNT])
+    at = int(place[i, PLACE_AT])
+    stride = int(place[i, PLACE_STRIDE])
+    lead_off = int(place[i, PLACE_LEAD_OFF])
     leads = x.shape[1]
     column = first % x.shape[2]
-    if count >= 0 and at >= 0 and off == 0:
+    if count >= 0 and at >= 0 and lead_off == 0:
         for lead in range(part(), leads, parts()):
             copy_samples(payload, at + lead * stride, x[lane, lead], column, count)
     else:
         for lead in range(part(), leads, parts()):
-            write_lead(payload, at, at + lead * stride, off, lead, x[lane, lead], column, count)
+            p = at + lead * stride if at >= 0 else -1
+            write_lead(payload, p, lead_off, lead, x[lane, lead], column, count)
 
 
-def write_lead(payload: U8, at: int, p: int, off: int, lead: int, ring: I16, column: int, count: int) -> None:
-    """Write one lead of a placement that is not plain samples of leads that are all on; its samples stand at ``p``."""
+def write_lead(payload: U8, p: int, lead_off: int, lead: int, ring: I16, column: int, count: int) -> None:
+    """Write one lead of a placement that is more than plain samples of leads that are all on.
+
+    Parameters
+    ----------
+    p
+        Position of its first sample in the payload; -1: none, see ``kernels.align``.
+    lead_off
+        Mask; its complement for samples that came before their turn.
+    """
     size = ring.shape[0]
-    early = off < 0
+    early = lead_off < 0
     if early:
-        off = ~off
+        lead_off = ~lead_off
+    is_off = (lead_off >> lead) & 1
     if count < 0:
         if member() == 0:
-            bridge(payload, p if at >= 0 and not (off >> lead) & 1 else -1, at < 0, ring, column, -count)
-    elif at < 0:
+            bridge(payload, -1 if is_off else p, p < 0, ring, column, -count)
+    elif p < 0:
         if member() == 0:
             follow(ring, column, count)
-    elif (off >> lead) & 1:
+    elif is_off:
         if member() == 0:
             held = NO_VALUE if early else ring[(column - 1) % size]
             for j in range(count):
@@ -60,10 +78,10 @@ def copy_samples(payload: U8, p: int, ring: I16, column: int, count: int) -> Non
         decode_int16(payload[p + 2 * head : p + 2 * count], ring[: count - head], count - head)
 
 
-def bridge(payload: U8, p: int, stands: bool, ring: I16, column: int, count: int) -> None:
-    """Fill ``count`` samples from ``column`` on in a straight line to the one at ``p``.
+def bridge(payload: U8, p: int, in_ring: bool, ring: I16, column: int, count: int) -> None:
+    """Fill ``count`` samples from ``column`` on in a straight line to the sample at ``payload[p]``.
 
-    Where ``p`` is -1 it goes to the one that ``stands`` in the ring, or stays as it is.
+    If ``p`` is -1 the line goes to the sample that follows ``in_ring``, or stays level.
     """
     size = ring.shape[0]
     begin = int(ring[(column - 1) % size])
@@ -72,7 +90,7 @@ def bridge(payload: U8, p: int, stands: bool, ring: I16, column: int, count: int
         end = int(payload[p]) | (int(payload[p + 1]) << 8)
         if end > 32767:
             end -= 65536
-    elif stands:
+    elif in_ring:
         end = int(ring[(column + count) % size])
         if end == NO_VALUE:
             end = begin
@@ -92,14 +110,14 @@ def follow(ring: I16, column: int, count: int) -> None:
 
 
 def write_in_turn(i: int, run: I64, place: I64, payload: U8, x: I16) -> None:
-    """Copy the placements of one lane, ``run[i]`` up to ``run[i + 1] - 1``, one after the other."""
+    """Copy the placements of one lane, rows ``run[i]`` to ``run[i + 1] - 1``, one after the other."""
     for k in range(run[i], run[i + 1]):
         write_samples(k, place, payload, x)
         wait()
 
 
 def begin_lane(i: int, lanes: I64, base: I64, x: I16) -> None:
-    """Put zero before the first sample of lane ``lanes[i]``: what a lead that is off from the start on holds."""
+    """Put zero before the first sample of lane ``lanes[i]``: the value held for a lead that is off from the start."""
     for lead in range(x.shape[1]):
         x[lanes[i], lead, (base[i] - 1) % x.shape[2]] = 0
 
@@ -112,16 +130,23 @@ def decode_int16(source: U8, ring: I16, n: int) -> None:
 
 
 def take_stretch(i: int, samples: I16, start: I64, stop: I64, out: I16) -> None:
-    """Copy of row ``i`` of ``out`` [stretches, leads, .] what it holds of a recording, [leads, n].
+    """Copy one lead of a stretch of a recording; item ``i`` is stretch ``i // leads``, lead ``i % leads``.
 
-    Of stretch ``k`` and each lead these are samples ``[start[k], stop[k])``, which stand at its beginning.
+    Parameters
+    ----------
+    samples : int16 [leads, n]
+        The recording.
+    start, stop : int64 [stretches]
+        Stretch ``k`` is samples ``[start[k], stop[k])``.
+    out : int16 [stretches, leads, any], written
+        From column 0 on.
     """
     leads = samples.shape[0]
     stretch = i // leads
     lead = i - stretch * leads
-    part, there = samples[lead, start[stretch] : stop[stretch]], out[stretch, lead]
+    source, copy = samples[lead, start[stretch] : stop[stretch]], out[stretch, lead]
     for j in range(stop[stretch] - start[stretch]):
-        there[j] = part[j]
+        copy[j] = source[j]
 
 
 def unroll(ring: I16, first: int, n: int, out: I32) -> None:

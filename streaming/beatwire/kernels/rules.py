@@ -15,7 +15,6 @@ more.
 
 from __future__ import annotations
 
-from beatwire.kernels.align import BANK
 from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
 from beatwire.kernels.flutter import WAVES as WAVE_BLOCK
 from beatwire.records import F64, I64
@@ -23,6 +22,11 @@ from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import (
     ASYSTOLE_SAMPLES,
     MISSED_SAMPLES,
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_SLOT,
+    ORDERED_VALUE,
     PAUSE_SAMPLES,
     TRANSITION_AT,
     TRANSITION_ONSET,
@@ -197,7 +201,7 @@ def apply_beat(
 
 
 def apply_rules(
-    i: int, run: I64, events: I64, beats: RuleBeats, slots: I64, durations: I64, limits_bpm: F64, state: I64,
+    i: int, run: I64, events: I64, beats: RuleBeats, bank: I64, durations: I64, limits_bpm: F64, state: I64,
     transitions: Transitions,
 ) -> None:  # fmt: skip
     """Apply the rules to the events of one stream.
@@ -205,9 +209,9 @@ def apply_rules(
     Parameters
     ----------
     events : int64 [e, 5]
-        Slot, session, kind, sample, value.
-    slots : int64 [slots, .]
-        The streams (``kernels.align``), here for the bank.
+        Columns ``ORDERED_SLOT``, ... of ``records.columns``.
+    bank : int64 [slots]
+        Bank of each stream.
     durations : int64 [banks, 3]
         Columns ``ASYSTOLE_SAMPLES``, ``PAUSE_SAMPLES``, ``MISSED_SAMPLES``.
     limits_bpm : float64 [4]
@@ -218,10 +222,11 @@ def apply_rules(
     """
     first = MOST_TRANSITIONS * int(run[i])
     n = first
-    lengths = durations[slots[events[run[i], 0], BANK]]
+    lengths = durations[bank[events[run[i], ORDERED_SLOT]]]
     for e in range(run[i], run[i + 1]):
-        slot, session, kind = int(events[e, 0]), int(events[e, 1]), int(events[e, 2])
-        sample, value = int(events[e, 3]), int(events[e, 4])
+        event = events[e]
+        slot, session, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_SESSION]), int(event[ORDERED_KIND])
+        sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
         row = state[slot]
         if kind == RESTART:
             n = apply_restart(row, slot, session, sample, value, transitions, n)

@@ -1,14 +1,14 @@
-"""Bodies for a team: the threads that share one work item.
+"""Functions for a team: the threads that share one work item.
 
-A body is written for ``WIDTH`` threads. Loops over samples go ``range(member(), n, WIDTH)``, what every
-thread has found is put together by ``most``, ``fewest`` and ``added``, and what one writes another may
-read after ``wait``. Decisions are taken by every member alike; state is changed by ``member() == 0``.
+A body is written for ``WIDTH`` threads. Loops over samples are ``range(member(), n, WIDTH)``; ``most``, ``fewest`` and
+``added`` combine the values of the members; after ``wait`` a member may read what another one has written. All members
+take the same decisions; ``member() == 0`` changes the state.
 
-Of an item whose stretches need nothing of each other several teams may take turns: each does every ``parts``-th from
-``part`` on.
+Several teams may share an item whose parts do not depend on each other: each does every ``parts``-th part from ``part``
+on.
 
-As Python and on the CPU a team is one thread, and all this is nothing; ``jit.cuda.launchers`` compiles the
-same bodies with a ``WIDTH`` of its own and puts the device's instructions in place of these.
+As Python and on the CPU a team is one thread, and these functions do nothing. ``jit.cuda.launchers`` compiles the same
+bodies with another ``WIDTH`` and replaces these functions by instructions of the device (``jit.cuda.team``).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TypeVar
 
 Number = TypeVar("Number", int, float)
 WIDTH = 1
-BLOCK = 1024  # samples worked on at a time: what the fastest memory holds
+BLOCK = 1024  # samples filtered at a time: three rows of int32 fit the first cache of a CPU
 
 
 def member() -> int:
@@ -36,24 +36,24 @@ def parts() -> int:
 
 
 def wait() -> None:
-    """Wait for the whole team, and see what it wrote."""
+    """Wait for all members of the team; afterwards each sees what the others have written."""
 
 
 def most(value: Number) -> Number:
-    """Return the largest of the members' values, to each of them."""
+    """Return the largest of the members' values; all members call it."""
     return value
 
 
 def fewest(value: Number) -> Number:
-    """Return the least of the members' values, to each of them."""
+    """Return the least of the members' values; all members call it."""
     return value
 
 
 def added(value: Number) -> Number:
-    """Return the sum of the members' values, to each of them."""
+    """Return the sum of the members' values; all members call it."""
     return value
 
 
 def narrow(value: int) -> int:
-    """Return an integer that is known to fit 32 bits, so that machines compute with it in no more."""
+    """Return an integer that fits 32 bits; on a device it is computed with in 32 bits."""
     return value

@@ -23,7 +23,6 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.model.checkpoint import Model
 from beatwire.offline.batch import ShardBatch, ShardResults
 from beatwire.offline.coverage import coverage_of, hold_last
 from beatwire.offline.merge import merge
@@ -31,10 +30,11 @@ from beatwire.offline.passes import SamplesInPlace, SampleSource, passes
 from beatwire.offline.plan import AHEAD_S, WARM_S, Plan
 from beatwire.offline.prefetch import BUFFERS, UploadedSamples, one_ahead
 from beatwire.offline.shards import Shards, cut
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.parts import Alerting, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import Alerts, Bank, TickBeats
+from beatwire.stages.support.directory import Directory
 
 MAX_GRAPHS = 8  # that run at the same time on the CPU
 SHARDS_PER_GRAPH = 4  # fewer are not worth another graph
@@ -75,16 +75,12 @@ class Archive:
         self._memory_bytes = memory_bytes
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
         self._graphs = [ShardBatch(self._settings, backend, rules=rules)]
-        self._whole = Pipeline(settings)
+        self.model = (models := Models.of(settings)).scoring
+        self._directory = Directory(1)
+        self._alerting = Alerting(settings, models, lambda: self._directory)
         self._alerts: list[Alerts] = []
-        self._whole.alerts.downstreams.clear()
-        self._whole.subscribe(self._whole.alerts, self._alerts.append)
+        self._alerting.subscribe(self._alerting.alerts, self._alerts.append)
         self._rules = rules
-
-    @property
-    def model(self) -> Model:
-        """The scoring model."""
-        return self._whole.model
 
     def analyze(
         self, recording: Recording, stream: str, progress: Callable[[float], None] = lambda _: None
@@ -176,7 +172,8 @@ class Archive:
 
     def _decide(self, beats: TickBeats, stream: str) -> Alerts:
         """Return the beats with their alerts: drift and alert process all of them as one tick."""
-        self._whole.reset()
-        self._whole.directory.names.append(stream)
-        self._whole.scored.emit(beats)
+        self._directory = Directory(1)
+        self._directory.names.append(stream)
+        self._alerting.reset()
+        self._alerting.scored.emit(beats)
         return self._alerts.pop()

@@ -16,7 +16,7 @@ import numpy as np
 from beatwire.backends.base import Backend, Table
 from beatwire.kernels.history import LATENTS
 from beatwire.offline.shards import Shards
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.parts import Detection, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, Bank, Beats, HistoryFeatures, Placement, Terms
 from beatwire.records.scoring import Calibration, Scores, ShardBeats
@@ -98,23 +98,24 @@ class ShardBatch:
     """
 
     def __init__(self, settings: Settings, backend: Backend, *, rules: bool = True) -> None:
-        self.pipeline = Pipeline(settings, backend)
-        self._tables = Calibration(*map(backend.constant, self.pipeline.model.calibration))
+        self.backend = backend
+        models = Models.of(settings)
+        self._detection = Detection(settings, models, backend)
+        self._tables = Calibration(*map(backend.constant, models.scoring.calibration))
         self._rules = rules
         self._scored: list[ScoredPass] = []
         self._shards: Shards
         self._bank: Bank | None = None
         self._lanes = 0
-        last = self.pipeline.collected.upstreams[0]
-        last.downstreams.clear()
-        self.pipeline.subscribe(last, lambda features: self._scored.append(self._score(features)))
+        features = self._detection.history_features
+        self._detection.subscribe(features, lambda row: self._scored.append(self._score(row)))
 
     def prepare(self, bank: Bank, lanes: int) -> None:
         """Prepare for a batch of ``lanes`` shards: free arrays that are too small before larger ones are allocated."""
         if bank == self._bank and lanes <= self._lanes:
             return  # a lane resets itself when its shard starts
-        self.pipeline.reset()
-        self.pipeline.backend.release_buffers()
+        self._detection.reset()
+        self.backend.release_buffers()
         self._bank, self._lanes = bank, lanes
 
     def run(
@@ -134,14 +135,14 @@ class ShardBatch:
         by_pass
             True: each pass is a tick, and its results are fetched; False: all passes are one tick.
         """
-        results, backend = ShardResults(), self.pipeline.backend
+        results, backend = ShardResults(), self.backend
         fetch: Callable[[], None] | None = None
         self._scored.clear()
         self._shards = shards
         backend.begin()
         try:
             for placement in placements:
-                self.pipeline.passes.emit(placement)
+                self._detection.passes.emit(placement)
                 if by_pass:
                     fetch_last, fetch = fetch, self._finish(results)
                     if fetch_last is not None:
@@ -162,7 +163,7 @@ class ShardBatch:
         """End a tick; return a function that waits for it and adds the results of its passes."""
         passes, self._scored = self._scored, []
         blocks = [one.beats.blocks for one in passes] if self._rules else []
-        tables = self.pipeline.backend.finish([*(one.table for one in passes), *blocks])
+        tables = self.backend.finish([*(one.table for one in passes), *blocks])
 
         def fetch() -> None:
             fetched = tables()
@@ -176,7 +177,7 @@ class ShardBatch:
 
     def _score(self, features: HistoryFeatures) -> ScoredPass:
         """Score the beats of a pass and select those that the shards own; only these leave the device."""
-        backend, beats, terms = self.pipeline.backend, features.beats, Terms(*features.terms.columns)
+        backend, beats, terms = self.backend, features.beats, Terms(*features.terms.columns)
         total, slot = beats.total, beats.fresh.slot
         (count,) = backend.table("is owned", total, (np.int64,)).columns
         begin, end = self._shards.begin[slot], self._shards.end[slot]

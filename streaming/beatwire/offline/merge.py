@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from beatwire.kernels import align
+from beatwire.kernels import clock
 from beatwire.offline.batch import ShardResults
 from beatwire.offline.coverage import Coverage
 from beatwire.records import I64, Aligned, Bank, Event, Rejects, Terms, TickBeats
+from beatwire.records.samples import SlotColumns
 
 START_US = 1_000_000_000_000_000  # time of sample 0, microseconds since 1970; a recording has no clock of its own
 
@@ -33,13 +34,15 @@ def merge(results: ShardResults, coverage: Coverage, bank: Bank, *, rules: bool 
 
 def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
     """Return what align emits for streams that started at ``START_US``."""
-    rows = np.zeros((slots, align.SLOT_COLUMNS), np.int64)
-    rows[:, align.BANK], rows[:, align.SESSION] = bank.number, 1
-    rows[:, align.ANCHORS : align.ANCHORS + 4] = 1, 1, 0, START_US
+    zeros = np.zeros(slots, np.int64)
+    columns = SlotColumns(
+        session=zeros + 1, bank=zeros + bank.number, lane=np.arange(slots), expected=zeros + expected, arrived_us=zeros
+    )
+    anchors = np.zeros((slots, clock.ANCHOR_COLUMNS), np.int64)
+    anchors[:, :4] = 1, 1, 0, START_US
     return Aligned(
         passes=[], events=np.zeros((0, 6), np.int64), seen=np.arange(slots),
-        arrival_us=np.zeros(slots, np.int64), expected=np.full(slots, expected), slots=rows,
-        clocks=np.zeros((0, 6), np.int64), banks=[bank],
+        slots=columns, anchors=anchors, clocks=np.zeros((0, 6), np.int64), banks=(bank,),
         refused=np.zeros((0, 3), np.int64), rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
     )  # fmt: skip
 

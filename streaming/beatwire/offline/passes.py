@@ -15,10 +15,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from beatwire.kernels.align import PLACE_COLUMNS
 from beatwire.offline.coverage import Coverage
 from beatwire.offline.shards import Shards, out_of_gaps
 from beatwire.records import I16, I64, Bank, Fresh, Placement
+from beatwire.records.columns import (
+    PLACE_AT,
+    PLACE_COUNT,
+    PLACE_FIRST,
+    PLACE_LANE,
+    PLACE_STRIDE,
+    PLACEMENT_COLUMNS,
+)
 
 MAX_ROW_SAMPLES = 8192  # rows are the work items of the kernel, so a longer run is split into several
 
@@ -29,8 +36,8 @@ class SampleSource(Protocol):
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:
         """Return the bytes that hold samples ``[start, stop)`` of ``lane``, int64 [k] each, lanes in ascending order.
 
-        On entry, column 5 of ``place`` is a sample index; on return, columns 5 and 6 are the position and the stride
-        of the samples in the returned bytes.
+        On entry, column ``PLACE_AT`` of ``place`` is a sample index; on return, it and ``PLACE_STRIDE`` are the
+        position and the stride of the samples in the returned bytes.
         """
 
 
@@ -43,8 +50,8 @@ class SamplesInPlace:
 
     def payload(self, lane: I64, start: I64, stop: I64, place: I64) -> Any:  # noqa: ARG002
         """Return the bytes of all samples."""
-        place[:, 5] = 2 * (place[:, 5] - self.first)
-        place[:, 6] = 2 * self.samples.shape[1]
+        place[:, PLACE_AT] = 2 * (place[:, PLACE_AT] - self.first)
+        place[:, PLACE_STRIDE] = 2 * self.samples.shape[1]
         return self.samples.reshape(-1).view(np.uint8)
 
 
@@ -92,7 +99,6 @@ def _fresh_and_place(
 ) -> tuple[Fresh, I64]:
     """Return the lanes of a pass, and the rows of its placement with sample indices as positions."""
     place, quiet = _rows(coverage, lane, start, stop)
-    place[:, 0], place[:, 1] = number, bank.number
     uv = np.floor(1000 * uv_per_unit + 0.5) / 1000  # the resolution of the wire format
     fresh = Fresh(
         number=number, bank=bank, lane=lane, slot=lane, start=start, stop=stop, base=shards.base[lane],
@@ -106,9 +112,9 @@ def _rows(coverage: Coverage, lane: I64, start: I64, stop: I64) -> tuple[I64, I6
 
     Returns
     -------
-    place : int64 [p, 8]
-        Rows of runs, at most ``MAX_ROW_SAMPLES`` each, and rows of bridged gaps, whose count is negative. Column 5 is
-        a sample index.
+    place : int64 [p, PLACEMENT_COLUMNS]
+        Rows of runs, at most ``MAX_ROW_SAMPLES`` each, and rows of bridged gaps, whose count is negative. ``PLACE_AT``
+        is a sample index.
     quiet : int64 [q, 3]
         Lane, start and stop of each bridged gap.
     """
@@ -122,13 +128,14 @@ def _rows(coverage: Coverage, lane: I64, start: I64, stop: I64) -> tuple[I64, I6
     row = np.repeat(np.arange(len(k)), rows)
     begin = first[row] + (np.arange(len(row)) - np.repeat(np.cumsum(rows) - rows, rows)) * MAX_ROW_SAMPLES
     gap = np.flatnonzero(run[k, 0] > start[which])  # runs with a gap of this pass before them
-    place = np.zeros((len(row) + len(gap), PLACE_COLUMNS), np.int64)
+    place = np.zeros((len(row) + len(gap), PLACEMENT_COLUMNS), np.int64)
     plain, bridge = place[: len(row)], place[len(row) :]
-    plain[:, 2], plain[:, 3], plain[:, 5] = lane[which[row]], begin, begin
-    plain[:, 4] = np.minimum(begin + MAX_ROW_SAMPLES, last[row]) - begin
-    bridge[:, 2], bridge[:, 3], bridge[:, 5] = lane[which[gap]], run[k[gap] - 1, 1], run[k[gap], 0]
-    bridge[:, 4] = bridge[:, 3] - bridge[:, 5]
-    quiet = np.stack([bridge[:, 2], bridge[:, 3], bridge[:, 5]], axis=1)
+    plain[:, PLACE_LANE], plain[:, PLACE_FIRST], plain[:, PLACE_AT] = lane[which[row]], begin, begin
+    plain[:, PLACE_COUNT] = np.minimum(begin + MAX_ROW_SAMPLES, last[row]) - begin
+    gap_start, gap_stop = run[k[gap] - 1, 1], run[k[gap], 0]
+    bridge[:, PLACE_LANE], bridge[:, PLACE_FIRST], bridge[:, PLACE_AT] = lane[which[gap]], gap_start, gap_stop
+    bridge[:, PLACE_COUNT] = gap_start - gap_stop
+    quiet = np.stack([bridge[:, PLACE_LANE], gap_start, gap_stop], axis=1)
     if len(gap):
-        place = place[np.lexsort((place[:, 3], place[:, 2]))]
+        place = place[np.lexsort((place[:, PLACE_FIRST], place[:, PLACE_LANE]))]
     return place, quiet

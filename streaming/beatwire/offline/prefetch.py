@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from beatwire.records import I16, I64, Placement
+from beatwire.records.columns import PLACE_AT, PLACE_LANE, PLACE_STRIDE
 from beatwire.tables import upload_stretches
 
 BUFFERS = 3  # one is filled, one is written to the rings, one is still being read
@@ -36,9 +37,9 @@ class UploadedSamples:
         buffer = self.buffers[self.used % len(self.buffers)]
         self.used += 1
         width, uploaded = upload_stretches(self.samples, start, stop, buffer)
-        row = np.searchsorted(lane, place[:, 2])
-        place[:, 5] = 2 * (row * len(self.samples) * width + place[:, 5] - start[row])
-        place[:, 6] = 2 * width
+        row = np.searchsorted(lane, place[:, PLACE_LANE])
+        place[:, PLACE_AT] = 2 * (row * len(self.samples) * width + place[:, PLACE_AT] - start[row])
+        place[:, PLACE_STRIDE] = 2 * width
         payload = buffer.view(np.uint8)
         self.pending[id(payload)] = uploaded
         return payload

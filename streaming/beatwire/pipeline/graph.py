@@ -1,20 +1,19 @@
-"""THE streamz graph: the journey of a sample, one line per stage. Read this first.
+"""The streamz graph: the journey of a sample, one line for each stage. Read this first.
 
-A tick goes in as RawTick and comes out as messages. The pass from ring to beats may repeat within a
-tick: the rings hold about two seconds, so a tick that brings more of a stream is cut into passes.
-Every node is an attribute of ``Pipeline`` (``decoded`` ... ``published``): attach a listener or a branch of your
-own to any of them::
+A tick goes in as RawTick and comes out as messages. The rings hold about two seconds, so a tick that brings more of a
+stream is cut into passes; the stages from ring to history run once for each bank and pass
+(``pipeline.parts.Detection``). Every node is an attribute of ``Pipeline``: subscribe a function, or attach a branch, to
+any of them::
 
     pipeline = Pipeline(Settings())
     pipeline.subscribe(pipeline.alerts, lambda alerts: print(alerts.transitions))
 
-What a stage does is in ``streaming/stages``; what travels is in ``streaming/records``.
+``beatwire.stages`` describes the stages, ``beatwire.records`` the records between them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,38 +21,22 @@ from streamz import Stream
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.model.checkpoint import load_model
-from beatwire.model.trees import load_trees
+from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import Aligned, Bank, Outgoing, RawTick, Rejects
-from beatwire.stages import (
-    alert,
-    align,
-    beats,
-    classify,
-    decode,
-    drift,
-    gather,
-    history,
-    nms,
-    publish,
-    ricker,
-    ring,
-    score,
-    windows,
-)
+from beatwire.stages import align, decode, drift, gather, publish, score
 from beatwire.stages.support.directory import Directory
 from beatwire.wire.dead_letters import Origin, dead_letters
 
 
-class Pipeline:
-    """The graph and the state of its stages.
+class Pipeline(Part):
+    """The graph and the states of its stages.
 
     Parameters
     ----------
     settings
-        What it does.
+        Settings of all stages.
     backend
         Where the stages from ring to gather run.
 
@@ -64,96 +47,74 @@ class Pipeline:
     """
 
     def __init__(self, settings: Settings, backend: Backend = CPU) -> None:
-        self.settings = settings
-        self.backend = backend
-        self.model = load_model(settings.model)
-        self.trees = load_trees(settings.trees) if settings.detector == "trees" else None
-        self._out: list[Outgoing] = []
-        states = self._fresh_states()
-
-        def stage(stream: Stream, step: Any) -> Stream:
-            return stream.accumulate(step, start=states[step], returns_state=True)
+        super().__init__()
+        self.settings, self.backend = settings, backend
+        self.model, self.trees = models = Models.of(settings)
+        self._begin()
+        stage = self.stage
 
         # fmt: off
-        self.source = Stream()                                          # RawTick    m messages
-        self.decoded = stage(self.source, decode.step)                  # Chunks     n columns
-        self.aligned = stage(self.decoded, align.step)                  # Aligned    passes, events
-        self.passes = self.aligned.map(lambda t: t.passes).flatten()    # Placement  per bank and pass
-        self.ringed = stage(self.passes, ring.step)                     # Ringed     x [lanes, leads, R]
-        self.responses = stage(self.ringed, ricker.step)                # Response   f [lanes, R]
-        self.peaks = stage(self.responses, nms.step)                    # Peaks      [n, most]
-        self.classified = stage(self.peaks, classify.step)                    # Peaks      and logits [n, most]
-        self.beats = stage(self.classified, beats.step)                     # Beats      b
-        self.windows = stage(self.beats, windows.step)                   # Windows    [b, 256]
-        self.history_features = stage(self.windows, history.step)                # HistoryFeatures   terms of a score
-        self.collected = self.history_features.collect()                        # (HistoryFeatures, ...) of all passes
-        self.ticks = self.aligned.zip(self.collected)                   # (Aligned, (HistoryFeatures, ...))
-        self.gathered = stage(self.ticks, gather.step)                  # TickBeats  b, by stream, in order
-        self.scored = stage(self.gathered, score.step)                  # TickBeats  with scores
-        self.compared = stage(self.scored, drift.step)                  # TickBeats  with what is unlike all people
-        self.alerts = stage(self.compared, alert.step)                  # Alerts     transitions
-        self.published = stage(self.alerts, publish.step)               # [Outgoing] messages
-        self.rejects = self.aligned.map(lambda t: t.rejects)            # Rejects    a branch of its own
+        self.source = Stream()                                                       # RawTick     m messages
+        self.decoded = stage(self.source, decode.step, self._decode_state)           # Chunks      n columns
+        self.aligned = stage(self.decoded, align.step, self._align_state)            # Aligned     passes, events
+        self.passes = self.aligned.map(lambda aligned: aligned.passes).flatten()     # Placement   one bank and pass
 
+        detection = self.include(Detection(settings, models, backend, self.passes))
+        self.ringed = detection.ringed                                               # Ringed      x [lanes, leads, R]
+        self.responses = detection.responses                                         # Response    f [lanes, R]
+        self.peaks = detection.peaks                                                 # Peaks       [n, most]
+        self.classified = detection.classified                                       # Peaks       with logits
+        self.beats = detection.beats                                                 # Beats       b
+        self.windows = detection.windows                                             # Windows     [b, 256]
+        self.history_features = detection.history_features                           # HistoryFeatures  terms
+
+        self.collected = self.history_features.collect()                             # (HistoryFeatures, ...) all passes
+        self.ticks = self.aligned.zip(self.collected)                                # (Aligned, (HistoryFeatures, ...))
+        self.gathered = stage(self.ticks, gather.step, lambda: gather.State(backend))  # TickBeats  b, in order
+        self.scored = stage(self.gathered, score.step, self._score_state)            # TickBeats   with scores
+
+        self.alerting = self.include(Alerting(settings, models, lambda: self.directory, self.scored))
+        self.compared = self.alerting.compared                                       # TickBeats   with events of drift
+        self.alerts = self.alerting.alerts                                           # Alerts      transitions
+
+        self.published = stage(self.alerts, publish.step, self._publish_state)       # [Outgoing]  messages
+        self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
         # fmt: on
-        self._subscriptions: list[Stream] = []
-        self.subscribe(
-            self.aligned, lambda _: self.collected.flush()
-        )  # attached last, so after the passes: the tick ends
+
+        self._out: list[Outgoing] = []
+        # Subscribed after the passes, so it ends the tick: the passes of a tick are collected when it is called.
+        self.subscribe(self.aligned, lambda _: self.collected.flush())
         self.subscribe(self.aligned, self._note)
         self.subscribe(self.published, self._out.extend)
         self.subscribe(self.rejects, self._reject)
-        self._stateful = {
-            decode.step: self.decoded,
-            align.step: self.aligned,
-            ring.step: self.ringed,
-            ricker.step: self.responses,
-            nms.step: self.peaks,
-            classify.step: self.classified,
-            beats.step: self.beats,
-            windows.step: self.windows,
-            history.step: self.history_features,
-            gather.step: self.gathered,
-            score.step: self.scored,
-            drift.step: self.compared,
-            alert.step: self.alerts,
-            publish.step: self.published,
-        }
 
-    def subscribe(self, node: Stream, listener: Callable[[Any], object]) -> None:
-        """Call a listener with what a node emits, as long as the pipeline lives: a sink of streamz lives for ever."""
-        self._subscriptions.append(node.map(listener))
-
-    def _fresh_states(self) -> dict[Any, Any]:
-        s = self.settings
-        self.directory = Directory(s.most_streams)
-        self.drift = drift.State(self.model.reference)
-        self.alert_settings = replace(s.alert, drift=self.model.reference.limit)
-        self._alert = alert.State(self.alert_settings, self.directory)
-        self._align = align.State(s.align(), self.directory, admits=self._admits)
-        self.marks = Marks(HORIZON_S, s.silence_s)
+    def _begin(self) -> None:
+        """Begin with no stream and no tick."""
+        self.directory = Directory(self.settings.most_streams)
+        self.marks = Marks(HORIZON_S, self.settings.silence_s)
         self._tick = -1
         self._rejects = Rejects()
         self._aligned: Aligned | None = None
-        return {
-            decode.step: decode.State(s.decode(), self.backend.xp),
-            align.step: self._align,
-            ring.step: ring.State(s.ring(), self.backend),
-            ricker.step: ricker.State(s.ricker(), self.backend),
-            nms.step: nms.State(s.nms, self.backend),
-            classify.step: classify.State(s.classify(self.trees), self.backend),
-            beats.step: beats.State(s.beats(self.trees), self.backend),
-            windows.step: windows.State(self.backend),
-            history.step: history.State(self.model.network, self.backend),
-            gather.step: gather.State(self.backend),
-            score.step: score.State(score.Settings(self.model.calibration)),
-            drift.step: self.drift,
-            alert.step: self._alert,
-            publish.step: publish.State(publish.Settings(self.model.name, score.SCORED_BY), self.directory),
-        }
+
+    def reset(self) -> None:
+        """Drop every stream; subscriptions stay."""
+        self._begin()
+        super().reset()
+
+    def _decode_state(self) -> decode.State:
+        return decode.State(self.settings.decode(), self.backend.xp)
+
+    def _align_state(self) -> align.State:
+        return align.State(self.settings.align(), self.directory, admits=self._admits)
+
+    def _score_state(self) -> score.State:
+        return score.State(score.Settings(self.model.calibration))
+
+    def _publish_state(self) -> publish.State:
+        return publish.State(publish.Settings(self.model.name, score.SCORED_BY), self.directory)
 
     def _admits(self, banks: Sequence[Bank], lanes: Sequence[int]) -> bool:
-        """Tell whether the backend has memory for so many lanes of each bank."""
+        """Return True if the backend has memory for so many lanes of each bank."""
         limit_bytes = self.backend.limit_bytes
         needed = sum(n * self.settings.lane_bytes(bank) for bank, n in zip(banks, lanes, strict=True))
         return limit_bytes is None or needed <= limit_bytes
@@ -166,12 +127,12 @@ class Pipeline:
         self._rejects = rejects
 
     def emit(self, tick: RawTick, origin: Origin | None = None) -> Sequence[Outgoing]:
-        """Take a tick through all stages; return what is to be published.
+        """Take a tick through all stages; return the messages to publish.
 
         Parameters
         ----------
         origin
-            Where the messages came from; without it rejects are counted but no dead letters made.
+            The messages of the tick; without it rejects are counted but no dead letters are made.
         """
         self._tick += 1
         self._out.clear()
@@ -182,14 +143,9 @@ class Pipeline:
             out.append(dead_letters(self._rejects, origin))
         return out
 
-    def reset(self) -> None:
-        """Forget every stream; what is attached to the graph stays."""
-        for step, state in self._fresh_states().items():
-            self._stateful[step].state = state
-
     def adopt(self, alerts: list[dict[str, Any]]) -> None:
         """Take over the alerts that are not off according to the log."""
-        alert.adopt(self._alert, alerts)
+        self.alerting.adopt(alerts)
 
     def rewind_tick(self, partition: int) -> int:
         """Return the tick from whose start a successor must replay ``partition``."""
@@ -197,19 +153,20 @@ class Pipeline:
             return self._tick + 1
         known = len(self.directory.names)
         partitions = self.directory.partition[:known].astype(np.int64)
-        return self.marks.oldest(partition, partitions, self._aligned.arrival_us[:known], self._tick + 1)
+        arrived_us = self._aligned.slots.arrived_us[:known]
+        return self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
 
     @property
-    def states(self) -> list[Any]:
-        """What every stage holds, in the order of the journey."""
-        return [node.state for node in self._stateful.values()]
+    def drift(self) -> drift.State:
+        """Return what is compared with the reference of the model."""
+        return self.alerting.drift
 
     @property
     def counts(self) -> dict[str, int]:
-        """What happened to chunks since the start: duplicates, gaps, restarts."""
-        return dict(zip(align.COUNTS, self._align.counts.tolist(), strict=True))
+        """Return what happened to chunks since the start: duplicates, gaps, restarts, by ``align.COUNTS``."""
+        return dict(zip(align.COUNTS, self.aligned.state.counts.tolist(), strict=True))
 
     @property
     def rejected(self) -> Rejects:
-        """The rejects of the last tick."""
+        """Return the rejects of the last tick."""
         return self._rejects

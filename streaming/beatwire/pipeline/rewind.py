@@ -1,8 +1,8 @@
-"""How far back a successor must start to reach the state that we are in: by tick, per partition.
+"""Find the tick from which a successor must replay to reach the present state, by partition.
 
-Every ``STEP_S`` of its own time a stream leaves a mark: the tick that began at that point. The
-oldest kept mark is then at least the horizon back. A restart of the stream makes everything before
-it irrelevant; a stream silent for longer than ``silence_s`` will restart and needs nothing.
+Every ``STEP_S`` of its samples a stream leaves a mark: the number of the tick that begins there. The oldest mark kept
+is then at least the horizon back. After a restart a stream depends on nothing before it. A stream that has been silent
+for more than ``silence_s`` will restart, and needs no replay.
 """
 
 from __future__ import annotations
@@ -11,14 +11,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.records import I64, Aligned, Event
+from beatwire.records import I64, Aligned
+from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT
+from beatwire.records.events import RESTART
 
-STEP_S = 10.0
+STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed at most
 
 
 @dataclass(slots=True)
 class Marks:
-    """ticks: int64 [slots, n], oldest first; at: int64 [slots], sample of the newest mark."""
+    """Marks of each stream.
+
+    horizon_s, silence_s
+    ticks      int64 [slots, n], ticks of the marks, oldest first
+    at         int64 [slots], sample of the newest mark
+    newest_us  latest arrival of a chunk
+    """
 
     horizon_s: float
     silence_s: float
@@ -31,25 +39,34 @@ class Marks:
         self.ticks = np.zeros((0, int(np.ceil(self.horizon_s / STEP_S)) + 1), np.int64)
 
     def note(self, tick: int, aligned: Aligned) -> None:
-        """Note where the streams stand after tick number ``tick``."""
-        missing = len(aligned.expected) - len(self.at)
+        """Add the marks of tick number ``tick``."""
+        expected, arrived_us = aligned.slots.expected, aligned.slots.arrived_us
+        missing = len(expected) - len(self.at)
         if missing > 0:
             self.at = np.concatenate([self.at, np.zeros(missing, np.int64)])
             self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), tick)])
-        restarted = aligned.events[aligned.events[:, 2] == Event.RESTART]
-        self.ticks[restarted[:, 1]] = tick
-        self.at[restarted[:, 1]] = restarted[:, 3]
+        restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
+        self.ticks[restarted[:, EVENT_SLOT]] = tick
+        self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
         for placement in aligned.passes:
             fresh = placement.fresh
             slot = fresh.slot[fresh.stop - self.at[fresh.slot] >= STEP_S * fresh.bank.rate_hz]
             if len(slot):
                 self.ticks[slot, :-1] = self.ticks[slot, 1:]
                 self.ticks[slot, -1] = tick + 1
-                self.at[slot] = aligned.expected[slot]
+                self.at[slot] = expected[slot]
         if len(aligned.seen):
-            self.newest_us = max(self.newest_us, int(aligned.arrival_us[aligned.seen].max()))
+            self.newest_us = max(self.newest_us, int(arrived_us[aligned.seen].max()))
 
-    def oldest(self, partition: int, partitions: I64, arrival_us: I64, otherwise: int) -> int:
-        """Return the tick that a partition must be replayed from."""
-        mine = (partitions == partition) & (self.newest_us - arrival_us <= self.silence_s * 1e6)
-        return int(self.ticks[: len(mine)][mine, 0].min(initial=otherwise))
+    def oldest(self, partition: int, partitions: I64, arrived_us: I64, default: int) -> int:
+        """Return the tick from which a partition must be replayed.
+
+        Parameters
+        ----------
+        partitions, arrived_us : int64 [streams]
+            Partition and last arrival of each stream.
+        default
+            Result for a partition whose streams need no replay.
+        """
+        of_partition = (partitions == partition) & (self.newest_us - arrived_us <= self.silence_s * 1e6)
+        return int(self.ticks[: len(of_partition)][of_partition, 0].min(initial=default))

@@ -1,11 +1,15 @@
 """Settings of the whole graph: frozen, in seconds and hertz, validated once.
 
-``HORIZON_S`` is the one published constant: what the monitor says of time t follows from the samples
-in [t - HORIZON_S, t + lookahead]. The windows inside one another: what makes a peak a beat looks back 22.4 s
-(the peaks of ten seconds, each over a level of 12 s, of several leads each bounded by its own), a score 75 s over such
-beats, an alert of anomalous beats 16 beats of at most 1.4 s each over such scores: 119.8 s. A rate looks back 40 s, its
-alert 16 beats more. Drift, once in 20 s, looks back a minute over what 15 s before a beat say of its looks: 117.4 s. An
-irregular rhythm is 40 beats: 78.4 s.
+``HORIZON_S`` is the published constant: what the monitor emits for time t depends on the samples in
+[t - HORIZON_S, t + lookahead] alone. It is the longest of these sums of windows that look back through one another:
+
+- a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
+  by its own level);
+- a score looks back 75 s over such beats (``stages.score``);
+- an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
+- a rate looks back 40 s, and its alert 16 beats more;
+- drift looks back a minute, once in 20 s, over features of beats that look back 15 s: 117.4 s;
+- an irregular rhythm is 40 beats: 78.4 s.
 """
 
 from __future__ import annotations
@@ -24,23 +28,27 @@ from beatwire.stages.classify import Ensemble
 from beatwire.stages.support.filters import Design
 
 HORIZON_S = 120.0
-A_LANE_BYTES = 9_000  # memory of the detector, of intervals and of the last minute's beats
-A_TICK_BYTES = 8_000  # peaks, beats, windows and the network's scratch
-GROWING = 1.5  # arrays are larger than they need be, and stand twice while they grow
+LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
+TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
+GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a monitor does.
+    """Settings of a monitor; durations in seconds.
 
-    pass_s       the longest stretch of a stream that goes through the rings at once
+    pass_s       longest stretch of a stream that goes through the rings at once
     reorder_s    how far ahead of its turn a chunk may come
-    bridge_s     the longest hole that is bridged rather than restarting the lane
-    silence_s    a stream that was silent for longer starts anew
-    evict_s     a stream that was silent for longer was never there: its alerts end, its memory is another's
+    bridge_s     longest hole that is bridged; a longer one restarts the lane
+    silence_s    silence after which a stream starts anew
+    evict_s      silence after which a stream is removed: its alerts end, its memory goes to others
+    duplicate_s  how far back a chunk is a duplicate and not an error
+    most_streams streams at most
+    schema_id    id that Avro messages in Confluent framing must have; None accepts any
     model        the scoring model; None: the one in the package
-    detector     what makes a peak a beat: "trees", or the "rule" alone
+    detector     what classifies peaks: "trees", or the "rule" alone
     trees        the detector's trees; None: the ones in the package
+    design, nms, alert  of the filter, the search for peaks, and the rules
     """
 
     pass_s: float = 2.0
@@ -59,7 +67,13 @@ class Settings:
     alert: alert.Settings = field(default_factory=alert.Settings)
 
     def __post_init__(self) -> None:
-        """Check what cannot work."""
+        """Check the settings.
+
+        Raises
+        ------
+        UserError
+            They cannot work.
+        """
         for name in ("pass_s", "reorder_s", "bridge_s", "silence_s", "duplicate_s"):
             value = getattr(self, name)
             if not 0 < value <= HORIZON_S:
@@ -74,23 +88,23 @@ class Settings:
 
     @property
     def decide_s(self) -> float:
-        """Seconds after a sample that a decision about it waits for."""
+        """Return the seconds after a sample that a decision about it depends on."""
         return self.design.support_s + self.design.box_s / 2 + self.nms.right_s
 
     @property
     def response_ring_s(self) -> float:
-        """Responses behind a pass, in it, and ahead of it."""
+        """Return the seconds of responses to keep: behind a pass, in it, and ahead of it."""
         return self.pass_s + self.reorder_s + self.bridge_s + self.nms.left_s + 2 * self.decide_s + 0.05
 
     @property
     def ring_s(self) -> float:
-        """Samples behind a pass that windows and blocks need, in it, and waiting ahead of it."""
+        """Return the seconds of samples to keep: behind a pass for windows and blocks, in it, and ahead of it."""
         return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + self.nms.block_s + 0.1
 
     def lane_bytes(self, bank: Bank) -> int:
-        """Return what a stream costs in memory at most, arrays that grow and the work of a tick included."""
+        """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""
         kept = 2 * bank.leads * self.ring_s * bank.rate_hz + 4 * self.response_ring_s * bank.rate_hz
-        return round(GROWING * (kept + A_LANE_BYTES + A_TICK_BYTES))
+        return round(GROWING * (kept + LANE_BYTES + TICK_BYTES))
 
     def decode(self) -> decode.Settings:
         """Return the settings of the decode stage."""
@@ -117,7 +131,7 @@ class Settings:
         return ricker.Settings(self.response_ring_s, self.design, block_s=self.nms.block_s)
 
     def classify(self, trees: Ensemble | None) -> classify.Settings:
-        """Return the settings of the accept stage."""
+        """Return the settings of the classify stage."""
         return classify.Settings(trees, self.design)
 
     def beats(self, trees: Ensemble | None = None) -> beats.Settings:

@@ -1,27 +1,30 @@
-"""What travels between the stages: one frozen structure of arrays per hop.
+"""Records between the stages: frozen structures of arrays.
 
-========== ============ ================================================================
-record     made by      holds
-========== ============ ================================================================
-RawTick    source       the joined payloads of one poll
-Chunks     decode       the columns of its valid messages, and the rejects
-Placement  align        for one bank and one pass: which bytes go to which ring position
-Fresh      ring         for one bank and one pass: which lanes have which new samples
-Peaks      nms, accept  local maxima of the response, with the level around them, and how sure they are
-Beats      beats        accepted peaks, with R and RR
-Windows    window       what the model looks at of each
-HistoryFeatures   recall       what it saw, and how that compares with the stream's own last minute
-TickBeats  gather       all beats of the tick, in order; then scored, then compared
-Alerts     alert        transitions of alerts
-Outgoing   publish      messages, ready to send
-========== ============ ================================================================
+================ ========= =====================================================================================
+record           from      contents
+================ ========= =====================================================================================
+RawTick          source    the joined messages of one poll
+Chunks           decode    the columns of its valid messages, and the rejects
+Aligned          align     the placements of a tick, its events, and where each stream stands
+Placement        align     for one bank and one pass: samples of the payload and their place in the rings
+Fresh            align     for one bank and one pass: the lanes with new samples
+Ringed           ring      the rings of a bank with the new samples
+Response         ricker    the response to the new samples
+Peaks            nms       peaks of the response with the level around each; from classify also their logits
+Beats            beats     classified peaks with R and RR
+Windows          windows   256 samples around each beat
+HistoryFeatures  history   the terms of the score of each beat
+TickBeats        gather    all beats and events of the tick, in order; from score also their scores
+Alerts           alert     transitions of alerts
+Outgoing         publish   messages to send
+================ ========= =====================================================================================
 
-Words: a *slot* is a stream's number for as long as it is known; a *lane* is its row in the
-rings of its *bank* (one bank per sampling rate and number of leads); a *pass* is a part of a
-tick small enough for the rings. Sample indices are absolute in a stream's session, int64.
-Everything is on the host except the rings and what is marked ``xp`` (NumPy or CuPy).
+A *slot* is the number of a stream until it is evicted. A *lane* is its row in the rings of its *bank*: streams of one
+sampling rate and number of leads. A *pass* is a part of a tick that fits the rings. Sample indices are absolute in a
+session of a stream, int64. All arrays are on the host except the rings and those marked ``xp`` (NumPy or CuPy).
 
-Samples are described in ``records.samples``, heartbeats in ``records.beats``.
+``records.samples`` and ``records.beats`` describe the records, ``records.columns`` names columns of integer tables, the
+other modules have the NamedTuples that kernels take.
 """
 
 from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, U64, Bool

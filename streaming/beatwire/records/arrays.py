@@ -1,4 +1,4 @@
-"""Names of array types by what they hold."""
+"""Short names of array types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What travels once it is heartbeats: from accepted peaks to messages."""
+"""Records of heartbeats: from classified peaks to messages."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from beatwire.records.samples import Aligned, Fresh
 
 @dataclass(frozen=True, slots=True)
 class Beats:
-    """Heartbeats of one bank and pass, ``b`` of them, by lane and in order (all xp, see ``backend.Table``).
+    """Heartbeats of one bank and pass, ``b`` of them, by lane and in order (all xp, see ``backends.base.Table``).
 
-    fresh, watermark          the lanes of the pass, and up to where their beats are complete
-    total                   ``b``, a number here or on the device
-    first                   int64 [n + 1]: where the beats of each row of ``fresh`` begin
-    lane, slot, base        int64 [b], x: where the samples around the beat still stand
-    listed                  what follows, as a table
-    row                     int64 [b]: row of its lane in ``fresh``
-    sample                  int64 [b]: R
-    decided                 int64 [b]: the newest sample that the decision waited for
+    fresh, watermark        the lanes of the pass, and the sample before which the beats of each are complete
+    total                   ``b``, a number of the host or of the device
+    first                   int64 [n + 1], first beat of each row of ``fresh``
+    x                       int16 [lanes, leads, R], the rings
+    lane, slot, base        int64 [b], row in the rings, slot and first sample of the lane of each beat
+    listed                  the following columns as a table, see ``records.selection.ListedBeats``
+    row                     int64 [b], row of its lane in ``fresh``
+    sample                  int64 [b], R
+    decided                 int64 [b], newest sample that the decision depends on
     rr_s, median_rr_s       float64 [b], NaN: none
     response, quality       float32 [b]
-    expected_errors         float32 [b]: in the ten seconds up to the beat; NaN: not known
-    restart                 bool [b]: the first beat since its lane began
-    blocks                  table of int64 [k]: row of a lane, end of a 2-s block, whether it was flat (1),
-                            or waves without beats (2)
+    expected_errors         float32 [b], in the ten seconds up to the beat; NaN: unknown
+    restart                 bool [b], the first beat since its lane began
+    blocks                  table of the blocks that became complete, see ``records.selection.ListedBlocks``
     """
 
     fresh: Fresh
@@ -52,7 +52,7 @@ class Beats:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """What the model looks at: float32 [b, 256] and [b] (xp), see ``kernels.windows``."""
+    """The input of the network: windows float32 [b, 256] and their amplitudes [b] (xp), see ``kernels.windows``."""
 
     beats: Beats
     windows: Any
@@ -87,21 +87,23 @@ class HistoryFeatures:
 class TickBeats:
     """All heartbeats of a tick, ``b`` of them, by pass, bank and lane: those of a stream in order.
 
-    slot, session, sample, decided, time_us, arrived_us   int64 [b]
-    rate_hz, rr_s, median_rr_s                   float64 [b]
-    response, quality                            float32 [b]
-    expected_errors                              float32 [b], in the ten seconds up to the beat, NaN: not known
-    restart      bool [b]       the first beat after a restart of its stream
-    terms        of each beat
-    events       int64 [e, 5]   slot, session, kind, sample, value, by slot and in order: restarts, gaps,
-                                leads (value: the mask), beats (value: row of the beat), blocks (value:
-                                flat, waves), and how far the stream is known
-    scored by the score stage (``None`` before):
-    score, prematurity           float32 [b], NaN: none
-    scored_by                    uint8 [b], see ``stages.score``
-    anomalous                    bool [b]
-    latent       float32 [b, 8]  what the model made of it, NaN: none
-    reconstruction_error       float32 [b]     how unlike a beat of all people, a term of the score, NaN: none
+    slot, session, sample, decided   int64 [b]
+    time_us, arrived_us              int64 [b], device time of R, arrival of its stream's last chunk
+    rate_hz, rr_s, median_rr_s       float64 [b]
+    response, quality                float32 [b]
+    expected_errors                  float32 [b], in the ten seconds up to the beat; NaN: unknown
+    restart                          bool [b], the first beat after a restart of its stream
+    terms                            of the score of each beat
+    events                           int64 [e, 5], columns ``ORDERED_...``: all events, by slot and in order
+    overloaded                       beats are not scored
+
+    From the score stage on (``None`` before):
+
+    score, prematurity               float32 [b], NaN: none
+    scored_by                        uint8 [b], see ``stages.score``
+    anomalous                        bool [b]
+    latent                           float32 [b, 8], of the network; NaN: none
+    reconstruction_error             float32 [b], the term of the score by the population; NaN: none
     """
 
     aligned: Aligned
@@ -131,7 +133,7 @@ class TickBeats:
 
 @dataclass(frozen=True, slots=True)
 class Alerts:
-    """Transitions of alerts in a tick: one JSON-ready dict each, and the beats they came with."""
+    """Transitions of alerts in a tick, one dict for JSON each, and the beats of the tick."""
 
     beats: TickBeats
     transitions: list[dict[str, Any]]
@@ -139,7 +141,7 @@ class Alerts:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Messages of one topic, ready to send."""
+    """Messages of one topic: keys, values and headers of each."""
 
     topic: str
     keys: list[bytes | None]

@@ -1,9 +1,42 @@
-"""Columns of integer tables by name: ``ints[i, CHUNK_FIRST]``.
+"""Columns of integer tables by name: ``ints[i, CHUNK_FIRST]``; the prefix names the table.
 
 Constants and not an enumeration, because kernels read them: Numba compiles a global integer as a constant.
 """
 
 from __future__ import annotations
+
+# ``Chunks.ints``: position and length of the stream id in the payload and its hash; session, first sample, device time
+# of it; number of leads, lead-off mask; position of the samples in the payload and samples of each lead; arrival.
+CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_ID_HASH, CHUNK_SESSION, CHUNK_FIRST, CHUNK_TIME_US = range(6)
+CHUNK_LEADS, CHUNK_LEAD_OFF, CHUNK_AT, CHUNK_COUNT, CHUNK_ARRIVED_US = range(6, 11)
+CHUNK_COLUMNS = 11
+
+# ``Chunks.floats``: sampling rate, microvolts per unit, and of a message that cannot be read the number that is wrong.
+CHUNK_RATE_HZ, CHUNK_UV_PER_UNIT, CHUNK_WRONG = range(3)
+CHUNK_FLOATS = 3
+
+# Rows that ``kernels.align`` writes of placed samples; ``Placement.place`` has the first six columns.
+# lane, first sample, count (negative: a bridge), position in the payload (-1: none), bytes from lead to lead, lead-off
+# mask (its complement for samples that came before their turn), pass, bank.
+PLACE_LANE, PLACE_FIRST, PLACE_COUNT, PLACE_AT, PLACE_STRIDE, PLACE_LEAD_OFF, PLACE_PASS, PLACE_BANK = range(8)
+PLACEMENT_COLUMNS, PLACE_COLUMNS = 6, 8
+
+# Rows that ``kernels.align`` writes of lanes with new samples [start, stop) in a pass; ``nanovolts`` of one unit.
+FRESH_LANE, FRESH_SLOT, FRESH_START, FRESH_STOP, FRESH_BASE, FRESH_SESSION, FRESH_NANOVOLTS = range(7)
+FRESH_PASS, FRESH_BANK = 7, 8
+FRESH_COLUMNS = 9
+
+# ``Fresh.quiet``: a lane and a stretch [start, stop) of it in which no beat may be.
+QUIET_LANE, QUIET_START, QUIET_STOP = range(3)
+QUIET_COLUMNS = 3
+
+# ``Aligned.events`` and ``Aligned.clocks``.
+EVENT_PASS, EVENT_SLOT, EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE, EVENT_SESSION = range(6)
+EVENT_COLUMNS = 6
+
+# ``TickBeats.events``: the events of a tick in the order of each stream.
+ORDERED_SLOT, ORDERED_SESSION, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE = range(5)
+ORDERED_COLUMNS = 5
 
 # ``PeakTable.peaks``: sample, response f, median of the last five block maxima, 80 % quantile of the last ten, and the
 # sum of the least f within ``right`` samples on both sides.
@@ -26,9 +59,6 @@ QUIET_MARGIN, LONGEST_RR, RATE_WINDOW = range(3)
 # ``BeatSettings.marking``: how far R may lie before and after a peak, how far the wide wavelet may move it, and the
 # length of the box of the response, in samples; then the shift of its magnitude.
 MARK_BEFORE, MARK_AFTER, MARK_NEAR, MARK_BOX, MARK_SHIFT = range(5)
-
-# ``Fresh.quiet``: a stretch of a lane in which no beat may be.
-QUIET_LANE, QUIET_START, QUIET_STOP = range(3)
 
 # ``LaneBeats.ints``: R, peak of the response, 1 if the lane began since the last beat.
 BEAT_R, BEAT_PEAK, BEAT_RESTART = range(3)

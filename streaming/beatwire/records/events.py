@@ -1,4 +1,14 @@
-"""Kinds of events of a stream, in the order in which they travel within a pass."""
+"""Kinds of events of a stream. At the same sample of a pass they come in the order of these numbers.
+
+RESTART        the lane begins at ``sample``; ``value``: sample up to which the same session was known before, -1: none
+GAP            samples from ``sample`` to ``value`` are bridged
+LEADS_CHANGED  the lead-off mask is ``value`` from ``sample`` on
+BEAT           R is at ``sample``; ``value``: row of the beat in its tick
+BLOCK          a block of the level ends at ``sample``; ``value``: its flags, see ``kernels.flutter``
+WATERMARK      everything before ``sample`` is decided
+CLOCK          a device time that left the state of align, see ``kernels.clock``
+DRIFTED        the comparison with the reference has crossed its limit, see ``kernels.drift``
+"""
 
 from __future__ import annotations
 

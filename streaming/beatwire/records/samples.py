@@ -1,4 +1,4 @@
-"""What travels while it is samples: from messages to local maxima of the response."""
+"""Records of samples: from messages to peaks of the response."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from beatwire.records.detection import FreshLanes, LeadLevels, PeakTable, Rings
 class RawTick:
     """The messages of one poll, ``m`` of them.
 
-    payload      uint8 [bytes]   all message values joined; not to be written to, and kernels are compiled for that
+    payload      uint8 [bytes]   all message values joined; read-only, and kernels are compiled for that
     start        int64 [m + 1]   message k is ``payload[start[k]:start[k + 1]]``
-    arrival_us   int64 [m]       when each message arrived at the broker
-    partition    int32 [m]       the partition it came from (0 without a broker)
-    now_us       the clock when the tick was taken; microseconds since 1970
-    caught_up    nothing more was waiting at the broker: silence is the device's, not ours
-    overloaded   so far behind that beats are not scored: rules and beats come first
+    arrival_us   int64 [m]       arrival of each message at the broker, microseconds since 1970
+    partition    int32 [m]       partition of each message (0 without a broker)
+    now_us       time at which the tick was taken, microseconds since 1970
+    caught_up    no more messages were waiting at the broker: a stream without a chunk is silent
+    overloaded   so far behind that beats are not scored: rules and beats have priority
     """
 
     payload: U8
@@ -35,7 +35,7 @@ class RawTick:
     overloaded: bool = False
 
     def __post_init__(self) -> None:
-        """Make the payload read-only, whoever joined it: of two kinds of arrays Numba compiles each kernel twice."""
+        """Make the payload read-only: Numba would compile each kernel again for one that can be written to."""
         payload = self.payload.view()
         payload.flags.writeable = False
         object.__setattr__(self, "payload", payload)
@@ -49,7 +49,7 @@ class RawTick:
         partition: Sequence[int] | I32 | None = None,
         caught_up: bool = True,
     ) -> RawTick:
-        """Join message values into a tick; arrival defaults to ``now_us``."""
+        """Join message values into a tick; ``arrival_us`` defaults to ``now_us``."""
         m = len(values)
         start = np.zeros(m + 1, np.int64)
         np.cumsum(np.fromiter(map(len, values), np.int64, m), out=start[1:])
@@ -65,7 +65,7 @@ class RawTick:
 
 @dataclass(frozen=True, slots=True)
 class Rejects:
-    """Messages of a tick that cannot be used: which, and why (one line each)."""
+    """Messages of a tick that cannot be used: their numbers in the tick, and a reason of one line for each."""
 
     message: list[int] = field(default_factory=list)
     reason: list[str] = field(default_factory=list)
@@ -75,13 +75,13 @@ class Rejects:
 class Chunks:
     """The valid messages of a tick, ``n`` of them, as columns.
 
-    payload      uint8 [bytes]   where the ids and the samples still stand
-    ints         int64 [n, 13]   id position, id length, id hash, session, first sample, device
-                                 time (us), leads, lead-off mask, position of the samples,
-                                 samples per lead, arrival at the broker (us), slot, bank
-    floats       float64 [n, 3]  rate (Hz), microvolts per unit, -
+    payload      uint8 [bytes]   all messages joined, which ids and samples are read from
+    ints         int64 [n, 11]   columns ``CHUNK_ID_AT``, ... of ``records.columns``
+    floats       float64 [n, 3]  columns ``CHUNK_RATE_HZ``, ...
     message      int64 [n]       number of the message in its tick
-    partition    int32 [n]
+    partition    int32 [n]       its partition
+    rejects      the messages that are not valid
+    now_us, caught_up, overloaded  as in ``RawTick``
     """
 
     payload: U8
@@ -96,7 +96,7 @@ class Chunks:
 
 
 class Bank(NamedTuple):
-    """Streams of one sampling rate and number of leads: they share rings."""
+    """Streams of one sampling rate (Hz) and number of leads: they share rings."""
 
     number: int
     rate_hz: float
@@ -109,10 +109,10 @@ class Fresh:
 
     number         of the pass
     lane, slot, start, stop, base, session   int64 [n]; ``base`` is the lane's first sample
-    uv_per_unit    float64 [n], 0 when not calibrated
-    overloaded     beats are not scored
-    quiet          int64 [q, 3]: lane, start and stop of a stretch where no beat may be; also of lanes
+    uv_per_unit    float64 [n], microvolts; 0: not calibrated
+    quiet          int64 [q, 3], columns ``QUIET_...``: stretches of lanes in which no beat may be, also of lanes
                    without new samples
+    overloaded     beats are not scored
     """
 
     number: int
@@ -129,17 +129,17 @@ class Fresh:
 
     @property
     def lanes(self) -> FreshLanes:
-        """The columns that kernels take."""
+        """Return the columns that kernels take."""
         return FreshLanes(self.lane, self.slot, self.start, self.stop, self.base)
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Bytes of the tick and where they go: one bank, one pass.
+    """Samples of the payload and where they go: one bank, one pass.
 
-    place        int64 [p, 8]    pass, bank, lane, first sample, count, position in ``payload``, stride,
-                                 lead-off mask
-    lanes        how many lanes the bank has room for
+    payload      uint8 [bytes]
+    place        int64 [p, 6]    columns ``PLACE_LANE`` to ``PLACE_LEAD_OFF``
+    lanes        number of lanes that the bank has room for
     """
 
     payload: U8
@@ -148,9 +148,8 @@ class Placement:
     fresh: Fresh
 
 
-@dataclass(frozen=True, slots=True)
 class Event:
-    """Names of the kinds of events of a stream, in the order in which they travel."""
+    """The kinds of events of a stream, in the order in which they come at the same sample."""
 
     RESTART = events.RESTART
     GAP = events.GAP
@@ -160,30 +159,47 @@ class Event:
     WATERMARK = events.WATERMARK
 
 
+class SlotColumns(NamedTuple):
+    """Where each stream stands after a tick, by slot: int64 [slots].
+
+    session     session of the stream
+    bank, lane  where its samples are; -1: it has no lane
+    expected    every sample before this one is known or given up; -1: none yet
+    arrived_us  arrival of its last chunk at the broker
+    """
+
+    session: I64
+    bank: I64
+    lane: I64
+    expected: I64
+    arrived_us: I64
+
+
 @dataclass(frozen=True, slots=True)
 class Aligned:
-    """A tick put in its place.
+    """The placed chunks of a tick.
 
     passes       placements, by pass and bank
-    events       int64 [e, 6]: pass, slot, kind (``Event``), sample, value, session
-    seen         int64 [s]: the slots of this tick, each once
-    arrival_us   int64 [slots]: when each stream's last chunk arrived
-    expected     int64 [slots]: up to where each stream is known without a hole
-    slots        int64 [slots, .]: all that is known of each, see ``kernels.align``
-    forgotten    int64 [f]: slots whose streams have been silent for so long that they are given up after this tick
-    clocks       int64 [c, 6]: device times that are in ``slots`` no more, by slot, as rows of ``events``
+    events       int64 [e, 6], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks
+    seen         int64 [s]: the slots that have a chunk in this tick, each once, ascending
+    slots        where the streams stand, by slot: copies
+    anchors      int64 [slots, .]: device times, see ``kernels.clock``. A read-only view of the state of align, valid
+                 until the next tick: a copy would be 39 MB for 100,000 streams
+    clocks       int64 [c, 6], columns ``EVENT_...``: device times that are not in ``anchors`` any more, by slot
     banks        by number
-    refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there was no room
+    refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there is no memory
+    rejects      messages that decode and align reject
+    evicted      int64 [f]: slots of streams that are removed after this tick
+    now_us, caught_up, overloaded  as in ``RawTick``
     """
 
     passes: list[Placement]
     events: I64
     seen: I64
-    arrival_us: I64
-    expected: I64
-    slots: I64
+    slots: SlotColumns
+    anchors: I64
     clocks: I64
-    banks: list[Bank]
+    banks: tuple[Bank, ...]
     refused: I64
     rejects: Rejects
     now_us: int
@@ -191,10 +207,16 @@ class Aligned:
     overloaded: bool
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    def __post_init__(self) -> None:
+        """Make the anchors read-only: they are the state of align."""
+        anchors = self.anchors.view()
+        anchors.flags.writeable = False
+        object.__setattr__(self, "anchors", anchors)
+
 
 @dataclass(frozen=True, slots=True)
 class Ringed:
-    """New samples in their rings. ``x``: int16 [lanes, leads, R] (xp)."""
+    """New samples in the rings of their bank, ``x``: int16 [lanes, leads, R] (xp)."""
 
     fresh: Fresh
     x: Any
@@ -212,7 +234,7 @@ class Response:
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """Local maxima of the response that the new samples decided.
+    """Peaks of the response that the new samples decided.
 
     table        the peaks of each lane, and its 2-s blocks that became complete (xp)
     watermark    int64 [n]          every peak before this sample has been decided

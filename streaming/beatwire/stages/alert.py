@@ -18,14 +18,14 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import rules
-from beatwire.kernels.align import BANK
-from beatwire.records import F64, I64, Alerts, Event, TickBeats
+from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import TRANSITION_COLUMNS
+from beatwire.records.columns import TRANSITION_COLUMNS, TRANSITION_RULE, TRANSITION_SLOT
 from beatwire.stages.support import stream_alerts
-from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
+from beatwire.stages.support.alert_messages import message_of
+from beatwire.stages.support.alert_rules import NUMBERS
 from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.runs import rows_told, runs_of
+from beatwire.stages.support.runs import rows_written, runs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class State:
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     """Apply the rules to a tick."""
     aligned = tick.aligned
-    _grow(state, len(aligned.arrival_us))
+    _grow(state, len(aligned.anchors))
     ended = [
         stream_alerts.end_of_evicted(state.slots, aligned),
         stream_alerts.end_of_no_data(state.slots, aligned),
@@ -94,9 +94,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     before, after = sum(map(len, ended)), sum(map(len, begun))
     rows = np.concatenate([*ended, by_samples, *begun])
     values = np.concatenate([np.zeros(before), values, np.zeros(after)])
-    transitions = [
-        _transition(state, tick, row, value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)
-    ]
+    transitions = [_message(state, tick, row, value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)]
     return state, Alerts(tick, transitions)
 
 
@@ -153,55 +151,15 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
         early=none if tick.prematurity is None else tick.prematurity >= s.early,
     )
     limits_bpm = np.array(s.limits[rules.EXTREME_TACHYCARDIA : rules.EXTREME_BRADYCARDIA + 1])
-    cpu.kernels.apply_rules(n, run, events, beats, tick.aligned.slots, durations, limits_bpm, state.slots, transitions)
-    rows = rows_told(transitions.counts, run, rules.MOST_TRANSITIONS)
+    cpu.kernels.apply_rules(
+        n, run, events, beats, tick.aligned.slots.bank, durations, limits_bpm, state.slots, transitions
+    )
+    rows = rows_written(transitions.counts, run, rules.MOST_TRANSITIONS)
     return transitions.rows[rows], transitions.value[rows]
 
 
-def _transition(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
-    """Return a transition as a message of the alerts topic, without the model."""
-    slot, session, number, to, onset, at = row
-    rule, limit = RULES[number], state.settings.limits[number]
-    onset_us, at_us = _device_times(tick, slot, session, [onset, at])
-    since_us = state.since_us.pop((slot, number), onset_us)
-    stream = state.directory.names[slot]
-    return {
-        "id": alert_id(stream, session, rule.name, onset),
-        "stream": stream,
-        "session": session,
-        "rule": rule.name,
-        "priority": rule.priority,
-        "technical": rule.technical,
-        "state": STATES[to],
-        "onset": onset,
-        "onset_us": since_us,
-        "decided": at,
-        "decided_us": at_us if at > onset else since_us,
-        "value": round(value, 3),
-        "limit": limit,
-        "text": rule.text_of(value, limit) + _confidence(tick, slot, session, at),
-    }
-
-
-def _device_times(tick: TickBeats, slot: int, session: int, samples: list[int]) -> list[int]:
-    """Return the device time of samples of a stream, microseconds."""
-    n = len(samples)
-    rate_hz = tick.aligned.banks[tick.aligned.slots[slot, BANK]].rate_hz
-    time_us = np.empty(n, np.int64)
-    cpu.kernels.device_time(
-        n, np.full(n, slot), np.full(n, session), np.array(samples), np.full(n, rate_hz), tick.aligned.slots,
-        tick.aligned.clocks, time_us,
-    )  # fmt: skip
-    return time_us.tolist()
-
-
-def _confidence(tick: TickBeats, slot: int, session: int, at: int) -> str:
-    """Return the confidence of the beat that decided a transition, and the errors expected in the signal before it."""
-    first, last = np.searchsorted(tick.events[:, 0], slot), np.searchsorted(tick.events[:, 0], slot, "right")
-    events = tick.events[first:last]
-    decided = (events[:, 1] == session) & (events[:, 2] == Event.BEAT) & (events[:, 3] == at)
-    for beat in events[decided, 4].tolist():
-        errors = float(tick.expected_errors[beat])
-        if errors >= 0:
-            return f" (beat confidence {100 * float(tick.quality[beat]):.0f} %, {errors:.1f} errors expected in 10 s)"
-    return ""
+def _message(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
+    """Return the message of a transition; an alert from the log keeps the device time at which it began."""
+    slot, number = row[TRANSITION_SLOT], row[TRANSITION_RULE]
+    since_us = state.since_us.pop((slot, number), None)
+    return message_of(tick, state.directory.names[slot], row, value, state.settings.limits[number], since_us)

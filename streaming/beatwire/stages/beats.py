@@ -23,7 +23,7 @@ from beatwire.kernels.beats import BEAT_STATE_COLUMNS
 from beatwire.kernels.flutter import POINTS
 from beatwire.kernels.r_peak import PADDING
 from beatwire.records import F64, I32, Bank, Beats, Peaks
-from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS
+from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, QUIET_LANE
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 from beatwire.stages.support.filters import Design, filter_for, half_up, unit_response
 
@@ -129,7 +129,7 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
         lanes = state.lanes[number] = backend.grown(lanes, (len(peaks.rings.f), BEAT_STATE_COLUMNS), np.int64)
     if state.work.shape[1] < s.scratch:
         state.work = np.zeros((3, s.scratch), np.int32)
-    quiet = fresh.quiet[np.argsort(fresh.quiet[:, 0], kind="stable")]
+    quiet = fresh.quiet[np.argsort(fresh.quiet[:, QUIET_LANE], kind="stable")]
     n, most = len(fresh.lane), peaks.table.peaks.shape[1]
     found = LaneBeats(
         backend.buffer("count", (n,), np.int64),

@@ -8,7 +8,7 @@ State: per slot the beats of the last three blocks of 20 s in bins of score, lat
 The radius is the length of the latents in units of the reference's spread; the reconstruction error is the population
 term of the score. Only these two are compared for the event: they depend on 15 s before a beat, where the score depends
 on a minute, so a minute of them and the block after it lie within the horizon. The distributions of scores and latents
-are for metrics (``stages.support.drift_figures``). Over all streams there are metrics only and no alert: streams do not
+are for metrics (``service.drift_figures``). Over all streams there are metrics only and no alert: streams do not
 depend on each other.
 """
 
@@ -24,7 +24,8 @@ from beatwire.kernels.drift import BLOCKS_TO_EMPTY, COMPARED, DRIFT_BLOCKS
 from beatwire.kernels.history import LATENTS
 from beatwire.records import F32, F64, U8, TickBeats
 from beatwire.records.alerting import Borders, Crossings, DriftState
-from beatwire.stages.support.runs import rows_told, runs_of
+from beatwire.records.columns import ORDERED_COLUMNS
+from beatwire.stages.support.runs import rows_written, runs_of
 
 BLOCK_S = 20.0  # three blocks are the minute of the horizon
 QUANTITIES = ("score", *(f"latent {k}" for k in range(LATENTS)), "radius", "reconstruction_error")
@@ -88,7 +89,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
         state.streams.above[evicted] = False
     if len(events) == 0:
         return state, beats
-    grow(state, len(beats.aligned.arrival_us))
+    grow(state, len(beats.aligned.anchors))
     assert beats.score is not None
     assert beats.latent is not None
     assert beats.reconstruction_error is not None
@@ -97,14 +98,14 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     n, run = runs_of(events)
     block_samples = np.array([round(BLOCK_S * bank.rate_hz) for bank in beats.aligned.banks])
     room = BLOCKS_TO_EMPTY * len(events)
-    crossings = Crossings(np.zeros(n, np.int64), np.empty(room, np.int64), np.empty((room, 5), np.int64))
+    crossings = Crossings(np.zeros(n, np.int64), np.empty(room, np.int64), np.empty((room, ORDERED_COLUMNS), np.int64))
     cpu.kernels.track_drift(
-        n, run, events, bins, scored, beats.aligned.slots, block_samples, reference.levels, reference.limit,
+        n, run, events, bins, scored, beats.aligned.slots.bank, block_samples, reference.levels, reference.limit,
         state.streams, crossings,
     )  # fmt: skip
     if not crossings.counts.any():
         return state, beats
-    rows = rows_told(crossings.counts, run, BLOCKS_TO_EMPTY)
+    rows = rows_written(crossings.counts, run, BLOCKS_TO_EMPTY)
     return state, replace(beats, events=np.insert(events, crossings.place[rows], crossings.rows[rows], axis=0))
 
 

@@ -18,6 +18,8 @@ from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
 from beatwire.kernels.history import LATENTS
 from beatwire.records import I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
+from beatwire.records.alignment import PassBeats, PassLanes
+from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.records.selection import ListedBeats, ListedBlocks
 
 
@@ -52,7 +54,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
     sample = _concatenated([p.beats.sample for p in passes], np.int64)
     rate_hz = _concatenated([np.full(len(p.beats.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     time_us = np.empty(len(slot), np.int64)
-    cpu.kernels.device_time(len(slot), slot, session, sample, rate_hz, aligned.slots, aligned.clocks, time_us)
+    cpu.kernels.device_time(len(slot), slot, session, sample, rate_hz, aligned.anchors, aligned.clocks, time_us)
     return state, TickBeats(
         aligned=aligned,
         slot=slot,
@@ -60,7 +62,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         sample=sample,
         decided=_concatenated([p.beats.decided for p in passes], np.int64),
         time_us=time_us,
-        arrived_us=aligned.arrival_us[slot],
+        arrived_us=aligned.slots.arrived_us[slot],
         rate_hz=rate_hz,
         rr_s=_concatenated([p.beats.rr_s for p in passes], np.float64),
         median_rr_s=_concatenated([p.beats.median_rr_s for p in passes], np.float64),
@@ -104,21 +106,12 @@ def _events(aligned: Aligned, passes: list[PassResults]) -> I64:
     beats = 0
     for p in passes:
         fresh = p.fresh
-        n = cpu.kernels.merge_pass(
-            fresh.number,
-            fresh.slot,
-            fresh.session,
-            p.watermark,
-            p.beats.row,
-            p.beats.sample,
-            beats,
-            *p.blocks,
-            events,
-            n,
-        )
+        lanes = PassLanes(fresh.slot, fresh.session, p.watermark)
+        found = PassBeats(p.beats.row, p.beats.sample)
+        n = cpu.kernels.merge_pass(fresh.number, lanes, found, beats, p.blocks, events, n)
         beats += len(p.beats.row)
-    slots = len(aligned.slots)
-    ordered = np.empty((most, 5), np.int64)
+    slots = len(aligned.anchors)
+    ordered = np.empty((most, ORDERED_COLUMNS), np.int64)
     cpu.kernels.by_stream(
         events, np.zeros(slots + 1, np.int64), np.empty(slots, np.int64), np.empty(most, np.int64), ordered
     )

@@ -1,8 +1,11 @@
-"""Non-maximum suppression: the local maxima of the response, and the level around each.
+"""Non-maximum suppression: find the peaks of the response, and the level around each.
 
-In: Response. Out: Peaks. State: for each bank int64 ``maxima[lanes, MAXIMA_COLUMNS]``, maxima of
-2-second blocks of the response (``kernels.nms``). A peak is the largest of ``left_s`` before it and
-``right_s`` after it, which says nothing of chunks or ticks.
+In:    Response
+Out:   Peaks
+State: by bank, int64 ``maxima[lanes, MAXIMA_COLUMNS]`` (xp): maxima of 2-s blocks of the response (``kernels.nms``)
+
+A peak is the largest response of ``left_s`` before it and ``right_s`` after it, which does not depend on chunks or
+ticks.
 """
 
 from __future__ import annotations
@@ -22,7 +25,11 @@ from beatwire.records.detection import PeakSearch, PeakTable
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How far a peak reigns on both sides, and the length of the blocks of the level."""
+    """Durations in seconds.
+
+    left_s, right_s  before and after a peak no other response is larger
+    block_s          length of a block of the level
+    """
 
     left_s: float = 0.25
     right_s: float = 0.22
@@ -31,7 +38,11 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """maxima: by number of the bank; work: scratch int32 [1, capacity]."""
+    """Block maxima.
+
+    maxima  int64 [lanes, MAXIMA_COLUMNS] (xp), by number of the bank
+    work    scratch of the host, int32 [1, capacity]
+    """
 
     settings: Settings
     backend: Backend = CPU

@@ -16,6 +16,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.records import I32, U8, Alerts, Outgoing, TickBeats
+from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages
 from beatwire.stages.support.directory import Directory
 from beatwire.wire.avro import string_table
 from beatwire.wire.names import ALERTS, BEATS
@@ -86,16 +87,13 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
     label = np.zeros(b, np.int32) if beats.scored_by is None else beats.scored_by.astype(np.int32)
     model = state.model_bytes
     width = _ID + _LONGS + _FLOATS + _SCORED_BY + _MODEL_LENGTH + len(model) + _ARRIVED
-    buffer = np.empty(b * width, np.uint8)
-    stop = np.empty(b, np.int64)
-    cpu.kernels.write_beat(
-        b, buffer, stop, width, directory.ids, directory.id_size, ints, floats.view(np.uint8),
-        np.isnan(floats).view(np.uint8), *state.labels, label, model,
-    )  # fmt: skip
-    joined = buffer.tobytes()
+    messages = BeatMessages(np.empty(b * width, np.uint8), np.empty(b, np.int64), width)
+    fields = BeatFields(ints, floats.view(np.uint8), np.isnan(floats).view(np.uint8))
+    cpu.kernels.write_beat(b, messages, directory.stream_ids, fields, BeatLabels(*state.labels, label), model)
+    joined = messages.buffer.tobytes()
     keys = directory.keys
     return Outgoing(
         BEATS,
         [keys[s] for s in beats.slot.tolist()],
-        [joined[i * width : end] for i, end in enumerate(stop.tolist())],
+        [joined[i * width : end] for i, end in enumerate(messages.stop.tolist())],
     )

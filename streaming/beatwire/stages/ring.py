@@ -1,8 +1,9 @@
 """Ring: write the samples of a pass into the rings of their bank.
 
-In: Placement. Out: Ringed. State: for each bank int16 ``x[lanes, leads, R]``; sample ``a`` of a lane
-stands at column ``a % R``. ``R`` leaves room for the windows behind a pass and for chunks that
-came before their turn.
+In:    Placement
+Out:   Ringed
+State: by bank, int16 ``x[lanes, leads, R]`` (xp); sample ``a`` of a lane is in column ``a % R``. ``R`` leaves room for
+       the windows behind a pass and for chunks that came before their turn
 """
 
 from __future__ import annotations
@@ -15,18 +16,19 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.records import I64, Placement, Ringed
+from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE, PLACE_LEAD_OFF
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """ring_s: seconds of samples kept for each lane."""
+    """ring_s: seconds of samples kept of each lane."""
 
     ring_s: float
 
 
 @dataclass(slots=True)
 class State:
-    """rings: by number of the bank (xp)."""
+    """rings: int16 [lanes, leads, R] (xp), by number of the bank."""
 
     settings: Settings
     backend: Backend = CPU
@@ -34,7 +36,7 @@ class State:
 
 
 def step(state: State, placement: Placement) -> tuple[State, Ringed]:
-    """Write one placement; lanes that the bank gained start as zeros."""
+    """Write one placement; new lanes of the bank begin as zeros."""
     fresh, bank, backend = placement.fresh, placement.fresh.bank, state.backend
     backend.next_pass()
     x = state.rings.get(bank.number)
@@ -44,7 +46,7 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
     begun = np.flatnonzero(fresh.start == fresh.base)
     if len(begun):
         backend.kernels.begin_lane(len(begun), fresh.lane[begun], fresh.base[begun], x)
-    place = np.ascontiguousarray(placement.place[:, 2:])  # without pass and bank; one layout: one compilation
+    place = np.ascontiguousarray(placement.place)  # one layout, so one compilation
     alone, in_turn = (place, None) if backend.in_order else _apart(place)
     backend.kernels.write_samples(len(alone), alone, placement.payload, x)
     if in_turn is not None:
@@ -56,17 +58,18 @@ def step(state: State, placement: Placement) -> tuple[State, Ringed]:
 def _apart(place: I64) -> tuple[I64, tuple[I64, I64] | None]:
     """Separate placements that copy samples, in any order, from those that read the ring, by lane and in turn.
 
-    Returns the former; and of the latter, if there are any, the first row of each lane and the rows.
+    Returns the former; and of the latter, if there are any, the first row of each lane, and the rows.
     """
-    turn = (place[:, 2] < 0) | (place[:, 3] < 0) | ((place[:, 5] != 0) & (place[:, 5] != -1))
-    if not turn.any():
+    lead_off = place[:, PLACE_LEAD_OFF]
+    reads = (place[:, PLACE_COUNT] < 0) | (place[:, PLACE_AT] < 0) | ((lead_off != 0) & (lead_off != -1))
+    if not reads.any():
         return place, None
-    rest = place[turn]
-    rest = rest[np.argsort(rest[:, 0], kind="stable")]
-    run = np.concatenate([np.flatnonzero(np.diff(rest[:, 0], prepend=-1)), [len(rest)]])
-    return place[~turn], (run, rest)
+    rest = place[reads]
+    rest = rest[np.argsort(rest[:, PLACE_LANE], kind="stable")]
+    run = np.concatenate([np.flatnonzero(np.diff(rest[:, PLACE_LANE], prepend=-1)), [len(rest)]])
+    return place[~reads], (run, rest)
 
 
 def ring_samples(ring_s: float, rate_hz: float) -> int:
-    """Return the columns of a ring: whole cache lines of int16."""
+    """Return the number of columns of a ring: whole cache lines of int16."""
     return int(np.ceil(ring_s * rate_hz / 32)) * 32

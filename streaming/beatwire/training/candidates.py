@@ -113,7 +113,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     rows = table.peaks[0, :found]
     high = classify.LEVELS_PER_CANDIDATE * rows[:, 1] > rows[:, 2]
     at, value, median, quantile = np.ascontiguousarray(rows[high, :4].T)
-    most, least, speaking = np.ascontiguousarray(table.bounds[0, :found][high].T)
+    most, least, active = np.ascontiguousarray(table.bounds[0, :found][high].T)
     if x.shape[1] == 1:
         most, least = most - 1, least - 1
     settings = feature_settings(rate_hz, one)
@@ -125,7 +125,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     features = np.zeros((len(at), peak_features.FEATURES), np.float32)
     candidates = np.stack([at, value, median, most, least], axis=1)
     _describe_all()(candidates, blocks, settings, x[0], f[0], memory, stretch, numbers, features)
-    return Candidates(at, value, median, quantile, features, speaking > 1)
+    return Candidates(at, value, median, quantile, features, active > 1)
 
 
 @functools.cache

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 
 from beatwire.kernels import avro
 from beatwire.records import F64, I16, I64, U8
+from beatwire.records.columns import CHUNK_COLUMNS, CHUNK_FLOATS
 
 # Code of ``kernels.avro.read_chunk`` -> reason in the dead letter; the placeholder is the offending value.
 REASONS = {
@@ -246,4 +247,4 @@ def string_table(strings: Sequence[str], width: int) -> tuple[U8, Any]:
 
 def chunk_columns(n: int) -> tuple[I64, F64, I16]:
     """Return zeroed arrays for ``kernels.avro.read_chunk`` to fill: integers, floats and codes of ``n`` messages."""
-    return np.zeros((n, 13), np.int64), np.zeros((n, 3)), np.zeros(n, np.int16)
+    return np.zeros((n, CHUNK_COLUMNS), np.int64), np.zeros((n, CHUNK_FLOATS)), np.zeros(n, np.int16)

@@ -1,8 +1,8 @@
-"""Prefetches: ``name(i, ...)`` prefetches the memory that item ``i`` of a kernel reads and writes.
+"""Prefetch the memory of an item: ``name(i, ...)`` takes the arguments of the body of that name.
 
-The arguments are those of the body. A tick of many streams uses more memory than the second-level cache holds, and no
-hardware predicts the row of the next stream. So its cache lines are prefetched while the kernel runs the item before:
-waiting for memory was a quarter of the graph's time. A prefetch of memory that is not used does no harm.
+A tick of many streams reads more memory than the second cache holds, and processors do not predict the row of the next
+stream. So a loop over items prefetches the cache lines of the next item while it works on this one (``jit.cpu``): a
+quarter of the graph's time was waiting for memory. A line that is prefetched in vain does no harm.
 """
 
 from __future__ import annotations
@@ -16,38 +16,37 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.jit.x86.llvm import i8, i32, i64
 from beatwire.kernels.history import COUNT, INTERVAL_COUNT
 from beatwire.kernels.peak_features import LOG_COLUMNS, MS230
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
-from beatwire.records.columns import PEAK_SAMPLE
+from beatwire.records.columns import PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
 from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 from beatwire.records.selection import BeatSettings, ListedBlocks
 
 LINE = 64  # bytes of a cache line
-MOST = 640  # samples of a stretch: a longer one would replace lines that the current item uses
-AROUND = 64  # samples on either side of a peak in which the R peak is searched
+MOST = 640  # samples of a ring prefetched at most: more would evict lines that are in use
+AROUND = 64  # samples on either side of a peak, within which its R is
 
 Array = np.ndarray[Any, Any]
 
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _prefetch(_: Any, row: Any, first: Any, n: Any) -> Any:
-    """Prefetch the cache lines of ``row[first : first + n]``."""
+    """Prefetch the lines of ``row[first : first + n]``."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         start = make_array(signature.args[0])(context, builder, arguments[0]).data
-        pointer = i8.as_pointer()
-        prefetch = cgutils.get_or_insert_function(
+        i32, i64, pointer = ir.IntType(32), ir.IntType(64), ir.IntType(8).as_pointer()
+        instruction = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [pointer, i32, i32, i32]), "llvm.prefetch.p0"
         )
         place = builder.bitcast(builder.gep(start, [arguments[1]]), pointer)
         size = builder.mul(arguments[2], i64(context.get_abi_sizeof(context.get_value_type(row.dtype))))
         with cgutils.for_range_slice(builder, i64(0), size, i64(LINE)) as (at, _):
-            builder.call(prefetch, [builder.gep(place, [at]), i32(0), i32(3), i32(1)])
+            builder.call(instruction, [builder.gep(place, [at]), i32(0), i32(3), i32(1)])
         return context.get_dummy_value()
 
     return types.void(row, first, n), generate
@@ -59,14 +58,14 @@ def row_of(values: Array, n: int) -> None:
 
 
 def stretch_of(ring: Array, first: int, n: int) -> None:
-    """Prefetch samples ``[first, first + n)`` of a ring, up to the end of the ring."""
+    """Prefetch samples ``[first, first + n)`` of a ring, up to its last column."""
     column = first % len(ring)
     _prefetch(ring, column, min(n, MOST, len(ring) - column))
 
 
 def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
-    """Prefetch the samples that a placement overwrites."""
-    stretch_of(x[place[i, 0], 0], place[i, 1], abs(place[i, 2]))
+    """Prefetch the columns that a placement writes."""
+    stretch_of(x[place[i, PLACE_LANE], 0], place[i, PLACE_FIRST], abs(place[i, PLACE_COUNT]))
 
 
 def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: Rings, _work: I32) -> None:

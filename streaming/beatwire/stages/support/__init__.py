@@ -1,1 +1,1 @@
-"""What several stages share."""
+"""Parts of stages: the directory of streams, placements, runs of events, design of filters."""

@@ -1,7 +1,7 @@
-"""Who is who: the streams that the monitor knows, each with a slot, until they are forgotten.
+"""The directory of streams: each has a slot until it is evicted.
 
-The same table serves the kernels (bytes and digests) and people (names). A stream that is forgotten is not found any
-more; its slot keeps what it was called until it is given back, and then is another's.
+Kernels read bytes and hashes of ids, people read names. An evicted stream is not found any more; its slot keeps the
+name until it is given back, and may then be given to another stream.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels import avro
 from beatwire.records import I32, I64, U8, Bool, Chunks
+from beatwire.records.alignment import StreamIds
+from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE
 
 
 def _empty_table(size: int) -> I64:
@@ -23,10 +25,11 @@ def _empty_table(size: int) -> I64:
 class Directory:
     """Streams by slot.
 
-    names, keys  slot -> stream id, as text and as bytes
-    ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels
-    partition    int32 [slots]: where the stream was last read from
-    claimed      slots that the last ``find`` gave to streams it had not known
+    most         streams at most
+    names, keys  stream ids, as text and as bytes
+    ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels; a size of 0: no stream
+    partition    int32 [slots]: partition of the last chunk
+    claimed      slots that the last ``find`` gave to new streams
     """
 
     most: int
@@ -43,51 +46,57 @@ class Directory:
 
     @property
     def capacity(self) -> int:
-        """Slots that arrays by slot must have room for."""
+        """Return the number of slots that arrays by slot must have."""
         return len(self.id_size)
 
     @property
+    def stream_ids(self) -> StreamIds:
+        """Return the ids for kernels."""
+        return StreamIds(self.ids, self.id_size)
+
+    @property
     def known(self) -> int:
-        """How many streams there are."""
+        """Return the number of streams."""
         return int(np.count_nonzero(self.id_size))
 
     def is_known(self) -> Bool:
-        """Tell of each of the slots that were ever given whether it is a stream's."""
-        there: Bool = self.id_size[: len(self.names)] > 0
-        return there
+        """Return of each slot that was ever given whether it has a stream."""
+        has_id: Bool = self.id_size[: len(self.names)] > 0
+        return has_id
 
     def evict(self, slots: I64) -> None:
-        """Do not find these streams any more."""
-        self.id_size[slots] = 0  # in the table an id without a byte is nobody's
+        """Remove streams: ``find`` does not find them any more."""
+        self.id_size[slots] = 0  # ``kernels.directory.find_slot`` compares sizes, and no id has size 0
 
     def give_back(self, slots: I64) -> None:
-        """Let slots of streams that were forgotten be claimed by others."""
+        """Allow new streams to claim slots of evicted ones."""
         for slot in slots.tolist():
             self.names[slot], self.keys[slot] = "", b""
             self._free.append(slot)
 
     def find(self, chunks: Chunks) -> tuple[I64, list[tuple[int, str]]]:
-        """Return the slot of every chunk, claiming new ones, and what could not be claimed and why."""
+        """Return the slot of every chunk, new streams included, and the chunks that have none with the reason."""
         n = len(chunks.message)
         slot = np.empty(n, np.int64)
         refused: list[tuple[int, str]] = []
         self.claimed.clear()
-        cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.ids, self.id_size, slot)
+        cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.stream_ids, slot)
         unknown = np.flatnonzero(slot < 0)
         if len(unknown):
             for i in map(int, unknown):
                 reason = self._claim(chunks, i)
                 if reason:
                     refused.append((i, reason))
-            cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.ids, self.id_size, slot)
+            cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.stream_ids, slot)
         known = slot >= 0
         self.partition[slot[known]] = chunks.partition[known]
         return slot, refused
 
     def _claim(self, chunks: Chunks, i: int) -> str | None:
-        at, size, digest = map(int, chunks.ints[i, :3])
+        """Give a chunk's stream a slot if it has none; return why it cannot have one."""
+        at, size, digest = chunks.ints[i, [CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_ID_HASH]].tolist()
         one = np.empty(1, np.int64)
-        cpu.kernels.find_slot(1, chunks.payload, chunks.ints[i : i + 1], self._table, self.ids, self.id_size, one)
+        cpu.kernels.find_slot(1, chunks.payload, chunks.ints[i : i + 1], self._table, self.stream_ids, one)
         if one[0] >= 0:
             return None
         raw = chunks.payload[at : at + size]
@@ -112,7 +121,7 @@ class Directory:
         return None
 
     def _new_slot(self) -> int:
-        """Return a slot that was never given, -1: there may be no more."""
+        """Return a slot that was never given, -1 if there are ``most``."""
         slot = len(self.names)
         if slot >= self.most:
             return -1
@@ -133,7 +142,7 @@ class Directory:
         self._enter_all(4 * more)
 
     def _enter_all(self, size: int) -> None:
-        """Make the table anew, without those that were forgotten."""
+        """Make a table of ``size`` rows without the evicted streams."""
         self._table = _empty_table(size)
         known = np.flatnonzero(self.is_known()).tolist()
         self._entries = len(known)

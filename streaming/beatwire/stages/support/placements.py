@@ -1,4 +1,4 @@
-"""A tick's rows, as the align kernels write them, split into what travels: one placement for each bank and pass."""
+"""Split the rows that the align kernels write of a tick into placements: one for each bank and pass."""
 
 from __future__ import annotations
 
@@ -6,41 +6,62 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.kernels.align import PASSES
 from beatwire.records import I64, Bank, Chunks, Fresh, Placement
+from beatwire.records.alignment import AlignRows
+from beatwire.records.columns import (
+    EVENT_KIND,
+    EVENT_PASS,
+    EVENT_SAMPLE,
+    EVENT_SLOT,
+    EVENT_VALUE,
+    FRESH_BANK,
+    FRESH_BASE,
+    FRESH_LANE,
+    FRESH_NANOVOLTS,
+    FRESH_PASS,
+    FRESH_SESSION,
+    FRESH_SLOT,
+    FRESH_START,
+    FRESH_STOP,
+    PLACE_BANK,
+    PLACE_PASS,
+    PLACEMENT_COLUMNS,
+    QUIET_COLUMNS,
+)
 from beatwire.records.events import GAP, LEADS_CHANGED
 
 
-def placements(
-    chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], place: I64, fresh: I64, event: I64, passes: int
-) -> list[Placement]:
-    """Split the rows that ``kernels.arrivals`` wrote by pass and bank; within one they keep their order.
+def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows: AlignRows) -> list[Placement]:
+    """Split rows by pass and bank; within one they keep their order.
 
     Parameters
     ----------
     lanes
-        How many are used, of each bank.
-    place, fresh, event
-        See ``kernels.align``.
-    passes
-        How many the tick has.
+        Lanes in use, of each bank.
+    rows
+        What the kernels wrote, without CLOCK events.
     """
     placements = []
+    passes, event = int(rows.sizes[PASSES]), rows.event
     single = passes == 1 and len(banks) == 1
-    gaps = event[(event[:, 2] == GAP) | (event[:, 2] == LEADS_CHANGED)]
+    interruptions = event[(event[:, EVENT_KIND] == GAP) | (event[:, EVENT_KIND] == LEADS_CHANGED)]
     for number in range(passes):
         for bank in banks:
-            mine = fresh if single else fresh[(fresh[:, 0] == number) & (fresh[:, 1] == bank.number)]
-            written = slice(None) if single else (place[:, 0] == number) & (place[:, 1] == bank.number)
-            quiet = _quiet(mine, gaps[gaps[:, 0] == number])
-            mine = mine[mine[:, 5] > mine[:, 4]]
-            if len(mine) + len(place[written]) + len(quiet) == 0:
+            fresh, place = rows.fresh, rows.place
+            if not single:
+                fresh = fresh[(fresh[:, FRESH_PASS] == number) & (fresh[:, FRESH_BANK] == bank.number)]
+                place = place[(place[:, PLACE_PASS] == number) & (place[:, PLACE_BANK] == bank.number)]
+            quiet = _quiet(fresh, interruptions[interruptions[:, EVENT_PASS] == number])
+            fresh = fresh[fresh[:, FRESH_STOP] > fresh[:, FRESH_START]]
+            if len(fresh) + len(place) + len(quiet) == 0:
                 continue
             placements.append(
                 Placement(
                     payload=chunks.payload,
-                    place=place[written],
+                    place=np.ascontiguousarray(place[:, :PLACEMENT_COLUMNS]),
                     lanes=rounded(lanes[bank.number]),
-                    fresh=_fresh(number, bank, mine, quiet, chunks.overloaded),
+                    fresh=_fresh(number, bank, fresh, quiet, chunks.overloaded),
                 )
             )
     return placements
@@ -54,32 +75,33 @@ def rounded(lanes: int) -> int:
     return size
 
 
-def _quiet(rows: I64, gaps: I64) -> I64:
-    """Return where no beat may be: bridged gaps, and where leads changed."""
-    if len(gaps) == 0:
-        return np.zeros((0, 3), np.int64)
-    lane_of = dict(zip(rows[:, 3].tolist(), rows[:, 2].tolist(), strict=True))
+def _quiet(fresh: I64, interruptions: I64) -> I64:
+    """Return the stretches in which no beat may be: bridged gaps, and samples where the lead-off mask changed."""
+    if len(interruptions) == 0:
+        return np.zeros((0, QUIET_COLUMNS), np.int64)
+    lane_of = dict(zip(fresh[:, FRESH_SLOT].tolist(), fresh[:, FRESH_LANE].tolist(), strict=True))
+    columns = interruptions[:, [EVENT_SLOT, EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE]]
     stretches = [
-        (lane_of[slot], index, value if kind == GAP else index + 1)
-        for _, slot, kind, index, value, _ in gaps.tolist()
+        (lane_of[slot], sample, value if kind == GAP else sample + 1)
+        for slot, kind, sample, value in columns.tolist()
         if slot in lane_of
     ]
-    return np.array(stretches, np.int64).reshape(-1, 3)
+    return np.array(stretches, np.int64).reshape(-1, QUIET_COLUMNS)
 
 
 def _fresh(number: int, bank: Bank, rows: I64, quiet: I64, overloaded: bool) -> Fresh:
-    """Turn rows into columns, each in one piece: one lane or many are the same to a compiled kernel."""
+    """Turn rows into columns, each contiguous: so machine code is the same for one lane and for many."""
     columns = np.ascontiguousarray(rows.T)
     return Fresh(
         number=number,
         bank=bank,
-        lane=columns[2],
-        slot=columns[3],
-        start=columns[4],
-        stop=columns[5],
-        base=columns[6],
-        session=columns[7],
-        uv_per_unit=columns[8] / 1000.0,
+        lane=columns[FRESH_LANE],
+        slot=columns[FRESH_SLOT],
+        start=columns[FRESH_START],
+        stop=columns[FRESH_STOP],
+        base=columns[FRESH_BASE],
+        session=columns[FRESH_SESSION],
+        uv_per_unit=columns[FRESH_NANOVOLTS] / 1000.0,
         quiet=quiet,
         overloaded=overloaded,
     )

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from beatwire.kernels import rules
-from beatwire.kernels.align import LANE, SESSION
 from beatwire.records import I64, Aligned
 from beatwire.records.columns import TRANSITION_COLUMNS
 
@@ -40,7 +39,7 @@ def end_of_no_data(slots: I64, aligned: Aligned) -> I64:
     rows = []
     for slot in aligned.seen[slots[aligned.seen, _NO_DATA] >= 0].tolist():
         session, onset = slots[slot, [rules.SESSION, _NO_DATA]].tolist()
-        at = aligned.expected[slot] if aligned.slots[slot, SESSION] == session else onset
+        at = aligned.slots.expected[slot] if aligned.slots.session[slot] == session else onset
         rows.append((slot, session, rules.NO_DATA, rules.OFF, onset, at))
         slots[slot, _NO_DATA] = -1
     return _transitions(rows)
@@ -50,7 +49,7 @@ def end_of_refused(slots: I64, aligned: Aligned) -> I64:
     """End ``refused`` where a stream has got a lane."""
     rows = []
     seen = aligned.seen
-    for slot in seen[(slots[seen, _REFUSED] >= 0) & (aligned.slots[seen, LANE] >= 0)].tolist():
+    for slot in seen[(slots[seen, _REFUSED] >= 0) & (aligned.slots.lane[seen] >= 0)].tolist():
         session, onset = slots[slot, [rules.SESSION, _REFUSED]].tolist()
         rows.append((slot, session, rules.REFUSED, rules.OFF, onset, onset))
         slots[slot, _REFUSED] = -1
@@ -67,10 +66,10 @@ def begin_of_no_data(slots: I64, aligned: Aligned, streams: int, no_data_s: floa
         return _transitions([])
     waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, rules.IS_KNOWN] > 0)
     waiting[aligned.seen] = False
-    late = aligned.now_us - aligned.arrival_us[:streams] > no_data_s * 1e6
+    late = aligned.now_us - aligned.slots.arrived_us[:streams] > no_data_s * 1e6
     rows = []
     for slot in np.flatnonzero(waiting & late).tolist():
-        onset = int(aligned.expected[slot])
+        onset = int(aligned.slots.expected[slot])
         rows.append((slot, slots[slot, rules.SESSION], rules.NO_DATA, rules.ON, onset, onset))
         slots[slot, _NO_DATA] = onset
     return _transitions(rows)

@@ -7,6 +7,8 @@ import pytest
 from beatwire.jit import cpu
 from beatwire.kernels import ordering
 from beatwire.records import I64, Event
+from beatwire.records.alignment import PassBeats, PassLanes
+from beatwire.records.selection import ListedBlocks
 
 
 def by_sorting(events: I64) -> I64:
@@ -39,7 +41,8 @@ def test_events_of_all_passes_are_in_the_order_of_each_stream(slots: int) -> Non
         beats = 0
         for k in range(passes):
             lanes, session, known, row, sample, *blocks = of_a_pass(rng, k, rng.permutation(slots))
-            n = cpu.kernels.merge_pass(k, lanes, session, known, row, sample, beats, *blocks, events, n)
+            of_lanes = PassLanes(lanes, session, known)
+            n = cpu.kernels.merge_pass(k, of_lanes, PassBeats(row, sample), beats, ListedBlocks(*blocks), events, n)
             beats += len(row)
         assert n == 2 * slots + 5 * passes * slots
         assert sorted(events[:n][events[:n, 2] == Event.BEAT, 4].tolist()) == list(range(beats))
@@ -52,9 +55,11 @@ def test_events_of_all_passes_are_in_the_order_of_each_stream(slots: int) -> Non
 def test_a_beat_at_the_end_of_a_block_comes_before_it() -> None:
     one, none = np.zeros(1, np.int64), np.zeros(0, np.int64)
     events = np.empty((3, 6), np.int64)
-    n = cpu.kernels.merge_pass(0, one, one, one + 5, one, one + 4, 9, one, one + 4, one + 1, events, 0)
+    lanes, blocks = PassLanes(one, one, one + 5), ListedBlocks(one, one + 4, one + 1)
+    n = cpu.kernels.merge_pass(0, lanes, PassBeats(one, one + 4), 9, blocks, events, 0)
     assert events[:n, 2:5].tolist() == [[Event.BEAT, 4, 9], [Event.BLOCK, 4, 1], [Event.WATERMARK, 5, 5]]
-    assert cpu.kernels.merge_pass(0, none, none, none, none, none, 0, none, none, none, events, 0) == 0
+    lanes, blocks = PassLanes(none, none, none), ListedBlocks(none, none, none)
+    assert cpu.kernels.merge_pass(0, lanes, PassBeats(none, none), 0, blocks, events, 0) == 0
 
 
 def test_runs_are_where_the_first_column_changes() -> None:

@@ -11,8 +11,9 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.records.columns import CHUNK_ID_HASH
+from beatwire.service.drift_figures import figures
 from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.drift_figures import figures
 from bedside import Ward, device_chunk, rows_of
 from laws import Run, Signal, assert_same, collect
 from oracles import SentChunk
@@ -37,7 +38,7 @@ def test_slots_of_evicted_streams_are_reused_and_every_other_stream_keeps_its_ow
             *(f"bed-{generation}-{k}" for k in range(rng.integers(9))),
         ]
         chunks = decoded([chunk(stream=name) for name in names])
-        chunks.ints[:, 2] = chunks.ints[:, 2] if digest is None else digest
+        chunks.ints[:, CHUNK_ID_HASH] = chunks.ints[:, CHUNK_ID_HASH] if digest is None else digest
         slot, refused = directory.find(chunks)
         assert refused == []
         assert directory.claimed == [s for name, s in zip(names, slot.tolist(), strict=True) if name not in alive]
