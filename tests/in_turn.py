@@ -1,8 +1,8 @@
-"""The threads of a simulated block one at a time, in an order drawn anew at every barrier.
+"""Run the threads of a simulated block one at a time, in a new random order after each barrier.
 
-A thread runs until it comes to a barrier or ends, then the next one does. What one writes and another reads with no
-barrier between them is there or not as the order has it: it shows, and shows again the next time. The simulator's own
-blocks run their threads at once, ask all the while which of them wait, and are ten times as slow.
+A thread runs until it reaches a barrier or ends; then the next one runs. If a thread reads what another one writes
+without a barrier between them, the result depends on the order, which is seeded: the test fails, each time. The
+simulator's own blocks run all threads at once, poll which of them wait, and are ten times as slow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _order = random.Random(20261122)
 
 
 class Thread(threading.Thread):
-    """A thread of a block; as the simulator asks of the one that calls."""
+    """A thread of a block, with the attributes that the simulator reads."""
 
     def __init__(self, work: Callable[[], None], block: tuple[int, ...], thread: tuple[int, ...]) -> None:
         super().__init__(target=work, daemon=True)
@@ -30,10 +30,10 @@ class Thread(threading.Thread):
         self.error: BaseException | None = None
         self.place: list[tuple[str, int]] = []
         self.ended = False
-        self._go, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
+        self._resumed, self._stopped = threading.Semaphore(0), threading.Semaphore(0)
 
     def run(self) -> None:
-        self._go.acquire()
+        self._resumed.acquire()
         try:
             super().run()
         except BaseException as error:
@@ -41,20 +41,20 @@ class Thread(threading.Thread):
         self.ended, self.place = True, []
         self._stopped.release()
 
-    def advance(self) -> None:
-        """Run until the next barrier."""
-        self._go.release()
+    def run_to_barrier(self) -> None:
+        """Run until the next barrier or the end."""
+        self._resumed.release()
         self._stopped.acquire()
 
     def syncthreads(self) -> None:
-        """Stand at a barrier."""
+        """Wait at a barrier."""
         self.place = _lines(sys._getframe(1))
         self._stopped.release()
-        self._go.acquire()
+        self._resumed.acquire()
 
 
 def _lines(frame: FrameType | None) -> list[tuple[str, int]]:
-    """Return where the kernel stands: the lines of the project that led here."""
+    """Return the lines of the project on the call stack."""
     lines = []
     while frame is not None:
         if "numba" not in frame.f_code.co_filename and frame.f_code.co_filename not in (__file__, threading.__file__):
@@ -70,19 +70,25 @@ class BlockInTurn:
         self._work, self._threads = work, threads
 
     def run(self, block: tuple[int, ...], *arguments: Any) -> None:
-        """Run them all; raise what the first of them raises, or that not all stand at the same barrier."""
+        """Run all threads.
+
+        Raises
+        ------
+        AssertionError
+            Threads wait at different barriers.
+        """
         threads = [Thread(lambda: self._work(*arguments), block, at) for at in np.ndindex(*self._threads)]
         for thread in threads:
             thread.start()
         while threads:
             _order.shuffle(threads)
             for thread in threads:
-                thread.advance()
+                thread.run_to_barrier()
                 if thread.error is not None:
                     raise thread.error
             places = [thread.place for thread in threads]
             if any(place != places[0] for place in places):
-                raise AssertionError(f"threads of a block stand at different barriers: {places}")
+                raise AssertionError(f"threads of a block wait at different barriers: {places}")
             threads = [thread for thread in threads if not thread.ended]
 
 

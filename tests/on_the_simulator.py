@@ -1,7 +1,7 @@
-"""The device's kernels and its whole graph in Numba's simulator; ``test_device`` runs this in a process of its own.
+"""The CUDA kernels and the whole graph in Numba's simulator; ``test_device`` runs this file in a process of its own.
 
-Blocks are small here, ten threads or one team, so that a few lanes cross the borders between them. Their threads come
-in turn (``in_turn``): a missing barrier shows.
+Blocks are small here, ten threads or one team, so that a few lanes cross their borders. Threads run in turn
+(``in_turn``), so that a missing barrier changes results.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import in_turn  # noqa: F401  in the place of the simulator's blocks
+import in_turn  # noqa: F401  replaces the simulator's blocks
 import numpy as np
 import pytest
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.backends.cuda.backend import Device
+from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.errors import LostCardError
 from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import launchers
@@ -32,7 +32,7 @@ from simulated import SimulatedCard
 
 ALIKE = {"cut_window", "compare_with_history", "write_terms"}  # where sums of floats may be rounded otherwise
 
-OF_PIECES = {"mark_owned", "score_beat", "copy_owned"}
+OF_SHARDS = {"mark_owned", "score_beat", "copy_owned"}
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def small_teams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Twins(SimulatedCard):
-    """A card that also runs every kernel on the CPU, on a copy of the same, and compares."""
+    """A card that also runs each kernel on the CPU, on copies of the arguments, and compares."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def messages(seconds: float) -> list[list[bytes]]:
     return grouped(shuffled(queues, rng), rng, 30)
 
 
-def said(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
+def run_on(ticks: list[list[bytes]], backend: Backend, **settings: Any) -> Run:
     pipeline, run = Pipeline(Settings(**settings), backend), Run()
     collect(pipeline, run)
     for values in ticks:
@@ -118,24 +118,26 @@ def ticks() -> list[list[bytes]]:
     return messages(3.2)
 
 
-def test_the_graph_says_the_same_and_every_kernel_writes_what_its_twin_on_the_cpu_does(
+def test_the_output_of_the_graph_and_of_every_kernel_equals_that_of_the_cpu(
     ticks: list[list[bytes]],
 ) -> None:
     card = Twins()
-    run = said(ticks, Device(card, "simulated"))
-    assert_same(run, said(ticks, CPU), fewest_beats=7)
-    assert {name for name, n in card.items.items() if n > 2} == set(launchers.PLANS) - OF_PIECES, (
+    run = run_on(ticks, CudaBackend(card, "simulated"))
+    assert_same(run, run_on(ticks, CPU), fewest_beats=7)
+    assert {name for name, n in card.items.items() if n > 2} == set(launchers.PLANS) - OF_SHARDS, (
         "what hardly runs shows nothing"
     )
 
 
 @pytest.mark.parametrize(("pass_s", "by_pass"), [(3.0, False), (1.5, True)])
-def test_a_recording_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch, pass_s: float, by_pass: bool) -> None:
+def test_a_recording_in_shards_has_the_same_beats(
+    monkeypatch: pytest.MonkeyPatch, pass_s: float, by_pass: bool
+) -> None:
     made = synthesise(3, rate_hz=128.0, seconds=30).recording
     recording = replace(made, samples=made.samples[:, : 6 * 128])
     monkeypatch.setattr(archive, "WARM_S", 1.0)
     card = Twins()
-    device = Device(card, "simulated")
+    device = CudaBackend(card, "simulated")
     whole = Archive(Settings(), Plan(3.0, 3.0), rules=False).analyze(recording, "x")[0].beats
     monkeypatch.setattr(Archive, "_source", lambda _, samples, *__: SamplesInPlace(device.constant(samples)))
     monkeypatch.setattr(Archive, "_part", lambda _, __, samples, *___: device.constant(samples))
@@ -145,13 +147,13 @@ def test_a_recording_in_pieces_says_the_same(monkeypatch: pytest.MonkeyPatch, pa
     for name in ("sample", "decided", "scored_by"):
         np.testing.assert_array_equal(getattr(beats, name), getattr(whole, name), err_msg=name)
     np.testing.assert_allclose(beats.score, whole.score, rtol=1e-4)
-    assert min(card.items[name] for name in OF_PIECES) > 2
+    assert min(card.items[name] for name in OF_SHARDS) > 2
     between = device.buffer("between recordings", (1,), np.int64)
     device.begin()
     assert device.buffer("between recordings", (1,), np.int64) is between
 
 
-def test_kernels_for_many_say_what_kernels_for_few_do(ticks: list[list[bytes]]) -> None:
+def test_kernels_for_many_items_write_what_kernels_for_few_items_write(ticks: list[list[bytes]]) -> None:
     class Noted(SimulatedCard):
         blocks = 18
         kernels: ClassVar[set[str]] = set()
@@ -160,8 +162,8 @@ def test_kernels_for_many_say_what_kernels_for_few_do(ticks: list[list[bytes]]) 
             self.kernels.add(kernel.fn.__qualname__)
             super().launch(name, kernel, *given)
 
-    device = Device(Noted(), "simulated")
-    first, *others = [said(ticks[:3], device) for _ in device.rehearsals()]
+    device = CudaBackend(Noted(), "simulated")
+    first, *others = [run_on(ticks[:3], device) for _ in device.rehearsals()]
     for run in others:
         assert_same(run, first, fewest_beats=1)
     several = {name for name in Noted.kernels if name.startswith("respond_leads")}
@@ -170,26 +172,26 @@ def test_kernels_for_many_say_what_kernels_for_few_do(ticks: list[list[bytes]]) 
     )
 
 
-def test_a_tick_goes_up_in_one_piece_and_after_some_nothing_is_allocated() -> None:
+def test_a_tick_is_copied_in_one_piece_and_after_some_ticks_nothing_is_allocated() -> None:
     heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
     card = SimulatedCard()
-    device = Device(card, "simulated")
+    device = CudaBackend(card, "simulated")
     pipeline = Pipeline(Settings(), device)
-    allocated, moved, tapes = [], [], []
+    allocated, copies, keys = [], [], []
     for a in range(0, 1024, 128):
-        before = device.transfers
+        before = device.copies
         pipeline.emit(RawTick.of([heart.chunk(a, a + 64), heart.chunk(a + 64, a + 128)]))
         allocated.append(card.allocated)
-        moved.append(device.transfers - before)
-        tapes.append(card.ran[-1:])
+        copies.append(device.copies - before)
+        keys.append(card.keys[-1:])
     assert allocated[-1] == allocated[4]
-    assert set(moved[4:]) == {2}, "one up, one down"
-    assert tapes[-1] == tapes[-2], "two ticks of the same size are one graph"
+    assert set(copies[4:]) == {2}, "one to the device, one to the host"
+    assert keys[-1] == keys[-2], "two ticks of the same size are one graph"
 
 
-def test_what_a_tick_left_when_it_failed_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_launches_of_a_tick_that_failed_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
-    device = Device(SimulatedCard(), "simulated")
+    device = CudaBackend(SimulatedCard(), "simulated")
     pipeline = Pipeline(Settings(), device)
     pipeline.emit(RawTick.of([heart.chunk(0, 64)]))
     with monkeypatch.context() as broken:
@@ -197,10 +199,10 @@ def test_what_a_tick_left_when_it_failed_is_forgotten(monkeypatch: pytest.Monkey
         with pytest.raises(ZeroDivisionError):
             pipeline.emit(RawTick.of([heart.chunk(64, 128)]))
     pipeline.reset()
-    assert_same(said_by(pipeline, heart), said_by(Pipeline(Settings()), heart), fewest_beats=2)
+    assert_same(run_of(pipeline, heart), run_of(Pipeline(Settings()), heart), fewest_beats=2)
 
 
-def said_by(pipeline: Pipeline, heart: Signal) -> Run:
+def run_of(pipeline: Pipeline, heart: Signal) -> Run:
     run = Run()
     collect(pipeline, run)
     for a in range(0, 512, 128):
@@ -211,11 +213,11 @@ def said_by(pipeline: Pipeline, heart: Signal) -> Run:
 def test_a_card_that_fails_ends_the_process_with_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     heart = Signal("bed", synthesise(1, rate_hz=128.0, seconds=30).recording.samples, 128.0, 2.0)
     card = SimulatedCard()
-    pipeline = Pipeline(Settings(), Device(card, "simulated"))
+    pipeline = Pipeline(Settings(), CudaBackend(card, "simulated"))
 
     def lost(*_: object) -> None:
         raise RuntimeError("the card fell off the bus")
 
-    monkeypatch.setattr(card, "up", lost)
+    monkeypatch.setattr(card, "copy_to_device", lost)
     with pytest.raises(LostCardError, match=r"^gpu: the card failed: the card fell off the bus$"):
         pipeline.emit(RawTick.of([heart.chunk(0, 64)]))

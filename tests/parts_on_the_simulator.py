@@ -1,18 +1,18 @@
-"""What a device is made of, in Numba's simulator; ``test_device`` runs this in a process of its own.
+"""Parts of the CUDA backend in Numba's simulator; ``test_device`` runs this file in a process of its own.
 
-Sums, orders, ticks that nobody has waited for, names and widths of kernels; the graph on it is ``on_the_simulator``.
+Sums, orders, ticks that nobody has waited for, names and widths of kernels. ``on_the_simulator`` tests the whole graph.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import in_turn  # noqa: F401  in the place of the simulator's blocks
+import in_turn  # noqa: F401  replaces the simulator's blocks
 import numpy as np
 import pytest
-from beatwire.backends.cuda.backend import Device
+from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.backends.cuda.compaction import Compaction
-from beatwire.backends.cuda.launch_list import LaunchLists, Line, rounded
+from beatwire.backends.cuda.launch_list import Launch, LaunchLists, rounded
 from beatwire.backends.network import embed
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANNED, SCANS
@@ -31,7 +31,7 @@ def turn_round(row: Any, first_that_waits: int) -> None:
     row[j] = shared[3 - j]
 
 
-def test_a_missing_barrier_shows_and_one_that_not_all_come_to_is_an_error() -> None:
+def test_a_missing_barrier_changes_the_result_and_one_that_not_all_threads_reach_is_an_error() -> None:
     rows = np.arange(80).reshape(20, 4)
     for row in rows:
         turn_round[1, 4](row, 0)
@@ -43,43 +43,48 @@ def test_a_missing_barrier_shows_and_one_that_not_all_come_to_is_an_error() -> N
         turn_round[1, 4](rows[0], 1)
 
 
-def test_machine_code_of_no_two_kernels_is_kept_by_one_name() -> None:
-    """Of some only the width of the team differs, or where scratch is: not the types of what they are given."""
+def test_no_two_kernels_store_machine_code_by_the_same_name() -> None:
+    """Some differ only by the width of the team or by the place of scratch, not by the types of their arguments."""
     names = [
         launchers.launcher(name, width, shared, ordered).fn.__qualname__  # type: ignore[attr-defined]
         for name, plan in launchers.PLANS.items()
-        for width in {plan.wide, plan.narrow, *([launchers.WHOLE] if plan.whole else [])}
+        for width in {plan.wide, plan.narrow, *([launchers.BLOCK_TEAM] if plan.block_registers else [])}
         for shared in {False, plan.stop > plan.first}
         for ordered in {False, plan.busy is not None}
     ]
     assert len(set(names)) == len(names)
 
 
-def test_where_there_is_room_each_item_of_some_kernels_has_a_block() -> None:
+def test_few_items_of_some_kernels_have_a_block_each() -> None:
     card = SimulatedCard()
     card.blocks = 18
-    tapes = LaunchLists(card, many=30)
-    assert [tapes.width("respond_leads", n) for n in (1, 18, 19, 40)] == [launchers.WHOLE, launchers.WHOLE, 32, 8]
-    assert [tapes.width("respond", n) for n in (1, 18, 19, 40)] == [16, 16, 16, 8]
+    lists = LaunchLists(card, many_items=30)
+    assert [lists.width("respond_leads", n) for n in (1, 18, 19, 40)] == [
+        launchers.BLOCK_TEAM,
+        launchers.BLOCK_TEAM,
+        32,
+        8,
+    ]
+    assert [lists.width("respond", n) for n in (1, 18, 19, 40)] == [16, 16, 16, 8]
 
 
-def test_sums_are_those_of_the_rows_before() -> None:
+def test_positions_are_the_sums_of_the_rows_before() -> None:
     rng = np.random.default_rng(1)
-    device = Device(SimulatedCard(), "simulated")
+    device = CudaBackend(SimulatedCard(), "simulated")
     for n in (1, 8, 9, 70):
         count = rng.integers(0, 4, n)
         count[-1] = 1
         device.next_pass()
-        there, ones = device.constant(count), device.constant(np.ones(4 * n, np.int64))
-        first, total = device.positions("rows", n, there, 4 * n)
+        on_device, ones = device.constant(count), device.constant(np.ones(4 * n, np.int64))
+        first, total = device.positions("rows", n, on_device, 4 * n)
         second, again = device.positions("rows of these", total, ones, 4 * n)
         device.fetch([device.table("kept", again, (np.int64,))])
         np.testing.assert_array_equal(first[: n + 1], np.concatenate([[0], np.cumsum(count)]))
         np.testing.assert_array_equal(second[: count.sum() + 1], np.arange(count.sum() + 1))
 
 
-def test_a_tick_that_nobody_has_waited_for_keeps_what_it_says() -> None:
-    device = Device(SimulatedCard(), "simulated")
+def test_a_tick_that_nobody_has_waited_for_keeps_its_results() -> None:
+    device = CudaBackend(SimulatedCard(), "simulated")
 
     def finished(n: int) -> Any:
         device.begin()
@@ -89,37 +94,37 @@ def test_a_tick_that_nobody_has_waited_for_keeps_what_it_says() -> None:
         table.columns[0][:n] = n * np.arange(n)
         return device.finish([table])
 
-    last, coming = 0, None
+    last, wait = 0, None
     for n in (3, 5, 2, 7, 1):
-        this = finished(n)
-        if coming is not None:
-            assert coming()[0][0].tolist() == [last * k for k in range(last)]
-        last, coming = n, this
+        wait_for_this = finished(n)
+        if wait is not None:
+            assert wait()[0][0].tolist() == [last * k for k in range(last)]
+        last, wait = n, wait_for_this
     finished(4)
     with pytest.raises(ValueError, match="at most one tick"):
         device.begin()
 
 
-def test_of_many_rows_the_busy_ones_come_first() -> None:
+def test_rows_with_work_come_first() -> None:
     rng = np.random.default_rng(1)
-    device = Device(SimulatedCard(), "simulated")
+    device = CudaBackend(SimulatedCard(), "simulated")
     for n in (1, 8, 9, 70):
         count = rng.integers(0, 3, n)
         for counted, summed in ((count, False), (np.concatenate([[0], np.cumsum(count)]), True)):
             device.next_pass()
-            tape: list[Line] = []
-            orders = Compaction(device.card.address, device.buffer)
+            launches: list[Launch] = []
+            compaction = Compaction(device.card.address, device.buffer)
             number = np.array([n]).view(OnDevice), 0
-            order = orders.busy_first(tape, device.constant(counted), summed, n, number)
-            assert orders.busy_first(tape, tape[0].arguments[0], summed, n, number) is order
-            for line in tape:
-                SCANS[line.name][n // SCANNED + 1, SCANNED](line.sizes, line.cell, *line.arguments)
-            right = np.concatenate([np.flatnonzero(count), np.flatnonzero(count == 0)])
-            np.testing.assert_array_equal(order[:n], right)
+            order = compaction.busy_first(launches, device.constant(counted), summed, n, number)
+            assert compaction.busy_first(launches, launches[0].arguments[0], summed, n, number) is order
+            for one in launches:
+                SCANS[one.name][n // SCANNED + 1, SCANNED](one.sizes, one.cell, *one.arguments)
+            expected = np.concatenate([np.flatnonzero(count), np.flatnonzero(count == 0)])
+            np.testing.assert_array_equal(order[:n], expected)
 
 
-def test_of_no_rows_the_sum_is_nothing() -> None:
-    device = Device(SimulatedCard(), "simulated")
+def test_the_sum_of_no_rows_is_0() -> None:
+    device = CudaBackend(SimulatedCard(), "simulated")
     device.next_pass()
     _, total = device.positions("rows", 3, device.constant(np.zeros(3, np.int64)), 9)
     _, again = device.positions("rows of these", total, device.constant(np.ones(9, np.int64)), 9)
@@ -127,16 +132,16 @@ def test_of_no_rows_the_sum_is_nothing() -> None:
     assert [len(column) for column in device.fetch([table])[0]] == [0]
 
 
-def test_the_network_runs_over_as_many_windows_as_there_are() -> None:
+def test_the_network_reads_the_number_of_windows_on_the_device() -> None:
     rng, network = np.random.default_rng(1), load_model().network
     windows, scale = rng.normal(size=(5, 256)).astype(np.float32), np.ones(5, np.float32)
-    latents, reconstruction_error = embedded(Device(SimulatedCard(), "simulated"), network, windows, scale)
+    latents, reconstruction_error = embedded(CudaBackend(SimulatedCard(), "simulated"), network, windows, scale)
     np.testing.assert_allclose(latents, embed(network, windows, scale)[0], atol=1e-6)
     assert len(reconstruction_error) == 5
 
 
-def test_what_grows_within_a_tick_keeps_what_was_called_before() -> None:
-    device = Device(SimulatedCard(), "simulated")
+def test_an_array_that_grows_within_a_tick_has_the_results_of_earlier_calls() -> None:
+    device = CudaBackend(SimulatedCard(), "simulated")
     ring = device.constant(np.ones((2, 1, 4), np.int16))
     device.next_pass()
     device.kernels.begin_lane(1, np.array([1]), np.array([2]), ring)
@@ -149,7 +154,7 @@ def test_what_grows_within_a_tick_keeps_what_was_called_before() -> None:
     assert first[:3].tolist() == [0, 1, 3]
 
 
-def test_arrays_of_the_simulated_card_are_not_taken_for_the_hosts() -> None:
+def test_views_of_arrays_of_the_simulated_card_are_arrays_of_the_card() -> None:
     card = SimulatedCard()
     assert type(card.empty((3,), np.int64)[1:]) is OnDevice
     assert [rounded(n) for n in (0, 16, 17, 1000, 1025)] == [16, 16, 18, 1024, 1152]

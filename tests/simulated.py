@@ -1,4 +1,4 @@
-"""A card that is none: NumPy's arrays for the device's, Numba's simulator for its kernels."""
+"""A simulated card: NumPy arrays in place of the device's, Numba's simulator for its kernels."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 from beatwire.backends.base import Memory
-from beatwire.backends.cuda.staging import LAST
+from beatwire.backends.cuda.protocols import Grid
+from beatwire.backends.cuda.staging import BEYOND
 from beatwire.backends.network import Network, embed_into
 from beatwire.kernels.history import LATENTS
 
 
 class OnDevice(np.ndarray):
-    """An array of the simulated device; a host array given to a kernel would be uploaded."""
+    """An array of the simulated device; the backend stages arrays of the host only."""
 
 
 class SimulatedCard:
-    """Does what a card does, at once."""
+    """Does what a card does; each call has been carried out when it returns."""
 
     xp: Any = np
     blocks = 3
@@ -26,13 +27,13 @@ class SimulatedCard:
 
     def __init__(self) -> None:
         self.allocated = 0
-        self.ran: list[Hashable] = []
+        self.keys: list[Hashable] = []
         self.networks: list[Network] = []
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Any:
         self.allocated += 1
         new = np.empty(shape, dtype)
-        new.view(np.uint8).reshape(-1)[:] = 0xA5  # what nobody wrote shows
+        new.view(np.uint8).reshape(-1)[:] = 0xA5  # a pattern that reveals memory that no kernel has written
         return new.view(OnDevice)
 
     def constant(self, host: np.ndarray) -> Any:
@@ -41,10 +42,10 @@ class SimulatedCard:
     def pinned(self, nbytes: int) -> np.ndarray:
         return np.full(nbytes, 0x5A, np.uint8)
 
-    def up(self, device: Any, host: np.ndarray, first: int, stop: int) -> None:
+    def copy_to_device(self, device: Any, host: np.ndarray, first: int, stop: int) -> None:
         device[first:stop] = host[first:stop]
 
-    def network(self, weights: Network) -> int:
+    def load_network(self, weights: Network) -> int:
         self.networks.append(weights)
         return len(self.networks) - 1
 
@@ -52,15 +53,15 @@ class SimulatedCard:
         windows, scale, latents, reconstruction_error = (np.asarray(a)[: int(sizes[cell])] for a in arrays)
         embed_into(self.networks[network], windows, scale, latents, reconstruction_error)
 
-    def bring(self, segments: Any) -> None:
+    def copy_to_host(self, segments: Any) -> None:
         for source, target, size, number in np.asarray(segments).tolist():
-            if size < LAST:
+            if size < BEYOND:
                 ctypes.memmove(target, source, size * ctypes.c_int64.from_address(number).value)
 
-    def reached(self) -> Any:
+    def record_event(self) -> Any:
         return None
 
-    def wait(self, mark: Any = None) -> None:
+    def wait(self, event: Any = None) -> None:
         pass
 
     def address(self, array: Any) -> int:
@@ -73,18 +74,16 @@ class SimulatedCard:
     def memory(self) -> Memory:
         return Memory(0, 0, self.allocated)
 
-    def launch(
-        self, name: str, kernel: Any, grid: tuple[tuple[int, int], int, int], arguments: tuple[Any, ...]
-    ) -> None:
+    def launch(self, name: str, kernel: Any, grid: Grid, arguments: tuple[Any, ...]) -> None:
         kernel[grid[:2]](*arguments)
 
-    def run(self, key: Hashable, tape: Callable[[], None]) -> None:
-        self.ran.append(key)
-        tape()
+    def run(self, key: Hashable, launch_all: Callable[[], None]) -> None:
+        self.keys.append(key)
+        launch_all()
 
 
 def embedded(device: Any, network: Network, windows: np.ndarray, scale: np.ndarray) -> Any:
-    """Latents and reconstruction_error of windows by a device, which counts itself how many there are."""
+    """Latents and reconstruction error of windows by a device that counts the windows itself."""
     n = len(scale)
     device.next_pass()
     _, total = device.positions("test of embed", n, device.constant(np.ones(n, np.int64)), n + 3)

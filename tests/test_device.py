@@ -1,4 +1,4 @@
-"""The GPU backend: in the simulator everywhere, on a card where there is one."""
+"""The GPU backend: in the simulator, and on a card where there is one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_kernels_and_graph_on_the_simulator() -> None:
 
 
 @pytest.mark.skipif(MISSING is None, reason="a GPU is present")
-def test_without_a_gpu_asking_for_one_is_an_error_and_auto_says_what_it_took() -> None:
+def test_without_a_gpu_asking_for_one_is_an_error_and_auto_names_its_choice() -> None:
     with pytest.raises(UserError, match=r"--backend gpu: expected a usable GPU; got: .+"):
         choose("gpu")
     assert choose("auto").reason.startswith("backend cpu: ")
@@ -65,7 +65,7 @@ cli.main()
     assert done.stdout == ""
 
 
-def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
+def run_on(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
     pipeline, run = Pipeline(settings, device), Run()
     collect(pipeline, run)
     for values in ticks:
@@ -75,7 +75,7 @@ def said(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
 
 @pytest.mark.gpu
 @on_a_card
-def test_kernels_are_kept_by_a_name_that_says_their_team(device: Any) -> None:
+def test_the_name_of_stored_machine_code_contains_the_width_of_the_team(device: Any) -> None:
     files = {
         launchers.launcher("classify_peaks", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)
     }
@@ -87,7 +87,7 @@ def test_kernels_are_kept_by_a_name_that_says_their_team(device: Any) -> None:
 @pytest.mark.gpu
 @on_a_card
 @pytest.mark.parametrize("pass_s", [0.3, 2.0])
-def test_a_card_says_what_the_cpu_says_of_a_ward_with_everything_planted(device: Any, pass_s: float) -> None:
+def test_the_output_of_a_card_equals_that_of_the_cpu_for_a_ward_with_all_events(device: Any, pass_s: float) -> None:
     rng = np.random.default_rng(3)
     shown = ward(24, 40, seed=5, rates_hz=(128, 250, 360, 500, 1000), leads=(1, 2, 3, 12))
     signals = [
@@ -97,32 +97,32 @@ def test_a_card_says_what_the_cpu_says_of_a_ward_with_everything_planted(device:
     ticks = [[m for m in values if rng.random() > 0.01] for values in ticks]  # holes
     ticks = [[values[k] for k in rng.permutation(len(values))] if rng.random() < 0.1 else values for values in ticks]
     settings = Settings(pass_s=pass_s)
-    run, expected = said(ticks, device, settings), run_graph(ticks, settings)
+    run, expected = run_on(ticks, device, settings), run_graph(ticks, settings)
     assert sum(map(len, expected.beats.values())) > 600
     assert_same(run, expected)
 
 
 @pytest.mark.gpu
 @on_a_card
-def test_after_some_ticks_of_a_size_nothing_is_allocated_and_tapes_are_graphs(device: Any) -> None:
+def test_after_some_ticks_of_a_size_nothing_is_allocated_and_launch_lists_are_graphs(device: Any) -> None:
     pipeline = Pipeline(Settings(), device)
     allocations = []
     for tick in ticks_for(300, ticks=24, per_tick=1):
         pipeline.emit(tick)
         allocations.append(device.card.memory.allocations)
     assert allocations[-1] == allocations[-6]
-    assert device.card.graphs_kept > 0
+    assert device.card.graph_count > 0
 
 
 @pytest.mark.gpu
 @on_a_card
 @pytest.mark.parametrize("n", [1, 5, 16, 3001])
-def test_the_network_on_a_card_says_what_matrices_say(device: Any, n: int) -> None:
+def test_the_network_on_a_card_equals_that_on_the_cpu(device: Any, n: int) -> None:
     rng, network = np.random.default_rng(n), load_model().network
     windows = rng.normal(size=(n, WINDOW)).astype(np.float32)
     scale = rng.uniform(0.5, 2.0, n).astype(np.float32)
     scale[n // 2 :: 7] = np.nan
     latents, reconstruction_error = embedded(device, network, windows, scale)
-    right = embed(network, windows, scale)
-    np.testing.assert_allclose(latents, right[0], rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(reconstruction_error, right[1], rtol=1e-4, atol=1e-5)
+    expected = embed(network, windows, scale)
+    np.testing.assert_allclose(latents, expected[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(reconstruction_error, expected[1], rtol=1e-4, atol=1e-5)

@@ -134,7 +134,7 @@ def test_every_package_has_its_sentence_in_the_architecture() -> None:
 
 
 def test_every_rule_of_alerts_stands_in_operating() -> None:
-    from beatwire.stages.alert import RULES
+    from beatwire.stages.support.alert_rules import RULES
 
     table = (ROOT / "docs" / "operating.md").read_text().split("## Alerts")[1].split("\n## ")[0]
     first = {

@@ -15,10 +15,10 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import Event, RawTick, TickBeats
+from beatwire.service.drift_figures import stability
 from beatwire.service.metrics import drift_metrics
 from beatwire.stages import drift, gather
 from beatwire.stages.drift import BLOCK_S, Reference, bins_of
-from beatwire.stages.support.drift_figures import stability
 from laws import Run, Signal, assert_same, collect, run_graph, ticks_of, transitions_by_stream
 from steps import Aligner, chunk
 

@@ -12,8 +12,8 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire.records.columns import CHUNK_ID_HASH
+from beatwire.service.drift_figures import figures
 from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.drift_figures import figures
 from bedside import Ward, device_chunk, rows_of
 from laws import Run, Signal, assert_same, collect
 from oracles import SentChunk

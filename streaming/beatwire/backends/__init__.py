@@ -1,1 +1,1 @@
-"""Where the arrays between ring and beats live: a CPU or a GPU, behind one protocol."""
+"""Backends: a CPU or a GPU holds the arrays between ring and beats and runs the kernels, behind one protocol."""

@@ -1,7 +1,7 @@
 """What a backend is: where the arrays between ring and gather are, and what runs kernels on them.
 
 Stages get arrays and kernels from a ``Backend`` and do not depend on which one it is: ``backends.cpu.CPU``, or a
-``backends.cuda.backend.Device``. ``backends.choose`` selects one, once and with a message, and never falls back
+``backends.cuda.backend.CudaBackend``. ``backends.choose`` selects one, once and with a message, and never falls back
 silently.
 
 What a stage may do with either:

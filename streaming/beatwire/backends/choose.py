@@ -1,4 +1,4 @@
-"""Choose the backend: ``cpu``, ``gpu`` or ``auto``; never silently another one than asked for."""
+"""Choose the backend: ``cpu``, ``gpu`` or ``auto``. A backend that is asked for and cannot be used is an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from beatwire.errors import UserError
 
 
 def bytes_of(text: str) -> int:
-    """Return the bytes that a size like ``8GiB`` or ``500MB`` is.
+    """Return the number of bytes of a size like ``8GiB`` or ``500MB``.
 
     >>> bytes_of("8GiB"), bytes_of("500 MB")
     (8589934592, 500000000)
@@ -16,7 +16,7 @@ def bytes_of(text: str) -> int:
     Raises
     ------
     UserError
-        It is no size.
+        The text is not a size.
     """
     units = {"": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
     number = text.strip().rstrip("BbiIkKmMgG ")
@@ -36,21 +36,21 @@ def choose(kind: str, *, limit_bytes: int | None = None, managed: bool = False, 
     Parameters
     ----------
     limit_bytes, managed, nvtx
-        Of the GPU: how much memory it may take, whether that may move, whether a profiler is told what runs.
+        See ``cuda.card.CudaCard``; the CPU ignores them.
 
     Raises
     ------
     UserError
-        gpu was asked for and cannot be had.
+        ``gpu`` is asked for and no GPU can be used.
     """
     if kind == "cpu":
         return CPU
     from beatwire.backends.cuda import backend, card
 
-    why = card.missing()
-    if why is not None and kind == "gpu":
-        raise UserError(f"--backend gpu: expected a usable GPU; got: {why}. Use --backend cpu or auto")
-    if why is not None:
-        return Cpu(f"backend cpu: {why}")
-    there = card.CudaCard(limit_bytes, managed=managed, nvtx=nvtx)
-    return backend.Device(there, f"backend gpu: {there.name}, {'as asked' if kind == 'gpu' else 'found'}")
+    missing = card.missing()
+    if missing is not None and kind == "gpu":
+        raise UserError(f"--backend gpu: expected a usable GPU; got: {missing}. Use --backend cpu or auto")
+    if missing is not None:
+        return Cpu(f"backend cpu: {missing}")
+    gpu = card.CudaCard(limit_bytes, managed=managed, nvtx=nvtx)
+    return backend.CudaBackend(gpu, f"backend gpu: {gpu.name}, {'as asked' if kind == 'gpu' else 'found'}")

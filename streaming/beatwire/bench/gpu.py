@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from importlib.util import find_spec
 
-from beatwire.backends.cuda.backend import Device
+from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.backends.cuda.card import missing
 from beatwire.bench import archive, json_tick, live_100k, out_of_core
 from beatwire.bench.gpu_card import TimedCard
@@ -42,7 +42,7 @@ def measure(log: Log) -> Iterator[Result]:
         return
     keep_freed_memory()
     card = TimedCard()
-    difference = first_difference(Device(card, "bench"), ticks_for(300, ticks=20, per_tick=2))
+    difference = first_difference(CudaBackend(card, "bench"), ticks_for(300, ticks=20, per_tick=2))
     log(f"gpu: {difference or 'output as on the CPU'}")
     if difference:
         return
@@ -75,7 +75,7 @@ def measure(log: Log) -> Iterator[Result]:
     if find_spec("cudf") is None:
         log("gpu: archive and JSON skipped, cuDF is not installed (pip install 'beatwire[gpu]')")
     else:
-        yield from archive.measure_on_gpu(Device(card, "bench"), log)
+        yield from archive.measure_on_gpu(CudaBackend(card, "bench"), log)
         yield from json_tick.measure_on_gpu(card.xp, log)
     yield from out_of_core.measure(log)
     yield from live_100k.measure(log)

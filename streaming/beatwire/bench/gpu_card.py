@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.backends.cuda.card import CudaCard
+from beatwire.backends.cuda.protocols import Grid
 from beatwire.records import U8
 
 HOLD_NS = 20_000_000  # longer than the host takes to launch the kernels of a tick
@@ -40,38 +41,36 @@ class TimedCard(CudaCard):
         self._hold = self.xp.RawKernel(HOLD, "hold")
         self.timed: list[tuple[str, Any, Any]] = []
 
-    def up(self, device: Any, host: U8, first: int, stop: int) -> None:
+    def copy_to_device(self, device: Any, host: U8, first: int, stop: int) -> None:
         """Copy to the device and count the bytes."""
         self.up_bytes += stop - first
-        super().up(device, host, first, stop)
+        super().copy_to_device(device, host, first, stop)
 
-    def run(self, key: Hashable, tape: Callable[[], None]) -> None:
+    def run(self, key: Hashable, launch_all: Callable[[], None]) -> None:
         """Run the launches of a tick; its GPU time begins."""
         if self.by_kernel:
             key = object()  # a key that does not return, so that the launches are not captured as a graph
             with self.stream:
                 self._hold((1,), (1,), (np.int64(HOLD_NS),))
         self._begin.record(self.stream)
-        super().run(key, tape)
+        super().run(key, launch_all)
 
-    def reached(self) -> Any:
+    def record_event(self) -> Any:
         """Return an event after all work enqueued so far; the GPU time of the tick ends."""
         self._end.record(self.stream)
-        return super().reached()
+        return super().record_event()
 
     def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
         """Run the network, timed."""
         with KernelTimer(self, "embed"):
             super().embed(network, most, sizes, cell, *arrays)
 
-    def bring(self, segments: Any) -> None:
+    def copy_to_host(self, segments: Any) -> None:
         """Copy to the host, timed."""
-        with KernelTimer(self, "bring"):
-            super().bring(segments)
+        with KernelTimer(self, "copy to host"):
+            super().copy_to_host(segments)
 
-    def launch(
-        self, name: str, kernel: Any, grid: tuple[tuple[int, int], int, int], arguments: tuple[Any, ...]
-    ) -> None:
+    def launch(self, name: str, kernel: Any, grid: Grid, arguments: tuple[Any, ...]) -> None:
         """Launch a kernel, timed."""
         with KernelTimer(self, name):
             super().launch(name, kernel, grid, arguments)

@@ -10,7 +10,7 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.backends.cuda.backend import Device
+from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.bench.gpu_card import TimedCard
 from beatwire.jit import cpu
 from beatwire.pipeline.graph import Pipeline
@@ -36,7 +36,7 @@ def outputs_of(backend: Backend, ticks: list[RawTick]) -> list[tuple[Any, ...]]:
     return outputs
 
 
-def first_difference(device: Device, ticks: list[RawTick]) -> str | None:
+def first_difference(device: CudaBackend, ticks: list[RawTick]) -> str | None:
     """Return a description of the first difference between the output on a device and on the CPU; None if equal."""
     beats = 0
     pairs = zip(outputs_of(CPU, ticks), outputs_of(device, ticks), strict=True)
@@ -72,7 +72,7 @@ class TickTimes:
 
 def time_ticks(card: TimedCard, ticks: list[RawTick], warm: int = WARM) -> TickTimes:
     """Run ticks through a new graph on a card; the first ``warm`` are not counted."""
-    pipeline = Pipeline(Settings(), Device(card, "bench"))
+    pipeline = Pipeline(Settings(), CudaBackend(card, "bench"))
     beats: list[int] = []
     pipeline.subscribe(pipeline.gathered, lambda found: beats.append(len(found.slot)))
     gpu_ms, tick_ms, allocations_before = [], [], 0
@@ -95,7 +95,7 @@ def time_ticks(card: TimedCard, ticks: list[RawTick], warm: int = WARM) -> TickT
 
 def time_kernels(card: TimedCard, ticks: list[RawTick], warm: int = WARM) -> dict[str, float]:
     """Return the median microseconds of each kernel in a tick, longest first."""
-    pipeline, times_us = Pipeline(Settings(), Device(card, "bench")), []
+    pipeline, times_us = Pipeline(Settings(), CudaBackend(card, "bench")), []
     card.by_kernel = True
     for tick in ticks:
         pipeline.emit(tick)

@@ -1,1 +1,1 @@
-"""How the bodies of ``kernels`` become machine code."""
+"""Compile the bodies of ``kernels`` to machine code for the CPU and for CUDA."""

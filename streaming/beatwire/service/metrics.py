@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
 from beatwire.service.counters import Counters
-from beatwire.stages.support.drift_figures import figures
+from beatwire.service.drift_figures import figures
 
 MOST_STREAMS = 20  # streams above the drift limit that are listed by name: bounds the number of time series
 

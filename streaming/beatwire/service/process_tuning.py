@@ -1,9 +1,9 @@
-"""Memory that stays: a tick's large arrays and its messages come back every tick.
+"""Process tuning: freed memory stays with the process, and Python's cycle collector runs rarely.
 
-glibc gives blocks of more than a few hundred kilobytes back to the system when they are freed, and
-the next tick pays for every page again; measured on the graph in memory: a fifth of its time.
-Python's collector looks for cycles after every 700 new objects, and messages are objects without
-cycles; measured on a preloaded topic: two thirds of the reading thread's time.
+glibc returns freed blocks of more than a few hundred kilobytes to the system, and each tick allocates its large arrays
+anew: page faults took a fifth of the time of the graph in memory. Python's collector searches for cycles after every
+700 new objects, and messages are objects without cycles: it took two thirds of the reading thread's time on a
+preloaded topic.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import ctypes
 import gc
 import sys
 
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-_KEEP_BYTES = 1 << 30
-_OBJECTS = 200_000
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
+_KEEP_BYTES = 1 << 30  # freed memory up to which, and blocks up to which, nothing is returned to the system
+_OBJECTS = 200_000  # new objects between two collections: more than a tick has messages
 
 
 def spare_collector() -> None:
-    """Let the collector of cycles come rarely, and never look at what is there already."""
+    """Run the cycle collector rarely, and exclude the objects that exist now."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_OBJECTS, 20, 100)
 
 
 def keep_freed_memory() -> bool:
-    """Ask the allocator to keep what is freed; False where it is not glibc's."""
+    """Let glibc keep freed memory; return False where the allocator is another one."""
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)

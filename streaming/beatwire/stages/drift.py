@@ -8,7 +8,7 @@ State: per slot the beats of the last three blocks of 20 s in bins of score, lat
 The radius is the length of the latents in units of the reference's spread; the reconstruction error is the population
 term of the score. Only these two are compared for the event: they depend on 15 s before a beat, where the score depends
 on a minute, so a minute of them and the block after it lie within the horizon. The distributions of scores and latents
-are for metrics (``stages.support.drift_figures``). Over all streams there are metrics only and no alert: streams do not
+are for metrics (``service.drift_figures``). Over all streams there are metrics only and no alert: streams do not
 depend on each other.
 """
 

@@ -1,15 +1,19 @@
-"""A GPU as a backend: what stages call is written down, uploaded with its arguments in one piece, and run at ``fetch``.
+"""The CUDA backend: records the kernel calls of a tick, copies their arguments in one piece, and launches all together.
 
-In a tick every kernel call becomes a line of a *tape*: the passes' way through the rings first, then what is called
-``later``. Host arrays among the arguments get a place in a pinned *staging* buffer, numbers of items one in its
-header; results stay in *rooms* that are kept from tick to tick. ``finish`` sends what has not gone up yet and runs the
-tape on the device's stream, whose last line brings the rows of tables to the host; ``fetch`` also waits, once. A tick
-that nobody has waited for keeps its *side*, the host's part of it, and the next one gets the other.
+In:    kernel calls with arrays of the host and of the device
+Out:   the rows of tables, as NumPy arrays
+State: buffers, launch lists, and the host's memory of two ticks (``transfers``)
 
-Sizes are rounded up to one of eight steps an octave, so ticks of about the same size have the same tape to the last
-address: the `Card` may keep it as a graph. After some ticks nothing is allocated.
+Each call is appended to a launch list: those of ``kernels`` (the passes through the rings) to the immediate one, those
+of ``later`` to the deferred one. Host arrays among the arguments get a place in a pinned *staging* buffer, numbers of
+items a cell before it; results stay in *buffers* that are kept from tick to tick. ``finish`` copies what has not been
+copied and launches both lists; the last launch copies the rows of tables to the host. ``fetch`` also waits, once. While
+nobody has waited for a tick, the next one uses other memory of the host.
 
-How many rows ``positions`` counted is known on the device only: a `Total` is the cell where it stands there.
+Sizes are rounded up to one of eight an octave. Ticks of about the same size therefore have the same launch list, to the
+last address, which the card may replay as a CUDA graph; after some ticks nothing is allocated.
+
+The number of rows that ``positions`` counts exists on the device only: a `Total` is its cell there.
 """
 
 from __future__ import annotations
@@ -17,16 +21,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from beatwire.backends.base import Memory, Table
 from beatwire.backends.cuda.buffers import Buffers
 from beatwire.backends.cuda.compaction import Compaction
-from beatwire.backends.cuda.launch_list import Calls, Launches, LaunchLists, Line, Total, rounded
-from beatwire.backends.cuda.staging import CELLS, Memories
-from beatwire.backends.cuda.transfers import Brought, Transfers
+from beatwire.backends.cuda.launch_list import Launch, LaunchLists, RecordedKernels, Total, rounded
+from beatwire.backends.cuda.protocols import Card
+from beatwire.backends.cuda.staging import CELLS
+from beatwire.backends.cuda.transfers import FetchedTable, Transfers
 from beatwire.backends.network import Network
 from beatwire.errors import LostCardError
 from beatwire.jit.cuda import launchers
@@ -34,38 +39,8 @@ from beatwire.jit.cuda.scan import SCANNED
 from beatwire.kernels.table import Kernels
 
 
-class Card(Launches, Memories, Protocol):
-    """What a device can do. Arrays of it behave like NumPy's and are not ``np.ndarray`` themselves.
-
-    xp       their library
-    limit_bytes   what its pool may give
-    """
-
-    xp: Any
-    limit_bytes: int
-
-    def constant(self, host: Any) -> Any:
-        """Return a copy of a host array on the device."""
-
-    def network(self, weights: Network) -> int:
-        """Return a number for a network."""
-
-    def reached(self) -> Any:
-        """Return a mark behind everything that was asked for."""
-
-    def wait(self, mark: Any = None) -> None:
-        """Wait until everything is done, or what is before a mark."""
-
-    def failure(self, error: Exception) -> str | None:
-        """Return what happened to the device, one line; None when the error says nothing of it."""
-
-    @property
-    def memory(self) -> Memory:
-        """What the pool has given."""
-
-
-class Device:
-    """A backend that runs on a card."""
+class CudaBackend:
+    """A backend that runs on a card; ``copies`` counts the copies between host and device."""
 
     name = "gpu"
     block, long_block = launchers.BLOCK, launchers.LONG_BLOCK
@@ -74,73 +49,73 @@ class Device:
     def __init__(self, card: Card, reason: str) -> None:
         self.card, self.reason = card, reason
         self.xp = card.xp
-        self._first: list[Line] = []
-        self._second: list[Line] = []
-        self.kernels: Kernels = Calls(partial(self.call, self._first))
-        self.later: Kernels = Calls(partial(self.call, self._second))
-        self._ordinal = 0
+        self._immediate: list[Launch] = []
+        self._deferred: list[Launch] = []
+        self.kernels: Kernels = RecordedKernels(partial(self._append, self._immediate))
+        self.later: Kernels = RecordedKernels(partial(self._append, self._deferred))
+        self._pass = 0
         self._launch_lists = LaunchLists(card)
-        self._side, self._other = Transfers.of(card), Transfers.of(card)
+        self._transfers, self._other_transfers = Transfers.of(card), Transfers.of(card)
         self._buffers = Buffers(card.empty, card.constant)
         self._compaction = Compaction(card.address, self.buffer)
         self._networks: dict[int, tuple[Network, int]] = {}
         self._cells = card.empty((CELLS,), np.int64)
         self._cells_used = 0
-        self.transfers = 0
+        self.copies = 0
         self.begin()
 
     @property
     def memory(self) -> Memory:
-        """What the card's pool has given."""
+        """The use of the memory pool."""
         return self.card.memory
 
     @property
     def limit_bytes(self) -> int:
-        """What the card's pool may give."""
+        """The limit of the memory pool."""
         return self.card.limit_bytes
 
     def begin(self) -> None:
-        """Begin a tick: forget what an unfinished one left.
+        """Begin a tick; drop the launches of one that has not been finished.
 
         Raises
         ------
         ValueError
             Two ticks are finished and nobody has waited for either.
         """
-        self._first.clear()
-        self._second.clear()
+        self._immediate.clear()
+        self._deferred.clear()
         self._compaction.begin()
-        self._ordinal = self._cells_used = 0
-        if self._side.awaited:
-            self._side, self._other = self._other, self._side
-        if self._side.awaited:
+        self._pass = self._cells_used = 0
+        if self._transfers.pending:
+            self._transfers, self._other_transfers = self._other_transfers, self._transfers
+        if self._transfers.pending:
             raise ValueError("gpu: expected at most one tick that nobody has waited for; got two")
-        self._side.begin()
+        self._transfers.begin()
 
     def rehearsals(self) -> Iterator[None]:
-        """Yield for few streams, then for kernels as they are for some and for many."""
+        """Yield with the kernels for a few items (a block each), then with those for some, then for many."""
         yield
         try:
-            self._launch_lists.few = 0
+            self._launch_lists.block_items = 0
             yield
-            self._launch_lists.many = 0
+            self._launch_lists.many_items = 0
             yield
         finally:
-            self._launch_lists.few, self._launch_lists.many = None, launchers.MANY
+            self._launch_lists.block_items, self._launch_lists.many_items = None, launchers.MANY_ITEMS
 
     def next_pass(self) -> None:
         """Begin a pass."""
-        self._ordinal += 1
+        self._pass += 1
         self._compaction.begin()
 
     def start(self) -> None:
-        """Run what was called so far."""
-        self._run([])
+        """Launch what has been recorded."""
+        self._launch([])
 
     def grown(self, old: Any | None, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Return zeros of ``shape`` with ``old`` at their beginning: as what was called so far leaves it."""
-        if old is not None and (self._first or self._second):
-            self._run([])
+        """Return zeros of ``shape`` with ``old`` at their beginning, after the kernels that have been recorded."""
+        if old is not None and (self._immediate or self._deferred):
+            self._launch([])
             self.card.wait()
         new = self.card.empty(shape, dtype)
         new[...] = 0
@@ -149,33 +124,33 @@ class Device:
         return new
 
     def constant(self, host: Any) -> Any:
-        """Return a copy on the device."""
+        """Return a copy of a host array on the device."""
         return self.card.constant(host)
 
     def buffer(self, key: Hashable, shape: tuple[SupportsIndex, ...], dtype: Any) -> Any:
-        """Return an array of at least ``shape``, the same one in every tick."""
-        return self._buffers.room((key, self._ordinal), tuple(n.__index__() for n in shape), dtype)
+        """Return an array of at least ``shape``: the same one in each tick, another one in each pass."""
+        return self._buffers.array((key, self._pass), tuple(n.__index__() for n in shape), dtype)
 
     def release_buffers(self) -> None:
-        """Forget all rooms."""
+        """Drop all buffers and tables."""
         self._buffers.clear()
 
     def table(self, key: Hashable, total: SupportsIndex, dtypes: Sequence[Any]) -> Table:
-        """Return columns, the same ones in every tick."""
-        name = ("table", key, self._ordinal)
+        """Return columns: the same ones in each tick, others in each pass."""
+        name = ("table", key, self._pass)
         return Table(name, total, self._buffers.columns(name, total.__index__(), dtypes).columns)
 
     def positions(self, key: str, n: SupportsIndex, count: Any, most: int) -> tuple[Any, SupportsIndex]:
-        """Return the sums of ``count`` before each row, and the cell of their sum."""
+        """Return the sums of ``count`` before each row, and the sum of all, whose cell only the device has."""
         rows = n.__index__()
         first = self.buffer(f"first of {key}", (rows + 1,), np.int64)
         if rows == 0:
             return first, 0
         cell, self._cells_used = self._cells_used, self._cells_used + 1
         sums = self.buffer(f"sums of {key}", (rounded(rows) // SCANNED + 1,), np.int64)
-        sizes, size = self._counted(n)
-        self._first.append(Line("sum_rows", n, sizes, size, (count, sums)))
-        self._first.append(Line("place_rows", n, sizes, size, (count, sums, first, self._cells, cell)))
+        sizes, size = self._cell_of(n)
+        self._immediate.append(Launch("sum_rows", n, sizes, size, (count, sums)))
+        self._immediate.append(Launch("place_rows", n, sizes, size, (count, sums, first, self._cells, cell)))
         return first, Total(cell, most)
 
     def numbers(self, total: SupportsIndex) -> Any:
@@ -185,103 +160,104 @@ class Device:
     def embed(
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, reconstruction_error: Any
     ) -> None:
-        """Write a run of the network down."""
+        """Append a run of the network to the deferred launches."""
         if not total.__index__():
             return
         if id(network) not in self._networks:
-            self._networks[id(network)] = network, self.card.network(network)
-        sizes, cell = self._counted(total)
-        given = (self._networks[id(network)][1], windows, scale, latents, reconstruction_error)
-        self._second.append(Line("embed", total, sizes, cell, given))
+            self._networks[id(network)] = network, self.card.load_network(network)
+        sizes, cell = self._cell_of(total)
+        arguments = (self._networks[id(network)][1], windows, scale, latents, reconstruction_error)
+        self._deferred.append(Launch("embed", total, sizes, cell, arguments))
 
-    def _counted(self, n: SupportsIndex) -> tuple[Any, int]:
-        """Return where a number of items stands on the device: an array, and its cell."""
+    def _cell_of(self, n: SupportsIndex) -> tuple[Any, int]:
+        """Return the array of the device that has a number of items, and its index there."""
         if isinstance(n, Total):
             return self._cells, n.cell
-        return self._side.staging.sizes, self._side.staging.number(n.__index__())
+        return self._transfers.staging.sizes, self._transfers.staging.stage_number(n.__index__())
 
-    def call(self, tape: list[Line], name: str, n: SupportsIndex, *arguments: Any) -> None:
-        """Write a kernel call down."""
+    def _append(self, launches: list[Launch], name: str, n: SupportsIndex, *arguments: Any) -> None:
+        """Append a kernel call to a launch list."""
         most = n.__index__()
         if most == 0:
             return
-        sizes, cell = self._counted(n)
+        sizes, cell = self._cell_of(n)
         plan = launchers.PLANS[name]
-        put = self._side.staging.put
-        given = [
-            put(a) if type(a) is np.ndarray and not plan.first <= k < plan.stop else a for k, a in enumerate(arguments)
+        stage = self._transfers.staging.stage
+        staged = [
+            stage(a) if type(a) is np.ndarray and not plan.first <= k < plan.stop else a
+            for k, a in enumerate(arguments)
         ]
-        together = [tuple(given[: plan.first])]
+        grouped = [tuple(staged[: plan.first])]
         if plan.stop > plan.first:
-            together += [*self._scratch(name, most, given[plan.first : plan.stop]), tuple(given[plan.stop :])]
+            grouped += [*self._scratch(name, most, staged[plan.first : plan.stop]), tuple(staged[plan.stop :])]
         order = 0
-        if plan.busy is not None and self._launch_lists.are_many(most):
-            order = self._compaction.busy_first(tape, given[plan.busy], plan.summed, most, self._counted(n))
-        tape.append(Line(name, n, sizes, cell, tuple(together), order))
+        if plan.busy is not None and self._launch_lists.fill_the_card(most):
+            order = self._compaction.busy_first(launches, staged[plan.busy], plan.summed, most, self._cell_of(n))
+        launches.append(Launch(name, n, sizes, cell, tuple(grouped), order))
 
     def fetch(self, tables: Sequence[Table]) -> list[tuple[Any, ...]]:
-        """Run the tapes, and return the columns of tables.
+        """Launch what has been recorded, wait for it, and return the columns of tables.
 
         Raises
         ------
         LostCardError
-            The device failed: the tick is lost with all that is on it.
+            The device failed: the tick, and all arrays on the device, are lost.
         """
         columns = self.finish(tables)()
         self.begin()
         return columns
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
-        """Run the tapes, and return what waits for them and returns the columns of tables.
+        """Launch what has been recorded; return a function that waits for it and returns the columns of tables.
 
         Raises
         ------
         LostCardError
-            The device failed: the tick is lost with all that is on it. Waiting raises it as well.
+            The device failed: the tick, and all arrays on the device, are lost. The function raises it as well.
         """
-        side, counted, mark = self._side, self._cells_used, None
-        brought = [Brought(table.total, self._buffers.known(table.key)) for table in tables]
-        if self._first or self._second or counted:
-            side.bring(brought, self._cells, counted)
-            with self._guarded():
-                self._run([side.line()])
-                mark = self.card.reached()
-            side.awaited = True
-            self.transfers += side.staging.sent + 1
+        transfers, used, event = self._transfers, self._cells_used, None
+        fetched = [FetchedTable(table.total, self._buffers.existing_columns(table.key)) for table in tables]
+        if self._immediate or self._deferred or used:
+            transfers.add_segments(fetched, self._cells, used)
+            with self._failures():
+                self._launch([transfers.copy_launch()])
+                event = self.card.record_event()
+            transfers.pending = True
+            self.copies += transfers.staging.copies + 1
 
-        def came() -> list[tuple[Any, ...]]:
-            if mark is not None:
-                with self._guarded():
-                    self.card.wait(mark)
-            side.awaited = False
-            return side.columns(brought, counted)
+        def columns() -> list[tuple[Any, ...]]:
+            if event is not None:
+                with self._failures():
+                    self.card.wait(event)
+            transfers.pending = False
+            return transfers.columns(fetched, used)
 
-        return came
+        return columns
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
-        """Tell an error of the device from others."""
+    def _failures(self) -> Iterator[None]:
+        """Raise an error of the device as LostCardError."""
         try:
             yield
         except Exception as error:
-            what = self.card.failure(error)
-            if what is None:
+            failure = self.card.failure(error)
+            if failure is None:
                 raise
-            raise LostCardError(f"gpu: the card failed: {what}") from error
+            raise LostCardError(f"gpu: the card failed: {failure}") from error
 
-    def _run(self, last: list[Line]) -> None:
-        """Run what was called, and ``last`` after it."""
-        tape = [*self._first, *self._second, *last]
-        sameness = self._launch_lists.sameness(tape)  # before the device waits for it
-        self._side.staging.send()
-        self._launch_lists.run(tape, sameness)
-        self._first.clear()
-        self._second.clear()
+    def _launch(self, last: list[Launch]) -> None:
+        """Launch what has been recorded, and ``last`` after it."""
+        launches = [*self._immediate, *self._deferred, *last]
+        number = self._launch_lists.number_of(launches)  # before the copies: the host computes while the device waits
+        self._transfers.staging.copy_rest()
+        self._launch_lists.run(launches, number)
+        self._immediate.clear()
+        self._deferred.clear()
 
-    def _scratch(self, name: str, n: int, likes: Sequence[Any]) -> list[Any]:
-        """Return scratch like arrays of the host for each team: their shape where they fit into shared memory."""
+    def _scratch(self, name: str, n: int, examples: Sequence[Any]) -> list[Any]:
+        """Return scratch for each team, in the shape of host arrays; only the shape where shared memory has room."""
         width = self._launch_lists.width(name, n)
-        if (inside := launchers.shared_shape(width, likes)) is not None:
-            return inside
+        if (shape := launchers.shared_shape(width, examples)) is not None:
+            return shape
         blocks = self._launch_lists.blocks(name, n) * self._launch_lists.parts(name, n)
-        return self._buffers.scratch(name, launchers.teams(blocks, width), likes)
+        return self._buffers.scratch(name, launchers.teams(blocks, width), examples)

@@ -1,14 +1,13 @@
-"""The bodies compiled for CUDA: a launcher for each kernel of ``kernels.table.Kernels``.
+"""The bodies compiled for CUDA: one launcher for each kernel, of the same name as on the CPU.
 
-``compiled`` turns a body and the bodies that it calls into device functions, as ``jit.cpu`` does, with the instructions
-of a team (``kernels.team``) of ``width`` threads, and with the replacements of ``jit.cuda.overrides``. ``launcher`` is
-the kernel: a team works on one item at a time, in a loop, so that any grid does any number of items; each team has
-scratch of its own.
+``compiled`` turns a body and the bodies that it calls into device functions, as ``cpu.compiled`` does. The functions of
+``kernels.team`` become instructions of a team of ``width`` threads, and ``jit.cuda.overrides`` replaces some bodies.
+``launcher`` returns the kernel: a team runs an item, and items in a loop, so that any grid runs any number of items.
+Each team has its own scratch.
 
-The number of items is read on the device, from ``sizes[cell]``, so that a kernel need not wait for the host to read how
-many items the one before it has counted.
+The number of items is read on the device, from ``sizes[cell]``: one kernel follows another without the host.
 
-Under ``NUMBA_ENABLE_CUDASIM=1`` the same code runs in Numba's simulator, one team in a block.
+With ``NUMBA_ENABLE_CUDASIM=1`` the same runs in Numba's simulator, where a team is a block.
 """
 
 from __future__ import annotations
@@ -39,27 +38,25 @@ from beatwire.kernels import (
 )
 
 BODIES_OF = ("beatwire.kernels.", overrides.__name__)
-BLOCK, LONG_BLOCK = 128, 512  # samples worked on at a time
-MANY = 20_000
-WHOLE = 2 if SIMULATED else 64  # threads of the team that is a block
-SHARED_BYTES = 0 if SIMULATED else 47 << 10  # of a block, which has 48: a team that is one takes a little
-SHARED_OF_THREE = 0 if SIMULATED else 12 << 10  # of a block of a kernel that lives on its cache
-INLINED = {} if SIMULATED else {"forceinline": True}  # to pass an array is seven words on a stack
+BLOCK, LONG_BLOCK = 128, 512  # samples that scratch holds at a time
+MANY_ITEMS = 20_000  # items that fill a card
+BLOCK_TEAM = 2 if SIMULATED else 64  # threads of a team that is a whole block
+SHARED_BYTES = 0 if SIMULATED else 47 << 10  # for scratch, of the 48 kB of a block: ``team`` uses some of the rest
+SHARED_BYTES_OF_THREE = 0 if SIMULATED else 12 << 10  # for three scratch arrays: their kernel needs the L1 cache
+INLINED = {} if SIMULATED else {"forceinline": True}  # a call passes an array as seven words on the stack
 
 
 class Plan(NamedTuple):
-    """How a body is launched; arguments are those of ``jit.arguments.Flattened``, without the item.
+    """How a body is launched.
 
-    body         the body
-    wide         threads of a team for few items: each item is done sooner
-    narrow       threads of a team for at least ``MANY`` items, which fill the card: more items are done at a time
-    first, stop  the scratch arguments, from ``first`` up to ``stop``
-    registers    of a thread of a narrow team at most; None: no limit
-    busy         the argument that counts the work of each item; of many items those that have work come first, so that
-                 the teams of a warp do not wait for one of them
-    summed       ``busy`` has sums of counts over the items before
-    shared       several teams may share an item: few long items get as many teams as fill the card
-    whole        registers of a thread where each item has a whole block, for few items; None: no item has one
+    wide, narrow      threads of a team for few items (which end sooner) and for ``MANY_ITEMS`` (which do more in all)
+    first, stop       the scratch arguments: those from ``first`` up to ``stop``
+    registers         limit for a thread of a narrow team, where more threads at a time gain more than spilling costs
+    busy, summed      the argument that counts the work of each item, or (``summed``) has the sums of the counts. Of
+                      many items those with work are run first, so that the teams of a warp do not wait for one of them
+    divisible         teams may share an item: few long items then get as many teams as fill the card
+    block_registers   limit for a thread of a team that is a whole block; such teams run as many items as there are
+                      blocks. None: no such teams
     """
 
     body: Any
@@ -70,33 +67,33 @@ class Plan(NamedTuple):
     registers: int | None = None
     busy: int | None = None
     summed: bool = False
-    shared: bool = False
-    whole: int | None = None
+    divisible: bool = False
+    block_registers: int | None = None
 
     def most_registers(self, width: int) -> int | None:
-        """Return how many registers a thread of a team may have; None: no limit."""
+        """Return the limit of registers for a thread of a team; None: no limit."""
         if width == self.narrow:
             return self.registers
-        return None if width == self.wide else self.whole
+        return None if width == self.wide else self.block_registers
 
 
 def plan(
     body: Any, wide: int, narrow: int, *scratch: str, registers: int | None = None, busy: str = "",
-    summed: bool = False, shared: bool = False, whole: int | None = None,
+    summed: bool = False, divisible: bool = False, block_registers: int | None = None,
 ) -> Plan:  # fmt: skip
     """Return the plan of a body; scratch arguments and ``busy`` are found by name (``jit.arguments.Flattened``)."""
     names = flattened(body).names
     first = names.index(scratch[0]) if scratch else len(names)
     at = names.index(busy) if busy else None
-    return Plan(body, wide, narrow, first, first + len(scratch), registers, at, summed, shared, whole)
+    return Plan(body, wide, narrow, first, first + len(scratch), registers, at, summed, divisible, block_registers)
 
 
 PLANS = {
     "begin_lane": plan(ring.begin_lane, 1, 1),
-    "write_samples": plan(ring.write_samples, 16, 8, shared=True),
+    "write_samples": plan(ring.write_samples, 16, 8, divisible=True),
     "write_in_turn": plan(ring.write_in_turn, 8, 8),
-    "respond": plan(ricker.respond, 16, 8, "work", registers=96, shared=True),
-    "respond_leads": plan(fusion.respond_leads, 32, 8, "work", registers=64, whole=96),
+    "respond": plan(ricker.respond, 16, 8, "work", registers=96, divisible=True),
+    "respond_leads": plan(fusion.respond_leads, 32, 8, "work", registers=64, block_registers=96),
     "level_peaks": plan(fusion.level_peaks, 1, 1),
     "suppress": plan(nms.suppress, 32, 4, "work"),
     "classify_peaks": plan(
@@ -121,20 +118,20 @@ PLANS = {
 
 
 def threads(width: int) -> int:
-    """Return the threads of a block."""
+    """Return the number of threads of a block."""
     if SIMULATED:
         return width if width > 1 else 10
     return THREADS if width <= 32 else width
 
 
 def teams(blocks: int, width: int) -> int:
-    """Return how many teams so many blocks have."""
+    """Return the number of teams in a number of blocks."""
     return blocks * threads(width) // width
 
 
 @functools.cache
 def compiled(body: Any, width: int) -> Any:
-    """Turn a body and every body it calls into device functions for teams of ``width`` threads."""
+    """Turn a body and the bodies that it calls into device functions for teams of ``width`` threads."""
     if body.__module__ == team.__name__:
         return team_functions(width)[body.__name__]
     scope = dict(body.__globals__)
@@ -152,43 +149,45 @@ def compiled(body: Any, width: int) -> Any:
 
 @functools.cache
 def launcher(name: str, width: int, shared: bool, ordered: bool) -> Callable[..., Any]:
-    """Return the kernel of a body: ``launcher(sizes, cell, order, before, *scratch, after)``.
+    """Return the kernel of a body, which is called with ``(sizes, cell, order, before, *scratch, after)``.
 
-    ``before`` and ``after`` are the body's arguments around its scratch, as tuples; the first axis of scratch are the
-    teams of the grid. Where it is ``shared``, scratch stands in the memory of the multiprocessor, and in its place its
-    shape is given. ``order`` says which item comes when, if it is ``ordered``.
+    ``before`` and ``after`` are the body's arguments on either side of its scratch, as tuples; the first axis of
+    scratch is the team. With ``shared``, scratch is in shared memory, and its shape is given instead. ``order`` is the
+    order of the items if ``ordered``, else unused.
     """
-    one = PLANS[name]
-    kinds = {
+    plan = PLANS[name]
+    by_scratch = {
         0: templates.without_scratch,
         1: templates.with_shared if shared else templates.with_scratch,
         3: templates.with_three,
     }
-    template = templates.with_shared_three if shared and one.stop - one.first == 3 else kinds[one.stop - one.first]
+    template = (
+        templates.with_shared_three if shared and plan.stop - plan.first == 3 else by_scratch[plan.stop - plan.first]
+    )
     item = jit(templates.listed if ordered else templates.itself, device=True)
-    scope = vars(templates) | {"_todo": compiled(flattened(one.body).body, width), "_item": item, "_WIDTH": width}
+    scope = vars(templates) | {"_body": compiled(flattened(plan.body).body, width), "_item": item, "_WIDTH": width}
     own_name = f"{name}_{width}" + "_shared" * shared + "_ordered" * ordered
-    made = types.FunctionType(template.__code__, scope, own_name)
-    made.__module__, made.__qualname__ = templates.__name__, own_name  # machine code is stored by the latter
-    few = None if SIMULATED else one.most_registers(width)
-    kernel = jit(made, max_registers=few) if few else jit(made)
+    function = types.FunctionType(template.__code__, scope, own_name)
+    function.__module__, function.__qualname__ = templates.__name__, own_name  # machine code is stored by the latter
+    registers = None if SIMULATED else plan.most_registers(width)
+    kernel = jit(function, max_registers=registers) if registers else jit(function)
     return kernel if SIMULATED else patched(kernel)  # type: ignore[no-any-return]
 
 
 def shared_bytes(width: int, shape: Sequence[int]) -> int:
-    """Return the bytes of a block's shared memory that scratch takes, by what ``launcher`` is given of its shape."""
+    """Return the bytes of shared memory that the scratch of a block occupies, by its shape as ``launcher`` takes it."""
     if len(shape) == 3:
         return teams(1, width) * (8 * shape[1] + 4 * _even(shape[0] + shape[2]))
     return teams(1, width) * 4 * math.prod(shape)
 
 
 def shared_shape(width: int, scratch: Sequence[Any]) -> list[int] | None:
-    """Return what ``launcher`` wants to know of scratch that fits into shared memory; None where it does not."""
+    """Return the shape of scratch as ``launcher`` takes it; None if shared memory has no room for it."""
     if len(scratch) == 3:
-        shape, most = [array.shape[1] for array in scratch], SHARED_OF_THREE
+        shape, most = [array.shape[1] for array in scratch], SHARED_BYTES_OF_THREE
     else:
         rows, columns = scratch[0].shape
-        shape, most = [rows, columns | 1], SHARED_BYTES  # teams that look at the same place look into other banks
+        shape, most = [rows, columns | 1], SHARED_BYTES  # odd: teams at the same column use different banks
     return shape if shared_bytes(width, shape) <= most else None
 
 

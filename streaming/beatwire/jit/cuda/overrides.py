@@ -1,12 +1,11 @@
-"""Bodies that a card does in another way: each writes what the body says in whose place it stands, its oracle.
+"""Bodies that a card runs in another way. Each writes what the body writes that it replaces, which is its reference.
 
-A stretch of a ring is read four samples at a time: a thread does not wait for what it stores, but it must have loaded
-it, which takes hundreds of cycles.
+``unroll`` reads a stretch of a ring four samples at a time: a load takes hundreds of cycles, and four of them overlap.
 
-The filter adds five neighbours at a time: a tap and a sample are read once for them and what they add up to never
-leaves the thread, where four taps at a time read and write every sum again: ``respond`` of 64 samples of 100,000 lanes
-took 336 us by those, 187 by four neighbours. Five, because threads that stand five samples apart look into 32 banks of
-the fastest memory and those that stand four apart into eight.
+The filter computes five neighbouring responses at a time: a tap and a sample are read once for them, and the sums stay
+in registers. The body adds four taps at a time and reads and writes each sum again. ``respond`` of 64 samples of
+100,000 lanes takes 336 us by the body and 187 us by four neighbours. Five, because threads five samples apart use all
+32 banks of shared memory, and threads four apart use eight.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ FIVE = 5
 
 
 def unroll(ring: Any, first: int, n: int, out: I32) -> None:
-    """Copy samples ``[first, first + n)`` of one ring to ``out[:n]``."""
+    """Copy samples ``[first, first + n)`` of one ring to ``out[:n]``; see ``ring.unroll``."""
     size, last = ring.shape[0], n - 1
     column = first % size
     for j in range(member(), n, 4 * WIDTH):
@@ -41,7 +40,7 @@ def unroll(ring: Any, first: int, n: int, out: I32) -> None:
 
 
 def wrapped(column: int, size: int) -> int:
-    """Return a column of a ring that is at most ``size`` too large."""
+    """Return the column of a ring for an index below ``2 size``."""
     return column - size if column >= size else column
 
 
@@ -68,7 +67,7 @@ def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
     half = taps.shape[0] - 1
     for j in range(FIVE * member(), n, FIVE * WIDTH):
         out[j], out[j + 1], out[j + 2], out[j + 3], out[j + 4] = five_responses(x, half + j, taps)
-    wait()  # the body's members write what they read afterwards; these write their neighbours' too
+    wait()  # members read what their neighbours wrote
 
 
 def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> None:

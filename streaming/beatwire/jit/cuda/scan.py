@@ -1,6 +1,7 @@
-"""Sums over rows before each row, and the rows that have something to do first: two kernels each, on a device.
+"""Prefix sums over rows, and an order in which rows with work come first: two kernels for each, on a device.
 
-How many rows there are is read on the device, from ``sizes[cell]``.
+The number of rows is read on the device, from ``sizes[cell]``. The first kernel writes a sum for each block, the second
+the results.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     from numba import cuda
 
-SCANNED = 8 if config.ENABLE_CUDASIM else 256  # rows that a block counts; a power of two
+SCANNED = 8 if config.ENABLE_CUDASIM else 256  # rows of a block; a power of two
 _jit: Callable[..., Any] = cuda.jit
 _device_jit: Callable[..., Any] = cuda.jit(device=True)
 
 
 @_device_jit
 def add_up(shared: Any, j: int) -> None:
-    """Put the sum of ``shared[:SCANNED]`` at its beginning; the block's threads ``j`` do this together."""
+    """Write the sum of ``shared[:SCANNED]`` to ``shared[0]``; all threads ``j`` of the block call this."""
     step = SCANNED // 2
     while step > 0:
         if j < step:
@@ -32,11 +33,11 @@ def add_up(shared: Any, j: int) -> None:
 
 
 @_device_jit
-def tell_sum(shared: Any, j: int, sums: Any) -> None:
-    """Write the sum of ``shared[:SCANNED]`` to the block's place in ``sums``.
+def write_sum(shared: Any, j: int, sums: Any) -> None:
+    """Write the sum of ``shared[:SCANNED]`` to the block's element of ``sums``.
 
-    To be called after a barrier only: the compiler draws a call into the branches of a choice before it, and threads
-    that wait at a barrier in different places wait for ever.
+    Call it after a barrier only: the compiler moves a call into the branches before it, and threads that wait at
+    different barriers never go on.
     """
     add_up(shared, j)
     if j == 0:
@@ -45,7 +46,7 @@ def tell_sum(shared: Any, j: int, sums: Any) -> None:
 
 @_device_jit
 def add_before(shared: Any, j: int) -> None:
-    """Add to each of ``shared[:SCANNED]`` those before it; the block's threads ``j`` do this together."""
+    """Add to each of ``shared[:SCANNED]`` those before it; all threads ``j`` of the block call this."""
     step = 1
     while step < SCANNED:
         carried = shared[j - step] if j >= step else 0
@@ -62,12 +63,12 @@ def sum_rows(sizes: Any, cell: int, count: Any, sums: Any) -> None:
     i, j = cuda.grid(1), cuda.threadIdx.x
     shared[j] = count[i] if i < sizes[cell] else 0
     cuda.syncthreads()
-    tell_sum(shared, j, sums)
+    write_sum(shared, j, sums)
 
 
 @_jit
 def place_rows(sizes: Any, cell: int, count: Any, sums: Any, first: Any, cells: Any, into: int) -> None:
-    """Write the sums [n + 1] of ``count`` before each row, of all also to ``cells[into]``; after ``sum_rows``."""
+    """Write the sums [n + 1] of ``count`` before each row, that of all to ``cells[into]`` too; after ``sum_rows``."""
     shared = cuda.shared.array(SCANNED, "int64")
     i, j, n = cuda.grid(1), cuda.threadIdx.x, sizes[cell]
     part = 0
@@ -91,7 +92,7 @@ def place_rows(sizes: Any, cell: int, count: Any, sums: Any, first: Any, cells: 
 
 @_device_jit
 def is_busy(count: Any, summed: int, i: int) -> int:
-    """Tell whether row ``i`` counts anything; ``summed``: ``count`` [n + 1] are sums of the rows before."""
+    """Return 1 if row ``i`` has work, else 0; with ``summed``, ``count`` [n + 1] has the sums before each row."""
     if summed:
         return 1 if count[i + 1] > count[i] else 0
     return 1 if count[i] > 0 else 0
@@ -99,25 +100,25 @@ def is_busy(count: Any, summed: int, i: int) -> int:
 
 @_jit
 def sum_busy(sizes: Any, cell: int, count: Any, summed: int, sums: Any) -> None:
-    """Count the busy rows of each block."""
+    """Count the rows with work of each block."""
     shared = cuda.shared.array(SCANNED, "int64")
     i, j = cuda.grid(1), cuda.threadIdx.x
     shared[j] = is_busy(count, summed, i) if i < sizes[cell] else 0
     cuda.syncthreads()
-    tell_sum(shared, j, sums)
+    write_sum(shared, j, sums)
 
 
 @_jit
 def place_busy(sizes: Any, cell: int, count: Any, summed: int, sums: Any, order: Any) -> None:
-    """Write all rows to ``order``, the busy ones first; after ``sum_busy``."""
+    """Write all rows to ``order``, those with work first; after ``sum_busy``."""
     shared = cuda.shared.array(SCANNED, "int64")
     i, j, n = cuda.grid(1), cuda.threadIdx.x, sizes[cell]
-    part = whole = 0
+    part = total = 0
     for k in range(j, cuda.gridDim.x, SCANNED):
-        whole += sums[k]
+        total += sums[k]
         if k < cuda.blockIdx.x:
             part += sums[k]
-    shared[j] = whole
+    shared[j] = total
     cuda.syncthreads()
     add_up(shared, j)
     busy = shared[0]

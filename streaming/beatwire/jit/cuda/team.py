@@ -1,4 +1,4 @@
-"""What stands for the functions of ``kernels.team`` on a device: instructions of a warp, or the simulator's."""
+"""The functions of ``kernels.team`` on a device: instructions of a warp or a block, or those of the simulator."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ jit: Callable[..., Any] = cuda.jit
 
 @functools.cache
 def team_functions(width: int) -> dict[str, Any]:
-    """Return what stands for the functions of ``kernels.team`` in teams of ``width`` threads."""
+    """Return the functions of ``kernels.team`` for teams of ``width`` threads, by name."""
     if width == 1:
-        alone = team.member, team.part, team.parts, team.wait, team.most, team.fewest, team.added, team.narrow
-        return {f.__name__: jit(f, device=True) for f in alone}
+        bodies = team.member, team.part, team.parts, team.wait, team.most, team.fewest, team.added, team.narrow
+        return {f.__name__: jit(f, device=True) for f in bodies}
     if SIMULATED:
         return _simulated_team(width)
     return _block_team(width) if width > 32 else _warp_team(width)
@@ -51,7 +51,7 @@ def narrow(value):  # type: ignore[no-untyped-def]
 
 
 def _warp_team(width: int) -> dict[str, Any]:
-    """Return them for a part of a warp: 2, 4, 8, 16 or 32 threads."""
+    """Return the functions for a part of a warp: 2, 4, 8, 16 or 32 threads."""
     rest, every, half = width - 1, (1 << width) - 1, width // 2
 
     def member():  # type: ignore[no-untyped-def]
@@ -64,26 +64,26 @@ def _warp_team(width: int) -> dict[str, Any]:
     def wait():  # type: ignore[no-untyped-def]
         cuda.syncwarp(mates())
 
-    def joined(of_two: Callable[..., Any]) -> Callable[..., Any]:
-        def join(value):  # type: ignore[no-untyped-def]
+    def reduction(combine: Callable[..., Any]) -> Callable[..., Any]:
+        def reduce(value):  # type: ignore[no-untyped-def]
             step = half
             while step > 0:
-                value = of_two(value, cuda.shfl_xor_sync(mates(), value, step))
+                value = combine(value, cuda.shfl_xor_sync(mates(), value, step))
                 step //= 2
             cuda.syncwarp(mates())
             return value
 
-        return join
+        return reduce
 
-    own = {"member": member, "wait": wait} | {name: joined(of_two) for name, of_two in _JOINED.items()}
-    return {name: jit(f, device=True) for name, f in (_ALIKE | own).items()}
+    own = {"member": member, "wait": wait} | {name: reduction(combine) for name, combine in _REDUCTIONS.items()}
+    return {name: jit(f, device=True) for name, f in (_COMMON | own).items()}
 
 
 def _block_team(width: int) -> dict[str, Any]:
-    """Return them for a whole block of 64, 128, ... threads. Only integers are put together.
+    """Return the functions for a whole block of 64, 128, ... threads. Reductions are of integers only.
 
-    All are inlined: the compiler knows a barrier, but not a function that holds one, and might draw a call of it into
-    both branches of a choice before it, where threads would wait for each other for ever.
+    All are inlined: the compiler does not see a barrier in a function. It may move the call of one into both branches
+    before it, and threads that wait at different barriers never go on.
     """
     warps = width // 32
 
@@ -93,75 +93,71 @@ def _block_team(width: int) -> dict[str, Any]:
     def wait():  # type: ignore[no-untyped-def]
         cuda.syncthreads()
 
-    def joined(of_two: Callable[..., Any]) -> Callable[..., Any]:
-        def join(value):  # type: ignore[no-untyped-def]
+    def reduction(combine: Callable[..., Any]) -> Callable[..., Any]:
+        def reduce(value):  # type: ignore[no-untyped-def]
             of_warps = cuda.shared.array(warps, "int64")
             step = 16
             while step > 0:
-                value = of_two(value, cuda.shfl_xor_sync(WARP, value, step))
+                value = combine(value, cuda.shfl_xor_sync(WARP, value, step))
                 step //= 2
             of_warps[cuda.threadIdx.x >> 5] = value
             cuda.syncthreads()
             value = of_warps[0]
             for k in range(1, warps):
-                value = of_two(value, of_warps[k])
+                value = combine(value, of_warps[k])
             cuda.syncthreads()
             return value
 
-        return join
+        return reduce
 
-    own = {"member": member, "wait": wait} | {name: joined(of_two) for name, of_two in _JOINED.items()}
-    return {name: jit(f, device=True, forceinline=True) for name, f in (_ALIKE | own).items()}
+    own = {"member": member, "wait": wait} | {name: reduction(combine) for name, combine in _REDUCTIONS.items()}
+    return {name: jit(f, device=True, forceinline=True) for name, f in (_COMMON | own).items()}
 
 
-_JOINED: dict[str, Callable[..., Any]] = {
-    "most": max,
-    "fewest": min,
-    "added": operator.add,
-}  # by what the members' values are put together
-_ALIKE = {"part": part, "parts": parts, "narrow": narrow}  # in warps and blocks
+_REDUCTIONS: dict[str, Callable[..., Any]] = {"most": max, "fewest": min, "added": operator.add}
+_COMMON = {"part": part, "parts": parts, "narrow": narrow}  # to warps and blocks
 
 
 def _simulated_team(width: int) -> dict[str, Any]:
-    """Return them for a whole block of the simulator, which knows no warps.
+    """Return the functions for a whole block of the simulator, which has no warps.
 
-    While a device function runs the simulator puts its own module in the place of ``cuda``, and takes it away when the
-    first of the threads returns that called it, from the others as well: so they ask for that module themselves.
+    While a device function runs, the simulator replaces ``cuda`` in its module, and restores it as soon as the first
+    thread returns, for the other threads as well. So these functions get the simulator's module themselves.
     """
-    within = importlib.import_module("numba.cuda.simulator.kernel")._get_kernel_context  # noqa: SLF001
+    context = importlib.import_module("numba.cuda.simulator.kernel")._get_kernel_context  # noqa: SLF001
 
-    def gathered(value: Any) -> list[Any]:
-        here = within()
-        integers = here.shared.array(width, "int64")  # the simulator knows them by the line they stand on
-        floats = here.shared.array(width, "float64")
+    def values_of_all(value: Any) -> list[Any]:
+        block = context()
+        integers = block.shared.array(width, "int64")  # the simulator identifies shared arrays by line
+        floats = block.shared.array(width, "float64")
         shared = floats if isinstance(value, float | np.floating) else integers
-        here.syncthreads()
-        shared[here.threadIdx.x] = value
-        here.syncthreads()
+        block.syncthreads()
+        shared[block.threadIdx.x] = value
+        block.syncthreads()
         return [shared[k].item() for k in range(width)]
 
     def member() -> int:
-        return int(within().threadIdx.x)
+        return int(context().threadIdx.x)
 
     def part() -> int:
-        return int(within().blockIdx.y)
+        return int(context().blockIdx.y)
 
     def parts() -> int:
-        return int(within().gridDim.y)
+        return int(context().gridDim.y)
 
     def wait() -> None:
-        within().syncthreads()
+        context().syncthreads()
 
     def most(value: Any) -> Any:
-        return max(gathered(value))
+        return max(values_of_all(value))
 
     def fewest(value: Any) -> Any:
-        return min(gathered(value))
+        return min(values_of_all(value))
 
     def added(value: Any) -> Any:
-        return sum(gathered(value))
+        return sum(values_of_all(value))
 
     def narrow(value: Any) -> Any:
-        return (int(value) + (1 << 31)) % (1 << 32) - (1 << 31)  # of what nobody looks at no more is left either
+        return (int(value) + (1 << 31)) % (1 << 32) - (1 << 31)  # wraps round, as on the card
 
     return {f.__name__: jit(f, device=True) for f in (member, part, parts, wait, most, fewest, added, narrow)}
