@@ -5,6 +5,7 @@ A failure names the file to mend. No GPU is needed: numba-cuda is imported, and 
 
 from __future__ import annotations
 
+import ast
 import functools
 import importlib
 import inspect
@@ -212,5 +213,9 @@ def test_the_parts_of_numba_cuda_that_the_card_calls_are_there() -> None:
 def test_the_simulator_has_what_stands_for_a_team_and_what_the_tests_replace() -> None:
     kernel: Any = importlib.import_module("numba.cuda.simulator.kernel")
     check(callable(kernel._get_kernel_context), "cuda/team.py", "simulator.kernel._get_kernel_context()")
-    check(parameters(kernel.BlockManager)[:4] == ["f", "grid_dim", "block_dim", "debug"], "../../../tests/in_turn.py",
+    # From the text: other tests of this process may have replaced the class.
+    (manager,) = (n for n in ast.parse(inspect.getsource(kernel)).body if getattr(n, "name", "") == "BlockManager")
+    (made,) = (n for n in manager.body if getattr(n, "name", "") == "__init__")
+    names = [argument.arg for argument in made.args.args]
+    check(names == ["self", "f", "grid_dim", "block_dim", "debug"], "../../../tests/in_turn.py",
           "simulator.kernel.BlockManager(f, grid_dim, block_dim, debug)")  # fmt: skip

@@ -61,9 +61,13 @@ def test_the_wheel_holds_two_packages_with_their_data_and_nothing_else(wheel: Pa
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"beatwire", "beatwire_producers"}
     needed = {"beatwire/py.typed", "beatwire_producers/py.typed", "beatwire/wire/schemas/beat.avsc"}
-    needed |= {"beatwire/wire/schemas/sample_chunk.avsc", "beatwire/model/weights/vae.safetensors"}
+    needed |= {
+        "beatwire/wire/schemas/sample_chunk.avsc",
+        "beatwire/model/weights/vae.safetensors",
+        "beatwire/jit/signatures.txt",
+    }
     assert needed <= set(names)
-    written = {"beatwire/wire/schemas", "beatwire/model/weights"}
+    written = {"beatwire/wire/schemas", "beatwire/model/weights", "beatwire/jit"}
     odd = [n for n in names if not n.endswith((".py", "py.typed")) and str(Path(n).parent) not in written]
     assert all(".dist-info/" in name for name in odd), odd
     sources = {str(p.relative_to(ROOT / "streaming")) for p in (ROOT / "streaming").rglob("*.py")}
