@@ -132,14 +132,14 @@ def by_cudf(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_json_ticks_are_the_same_by_cudf(odd: str, cupy: Any) -> None:
     values = [test_json_chunks.message(k) for k in range(12)]
     values[5] = test_json_chunks.message(5, **test_json_chunks.UNUSUAL[odd])
-    assert json_tick_to_avro(values, cupy) == test_json_chunks.one_by_one(values)
+    assert json_tick_to_avro(values, cupy) == test_json_chunks.singly(values)
 
 
 @pytest.mark.usefixtures("by_cudf")
 def test_a_clean_json_tick_goes_through_cudf(cupy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     nested = [test_json_chunks.message(k, samples=[[k, 2], [4, -5]], leads=["I", "II"]) for k in range(20)]
     flat = [test_json_chunks.message(k, session=3, time=k, uv_per_unit=2) for k in range(20)]
-    expected = [test_json_chunks.one_by_one(values) for values in (nested, flat)]
+    expected = [test_json_chunks.singly(values) for values in (nested, flat)]
     monkeypatch.setattr("beatwire.wire.json.json_to_avro", lambda _: pytest.fail("parsed one by one"))
     assert [json_tick_to_avro(values, cupy) for values in (nested, flat)] == expected
 
