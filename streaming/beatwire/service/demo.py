@@ -80,6 +80,8 @@ def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet:
         Apache Kafka was requested and cannot be started.
     """
     console = Console(stderr=quiet, highlight=False, soft_wrap=True)
+    if broker != "mock":
+        console.print("broker   starting Apache Kafka; the first time its files are fetched, about half a minute")
     made = ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
         started = _start_broker(stack, broker)
