@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # Two processes share the tests by file; the tests that start a broker measure time and run alone.
 FAST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not kafka" --durations=8
 
-.PHONY: demo test check kernels test-fast test-heavy bench train clean
+.PHONY: demo test check kernels test-fast test-heavy bench screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
@@ -26,6 +26,8 @@ check: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose/compose*.yaml
+	$(BIN)/hadolint compose/Dockerfile
 
 # Compiled once, before two processes of tests would both compile them.
 kernels: $(DEV_READY)
@@ -39,7 +41,7 @@ test-fast: $(DEV_READY) kernels
 test-heavy: $(DEV_READY)
 	$(BIN)/pytest
 
-# Train both shipped models again from the annotated recordings in ECG into OUT. An interrupted run is resumed.
+# Train the shipped models again from the annotated recordings in ECG into OUT. An interrupted run is resumed.
 ECG ?= ../shared/ecg
 OUT ?= build/train
 SHIPPED := streaming/beatwire/model/weights
@@ -53,6 +55,22 @@ train: $(DEV_READY)
 		--out $(OUT)/detector.safetensors
 	@cmp -s $(OUT)/detector.metrics.json $(SHIPPED)/detector.metrics.json && echo "detector: same figures as the shipped model" || \
 		echo "detector: figures differ from the shipped model's; processors round differently"
+	$(BIN)/beatwire train classes $(addprefix $(ECG)/,mitdb svdb cinc2017 mimicaf) --out $(OUT)/classes.safetensors
+	@cmp -s $(OUT)/classes.metrics.json $(SHIPPED)/classes.metrics.json && echo "classes: same figures as the shipped model" || \
+		echo "classes: figures differ from the shipped model's; processors round differently"
+	$(BIN)/beatwire train ventricular $(addprefix $(ECG)/,cinc2015 cinc2017 mimicaf mitdb svdb vfdb) \
+		--noise $(ECG)/nstdb/bw --noise $(ECG)/nstdb/ma --noise $(ECG)/nstdb/em100 --out $(OUT)/ventricular.safetensors
+	@cmp -s $(OUT)/ventricular.metrics.json $(SHIPPED)/ventricular.metrics.json && echo "ventricular: same figures as the shipped model" || \
+		echo "ventricular: figures differ from the shipped model's; processors round differently"
+
+	$(BIN)/beatwire train rhythm $(addprefix $(ECG)/,cinc2015 cinc2017 cudb mimicaf mitdb svdb vfdb) \
+		--noise $(ECG)/nstdb/bw --noise $(ECG)/nstdb/ma --noise $(ECG)/nstdb/em100 --out $(OUT)/rhythm.safetensors
+	@cmp -s $(OUT)/rhythm.metrics.json $(SHIPPED)/rhythm.metrics.json && echo "rhythm: same figures as the shipped model" || \
+		echo "rhythm: figures differ from the shipped model's; processors round differently"
+
+# The pictures of the live page in docs/images; needs the command chromium.
+screenshots: $(DEV_READY)
+	$(BIN)/python tests/screenshots.py docs/images
 
 bench: $(DEV_READY)
 	$(BIN)/beatwire bench
@@ -62,7 +80,7 @@ $(RUN_READY): pyproject.toml constraints.txt
 		{ echo "make: expected Python 3.11 or newer; got $$($(PYTHON) --version 2>&1) as $(PYTHON). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing into $(VENV) what running needs: about one minute, 0.9 GB."
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) --editable '.[broker]'
+	$(INSTALL) --editable '.[broker,report,dashboard]'
 	@touch $@
 
 # Bytecode of all packages: a test run turns warnings into errors, those of the compiler too.

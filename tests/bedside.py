@@ -7,9 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from beatwire.kernels import rules
+from beatwire.kernels.beat_class import LETTERS
 from beatwire.records import Event
-from beatwire.stages import alert, gather
+from beatwire.records.events import DRIFTED
+from beatwire.records.rhythm import Rhythm
+from beatwire.records.ventricular import Ventricular
+from beatwire.stages import alert, gather, lifecycle
+from beatwire.stages.support.limits import Limits
 from oracles import SentChunk
 from steps import Aligner
 
@@ -22,7 +26,13 @@ class Ward:
         self.gather = gather.State()
         self.last: dict[str, int] = {}
         self.expected_errors = float("nan")
-        self.alert = alert.State(alert.Settings(**limits), self.aligner.directory)
+        settings = alert.Settings(**limits)
+        self.limits = Limits(settings.limits, self.aligner.directory)
+        self.aligner.align.changes = self.limits
+        self.alert = alert.State(settings, self.limits)
+        self.lifecycle = lifecycle.State(lifecycle.Settings(), self.limits)
+        self.published: list[dict[str, Any]] = []
+        self.audit: list[dict[str, Any]] = []
 
     def tick(
         self,
@@ -31,6 +41,9 @@ class Ward:
         known: Sequence[tuple[str, int]] = (),
         blocks: Sequence[tuple[str, int, int]] = (),
         drifts: Sequence[tuple[str, int, int]] = (),
+        atrial: bool = False,
+        classes: str = "",
+        runs: Sequence[float] = (),
         **clock: Any,
     ) -> list[dict[str, Any]]:
         """Run one tick; return the transitions of alerts.
@@ -38,14 +51,20 @@ class Ward:
         Parameters
         ----------
         beats
-            (stream, sample, median rate in 1/min = 70, anomalous = False, early = False); RR is the distance from the
-            beat before of the same stream.
+            (stream, sample, median rate in 1/min = 70, anomalous = False, expected errors = those of the ward);
+            RR is the distance from the beat before of the same stream.
         known
             Watermarks: (stream, sample).
         blocks
-            (stream, end, bits): 1 is flat, 2 is waves.
+            (stream, end, bits): 1 is flat, 2 is waves, 4 is at rest, 8 is saturated.
         drifts
             Transitions of drift: (stream, sample, value in thousandths, negative at the end).
+        atrial
+            Whether the beats are in atrial fibrillation.
+        classes
+            A letter for each beat; empty: all are normal.
+        runs
+            Logits that the beats end a ventricular run; empty: none was judged.
         clock
             ``now_us`` and ``caught_up`` of the tick.
         """
@@ -54,7 +73,7 @@ class Ward:
         tick = gather.step(self.gather, (aligned, ()))[1]
         rows = [(name, Event.BEAT, sample, row) for row, (name, sample, *_) in enumerate(beats)]
         rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
-        rows += [(name, rules.DRIFTED, sample, value) for name, sample, value in drifts]
+        rows += [(name, DRIFTED, sample, value) for name, sample, value in drifts]
         rows += [(name, Event.WATERMARK, sample, sample) for name, sample in known]
         rows.sort(key=lambda row: (row[2], row[1]))
         slots = [self.aligner.directory.names.index(name) for name, *_ in rows]
@@ -69,11 +88,19 @@ class Ward:
             rr_s=np.array([self.interval(*b[:2]) for b in beats]),
             median_rr_s=60 / rates,
             quality=np.full(len(beats), 0.97, np.float32),
-            expected_errors=np.full(len(beats), self.expected_errors, np.float32),
+            expected_errors=np.array([b[4] if len(b) > 4 else self.expected_errors for b in beats], np.float32),
             anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
-            prematurity=np.array([0.5 if len(b) > 4 and b[4] else np.nan for b in beats], np.float32),
+            beat_class=np.array([LETTERS.index(c) for c in classes or "N" * len(beats)], np.uint8),
+            ventricular=Ventricular(np.array(runs or [np.nan] * len(beats)), 60 / rates),
         )
-        return alert.step(self.alert, tick)[1].transitions
+        if atrial:
+            tick = replace(
+                tick, rhythm=Rhythm(np.repeat(60 / rates[:, None], 3, axis=1), np.ones(len(beats), np.bool_))
+            )
+        alerts = alert.step(self.alert, tick)[1]
+        lived = lifecycle.step(self.lifecycle, alerts)[1]
+        self.published, self.audit = lived.transitions, lived.audit
+        return alerts.transitions
 
     def interval(self, name: str, sample: int) -> float:
         """Return the seconds since the beat before of the stream, NaN for the first."""

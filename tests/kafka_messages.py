@@ -16,7 +16,7 @@ def beats(*values: bytes) -> list[Outgoing]:
 
 def send(kafka, *values, topic=names.SAMPLES):
     """Send messages with one key."""
-    with Sender(kafka.bootstrap) as sender:
+    with Sender(kafka.cluster) as sender:
         sender.send(topic, [b"s"] * len(values), list(values))
 
 
@@ -32,4 +32,4 @@ def take(source, *, within_s=20.0):
 
 def values_in(kafka, topic):
     """Return the values of all committed messages of a topic."""
-    return [value for _, value in read_to_end(kafka.bootstrap, topic)]
+    return [value for _, value in read_to_end(kafka.cluster, topic)]

@@ -46,6 +46,7 @@ def test_a_flat_line_begins_with_two_flat_blocks_in_a_row_and_ends_with_the_next
 ) -> None:
     flat = [True, False, True, True, True, False, True]
     transitions = ward.tick(blocks=[("bed", 200 * k + 200, f) for k, f in enumerate(flat)])
+    transitions = [a for a in transitions if a["rule"] == "flat line"]
     assert rows_of(transitions) == [("flat line", "on", 800, 800), ("flat line", "off", 800, 1200)]
     assert transitions[0]["text"] == "flat line: no signal for 4 s with the leads on"
 

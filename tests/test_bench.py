@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+from beatwire.bench import hours
 from beatwire.bench.result import Result
 
 
@@ -23,3 +25,26 @@ def test_a_result_meets_or_misses_its_target(value: float, target: str | None, c
     assert list(result.as_dict()) == [
         "name", "value", "unit", "against", "against_value", "ratio", "bar", "meets",
     ]  # fmt: skip
+
+
+def test_hours_of_signal_are_a_ward_that_is_repeated_in_one_session() -> None:
+    lanes = hours.Lanes.of(hours.ward(2, hours.TURN_S, seed=1, leads=(1, 3), events=()).feeds)
+    parts = list(hours.signal(lanes, 1 / 3, 60))
+    for lane in range(2):
+        columns = [np.concatenate([getattr(p, name)[p.lane == lane] for p in parts]) for name in ("first", "count")]
+        first, count = columns
+        assert first[0] == 0
+        np.testing.assert_array_equal(first[1:], first[:-1] + count[:-1])
+        assert first[-1] + count[-1] == 20 * 60 * 250
+    due_us = np.concatenate([p.due_us for p in parts])
+    assert (np.diff(due_us) >= 0).all()
+    assert due_us[-1] >= 1200e6
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_the_memory_of_the_graph_is_flat_over_eight_hours_of_signal() -> None:
+    lanes = hours.Lanes.of(hours.ward(hours.STREAMS, hours.TURN_S, seed=1, leads=(1, 3)).feeds)
+    first, *later = hours.graph_mb(lanes, hours.HOURS)
+    assert len(later) == hours.HOURS - 1
+    assert max(later) <= hours.LIMIT * first

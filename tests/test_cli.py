@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,13 +19,16 @@ from beatwire.errors import UserError
 from typer.testing import CliRunner
 
 COMMANDS = [
+    "doctor",
     "demo",
     "broker",
     "topics",
     "replay",
     "monitor",
     "analyze",
+    "report",
     "tail",
+    "dashboard",
     "bench",
     "evaluate",
     "train vae",
@@ -135,16 +137,6 @@ def test_a_report_in_a_missing_folder_is_refused_before_the_evaluation(tmp_path:
     assert err.startswith("beatwire: --html: expected a file in an existing folder; there is no folder ")
 
 
-def test_the_summary_of_a_recording_has_one_line_for_each_value_with_its_unit() -> None:
-    code, out, _ = run("analyze synthetic:seconds=10,rate=250")
-    assert code == 0
-    lines = dict(re.split(r" {3,}", line.strip(), maxsplit=1) for line in out.splitlines())
-    assert lines["sampling rate"] == "250 Hz"
-    assert lines["length"] == "10.0 s"
-    assert lines["samples"] == "2,500"
-    assert re.fullmatch(r"\d+\.\d /min", lines["heart rate, median"])
-
-
 def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
     code, out, _ = run("analyze synthetic:seconds=10,rate=250 --json --backend auto")
     assert code == 0
@@ -156,3 +148,10 @@ def test_the_help_text_of_bench_names_every_benchmark() -> None:
     bench = importlib.import_module("beatwire.bench")
     names = next(p for name, p in all_parameters() if name == "bench" and p.name == "names")
     assert names.help == f"Benchmarks: {', '.join(bench.BENCHMARKS)}."
+
+
+def test_the_token_of_the_page_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEATWIRE_TOKEN", "a-token-of-24-characters")
+    command = typer.main.get_command(main.app).commands["dashboard"]  # type: ignore[attr-defined]
+    context = command.make_context("dashboard", ["--bootstrap-servers", "127.0.0.1:9092"])
+    assert context.params["token"] == "a-token-of-24-characters"

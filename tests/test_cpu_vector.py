@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from beatwire.jit import cpu
 from beatwire.jit.x86 import llvm, matrix, pair_filter, shuffle, vector
-from beatwire.kernels import flutter, history, nms, ricker, team, windows
+from beatwire.kernels import flutter, history, ricker, windows
 
 SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
 needs_pairs = pytest.mark.skipif(
@@ -32,34 +32,10 @@ def test_the_filter_by_pairs_equals_a_convolution(half: int) -> None:
         assert by_pairs[n] == 77, "nothing is written beyond the end"
 
 
-@pytest.mark.parametrize("body", [nms.largest, nms.least])
-def test_the_extreme_of_a_row_equals_that_of_the_body(body: llvm.Body) -> None:
-    rng = np.random.default_rng(5)
-    for n in SIZES:
-        for _ in range(20):
-            values = rng.integers(-(2**31), 2**31, n + 8).astype(np.int32)
-            assert cpu.compiled(vector.BODIES[body])(values, n) == body(values, n)
-
-
-def test_the_extreme_is_found_at_every_index() -> None:
-    for n in SIZES:
-        for at in range(n):
-            values = np.zeros(n + 1, np.int32)
-            values[n] = 9
-            values[at] = 5
-            assert cpu.compiled(vector.largest)(values, n) == 5
-            assert cpu.compiled(vector.least)(-values, n) == -5
-
-
-def test_a_narrow_integer_keeps_its_value() -> None:
-    assert [cpu.compiled(vector.narrow)(v) for v in (-(2**31), -1, 0, 2**31 - 1)] == [-(2**31), -1, 0, 2**31 - 1]
-    assert team.narrow(7) == 7
-
-
-@pytest.mark.parametrize("values", [np.zeros(16, np.int64), np.zeros((16, 2), np.int32)[:, 0]])
-def test_an_array_of_another_type_or_layout_is_an_error(values: np.ndarray[tuple[int], np.dtype[np.int32]]) -> None:
-    with pytest.raises(Exception, match=r"jit\.x86: expected a contiguous array of int32 with 1 axes; got array"):
-        cpu.compiled(vector.largest)(values, 16)
+@pytest.mark.parametrize("gate", [np.zeros(16, np.int64), np.zeros((16, 2), np.float32)[:, 0]])
+def test_an_array_of_another_type_or_layout_is_an_error(gate: np.ndarray[tuple[int], np.dtype[np.float32]]) -> None:
+    with pytest.raises(Exception, match=r"jit\.x86: expected a contiguous array of float32 with 1 axes; got array"):
+        cpu.compiled(vector.count_below)(gate, np.float32(0), np.zeros(16, np.float32), np.float32(1))
 
 
 def test_values_below_a_limit_are_counted_where_the_gate_is_open() -> None:

@@ -1,4 +1,4 @@
-"""README and docs: links resolve, command lines parse, examples run, packages are described."""
+"""README and docs: links resolve, commands parse and run in some test, packages, rules and metrics are described."""
 
 from __future__ import annotations
 
@@ -6,40 +6,41 @@ import re
 import shlex
 from pathlib import Path
 
-import click
-import numpy as np
 import pytest
 import typer
 from beatwire.cli.main import app
-from beatwire.kafka.local.mock import MockKafka
-from beatwire.recordings.synthetic.person import synthesise
-from beatwire.wire.avro import decode_chunk
-from beatwire.wire.names import SAMPLES
-from laws import Signal
+from page_lines import (  # fmt: skip
+    LANGUAGES,
+    NOT_RUN,
+    PAGES,
+    README,
+    ROOT,
+    block_commands,
+    examples,
+    inline_commands,
+    languages,
+    name,
+    prose,
+    resolve,
+    runs_live,
+    runs_offline,
+    shell_lines,
+)
 
-ROOT = Path(__file__).parents[1]
-README = ROOT / "README.md"
-PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CARDS = sorted((ROOT / "streaming" / "beatwire" / "model" / "weights").glob("*.md"))
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]\[]*\]\(([^)\s]+)\)")
-
-
-def name(page: Path) -> str:
-    return str(page.relative_to(ROOT))
 
 
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as forges make them."""
-    text = FENCE.sub("", page.read_text())
-    headings = re.findall(r"^#+ +(.+)$", text, re.MULTILINE)
+    headings = re.findall(r"^#+ +(.+)$", prose(page), re.MULTILINE)
     plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "") for heading in headings]
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in plain}
 
 
 def broken_links(page: Path) -> list[str]:
     broken = []
-    for link in LINK.findall(FENCE.sub("", page.read_text())):
+    for link in LINK.findall(prose(page)):
         if re.match(r"[a-z]+:", link):
             continue
         path, _, anchor = link.partition("#")
@@ -49,37 +50,20 @@ def broken_links(page: Path) -> list[str]:
     return broken
 
 
-def block_commands(page: Path) -> list[str]:
-    """Return the command lines of beatwire in the code blocks of a page, without comments, pipes and redirections."""
-    blocks = [block for language, block in FENCE.findall(page.read_text()) if not language]
-    lines = [re.split(r"\s+#|;|\s+[|>&]", line)[0] for block in blocks for line in block.splitlines()]
-    return [found.group().strip() for line in lines if (found := re.search(r"(^|\s)beatwire [a-z].*", line))]
-
-
-def inline_commands(page: Path) -> list[str]:
-    """Return the texts in backticks that begin with a command of beatwire."""
-    return re.findall(r"`(beatwire [a-z][^`]*)`", FENCE.sub("", page.read_text()))
-
-
 def make_targets(page: Path) -> set[str]:
-    text = page.read_text()
-    blocks = "\n".join(block for language, block in FENCE.findall(text) if language == "")
-    named = re.findall(r"^make ([a-z-]+)", blocks, re.MULTILINE)
-    return {*named, *re.findall(r"`make ([a-z-]+)[^`]*`", FENCE.sub("", text))}
-
-
-def resolve(words: list[str]) -> tuple[click.Command, list[str]]:
-    """The command that words name, and what is left of them."""
-    command: click.Command = typer.main.get_command(app)
-    while words and hasattr(command, "commands"):
-        assert words[0] in command.commands, f"there is no command {words[0]!r}"
-        command, words = command.commands[words[0]], words[1:]
-    return command, words
+    named = re.findall(r"^make ([a-z-]+)", "\n".join(shell_lines(page)), re.MULTILINE)
+    return {*named, *re.findall(r"`make ([a-z-]+)[^`]*`", prose(page))}
 
 
 @pytest.mark.parametrize("page", PAGES + CARDS, ids=name)
 def test_links_of_a_page_resolve(page: Path) -> None:
     assert broken_links(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_of_a_page_names_its_language(page: Path) -> None:
+    """``sh`` for command lines, which tests run; ``python`` for programs; ``text`` for what is printed."""
+    assert languages(page) <= LANGUAGES
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -98,17 +82,19 @@ def test_command_lines_in_code_blocks_of_a_page_parse(page: Path) -> None:
         command.make_context("beatwire", rest)  # raises for a wrong option, value or number of arguments
 
 
-def test_the_pages_show_most_commands() -> None:
-    """The two tests before this one would hold for pages without commands."""
-    lines = [line for page in PAGES for line in block_commands(page)]
-    assert len(lines) >= 15
-    assert len({line.split()[1] for line in lines}) >= 8
+def test_every_line_of_the_pages_runs_in_a_test_or_has_a_reason() -> None:
+    lines = examples()
+    assert [line for line in lines if not (runs_offline(line) or runs_live(line) or line in NOT_RUN)] == []
+    assert sorted(NOT_RUN.keys() - set(lines)) == [], "no page has these lines"
+    assert sum(map(runs_offline, lines)) >= 20
+    assert sum(map(runs_live, lines)) >= 15
 
 
 def test_every_command_stands_in_the_readme() -> None:
     table = README.read_text().split("## Commands")[1].split("\n## ")[0]
     known = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert set(known) == set(re.findall(r"^\| `beatwire ([a-z]+)", table, re.MULTILINE))
+    first_cells = "\n".join(line.split(" | ")[0] for line in table.splitlines())
+    assert set(known) == set(re.findall(r"`beatwire ([a-z]+)", first_cells))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -143,6 +129,29 @@ def test_every_rule_of_alerts_stands_in_operating() -> None:
     assert first - {"alert"} == {rule.name for rule in RULES}
 
 
+def test_the_table_of_alerts_has_the_definitions_of_messages_and_the_ranges_of_limits() -> None:
+    from beatwire.stages.alert import Settings
+    from beatwire.stages.support.alert_rules import BLIND, NUMBERS, RULES, SERVICE_RULES
+    from beatwire.stages.support.limits import SETTABLE
+
+    defaults = Settings().limits
+    rows = []
+    for rule in (*RULES, *SERVICE_RULES):
+        limit = 5.0 if rule is BLIND else defaults[NUMBERS[rule.name]] if rule in RULES else 0.0
+        definition = rule.definition_of(limit)
+        if rule.name == "drift":
+            definition = definition.replace("by more than 1;", "by more than the model's limit;")
+        least_most = SETTABLE.get(rule.name)
+        limits = f"{least_most.least:g}-{least_most.most:g} {least_most.unit}" if least_most else ""
+        technical = ", technical" if rule.technical else ""
+        rows.append(f"| {rule.name} | {rule.priority}{technical} | {definition} | {limits} |")
+    text = (ROOT / "docs" / "alerts.md").read_text()
+    assert "\n".join(rows) in text
+    sources = [f"- {rule.name}: {rule.source}" for rule in RULES if rule.source]
+    assert len(sources) > 4
+    assert "\n".join(sources) in text
+
+
 def test_every_metric_stands_in_operating() -> None:
     source = (ROOT / "streaming" / "beatwire" / "service" / "metrics.py").read_text()
     named = set(re.findall(r'"(beatwire_[a-z_]+)"', source))
@@ -151,37 +160,3 @@ def test_every_metric_stands_in_operating() -> None:
 
 def test_the_readme_is_short() -> None:
     assert len(README.read_text().splitlines()) <= 150
-
-
-def example(title: str) -> str:
-    found = re.search(rf"<!-- example: {title} -->\n```python\n(.*?)```", README.read_text(), re.DOTALL)
-    assert found, f"README has no example {title!r}"
-    return found.group(1)
-
-
-def test_the_feed_example_sends_chunks_that_can_be_read() -> None:
-    from confluent_kafka import Consumer
-
-    chunks = [np.arange(50, dtype=np.int16), np.arange(50, 100, dtype=np.int16)]
-    with MockKafka() as kafka:
-        exec(example("feed"), {"bootstrap": kafka.bootstrap, "my_chunks": chunks})
-        consumer = Consumer(
-            {"bootstrap.servers": kafka.bootstrap, "group.id": "readme", "auto.offset.reset": "earliest"}
-        )
-        consumer.subscribe([SAMPLES])
-        got = consumer.consume(2, 20.0)
-        consumer.close()
-    decoded = [decode_chunk(message.value()) for message in got]
-    assert [(c["stream"], c["first"], len(c["samples"])) for c in decoded] == [("bed-1", 0, 100), ("bed-1", 50, 100)]
-    assert all(message.key() == b"bed-1" for message in got)
-
-
-def test_the_sink_example_prints_beats_and_alerts(capsys: pytest.CaptureFixture[str]) -> None:
-    samples = synthesise(1, rate_hz=250.0, seconds=20).recording.samples.copy()
-    samples[:, 2500:] = samples[0, 2500]
-    signal = Signal("bed-1", samples)
-    ticks = [[signal.chunk(a, a + 250)] for a in range(0, 5000, 250)]
-    exec(example("sink"), {"my_messages": ticks})
-    lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("asystole: ") for line in lines)
-    assert sum(int(line) for line in lines if line.isdigit()) > 10

@@ -8,13 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from beatwire.kernels import drift as body
-from beatwire.kernels import rules
 from beatwire.model.checkpoint import load_model
 from beatwire.offline.analyze import analyze
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import Event, RawTick, TickBeats
+from beatwire.records.events import DRIFTED
 from beatwire.service.drift_figures import stability
 from beatwire.service.metrics import drift_metrics
 from beatwire.stages import drift, gather
@@ -63,8 +63,8 @@ class Watched:
             none = np.zeros(0, np.float32)
             tick = replace(tick, score=none, reconstruction_error=none, latent=np.zeros((0, 8), np.float32))
         _, out = drift.step(self.state, tick)
-        self.transitions += [(int(e[3]), int(e[4])) for e in out.events if e[2] == rules.DRIFTED]
-        kept = out.events[out.events[:, 2] != rules.DRIFTED]
+        self.transitions += [(int(e[3]), int(e[4])) for e in out.events if e[2] == DRIFTED]
+        kept = out.events[out.events[:, 2] != DRIFTED]
         np.testing.assert_array_equal(kept, rows)
         assert (np.diff(out.events[:, 3]) >= 0).all() or len(rows) == 0
 
@@ -139,6 +139,22 @@ def test_a_restart_and_a_silence_clear_the_counts() -> None:
         assert not ward.state.streams.above[0]
         assert ward.state.streams.distance[0] == -1
         assert not ward.state.streams.counts[0].any()
+
+
+def test_a_silence_of_any_length_ends_a_drift_at_the_same_sample() -> None:
+    """One watermark after minutes without beats gives what a watermark a second gives."""
+    at, columns, end = a_shift(4)
+    for silent in (2, 5, 30):
+        stepwise, at_once = Watched(), Watched()
+        stepwise.run(at, columns, [], end)
+        at_once.run(at, columns, [], end)
+        for k in range(silent * BLOCK // round(RATE)):
+            stepwise.tick([(Event.WATERMARK, end + k * round(RATE), 0)])
+        stepwise.tick([(Event.WATERMARK, end + silent * BLOCK, 0)])
+        at_once.tick([(Event.WATERMARK, end + silent * BLOCK, 0)])
+        assert at_once.transitions == stepwise.transitions
+        assert at_once.state.streams.block[0] == stepwise.state.streams.block[0]
+    assert len(at_once.transitions) == 2
 
 
 def test_beats_without_a_score_are_not_counted() -> None:

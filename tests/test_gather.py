@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Event, TickBeats
 from beatwire.stages import gather, history, windows
-from laws import START_US, Signal, cut
+from laws import START_US, Signal, cut, run_graph
 from steps import Detector
 
 RATE_HZ = 250.0
@@ -154,6 +155,37 @@ def test_the_time_of_a_beat_follows_the_clock_of_its_own_chunk(heart: Signal, pe
             assert time_us == stamps[session, sample // 50] + sample % 50 * 4000
         beats += len(tick.slot)
     assert beats > 40
+
+
+@pytest.mark.parametrize("length", [5, 13, 50])
+def test_times_do_not_depend_on_ticks_however_often_the_clock_is_wrong(heart: Signal, length: int) -> None:
+    """More anchors than are kept, before a beat is decided and before the asystole that begins with the last beat."""
+    rng = np.random.default_rng(4)
+    silent = replace(heart, samples=np.concatenate([heart.samples[:, :3000], np.zeros((1, 2000), np.int16)], axis=1))
+    messages = [
+        silent.chunk(a, a + length, time_us=START_US + a * 4000 + int(rng.integers(-3000, 3000)))
+        for a in range(0, 5000 - length + 1, length)
+    ]
+    times = []
+    for per_tick in (1, 7, 90, len(messages)):
+        run = run_graph([messages[a : a + per_tick] for a in range(0, len(messages), per_tick)])
+        (beats,) = run.beats.values()
+        alerts = [(a["rule"], a["state"], a["onset_us"], a["decided_us"]) for a in run.alerts]
+        assert len(beats) > 10
+        assert "asystole" in {a[0] for a in alerts}
+        times.append(([row[2] for row in beats], alerts))
+    assert all(one == times[0] for one in times[1:])
+
+
+def test_samples_that_are_repeated_keep_the_time_they_came_with(heart: Signal) -> None:
+    """A chunk that repeats ten seconds and adds one states another time: it holds for what is new."""
+    first = [heart.chunk(a, a + 50) for a in range(0, 3000, 50)]
+    again = heart.chunk(500, 3250, time_us=START_US + 500 * 4000 + 9_000_000)
+    rest = [heart.chunk(a, a + 50, time_us=START_US + a * 4000 + 9_000_000) for a in range(3250, 4000, 50)]
+    for ticks in ([[*first, again, *rest]], [[m] for m in [*first, again, *rest]]):
+        gathered = [tick for gatherer in [Gatherer()] for values in ticks for tick in [gatherer.gathered(values)]]
+        sample, time_us = (np.concatenate([getattr(t, name) for t in gathered]) for name in ("sample", "time_us"))
+        np.testing.assert_array_equal(time_us, START_US + sample * 4000 + 9_000_000 * (sample >= 3000))
 
 
 def test_an_empty_tick_gives_an_empty_result() -> None:

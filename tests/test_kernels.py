@@ -15,19 +15,29 @@ import pytest
 from beatwire.jit import cpu
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cuda import launchers
-from beatwire.kernels import files, ricker
+from beatwire.kernels import files, rhythm, ricker
+from beatwire.kernels.beat_class import MEASURED
+from beatwire.kernels.beat_ring import BEATS
 from beatwire.kernels.drift import DRIFT_BLOCKS
+from beatwire.kernels.flutter import FLAT
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
+from beatwire.kernels.ventricular import COLUMNS, PAST
+from beatwire.kernels.ventricular import FEATURES as RUN_FEATURES
 from beatwire.model.checkpoint import load_model
+from beatwire.model.rhythm import load_judges
+from beatwire.model.ventricular import load_judge
 from beatwire.offline import archive
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records import RawTick
+from beatwire.records import LimitChange, RawTick
 from beatwire.records.alerting import Crossings, DriftState
-from beatwire.records.events import BEAT, RESTART, WATERMARK
+from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
+from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory, RhythmTrees
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
 from beatwire.stages.score import sum_levels
+from bedside import Ward, device_chunk
 from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
 
@@ -160,6 +170,55 @@ def of_drift() -> None:
     assert found.rows[: found.counts[0], 3:].tolist() == [[100, 500], [400, 0]]
 
 
+def of_rhythm() -> None:
+    """Call the kernel of the rhythm with an irregular stream, which takes a minute of beats elsewhere."""
+    at = np.cumsum(np.random.default_rng(0).integers(120, 320, 90))
+    rows = [(RESTART, 0, 0), (BLOCK, 100, FLAT), *((BEAT, s, k) for k, s in enumerate(at.tolist()))]
+    events = np.array([(0, 1, *row) for row in rows], np.int64)
+    tick = RhythmBeats(np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32))
+    judges = load_judges()
+    trees = RhythmTrees(judges.feature, judges.threshold, judges.leaf)
+    found = Rhythm(np.zeros((90, rhythm.SPANS)), np.zeros(90, np.bool_))
+    for _ in range(3):
+        memory = RhythmMemory(
+            np.zeros((1, BEATS), np.int64), np.zeros((1, BEATS), np.uint8), np.zeros((1, rhythm.NUMBERS), np.int64)
+        )
+        judged = Judged(np.zeros(92, np.int64), found, np.zeros((1, rhythm.FEATURES), np.float32), np.zeros(92))
+        run, bank = np.array([0, len(events)]), np.zeros(1, np.int64)
+        cpu.kernels.judge_rhythm(1, run, events, tick, bank, np.array([250.0]), trees, memory, judged)
+    assert not np.isnan(judged.logit[-15:]).all()
+
+
+def of_silence() -> None:
+    """Call the kernel of the rules with a heart that is silent for longer than the signals of the others are."""
+    ward = Ward()
+    ward.tick(device_chunk())
+    assert [a["rule"] for a in ward.tick(known=[("bed", 500)])] == ["asystole"]
+
+
+def of_runs(rng: np.random.Generator) -> None:
+    """Call the judge of ventricular runs with beats that are likely ventricular, and the rules with its judgement."""
+    n, judge = 30, load_judge()
+    events = np.array([(0, 1, RESTART, 0, 0), *((0, 1, BEAT, 100 * (k + 1), k) for k in range(n))], np.int64)
+    beats = VentricularBeats(
+        np.full(n, 0.4), np.full(n, 0.8), np.ones(n, np.float32), np.zeros(n, np.float32),
+        rng.random((n, MEASURED)).astype(np.float32),
+    )  # fmt: skip
+    trees = VentricularTrees(judge.feature, judge.threshold, judge.leaf)
+    for _ in range(3):
+        memory = VentricularMemory(
+            np.zeros((1, PAST, COLUMNS), np.float32), np.zeros((1, PAST), np.int64), np.zeros(1, np.int64)
+        )
+        features, found = np.zeros((n, RUN_FEATURES), np.float32), Ventricular(np.zeros(n), np.zeros(n))
+        run, bank = np.array([0, len(events)]), np.zeros(1, np.int64)
+        cpu.kernels.judge_ventricular(1, run, events, beats, bank, np.array([3000]), trees, memory, features, found)
+    assert not np.isnan(found.logit[3:]).all()
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats_of_ward = [("bed", 40 * k, 150.0) for k in range(1, 7)]
+    assert "ventricular tachycardia" in {a["rule"] for a in ward.tick(beats=beats_of_ward, runs=[3.0] * 6)}
+
+
 def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     twins: list[Twin] = []
     for name, kernel in BODIES.items():
@@ -168,12 +227,16 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
             monkeypatch.setattr(cpu.kernels, name, twins[-1])
     pipeline, run = Pipeline(Settings(pass_s=1.0)), Run()
     collect(pipeline, run)
+    pipeline.change_limits([LimitChange(f"bed-{k}", {"tachycardia": 90.0}, {}, "Ada", 0, 0) for k in range(4)])
     for values in messages():
         pipeline.emit(RawTick.of(values))
     assert len(run.rejects) == 7
     assert sum(map(len, run.beats.values())) > 20
     of_recordings(monkeypatch)
     of_drift()
+    of_rhythm()
+    of_silence()
+    of_runs(np.random.default_rng(4))
     seldom = {twin.body.__name__ for twin in twins if twin.calls < 3}
     never = {name for name, body in bodies().items() if not any(body.__code__ in twin.ran for twin in twins)}
     assert not seldom | never - ON_A_DEVICE - ON_THE_HOST, "expected each kernel to be called at least three times"

@@ -133,6 +133,7 @@ def test_training_twice_gives_the_same_model_and_metrics(tmp_path: Path) -> None
         *(f"m.fold{k}.{kind}" for k in range(5) for kind in ("json", "safetensors")),
         "m.json",
         "m.metrics.json",
+        "m.population.json",
         "m.safetensors",
     ]
 

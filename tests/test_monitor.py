@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import threading
+import weakref
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,13 +21,14 @@ from beatwire.kafka.batch import (
     split_errors,
     truncate,
 )
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.positions import Position
-from beatwire.kafka.readers import line_of, read_to_end, tail
+from beatwire.kafka.readers import read_to_end, tail
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
-from beatwire.records import Outgoing, RawTick
+from beatwire.records import Expired, Outgoing, RawTick
 from beatwire.service.monitor import Monitor
 from beatwire.service.tick_log import TickLog
 from beatwire.wire import names
@@ -31,6 +36,8 @@ from beatwire.wire import names
 
 class Graph:
     """Publishes every message as a beat; its state depends on the last `reach` ticks."""
+
+    model_name = "model-1"
 
     def __init__(self, reach: int = 2) -> None:
         self.calls: list[str] = []
@@ -40,8 +47,20 @@ class Graph:
         self.calls.append("reset")
         self.tick = 0
 
-    def adopt(self, alerts):
+    def adopt(self, alerts, acks):
         self.calls.append(f"adopt {alerts}")
+
+    def acknowledge(self, acks):
+        assert not acks
+
+    def change_limits(self, changes):
+        assert not changes
+
+    def watch_feed(self, newest_us, *, raises):
+        assert not newest_us
+
+    def report_expired(self, expired):
+        self.calls.append(f"expired {dict(expired)}")
 
     def rewind_tick(self, partition):
         return self.tick - self.reach
@@ -62,7 +81,10 @@ def polled(text: str, start: int, *, epoch: int = 1, replay: bool = False) -> Po
 class Ticks:
     """A source of given ticks, and a sink that stores what is published."""
 
-    bootstrap = "nowhere"
+    cluster = Cluster("nowhere")
+    partitions = epoch = 1
+    assigned = frozenset({0})
+    held = 0
 
     def __init__(self, *ticks: PolledTick | None, stale: tuple[int, ...] = ()) -> None:
         self.ticks, self.stale = list(ticks), stale
@@ -100,6 +122,31 @@ def run(ticks: Ticks, graph: Graph) -> Monitor:
     return monitor
 
 
+def test_a_replay_of_more_than_five_seconds_is_published_as_blind_once_for_each_partition():
+    ticks, now_s = (
+        Ticks(*(polled("a", 3 + k, replay=True) for k in range(20)), polled("d", 30)),
+        itertools.count(0.0, 0.5),
+    )
+    monitor = Monitor(Graph(), ticks, ticks, read_alerts=list, clock_us=lambda: 10_000_000, clock_s=lambda: next(now_s))
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    blind, live = ticks.published
+    found = json.loads(blind[0])
+    assert (found["rule"], found["state"], found["stream"], found["priority"]) == (
+        "blind",
+        "on",
+        "ecg.samples/0",
+        "low",
+    )
+    assert (found["partition"], found["model"], blind[1], live[0]) == (0, "model-1", {}, b"d")
+    assert found["onset_us"] < 10_000_000 - 5_000_000
+
+
+def test_a_short_replay_raises_no_alert():
+    ticks = Ticks(*(polled("a", 3 + k, replay=True) for k in range(20)), polled("d", 30))
+    run(ticks, Graph())
+    assert [value for value, _ in ticks.published] == [b"d"]
+
+
 def test_a_replay_is_processed_but_not_published_and_the_alerts_are_adopted_after_it():
     ticks, graph = Ticks(polled("ab", 3, replay=True), polled("c", 5, replay=True), polled("d", 6)), Graph()
     monitor = run(ticks, graph)
@@ -117,6 +164,23 @@ def test_a_commit_contains_the_start_of_the_tick_from_which_a_successor_replays(
         {0: Position(16, 12)},
         {0: Position(17, 13)},
     ]
+
+
+def test_the_messages_of_a_tick_are_freed_before_the_next_is_taken():
+    origins: list[weakref.ref[Messages]] = []
+
+    class Messages:
+        pass
+
+    class Source(Ticks):
+        def take(self, timeout_s):
+            assert [origin() for origin in origins] == [None] * len(origins)
+            messages = Messages()
+            origins.append(weakref.ref(messages))
+            return replace(super().take(timeout_s), origin=messages)
+
+    run(Source(polled("a", 10), polled("b", 11), polled("c", 12)), Graph())
+    assert len(origins) == 3
 
 
 def test_a_graph_without_state_rewinds_to_the_commit_itself():
@@ -137,6 +201,23 @@ def test_a_stale_tick_is_not_counted_and_the_source_is_rewound():
     monitor = run(ticks, Graph())
     assert ticks.rewinds == 1
     assert (monitor.counters.stale_ticks, monitor.counters.messages) == (1, 1)
+
+
+def test_what_retention_deleted_is_counted_once_when_its_tick_is_published_with_the_position_after_it(caplog):
+    caplog.set_level("WARNING", "beatwire")
+    lost = {0: Expired(unread=20, replay=5, first=10)}
+    ticks = Ticks(
+        replace(polled("", 30), positions={0: 30}, expired=lost),
+        replace(polled("", 30, epoch=2), positions={0: 30}, expired=lost),
+        polled("a", 30, epoch=2),
+        stale=(1,),
+    )
+    graph = Graph(reach=0)
+    monitor = run(ticks, graph)
+    assert [at for _, at in ticks.published] == [{0: Position(30, 30)}, {0: Position(31, 31)}]
+    assert (monitor.counters.unread, monitor.counters.unreplayed) == (20, 5)
+    assert [record.fields["unread"] for record in caplog.records if record.event == "expired"] == [20]
+    assert [call for call in graph.calls if call.startswith("expired")] == [f"expired {lost}"] * 2
 
 
 def test_an_empty_tick_without_output_makes_no_transaction():
@@ -198,13 +279,13 @@ def mock():
 
 def test_the_embedded_broker_carries_samples_in_and_beats_out(mock):
     values = [str(n).encode() for n in range(500)]
-    with Sender(mock.bootstrap) as sender:
+    with Sender(mock.cluster) as sender:
         sender.send(names.SAMPLES, [value[-1:] for value in values], list(values))
-    with Source(mock.bootstrap, "g") as source, Sink(mock.bootstrap, exactly_once=False) as sink:
+    with Source(mock.cluster, "g") as source, Sink(mock.cluster, exactly_once=False) as sink:
         monitor = Monitor(Graph(), source, sink)
         monitor.run(threading.Event(), until=lambda counters: counters.messages == 500)
-    assert sorted(value for _, value in read_to_end(mock.bootstrap, names.BEATS)) == sorted(values)
-    assert commits.group_lag(mock.bootstrap, "g") == 0
+    assert sorted(value for _, value in read_to_end(mock.cluster, names.BEATS)) == sorted(values)
+    assert commits.group_lag(mock.cluster, "g") == 0
     assert monitor.counters.beats == 500
 
 
@@ -228,24 +309,19 @@ def test_a_poll_without_messages_is_an_empty_part():
 
 def test_an_unreachable_broker_is_named_within_seconds():
     with pytest.raises(UserError, match=r"expected a broker at 127\.0\.0\.1:1; got no answer in 5 s"):
-        Source("127.0.0.1:1", "g")
+        Source(Cluster("127.0.0.1:1"), "g")
 
 
 def test_a_missing_topic_is_named(mock):
     with pytest.raises(UserError, match=r"expected topic 'ecg\.none'"):
-        Source(mock.bootstrap, "g", topic="ecg.none")
+        Source(mock.cluster, "g", topic="ecg.none")
 
 
 def test_tail_skips_messages_that_it_cannot_decode_and_reports_them(mock):
     written = [b"{", b"[1]", b"\xff", b'{"rule": "pause"}']
-    with Sender(mock.bootstrap) as sender:
+    with Sender(mock.cluster) as sender:
         sender.send(names.ALERTS, [b"bed-1"] * 4, written)
     notes = []
-    assert next(tail("alerts", mock.bootstrap, earliest=True, notes=notes.append)) == {"rule": "pause"}
+    assert next(tail("alerts", mock.cluster, earliest=True, notes=notes.append)) == {"rule": "pause"}
     assert [note.partition(" skipped")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 3
     assert notes[1].endswith("expected a JSON object; got '[1]'")
-
-
-def test_an_alert_is_formatted_as_one_line():
-    alert = {"stream": "bed-3", "rule": "asystole", "priority": "high", "state": "on", "onset_us": 0, "text": "4 s"}
-    assert line_of("alerts", alert) == "00:00:00.000000 bed-3            high      on       asystole             4 s"

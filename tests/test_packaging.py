@@ -65,9 +65,15 @@ def test_the_wheel_holds_two_packages_with_their_data_and_nothing_else(wheel: Pa
         "beatwire/wire/schemas/sample_chunk.avsc",
         "beatwire/model/weights/vae.safetensors",
         "beatwire/jit/signatures.txt",
+        "beatwire/report/overview.js",
+        "beatwire/report/page.css",
+        "beatwire/wire/schemas/ack.schema.json",
+        "beatwire/page/static/index.html",
     }
     assert needed <= set(names)
-    written = {"beatwire/wire/schemas", "beatwire/model/weights", "beatwire/jit"}
+    written = {
+        "beatwire/wire/schemas", "beatwire/model/weights", "beatwire/jit", "beatwire/report", "beatwire/page/static",
+    }  # fmt: skip
     odd = [n for n in names if not n.endswith((".py", "py.typed")) and str(Path(n).parent) not in written]
     assert all(".dist-info/" in name for name in odd), odd
     sources = {str(p.relative_to(ROOT / "streaming")) for p in (ROOT / "streaming").rglob("*.py")}

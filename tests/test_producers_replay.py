@@ -11,29 +11,32 @@ from pathlib import Path
 import numpy as np
 import pytest
 from beatwire.errors import UserError
-from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka, is_mock
 from beatwire.kafka.sender import Sender
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
+from beatwire.records import RawTick
 from beatwire.wire import avro, names
 from beatwire_producers.faults import Faults
 from beatwire_producers.feeds import feeds_of
 from beatwire_producers.pacing import MAX
 from beatwire_producers.replay import play, replay
 from beatwire_producers.ward import ward
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import TopicPartition
 
 
 @pytest.fixture
-def broker() -> Iterator[str]:
+def broker() -> Iterator[Cluster]:
     with MockKafka() as mock:
-        yield mock.bootstrap
+        yield mock.cluster
 
 
 class Reader(threading.Thread):
     """Reads and commits, in the background or when `read` is called."""
 
-    def __init__(self, bootstrap: str, group: str = "beatwire", background: bool = True) -> None:
+    def __init__(self, cluster: Cluster, group: str = "beatwire", background: bool = True) -> None:
         super().__init__(daemon=True)
         settings = {
             "group.id": group,
@@ -44,7 +47,7 @@ class Reader(threading.Thread):
             "fetch.message.max.bytes": 262_144,
             "fetch.queue.backoff.ms": 2,
         }
-        self.consumer = Consumer(topics.client_settings(bootstrap, settings))
+        self.consumer = cluster.consumer(settings)
         parts = self.consumer.list_topics(names.SAMPLES, timeout=5).topics[names.SAMPLES].partitions
         self.consumer.assign([TopicPartition(names.SAMPLES, part, 0) for part in parts])  # joining takes seconds
         self.messages: list[tuple[bytes, bytes]] = []
@@ -72,7 +75,7 @@ class Reader(threading.Thread):
         return self.messages
 
 
-def test_at_full_speed_more_data_than_the_mock_keeps_arrives_complete(broker: str) -> None:
+def test_at_full_speed_more_data_than_the_mock_keeps_arrives_complete(broker: Cluster) -> None:
     reader = Reader(broker, background=False)  # reads only while the producer waits for it
     recording = read_recording("synthetic:seconds=60,leads=2,rate=500")
     assert is_mock(broker)
@@ -89,7 +92,7 @@ def test_at_full_speed_more_data_than_the_mock_keeps_arrives_complete(broker: st
     assert np.array_equal(together, recording.samples)
 
 
-def test_a_csv_is_replayed_with_its_own_samples_in_order(broker: str, tmp_path: Path) -> None:
+def test_a_csv_is_replayed_with_its_own_samples_in_order(broker: Cluster, tmp_path: Path) -> None:
     reader = Reader(broker)
     values = np.round(np.random.default_rng(1).normal(0, 1, 500), 3)
     path = tmp_path / "mine.csv"
@@ -108,7 +111,24 @@ def test_a_csv_is_replayed_with_its_own_samples_in_order(broker: str, tmp_path: 
     assert set(summary.as_dict()) >= {"streams", "chunks", "samples", "faults", "seconds", "behind_ms"}
 
 
-def test_chunks_are_sent_when_their_last_sample_exists(broker: str) -> None:
+def test_a_recording_that_is_replayed_again_is_a_new_session_and_has_its_beats_again(broker: Cluster) -> None:
+    reader = Reader(broker)
+    pipeline, beats = Pipeline(Settings()), [0]
+    pipeline.subscribe(pipeline.beats, lambda found: beats.append(beats[-1] + len(found.sample)))
+    for _ in range(2):
+        replay(["synthetic:seconds=10"], broker, speed="20")
+    messages = [value for _, value in reader.take(100)]
+    assert len({avro.decode_chunk(value)["session"] for value in messages}) == 2
+    for value in messages[:50]:
+        pipeline.emit(RawTick.of([value]))
+    first = beats[-1]
+    for value in messages[50:]:
+        pipeline.emit(RawTick.of([value]))
+    assert first >= 8
+    assert beats[-1] == 2 * first
+
+
+def test_chunks_are_sent_when_their_last_sample_exists(broker: Cluster) -> None:
     now_s, waits = [100.0], []
 
     def sleep(seconds: float) -> None:
@@ -124,7 +144,7 @@ def test_chunks_are_sent_when_their_last_sample_exists(broker: str) -> None:
     assert summary.behind_ms["max"] < 0.001
 
 
-def test_faults_are_injected_and_counted(broker: str) -> None:
+def test_faults_are_injected_and_counted(broker: Cluster) -> None:
     reader = Reader(broker)
     recording = read_recording("synthetic:seconds=20")
     faults = Faults(dropped=0.05, duplicated=0.05, reordered=0.05, late=0.01, malformed=0.02)
@@ -142,7 +162,7 @@ def test_faults_are_injected_and_counted(broker: str) -> None:
     assert all(summary.faults[kind] > 0 for kind in ("dropped", "duplicated", "reordered", "late"))
 
 
-def test_a_ward_plays_the_planted_defects(broker: str) -> None:
+def test_a_ward_plays_the_planted_defects(broker: Cluster) -> None:
     reader = Reader(broker)
     made = ward(8, 30)
     with Sender(broker) as sender:
@@ -160,7 +180,7 @@ def test_a_ward_plays_the_planted_defects(broker: str) -> None:
     assert sum(v[0] == 255 for k, v in messages if k.decode() == bad.stream) == 1
 
 
-def test_a_replay_can_be_stopped(broker: str) -> None:
+def test_a_replay_can_be_stopped(broker: Cluster) -> None:
     with Sender(broker) as sender:
         summary = play(feeds_of([read_recording("synthetic")], 2), sender, stop=lambda: True)
     assert summary.stopped
@@ -173,11 +193,11 @@ def test_an_address_without_a_broker_is_named_within_seconds() -> None:
         address = f"127.0.0.1:{held.getsockname()[1]}"
         began = time.monotonic()
         with pytest.raises(UserError, match=address):
-            replay(["synthetic:seconds=5"], address)
+            replay(["synthetic:seconds=5"], Cluster(address))
         assert time.monotonic() - began < 8
 
 
-def test_a_missing_topic_is_named(broker: str) -> None:
+def test_a_missing_topic_is_named(broker: Cluster) -> None:
     with pytest.raises(UserError, match=r"'ecg\.nothing'"):
         replay(["synthetic:seconds=5"], broker, topic="ecg.nothing")
 
@@ -194,8 +214,10 @@ def test_a_missing_topic_is_named(broker: str) -> None:
         ({"seconds": 0}, "--seconds: expected more than 0; got 0"),
     ],
 )
-def test_an_invalid_setting_is_reported_in_one_line(broker: str, settings: dict[str, object], expected: str) -> None:
-    arguments = {"sources": ["synthetic:seconds=5"], "bootstrap": broker} | settings
+def test_an_invalid_setting_is_reported_in_one_line(
+    broker: Cluster, settings: dict[str, object], expected: str
+) -> None:
+    arguments = {"sources": ["synthetic:seconds=5"], "cluster": broker} | settings
     with pytest.raises(UserError) as error:
         replay(**arguments)  # type: ignore[arg-type]
     assert str(error.value).startswith(expected)

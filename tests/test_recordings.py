@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from beatwire.errors import UserError
-from beatwire.recordings import NO_VALUE, Recording, read_recording, record
-from beatwire.recordings.record import to_units
+from beatwire.recordings import NO_VALUE, Recording, read_recording, units
+from beatwire.recordings.units import to_units
 from beatwire.tables import parse
 from sources import message_of
 
@@ -266,7 +266,7 @@ def test_the_conversion_to_int16_does_not_depend_on_the_block_size(monkeypatch: 
     values = np.random.default_rng(7).normal(0, 1, (2, 1000))
     values[0, [3, 500]], values[1, :40] = (np.nan, np.inf), np.nan
     whole = to_units(list(values), [1000.0, 500.0])
-    monkeypatch.setattr(record, "_HOST_BLOCK", 7)
+    monkeypatch.setattr(units, "_HOST_BLOCK", 7)
     blocks = to_units(list(values), [1000.0, 500.0])
     assert np.array_equal(whole[0], blocks[0])
     assert whole[1:] == blocks[1:]

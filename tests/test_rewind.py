@@ -21,15 +21,21 @@ class Reading:
         self.aligner, self.marks, self.tick = Aligner(), Marks(HORIZON_S, SILENCE_S), -1
         self.now_s = 0.0
 
-    def read(self, *parts: tuple[str, float, float], session: int = 1, partition: int = 0) -> None:
-        """Read one tick: for each stream its id, and the range in seconds."""
+    def read(
+        self,
+        *parts: tuple[str, float, float],
+        session: int = 1,
+        sessions: tuple[int, ...] = (),
+        partition: int = 0,
+    ) -> None:
+        """Read one tick: for each stream its id, and the range in seconds; ``sessions`` of each part if they differ."""
         self.tick += 1
         values = []
         self.now_s += max((end - begin for _, begin, end in parts), default=0.0)
-        for stream, begin, end in parts:
+        for (stream, begin, end), number in zip(parts, sessions or (session,) * len(parts), strict=True):
             for a in np.arange(begin, end, 1.0):
                 n = round((min(a + 1, end) - a) * RATE_HZ)
-                c = SentChunk(stream, session, round(a * RATE_HZ), np.zeros((1, n), np.int16))
+                c = SentChunk(stream, number, round(a * RATE_HZ), np.zeros((1, n), np.int16))
                 values.append(c.message())
         arrival_us = [round(self.now_s * 1e6)] * len(values)
         aligned = self.aligner.tick(values, arrival_us=arrival_us, partition=[partition] * len(values))
@@ -62,6 +68,15 @@ def test_nothing_before_a_restart_is_replayed() -> None:
     for k in range(1, 20):
         reading.read(("bed", k, k + 1), session=2)
     assert reading.oldest() == 100
+
+
+def test_a_session_that_begins_within_a_long_tick_is_replayed_from_that_tick() -> None:
+    reading = Reading()
+    reading.read(("bed", 0, 80))
+    reading.read(("bed", 80, 160), ("bed", 0, 81), sessions=(1, 2))
+    assert reading.oldest() == 1
+    reading.read(("bed", 81, 82), session=2)
+    assert reading.oldest() == 1
 
 
 def test_a_partition_is_replayed_from_the_oldest_mark_of_its_own_streams() -> None:

@@ -107,7 +107,9 @@ def test_an_incompatible_model_stops_the_monitor_at_its_start_with_the_reason(tm
         ({"half_s": 0.3}, r"window half_s 0\.26; got 0\.3"),
     ):
         with MockKafka() as kafka, pytest.raises(UserError, match=reason):
-            run_monitor(kafka.bootstrap, "g", CPU, "at-least-once", model=another_model(tmp_path, **wrong))
+            run_monitor(
+                kafka.cluster, "g", CPU, "at-least-once", settings=Settings(model=another_model(tmp_path, **wrong))
+            )
 
 
 @pytest.mark.parametrize("cut", [{}, {"chunk_ms": 200.0}])

@@ -27,6 +27,7 @@ def run_of_a_ward() -> Run:
     return run_graph(ticks_of(signals, np.random.default_rng(1)))
 
 
+@pytest.mark.slow  # a minute and a half, most of it to compile the kernels without tricks
 @pytest.mark.timeout(900)
 def test_with_every_trick_off_beats_scores_and_alerts_are_the_same() -> None:
     script = """
@@ -45,6 +46,7 @@ sys.stdout.buffer.write(pickle.dumps(run_of_a_ward()))
     assert_same(pickle.loads(done.stdout), here)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_with_every_trick_off_the_laws_hold() -> None:
     done = subprocess.run(

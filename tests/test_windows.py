@@ -10,12 +10,13 @@ from beatwire.jit import cpu
 from beatwire.kernels import windows
 
 
-def cut(signal: np.ndarray, at: int, rate_hz: float, base: int = 0) -> tuple[np.ndarray, float]:
+def cut(signal: np.ndarray, at: int, rate_hz: float, base: int = 0, decided: int = 1 << 40) -> tuple[np.ndarray, float]:
     window, amplitude = np.empty((1, 256), np.float32), np.empty(1, np.float32)
     work = np.zeros((1, int(rate_hz) + 8), np.int32)
     ring = signal.astype(np.int16)[None, None]
     zero = np.zeros(1, np.int64)
-    cpu.kernels.cut_window(1, zero, zero + at, zero + base, 0, rate_hz, ring, work, window, amplitude)
+    places = zero, zero + at, zero + decided, zero + base
+    cpu.kernels.cut_window(1, *places, rate_hz, ring, work, window, amplitude)
     return window[0], float(amplitude[0])
 
 
@@ -59,6 +60,20 @@ def test_a_window_depends_on_the_samples_within_its_bounds_only(rate_hz: float, 
     np.testing.assert_array_equal(cut(changed, at, rate_hz)[0], window)
 
 
+@pytest.mark.parametrize("rate_hz", [50.0, 128.0, 250.0, 360.0, 1000.0, 4000.0])
+def test_a_window_ends_with_the_newest_sample_of_its_decision(rate_hz: float) -> None:
+    """R may lie 20 ms after the peak of the response, which is decided 0.30 s after that peak."""
+    at, decided = round(rate_hz), round(rate_hz) + int(0.28 * rate_hz)
+    signal = a_heart(rate_hz, 2.0, 1.06)
+    window, amplitude = cut(signal, at, rate_hz, decided=decided)
+    changed = signal.copy()
+    changed[decided + 1 :] = np.random.default_rng(0).integers(-5000, 5000, len(signal) - decided - 1)
+    np.testing.assert_array_equal(cut(changed, at, rate_hz, decided=decided)[0], window)
+    whole, whole_amplitude = cut(signal, at, rate_hz)
+    assert amplitude == pytest.approx(whole_amplitude, rel=0.2)
+    assert not np.array_equal(whole, window), "expected a window that would end later"
+
+
 def test_resampling_never_reads_past_its_samples() -> None:
     rng = np.random.default_rng(0)
     out = np.empty((1, 256), np.float32)
@@ -97,5 +112,5 @@ def test_the_compiled_kernel_equals_its_python_text() -> None:
     signal = a_heart(250.0).astype(np.int16)[None, None]
     window, amplitude, work = np.empty((1, 256), np.float32), np.empty(1, np.float32), np.zeros((1, 300), np.int32)
     zero = np.zeros(1, np.int64)
-    windows.cut_window(0, zero, zero + 250, zero, 0, 250.0, signal, work, window, amplitude)
+    windows.cut_window(0, zero, zero + 250, zero + 500, zero, 250.0, signal, work, window, amplitude)
     np.testing.assert_allclose(window[0], cut(signal[0, 0], 250, 250.0)[0], atol=1e-6)

@@ -138,7 +138,7 @@ FIRST_BEAT: dict[str, Any] = {
     "rate_bpm": None, "response": 1.0, "quality": 0.5, "score": 2.5, "prematurity": 0.25, "scored_by": "history",
     "model": "vae-1", "arrived": datetime(2026, 11, 21, 1, tzinfo=UTC),
 }  # fmt: skip
-ADDED = {"expected_errors": 0.5}
+ADDED = {"expected_errors": 0.5, "map_x": 1.5, "map_y": -0.25, "beat_class": "S", "class_probability": 0.75}
 
 
 def beat(fields: list[dict[str, Any]], **values: Any) -> bytes:
@@ -169,7 +169,8 @@ def test_beats_of_a_newer_schema_are_decoded_to_the_fields_of_this_one() -> None
 
 def test_a_truncated_beat_is_refused() -> None:
     fields = json.loads(schema_text("beat"))["fields"]
-    whole, older = beat(fields, **ADDED), beat(fields[: len(FIRST_BEAT)])
-    for size in set(range(len(whole))) - {len(older)}:
+    whole = beat(fields, **ADDED)
+    older = {len(beat(fields[:k], **ADDED)) for k in range(len(FIRST_BEAT), len(fields))}
+    for size in set(range(len(whole))) - older:
         with pytest.raises(ValueError, match=f"expected a Beat; got {size} bytes that are not one"):
             decode_beat(whole[:size])

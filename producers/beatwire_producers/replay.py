@@ -14,12 +14,14 @@ from typing import Any
 import numpy as np
 from beatwire.errors import UserError
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.commits import LagReader
 from beatwire.kafka.local.mock import is_mock
+from beatwire.kafka.registry import Registry
 from beatwire.kafka.sender import Sender
 from beatwire.recordings import Recording, read_recording
 from beatwire.tables import host_array
-from beatwire.wire import names
+from beatwire.wire import frame, names
 
 from beatwire_producers.blocks import schedule_blocks
 from beatwire_producers.encode import Encoder
@@ -69,7 +71,7 @@ class Summary:
 
 def replay(
     sources: Sequence[str],
-    bootstrap: str,
+    cluster: Cluster,
     *,
     speed: float | str = 1.0,
     streams: int | None = None,
@@ -84,6 +86,7 @@ def replay(
     group: str | None = None,
     progress: Progress | None = None,
     notes: Callable[[str], None] | None = None,
+    registry: Registry | None = None,
     xp: Any = np,
 ) -> Summary:
     """Play recordings as live streams.
@@ -92,8 +95,8 @@ def replay(
     ----------
     sources
         CSV files, WFDB records, or ``synthetic[:key=value,...]``.
-    bootstrap
-        ``host:port[,host:port...]``.
+    cluster
+        The brokers, and how to reach them.
     speed
         A multiple of real time, or ``max``.
     streams
@@ -115,6 +118,8 @@ def replay(
         Called repeatedly with the seconds of signal sent, and the seconds in total.
     notes
         Called with each remark on reading a recording.
+    registry
+        Has our schema: messages are framed with its id. None: they are plain Avro.
     xp
         NumPy, or CuPy to parse CSV files on the GPU.
 
@@ -138,11 +143,15 @@ def replay(
     for name, note in ((r.name, note) for r in recordings for note in r.notes):
         if notes is not None:
             notes(f"{name}: {note}")
-    topics.check_broker(bootstrap, [topic])
-    with Sender(bootstrap) as sender:
+    topics.check_broker(cluster, [topic])
+    schema_id = None if registry is None else registry.schema_id(names.SAMPLES, cluster.topic(topic))
+    # A session of its own: samples of a session that the monitor has had before are duplicates.
+    session = time.time_ns() // 1000
+    feeds = [replace(feed, session=session) for feed in feeds_of(recordings, streams)]
+    with Sender(cluster) as sender:
         return play(
-            feeds_of(recordings, streams), sender, speed=speed, chunk_ms=chunk_ms, faults=faults, seed=seed,
-            seconds=seconds, topic=topic, group=group, progress=progress,
+            feeds, sender, speed=speed, chunk_ms=chunk_ms, faults=faults, seed=seed,
+            seconds=seconds, topic=topic, group=group, progress=progress, schema_id=schema_id,
         )  # fmt: skip
 
 
@@ -171,6 +180,7 @@ def play(
     topic: str = names.SAMPLES,
     group: str | None = None,
     progress: Progress | None = None,
+    schema_id: int | None = None,
     start_us: int | None = None,
     stop: Callable[[], bool] = lambda: False,
     clock: Callable[[], float] = time.monotonic,
@@ -182,6 +192,8 @@ def play(
     ----------
     speed
         A multiple of real time; ``MAX``: as fast as ``group`` commits.
+    schema_id
+        Frame messages with this id; None: plain Avro.
     start_us
         Device time at the start, microseconds since 1970; by default the present time.
     stop
@@ -208,6 +220,8 @@ def play(
                     break
                 due_s = float(rows.due_us[slot.stop - 1]) / 1e6
                 values = encoder.messages(rows.take(slot))
+                if schema_id is not None:
+                    values = [frame(value, schema_id) for value in values]
                 pacer.wait(due_s)
                 size = sum(map(len, values))
                 if limit is not None:
@@ -247,6 +261,6 @@ def _slots(rows: Schedule, speed: float) -> Iterator[slice]:
 
 def _lag_reader(sender: Sender, topic: str, group: str | None) -> LagReader | None:
     """Return a reader of the lag that limits the replay; None if there is no such limit."""
-    if group is None and not is_mock(sender.bootstrap):
+    if group is None and not is_mock(sender.cluster):
         return None
-    return LagReader(sender.bootstrap, group or DEFAULT_GROUP, topic)
+    return LagReader(sender.cluster, group or DEFAULT_GROUP, topic)

@@ -1,28 +1,64 @@
 """beatwire: a streaming ECG monitor.
 
-ECG chunks come in from Kafka or from a recording; heartbeats, anomaly scores and alerts go out.
+ECG chunks come in from Kafka, from a recording or from your own program; heartbeats, anomaly scores and alerts go out.
 
-Where to start:
+From Python::
+
+    result = beatwire.analyze(ecg, fs=360)      # an array, a path, a wfdb.Record, a DataFrame
+    result.beats, result.alerts, result.quality
+    live = beatwire.Live(fs=250, leads=["II"])  # live.push(chunk) returns what is decided
+
+``analyze``, ``iterate``, ``Live``, ``evaluate``, ``train`` are described in docs/python.md. ``UserError`` says what was
+expected and what came.
+
+Where to start in the code:
 
 - ``beatwire.pipeline.graph``: the whole signal path as one graph, from decoding to publishing.
 - ``beatwire.stages``: the stages of that graph, one file each; their loops are in ``beatwire.kernels``.
 - ``beatwire.pipeline.settings``: every setting of the graph, with its unit and default.
-- ``beatwire.offline.analyze``: run a recording through the graph from Python.
 - ``beatwire --help`` or ``python -m beatwire --help``: the commands.
 
-Importing this package imports nothing else and writes nothing to disk.
+Importing this package imports nothing else and writes nothing to disk; a function is imported when it is first used.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-__version__: str
+if TYPE_CHECKING:
+    from beatwire.api.analyze import analyze as analyze
+    from beatwire.api.commands import evaluate as evaluate
+    from beatwire.api.commands import train as train
+    from beatwire.api.iterate import iterate as iterate
+    from beatwire.api.live import Beat as Beat
+    from beatwire.api.live import Events as Events
+    from beatwire.api.live import Live as Live
+    from beatwire.api.result import Result as Result
+    from beatwire.errors import UserError as UserError
 
-if not TYPE_CHECKING:  # type checkers see the annotation above, and still report names that do not exist
+    __version__: str
 
-    def __getattr__(name: str) -> str:
-        """Return ``__version__``, read from the metadata of the installed package when it is first asked for."""
-        if name != "__version__":
+_MODULES = {
+    "analyze": "api.analyze", "iterate": "api.iterate", "Live": "api.live", "Beat": "api.live", "Events": "api.live",
+    "Result": "api.result", "evaluate": "api.commands", "train": "api.commands", "UserError": "errors",
+}  # fmt: skip
+
+__all__ = [
+    "Beat", "Events", "Live", "Result", "UserError", "__version__", "analyze", "evaluate", "iterate", "train",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if not TYPE_CHECKING:  # type checkers see the imports above, and still report names that do not exist
+
+    def __getattr__(name: str) -> Any:
+        """Return a function or class, imported when it is first asked for; or ``__version__``."""
+        from importlib import import_module, metadata
+
+        if name == "__version__":
+            return metadata.version("beatwire")
+        if name not in _MODULES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib.metadata import version
-
-        return version("beatwire")
+        globals()[name] = value = getattr(import_module(f"beatwire.{_MODULES[name]}"), name)
+        return value

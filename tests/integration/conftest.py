@@ -16,11 +16,11 @@ from types import ModuleType
 
 import pytest
 from beatwire.kafka import commits, topics
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local import broker
 from beatwire.kafka.readers import read_to_end
 from beatwire.kafka.sender import Sender
 from beatwire.wire import names
-from confluent_kafka.admin import AdminClient
 
 WORKER = Path(__file__).with_name("worker.py")
 
@@ -46,8 +46,31 @@ def shared_kafka(need_kafka: None) -> Iterator[broker.LocalKafka]:
 @pytest.fixture
 def kafka(shared_kafka: broker.LocalKafka) -> broker.LocalKafka:
     """The shared broker with empty topics."""
-    empty(shared_kafka.bootstrap)
+    remove_topics(shared_kafka.cluster)
+    topics.create_topics(shared_kafka.cluster)
     return shared_kafka
+
+
+@pytest.fixture
+def bare_kafka(shared_kafka: broker.LocalKafka) -> broker.LocalKafka:
+    """The shared broker without topics."""
+    remove_topics(shared_kafka.cluster)
+    return shared_kafka
+
+
+@pytest.fixture
+def prefixed(shared_kafka: broker.LocalKafka) -> Iterator[Callable[[str], Cluster]]:
+    """Return a function that creates topics with a prefix on the shared broker; remove them after the test."""
+    made: list[Cluster] = []
+
+    def create(prefix: str) -> Cluster:
+        made.append(Cluster(shared_kafka.bootstrap, prefix=prefix))
+        topics.create_topics(made[-1])
+        return made[-1]
+
+    yield create
+    for cluster in made:
+        remove_topics(cluster)
 
 
 @pytest.fixture
@@ -62,8 +85,8 @@ def ward() -> Iterator[Callable[[str], Ward]]:
     """Return a function that makes wards; end their processes after the test."""
     made: list[Ward] = []
 
-    def make(bootstrap: str, streams: int = 12) -> Ward:
-        made.append(Ward(bootstrap, streams))
+    def make(cluster: Cluster, streams: int = 12) -> Ward:
+        made.append(Ward(cluster, streams))
         return made[-1]
 
     yield make
@@ -77,20 +100,19 @@ def wait_fixture() -> Callable[[Callable[[], bool], float], None]:
     return _wait
 
 
-def empty(bootstrap: str) -> None:
-    admin = AdminClient(topics.client_settings(bootstrap))
-    existing = [name for name in topics.TOPICS if name in admin.list_topics(timeout=10).topics]
+def remove_topics(cluster: Cluster) -> None:
+    admin, names_there = cluster.admin(), {cluster.topic(name) for name in topics.TOPICS}
+    existing = [name for name in admin.list_topics(timeout=10).topics if name in names_there]
     for future in admin.delete_topics(existing).values() if existing else ():
         future.result(20)
-    _wait(lambda: not set(topics.TOPICS) & set(admin.list_topics(timeout=10).topics))
-    topics.create_topics(bootstrap)
+    _wait(lambda: not names_there & set(admin.list_topics(timeout=10).topics))
 
 
 class Ward:
     """Streams of numbered messages, the workers that read them, and the expected output."""
 
-    def __init__(self, bootstrap: str, streams: int) -> None:
-        self.bootstrap = bootstrap
+    def __init__(self, cluster: Cluster, streams: int) -> None:
+        self.cluster = cluster
         self.streams = [f"s{n}" for n in range(streams)]
         self.sent = 0
         self.workers: list[subprocess.Popen[str]] = []
@@ -98,7 +120,7 @@ class Ward:
     @contextmanager
     def feeding(self) -> Iterator[Callable[[int], None]]:
         """Yield a function that sends the next n messages of every stream, `rate_hz` a second and stream."""
-        with Sender(self.bootstrap) as sender:
+        with Sender(self.cluster) as sender:
 
             def feed(count: int, rate_hz: float = 0.0) -> None:
                 began = time.monotonic()
@@ -114,7 +136,7 @@ class Ward:
 
     def start_worker(self, *arguments: str, group: str = "ward") -> subprocess.Popen[str]:
         started = subprocess.Popen(
-            [sys.executable, str(WORKER), self.bootstrap, group, *arguments],
+            [sys.executable, str(WORKER), self.cluster.bootstrap, group, *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -124,12 +146,12 @@ class Ward:
 
     def wait_published(self, beats: int, timeout_s: float = 60.0) -> None:
         """Wait until the beats topic has at least so many offsets."""
-        self._wait(lambda: sum(topics.end_offsets(self.bootstrap, names.BEATS).values()) >= beats, timeout_s)
+        self._wait(lambda: sum(topics.end_offsets(self.cluster, names.BEATS).values()) >= beats, timeout_s)
 
     def wait_done(self, timeout_s: float = 90.0, group: str = "ward") -> None:
         """Wait until the group has committed all messages that were sent."""
         try:
-            self._wait(lambda: commits.group_lag(self.bootstrap, group) == 0, timeout_s)
+            self._wait(lambda: commits.group_lag(self.cluster, group) == 0, timeout_s)
         except AssertionError as error:
             raise AssertionError(f"{error}; {self._diagnosis(group)}") from None
 
@@ -154,10 +176,10 @@ class Ward:
 
     def _diagnosis(self, group: str) -> str:
         """Return offsets of broker and group, and the stacks of all threads of the workers; ends the workers."""
-        ends = topics.end_offsets(self.bootstrap, names.SAMPLES)
-        visible = topics.end_offsets(self.bootstrap, names.SAMPLES, committed=True)
-        done = commits.committed_offsets(self.bootstrap, group, names.SAMPLES, ends)
-        pending = [p for p in ends if commits.has_pending_commits(self.bootstrap, group, names.SAMPLES, [p])]
+        ends = topics.end_offsets(self.cluster, names.SAMPLES)
+        visible = topics.end_offsets(self.cluster, names.SAMPLES, committed=True)
+        done = commits.committed_offsets(self.cluster, group, names.SAMPLES, ends)
+        pending = [p for p in ends if commits.has_pending_commits(self.cluster, group, names.SAMPLES, [p])]
         lines = [f"end offsets {ends}, of committed messages {visible}, commits {done}, pending {pending}"]
         for process in self.workers:
             if process.poll() is None:
@@ -191,7 +213,7 @@ class Ward:
         )
 
     def published(self, topic: str) -> list[str]:
-        values = [value.decode() for _, value in read_to_end(self.bootstrap, topic) if value is not None]
+        values = [value.decode() for _, value in read_to_end(self.cluster, topic) if value is not None]
         if topic != names.ALERTS:
             return values
         return [f"{alert['id']} {alert['state']}" for alert in map(json.loads, values)]

@@ -13,11 +13,11 @@ from beatwire.kafka.readers import read_active_alerts, read_to_end
 from beatwire.kafka.sender import LARGEST_BYTES, Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
-from beatwire.records import Outgoing
+from beatwire.records import Expired, Outgoing
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
+from beatwire.wire.dead_letters import Originals
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 from kafka_messages import beats, send, take, values_in
 
 pytestmark = pytest.mark.kafka
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.kafka
 
 def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
     send(kafka, b"1")
-    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
         sender = sink._output.sender
         producer = sender.producer
@@ -38,19 +38,19 @@ def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
         assert values_in(kafka, names.BEATS) == []
         sink.publish(beats(b"whole"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
         assert values_in(kafka, names.BEATS) == [b"whole"]
-        assert commits.group_lag(kafka.bootstrap, "g") == 0
+        assert commits.group_lag(kafka.cluster, "g") == 0
 
 
 def values_in_time(kafka, topic, timeout_s):
-    return list(read_to_end(kafka.bootstrap, topic, timeout_s=timeout_s))
+    return list(read_to_end(kafka.cluster, topic, timeout_s=timeout_s))
 
 
 def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_try(kafka):
     send(kafka, b"1")
     with (
-        Source(kafka.bootstrap, "other") as stranger,
-        Source(kafka.bootstrap, "g") as source,
-        Sink(kafka.bootstrap) as sink,
+        Source(kafka.cluster, "other") as stranger,
+        Source(kafka.cluster, "g") as source,
+        Sink(kafka.cluster) as sink,
     ):
         polled = take(source)
         take(stranger)
@@ -82,9 +82,9 @@ def forged(metadata: bytes) -> bytes:
 
 def test_a_process_that_takes_a_transactional_id_ends_its_previous_holder(kafka):
     send(kafka, b"1")
-    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap, transactional_id="one") as first:
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster, transactional_id="one") as first:
         polled = take(source)
-        with Sink(kafka.bootstrap, transactional_id="one"):
+        with Sink(kafka.cluster, transactional_id="one"):
             with pytest.raises(FatalError, match=r"no other process with transactional id 'one'") as raised:
                 first.publish(beats(b"late"), {}, source, polled.epoch)
             assert "\n" not in str(raised.value)
@@ -93,14 +93,14 @@ def test_a_process_that_takes_a_transactional_id_ends_its_previous_holder(kafka)
 
 def test_a_tick_of_an_earlier_epoch_is_read_again(kafka):
     send(kafka, b"1")
-    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
         source.rewind()
         again = take(source)
         assert again.epoch > polled.epoch
         assert again.tick.payload.tobytes() == b"1"
         sink.publish(beats(b"b"), {p: Position(at, at) for p, at in again.positions.items()}, source, again.epoch)
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         send(kafka, b"2")
         assert take(source).tick.payload.tobytes() == b"2"
 
@@ -111,9 +111,9 @@ def test_a_dead_letter_has_key_value_and_headers_and_is_truncated_when_too_large
     letters = Outgoing(
         names.DEAD_LETTERS, [b"k", None], [b"bad", large], [[("reason", b"why")], [("reason", b"large")]]
     )
-    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         sink.publish([letters], {}, source, take(source).epoch)
-    with Source(kafka.bootstrap, "dlq", topic=names.DEAD_LETTERS) as source:
+    with Source(kafka.cluster, "dlq", topic=names.DEAD_LETTERS) as source:
         found = {}
         while len(found) < 2:
             origin = take(source).origin
@@ -127,26 +127,25 @@ def test_a_dead_letter_has_key_value_and_headers_and_is_truncated_when_too_large
 
 def test_ticks_contain_the_locations_of_their_messages_and_a_tombstone_is_empty(kafka):
     send(kafka, b"1", None, b"333")
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         polled = take(source)
         tick, origin = polled.tick, polled.origin
         assert tick.payload.tobytes() == b"1333"
         assert tick.start.tolist() == [0, 1, 1, 4]
-        assert [origin.key(k) for k in range(3)] == [b"s"] * 3
-        assert [origin.value(k) for k in range(3)] == [b"1", b"", b"333"]
         (partition,) = set(tick.partition.tolist())
-        assert [origin.location(k) for k in range(3)] == [(names.SAMPLES, partition, k) for k in range(3)]
+        columns = [partition] * 2, [2, 1], [b"s"] * 2, [b"333", b""]
+        assert origin.originals([2, 1]) == Originals(names.SAMPLES, *columns)
         assert polled.positions == {partition: 3}
         assert polled.start[partition] == 0
         assert np.all(np.abs(tick.now_us - tick.arrival_us) < 60e6)
 
 
 def test_every_arrival_is_the_brokers_own_time(kafka):
-    with Sender(kafka.bootstrap) as sender:
+    with Sender(kafka.cluster) as sender:
         for _ in range(20):
             sender.send(names.SAMPLES, [b"s"] * 40, [b"x"] * 40)
             sender.flush()
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         seen, due = [], []
         while len(seen) < 800:
             polled = take(source)
@@ -158,7 +157,7 @@ def test_every_arrival_is_the_brokers_own_time(kafka):
 
 def test_time_passes_in_empty_ticks_once_everything_was_read(kafka):
     send(kafka, b"1")
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         take(source)
         empty = [source.take(0.05) for _ in range(6)]
     assert all(polled is not None and len(polled.tick.arrival_us) == 0 for polled in empty)
@@ -168,40 +167,39 @@ def test_time_passes_in_empty_ticks_once_everything_was_read(kafka):
 
 def test_a_replay_that_is_no_longer_kept_starts_with_the_oldest_message(kafka):
     send(kafka, *[str(n).encode() for n in range(100)])
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         polled = take(source)
         ((partition, end),) = polled.positions.items()
         source.commit({partition: Position(60, 10)})
-    admin = AdminClient(topics.client_settings(kafka.bootstrap))
+    admin = kafka.cluster.admin()
     for future in admin.delete_records([TopicPartition(names.SAMPLES, partition, 30)]).values():
         future.result(10)
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         replay = take(source)
         assert replay.replay
         assert (replay.start[partition], replay.positions[partition]) == (30, 60)
         live = take(source)
         assert not live.replay
         assert (live.start[partition], live.positions[partition]) == (60, 100)
-        assert source.lost == 20
+        assert (replay.expired, live.expired) == ({}, {partition: Expired(unread=0, replay=20)})
     assert end == 100
 
 
 def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
-    with Sender(kafka.bootstrap) as sender:
+    with Sender(kafka.cluster) as sender:
         for n in range(50):
             sender.send(names.SAMPLES, [f"s{k}".encode() for k in range(30)], [str(n).encode()] * 30)
-    ends = topics.end_offsets(kafka.bootstrap, names.SAMPLES)
+    ends = topics.end_offsets(kafka.cluster, names.SAMPLES)
     commits = {p: Position(end // (p + 1), end // (p + 3)) for p, end in ends.items()}
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         take(source)
         source.commit(commits)
     replayed, live = {p: [] for p in ends}, {p: [] for p in ends}
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         while sum(map(len, live.values())) < sum(end - commits[p].offset for p, end in ends.items()):
             polled = take(source)
-            for k in range(len(polled.tick.arrival_us)):
-                _, partition, offset = polled.origin.location(k)
-                (replayed if polled.replay else live)[partition].append(offset)
+            for message in polled.origin.messages:
+                (replayed if polled.replay else live)[message.partition()].append(message.offset())
     assert replayed == {p: list(range(at.rewind, at.offset)) for p, at in commits.items()}
     assert live == {p: list(range(at.offset, ends[p])) for p, at in commits.items()}
 
@@ -209,21 +207,21 @@ def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
 def test_active_alerts_are_those_whose_last_state_is_not_off(kafka):
     states = [("a", b'{"id": "a", "state": "on"}'), ("b", b'{"id": "b", "state": "on"}')]
     states += [("a", b'{"id": "a", "state": "off"}'), ("c", b'{"id": "c", "state": "latched"}'), ("d", None)]
-    with Sender(kafka.bootstrap) as sender:
+    with Sender(kafka.cluster) as sender:
         sender.send(names.ALERTS, [key.encode() for key, _ in states], [value for _, value in states])
-    assert {alert["id"] for alert in read_active_alerts(kafka.bootstrap)} == {"b", "c"}
+    assert {alert["id"] for alert in read_active_alerts(kafka.cluster)} == {"b", "c"}
 
 
 def test_a_missing_topic_is_named(kafka):
-    with pytest.raises(UserError, match=rf"expected topic 'ecg\.nothing' at {kafka.bootstrap}"):
-        Source(kafka.bootstrap, "g", topic="ecg.nothing")
+    with pytest.raises(UserError, match=rf"expected topic 'ecg\.nothing' at {kafka.cluster}"):
+        Source(kafka.cluster, "g", topic="ecg.nothing")
 
 
 def test_a_topic_deleted_under_the_monitor_stops_it_with_its_name(kafka):
     send(kafka, b"1")
-    with Source(kafka.bootstrap, "g") as source:
+    with Source(kafka.cluster, "g") as source:
         take(source)
-        admin = AdminClient(topics.client_settings(kafka.bootstrap))
+        admin = kafka.cluster.admin()
         for future in admin.delete_topics([names.SAMPLES]).values():
             future.result(10)
         with pytest.raises(UserError, match=r"ecg\.samples"):
@@ -235,7 +233,10 @@ def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
 
     class Broken:
         def reset(self): ...
-        def adopt(self, alerts): ...
+        def adopt(self, alerts, acks): ...
+        def change_limits(self, changes): ...
+        def acknowledge(self, acks): ...
+        def watch_feed(self, newest_us, raises): ...
         def rewind_tick(self, partition):
             return 0
 
@@ -244,6 +245,6 @@ def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
                 raise ZeroDivisionError("broken")
             return []
 
-    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink, pytest.raises(ZeroDivisionError):
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink, pytest.raises(ZeroDivisionError):
         Monitor(Broken(), source, sink).run(threading.Event())
-    assert commits.group_lag(kafka.bootstrap, "g") == 1
+    assert commits.group_lag(kafka.cluster, "g") == 1

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kafka
 def one_published(kafka):
     """Yield a source, a sink and positions after one message was sent, polled and published."""
     send(kafka, b"1")
-    with Source(kafka.bootstrap, "g") as source, Sink(kafka.bootstrap) as sink:
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
         positions = {p: Position(at, at) for p, at in polled.positions.items()}
         sink.publish(beats(b"1"), positions, source, polled.epoch)
@@ -31,21 +31,21 @@ def one_published(kafka):
 
 def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_no_commit(kafka, wait):
     with one_published(kafka) as (source, sink, positions):
-        with Sender(kafka.bootstrap, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
+        with Sender(kafka.cluster, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
             other.producer.init_transactions(20)
             other.producer.begin_transaction()
             offsets = [TopicPartition(names.SAMPLES, p, 0) for p in positions]
             other.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
-            assert commits.has_pending_commits(kafka.bootstrap, "g", names.SAMPLES, positions)
+            assert commits.has_pending_commits(kafka.cluster, "g", names.SAMPLES, positions)
             source.rewind()
             pending: list[TopicPartition] = []
             wait(lambda: source.take(0.05) is None and bool(pending.extend(source.take_pending()) or pending), 30)
             sink.end_pending_transaction(pending, source)
             assert commits.has_pending_commits(
-                kafka.bootstrap, "g", names.SAMPLES, positions
+                kafka.cluster, "g", names.SAMPLES, positions
             )  # the transaction of the other is still open
             other.producer.abort_transaction(10)
-        assert not commits.has_pending_commits(kafka.bootstrap, "g", names.SAMPLES, positions)
+        assert not commits.has_pending_commits(kafka.cluster, "g", names.SAMPLES, positions)
         send(kafka, b"2")
         assert take(source).positions == {p: at.offset + 1 for p, at in positions.items()}
         assert values_in(kafka, names.BEATS) == [b"1"]
@@ -67,5 +67,5 @@ def test_ending_a_pending_transaction_repeats_the_last_commit_even_if_other_part
             patched.setattr(sink._output, "sender", SimpleNamespace(producer=Recorder()))
             sink.end_pending_transaction([TopicPartition(names.SAMPLES, p) for p in range(4)], source)
     assert called == ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
-    found = commits.committed_offsets(kafka.bootstrap, "g", names.SAMPLES, range(4))
+    found = commits.committed_offsets(kafka.cluster, "g", names.SAMPLES, range(4))
     assert found == dict.fromkeys(range(4), 0) | {p: at.offset for p, at in positions.items()}

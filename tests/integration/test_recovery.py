@@ -12,7 +12,7 @@ pytestmark = pytest.mark.kafka
 
 
 def test_a_worker_killed_in_mid_stream_is_replaced_without_loss_or_repetition(kafka, ward):
-    ours = ward(kafka.bootstrap)
+    ours = ward(kafka.cluster)
     first = ours.start_worker()
     with ours.feeding() as feed:
         feed(200, rate_hz=200)
@@ -29,7 +29,7 @@ def test_a_worker_killed_in_mid_stream_is_replaced_without_loss_or_repetition(ka
 
 
 def test_workers_that_join_and_leave_share_the_streams(kafka, ward):
-    ours = ward(kafka.bootstrap)
+    ours = ward(kafka.cluster)
     first = ours.start_worker()
     with ours.feeding() as feed:
         feed(150, rate_hz=150)
@@ -48,7 +48,7 @@ def test_workers_that_join_and_leave_share_the_streams(kafka, ward):
 
 
 def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, ward):
-    ours = ward(own_kafka.bootstrap)
+    ours = ward(own_kafka.cluster)
     worker = ours.start_worker()
     with ours.feeding() as feed:
         for end_broker in (own_kafka.stop, own_kafka.kill):
@@ -63,7 +63,7 @@ def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, wa
 
 
 def test_a_backlog_is_processed_completely(kafka, ward):
-    ours = ward(kafka.bootstrap)
+    ours = ward(kafka.cluster)
     with ours.feeding() as feed:
         feed(3_000)
     worker = ours.start_worker("--until", str(ours.sent * len(ours.streams)))
@@ -73,7 +73,7 @@ def test_a_backlog_is_processed_completely(kafka, ward):
 
 
 def test_at_least_once_loses_nothing(kafka, ward):
-    ours = ward(kafka.bootstrap)
+    ours = ward(kafka.cluster)
     first = ours.start_worker("--at-least-once")
     with ours.feeding() as feed:
         feed(200, rate_hz=200)
@@ -96,11 +96,14 @@ import sys, threading
 from beatwire.wire import names
 from beatwire.errors import FatalError
 from beatwire.kafka import commits
+from beatwire.kafka.cluster import Cluster
+
+cluster = Cluster(sys.argv[1])
 
 def ask():
     while not over.is_set():
         try:
-            commits.committed_offsets(sys.argv[1], "ward", names.SAMPLES, range(4), timeout_s=2.0)
+            commits.committed_offsets(cluster, "ward", names.SAMPLES, range(4), timeout_s=2.0)
         except FatalError:
             pass
 
@@ -113,7 +116,7 @@ sys.stdin.read()
 over.set()
 for asker in askers:
     asker.join()
-print(commits.committed_offsets(sys.argv[1], "ward", names.SAMPLES, range(4)))
+print(commits.committed_offsets(cluster, "ward", names.SAMPLES, range(4)))
 """
     asked = [sys.executable, "-c", script, own_kafka.bootstrap]
     with subprocess.Popen(asked, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -10,11 +10,11 @@ from collections import Counter
 
 import pytest
 from beatwire.kafka import commits, topics
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.readers import read_to_end
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
-from confluent_kafka.admin import AdminClient
 
 pytestmark = pytest.mark.kafka
 
@@ -50,10 +50,10 @@ def command():
         process.communicate()
 
 
-def outcome(bootstrap: str) -> tuple[list[dict[str, object]], Counter[tuple[object, ...]]]:
+def outcome(cluster: Cluster) -> tuple[list[dict[str, object]], Counter[tuple[object, ...]]]:
     """Return the beats in order, and how often each transition of an alert was published."""
-    beats = [decode_beat(value) for _, value in read_to_end(bootstrap, names.BEATS) if value]
-    alerts = [json.loads(value) for _, value in read_to_end(bootstrap, names.ALERTS) if value]
+    beats = [decode_beat(value) for _, value in read_to_end(cluster, names.BEATS) if value]
+    alerts = [json.loads(value) for _, value in read_to_end(cluster, names.ALERTS) if value]
     return (
         sorted(beats, key=identity),
         # "no data" depends on the clock, not on samples alone
@@ -67,13 +67,13 @@ def identity(beat: dict[str, object]) -> tuple[object, ...]:
 
 def run_undisturbed(kafka, command, wait, monitor) -> None:
     """Delete the output, and run one monitor over the same input from the beginning."""
-    admin = AdminClient(topics.client_settings(kafka.bootstrap))
+    admin = kafka.cluster.admin()
     for future in admin.delete_topics([names.BEATS, names.ALERTS]).values():
         future.result(20)
     wait(lambda: names.BEATS not in admin.list_topics(timeout=10).topics, 20)
-    topics.create_topics(kafka.bootstrap)
+    topics.create_topics(kafka.cluster)
     whole = command(*monitor, "undisturbed")
-    wait(lambda: commits.group_lag(kafka.bootstrap, "undisturbed") == 0, 90)
+    wait(lambda: commits.group_lag(kafka.cluster, "undisturbed") == 0, 90)
     whole.terminate()
     output, _ = whole.communicate(timeout=30)
     assert whole.returncode == 0, output
@@ -86,21 +86,30 @@ def test_a_killed_monitor_is_replaced_with_the_beats_and_alerts_of_one_that_neve
     assert first.stdout is not None
     assert any(line.startswith("monitoring") for line in first.stdout)
     feed = command(
-        "replay", "synthetic", *where, "--speed", str(SPEED), "--streams", str(STREAMS), "--seconds", str(SECONDS)
+        "replay",
+        "synthetic",
+        "synthetic:bpm=135",
+        *where,
+        "--speed",
+        str(SPEED),
+        "--streams",
+        str(STREAMS),
+        "--seconds",
+        str(SECONDS),
     )
-    wait(lambda: sum(topics.end_offsets(kafka.bootstrap, names.BEATS).values()) > 100, 90)
+    wait(lambda: sum(topics.end_offsets(kafka.cluster, names.BEATS).values()) > 100, 90)
     first.kill()
     assert feed.poll() is None, "the feed was over before the kill"
     second = command(*monitor, "killed")
     assert feed.wait(60) == 0, feed.communicate()
-    wait(lambda: commits.group_lag(kafka.bootstrap, "killed") == 0, 90)
+    wait(lambda: commits.group_lag(kafka.cluster, "killed") == 0, 90)
     second.terminate()
     output, _ = second.communicate(timeout=30)
     assert second.returncode == 0, output
-    beats, alerts = outcome(kafka.bootstrap)
+    beats, alerts = outcome(kafka.cluster)
 
     run_undisturbed(kafka, command, wait, monitor)
-    undisturbed_beats, undisturbed_alerts = outcome(kafka.bootstrap)
+    undisturbed_beats, undisturbed_alerts = outcome(kafka.cluster)
     assert len(beats) > STREAMS * SECONDS * 0.7
     assert [identity(beat) for beat in beats] == [identity(beat) for beat in undisturbed_beats]
     for name in ("time", "rr_ms", "rate_bpm", "quality", "response", "prematurity", "scored_by"):
@@ -119,18 +128,20 @@ def test_two_workers_publish_the_same_as_one(kafka, command, wait):
     ready = (line for line in workers.stdout if line.startswith("monitoring"))
     assert next(ready, None)
     assert next(ready, None)
-    feed = command("replay", "synthetic", *where, "--speed", "8", "--streams", str(STREAMS), "--seconds", "40")
+    feed = command(
+        "replay", "synthetic", "synthetic:bpm=135", *where, "--speed", "8", "--streams", str(STREAMS), "--seconds", "40"
+    )
     assert feed.wait(60) == 0, feed.communicate()
-    wait(lambda: commits.group_lag(kafka.bootstrap, "workers") == 0, 90)
+    wait(lambda: commits.group_lag(kafka.cluster, "workers") == 0, 90)
     workers.terminate()
     output, _ = workers.communicate(timeout=60)
     assert workers.returncode == 0, output
     shares = [int(count) for count in re.findall(r"stopped: (\d+) messages", output)]
     assert len(shares) == 2, output
     assert min(shares) > 0, output
-    beats, alerts = outcome(kafka.bootstrap)
+    beats, alerts = outcome(kafka.cluster)
     run_undisturbed(kafka, command, wait, monitor)
-    undisturbed_beats, undisturbed_alerts = outcome(kafka.bootstrap)
+    undisturbed_beats, undisturbed_alerts = outcome(kafka.cluster)
     assert len(beats) > STREAMS * 40 * 0.7
     assert [identity(beat) for beat in beats] == [identity(beat) for beat in undisturbed_beats]
     assert undisturbed_alerts

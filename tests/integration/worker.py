@@ -19,6 +19,7 @@ from collections import defaultdict, deque
 from typing import Any
 
 from beatwire.errors import FatalError, UserError
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
@@ -61,8 +62,17 @@ class FakeGraph:
         self.partition: dict[str, int] = {}
         self.active: set[str] = set()
 
-    def adopt(self, alerts: list[dict[str, Any]]) -> None:
+    def adopt(self, alerts: list[dict[str, Any]], acks: object) -> None:
         self.active = {alert["id"] for alert in alerts}
+
+    def acknowledge(self, acks: object) -> None:
+        pass
+
+    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
+        pass
+
+    def change_limits(self, changes: object) -> None:
+        pass
 
     def rewind_tick(self, partition: int) -> int:
         return min((w[0][1] for s, w in self.window.items() if self.partition[s] == partition), default=self.tick)
@@ -87,12 +97,11 @@ class FakeGraph:
                 self.active.discard(f"{stream}-{n - 50}")
                 self._alert(alerts, f"{stream}-{n - 50}", "off")
         self.tick += 1
-        letters = Outgoing(
-            names.DEAD_LETTERS,
-            [origin.key(k) for k in dead],
-            [origin.value(k) for k in dead],
-            [[("reason", b"every 97th"), ("origin", "/".join(map(str, origin.location(k))).encode())] for k in dead],
-        )
+        _, partitions, offsets, keys, values = origin.originals(dead)
+        headers = [
+            [("reason", b"every 97th"), ("origin", b"%d/%d" % at)] for at in zip(partitions, offsets, strict=True)
+        ]
+        letters = Outgoing(names.DEAD_LETTERS, keys, values, headers)
         return [outgoing for outgoing in (beats, alerts, letters) if outgoing.values]
 
     @staticmethod
@@ -112,8 +121,8 @@ def main() -> int:
     try:
         with (
             stop_on_signals() as stop,
-            Source(options.bootstrap, options.group) as source,
-            Sink(options.bootstrap, exactly_once=not options.at_least_once) as sink,
+            Source(Cluster(options.bootstrap), options.group) as source,
+            Sink(Cluster(options.bootstrap), exactly_once=not options.at_least_once) as sink,
         ):
             monitor = Monitor(FakeGraph(), source, sink)
             until = None if options.until is None else lambda counters: counters.messages >= options.until

@@ -105,8 +105,8 @@ class Backend(Protocol):
 
     def embed(
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, reconstruction_error: Any
-    ) -> None:
-        """Do what ``network.embed_into`` does, as one of the ``later`` calls."""
+    ) -> bool:
+        """Do what ``network.embed_into`` does, as one of the ``later`` calls; False if the network was too slow."""
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
         """End the tick; return a function that waits for it and returns the columns of tables.

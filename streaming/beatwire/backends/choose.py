@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from typing import TYPE_CHECKING
+
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU, Cpu
 from beatwire.errors import UserError
+
+if TYPE_CHECKING:
+    from beatwire.backends.cuda.card import CudaCard
 
 
 def bytes_of(text: str) -> int:
@@ -52,5 +58,13 @@ def choose(kind: str, *, limit_bytes: int | None = None, managed: bool = False, 
         raise UserError(f"--backend gpu: expected a usable GPU; got: {missing}. Use --backend cpu or auto")
     if missing is not None:
         return Cpu(f"backend cpu: {missing}")
-    gpu = card.CudaCard(limit_bytes, managed=managed, nvtx=nvtx)
+    gpu = _card(limit_bytes, managed, nvtx)
     return backend.CudaBackend(gpu, f"backend gpu: {gpu.name}, {'as asked' if kind == 'gpu' else 'found'}")
+
+
+@functools.cache
+def _card(limit_bytes: int | None, managed: bool, nvtx: bool) -> CudaCard:
+    """Return the card with its memory pool: one in a process, because torch accepts an allocator only once."""
+    from beatwire.backends.cuda.card import CudaCard
+
+    return CudaCard(limit_bytes, managed=managed, nvtx=nvtx)

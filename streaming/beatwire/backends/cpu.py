@@ -83,9 +83,10 @@ class Cpu:
         total: SupportsIndex,  # noqa: ARG002
         latents: F32,
         reconstruction_error: F32,
-    ) -> None:
+    ) -> bool:
         """Run the network."""
         embed_into(network, windows, scale, latents, reconstruction_error)
+        return True
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
         """Return a function that returns the columns."""

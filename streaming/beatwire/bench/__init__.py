@@ -9,7 +9,20 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from beatwire.bench import accuracy, archive, detection, gpu, graph, live, memory, preloaded
+from beatwire.bench import (  # fmt: skip
+    accuracy,
+    archive,
+    detection,
+    garbage,
+    gpu,
+    graph,
+    handover,
+    hours,
+    live,
+    memory,
+    page,
+    preloaded,
+)
 from beatwire.bench.result import Log, Result
 from beatwire.errors import UserError
 from beatwire.service.warmup import warm_up
@@ -18,11 +31,15 @@ BENCHMARKS: dict[str, Callable[[Log], Iterator[Result]]] = {
     "detection": detection.measure,
     "graph": graph.measure,
     "memory": memory.measure,
+    "hours": hours.measure,
     "archive": archive.measure,
     "accuracy": accuracy.measure,
     "gpu": gpu.measure,
     "preloaded": preloaded.measure,
+    "garbage": garbage.measure,
     "live": live.measure,
+    "handover": handover.measure,
+    "page": page.measure,
 }
 SINGLE_CORE = {"detection", "graph", "memory"}
 

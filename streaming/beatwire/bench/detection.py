@@ -26,6 +26,7 @@ from beatwire.records.columns import (
     PLACEMENT_COLUMNS,
 )
 from beatwire.stages import beats, classify, nms, ricker, ring
+from beatwire.stages.support.ensemble import Ensemble
 
 RATE_HZ = 360.0
 SECONDS = 600
@@ -59,7 +60,7 @@ def passes_of(samples: I16) -> list[Placement]:
     return passes
 
 
-def detect(passes: Sequence[Placement], trees: classify.Ensemble) -> list[int]:
+def detect(passes: Sequence[Placement], trees: Ensemble) -> list[int]:
     """Run the five stages over the signals; return the number of beats of each pass."""
     settings = Settings(pass_s=PASS_S)
     ring_state, ricker_state = ring.State(settings.ring()), ricker.State(settings.ricker())

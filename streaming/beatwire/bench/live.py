@@ -11,12 +11,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
 from beatwire.bench.result import Log, Result
 from beatwire.kafka import commits
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local import broker
 from beatwire.kafka.readers import follow
 from beatwire.records import F64
@@ -37,16 +39,16 @@ LIMIT_MS = {"exactly-once": 150.0, "at-least-once": 80.0}  # p99
 class BeatConsumer(threading.Thread):
     """Consumes the beats topic; stores each value and when it was received, in microseconds."""
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         super().__init__(daemon=True)
-        self.bootstrap = bootstrap
+        self.cluster = cluster
         self.stop = threading.Event()
         self.received_us: list[int] = []
         self.values: list[bytes] = []
 
     def run(self) -> None:
         """Consume until ``stop`` is set."""
-        for _, value in follow(self.bootstrap, names.BEATS, stop=self.stop):
+        for _, value in follow(self.cluster, names.BEATS, stop=self.stop):
             self.received_us.append(time.time_ns() // 1000)
             self.values.append(value)
 
@@ -62,8 +64,25 @@ class BeatConsumer(threading.Thread):
         return latency_ms
 
 
-def run_live(kind: str, log: Log, seconds: int = SECONDS) -> tuple[float, int, int]:
-    """Run one worker on live streams; return the p99 latency in ms, the messages sent, and those not processed."""
+def run_live(
+    kind: str,
+    log: Log,
+    seconds: int = SECONDS,
+    *,
+    streams: int = STREAMS,
+    beside: Callable[[Cluster], AbstractContextManager[object]] = nullcontext,
+) -> tuple[float, int, int]:
+    """Run one worker on live streams; return the p99 latency in ms, the messages sent, and those not processed.
+
+    Parameters
+    ----------
+    kind
+        Of ``WORKERS``.
+    seconds, streams
+        Length of the feed, and number of its streams.
+    beside
+        What runs at the same time: called with the cluster, entered before the feed and left after it.
+    """
     with broker.LocalKafka() as kafka:
         module, *arguments = WORKERS[kind]
         group = f"live-{kind}"
@@ -71,7 +90,7 @@ def run_live(kind: str, log: Log, seconds: int = SECONDS) -> tuple[float, int, i
             [sys.executable, "-m", module, *arguments, "--bootstrap-servers", kafka.bootstrap, "--group", group],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        consumer = BeatConsumer(kafka.bootstrap)
+        consumer = BeatConsumer(kafka.cluster)
         try:
             assert worker.stderr is not None
             for line in worker.stderr:
@@ -79,12 +98,13 @@ def run_live(kind: str, log: Log, seconds: int = SECONDS) -> tuple[float, int, i
                     break
             consumer.start()
             time.sleep(2.0)
-            feeder = subprocess.run(  # noqa: S603
-                [sys.executable, "-m", "beatwire.bench.live_feeder", kafka.bootstrap, str(STREAMS), str(seconds)],
-                check=True, capture_output=True, text=True,
-            )  # fmt: skip
-            time.sleep(2.0)
-            lag = commits.group_lag(kafka.bootstrap, group)
+            with beside(kafka.cluster):
+                feeder = subprocess.run(  # noqa: S603
+                    [sys.executable, "-m", "beatwire.bench.live_feeder", kafka.bootstrap, str(streams), str(seconds)],
+                    check=True, capture_output=True, text=True,
+                )  # fmt: skip
+                time.sleep(2.0)
+            lag = commits.group_lag(kafka.cluster, group)
         finally:
             worker.terminate()
             worker.communicate()

@@ -23,6 +23,7 @@ from beatwire_producers.ward import ward
 from beatwire.backends.choose import bytes_of, choose
 from beatwire.bench.result import Log, Result
 from beatwire.kafka import commits
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local import broker
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
@@ -47,7 +48,7 @@ def work(bootstrap: str) -> None:
     backend = choose("gpu", limit_bytes=bytes_of(MEMORY))
     pipeline = Pipeline(Settings(), backend)
     warm_up(lambda _: None, backend)
-    with stop_on_signals() as stop, Sink(bootstrap) as sink, Source(bootstrap, GROUP) as source:
+    with stop_on_signals() as stop, Sink(Cluster(bootstrap)) as sink, Source(Cluster(bootstrap), GROUP) as source:
         monitor = Monitor(pipeline, source, sink)
         counters = monitor.counters
 
@@ -68,7 +69,7 @@ def feed(bootstrap: str, number: int, streams: int, seconds: float) -> None:
     """Run a producer; print the number of chunks sent."""
     synthetic = ward(streams, 60, seed=number, events=(), distinct=64)
     feeds = [replace(feed, stream=f"ward-{number}-{k}") for k, feed in enumerate(synthetic.feeds)]
-    with Sender(bootstrap) as sender:
+    with Sender(Cluster(bootstrap)) as sender:
         print(play(feeds, sender, chunk_ms=CHUNK_MS, seconds=seconds).chunks)  # noqa: T201
 
 
@@ -84,7 +85,7 @@ def run(log: Log, streams: int = STREAMS, seconds: float = SECONDS) -> tuple[flo
             feeders = [_start("feed", kafka.bootstrap, str(k), *arguments) for k in range(FEEDERS)]
             sent = sum(int(feeder.communicate(timeout=seconds + 60)[0]) for feeder in feeders)
             time.sleep(1.0)
-            lag = commits.group_lag(kafka.bootstrap, GROUP)
+            lag = commits.group_lag(kafka.cluster, GROUP)
         finally:
             for worker in workers:
                 worker.terminate()

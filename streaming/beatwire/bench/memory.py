@@ -37,6 +37,8 @@ def state_bytes(pipeline: Pipeline) -> int:
             return 8 * len(value) + sum(size(v) for v in value)
         if isinstance(value, (str, bytes)):
             return 49 + len(value)  # 49: the header of a str
+        if callable(value):  # classes, functions and kernels: not of a stream
+            return 0
         names = getattr(type(value), "__slots__", ()) or getattr(value, "__dict__", {})
         return sum(size(getattr(value, name)) for name in names if hasattr(value, name))
 

@@ -23,6 +23,7 @@ from beatwire_producers.ward import ward
 
 from beatwire.bench.result import Log, Result
 from beatwire.errors import FatalError
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local import broker
 from beatwire.kafka.sender import Sender
 from beatwire.service.workers import Worker
@@ -35,13 +36,13 @@ RATE_HZ = 250.0
 WORKERS = 2
 
 
-def preload(bootstrap: str) -> int:
+def preload(cluster: Cluster) -> int:
     """Fill the samples topic; return the number of messages."""
     feeds = ward(STREAMS, CHUNKS * CHUNK / RATE_HZ, seed=1, events=(), distinct=64).feeds
     lanes = Lanes.of(feeds)
     encoder = Encoder.of(lanes, time.time_ns() // 1000)
     sent = 0
-    with Sender(bootstrap) as sender:
+    with Sender(cluster) as sender:
         for first in range(0, CHUNKS, 10):
             rows = chunks_of(lanes, 1000 * CHUNK / RATE_HZ, first, first + 10)
             messages = encoder.messages(rows)
@@ -51,35 +52,44 @@ def preload(bootstrap: str) -> int:
     return sent
 
 
-def consume_s(bootstrap: str, messages: int, group: str) -> float:
+def consume_s(cluster: Cluster, messages: int, group: str) -> float:
     """Return the seconds from the first message to the last of a consume loop in a process of its own."""
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "beatwire.bench.consume_baseline", bootstrap, group, str(messages)],
+        [sys.executable, "-m", "beatwire.bench.consume_baseline", cluster.bootstrap, group, str(messages)],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     return float(done.stdout)
 
 
-def monitor_s(bootstrap: str, messages: int, group: str, workers: int) -> float:
+def monitor_s(cluster: Cluster, messages: int, group: str, workers: int) -> float:
     """Return the seconds from the first tick taken to the last published by workers that publish exactly once."""
     progress: list[list[tuple[float, int]]] = [[] for _ in range(workers)]  # per worker (time, messages published)
+    readers: list[threading.Thread] = []
 
     def read_progress(worker: subprocess.Popen[str], lines: list[tuple[float, int]]) -> None:
-        for line in worker.stdout or ():
-            time_s, count = line.split()
-            lines.append((float(time_s), int(count)))
+        assert worker.stdout is not None
+        with worker.stdout as printed:
+            for line in printed:
+                time_s, count = line.split()
+                lines.append((float(time_s), int(count)))
 
     with ExitStack() as started:
         processes = [
-            started.enter_context(Worker("beatwire.bench.preloaded_worker", bootstrap, group, stdout=subprocess.PIPE))
+            started.enter_context(
+                Worker("beatwire.bench.preloaded_worker", cluster.bootstrap, group, stdout=subprocess.PIPE)
+            )
             for _ in progress
         ]
         for worker, lines in zip(processes, progress, strict=True):
-            threading.Thread(target=read_progress, args=(worker, lines), daemon=True).start()
+            reader = threading.Thread(target=read_progress, args=(worker, lines), daemon=True)
+            reader.start()
+            readers.append(reader)
         while sum(lines[-1][1] for lines in progress if lines) < messages:
             if any(worker.poll() is not None for worker in processes):
                 raise FatalError("bench: expected the workers of preloaded to read to the end; one ended")
             time.sleep(0.05)
+    for reader in readers:  # the workers have ended, and what they have printed with them
+        reader.join()
     first = min(time_s for lines in progress for time_s in _first_ticks(lines))
     return max(time_s for lines in progress for time_s in _publications(lines)) - first
 
@@ -101,13 +111,13 @@ def measure(log: Log) -> Iterator[Result]:
         log(f"preloaded: skipped, {missing}")
         return
     with broker.LocalKafka() as kafka:
-        messages = preload(kafka.bootstrap)
+        messages = preload(kafka.cluster)
         log(f"preloaded: {messages} messages of {CHUNK} samples")
         baseline_s, single_s, ours_s = [], [], []
         for run in (1, 2):
-            baseline_s.append(consume_s(kafka.bootstrap, messages, f"baseline-{run}"))
-            single_s.append(monitor_s(kafka.bootstrap, messages, f"single-{run}", 1))
-            ours_s.append(monitor_s(kafka.bootstrap, messages, f"ours-{run}", WORKERS))
+            baseline_s.append(consume_s(kafka.cluster, messages, f"baseline-{run}"))
+            single_s.append(monitor_s(kafka.cluster, messages, f"single-{run}", 1))
+            ours_s.append(monitor_s(kafka.cluster, messages, f"ours-{run}", WORKERS))
         rates = [" and ".join(f"{messages / s:.0f}" for s in runs) for runs in (baseline_s, single_s, ours_s)]
         log(f"preloaded: messages/s: consume loop {rates[0]}, one worker {rates[1]}, {WORKERS} workers {rates[2]}")
     million = messages * CHUNK / 1e6

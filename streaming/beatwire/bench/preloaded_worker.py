@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.pipeline.graph import Pipeline
@@ -31,7 +32,7 @@ def work(bootstrap: str, group: str) -> None:
         sys.stdout.flush()
         return False
 
-    with Sink(bootstrap) as sink, Source(bootstrap, group) as source:
+    with Sink(Cluster(bootstrap)) as sink, Source(Cluster(bootstrap), group) as source:
         monitor = Monitor(pipeline, source, sink)
         counters = monitor.counters
         pipeline.subscribe(pipeline.source, lambda tick: print_progress(counters) if len(tick.arrival_us) else None)

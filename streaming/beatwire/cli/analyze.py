@@ -2,65 +2,41 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from beatwire.cli.options import (  # fmt: skip
-    COMPUTING,
-    RECORDING,
     SOURCES,
     BackendKind,
     ColumnName,
     Gain,
     GpuMemory,
     Json,
+    Lead,
     ModelPath,
     Rate,
-    choose_backend,
+    RecordingBackend,
+    choose_recording_backend,
     examples,
 )
-from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
+from beatwire.cli.terminal import print_message, progress_bar, stderr
+from beatwire.errors import UserError
 
 CUTTING = "Processing in chunks"
 EXAMPLES = examples(
     "beatwire analyze synthetic:seconds=60",
     "beatwire analyze ecg.csv --fs 250 --out beats.csv",
+    "beatwire analyze mitdb/203 --alerts alerts.jsonl",
     "beatwire analyze mitdb/203 --lead all --json",
 )
-LINES = {
-    "source": Line("recording"),
-    "leads": Line("leads"),
-    "rate_hz": Line("sampling rate", "{:g} Hz"),
-    "seconds": Line("length", "{:,.1f} s"),
-    "samples": Line("samples", "{:,}"),
-    "beats": Line("beats", "{:,}"),
-    "median_rate_bpm": Line("heart rate, median", "{:.1f} /min"),
-    "mean_rr_ms": Line("RR interval, mean", "{:.1f} ms"),
-    "median_rr_ms": Line("RR interval, median", "{:.1f} ms"),
-    "sdnn_ms": Line("SDNN (standard deviation of RR)", "{:.1f} ms"),
-    "rmssd_ms": Line("RMSSD (beat-to-beat change of RR)", "{:.1f} ms"),
-    "pnn50": Line("pNN50 (changes above 50 ms)", "{:.1f} %"),
-    "alerts": Line("alerts", "{:,}"),
-    "gaps": Line("gaps in the signal", "{:,}"),
-    "model": Line("scoring model"),
-    "took_s": Line("computing time", "{:,.2f} s"),
-    "out": Line("beats written to"),
-    "alerts_out": Line("alerts written to"),
-}
 
 
 def analyze(
     source: Annotated[str, typer.Argument(help=f"Recording to analyze: {SOURCES}.")],
-    lead: Annotated[
-        str,
-        typer.Option(
-            metavar="LEAD",
-            rich_help_panel=RECORDING,
-            help="Lead to analyze, of those that are read: first, a name, a number counted from 0, or all (combined).",
-        ),
-    ] = "first",
+    lead: Lead = "first",
     fs: Rate = None,
     column: ColumnName = None,
     gain: Gain = None,
@@ -73,16 +49,18 @@ def analyze(
             "(or other letters) for WFDB annotations. Alerts go to FILE.alerts.jsonl.",
         ),
     ] = None,
+    alerts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="no file",
+            help="Write every begin and end of an alert to this file, one line of JSON each, as on the topic "
+            "ecg.alerts. - is standard output; the summary then goes to standard error.",
+        ),
+    ] = None,
     as_json: Json = False,
     model: ModelPath = None,
-    backend: Annotated[
-        BackendKind,
-        typer.Option(
-            rich_help_panel=COMPUTING,
-            help="Where to compute. auto: on the GPU if there is a usable one. Its kernels compile for half a minute "
-            "at the first start, so it is worth it for weeks of signal.",
-        ),
-    ] = BackendKind.CPU,
+    backend: RecordingBackend = BackendKind.CPU,
     gpu_memory: GpuMemory = None,
     chunk_ms: Annotated[
         float | None,
@@ -111,19 +89,24 @@ def analyze(
 
     The recording passes through the same graph as a live stream.
     """
-    from beatwire.backends.choose import bytes_of
-    from beatwire.cli.analysis import run_analysis
+    from rich.console import Console
 
-    chosen = choose_backend(backend, gpu_memory)
-    if backend is not BackendKind.CPU:
-        print_message(chosen.reason)
+    from beatwire.cli.analysis import STANDARD_OUTPUT, run_analysis
+    from beatwire.cli.summary import print_summary
+
+    if as_json and alerts == STANDARD_OUTPUT:
+        raise UserError("--alerts -: expected a file beside --json; both would be printed on standard output")
+    chosen, memory_bytes = choose_recording_backend(backend, gpu_memory)
     with progress_bar("analyze", as_json) as bar:
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
             source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
-            model=model, backend=chosen,
-            memory_bytes=bytes_of(gpu_memory) if gpu_memory and chosen.name == "gpu" else None,
+            alerts=alerts, model=model, backend=chosen,
+            memory_bytes=memory_bytes,
             progress=lambda done: bar.update(task, completed=done),
             notes=print_message,
         )  # fmt: skip
-    print_result(result, as_json, LINES)
+    if as_json:
+        typer.echo(json.dumps(result))
+    else:
+        print_summary(result, stderr if alerts == STANDARD_OUTPUT else Console())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from beatwire.cli.options import Bootstrap, Json, Seed, examples
+from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, RegistryUrl, Seed, TopicPrefix, examples
 from beatwire.cli.terminal import Line, print_result
 
 BROKER_EXAMPLES = examples("beatwire broker", "beatwire broker --port 9192 --dir ./kafka-log")
@@ -43,7 +44,15 @@ def demo(
     streams: Annotated[
         int, typer.Option(min=1, metavar="INTEGER", help="Number of beds in the synthetic ward; one stream each.")
     ] = 8,
-    seconds: Annotated[float, typer.Option(min=10, metavar="SECONDS", help="Duration of the demo.")] = 30,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=10,
+            metavar="SECONDS",
+            show_default="until Ctrl-C on a terminal, otherwise 30",
+            help="Duration of the demo.",
+        ),
+    ] = None,
     broker: Annotated[
         BrokerKind,
         typer.Option(
@@ -54,17 +63,20 @@ def demo(
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """Run a complete monitor on this machine and show its alerts.
+    """Run a complete monitor on this machine and show its alerts, and its live page in a browser.
 
-    Starts a broker, plays a synthetic ward with planted events through it, and monitors it. The exit code is 1 if the
+    Starts a broker, plays a synthetic ward with planted events through it, and monitors it. The address of the page is
+    printed first; with --json there is no page. The exit code is 1 if the
     monitor misses a planted event.
     """
     from beatwire.service.demo import run_demo
 
+    if seconds is None and (as_json or not sys.stdout.isatty()):
+        seconds = 30.0
     result = run_demo(streams, seconds, broker.value, seed, quiet=as_json)
     if not as_json:
         typer.echo()  # after the alerts
-    print_result(result, as_json, DEMO_LINES)
+    print_result(result if as_json else {name: result[name] for name in DEMO_LINES}, as_json, DEMO_LINES)
     if result["missed"]:
         raise typer.Exit(1)
 
@@ -101,7 +113,10 @@ def broker(
 
 
 def topics(
-    bootstrap: Bootstrap,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    config: ConfigFile = None,
     partitions: Annotated[
         int,
         typer.Option(
@@ -114,14 +129,25 @@ def topics(
             min=1, metavar="INTEGER", show_default="the setting of the broker", help="Copies of each message."
         ),
     ] = None,
+    registry: RegistryUrl = None,
 ) -> None:
     """Create the topics of the monitor on an existing Kafka.
 
-    Existing topics are not changed.
+    Existing topics are not changed. With --registry the schemas of the topics are registered there too, and kept
+    compatible with the version before (BACKWARD).
     """
+    from beatwire.cli.configured import cluster_and_registry
     from beatwire.kafka.topics import TOPICS, check_broker, create_topics
+    from beatwire.wire.schema_files import SCHEMAS
 
-    check_broker(bootstrap)
-    created = create_topics(bootstrap, partitions=partitions, replication=replication or -1)
+    cluster, opened = cluster_and_registry(config, bootstrap, properties, prefix, registry)
+    check_broker(cluster)
+    created = create_topics(cluster, partitions=partitions, replication=replication or -1)
     for name in TOPICS:
-        typer.echo(f"{name}: {'created' if name in created else 'already exists'}")
+        typer.echo(f"{cluster.topic(name)}: {'created' if name in created else 'already exists'}")
+    if opened is None:
+        return
+    with opened:
+        for name in SCHEMAS:
+            found = opened.register(name, cluster.topic(name))
+            typer.echo(f"{found.subject}: schema id {found.schema_id}, {'new' if found.new else 'already registered'}")

@@ -1,30 +1,39 @@
-"""The commands for live streams on an existing Kafka: replay, monitor, tail."""
+"""The commands that send and process live streams on an existing Kafka: replay, monitor."""
 
 from __future__ import annotations
 
-import json
+import sys
+from contextlib import nullcontext
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from beatwire.cli.configured import cluster_and_registry, load_with_options
 from beatwire.cli.options import (  # fmt: skip
     SOURCES,
     BackendKind,
-    Backends,
+    BackendOrNone,
     Bootstrap,
     ColumnName,
+    ConfigFile,
     Gain,
     GpuMemory,
     Json,
-    ManagedMemory,
+    ManagedMemoryOrNone,
     ModelPath,
-    Nvtx,
+    NvtxOrNone,
+    Properties,
     Rate,
+    RegistryUrl,
+    TopicPrefix,
     choose_backend,
     examples,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
+
+if TYPE_CHECKING:
+    from beatwire.configuration.keys import Configuration
 
 PACE = "Pace and faults"
 SERVICE = "Service"
@@ -37,10 +46,6 @@ REPLAY_EXAMPLES = examples(
 MONITOR_EXAMPLES = examples(
     "beatwire monitor --bootstrap-servers localhost:9092",
     "beatwire monitor --bootstrap-servers localhost:9092 --workers 4 --metrics-port 9100",
-)
-TAIL_EXAMPLES = examples(
-    "beatwire tail alerts --bootstrap-servers localhost:9092",
-    "beatwire tail beats --json --from-beginning --bootstrap-servers localhost:9092",
 )
 
 REPLAY_LINES = {
@@ -64,16 +69,25 @@ class Delivery(StrEnum):
     AT_LEAST_ONCE = "at-least-once"
 
 
-class Topic(StrEnum):
-    """A topic that ``beatwire tail`` prints."""
+class LogFormat(StrEnum):
+    """The form of the lines on standard error."""
 
-    BEATS = "beats"
-    ALERTS = "alerts"
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class LogLevel(StrEnum):
+    """The levels of log lines."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
 
 
 def replay(
     sources: Annotated[list[str], typer.Argument(help=f"Recordings to play: {SOURCES}.")],
-    bootstrap: Bootstrap,
+    bootstrap: Bootstrap = None,
     streams: Annotated[
         int | None,
         typer.Option(
@@ -127,6 +141,10 @@ def replay(
     seed: Annotated[
         int, typer.Option(min=0, metavar="INTEGER", rich_help_panel=PACE, help="Random seed of the faults.")
     ] = 0,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    registry: RegistryUrl = None,
+    config: ConfigFile = None,
     as_json: Json = False,
 ) -> None:
     """Send recordings to Kafka as live streams."""
@@ -134,105 +152,148 @@ def replay(
 
     from beatwire.tables import library
 
-    with progress_bar("replay", as_json) as bar:
+    cluster, opened = cluster_and_registry(config, bootstrap, properties, prefix, registry)
+    with opened or nullcontext(), progress_bar("replay", as_json) as bar:
         task = bar.add_task("replay", total=1.0)
         summary = play(
-            sources, bootstrap, speed=speed, streams=streams, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms,
-            faults=faults, seed=seed, seconds=seconds, group=group, xp=library(choose_backend(backend)),
+            sources, cluster, speed=speed, streams=streams, fs=fs, column=column, gain=gain,
+            chunk_ms=chunk_ms, faults=faults, seed=seed, seconds=seconds, group=group,
+            xp=library(choose_backend(backend)),
             progress=lambda done, total: bar.update(task, completed=done, total=total),
             notes=print_message,
+            registry=opened,
         )  # fmt: skip
     print_result(summary.as_dict(), as_json, REPLAY_LINES)
 
 
 def monitor(
-    bootstrap: Bootstrap,
+    bootstrap: Bootstrap = None,
     group: Annotated[
-        str, typer.Option(metavar="NAME", help="Consumer group. The monitors of one group share the streams.")
-    ] = "beatwire",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            show_default="beatwire",
+            help="Consumer group. The monitors of one group share the streams.",
+        ),
+    ] = None,
     delivery: Annotated[
-        Delivery,
+        Delivery | None,
         typer.Option(
             rich_help_panel=SERVICE,
+            show_default="exactly-once",
             help="Delivery guarantee. exactly-once: in transactions; at-least-once: a crash can repeat messages.",
         ),
-    ] = Delivery.EXACTLY_ONCE,
+    ] = None,
     workers: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             metavar="INTEGER",
             rich_help_panel=SERVICE,
+            show_default="1",
             help="Number of processes that share the partitions; at most one per partition has work.",
         ),
-    ] = 1,
+    ] = None,
     metrics_port: Annotated[
         int | None,
         typer.Option(
             metavar="PORT",
             rich_help_panel=SERVICE,
-            show_default="no metrics",
-            help="Serve Prometheus metrics on this TCP port; each further worker uses the next port.",
+            show_default="nothing is served",
+            help="Serve /metrics, /healthz and /readyz of all workers on this TCP port; 0 selects a free one.",
         ),
+    ] = None,
+    metrics_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            rich_help_panel=SERVICE,
+            show_default="127.0.0.1",
+            help="Address to listen on for metrics and health; 0.0.0.0 listens to other machines too.",
+        ),
+    ] = None,
+    log_format: Annotated[
+        LogFormat | None,
+        typer.Option(
+            rich_help_panel=SERVICE,
+            show_default="console",
+            help="Lines on standard error. json: one object a line.",
+        ),
+    ] = None,
+    log_level: Annotated[
+        LogLevel | None,
+        typer.Option(rich_help_panel=SERVICE, show_default="info", help="The lowest level that is written."),
     ] = None,
     model: ModelPath = None,
     score_within: Annotated[
-        float,
+        float | None,
         typer.Option(
             min=0,
             metavar="SECONDS",
+            show_default="30",
             help="Stop scoring beats while the monitor is further behind the broker than this; 0: always score.",
         ),
-    ] = 30.0,
-    backend: Backends = BackendKind.AUTO,
+    ] = None,
+    backend: BackendOrNone = None,
     gpu_memory: GpuMemory = None,
-    managed_memory: ManagedMemory = False,
-    nvtx: Nvtx = False,
-    as_worker: Annotated[bool, typer.Option("--as-worker", hidden=True)] = False,
+    managed_memory: ManagedMemoryOrNone = None,
+    nvtx: NvtxOrNone = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    registry: RegistryUrl = None,
+    config: ConfigFile = None,
+    as_worker: Annotated[int | None, typer.Option("--as-worker", hidden=True)] = None,
 ) -> None:
     """Run the monitor: read sample chunks from Kafka, publish beats and alerts.
 
     Messages that cannot be used are published to a dead-letter topic with the reason. The monitor runs until Ctrl-C
     or SIGTERM, then publishes what it has read.
     """
-    from beatwire.service.run import run_monitor
+    from beatwire.service.logs import configure
 
-    if workers > 1:
+    configure((log_format or LogFormat.CONSOLE).value)  # for an error of the configuration
+    if as_worker is None:
+        values = load_with_options(
+            config, bootstrap, properties, prefix,
+            {
+                "registry.url": registry,
+                "monitor.group": group, "monitor.delivery": delivery, "monitor.workers": workers,
+                "monitor.score_within_s": score_within, "models.scoring": model, "metrics.port": metrics_port,
+                "metrics.address": metrics_address, "log.format": log_format, "log.level": log_level,
+                "compute.backend": backend, "compute.gpu_memory": gpu_memory,
+                "compute.managed_memory": managed_memory, "compute.nvtx": nvtx,
+            },
+        ).values  # fmt: skip
+    else:
+        values = parent_configuration()
+    configure(values.log.format, values.log.level, worker=as_worker)
+    run_configured(values, as_worker)
+
+
+def parent_configuration() -> Configuration:
+    """Return the configuration that the parent of a worker has written to its standard input, as one line."""
+    from beatwire.configuration.keys import Configuration
+
+    return Configuration.model_validate_json(sys.stdin.readline())
+
+
+def run_configured(values: Configuration, worker: int | None) -> None:
+    """Run the monitor of a configuration: its workers, or one process."""
+    from beatwire.configuration.effect import cluster_of, registry_of, settings_of
+
+    cluster, settings, registry = cluster_of(values), settings_of(values), registry_of(values)
+    if values.monitor.workers > 1 and worker is None:
         from beatwire.service.workers import run_workers
 
-        common = [
-            "monitor", "--as-worker", "--bootstrap-servers", bootstrap, "--group", group, "--backend", backend.value,
-            "--delivery", delivery.value, "--score-within", str(score_within),
-            *(("--model", str(model)) if model is not None else ()),
-            *(("--gpu-memory", gpu_memory) if gpu_memory is not None else ()),
-            *(("--managed-memory",) if managed_memory else ()),
-            *(("--nvtx",) if nvtx else ()),
-        ]  # fmt: skip
-        ports = [[] if metrics_port is None else ["--metrics-port", str(metrics_port + k)] for k in range(workers)]
-        run_workers([[*common, *port] for port in ports], print_message)
+        # By a pipe: other users can read a command line, and secrets are in it.
+        run_workers(values.monitor.workers, values.model_dump_json(), values.metrics.port, values.metrics.address)
         return
+    from beatwire.service.run import run_monitor
+
+    compute, metrics = values.compute, values.metrics
     run_monitor(
-        bootstrap, group, choose_backend(backend, gpu_memory, managed_memory, nvtx), delivery.value, model=model,
-        score_within_s=score_within, metrics_port=metrics_port, as_worker=as_worker, say=print_message,
+        cluster, values.monitor.group,
+        choose_backend(BackendKind(compute.backend), compute.gpu_memory, compute.managed_memory, compute.nvtx),
+        values.monitor.delivery, settings=settings, score_within_s=values.monitor.score_within_s,
+        metrics_port=metrics.port, metrics_address=metrics.address, worker=worker, registry=registry,
     )  # fmt: skip
-
-
-def tail(
-    kind: Annotated[Topic, typer.Argument(help="What to print.")],
-    bootstrap: Bootstrap,
-    earliest: Annotated[
-        bool,
-        typer.Option(
-            "--from-beginning", metavar="", help="Start with the oldest message in place of the next new one."
-        ),
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object per line.")] = False,
-) -> None:
-    """Print beats or alerts as they are published, until Ctrl-C."""
-    from beatwire.kafka.readers import line_of
-    from beatwire.kafka.readers import tail as follow
-    from beatwire.signals import stop_on_signals
-
-    with stop_on_signals() as stop:
-        for record in follow(kind.value, bootstrap, stop=stop, earliest=earliest, notes=print_message):
-            typer.echo(json.dumps(record, default=str) if as_json else line_of(kind.value, record))

@@ -8,6 +8,7 @@ error. Each command parses its arguments in a module of its own and imports what
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from importlib.metadata import version
@@ -15,12 +16,26 @@ from typing import Annotated
 
 import typer
 
-from beatwire.cli import broker, live, measure
+from beatwire.cli import broker, live, measure, staff
 from beatwire.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
 from beatwire.cli.analyze import analyze
+from beatwire.cli.chaos import EXAMPLES as CHAOS_EXAMPLES
+from beatwire.cli.chaos import chaos
+from beatwire.cli.config import EXAMPLES as CONFIG_EXAMPLES
+from beatwire.cli.config import config
+from beatwire.cli.dashboard import EXAMPLES as DASHBOARD_EXAMPLES
+from beatwire.cli.dashboard import dashboard
+from beatwire.cli.doctor import EXAMPLES as DOCTOR_EXAMPLES
+from beatwire.cli.doctor import doctor
+from beatwire.cli.export import export
+from beatwire.cli.report import EXAMPLES as REPORT_EXAMPLES
+from beatwire.cli.report import report
+from beatwire.cli.tail import EXAMPLES as TAIL_EXAMPLES
+from beatwire.cli.tail import tail
 from beatwire.cli.terminal import stderr
 from beatwire.cli.train import train
 from beatwire.errors import FatalError, LostCardError, UserError
+from beatwire.service.logs import log_event, writes_json
 
 # One thread each for the linear algebra libraries, set before NumPy is imported: the matrices of the network are
 # too small to be worth more, and the threads would compete with those of the kernels.
@@ -34,7 +49,7 @@ app = typer.Typer(
     help="A streaming ECG monitor: heartbeats, anomaly scores and alerts from live ECG streams or from recordings. "
     "Not a medical device.",
     epilog="First steps:\n\n"
-    "beatwire demo   (a complete monitor on this machine, for 30 s)\n\n"
+    "beatwire demo   (a complete monitor on this machine, with a page in the browser)\n\n"
     "beatwire analyze synthetic:seconds=60   (a recording, without Kafka)",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -60,14 +75,22 @@ def _beatwire(
 
 
 app.command(rich_help_panel=_START)(broker.demo)
+app.command(rich_help_panel=_START, epilog=DOCTOR_EXAMPLES)(doctor)
 app.command(rich_help_panel=_LIVE, epilog=broker.BROKER_EXAMPLES)(broker.broker)
 app.command(rich_help_panel=_LIVE, epilog=broker.TOPICS_EXAMPLES)(broker.topics)
+app.command(rich_help_panel=_LIVE, epilog=CONFIG_EXAMPLES)(config)
 app.command(rich_help_panel=_LIVE, epilog=live.REPLAY_EXAMPLES)(live.replay)
 app.command(rich_help_panel=_LIVE, epilog=live.MONITOR_EXAMPLES)(live.monitor)
-app.command(rich_help_panel=_LIVE, epilog=live.TAIL_EXAMPLES)(live.tail)
+app.command(rich_help_panel=_LIVE, epilog=TAIL_EXAMPLES)(tail)
+app.command(rich_help_panel=_LIVE, epilog=DASHBOARD_EXAMPLES)(dashboard)
+app.command(rich_help_panel=_LIVE, epilog=staff.ACK_EXAMPLES)(staff.ack)
+app.command(rich_help_panel=_LIVE, epilog=staff.LIMITS_EXAMPLES)(staff.limits)
 app.command(rich_help_panel=_RECORDINGS, epilog=ANALYZE_EXAMPLES)(analyze)
+app.command(rich_help_panel=_RECORDINGS, epilog=REPORT_EXAMPLES)(report)
 app.command(rich_help_panel=_RECORDINGS, epilog=measure.EVALUATE_EXAMPLES)(measure.evaluate)
 app.command(rich_help_panel=_DEVELOPMENT)(measure.bench)
+app.command(rich_help_panel=_DEVELOPMENT, epilog=CHAOS_EXAMPLES)(chaos)
+app.add_typer(export, name="export", rich_help_panel=_RECORDINGS)
 app.add_typer(train, name="train", rich_help_panel=_DEVELOPMENT)
 
 
@@ -87,4 +110,7 @@ def main() -> None:
 
 
 def _print_error(error: Exception, style: str) -> None:
+    if writes_json():
+        log_event("error", str(error), level=logging.ERROR)
+        return
     stderr.print(f"beatwire: {error}", style=style, highlight=False, soft_wrap=True, markup=False)

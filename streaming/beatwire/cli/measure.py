@@ -12,6 +12,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from beatwire.backends.base import Backend
 from beatwire.cli.options import (  # fmt: skip
     BackendKind,
     Backends,
@@ -31,6 +32,8 @@ EVALUATE_EXAMPLES = examples(
     "beatwire evaluate mitdb",
     "beatwire evaluate mitdb --lead all --html report.html",
     "beatwire evaluate mitdb --noise nstdb/em --noise electrode-motion --snr 12,6",
+    "beatwire evaluate cinc2015",
+    "beatwire evaluate ../shared/ecg --alarms --people development",
 )
 
 
@@ -38,7 +41,9 @@ def bench(
     names: Annotated[
         list[str] | None,
         typer.Argument(
-            show_default="all", help="Benchmarks: detection, graph, memory, archive, accuracy, gpu, preloaded, live."
+            show_default="all",
+            help="Benchmarks: detection, graph, memory, hours, archive, accuracy, gpu, preloaded, garbage, live, "
+            "handover, page.",
         ),
     ] = None,
     as_json: Json = False,
@@ -60,7 +65,9 @@ def bench(
 
 
 def evaluate(
-    folder: Annotated[Path, typer.Argument(help="Folder of WFDB records with beat annotations (.atr).")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of annotated WFDB records; with --alarms also a folder of such folders.")
+    ],
     lead: Annotated[
         str,
         typer.Option(
@@ -89,6 +96,15 @@ def evaluate(
             metavar="DB,...", rich_help_panel=NOISE, help="Signal-to-noise ratios in dB, separated by commas."
         ),
     ] = "12,6,0",
+    alarms: Annotated[
+        bool,
+        typer.Option("--alarms", metavar="", help="Judge the alarms alone; recordings without beats always are."),
+    ] = False,
+    people: Annotated[
+        str,
+        typer.Option(metavar="all|development|held back", help="With alarms: which half of the people, by a hash."),
+    ] = "all",
+    ward_beds: Annotated[int, typer.Option(min=0, help="With alarms: beds of the simulated ward.")] = 200,
     model: ModelPath = None,
     backend: Backends = BackendKind.AUTO,
     gpu_memory: GpuMemory = None,
@@ -100,12 +116,13 @@ def evaluate(
 ) -> None:
     """Measure the accuracy of beats, scores and alarms on annotated records.
 
-    Each record passes through the graph as a live stream, in chunks of random length. The exit code is 1 if a record
-    cannot be read or processed.
+    Recordings whose headers say in a comment what they show (judged bedside alarms, people in atrial fibrillation,
+    noise) are judged by their alarms. Each record passes through the graph as a live stream. The exit code is 1 if a
+    record cannot be read or processed.
     """
-    from beatwire.evaluation import as_html, as_text, full_report
-    from beatwire.evaluation.streamed import Streamed
-    from beatwire.service.warmup import compile_kernels
+    from beatwire.api.commands import evaluate as run
+    from beatwire.evaluation import as_html, as_text
+    from beatwire.evaluation.bedside.folders import is_alarm_folder
 
     chosen = choose_backend(backend, gpu_memory)
     print_message(chosen.reason)
@@ -115,16 +132,33 @@ def evaluate(
         raise UserError(f"--snr: expected numbers separated by commas; got {snr!r}") from None
     if html is not None:
         check_folder("--html", html)
-    graph = Streamed(model, backend=chosen)
-    compile_kernels(print_message, chosen)
-    report = {"model": graph.name}
+    if alarms or is_alarm_folder(folder):
+        _print_alarms(folder, people, ward_beds, model, chosen, as_json)
+        return
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
-        report |= full_report(
-            folder, graph, lead=lead, seed=seed, noise=noise or [], snr_db=ratios, with_rivals=rivals,
-            held_out=graph.held_out(), progress=lambda name: status.update(f"evaluate {name}") if status else None,
+        report = run(
+            folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, model=model, backend=chosen,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None, notes=print_message,
         )  # fmt: skip
     if html is not None:
         html.write_text(as_html(report, title=f"beatwire on {folder.name}"), encoding="utf-8")
     typer.echo(json.dumps(report) if as_json else as_text(report))
     if report["failed"]:
+        raise typer.Exit(1)
+
+
+def _print_alarms(
+    folder: Path, people: str, ward_beds: int, model: Path | None, chosen: Backend, as_json: bool
+) -> None:
+    """Judge the alarms on the records of a folder, and print the table."""
+    from beatwire.api.commands import evaluate_alarms
+    from beatwire.evaluation import alarms_as_text
+
+    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+        table = evaluate_alarms(
+            folder, people=people, ward_beds=ward_beds, model=model, backend=chosen, notes=print_message,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None,
+        )  # fmt: skip
+    typer.echo(json.dumps(table) if as_json else alarms_as_text(table))
+    if table["failed"]:
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from beatwire.cli.terminal import print_message
 from beatwire.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 # Titles of the panels that group the options of a command in its help text.
 RECORDING = "Recording"
 COMPUTING = "Computing"
+KAFKA = "Kafka"
 GPU = "GPU"
 
 SOURCES = (
@@ -44,7 +46,56 @@ Json = Annotated[
     ),
 ]
 Bootstrap = Annotated[
-    str, typer.Option("--bootstrap-servers", metavar="HOST:PORT[,...]", help="Kafka brokers to connect to.")
+    str | None,
+    typer.Option(
+        "--bootstrap-servers",
+        metavar="HOST:PORT[,...]",
+        rich_help_panel=KAFKA,
+        show_default="from the configuration",
+        help="Kafka brokers to connect to.",
+    ),
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "-X",
+        "--property",
+        metavar="KEY=VALUE",
+        rich_help_panel=KAFKA,
+        show_default="none",
+        help="Property of librdkafka, as for kcat; may be repeated. Everyone on this machine can read a command line: "
+        "a password belongs in the file of --config or in the environment.",
+    ),
+]
+TopicPrefix = Annotated[
+    str | None,
+    typer.Option(
+        "--topic-prefix",
+        metavar="TEXT",
+        rich_help_panel=KAFKA,
+        show_default="none",
+        help="Text before the name of every topic.",
+    ),
+]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        envvar="BEATWIRE_CONFIG",
+        show_default="none",
+        help="TOML file with settings; environment variables and options override it.",
+    ),
+]
+RegistryUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        metavar="URL",
+        rich_help_panel=KAFKA,
+        show_default="none",
+        help="Schema Registry with Confluent's interface.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="Random seed.")]
 
@@ -81,6 +132,16 @@ Gain = Annotated[
     ),
 ]
 
+Lead = Annotated[
+    str,
+    typer.Option(
+        "--lead",
+        metavar="LEAD",
+        rich_help_panel=RECORDING,
+        help="Lead to analyze, of those that are read: first, a name, a number counted from 0, or all (combined).",
+    ),
+]
+
 ModelPath = Annotated[
     Path | None,
     typer.Option(
@@ -97,6 +158,15 @@ Backends = Annotated[
         "--backend",
         rich_help_panel=COMPUTING,
         help="Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+    ),
+]
+RecordingBackend = Annotated[
+    BackendKind,
+    typer.Option(
+        "--backend",
+        rich_help_panel=COMPUTING,
+        help="Where to compute. auto: on the GPU if there is a usable one. Its kernels compile for half a minute "
+        "at the first start, so it is worth it for weeks of signal.",
     ),
 ]
 GpuMemory = Annotated[
@@ -124,6 +194,37 @@ Nvtx = Annotated[
         "--nvtx",
         metavar="",
         rich_help_panel=GPU,
+        help="Mark the stages with NVTX ranges for a profiler; disables CUDA graphs.",
+    ),
+]
+
+# The same of a command that has a configuration: None where the option is not given.
+BackendOrNone = Annotated[
+    BackendKind | None,
+    typer.Option(
+        "--backend",
+        rich_help_panel=COMPUTING,
+        show_default="auto",
+        help="Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+    ),
+]
+ManagedMemoryOrNone = Annotated[
+    bool | None,
+    typer.Option(
+        "--managed-memory",
+        metavar="",
+        rich_help_panel=GPU,
+        show_default=False,
+        help="Allocate managed memory, which can move to the host: for a GPU shared with other programs.",
+    ),
+]
+NvtxOrNone = Annotated[
+    bool | None,
+    typer.Option(
+        "--nvtx",
+        metavar="",
+        rich_help_panel=GPU,
+        show_default=False,
         help="Mark the stages with NVTX ranges for a profiler; disables CUDA graphs.",
     ),
 ]
@@ -163,3 +264,19 @@ def choose_backend(
 
     limit_bytes = None if gpu_memory is None else bytes_of(gpu_memory)
     return choose(kind.value, limit_bytes=limit_bytes, managed=managed, nvtx=nvtx)
+
+
+def choose_recording_backend(kind: BackendKind, gpu_memory: str | None) -> tuple[Backend, int | None]:
+    """Return the backend for a recording, and the limit of its memory in bytes; without `cpu` print the choice.
+
+    Raises
+    ------
+    UserError
+        As of `choose_backend`.
+    """
+    from beatwire.backends.choose import bytes_of
+
+    chosen = choose_backend(kind, gpu_memory)
+    if kind is not BackendKind.CPU:
+        print_message(chosen.reason)
+    return chosen, bytes_of(gpu_memory) if gpu_memory and chosen.name == "gpu" else None

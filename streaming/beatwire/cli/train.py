@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,6 +23,14 @@ Weights = Annotated[
         help="Model file to write, NAME.safetensors; its configuration, card and metrics are written beside it.",
     ),
 ]
+NoiseRecords = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="RECORD",
+        show_default="none",
+        help="WFDB record of noise without a heartbeat. Can be given several times.",
+    ),
+]
 
 train = typer.Typer(
     help="Train the models that ship with the package. Needs: pip install 'beatwire[train]'.",
@@ -30,27 +39,17 @@ train = typer.Typer(
 )
 
 
-@train.command("vae", epilog=examples("beatwire train vae mitdb --out weights/vae.safetensors"))
+@train.command("vae", epilog=examples("beatwire train vae mitdb --out mine.safetensors"))
 def train_vae(folders: Folders, out: Weights, seed: Seed = 0, as_json: Json = False) -> None:
     """Train the scoring model, a variational autoencoder of normal beats.
 
     The data are split by subject: no beat is measured by a network that was trained on the same person. An
     interrupted run continues where it stopped.
     """
-    from beatwire.training.settings import VaeSettings
-    from beatwire.training.train_vae import train_vae as run
-
-    with progress_bar("train", as_json) as bar:
-        task = bar.add_task("train", total=1.0)
-        metrics = run(
-            folders, out, settings=VaeSettings(seed=seed), progress=lambda done, _: bar.update(task, completed=done)
-        )
-    _print_metrics(metrics, out, as_json)
+    _run("vae", folders, out, (), seed, as_json)
 
 
-@train.command(
-    "detector", epilog=examples("beatwire train detector mitdb --noise bw --out weights/detector.safetensors")
-)
+@train.command("detector", epilog=examples("beatwire train detector mitdb --noise nstdb/bw --out trees.safetensors"))
 def train_detector(
     folders: Folders,
     out: Weights,
@@ -70,19 +69,67 @@ def train_detector(
 
     The data are split by record.
     """
-    from beatwire.training.settings import TreeSettings
-    from beatwire.training.train_detector import train_detector as run
+    _run("detector", folders, out, noise or (), seed, as_json)
+
+
+@train.command("classes", epilog=examples("beatwire train classes mitdb svdb --out weights/classes.safetensors"))
+def train_classes(folders: Folders, out: Weights, seed: Seed = 0, as_json: Json = False) -> None:
+    """Train the trees that determine the class of a beat: N, S or V.
+
+    The data are split by record. Recordings without annotated beats are used by the comment in their header: af, normal
+    or noisy. Beats are those of the shipped detector; a record that it was trained on is processed by its companion.
+    """
+    _run("classes", folders, out, (), seed, as_json)
+
+
+@train.command(
+    "rhythm",
+    epilog=examples("beatwire train rhythm cinc2015 cinc2017 cudb mimicaf mitdb vfdb --out r.safetensors"),
+)
+def train_rhythm(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Folders of WFDB records with rhythm marks, beats, or comments on the rhythm.")
+    ],
+    out: Weights,
+    noise: NoiseRecords = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Train the judges of the rhythm, the decision trees behind the alarms of fibrillation.
+
+    The data are split by person.
+    """
+    _run("rhythm", folders, out, noise or (), seed, as_json)
+
+
+@train.command(
+    "ventricular",
+    epilog=examples("beatwire train ventricular cinc2015 cinc2017 mimicaf mitdb svdb vfdb --out v.safetensors"),
+)
+def train_ventricular(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Folders of WFDB records with beats, rhythm marks, or comments on the rhythm.")
+    ],
+    out: Weights,
+    noise: NoiseRecords = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Train the judge of ventricular runs, the decision trees behind the alarm of ventricular tachycardia.
+
+    The data are split by person. Train the trees of classes first.
+    """
+    _run("ventricular", folders, out, noise or (), seed, as_json)
+
+
+def _run(kind: str, folders: Sequence[Path], out: Path, noise: Sequence[Path], seed: int, as_json: bool) -> None:
+    from beatwire.api.commands import train as run
 
     with progress_bar("train", as_json) as bar:
         task = bar.add_task("train", total=1.0)
         metrics = run(
-            folders, out, noise=noise or [], settings=TreeSettings(seed=seed),
-            progress=lambda done, _: bar.update(task, completed=done),
-        )  # fmt: skip
-    _print_metrics(metrics, out, as_json)
-
-
-def _print_metrics(metrics: dict[str, Any], out: Path, as_json: bool) -> None:
+            kind, folders, out, noise=noise, seed=seed, progress=lambda done, _: bar.update(task, completed=done)
+        )
     if as_json:
         typer.echo(json.dumps(metrics))
     else:

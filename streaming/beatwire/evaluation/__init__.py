@@ -4,6 +4,7 @@
 detector written in a test are measured by the same code.
 """
 
+from beatwire.evaluation.bedside import alarm_table, alarms_as_text
 from beatwire.evaluation.detection import Alarm, Cuts, Detect, Detected
 from beatwire.evaluation.evaluate import evaluate
 from beatwire.evaluation.figures import as_json
@@ -18,6 +19,8 @@ __all__ = [
     "Detect",
     "Detected",
     "Evaluation",
+    "alarm_table",
+    "alarms_as_text",
     "as_html",
     "as_json",
     "as_text",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from beatwire.records import F64, I16, I64
 
@@ -64,6 +65,7 @@ class Detected:
                                      when empty, the sum of 1 - quality is used
     map_xy           float64 [m, 2]  position in the 2-D projection of the model's latents
     rr_ms            float64 [m]     RR interval before each beat, NaN where there is none
+    beat_class       str [m]         class of each beat: N, S, V or Q
     """
 
     sample: I64
@@ -73,13 +75,14 @@ class Detected:
     expected_errors: F64 = field(default_factory=lambda: np.empty(0))
     map_xy: F64 = field(default_factory=lambda: np.empty((0, 2)))
     rr_ms: F64 = field(default_factory=lambda: np.empty(0))
+    beat_class: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
     alarms: tuple[Alarm, ...] = ()
 
     def __post_init__(self) -> None:
         m = len(self.sample)
         if m and np.any(np.diff(self.sample) < 0):
             raise ValueError("detected: expected sample indices in ascending order; got a descending pair")
-        for name in ("decided", "quality", "score", "map_xy", "rr_ms"):
+        for name in ("decided", "quality", "score", "map_xy", "rr_ms", "beat_class"):
             n = len(getattr(self, name))
             if n not in (0, m):
                 raise ValueError(f"detected: expected {m} values of {name}, one per beat, or none; got {n}")

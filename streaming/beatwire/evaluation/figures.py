@@ -24,6 +24,7 @@ import numpy as np
 
 from beatwire.evaluation.alarms import AlarmCounts
 from beatwire.evaluation.anomaly import GROUPS, MIN_BEATS, auroc, estimate_by_group
+from beatwire.evaluation.classes import LETTERS, class_figures, count_class
 from beatwire.evaluation.confidence import confidence_auroc
 from beatwire.evaluation.match import Counts
 from beatwire.evaluation.result import NO_BEAT, Evaluation, RecordResult
@@ -66,11 +67,21 @@ def as_json(evaluation: Evaluation, *, threshold: float = ANOMALOUS, resamples: 
         "timing_ms": timing([r.timing_ms for r in unpaced]),
         "delay_ms": delay([r.delay_ms for r in results]),
         **_anomaly(unpaced, threshold, resamples),
+        "classes": class_figures(classes_of(unpaced)),
         "alarms": _alarms(results),
         "confidence": {k: number(v, 4) for k, v in confidence_auroc(r.confidence for r in unpaced).items()},
         "map": _map(unpaced),
         "failed": [{"record": name, "reason": reason} for name, reason in evaluation.failed.items()],
     }
+
+
+def classes_of(results: Sequence[RecordResult]) -> list[tuple[str, dict[str, Counts]]]:
+    """Return the name of each record whose beats have classes, and its counts of each class."""
+    return [
+        (r.name, {letter: count_class(letter, r.beat_class, r.found_class, r.missed) for letter in LETTERS})
+        for r in results
+        if len(r.found_class)
+    ]
 
 
 def gross(results: Sequence[RecordResult]) -> Json:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from beatwire.evaluation.classes import class_lines
 from beatwire.evaluation.text import COLUMNS, HEADS, cell, record_rows, summary, three_decimals
 
 _COLOURS = {"N": "#6b7a8c", "S": "#c98a00", "V": "#c0392b", "F": "#6f42c1"}
@@ -42,6 +43,8 @@ def as_html(figures: dict[str, Any], title: str) -> str:
         heads = ("class against N", "AUROC", "95 % from", "to", "mean over records", "average precision")
         body += ["<h2>Score</h2>", _table(heads, areas)]
     body += _map(figures["map"])
+    if figures["classes"]:
+        body += ["<h2>Classes of beats</h2>", f"<pre>{escape(chr(10).join(class_lines(figures['classes'])))}</pre>"]
     alarms = [[rule, *(str(a[k]) for k in ("episodes", "found", "false"))] for rule, a in figures["alarms"].items()]
     body += ["<h2>Alarms</h2>", _table(("rule", "episodes", "detected", "false alarms"), alarms)]
     if figures["failed"]:

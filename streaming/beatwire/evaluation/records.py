@@ -68,8 +68,7 @@ def find_records(folder: Path) -> list[str]:
     UserError
         There is no such folder, or it has no such record.
     """
-    if not folder.is_dir():
-        raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder")
+    check_folder(folder)
     listed = folder / "RECORDS"
     names = {p.stem for p in folder.glob("*.atr")}
     if not names:
@@ -77,6 +76,12 @@ def find_records(folder: Path) -> list[str]:
     if listed.exists():
         names |= {line.strip() for line in listed.read_text(encoding="utf-8").splitlines() if line.strip()}
     return sorted(names)
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UserError if a folder of records does not exist."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder")
 
 
 def read_annotated(folder: Path, name: str) -> AnnotatedRecord:
@@ -87,13 +92,25 @@ def read_annotated(folder: Path, name: str) -> AnnotatedRecord:
     UserError
         The record or its annotations cannot be read, or no beat is annotated.
     """
-    recording = read_recording(folder / f"{name}.hea")
-    annotations = _read_annotations(folder / name)
+    record = annotate(read_recording(folder / f"{name}.hea"), folder / name)
+    if not len(record.beat):
+        raise UserError(f"{name}.atr: expected annotated beats; there are none")
+    return record
+
+
+def annotate(recording: Recording, path: Path) -> AnnotatedRecord:
+    """Return a recording with the annotations of the record at ``path``, which may have no beats.
+
+    Raises
+    ------
+    UserError
+        The annotations cannot be read.
+    """
+    name = path.name
+    annotations = _read_annotations(path)
     symbols = [str(s) for s in annotations.symbol]
     at = np.asarray(annotations.sample, np.int64)
     is_beat = np.array([s in CLASS_OF for s in symbols], bool)
-    if not is_beat.any():
-        raise UserError(f"{name}.atr: expected annotated beats; there are none")
     last = recording.samples.shape[1] - 1
     return AnnotatedRecord(
         recording=recording,

@@ -33,6 +33,8 @@ class RecordResult:
     score                     float64 [c], NaN where not scored
     map_xy                    float64 [c, 2], or empty
     rr_ms                     float64 [m], of all detections, NaN where there is none, or empty
+    found_class               str [c], the class that was given to each of these beats, or empty
+    missed                    classes of the annotated beats outside excluded spans that were not found
     held_out                  True if the detector was replaced by one that was not trained on this record
     """
 
@@ -53,6 +55,8 @@ class RecordResult:
     alarms: dict[str, AlarmCounts]
     map_xy: F64 = field(default_factory=lambda: np.empty((0, 2)))
     rr_ms: F64 = field(default_factory=lambda: np.empty(0))
+    found_class: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
     held_out: bool = False
 
 
@@ -97,7 +101,16 @@ def measure_record(record: AnnotatedRecord, detected: Detected, lead: str) -> Re
         alarms=count_alarms(record, detected.alarms),
         map_xy=detected.map_xy[counted] if len(detected.map_xy) else detected.map_xy,
         rr_ms=detected.rr_ms,
+        found_class=tuple(detected.beat_class[counted].tolist()) if len(detected.beat_class) else (),
+        missed=missed_classes(record, partner),
     )
+
+
+def missed_classes(record: AnnotatedRecord, partner: I64) -> tuple[str, ...]:
+    """Return the classes of the annotated beats outside excluded spans that no detection is paired with."""
+    lost = ~inside(record.beat, record.excluded)
+    lost[partner[partner >= 0]] = False
+    return tuple(record.beat_class[k] for k in np.flatnonzero(lost))
 
 
 def _covered(spans: I64) -> int:

@@ -11,9 +11,12 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.evaluation.detection import ERROR_WINDOW_S, Alarm, Cuts, Detect, Detected
+from beatwire.evaluation.detection import ERROR_WINDOW_S, Alarm, Cuts, Detected
 from beatwire.model.checkpoint import held_out_models, load_model
+from beatwire.model.classes import SHIPPED as SHIPPED_CLASSES
+from beatwire.model.rhythm import SHIPPED as SHIPPED_JUDGES
 from beatwire.model.trees import SHIPPED as SHIPPED_TREES
+from beatwire.model.ventricular import SHIPPED as SHIPPED_JUDGE
 from beatwire.offline.analyze import LONG_PASS_S, analyze
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
@@ -22,10 +25,13 @@ from beatwire.records import F64, I16, I64
 
 @dataclass(frozen=True, slots=True)
 class Streamed:
-    """The graph with a scoring model and detector trees; the shipped ones where a path is None."""
+    """The graph with a scoring model, trees and judges; the shipped ones where a path is None."""
 
     model: Path | None = None
     trees: Path | None = None
+    rhythm: Path | None = None
+    classes: Path | None = None
+    ventricular: Path | None = None
     backend: Backend = CPU
 
     @property
@@ -33,19 +39,39 @@ class Streamed:
         """Version and hash of the scoring model."""
         return load_model(self.model).name
 
-    def held_out(self) -> Mapping[tuple[str, int], Detect]:
-        """Return for each record of the training data the graph with model and trees that were not trained on it.
+    def held_out(self) -> Mapping[tuple[str, int], Streamed]:
+        """Return for each record of the training data the graph with models that were not trained on it.
 
         Keys are the record's name and its number of samples per lead.
         """
         models, trees = held_out_models(self.model), held_out_models(self.trees or SHIPPED_TREES)
-        return {r: Streamed(models.get(r, self.model), trees.get(r, self.trees), self.backend) for r in models | trees}
+        judges = held_out_models(self.rhythm or SHIPPED_JUDGES)
+        classes = held_out_models(self.classes or SHIPPED_CLASSES)
+        runs = held_out_models(self.ventricular or SHIPPED_JUDGE)
+        return {
+            r: Streamed(
+                models.get(r, self.model),
+                trees.get(r, self.trees),
+                judges.get(r, self.rhythm),
+                classes.get(r, self.classes),
+                runs.get(r, self.ventricular),
+                self.backend,
+            )
+            for r in models | trees | judges | classes | runs
+        }
+
+    def settings(self) -> Settings:
+        """Return the settings of the graph, with passes as long as offline analysis has them."""
+        return replace(
+            Settings(), pass_s=LONG_PASS_S, model=self.model, trees=self.trees, rhythm=self.rhythm,
+            classes=self.classes, ventricular=self.ventricular,
+        )  # fmt: skip
 
     def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:
         """Run the graph over a recording cut at ``cuts``; see :class:`Detect`."""
         leads = tuple(f"L{k}" for k in range(len(samples)))
         recording = Recording("evaluate", rate_hz, leads, uv_per_unit, samples)
-        settings = replace(Settings(), pass_s=LONG_PASS_S, model=self.model, trees=self.trees)
+        settings = self.settings()
         chunks, ticks = np.diff(cuts.chunk).tolist(), np.diff(cuts.tick).tolist()
         result = analyze(recording, settings=settings, chunks=chunks, ticks=ticks, backend=self.backend)
         beats = result.beats
@@ -60,7 +86,8 @@ class Streamed:
             ),
             map_xy=np.stack([beats["map_x"], beats["map_y"]], axis=1).astype(np.float64)[order],
             rr_ms=beats["rr_ms"].astype(np.float64)[order],
-            alarms=_alarms(result.alerts, samples.shape[1]),
+            beat_class=beats["beat_class"][order],
+            alarms=alarms_of(result.alerts, samples.shape[1]),
         )
 
 
@@ -85,11 +112,13 @@ def errors_by_window(sample: I64, errors: Any, samples: int, rate_hz: float) -> 
     return expected
 
 
-def _alarms(alerts: list[dict[str, Any]], end: int) -> tuple[Alarm, ...]:
+def alarms_of(alerts: list[dict[str, Any]], end: int) -> tuple[Alarm, ...]:
     """Return one alarm per alert that was switched on; without an end it lasts to sample ``end``."""
-    ended = {alert["id"]: alert["decided"] for alert in alerts if alert["state"] != "on"}
-    return tuple(
-        Alarm(alert["rule"], alert["onset"], alert["decided"], ended.get(alert["id"], end))
-        for alert in alerts
-        if alert["state"] == "on"
-    )
+    began: dict[str, dict[str, Any]] = {}
+    ended: dict[str, int] = {}
+    for alert in alerts:
+        if alert["state"] == "on":
+            began.setdefault(alert["id"], alert)
+        else:
+            ended.setdefault(alert["id"], alert["decided"])
+    return tuple(Alarm(a["rule"], a["onset"], a["decided"], ended.get(key, end)) for key, a in began.items())

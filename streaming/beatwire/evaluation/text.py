@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from beatwire.evaluation.classes import class_lines
+
 COLUMNS = ("record", "beats", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms")
 HEADS = (
     "record", "beats", "missed", "false", "Se %", "+P %", "F1 %", "Se 50 ms %", "+P 50 ms %", "R error ms",
@@ -60,6 +62,7 @@ def as_text(figures: dict[str, Any]) -> str:
                 f"(95 % interval {three_decimals(area['low'])}-{three_decimals(area['high'])}), "
                 f"{three_decimals(area['mean'])} mean over {area['records']} records"
             )
+    lines += class_lines(figures["classes"])
     lines += [f"Alarm {rule}: {a['found']} of {a['episodes']} episodes detected, false alarms: {a['false']}"
               for rule, a in figures["alarms"].items()]  # fmt: skip
     lines += [f"Failed: {f['record']}: {f['reason']}" for f in figures["failed"]]

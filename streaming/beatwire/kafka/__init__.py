@@ -3,11 +3,15 @@
 ======================== ===========================================================================
 module                   contains
 ======================== ===========================================================================
+``cluster``              address, properties and topic prefix of a cluster; makes every client
 ``source``, ``poller``   the input: a group member that polls in a thread, and the ticks it hands out
 ``client``               the consumer of that member, replaced when it stops receiving
 ``handover``             the bounded buffer between the polling thread and the monitor
 ``batch``                confluent-kafka's message objects -> the columns of a tick
 ``positions``            a partition's committed offset and the offset where its replay begins
+``registry``             a Schema Registry: registers schemas, looks them up by id
+``writer_schemas``       the writers' schemas of framed messages, looked up once an id
+``holding``              partitions that wait for the registry
 ``replay``               the start of an epoch: the group's commits, and the replay up to them
 ``sink``                 the output: a tick's messages and its input offsets, published together
 ``transactions``         one transactional producer: begin, commit, abort, replace

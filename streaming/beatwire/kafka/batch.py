@@ -12,7 +12,7 @@ Timestamps made by producers (CreateTime) may decrease and are all read.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -20,7 +20,8 @@ import numpy as np
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, Message
 from numpy.typing import NDArray
 
-from beatwire.records import I32, I64, U8, RawTick
+from beatwire.records import I32, I64, U8, Expired, RawTick
+from beatwire.wire.dead_letters import Originals
 
 _SHORT_RUN = 32  # messages; in a shorter run all timestamps are read: bisection would not save any
 
@@ -43,6 +44,7 @@ class Part:
     arrival_us   int64 [m]      arrival at the broker, microseconds since 1970
     partition    int32 [m]
     next_offset  partition -> the offset after its last message in this part
+    expired      partition -> what retention had deleted before these messages; it is in `next_offset`, too
     """
 
     messages: Sequence[Message]
@@ -51,6 +53,7 @@ class Part:
     arrival_us: I64
     partition: I32
     next_offset: dict[int, int]
+    expired: dict[int, Expired] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +62,17 @@ class MessageOrigin:
 
     messages: Sequence[Message]
 
-    def key(self, k: int) -> bytes | None:
-        """Return the key of message `k`."""
-        key: bytes | None = self.messages[k].key()
-        return key
-
-    def value(self, k: int) -> bytes:
-        """Return the value of message `k`; a tombstone's is empty."""
-        return self.messages[k].value() or b""
-
-    def location(self, k: int) -> tuple[str, int, int]:
-        """Return topic, partition and offset of message `k`."""
-        message = self.messages[k]
-        return message.topic() or "", message.partition() or 0, message.offset() or 0
+    def originals(self, numbers: Sequence[int]) -> Originals:
+        """Return the messages with these numbers, all of one topic; a tombstone's value is empty."""
+        chosen = [self.messages[k] for k in numbers]
+        values = list(map(Message.value, chosen))
+        return Originals(
+            topic=(chosen[0].topic() or "") if chosen else "",
+            partitions=list(map(Message.partition, chosen)),  # type: ignore[arg-type]
+            offsets=list(map(Message.offset, chosen)),  # type: ignore[arg-type]
+            keys=list(map(Message.key, chosen)),
+            values=[value or b"" for value in values],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,9 @@ class PolledTick:
     epoch      increases with every change of the assignment; with a new epoch the graph starts from an empty state
     replay     the output was published before: discard it
     start      partition -> offset of its first message that no earlier tick of this epoch contains
-    positions  partition -> offset after its last message in this tick; only partitions with messages in it
+    positions  partition -> offset after its last message in this tick; only partitions with messages in it, and
+               those in `expired`
+    expired    partition -> what retention deleted before it could be read, once: reported with this tick
     """
 
     tick: RawTick
@@ -92,6 +95,7 @@ class PolledTick:
     replay: bool
     start: Mapping[int, int]
     positions: Mapping[int, int]
+    expired: Mapping[int, Expired] = field(default_factory=dict)
 
 
 def split_errors(messages: list[Message]) -> tuple[list[Message], list[KafkaError]]:
@@ -125,6 +129,20 @@ def truncate(messages: list[Message], until: dict[int, int]) -> list[Message]:
             part = [message for message in part if _offset(message) < until[run.partition]]
         kept += part
     return kept
+
+
+def reaching(messages: list[Message], until: dict[int, int]) -> set[int]:
+    """Return the partitions with a message at or beyond offset ``until[partition]``."""
+    return {
+        run.partition
+        for run in partition_runs(partition_column(messages))
+        if run.partition in until and _offset(messages[run.end - 1]) >= until[run.partition]
+    }
+
+
+def offsets_of(part: Part, partition: int) -> I64:
+    """Return the offsets of a partition's messages in a part, ascending, int64."""
+    return np.array([_offset(part.messages[k]) for k in np.flatnonzero(part.partition == partition).tolist()], np.int64)
 
 
 def partition_column(messages: Sequence[Message]) -> I32:

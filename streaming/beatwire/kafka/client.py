@@ -21,13 +21,13 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from beatwire.errors import FatalError
 from beatwire.kafka import commits, topics
 from beatwire.kafka.batch import split_errors
+from beatwire.kafka.cluster import DENIED, UNREACHABLE, Cluster
+from beatwire.kafka.reachability import Reachability, broker_responds
 
 POLL_MESSAGES = 8_192
 _POLL_S = 0.1
 _SETTLED_S = 1.0  # silence after which what lies beyond the position is taken for open or aborted transactions
 _SILENCE_S = 10.0  # silence after which the broker is asked over a fresh connection, and the interval of such requests
-_UNREACHABLE = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT}  # noqa: SLF001
-_REFUSED = {KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED}
 
 
 class AssignmentListener(Protocol):
@@ -45,16 +45,19 @@ class GroupClient:
 
     Parameters
     ----------
-    bootstrap, group, topic
-        The broker's address ``host:port[,host:port...]``, the group to join, the topic to read.
+    cluster, group, topic
+        The cluster, the group to join, the topic to read.
     listener
         Receives changes of the assignment.
     protocol
         ``consumer`` (KIP-848) or ``classic``.
     """
 
-    def __init__(self, bootstrap: str, group: str, topic: str, listener: AssignmentListener, *, protocol: str) -> None:
-        self._bootstrap, self._group, self._topic, self._listener = bootstrap, group, topic, listener
+    def __init__(
+        self, cluster: Cluster, group: str, topic: str, listener: AssignmentListener, *, protocol: str
+    ) -> None:
+        self._cluster, self._group, self._topic, self._listener = cluster, group, topic, listener
+        self._topic_there = cluster.topic(topic)
         self._commits: dict[int, int] = {}
         self._settings: dict[str, Any] = {
             "group.id": group,
@@ -72,14 +75,14 @@ class GroupClient:
         }
         if protocol == "classic":
             self._settings["partition.assignment.strategy"] = "cooperative-sticky"
-        self._unreachable = False
+        self._unreachable, self._reachability = False, Reachability(cluster)
         self._received_s = self._checked_s = time.monotonic()
-        self.consumer = Consumer(topics.client_settings(bootstrap, self._settings))
+        self.consumer = cluster.consumer(self._settings)
 
     def join(self) -> None:
         """Join the group."""
         self.consumer.subscribe(
-            [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+            [self._topic_there], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
         )
 
     def poll(self) -> tuple[list[Message], bool]:
@@ -107,7 +110,7 @@ class GroupClient:
         if messages:
             self._unreachable, self._received_s = False, time.monotonic()
         elif self._unreachable:
-            self._unreachable = not topics.broker_responds(self._bootstrap)
+            self._unreachable = not self._reachability.responds()
         return messages, drained
 
     def at_end(self, next_offset: Mapping[int, int]) -> bool:
@@ -123,7 +126,7 @@ class GroupClient:
         if time.monotonic() - self._received_s > _SETTLED_S:
             return True  # messages beyond the position belong to open or aborted transactions
         for partition, offset in next_offset.items():
-            available = self.consumer.get_watermark_offsets(TopicPartition(self._topic, partition), cached=True)
+            available = self.consumer.get_watermark_offsets(TopicPartition(self._topic_there, partition), cached=True)
             if available is not None and available[1] > offset + 1:  # the end marker of a transaction takes an offset
                 return False
         return True
@@ -156,7 +159,7 @@ class GroupClient:
         if not ends:
             return False
         try:
-            self._commits = commits.committed_offsets(self._bootstrap, self._group, self._topic, ends)
+            self._commits = commits.committed_offsets(self._cluster, self._group, self._topic, ends)
         except FatalError:  # the broker does not answer any connection
             return False
         return self._commits == previous and any(end > previous[p] + 1 for p, end in ends.items())
@@ -168,13 +171,13 @@ class GroupClient:
             return {}
         self._checked_s = now_s
         try:
-            return topics.end_offsets(self._bootstrap, self._topic, committed=True)
+            return topics.end_offsets(self._cluster, self._topic, committed=True)
         except FatalError:  # the broker does not answer any connection
             return {}
 
     def replace(self) -> None:
         """Abandon this consumer for a new one, which joins at once."""
-        abandoned, self.consumer = self.consumer, Consumer(topics.client_settings(self._bootstrap, self._settings))
+        abandoned, self.consumer = self.consumer, self._cluster.consumer(self._settings)
         # In a thread that does not keep the process alive: closing a consumer that is stuck may never return.
         threading.Thread(target=abandoned.close, name="kafka-abandoned", daemon=True).start()
         self._received_s = self._checked_s = time.monotonic()
@@ -182,10 +185,12 @@ class GroupClient:
 
     def _raise_if_permanent(self, error: KafkaError) -> None:
         """Raise an error that does not pass; all others are left to librdkafka, which tries again."""
-        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and topics.broker_responds(self._bootstrap):
-            topics.check_broker(self._bootstrap, [self._topic])
-        if error.fatal() or error.code() in _REFUSED:
-            raise FatalError(f"kafka: expected to read {self._topic} at {self._bootstrap}; got {error.str()}")
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and broker_responds(self._cluster):
+            topics.check_broker(self._cluster, [self._topic])
+        if error.code() in DENIED:
+            raise self._cluster.denied(f"read {self._topic_there} as group {self._group!r}", error)
+        if error.fatal():
+            raise FatalError(f"kafka: expected to read {self._topic_there} at {self._cluster}; got {error.str()}")
 
     # Callbacks of an abandoned consumer are not reported.
 
@@ -206,4 +211,4 @@ class GroupClient:
         consumer.incremental_unassign(partitions)
 
     def _on_error(self, error: KafkaError) -> None:
-        self._unreachable = self._unreachable or error.code() in _UNREACHABLE
+        self._unreachable = self._unreachable or error.code() in UNREACHABLE

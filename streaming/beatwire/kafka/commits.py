@@ -1,6 +1,6 @@
 """The commits of a consumer group, requested without joining it.
 
-In: a broker's address, a group, a topic. Out: committed offsets, and the number of messages behind them.
+In: a cluster, a group, a topic. Out: committed offsets, and the number of messages behind them.
 
 The requests are made by a consumer that never joins the group. An admin client that requests a group's offsets while
 the broker starts may end the process: by a null pointer when the coordinator moves, and by an assertion when an answer
@@ -17,12 +17,14 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
 from beatwire.wire import names
 
-_PENDING_S = 2.0  # commits that are not in a transaction are answered within milliseconds
+_ANSWER_S = 2.0  # commits that are not in a transaction are answered within milliseconds
+PENDING_S = 180.0  # longer than any transaction timeout: the broker will not end the transaction by itself
 
 
-def group_lag(bootstrap: str, group: str, topic: str = names.SAMPLES, *, timeout_s: float = 10.0) -> int:
+def group_lag(cluster: Cluster, group: str, topic: str = names.SAMPLES, *, timeout_s: float = 10.0) -> int:
     """Count the messages of a topic that a group has not committed.
 
     Raises
@@ -30,8 +32,8 @@ def group_lag(bootstrap: str, group: str, topic: str = names.SAMPLES, *, timeout
     FatalError
         The broker does not answer.
     """
-    ends = topics.end_offsets(bootstrap, topic, timeout_s=timeout_s)
-    commits = committed_offsets(bootstrap, group, topic, ends, timeout_s=timeout_s)
+    ends = topics.end_offsets(cluster, topic, timeout_s=timeout_s)
+    commits = committed_offsets(cluster, group, topic, ends, timeout_s=timeout_s)
     return sum(end - commits.get(partition, 0) for partition, end in ends.items())
 
 
@@ -40,15 +42,16 @@ class LagReader:
 
     Parameters
     ----------
-    bootstrap, group, topic
-        The broker's address ``host:port[,host:port...]``, the group, and the topic.
+    cluster, group, topic
+        The cluster, the group, and the topic.
     """
 
-    def __init__(self, bootstrap: str, group: str, topic: str = names.SAMPLES) -> None:
-        self._bootstrap, self.group = bootstrap, group
-        self._consumer = _group_reader(bootstrap, group, "read_uncommitted")
-        partitions = self._consumer.list_topics(topic, timeout=10.0).topics[topic].partitions
-        self._partitions = [TopicPartition(topic, partition) for partition in partitions]
+    def __init__(self, cluster: Cluster, group: str, topic: str = names.SAMPLES) -> None:
+        self._cluster, self.group = cluster, group
+        self._consumer = _group_reader(cluster, group, "read_uncommitted")
+        there = cluster.topic(topic)
+        partitions = self._consumer.list_topics(there, timeout=10.0).topics[there].partitions
+        self._partitions = [TopicPartition(there, partition) for partition in partitions]
 
     def lag(self, *, timeout_s: float = 10.0) -> int:
         """Return the number of messages in the topic that the group has not committed.
@@ -68,7 +71,7 @@ class LagReader:
                 lag += int(available[1]) - max(0, at.offset)
             return lag
 
-        return topics.retry_transient(request, f"the commits of {self.group!r} at {self._bootstrap}", timeout_s)
+        return topics.retry_transient(request, f"the commits of {self.group!r} at {self._cluster}", timeout_s)
 
     def close(self) -> None:
         """Close the connection."""
@@ -84,7 +87,7 @@ class LagReader:
 
 
 def committed_offsets(
-    bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 10.0
+    cluster: Cluster, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 10.0
 ) -> dict[int, int]:
     """Return partition -> the offset that a group has committed, 0 without a commit; open transactions do not count.
 
@@ -93,12 +96,12 @@ def committed_offsets(
     FatalError
         The broker does not answer.
     """
-    requested = [TopicPartition(topic, p) for p in partitions]
-    consumer = _group_reader(bootstrap, group, "read_uncommitted")
+    requested = [TopicPartition(cluster.topic(topic), p) for p in partitions]
+    consumer = _group_reader(cluster, group, "read_uncommitted")
     try:
         return topics.retry_transient(
             lambda: {at.partition: max(at.offset, 0) for at in _request_commits(consumer, requested, timeout_s)},
-            f"the commits of {group!r} at {bootstrap}",
+            f"the commits of {group!r} at {cluster}",
             timeout_s,
         )
     finally:
@@ -106,21 +109,21 @@ def committed_offsets(
 
 
 def has_pending_commits(
-    bootstrap: str, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0
+    cluster: Cluster, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 5.0
 ) -> bool:
     """Return True if commits of a group on `partitions` are part of a transaction that is still open.
 
     For such a commit the broker answers a request for the commits before the transaction (isolation level
     read_uncommitted) and does not answer one for stable commits (read_committed).
     """
-    requested = [TopicPartition(topic, p) for p in partitions]
+    requested = [TopicPartition(cluster.topic(topic), p) for p in partitions]
     try:
-        committed_offsets(bootstrap, group, topic, [at.partition for at in requested], timeout_s=timeout_s)
+        committed_offsets(cluster, group, topic, [at.partition for at in requested], timeout_s=timeout_s)
     except FatalError:
         return False
-    consumer = _group_reader(bootstrap, group, "read_committed")
+    consumer = _group_reader(cluster, group, "read_committed")
     try:
-        _request_commits(consumer, requested, _PENDING_S)
+        _request_commits(consumer, requested, _ANSWER_S)
     except KafkaException:
         return True
     finally:
@@ -128,13 +131,26 @@ def has_pending_commits(
     return False
 
 
-def _group_reader(bootstrap: str, group: str, isolation: str) -> Consumer:
-    """Return a consumer that requests the commits of a group and never joins it."""
-    return Consumer(
-        topics.client_settings(
-            bootstrap, {"group.id": group, "enable.auto.commit": False, "isolation.level": isolation}
+def check_pending(cluster: Cluster, group: str, topic: str, partitions: Iterable[int], waited_s: float) -> bool:
+    """Return what `has_pending_commits` does, if the commits have been waited for no longer than `PENDING_S`.
+
+    Raises
+    ------
+    FatalError
+        The transaction of another process does not end.
+    """
+    pending = has_pending_commits(cluster, group, topic, partitions)
+    if pending and waited_s > PENDING_S:
+        raise FatalError(
+            f"kafka: expected the offsets of group {group!r} at {cluster}; got a transaction of another process on "
+            f"them, open for {PENDING_S:g} s: abort it with kafka-transactions.sh"
         )
-    )
+    return pending
+
+
+def _group_reader(cluster: Cluster, group: str, isolation: str) -> Consumer:
+    """Return a consumer that requests the commits of a group and never joins it."""
+    return cluster.consumer({"group.id": group, "enable.auto.commit": False, "isolation.level": isolation})
 
 
 def _request_commits(consumer: Consumer, partitions: list[TopicPartition], timeout_s: float) -> list[TopicPartition]:

@@ -1,13 +1,13 @@
 """The polling thread of the source: polls, starts epochs, and passes parts to the hand-over.
 
 In: the topic of sample chunks, as a member of a group (`client`). Out: a `Part` for each poll, in a `HandOver`. State:
-the next offset of each partition, the replay in progress, the paused partitions, and commits that wait for the next
-poll.
+the next offset of each partition, the replay in progress, the paused partitions, partitions that wait for an answer of
+the schema registry (`holding`), commits that wait for the next poll, and what retention has deleted too early.
 
 An *epoch* is the time between two changes of the assignment. It begins at the committed positions of the group: first
 the replay, partition by partition from the rewind offset to the committed offset, then the live messages from the
 committed offset on. Invariant: the live parts of an epoch contain every message of the assigned partitions from the
-commit on, once and in order.
+commit on, once and in order; those that retention has deleted are counted in the next part (``Part.expired``).
 
 Only this thread uses the consumer. confluent-kafka serialises the calls of a client, so a second thread would wait for
 the end of a poll or longer. Requests of other threads are stored and carried out between two polls.
@@ -15,25 +15,29 @@ the end of a poll or longer. Requests of other threads are stored and carried ou
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
 from confluent_kafka import KafkaException, Message, TopicPartition
 
-from beatwire.errors import FatalError
-from beatwire.kafka import commits, topics
-from beatwire.kafka.batch import join_messages, truncate
+from beatwire.kafka import commits
+from beatwire.kafka.batch import Part, offsets_of, reaching, truncate
 from beatwire.kafka.client import GroupClient
+from beatwire.kafka.cluster import DENIED, Cluster
+from beatwire.kafka.commit_queue import CommitQueue
 from beatwire.kafka.handover import HandOver
-from beatwire.kafka.positions import Position
-from beatwire.kafka.replay import Replay, find_positions, seek
+from beatwire.kafka.holding import Holding
+from beatwire.kafka.positions import skipped, without
+from beatwire.kafka.reachability import broker_responds
+from beatwire.kafka.replay import Replay, find_starts, seek
+from beatwire.kafka.writer_schemas import WriterSchemas
+from beatwire.records import Expired
 
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
 _FINISH_S = 60.0  # wait for the monitor to publish the tick in work; a transaction takes milliseconds
 _NO_COMMITS_S = 30.0  # a broker that answers other clients but sends no commits for so long: replace the client
-_PENDING_S = 180.0  # longer than any transaction timeout: the broker will not end the transaction by itself
 
 
 class Poller:
@@ -41,12 +45,14 @@ class Poller:
 
     Parameters
     ----------
-    bootstrap, group, topic
-        The broker's address ``host:port[,host:port...]``, the group to join, the topic to read.
+    cluster, group, topic
+        The cluster, the group to join, the topic to read.
     handover
         Receives the parts.
     protocol
         ``consumer`` (KIP-848) or ``classic``.
+    schemas
+        The writers' schemas of framed messages; None: messages of any schema id pass.
 
     Attributes
     ----------
@@ -60,25 +66,37 @@ class Poller:
         The parts passed on so far contain every message at the broker.
     membership : object
         The group membership as of the last poll, for transactions.
-    lost : int
-        Messages that should have been replayed, and that retention had deleted.
+    holding : Holding
+        The partitions that wait for the schema registry.
+    waiting : CommitQueue
+        Commits that wait for the end of the present poll.
     """
 
-    def __init__(self, bootstrap: str, group: str, topic: str, handover: HandOver, *, protocol: str) -> None:
-        self._bootstrap, self._group, self._topic = bootstrap, group, topic
+    def __init__(
+        self,
+        cluster: Cluster,
+        group: str,
+        topic: str,
+        handover: HandOver,
+        *,
+        protocol: str,
+        schemas: WriterSchemas | None = None,
+    ) -> None:
+        self._cluster, self._group, self._topic = cluster, group, topic
+        self._topic_there = cluster.topic(topic)
         self._handover = handover
-        self._client = GroupClient(bootstrap, group, topic, self, protocol=protocol)
+        self._client = GroupClient(cluster, group, topic, self, protocol=protocol)
         self.epoch = 0
         self.changing = True
         self.start: dict[int, int] = {}
         self.caught_up = False
         self.membership: object = None
-        self.lost = 0
+        self.holding = Holding(schemas)
+        self.waiting = CommitQueue(self._topic_there)
         self._next_offset: dict[int, int] = {}
         self._replay: Replay | None = None
         self._paused: list[TopicPartition] = []  # because the hand-over is full
-        self._to_commit: dict[int, Position] = {}
-        self._commit_lock = threading.Lock()
+        self._expired: dict[int, Expired] = {}  # not passed on yet
         self._pending: list[TopicPartition] = []
         self._changed_s = time.monotonic()
         self._closing = False
@@ -97,7 +115,7 @@ class Poller:
         self._handover.close()
         if self._thread.is_alive():
             self._thread.join()
-            self._commit_waiting(wait=True)
+            self._commit(wait=True)
         self._client.consumer.close()
 
     @property
@@ -109,15 +127,6 @@ class Poller:
         """Begin a new epoch at the committed positions of the group."""
         self.changing, self._changed_s = True, time.monotonic()
         self._handover.suspend()
-
-    def commit(self, positions: Mapping[int, Position]) -> None:
-        """Commit after the present poll, outside a transaction; a newer position replaces a waiting one."""
-        with self._commit_lock:
-            self._to_commit.update(positions)
-
-    def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
-        """Return positions as confluent-kafka commits them."""
-        return [TopicPartition(self._topic, p, at.offset, at.metadata) for p, at in positions.items()]
 
     def take_pending(self) -> list[TopicPartition]:
         """Return the assigned partitions, once, if their commits are part of a transaction that does not end."""
@@ -131,65 +140,88 @@ class Poller:
             while not self._closing:
                 messages, drained = self._client.poll()
                 self.membership = self._client.consumer.consumer_group_metadata()
-                self._commit_waiting()
+                self._commit()
                 if self.changing:
                     self._begin_epoch()  # the messages are discarded, and polled again from the commits on
                 else:
                     self._pass_on(messages, drained=drained)
                     self._wait_for_space()
+                    self._release()
                     self._replace_if_stuck()
         except BaseException as error:  # raised again in the monitor's thread
             self._handover.fail(error)
 
-    def _commit_waiting(self, *, wait: bool = False) -> None:
-        with self._commit_lock:
-            offsets = self.offsets({p: at for p, at in self._to_commit.items() if p in self._next_offset})
-            self._to_commit.clear()
-        if not offsets:
-            return
-        with contextlib.suppress(KafkaException):  # at least once: what is not committed is read again
-            if wait:
-                self._client.consumer.commit(offsets=offsets, asynchronous=False)
-            else:
-                self._client.consumer.commit(offsets=offsets, asynchronous=True)
+    def _commit(self, *, wait: bool = False) -> None:
+        self.waiting.carry_out(self._client.consumer, self._next_offset, wait=wait)
 
     def _pass_on(self, messages: list[Message], *, drained: bool) -> None:
         """Put polled messages into the hand-over; those of a replay up to the commits only."""
         replay = self._replay
+        reached = {}
         if replay is not None:
+            reached = {p: replay.until[p] for p in reaching(messages, replay.until)}
             messages = truncate(messages, replay.until)
-        part = join_messages(messages)
-        self._next_offset.update(part.next_offset)
-        self.caught_up = drained and self._client.at_end(self._next_offset)
-        if messages:
+        part, held = self.holding.admit(messages)
+        self._note_expired(part)
+        self._next_offset.update(reached | part.next_offset | held)
+        if held:
+            self._client.consumer.pause([TopicPartition(self._topic_there, p) for p in sorted(held)])
+        # A stream that waits is silent for the graph: its alert "no data" is right.
+        self.caught_up = drained and self._client.at_end(without(self._next_offset, self.holding.partitions))
+        if replay is None and self._expired:
+            ends = part.next_offset | {p: self._next_offset[p] for p in self._expired}
+            part, self._expired = replace(part, next_offset=ends, expired=self._expired), {}
+        if part.messages or part.expired:
             self._handover.put(part, replay=replay is not None)
-            if replay is not None:
-                replay.pause_finished(self._next_offset)
+        if replay is not None:
+            replay.pause_finished(self._next_offset)
         if replay is not None and replay.done:
             self._replay = None
             self._resume(replay.paused)
+
+    def _note_expired(self, part: Part) -> None:
+        """Note what retention deleted before messages of a part, if it has overtaken this member."""
+        count = np.bincount(part.partition)
+        for partition, end in part.next_offset.items():
+            expected = self._next_offset.get(partition, end)
+            if end - expected != count[partition]:
+                at = TopicPartition(self._topic_there, partition)
+                low, _ = self._client.consumer.get_watermark_offsets(at, cached=True) or (0, 0)
+                until = self._replay.until.get(partition) if self._replay is not None else None
+                missing = skipped(offsets_of(part, partition), expected, low, until)
+                if any(missing):
+                    self._expired[partition] = self._expired.get(partition, Expired()) | missing
 
     def _wait_for_space(self) -> None:
         """Wait while the hand-over is full; then pause the partitions and go on polling, as the group requires."""
         space = self._handover.wait_for_space(0 if self._paused else _FULL_S)
         if not space and not self._paused:
-            replayed = self._replay.paused if self._replay is not None else set()
-            self._paused = [at for at in self._client.consumer.assignment() if at.partition not in replayed]
+            idle = self._paused_for_long()
+            self._paused = [at for at in self._client.consumer.assignment() if at.partition not in idle]
             self._client.consumer.pause(self._paused)
         elif space and self._paused:
             paused, self._paused = self._paused, []
             self._resume({at.partition for at in paused})
 
-    def _replace_if_stuck(self) -> None:
+    def _paused_for_long(self) -> set[int]:
+        """Return the partitions that are paused because their replay has ended, or that wait for the registry."""
         replayed = self._replay.paused if self._replay is not None else set()
-        active = {p: offset for p, offset in self._next_offset.items() if p not in replayed}
+        return replayed | self.holding.partitions.keys()
+
+    def _release(self) -> None:
+        """Resume the partitions that need not wait for the registry any longer."""
+        if not self._paused and (released := self.holding.released()):
+            self._resume(released)
+
+    def _replace_if_stuck(self) -> None:
+        active = without(self._next_offset, self._paused_for_long())
         if not self._paused and self._client.is_stuck(active):
             self._client.replace()
             self.rewind()
 
     def _resume(self, partitions: set[int]) -> None:
         """Resume paused partitions exactly at their next offsets."""
-        targets = [TopicPartition(self._topic, p, self._next_offset[p]) for p in sorted(partitions)]
+        targets = [TopicPartition(self._topic_there, p, self._next_offset[p]) for p in sorted(partitions)]
         try:
             self._client.consumer.resume(targets)
             seek(self._client.consumer, targets)
@@ -206,20 +238,23 @@ class Poller:
                 self._client.replace()
             return
         try:
-            self._commit_waiting(wait=True)
-            positions, lost = find_positions(self._client.consumer, assigned)
-        except KafkaException:
+            self._commit(wait=True)
+            starts = find_starts(self._client.consumer, assigned)
+        except KafkaException as error:
+            if error.args[0].code() in DENIED:
+                raise self._cluster.denied(f"read the offsets of group {self._group!r}", error.args[0]) from error
             self._diagnose_missing_commits(assigned)
             return
         self.changing, self._paused = False, []
+        self.holding.clear()
         self.epoch += 1
-        self._next_offset = {p: at.rewind for p, at in positions.items()}
+        self._next_offset = {p: start.at.rewind for p, start in starts.items()}
+        self._expired = {p: start.expired for p, start in starts.items() if any(start.expired)}
         self.start = dict(self._next_offset)
-        self._resume(set(positions))
+        self._resume(set(starts))
         if self.changing:
             return
-        self.lost += lost
-        replay = Replay(self._client.consumer, self._topic, positions)
+        replay = Replay(self._client.consumer, self._topic_there, {p: start.at for p, start in starts.items()})
         self._replay = None if replay.done else replay
         self._handover.resume()
 
@@ -233,14 +268,9 @@ class Poller:
         """
         waited_s = time.monotonic() - self._changed_s
         partitions = [at.partition for at in assigned]
-        if commits.has_pending_commits(self._bootstrap, self._group, self._topic, partitions):
+        if commits.check_pending(self._cluster, self._group, self._topic, partitions, waited_s):
             self._pending = assigned
-            if waited_s > _PENDING_S:
-                raise FatalError(
-                    f"kafka: expected the offsets of group {self._group!r} at {self._bootstrap}; got a transaction "
-                    f"of another process on them, open for {_PENDING_S:g} s: abort it with kafka-transactions.sh"
-                )
-        elif waited_s > _NO_COMMITS_S and topics.broker_responds(self._bootstrap):
+        elif waited_s > _NO_COMMITS_S and broker_responds(self._cluster):
             self._client.replace()
             self.rewind()
 
@@ -253,4 +283,4 @@ class Poller:
     def on_revoke(self) -> None:
         """Wait until the tick in work is published: its partitions stay assigned until this returns."""
         self._handover.wait_until_idle(_FINISH_S)
-        self._commit_waiting()
+        self._commit()

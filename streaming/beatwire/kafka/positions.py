@@ -9,7 +9,12 @@ with other metadata needs no replay.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
+
+import numpy as np
+
+from beatwire.records import I64, Expired
 
 _METADATA = "beatwire rewind={}"
 _PATTERN = re.compile(r"beatwire rewind=(\d+)$")
@@ -54,7 +59,7 @@ class OffsetRange(NamedTuple):
     high: int
 
 
-def clip_to_available(position: Position | None, available: OffsetRange) -> tuple[Position, int]:
+def clip_to_available(position: Position | None, available: OffsetRange) -> tuple[Position, Expired]:
     """Move a commit into the offsets that the broker has.
 
     Parameters
@@ -66,19 +71,65 @@ def clip_to_available(position: Position | None, available: OffsetRange) -> tupl
 
     Returns
     -------
-    Position, int
-        The position to begin with, and the number of messages to replay that retention has already deleted.
+    Position, Expired
+        The position to begin with, and the messages that are missing.
 
     Examples
     --------
     >>> clip_to_available(None, OffsetRange(5, 9))
-    (Position(offset=5, rewind=5), 0)
+    (Position(offset=5, rewind=5), Expired(unread=0, replay=0, first=0))
     >>> clip_to_available(Position(8, 2), OffsetRange(5, 9))
-    (Position(offset=8, rewind=5), 3)
+    (Position(offset=8, rewind=5), Expired(unread=0, replay=3, first=0))
+    >>> clip_to_available(Position(4, 2), OffsetRange(5, 9))
+    (Position(offset=5, rewind=5), Expired(unread=1, replay=2, first=4))
     >>> clip_to_available(Position(80, 20), OffsetRange(0, 9))  # the topic was deleted and created again
-    (Position(offset=0, rewind=0), 0)
+    (Position(offset=0, rewind=0), Expired(unread=0, replay=0, first=0))
     """
     if position is None or position.offset > available.high:
-        return Position(available.low, available.low), 0
+        return Position(available.low, available.low), Expired()
     offset, rewind = max(position.offset, available.low), max(position.rewind, available.low)
-    return Position(offset, rewind), rewind - position.rewind
+    unread, replay = offset - position.offset, min(position.offset, rewind) - min(position.offset, position.rewind)
+    return Position(offset, rewind), Expired(unread, replay, position.offset if unread else 0)
+
+
+def skipped(offsets: I64, expected: int, low: int, until: int | None) -> Expired:
+    """Return what retention has deleted between messages: librdkafka continues with the oldest one in silence.
+
+    Ends of transactions have offsets and are no messages, so a gap alone is no sign: the offsets in it must be older
+    than the oldest one that the broker has.
+
+    Parameters
+    ----------
+    offsets : int64 [n]
+        Of messages that were received, ascending, n > 0.
+    expected
+        The offset after the last message before them.
+    low
+        The oldest offset that the broker has.
+    until
+        Messages before it are replayed; None: all have not been read before.
+
+    Examples
+    --------
+    >>> skipped(np.array([3, 4, 9]), 3, 8, None)
+    Expired(unread=3, replay=0, first=5)
+    >>> skipped(np.array([3, 4, 6]), 3, 2, None)  # 5 is the end of a transaction
+    Expired(unread=0, replay=0, first=0)
+    """
+    end = min(low, int(offsets[-1])) if until is None else min(low, int(offsets[-1]), until)
+    missing = max(0, end - expected) - int(((expected <= offsets) & (offsets < end)).sum())
+    if until is not None or not missing:
+        return Expired(replay=missing)
+    in_order = int(
+        (offsets == expected + np.arange(len(offsets))).argmin()
+    )  # messages before the first that is missing
+    return Expired(unread=missing, first=expected + in_order)
+
+
+def without(offsets: Mapping[int, int], partitions: Collection[int]) -> dict[int, int]:
+    """Return the offsets of the other partitions.
+
+    >>> without({0: 5, 1: 7}, {1})
+    {0: 5}
+    """
+    return {partition: offset for partition, offset in offsets.items() if partition not in partitions}

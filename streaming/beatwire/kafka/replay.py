@@ -1,17 +1,19 @@
 """The start of an epoch: the group's commits, and the replay up to them.
 
-In: a consumer and its assignment. Out: a `Position` for each partition (`find_positions`), and a `Replay`, which pauses
-each partition at its commit. Invariant: the messages of a replay end exactly at the commits.
+In: a consumer and its assignment. Out: a `Start` for each partition (`find_starts`), and a `Replay`, which pauses each
+partition at its commit. Invariant: the messages of a replay end exactly at the commits.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from beatwire.kafka.positions import OffsetRange, Position, clip_to_available
+from beatwire.records import Expired
 
 _REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
 _SEEK_S = 5.0  # librdkafka starts an assigned partition within milliseconds; longer means that it was revoked
@@ -25,7 +27,7 @@ class Replay:
     consumer
         Positioned at the rewind offsets.
     topic
-        The topic of sample chunks.
+        The topic of sample chunks, by its name at the brokers.
     positions
         partition -> its position. A partition with nothing to replay is paused at once.
 
@@ -65,7 +67,18 @@ class Replay:
             self._consumer.pause([TopicPartition(self._topic, p) for p in sorted(partitions)])
 
 
-def find_positions(consumer: Consumer, assigned: list[TopicPartition]) -> tuple[dict[int, Position], int]:
+class Start(NamedTuple):
+    """Where an epoch begins in a partition.
+
+    at       the commit of the group, moved into the offsets that the broker has
+    expired  what retention has deleted
+    """
+
+    at: Position
+    expired: Expired
+
+
+def find_starts(consumer: Consumer, assigned: list[TopicPartition]) -> dict[int, Start]:
     """Request the group's commits on the assigned partitions.
 
     While a commit is part of an open transaction the broker does not answer. It ends the transaction when its timeout
@@ -73,15 +86,15 @@ def find_positions(consumer: Consumer, assigned: list[TopicPartition]) -> tuple[
 
     Returns
     -------
-    dict, int
-        partition -> position, and the number of messages to replay that retention has already deleted.
+    dict
+        partition -> where to begin.
 
     Raises
     ------
     KafkaException
         The broker did not answer in time; try again.
     """
-    positions, deleted = {}, 0
+    starts = {}
     for found in consumer.committed(assigned, timeout=_REQUEST_S):
         if found.error is not None:
             raise KafkaException(found.error)
@@ -89,9 +102,9 @@ def find_positions(consumer: Consumer, assigned: list[TopicPartition]) -> tuple[
         available = consumer.get_watermark_offsets(found, timeout=_REQUEST_S)
         if available is None:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
-        positions[found.partition], count = clip_to_available(commit, OffsetRange(*available))
-        deleted += count
-    return positions, deleted
+        at, expired = clip_to_available(commit, OffsetRange(*available))
+        starts[found.partition] = Start(at, expired)
+    return starts
 
 
 def seek(consumer: Consumer, targets: list[TopicPartition]) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from beatwire.errors import FatalError
-from beatwire.kafka import topics
+from beatwire.kafka.cluster import DENIED, Cluster
 
 LARGEST_BYTES = 900_000  # a larger value is truncated: Kafka's default limit is 1 MB a message, headers included
 _TRUNCATED_BYTES = 65_536
@@ -43,35 +43,38 @@ class Sender:
 
     Parameters
     ----------
-    bootstrap
-        ``host:port[,host:port...]``.
+    cluster
+        The brokers, and how to reach them.
     settings
         librdkafka settings that replace the defaults of this module.
 
     Attributes
     ----------
-    bootstrap : str
+    cluster : Cluster
         As given.
     refused : str
         The broker's error message of the last message that it refused, else empty.
     """
 
-    def __init__(self, bootstrap: str, settings: Mapping[str, object] | None = None) -> None:
-        self.bootstrap = bootstrap
+    def __init__(self, cluster: Cluster, settings: Mapping[str, object] | None = None) -> None:
+        self.cluster = cluster
         self._failed = 0
+        self._denied: KafkaError | None = None
         self.refused = ""
         own = _SETTINGS | {"on_delivery": self._on_delivery} | dict(settings or {})
-        self.producer = Producer(topics.client_settings(bootstrap, own))
+        self.producer = cluster.producer(own)
 
     def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
         """Queue messages; wait while the buffer is full."""
-        produce = self.producer.produce
+        produce, topic = self.producer.produce, self.cluster.topic(topic)
         for key, value in zip(keys, values, strict=True):
             try:
                 produce(topic, value, key)
             except BufferError:
                 self._produce_when_possible(topic, value, key, None)
-        self.producer.poll(0)
+            except KafkaException as error:
+                self._raise_fatal(error)
+        self._poll()
 
     def send_with_headers(
         self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None], headers: Sequence[Headers]
@@ -80,16 +83,20 @@ class Sender:
 
         A value above `LARGEST_BYTES` is truncated, and the header ``cut-from-bytes`` contains its full size.
         """
+        produce, topic = self.producer.produce, self.cluster.topic(topic)
         for key, value, fields in zip(keys, values, headers, strict=True):
             if value is not None and len(value) > LARGEST_BYTES:
                 fields = [*fields, ("cut-from-bytes", str(len(value)).encode())]
                 value = value[:_TRUNCATED_BYTES]
-            self._produce_when_possible(topic, value, key, fields)
+            try:
+                produce(topic, value, key, -1, None, None, 0, fields)  # type: ignore[arg-type]
+            except BufferError:
+                self._produce_when_possible(topic, value, key, fields)
         self.producer.poll(0)
 
     def unacknowledged(self) -> int:
         """Return the number of messages that the broker has not acknowledged."""
-        self.producer.poll(0)  # a delivered message counts until its report has been handled
+        self._poll()  # a delivered message counts until its report has been handled
         return len(self.producer)
 
     def check(self) -> None:
@@ -97,6 +104,8 @@ class Sender:
 
         Raises
         ------
+        UserError
+            This client may not write to the topic.
         FatalError
             The broker refused a message, or the message was not delivered in time.
         """
@@ -117,6 +126,11 @@ class Sender:
                 break
         if left or self._failed:
             self._raise_undelivered(left)
+
+    def raise_denied(self) -> None:
+        """Raise UserError if the broker refused messages because this client may not write them."""
+        if self._denied is not None:
+            raise self.cluster.denied(f"write to {self.refused.partition(':')[0] or 'any topic'}", self._denied)
 
     def close(self) -> None:
         """Close the connection; messages that have not been sent are discarded."""
@@ -152,9 +166,30 @@ class Sender:
             self._failed += 1
             if error.code() > 0:  # the broker's codes are positive, librdkafka's own are negative
                 self.refused = f"{message.topic()}: {error.str()}"
+                self._denied = error if error.code() in DENIED else None
+
+    def _poll(self) -> None:
+        """Handle the reports of delivered messages."""
+        try:
+            self.producer.poll(0)
+        except KafkaException as error:
+            self._raise_fatal(error)
+
+    def _raise_fatal(self, error: KafkaException) -> None:
+        """Raise UserError if a producer has ended because it may not write to any topic, else the error."""
+        if error.args[0].code() == KafkaError._FATAL:  # noqa: SLF001  the cause is raised by a poll
+            try:
+                self.producer.poll(0)
+            except KafkaException as cause:
+                error = cause
+        if error.args[0].code() in DENIED:
+            self._denied = error.args[0]
+            self.raise_denied()
+        raise error
 
     def _raise_undelivered(self, left: int) -> None:
+        self.raise_denied()
         raise FatalError(
-            f"kafka: expected {self.bootstrap} to acknowledge every message; "
+            f"kafka: expected {self.cluster} to acknowledge every message; "
             f"got {left} unanswered, {self._failed} failed {self.refused}".rstrip()
         )

@@ -24,7 +24,9 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.positions import Position
+from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.source import Source
 from beatwire.kafka.transactions import OUTAGE_S, STUCK_S, TRANSACTION_S, StaleError, Transactions
@@ -42,8 +44,8 @@ class Sink:
 
     Parameters
     ----------
-    bootstrap
-        ``host:port[,host:port...]``.
+    cluster
+        The brokers, and how to reach them.
     exactly_once
         Publish each tick in one transaction, which needs a real broker; otherwise at least once.
     transactional_id
@@ -55,13 +57,13 @@ class Sink:
         The broker does not support transactions.
     """
 
-    def __init__(self, bootstrap: str, *, exactly_once: bool = True, transactional_id: str | None = None) -> None:
-        self._bootstrap, self._given_id = bootstrap, transactional_id
+    def __init__(self, cluster: Cluster, *, exactly_once: bool = True, transactional_id: str | None = None) -> None:
+        self._cluster, self._given_id = cluster, transactional_id
         self._output: Transactions | Sender
         if exactly_once:
-            self._output = Transactions(bootstrap, transactional_id or f"beatwire-{uuid.uuid4()}")
+            self._output = Transactions(cluster, transactional_id or f"beatwire-{uuid.uuid4()}")
         else:
-            self._output = Sender(bootstrap, {"message.timeout.ms": int(OUTAGE_S * 1000)})
+            self._output = Sender(cluster, {"message.timeout.ms": int(OUTAGE_S * 1000)})
         self._used = False  # a transaction was begun
         self._committed: dict[int, Position] = {}  # by transactions of this sink
         self._attempted: set[int] = set()  # partitions whose offsets were sent in a transaction of this sink
@@ -124,13 +126,13 @@ class Sink:
                     raise StaleError from error
                 waited_s = time.monotonic() - began_s
                 # The broker answers others but not this producer: the producer has lost its broker, as consumers may.
-                if waited_s > STUCK_S and not self._replaced and topics.broker_responds(self._bootstrap):
+                if waited_s > STUCK_S and not self._replaced and broker_responds(self._cluster):
                     self._replaced = True
                     transactions.reopen()
                     raise StaleError from error
                 if waited_s > OUTAGE_S:
                     raise FatalError(
-                        f"kafka: expected {self._bootstrap} to commit a tick in {OUTAGE_S:g} s; "
+                        f"kafka: expected {self._cluster} to commit a tick in {OUTAGE_S:g} s; "
                         f"got {topics.error_text(error)}"
                     ) from error
                 time.sleep(_RETRY_S)
@@ -178,11 +180,11 @@ class Sink:
         transactions = self._output
         if isinstance(transactions, Sender) or not self._used:
             return
-        producer = transactions.sender.producer
+        producer, alerts = transactions.sender.producer, self._cluster.topic(names.ALERTS)
         with contextlib.suppress(KafkaException):
             transactions.begin()
-            for partition in producer.list_topics(names.ALERTS, TRANSACTION_S).topics[names.ALERTS].partitions:
-                producer.produce(names.ALERTS, None, b"", partition)
+            for partition in producer.list_topics(alerts, TRANSACTION_S).topics[alerts].partitions:
+                producer.produce(alerts, None, b"", partition)
             transactions.commit()
 
     def _transact(
@@ -204,14 +206,17 @@ class Sink:
     def _raise_if_permanent(self, transactions: Transactions, error: KafkaException) -> None:
         """Raise an error that does not pass."""
         cause = error.args[0]
+        transactions.sender.raise_denied()
+        if cause.code() in DENIED:
+            raise self._cluster.denied("publish in transactions", cause) from error
         if cause.code() in _FENCED and self._given_id is not None:
             raise FatalError(
-                f"kafka: expected no other process with transactional id {self._given_id!r} at {self._bootstrap}; "
+                f"kafka: expected no other process with transactional id {self._given_id!r} at {self._cluster}; "
                 f"got {cause.str()}"
             ) from error
         if transactions.sender.refused:
             raise FatalError(
-                f"kafka: expected {self._bootstrap} to accept every message; got {transactions.sender.refused}"
+                f"kafka: expected {self._cluster} to accept every message; got {transactions.sender.refused}"
             ) from error
 
     @staticmethod

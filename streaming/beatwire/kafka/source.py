@@ -12,15 +12,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Self
 
 from confluent_kafka import TopicPartition
 
 from beatwire.kafka import topics
 from beatwire.kafka.batch import PolledTick, join_parts
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.handover import HandOver
 from beatwire.kafka.poller import Poller
 from beatwire.kafka.positions import Position
+from beatwire.kafka.writer_schemas import WriterSchemas
+from beatwire.records import Expired
 from beatwire.wire import names
 
 
@@ -31,33 +35,36 @@ class Source:
 
     Parameters
     ----------
-    bootstrap
-        ``host:port[,host:port...]``.
+    cluster
+        The brokers, and how to reach them.
     group
         The consumer group; its members share the partitions.
     topic
         The topic of sample chunks.
     protocol
         ``consumer`` (KIP-848, brokers from 4.0) or ``classic``.
+    schemas
+        The writers' schemas of framed messages; None: messages of any schema id are read as SampleChunk.
 
     Raises
     ------
     UserError
-        No broker answers at `bootstrap`, or the topic does not exist.
+        No broker answers at `cluster`, or the topic does not exist.
     """
 
     def __init__(
         self,
-        bootstrap: str,
+        cluster: Cluster,
         group: str,
         *,
         topic: str = names.SAMPLES,
         protocol: str = "consumer",
+        schemas: WriterSchemas | None = None,
     ) -> None:
-        topics.check_broker(bootstrap, [topic])
-        self.bootstrap, self.topic = bootstrap, topic
-        self._handover = HandOver()
-        self._poller = Poller(bootstrap, group, topic, self._handover, protocol=protocol)
+        topics.check_broker(cluster, [topic])
+        self.cluster, self.topic = cluster, topic
+        self._handover, self._schemas = HandOver(), schemas
+        self._poller = Poller(cluster, group, topic, self._handover, protocol=protocol, schemas=schemas)
         self._epoch = 0  # of `_next_offset`
         self._next_offset: dict[int, int] = {}
 
@@ -78,9 +85,19 @@ class Source:
         return self._poller.epoch + self._poller.changing
 
     @property
-    def lost(self) -> int:
-        """Return the number of messages that should have been replayed, and that retention had deleted."""
-        return self._poller.lost
+    def partitions(self) -> int:
+        """Return the number of partitions in the present epoch; 0 while the assignment changes."""
+        return 0 if self._poller.changing else len(self._poller.start)
+
+    @property
+    def assigned(self) -> set[int]:
+        """Return the partitions of the present epoch."""
+        return set(self._poller.start)
+
+    @property
+    def held(self) -> int:
+        """Return the number of partitions that wait for an answer of the schema registry."""
+        return len(self._poller.holding.partitions)
 
     def take(self, timeout_s: float) -> PolledTick | None:
         """Return all waiting messages as one tick; after `timeout_s` seconds without a message, an empty tick.
@@ -111,7 +128,12 @@ class Source:
         caught_up = not replay and all_taken and self._poller.caught_up
         now_us = int(parts[0].arrival_us.min()) if replay else time.time_ns() // 1000
         tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up)
-        return PolledTick(tick, origin, self._epoch, replay, start, positions)
+        if self._schemas is not None:
+            tick = replace(tick, schemas=self._schemas.known)
+        expired: dict[int, Expired] = {}
+        for p, missing in (one for part in parts for one in part.expired.items()):
+            expired[p] = expired.get(p, Expired()) | missing
+        return PolledTick(tick, origin, self._epoch, replay, start, positions, expired)
 
     def rewind(self) -> None:
         """Begin a new epoch at the committed positions of the group."""
@@ -124,11 +146,11 @@ class Source:
 
     def commit(self, positions: Mapping[int, Position]) -> None:
         """Commit after the present poll, outside a transaction; a newer position replaces a waiting one."""
-        self._poller.commit(positions)
+        self._poller.waiting.add(positions)
 
     def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
         """Return positions as confluent-kafka commits them."""
-        return self._poller.offsets(positions)
+        return self._poller.waiting.offsets(positions)
 
     def take_pending(self) -> list[TopicPartition]:
         """Return the assigned partitions, once, if their commits are part of a transaction that does not end.

@@ -1,30 +1,28 @@
 """Settings and creation of the topics, and requests to a broker outside any group.
 
-In: a broker's address ``host:port[,host:port...]``. Out: answers, or a one-line error. No state: each function opens a
+In: a cluster. Out: answers, or a one-line error. No state: each function opens a
 connection of its own. What the topics contain is in the table of `beatwire.wire`.
 
-``ecg.samples`` is stamped with the broker's clock (LogAppendTime): the arrival time of a message is the time at which
-the broker received it.
+``ecg.samples`` and ``ecg.settings`` are stamped with the broker's clock (LogAppendTime): the arrival time of a message
+is the time at which the broker received it.
 """
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
 from confluent_kafka.cimpl import NewTopic
 
 from beatwire.errors import FatalError, UserError
-from beatwire.wire.names import ACKS, ALERTS, BEATS, DEAD_LETTERS, SAMPLES
+from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
+from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
 Answer = TypeVar("Answer")
 
-_LOGGER = logging.getLogger("librdkafka")
-_LOGGER.addHandler(logging.NullHandler())
 _TRANSIENT = {  # errors of a broker that starts, or moves a partition or a group's coordinator
     KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.NOT_COORDINATOR, KafkaError.UNKNOWN_LEADER_EPOCH,
@@ -38,33 +36,24 @@ TOPICS: Mapping[str, Mapping[str, str]] = {
     BEATS: {},
     ALERTS: {"cleanup.policy": "compact"},
     ACKS: {"cleanup.policy": "compact"},
+    # A successor replays two minutes, by the limits that were in force then: older ones stay for a while.
+    SETTINGS: {
+        "cleanup.policy": "compact",
+        "message.timestamp.type": "LogAppendTime",
+        "min.compaction.lag.ms": str(30 * 60 * 1000),
+    },
+    AUDIT: {"retention.ms": "-1"},
     DEAD_LETTERS: {"max.message.bytes": _MAX_MESSAGE_BYTES},
 }
 
 
-def client_settings(bootstrap: str, settings: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return librdkafka settings common to all clients, `settings` included.
-
-    librdkafka writes nothing to standard error: what matters is raised as an error.
-    """
-    return {
-        "bootstrap.servers": bootstrap,
-        "log_level": 0,
-        "logger": _LOGGER,
-        "topic.metadata.refresh.interval.ms": 30_000,
-        # By default a client discards its list of brokers when all are unreachable. Calls that still refer to one of
-        # them never return, above all send_offsets_to_transaction (librdkafka issue 5511, seen with 2.16.0).
-        "metadata.recovery.strategy": "none",
-    } | dict(settings or {})
-
-
-def check_broker(bootstrap: str, topics: Iterable[str] = (), *, timeout_s: float = 5.0) -> None:
+def check_broker(cluster: Cluster, topics: Iterable[str] = (), *, timeout_s: float = 5.0) -> None:
     """Check that a broker answers and that it has certain topics.
 
     Parameters
     ----------
-    bootstrap
-        ``host:port[,host:port...]``.
+    cluster
+        The brokers, and how to reach them.
     topics
         Names of topics that must exist.
     timeout_s
@@ -75,43 +64,69 @@ def check_broker(bootstrap: str, topics: Iterable[str] = (), *, timeout_s: float
     UserError
         No broker answers at the address, or a topic is missing.
     """
-    admin = _admin(bootstrap)
-    try:
-        existing = admin.list_topics(timeout=timeout_s).topics
-    except KafkaException as error:
-        raise UserError(
-            f"kafka: expected a broker at {bootstrap}; got no answer in {timeout_s:g} s "
-            "(start one with: beatwire broker)"
-        ) from error
-    missing = [name for name in topics if name not in existing]
+    existing = _existing(cluster, timeout_s)
+    missing = [name for name in topics if cluster.topic(name) not in existing]
     if missing:
+        check_allowed(cluster, missing, timeout_s=timeout_s)
         others = len([name for name in existing if not name.startswith("__")])
         remedy = (
-            f"; create the topics with: beatwire topics --bootstrap-servers {bootstrap}"
+            f"; create the topics with: beatwire topics --bootstrap-servers {cluster}"
             if set(missing) <= set(TOPICS)
             else ""
         )
         raise UserError(
-            f"kafka: expected topic {', '.join(map(repr, missing))} at {bootstrap}; "
+            f"kafka: expected topic {', '.join(repr(cluster.topic(name)) for name in missing)} at {cluster}; "
             f"got a broker with {others} other topics{remedy}"
         )
 
 
-def broker_responds(bootstrap: str, *, timeout_s: float = 1.0) -> bool:
-    """Return True if a broker answers at `bootstrap` within `timeout_s` seconds."""
+def check_allowed(cluster: Cluster, topics: Iterable[str], *, timeout_s: float = 5.0) -> None:
+    """Check that this client may see topics: a broker leaves those that it may not see out of its list.
+
+    Raises
+    ------
+    UserError
+        It may not see one of them.
+    """
+    asked = TopicCollection([cluster.topic(name) for name in topics])
+    admin = cluster.admin()  # its requests end with it
+    for name, future in admin.describe_topics(asked, request_timeout=timeout_s).items():
+        try:
+            future.result(timeout_s)
+        except (KafkaException, TimeoutError) as error:
+            if isinstance(error, KafkaException) and error.args[0].code() in DENIED:
+                raise cluster.denied(f"describe topic {name!r}", error.args[0]) from error
+
+
+def topics_of(cluster: Cluster, *, timeout_s: float = 5.0) -> list[str]:
+    """Return the logical names of the topics that have the prefix.
+
+    Raises
+    ------
+    UserError
+        No broker answers at the address within `timeout_s` seconds.
+    """
+    return [cluster.name(topic) for topic in _existing(cluster, timeout_s) if topic.startswith(cluster.prefix)]
+
+
+def _existing(cluster: Cluster, timeout_s: float) -> list[str]:
+    """Return the topics by their names at the brokers."""
     try:
-        return bool(_admin(bootstrap).list_topics(timeout=timeout_s).brokers)
-    except KafkaException:
-        return False
+        return list(cluster.metadata(timeout_s).topics)
+    except UnansweredError as error:
+        raise UserError(
+            f"kafka: expected a broker at {cluster}; got no answer in {timeout_s:g} s "
+            f"({str(error) or 'start one with: beatwire broker'})"
+        ) from None
 
 
-def create_topics(bootstrap: str, *, partitions: int = 4, replication: int = 1, timeout_s: float = 15.0) -> list[str]:
-    """Create the missing ones of the five topics.
+def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1, timeout_s: float = 15.0) -> list[str]:
+    """Create the missing ones of the seven topics.
 
     Parameters
     ----------
-    bootstrap
-        ``host:port[,host:port...]``.
+    cluster
+        The brokers, and how to reach them.
     partitions, replication
         Of each topic; a replication of -1 means the broker's default.
     timeout_s
@@ -120,33 +135,37 @@ def create_topics(bootstrap: str, *, partitions: int = 4, replication: int = 1, 
     Returns
     -------
     list of str
-        The names of the topics that this call created.
+        The logical names of the topics that this call created.
 
     Raises
     ------
     UserError
         The broker does not answer, or refuses.
     """
-    admin = _admin(bootstrap)
+    admin = cluster.admin()
     try:
         existing = admin.list_topics(timeout=timeout_s).topics
         new = [
-            NewTopic(name, num_partitions=partitions, replication_factor=replication, config=dict(config))
+            NewTopic(
+                cluster.topic(name), num_partitions=partitions, replication_factor=replication, config=dict(config)
+            )
             for name, config in TOPICS.items()
-            if name not in existing
+            if cluster.topic(name) not in existing
         ]
         for future in admin.create_topics(new, operation_timeout=timeout_s).values() if new else ():
             future.result(timeout_s)
         _wait_for_leaders(admin, [topic.topic for topic in new], timeout_s)
     except KafkaException as error:
+        if error.args[0].code() in DENIED:
+            raise cluster.denied("create topics", error.args[0]) from error
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-            raise UserError(f"kafka: expected to create topics at {bootstrap}; got {error_text(error)}") from error
-    return [topic.topic for topic in new]
+            raise UserError(f"kafka: expected to create topics at {cluster}; got {error_text(error)}") from error
+    return [cluster.name(topic.topic) for topic in new]
 
 
-def has_broker_clock(bootstrap: str, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
+def has_broker_clock(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
     """Return True if `topic` is stamped with the broker's clock, False if not, None if the broker does not answer."""
-    admin, resource = _admin(bootstrap), ConfigResource(ConfigResource.Type.TOPIC, topic)
+    admin, resource = cluster.admin(), ConfigResource(ConfigResource.Type.TOPIC, cluster.topic(topic))
     try:
         settings = admin.describe_configs([resource], request_timeout=timeout_s)[resource].result(timeout_s)
         return bool(settings["message.timestamp.type"].value == "LogAppendTime")
@@ -154,13 +173,13 @@ def has_broker_clock(bootstrap: str, topic: str = SAMPLES, *, timeout_s: float =
         return None
 
 
-def end_offsets(bootstrap: str, topic: str, *, committed: bool = False, timeout_s: float = 10.0) -> dict[int, int]:
+def end_offsets(cluster: Cluster, topic: str, *, committed: bool = False, timeout_s: float = 10.0) -> dict[int, int]:
     """Return partition -> the offset after its last message.
 
     Parameters
     ----------
-    bootstrap, topic
-        The broker's address, and the topic.
+    cluster, topic
+        The brokers, and the topic.
     committed
         Return the end of the committed messages; otherwise messages of open transactions count as well.
     timeout_s
@@ -173,18 +192,18 @@ def end_offsets(bootstrap: str, topic: str, *, committed: bool = False, timeout_
     FatalError
         The broker does not answer.
     """
-    admin = _admin(bootstrap)
+    admin, there = cluster.admin(), cluster.topic(topic)
     level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
 
     def request() -> dict[int, int]:
-        partitions = admin.list_topics(topic, timeout=timeout_s).topics[topic].partitions
+        partitions = admin.list_topics(there, timeout=timeout_s).topics[there].partitions
         if not partitions:
-            raise UserError(f"kafka: expected topic {topic!r} at {bootstrap}; got a broker without it")
-        latest = {TopicPartition(topic, p): OffsetSpec.latest() for p in partitions}  # type: ignore[no-untyped-call]
+            raise UserError(f"kafka: expected topic {there!r} at {cluster}; got a broker without it")
+        latest = {TopicPartition(there, p): OffsetSpec.latest() for p in partitions}  # type: ignore[no-untyped-call]
         found = admin.list_offsets(latest, isolation_level=level, request_timeout=timeout_s)
         return {at.partition: future.result(timeout_s).offset for at, future in found.items()}
 
-    return retry_transient(request, f"the ends of {topic} at {bootstrap}", timeout_s)
+    return retry_transient(request, f"the ends of {there} at {cluster}", timeout_s)
 
 
 def retry_transient(request: Callable[[], Answer], expected: str, timeout_s: float) -> Answer:
@@ -201,6 +220,8 @@ def retry_transient(request: Callable[[], Answer], expected: str, timeout_s: flo
 
     Raises
     ------
+    UserError
+        The broker does not allow the request.
     FatalError
         The broker does not answer, or answers with another error.
     """
@@ -209,7 +230,12 @@ def retry_transient(request: Callable[[], Answer], expected: str, timeout_s: flo
         try:
             return request()
         except (KafkaException, TimeoutError) as error:
-            transient = isinstance(error, KafkaException) and error.args[0].code() in _TRANSIENT
+            code = error.args[0].code() if isinstance(error, KafkaException) else None
+            if code in DENIED:
+                raise UserError(
+                    f"kafka: expected to be allowed to ask for {expected}; got {error_text(error)}"
+                ) from error
+            transient = code in _TRANSIENT
             if not transient or time.monotonic() > deadline:
                 raise FatalError(f"kafka: expected {expected}; got {error_text(error)}") from error
             time.sleep(_RETRY_S)
@@ -231,7 +257,3 @@ def _wait_for_leaders(admin: AdminClient, names: list[str], timeout_s: float) ->
         ):
             return
         time.sleep(_RETRY_S)
-
-
-def _admin(bootstrap: str) -> AdminClient:
-    return AdminClient(client_settings(bootstrap, {"socket.timeout.ms": 10_000}))

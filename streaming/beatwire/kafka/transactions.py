@@ -15,9 +15,13 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.sender import Sender
 
-TRANSACTION_S = 10.0  # the broker aborts a transaction that is open for longer
+TRANSACTION_S = 10.0  # for each request of a transaction
+# The broker aborts a transaction that is open for longer. A successor of a killed worker waits for that as well as for
+# the end of its session, 6 s at the local broker.
+OPEN_S = 6.0
 OUTAGE_S = 120.0  # an outage of the broker that is waited for
 STUCK_S = 30.0  # a multiple of TRANSACTION_S: a call that takes longer does not return
 
@@ -31,8 +35,8 @@ class Transactions:
 
     Parameters
     ----------
-    bootstrap
-        ``host:port[,host:port...]``.
+    cluster
+        The brokers, and how to reach them.
     transactional_id
         Used by one process at a time: a second one that takes it ends the first.
 
@@ -47,8 +51,8 @@ class Transactions:
         The broker does not support transactions.
     """
 
-    def __init__(self, bootstrap: str, transactional_id: str) -> None:
-        self._bootstrap, self._id = bootstrap, transactional_id
+    def __init__(self, cluster: Cluster, transactional_id: str) -> None:
+        self._cluster, self._id = cluster, transactional_id
         self.sender = self._open()
 
     def begin(self) -> None:
@@ -61,7 +65,7 @@ class Transactions:
         Raises
         ------
         StaleError
-            The call did not return in `STUCK_S` seconds (see `topics.client_settings`); the producer was replaced.
+            The call did not return in `STUCK_S` seconds (see `Cluster.settings`); the producer was replaced.
         KafkaException
             The broker refused the offsets.
         """
@@ -121,13 +125,16 @@ class Transactions:
 
     def _open(self) -> Sender:
         sender = Sender(
-            self._bootstrap,
-            {"transactional.id": self._id, "transaction.timeout.ms": int(TRANSACTION_S * 1000)},
+            self._cluster,
+            {"transactional.id": self._id, "transaction.timeout.ms": int(OPEN_S * 1000)},
         )
         try:
             sender.producer.init_transactions(OUTAGE_S)
         except KafkaException as error:
+            sender.close()
+            if error.args[0].code() in DENIED:
+                raise self._cluster.denied(f"use the transactional id {self._id!r}", error.args[0]) from error
             raise FatalError(
-                f"kafka: expected transactions at {self._bootstrap}; got {topics.error_text(error)}"
+                f"kafka: expected transactions at {self._cluster}; got {topics.error_text(error)}"
             ) from error
         return sender

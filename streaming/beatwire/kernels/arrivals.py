@@ -11,6 +11,7 @@ import math
 from beatwire.kernels.align import (
     DUPLICATES,
     EVENT_ROWS,
+    FIRST_PENDING,
     FRESH_ROWS,
     LIMIT_DUPLICATE,
     LIMIT_EVICT_US,
@@ -26,6 +27,7 @@ from beatwire.kernels.align import (
     SLOT_LANE,
     SLOT_LEAD_OFF,
     SLOT_LEADS,
+    SLOT_LIMITS,
     SLOT_MASK,
     SLOT_MASK_FROM,
     SLOT_NANOVOLTS,
@@ -54,7 +56,7 @@ from beatwire.records.columns import (
     CHUNK_TIME_US,
     CHUNK_UV_PER_UNIT,
 )
-from beatwire.records.events import LEADS_CHANGED
+from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED
 
 DONE, NO_LANE, NO_ROOM = range(3)  # why ``align_rows`` stopped
 
@@ -158,7 +160,11 @@ def align_row(
         state[SLOT_NANOVOLTS] = nanovolts
         restart(streams.slots, slot, rows, first, known)
     zero_us = int(ints[CHUNK_TIME_US]) - int(math.floor(first * 1e6 / floats[CHUNK_RATE_HZ] + 0.5))
-    anchor(streams.anchors[slot], slot, rows, session, first, zero_us)
+    new = max(first, int(state[SLOT_EXPECTED]))  # samples before it have the time that they came with
+    anchor(streams.anchors[slot], slot, rows, session, new, zero_us, floats[CHUNK_RATE_HZ], fresh_start)
+    if chunks.limits[i] > state[SLOT_LIMITS]:
+        state[SLOT_LIMITS] = chunks.limits[i]
+        put_event(streams.slots, slot, rows, LIMITS_CHANGED, unseen_from(state, first), int(chunks.limits[i]))
     mask = int(ints[CHUNK_LEAD_OFF])
     state[SLOT_LEAD_OFF] = mask
     if first >= state[SLOT_MASK_FROM]:  # the mask of a chunk that comes late is older than the one that is known
@@ -169,6 +175,15 @@ def align_row(
     if mask != (1 << leads) - 1:  # nothing is placed of a chunk whose leads are all off
         place_chunk(chunks.payload, ints, holes, streams.slots, slot, limits[bank], rows)
     return PLACED
+
+
+def unseen_from(state: I64, first: int) -> int:
+    """Return the first sample of a chunk that begins with ``first`` and of which no earlier chunk has said anything."""
+    known = max(first, int(state[SLOT_EXPECTED]), int(state[SLOT_MASK_FROM]))
+    pending = int(state[SLOT_PENDING])
+    if pending > 0:
+        known = max(known, int(state[FIRST_PENDING + 2 * pending - 1]))
+    return known
 
 
 def place_chunk(payload: U8, ints: I64, holes: bool, slots: I64, slot: int, limits: I64, rows: AlignRows) -> None:
@@ -218,7 +233,7 @@ def align_rows(
             sizes[STATUS] = NO_LANE
             return i
         holes = any_no_value(chunks.payload, ints[CHUNK_AT], values * ints[CHUNK_LEADS])
-        need = MAX_PENDING + 5 + values // limits[state[SLOT_BANK], LIMIT_PASS]
+        need = MAX_PENDING + 6 + values // limits[state[SLOT_BANK], LIMIT_PASS]
         if holes:
             need += values
         if (

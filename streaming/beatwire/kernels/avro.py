@@ -272,5 +272,10 @@ def write_beat(
     at = put_bytes(buffer, at, labels.texts[label], 0, int(labels.size[label]))
     at = put_bytes(buffer, at, model, 0, model.shape[0])
     at = put_long(buffer, at, int(ints[4]))
-    at = put_nullable(buffer, at, floats, 24, int(absent[6]))
-    messages.stop[i] = at
+    for k in range(6, 9):
+        at = put_nullable(buffer, at, floats, 4 * k, int(absent[k]))
+    if labels.letter[i] == 0:
+        at = put_long(buffer, at, 0)
+    else:
+        at = put_bytes(buffer, put_long(buffer, at, 1), labels.letter, i, 1)
+    messages.stop[i] = put_nullable(buffer, at, floats, 36, int(absent[9]))

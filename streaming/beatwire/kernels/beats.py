@@ -15,6 +15,7 @@ import math
 from beatwire.kernels.classify import beat_probability
 from beatwire.kernels.r_peak import mark_r
 from beatwire.kernels.team import WIDTH, member, narrow, wait
+from beatwire.kernels.wave_shape import KIND_BITS
 from beatwire.records import F64, I32, I64
 from beatwire.records.columns import (
     BEAT_ERRORS,
@@ -262,7 +263,11 @@ def list_beats(
 def list_blocks(
     i: int, first: I64, peaks: PeakTable, uv_per_unit: F64, limits: FlatLimits, blocks: ListedBlocks
 ) -> None:
-    """Copy the complete blocks of row ``i`` to columns; their kind is 1 (``flutter.FLAT``) if they are flat, else 0."""
+    """Copy the complete blocks of row ``i`` to columns; their kind is 1 (``flutter.FLAT``) if they are flat, else 0.
+
+    Above the bits of the kind are the nanovolts of a unit, which ``flutter.find_waves`` reads.
+    """
+    nanovolts = int(math.floor(1000.0 * uv_per_unit[i] + 0.5))
     least = limits.unit_response * limits.flat_units
     if uv_per_unit[i] > 0:
         least = limits.unit_response * (limits.flat_uv / uv_per_unit[i])
@@ -270,4 +275,4 @@ def list_blocks(
         b = first[i] + k
         blocks.row[b] = i
         blocks.end[b] = peaks.blocks[i, k, BLOCK_END]
-        blocks.kind[b] = peaks.blocks[i, k, BLOCK_MAXIMUM] < least
+        blocks.kind[b] = int(peaks.blocks[i, k, BLOCK_MAXIMUM] < least) | (nanovolts << KIND_BITS)

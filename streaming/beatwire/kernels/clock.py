@@ -1,12 +1,17 @@
 """Device times: bodies that keep the times that chunks state, and that compute the time of a sample.
 
 A chunk states when its first sample was taken. The state keeps the device time of sample 0 that follows from it, an
-*anchor*: a clock that runs evenly is one anchor however many chunks come. A sample has the time of the chunk in which
-it came, whatever comes later.
+*anchor*: a clock that runs evenly is one anchor however many chunks come. Time is divided into cells of ``CELL_S``; of
+the chunks that begin in the same cell only the first is asked for the time. A sample has the time of the last anchor at
+or before it, whatever comes later.
 
-State of a slot, int64 ``[ANCHOR_COLUMNS]``: the number of anchors so far, then the last ``MAX_ANCHORS`` of them in a
-ring: session, first sample, device time of sample 0 (us). An anchor that gives way to a newer one is an event of the
-tick (CLOCK: from which sample on, of sample 0), for beats that are emitted later.
+State of a slot, int64 ``[ANCHOR_COLUMNS]``: ``COUNT``, the number of anchors so far; ``CELL``, that of the last chunk
+asked; from ``FIRST_ANCHOR`` on the last ``MAX_ANCHORS`` anchors in a ring: session, first sample, device time of sample
+0 (us). An anchor that gives way to a newer one is an event of the tick (CLOCK: from which sample on, of sample 0), for
+beats that are emitted later.
+
+Invariant: a time does not depend on where ticks end. It follows from the last ``LOOKBACK`` anchors up to the sample at
+which its output is decided; the ring holds these and the anchors of ``MORE_S`` behind that sample.
 """
 
 from __future__ import annotations
@@ -20,17 +25,31 @@ from beatwire.records.alignment import AlignRows
 from beatwire.records.columns import EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE
 from beatwire.records.events import CLOCK
 
-MAX_ANCHORS = 16
-ANCHOR_COLUMNS = 1 + 3 * MAX_ANCHORS
+CELL_S = 0.05
+MORE_S = 0.8  # what may have come when an output is decided: 0.34 s, and 0.4 s of samples before their turn
+LOOKBACK = 16
+MAX_ANCHORS = LOOKBACK + 16  # 16: MORE_S / CELL_S
+COUNT, CELL, FIRST_ANCHOR = range(3)
+ANCHOR_COLUMNS = FIRST_ANCHOR + 3 * MAX_ANCHORS
 
 
-def anchor(anchors: I64, slot: int, rows: AlignRows, session: int, first: int, zero_us: int) -> None:
-    """Keep the device time of sample 0 that a chunk implies, unless it is that of the newest anchor."""
-    n = int(anchors[0])
-    last = 1 + 3 * ((n - 1) % MAX_ANCHORS)
-    if n > 0 and anchors[last] == session and abs(anchors[last + 2] - zero_us) <= 1:
+def anchor(
+    anchors: I64, slot: int, rows: AlignRows, session: int, first: int, zero_us: int, rate_hz: float, anew: bool
+) -> None:
+    """Keep the device time of sample 0 that a chunk implies, unless it is that of the newest anchor.
+
+    A chunk of a cell that is over is not asked, unless the stream begins ``anew`` with it.
+    """
+    n = int(anchors[COUNT])
+    last = FIRST_ANCHOR + 3 * ((n - 1) % MAX_ANCHORS)
+    cell = first // max(1, round(CELL_S * rate_hz))
+    known = n > 0 and anchors[last] == session
+    if known and not anew and cell <= anchors[CELL]:
         return
-    at = 1 + 3 * (n % MAX_ANCHORS)
+    anchors[CELL] = cell
+    if known and abs(anchors[last + 2] - zero_us) <= 1:
+        return
+    at = FIRST_ANCHOR + 3 * (n % MAX_ANCHORS)
     if n >= MAX_ANCHORS:
         row = int(rows.sizes[EVENT_ROWS])
         rows.sizes[EVENT_ROWS] = row + 1
@@ -38,18 +57,18 @@ def anchor(anchors: I64, slot: int, rows: AlignRows, session: int, first: int, z
     anchors[at] = session
     anchors[at + 1] = first
     anchors[at + 2] = zero_us
-    anchors[0] = n + 1
+    anchors[COUNT] = n + 1
 
 
 def device_time(
-    i: int, slot: I64, session: I64, sample: I64, rate_hz: F64, anchors: I64, clocks: I64, time_us: I64
+    i: int, slot: I64, session: I64, sample: I64, decided: I64, rate_hz: F64, anchors: I64, clocks: I64, time_us: I64
 ) -> None:
-    """Write the device time of sample ``sample[i]``, by the chunk in which it came.
+    """Write the device time of sample ``sample[i]``, by the last anchor at or before it.
 
     Parameters
     ----------
-    slot, session, sample, rate_hz : [n]
-        The samples.
+    slot, session, sample, decided, rate_hz : [n]
+        The samples, and at which sample each output is decided: of the anchors up to there the last ``LOOKBACK`` count.
     anchors : int64 [slots, ANCHOR_COLUMNS]
         State of the slots.
     clocks : int64 [c, 6]
@@ -57,15 +76,17 @@ def device_time(
     time_us : int64 [n], written
     """
     row = anchors[slot[i]]
-    newest = int(row[0])
+    newest = int(row[COUNT])
     zero_us = 0
+    left = LOOKBACK
     found = False
     for n in range(newest - 1, max(-1, newest - 1 - MAX_ANCHORS), -1):
-        at = 1 + 3 * (n % MAX_ANCHORS)
+        at = FIRST_ANCHOR + 3 * (n % MAX_ANCHORS)
         if row[at] == session[i]:
             zero_us = int(row[at + 2])
+            left -= row[at + 1] <= decided[i]
             found = row[at + 1] <= sample[i]
-        if found:
+        if found or left == 0:
             break
     low, high = 0, clocks.shape[0]
     while low < high:
@@ -74,9 +95,10 @@ def device_time(
             low = middle + 1
         else:
             high = middle
-    while not found and low > 0 and clocks[low - 1, EVENT_SLOT] == slot[i]:
+    while not found and left > 0 and low > 0 and clocks[low - 1, EVENT_SLOT] == slot[i]:
         low -= 1
         if clocks[low, EVENT_SESSION] == session[i]:
             zero_us = int(clocks[low, EVENT_VALUE])
+            left -= clocks[low, EVENT_SAMPLE] <= decided[i]
             found = clocks[low, EVENT_SAMPLE] <= sample[i]
     time_us[i] = zero_us + int(math.floor(sample[i] * 1e6 / rate_hz[i] + 0.5))

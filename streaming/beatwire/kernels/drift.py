@@ -115,15 +115,15 @@ def track_drift(
             state.above[slot] = False
         elif kind == BEAT or kind == WATERMARK:
             now = sample // length
-            if now - state.block[slot] > BLOCKS_TO_EMPTY:
-                state.block[slot] = now - BLOCKS_TO_EMPTY
-            while state.block[slot] < now:
+            last = min(now, state.block[slot] + BLOCKS_TO_EMPTY)
+            while state.block[slot] < last:
                 state.block[slot] += 1
                 state.distance[slot] = distance_to_reference(state.counts[slot], levels)
                 if (state.distance[slot] > limit) != state.above[slot]:
                     state.above[slot] = not state.above[slot]
                     n = write_crossing(state, event, int(state.block[slot] * length), e, crossings, n)
                 shift_blocks(state.counts[slot])
+            state.block[slot] = max(int(state.block[slot]), now)
             if kind == BEAT and scored[value]:
                 for k in range(bins.shape[1]):
                     state.counts[slot, 0, bins[value, k]] += 1

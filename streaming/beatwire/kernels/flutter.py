@@ -1,7 +1,7 @@
 """Body that finds blocks of a lead that hold one wave after another and nothing else: flutter or fibrillation.
 
 In:    the blocks of a pass that became complete, and the rings
-Out:   their kind
+Out:   their kind, and a description for the judge of fibrillation (``kernels.wave_shape``)
 State: none
 
 The criterion is the VF filter leakage (Kuo and Dillman, Computer detection of ventricular fibrillation, Computers in
@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import math
 
+from beatwire.kernels.converter import is_limited
 from beatwire.kernels.team import WIDTH, added, member, wait
+from beatwire.kernels.wave_shape import KIND_BITS, KIND_MASK, LIMITED, pack_description
 from beatwire.records import I16, I32
 from beatwire.records.detection import FreshLanes
 from beatwire.records.selection import ListedBlocks
@@ -29,33 +31,45 @@ SHORTEST, LONGEST = 4, 16  # half a period, in points: waves of 2 to 8 a second
 FINE = 16  # a point's value is in sixteenths of a device's unit
 NO_SIGN = (1 << 62) - 1  # mask of a column: proves that no index is negative, which saves a test
 FLAT, WAVES = 1, 2  # kinds of blocks
+REST, SATURATED = 4, 8  # added by ``kernels.rhythm``: at rest, and at the limits of the converter
+MOST_LEAKAGE = 50  # per cent, of waves
 
 
 def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: I16, work: I32) -> None:
-    """Set the kind of block ``i`` to ``WAVES`` if it holds waves and is not ``FLAT``.
+    """Describe block ``i`` if it is not ``FLAT``; its kind is ``WAVES`` if it holds waves. Mark one at a limit.
 
     Parameters
     ----------
     blocks
-        Their ``kind`` is read and written.
+        Their ``kind`` is read, with the nanovolts of a unit above its ``KIND_BITS``, and written.
     fresh
         The lanes of the pass.
     length
         Samples of a block.
     x : int16 [lanes, leads, R]
-        Rings that still hold the block; the first lead is used.
+        Rings that still hold the block; the first lead is described.
     work : int32 [1 or more, POINTS or more]
         Scratch.
     """
     row = blocks.row[i]
     first = int(blocks.end[i]) - length
-    if blocks.kind[i] == FLAT or first < fresh.base[row]:
+    kind, nanovolts = int(blocks.kind[i]) & KIND_MASK, int(blocks.kind[i]) >> KIND_BITS
+    wait()
+    if first < fresh.base[row]:
+        if member() == 0:
+            blocks.kind[i] = kind
         return
-    points = work[0]
+    limited = LIMITED if is_limited(x[fresh.lane[row]], first, length, nanovolts) else 0
+    if kind == FLAT:
+        if member() == 0:
+            blocks.kind[i] = kind | limited
+        return
+    points = work[0][:POINTS]
     to_points(x[fresh.lane[row], 0], first, length, points)
-    waves = has_low_leakage(points)
-    if waves and member() == 0:
-        blocks.kind[i] = WAVES
+    leakage = leakage_of(points)
+    description = pack_description(points, nanovolts, FINE, leakage)
+    if member() == 0:
+        blocks.kind[i] = description | limited | (WAVES if leakage < MOST_LEAKAGE else 0)
 
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:
@@ -88,8 +102,11 @@ def add_spread(ring: I16, before: int, length: int, points: I32) -> None:
         points[j] = point * (FINE // SPREAD)
 
 
-def has_low_leakage(points: I32) -> bool:
-    """Return True if less than half of the signal remains when it is added to itself half a period later."""
+def leakage_of(points: I32) -> int:
+    """Return the share that remains of a block when it is added to itself half a period later, in 1/100 rounded down.
+
+    It is 100 if half the period is not between ``SHORTEST`` and ``LONGEST``.
+    """
     slope = 0
     size = 0
     for j in range(member(), POINTS, WIDTH):
@@ -107,4 +124,4 @@ def has_low_leakage(points: I32) -> bool:
             whole += abs(int(points[j])) + abs(int(points[j - half]))
     rest = added(rest)
     whole = added(whole)
-    return 2 * rest < whole
+    return 100 * rest // whole if whole > 0 else 100

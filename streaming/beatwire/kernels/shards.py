@@ -44,3 +44,6 @@ def copy_owned(i: int, owned: I64, first: I64, beats: ShardBeats, out: ShardBeat
     out.reconstruction_error[b] = beats.reconstruction_error[i]
     for j in range(beats.latent.shape[1]):
         out.latent[b, j] = beats.latent[i, j]
+    for lead in range(beats.shape.shape[1]):
+        for k in range(beats.shape.shape[2]):
+            out.shape[b, lead, k] = beats.shape[i, lead, k]

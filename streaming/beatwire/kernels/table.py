@@ -22,6 +22,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 from beatwire.kernels import (
     arrivals,
     avro,
+    beat_class,
+    beat_shape,
     beats,
     classify,
     clock,
@@ -33,12 +35,14 @@ from beatwire.kernels import (
     history,
     nms,
     ordering,
+    rhythm,
     ricker,
     ring,
     rules,
     scoring,
     shards,
     vae,
+    ventricular,
     windows,
 )
 
@@ -113,6 +117,7 @@ class Kernels(Table):
     list_blocks = OverItems(beats.list_blocks)
     find_waves = OverItems(flutter.find_waves)
     cut_window = OverItems(windows.cut_window)
+    measure_shape = OverItems(beat_shape.measure_shape)
 
     # terms of a score
     time_beat = OverItems(history.time_beat)
@@ -146,7 +151,10 @@ class HostKernels(Kernels):
     find_runs = Serial(ordering.find_runs)
     sum_levels = OverItems(scoring.sum_levels)
     find_bins = OverItems(drift.find_bins)
+    classify_beats = OverItems(beat_class.classify_beats)
     track_drift = OverItems(drift.track_drift)
+    judge_ventricular = OverItems(ventricular.judge_ventricular)
+    judge_rhythm = OverItems(rhythm.judge_rhythm)
     apply_rules = OverItems(rules.apply_rules)
     write_beat = OverItems(avro.write_beat)
 

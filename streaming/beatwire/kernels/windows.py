@@ -1,14 +1,15 @@
 """Body that cuts the window of a beat out of the ring, without offset and slope, in units of its size.
 
-In:    R of each beat, and the rings
+In:    R of each beat, the newest sample that its decision depends on, and the rings
 Out:   windows float32 [n, 256], and their size in units of the device
 State: none
 
 A window is 0.52 s in 256 points at every sampling rate. Its centre is the centroid of the energy of the QRS complex, at
-most 40 ms from R. Its size is its root mean square.
+most 40 ms from R, or less where the window would end after the newest sample that the decision depends on: the ring has
+later samples only if the pass does not end there. Its size is its root mean square.
 
-Invariant: a window depends on the samples in [R - 0.30 s, R + 0.31 s] only. Sums are of integers: the same on every
-backend and in any order.
+Invariant: a window depends on the samples in [R - 0.30 s, R + 0.31 s] up to that newest one. Sums are of integers: the
+same on every backend and in any order.
 """
 
 from __future__ import annotations
@@ -33,18 +34,16 @@ FIXED_POINT = 1 << 16  # positions between samples are integers in this unit
 
 
 def cut_window(
-    i: int, lane: I64, at: I64, base: I64, lead: int, rate_hz: float, x: I16, work: I32, window: F32, amplitude: F32
+    i: int, lane: I64, at: I64, decided: I64, base: I64, rate_hz: float, x: I16, work: I32, window: F32, amplitude: F32
 ) -> None:
     """Cut ``window[i]`` out of the ring of ``lane[i]`` around R at sample ``at[i]``.
 
     Parameters
     ----------
-    lane, at, base : int64 [n]
-        Lane and R of each beat, and the first sample of the lane.
-    lead
-        Lead that is cut.
+    lane, at, decided, base : int64 [n]
+        Lane and R of each beat, the newest sample that may be read, and the first sample of the lane.
     x : int16 [lanes, leads, R]
-        Rings of at least 0.62 s.
+        Rings of at least 0.62 s; the first lead is cut.
     work : int32 [1 or more, 0.62 s or more]
         Scratch.
     window, amplitude : float32 [n, 256], [n], written
@@ -52,13 +51,13 @@ def cut_window(
         ``base``, and where it is flat.
     """
     before = int(math.ceil(EARLIEST_S * rate_hz))
-    last = before + int(math.floor(LATEST_S * rate_hz))
+    last = before + min(int(math.floor(LATEST_S * rate_hz)), int(decided[i] - at[i]))
     out = window[i]
     if at[i] - before < base[i]:
         amplitude[i] = blank(out)
         return
     samples = work[0]
-    unroll(x[lane[i], lead], int(at[i]) - before, last + 1, samples)
+    unroll(x[lane[i], 0], int(at[i]) - before, last + 1, samples)
     length = 2.0 * HALF_S * rate_hz
     middle = before + energy_centroid(samples, before, rate_hz)
     begin = max(min(middle - 0.5 * length, last - length - 0.01), 0.0)

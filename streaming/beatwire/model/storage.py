@@ -20,6 +20,7 @@ from beatwire.errors import UserError
 # Records of the training data that the model of a fold was trained without, by name: samples per lead. Keys of the
 # files are older than the names in the code. A model's name is a hash of its files, so a key cannot change alone.
 HELD_OUT_KEY = "left_out"
+POPULATION_SUFFIX = ".population.json"  # beside a model: places of training beats, which scores do not depend on
 
 
 class StoredModel(NamedTuple):

@@ -15,6 +15,7 @@ and the actual value.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,9 @@ from beatwire.errors import UserError
 from beatwire.kernels import classify, peak_features
 from beatwire.model.storage import read_model, write_model
 from beatwire.records import F32, I16, I32
-from beatwire.stages.classify import SIGMA_S, Ensemble
+from beatwire.stages.classify import SIGMA_S
 from beatwire.stages.nms import Settings as NmsSettings
+from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 
 FORMAT = 2
@@ -35,10 +37,8 @@ SHIPPED = Path(__file__).parent / "weights" / "detector.safetensors"
 KNOTS = 33  # of the table of probabilities: one per half unit of logit from -8 to 8
 MAX_LEVELS = (classify.MOST_NODES + 1).bit_length() - 1
 INPUTS_KEY = "looks"  # the name of ``inputs()`` in files of FORMAT 2
-_ARRAYS = {
-    "feature": np.int32, "threshold": np.float32, "below": np.int32, "leaf": np.int32, "roots": np.int32,
-    "probability": np.float64,
-}  # fmt: skip
+NODE_ARRAYS = {"feature": np.int32, "threshold": np.float32, "below": np.int32, "leaf": np.int32, "roots": np.int32}
+ARRAYS = {**NODE_ARRAYS, "probability": np.float64}
 
 
 def inputs() -> dict[str, Any]:
@@ -66,7 +66,7 @@ def save_trees(path: Path, arrays: dict[str, Any], metadata: dict[str, Any]) -> 
         Further keys of the config: settings of the training, databases, records held out.
     """
     config = {"format": FORMAT, "version": VERSION, INPUTS_KEY: inputs(), **metadata}
-    write_model(path, {name: np.asarray(arrays[name], kind) for name, kind in _ARRAYS.items()}, config)
+    write_model(path, {name: np.asarray(arrays[name], kind) for name, kind in ARRAYS.items()}, config)
     return load_trees(path)
 
 
@@ -80,44 +80,64 @@ def load_trees(path: Path | None = None) -> Ensemble:
     """
     path = SHIPPED if path is None else path
     arrays, config, config_path, name = read_model(path, "detector", FORMAT)
-    found = config.get(INPUTS_KEY)
-    for key, value in inputs().items():
+    check_inputs(config_path, config.get(INPUTS_KEY), "a detector", inputs())
+    check(path, arrays, peak_features.FEATURES)
+    return ensemble_of(path, arrays, name)
+
+
+def ensemble_of(path: Path, arrays: dict[str, Any], name: str) -> Ensemble:
+    """Return checked arrays as complete trees; the first half of them is row 0."""
+    feature, threshold, leaf = in_halves(path, arrays)
+    return Ensemble(feature, threshold, leaf, probability=np.ascontiguousarray(arrays["probability"]), name=name)
+
+
+def check_inputs(path: Path, found: object, what: str, expected: Mapping[str, Any]) -> None:
+    """Raise ``UserError`` unless a config names the inputs that this program computes as those of the training."""
+    for key, value in expected.items():
         if not isinstance(found, dict) or found.get(key) != value:
             got = found.get(key) if isinstance(found, dict) else None
-            raise UserError(f"{config_path}: expected a detector trained with {key} {value}; got {got}")
-    _check(path, arrays)
-    feature, threshold, leaf = complete(path, arrays)
-    trees, nodes = len(feature) // 2, feature.shape[1]
-    return Ensemble(
-        feature=feature.reshape(2, trees, nodes),
-        threshold=threshold.reshape(2, trees, nodes),
-        leaf=leaf.reshape(2, trees, nodes + 1),
-        probability=np.ascontiguousarray(arrays["probability"]),
-        name=name,
-    )
+            raise UserError(f"{path}: expected {what} trained with {key} {value}; got {got}")
 
 
-def _check(path: Path, arrays: dict[str, Any]) -> None:
-    """Raise ``UserError`` unless the arrays are trees."""
-    for name, kind in _ARRAYS.items():
+def check(path: Path, arrays: dict[str, Any], features: int) -> None:
+    """Raise ``UserError`` unless the arrays are trees on so many features, and the probabilities are ascending."""
+    check_arrays(path, arrays, ARRAYS)
+    if len(arrays["probability"]) != KNOTS or (np.diff(arrays["probability"]) < 0).any():
+        raise UserError(f"{path}: expected {KNOTS} probabilities in ascending order; got others")
+    check_trees(path, arrays, features)
+
+
+def check_arrays(path: Path, arrays: dict[str, Any], kinds: Mapping[str, type]) -> None:
+    """Raise ``UserError`` unless each of ``kinds`` is a finite array [n] of its type."""
+    for name, kind in kinds.items():
         found = arrays.get(name)
         if found is None or found.ndim != 1 or found.dtype != kind or not np.isfinite(found).all():
             got = "none" if found is None else f"{found.dtype} {list(found.shape)}"
             raise UserError(f"{path}: expected {name} as finite {np.dtype(kind)} [n]; got {got}")
+
+
+def check_trees(path: Path, arrays: dict[str, Any], features: int) -> None:
+    """Raise ``UserError`` unless the arrays are trees of so many features."""
     feature, below, roots = arrays["feature"], arrays["below"], arrays["roots"]
     nodes = len(feature)
     for name in ("threshold", "below", "leaf"):
         if len(arrays[name]) != nodes:
             raise UserError(f"{path}: expected {nodes} values of {name}, one per node; got {len(arrays[name])}")
     inner = np.flatnonzero(feature >= 0)
-    if (feature >= peak_features.FEATURES).any():
-        raise UserError(f"{path}: expected features below {peak_features.FEATURES}; got {feature.max()}")
+    if (feature >= features).any():
+        raise UserError(f"{path}: expected features below {features}; got {feature.max()}")
     if (below[inner] <= inner).any() or (below[inner] + 1 >= nodes).any():
         raise UserError(f"{path}: expected children after their parents among {nodes} nodes; got others")
     if len(roots) == 0 or len(roots) % 2 or (roots < 0).any() or (roots >= nodes).any():
         raise UserError(f"{path}: expected an even number of roots among {nodes} nodes; got {roots[:8].tolist()}")
-    if len(arrays["probability"]) != KNOTS or (np.diff(arrays["probability"]) < 0).any():
-        raise UserError(f"{path}: expected {KNOTS} probabilities in ascending order; got others")
+
+
+def in_halves(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
+    """Return checked trees as `complete` does, with the first half of them as row 0 and the second as row 1."""
+    feature, threshold, leaf = complete(path, arrays)
+    trees, nodes = len(feature) // 2, feature.shape[1]
+    halves = (2, trees, nodes)
+    return feature.reshape(halves), threshold.reshape(halves), leaf.reshape(2, trees, nodes + 1)
 
 
 def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:

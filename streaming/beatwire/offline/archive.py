@@ -35,6 +35,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import Alerts, Bank, TickBeats
 from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.limits import Limits
 
 MAX_GRAPHS = 8  # that run at the same time on the CPU
 SHARDS_PER_GRAPH = 4  # fewer are not worth another graph
@@ -77,9 +78,9 @@ class Archive:
         self._graphs = [ShardBatch(self._settings, backend, rules=rules)]
         self.model = (models := Models.of(settings)).scoring
         self._directory = Directory(1)
-        self._alerting = Alerting(settings, models, lambda: self._directory)
+        self.alerting = Alerting(settings, models, lambda: Limits(models.alert(settings).limits, self._directory))
         self._alerts: list[Alerts] = []
-        self._alerting.subscribe(self._alerting.alerts, self._alerts.append)
+        self.alerting.subscribe(self.alerting.alerts, self._alerts.append)
         self._rules = rules
 
     def analyze(
@@ -174,6 +175,6 @@ class Archive:
         """Return the beats with their alerts: drift and alert process all of them as one tick."""
         self._directory = Directory(1)
         self._directory.names.append(stream)
-        self._alerting.reset()
-        self._alerting.scored.emit(beats)
+        self.alerting.reset()
+        self.alerting.scored.emit(beats)
         return self._alerts.pop()

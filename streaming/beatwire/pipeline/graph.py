@@ -13,7 +13,7 @@ any of them::
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,11 @@ from beatwire.backends.cpu import CPU
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import HORIZON_S, Settings
-from beatwire.records import Aligned, Bank, Outgoing, RawTick, Rejects
-from beatwire.stages import align, decode, drift, gather, publish, score
+from beatwire.records import Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
+from beatwire.stages import alert, align, decode, drift, gather, lifecycle, publish, score
 from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.limits import Limits
+from beatwire.stages.support.waiting import WaitingRoom
 from beatwire.wire.dead_letters import Origin, dead_letters
 
 
@@ -49,7 +51,8 @@ class Pipeline(Part):
     def __init__(self, settings: Settings, backend: Backend = CPU) -> None:
         super().__init__()
         self.settings, self.backend = settings, backend
-        self.model, self.trees = models = Models.of(settings)
+        self.models = models = Models.of(settings)
+        self.model, self.trees = models.scoring, models.trees
         self._begin()
         stage = self.stage
 
@@ -73,11 +76,14 @@ class Pipeline(Part):
         self.gathered = stage(self.ticks, gather.step, lambda: gather.State(backend))  # TickBeats  b, in order
         self.scored = stage(self.gathered, score.step, self._score_state)            # TickBeats   with scores
 
-        self.alerting = self.include(Alerting(settings, models, lambda: self.directory, self.scored))
+        self.alerting = self.include(Alerting(settings, models, lambda: self.limits, self.scored))
+        self.labelled = self.alerting.labelled                                       # TickBeats   with classes
         self.compared = self.alerting.compared                                       # TickBeats   with events of drift
+        self.judged = self.alerting.judged                                           # TickBeats   with rhythm
         self.alerts = self.alerting.alerts                                           # Alerts      transitions
 
-        self.published = stage(self.alerts, publish.step, self._publish_state)       # [Outgoing]  messages
+        self.lifecycle = stage(self.alerts, lifecycle.step, self._lifecycle_state)   # Alerts      to publish; audit
+        self.published = stage(self.lifecycle, publish.step, self._publish_state)       # [Outgoing]  messages
         self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
         # fmt: on
 
@@ -91,6 +97,7 @@ class Pipeline(Part):
     def _begin(self) -> None:
         """Begin with no stream and no tick."""
         self.directory = Directory(self.settings.most_streams)
+        self.limits = Limits(self.models.alert(self.settings).limits, self.directory)
         self.marks = Marks(HORIZON_S, self.settings.silence_s)
         self._tick = -1
         self._rejects = Rejects()
@@ -105,13 +112,22 @@ class Pipeline(Part):
         return decode.State(self.settings.decode(), self.backend.xp)
 
     def _align_state(self) -> align.State:
-        return align.State(self.settings.align(), self.directory, admits=self._admits)
+        waiting = WaitingRoom(self.settings.admit_s, self.settings.silence_s)
+        return align.State(
+            self.settings.align(), self.directory, admits=self._admits, waiting=waiting, changes=self.limits
+        )
 
     def _score_state(self) -> score.State:
         return score.State(score.Settings(self.model.calibration))
 
+    def _lifecycle_state(self) -> lifecycle.State:
+        return lifecycle.State(self.settings.lifecycle, self.limits)
+
     def _publish_state(self) -> publish.State:
-        return publish.State(publish.Settings(self.model.name, score.SCORED_BY), self.directory)
+        settings = publish.Settings(
+            self.model.name, score.SCORED_BY, self.model.network.map, self.settings.cloud_events
+        )
+        return publish.State(settings, self.directory)
 
     def _admits(self, banks: Sequence[Bank], lanes: Sequence[int]) -> bool:
         """Return True if the backend has memory for so many lanes of each bank."""
@@ -143,9 +159,27 @@ class Pipeline(Part):
             out.append(dead_letters(self._rejects, origin))
         return out
 
-    def adopt(self, alerts: list[dict[str, Any]]) -> None:
-        """Take over the alerts that are not off according to the log."""
+    def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
+        """Take over the alerts that are not off according to the log, and all acknowledgements."""
         self.alerting.adopt(alerts)
+        lifecycle.adopt(self.lifecycle.state, alerts, acks)
+
+    def acknowledge(self, acks: Sequence[Acknowledgement]) -> None:
+        """Apply acknowledgements with the next tick."""
+        self.lifecycle.state.acks += acks
+
+    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
+        """Take the arrival of the newest chunk of any stream, 0: unknown; ``raises``: the alarm is this worker's."""
+        alert.watch_feed(self.alerts.state, newest_us)
+        self.lifecycle.state.feed_newest_us = newest_us if raises else 0
+
+    def report_expired(self, expired: Mapping[int, Expired]) -> None:
+        """Raise an alert with the next tick, for each partition of which samples were deleted before they were read."""
+        self.lifecycle.state.expired.update(expired)
+
+    def change_limits(self, changes: Sequence[LimitChange]) -> None:
+        """Take changes of the limits of streams; each is in force from a time of the broker on."""
+        self.limits.add(changes)
 
     def rewind_tick(self, partition: int) -> int:
         """Return the tick from whose start a successor must replay ``partition``."""
@@ -154,7 +188,13 @@ class Pipeline(Part):
         known = len(self.directory.names)
         partitions = self.directory.partition[:known].astype(np.int64)
         arrived_us = self._aligned.slots.arrived_us[:known]
-        return self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
+        oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
+        return self._align.waiting.oldest_tick(partition, oldest)
+
+    @property
+    def model_name(self) -> str:
+        """Return version and hash of the scoring model, which alerts carry."""
+        return self.model.name
 
     @property
     def drift(self) -> drift.State:
@@ -162,9 +202,25 @@ class Pipeline(Part):
         return self.alerting.drift
 
     @property
+    def active_alerts(self) -> dict[str, int]:
+        """Return how many alerts of each rule are on."""
+        return alert.active(self.alerts.state)
+
+    @property
     def counts(self) -> dict[str, int]:
         """Return what happened to chunks since the start: duplicates, gaps, restarts, by ``align.COUNTS``."""
-        return dict(zip(align.COUNTS, self.aligned.state.counts.tolist(), strict=True))
+        counts = dict(zip(align.COUNTS, self._align.counts.tolist(), strict=True))
+        return counts | {"strays": self._align.waiting.dropped}
+
+    @property
+    def _align(self) -> align.State:
+        state: align.State = self.aligned.state
+        return state
+
+    @property
+    def resolved(self) -> int:
+        """Return the number of messages since the start that were converted from another schema."""
+        return int(self.decoded.state.resolved)
 
     @property
     def rejected(self) -> Rejects:

@@ -16,18 +16,44 @@ from streamz import Stream
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.model.checkpoint import Model, load_model
+from beatwire.model.classes import load_classes
+from beatwire.model.rhythm import load_judges
 from beatwire.model.trees import load_trees
+from beatwire.model.ventricular import load_judge
 from beatwire.pipeline.settings import Settings
-from beatwire.stages import alert, beats, classify, drift, history, nms, ricker, ring, windows
-from beatwire.stages.classify import Ensemble
-from beatwire.stages.support.directory import Directory
+from beatwire.stages import (
+    alert,
+    beat_class,
+    beats,
+    classify,
+    drift,
+    history,
+    nms,
+    rhythm,
+    ricker,
+    ring,
+    ventricular,
+    windows,
+)
+from beatwire.stages.rhythm import Judges
+from beatwire.stages.support.ensemble import Ensemble
+from beatwire.stages.support.limits import Limits
 
 
 class Models(NamedTuple):
-    """The scoring model and the detector's trees (None: the rule decides)."""
+    """The scoring model, trees and judges.
+
+    trees        of the detector; None: the rule
+    judges       of the rhythm
+    classes      the trees of beat classes; None: no classes
+    ventricular  the judge of ventricular runs; None: none
+    """
 
     scoring: Model
     trees: Ensemble | None
+    judges: Judges
+    classes: beat_class.Settings | None
+    ventricular: ventricular.Judge | None
 
     @staticmethod
     def of(settings: Settings) -> Models:
@@ -38,7 +64,14 @@ class Models(NamedTuple):
         UserError
             A model cannot be used.
         """
-        return Models(load_model(settings.model), load_trees(settings.trees) if settings.detector == "trees" else None)
+        trees = load_trees(settings.trees) if settings.detector == "trees" else None
+        classes = load_classes(settings.classes) if settings.with_classes else None
+        judge = load_judge(settings.ventricular) if settings.with_classes and settings.with_ventricular else None
+        return Models(load_model(settings.model), trees, load_judges(settings.rhythm), classes, judge)
+
+    def alert(self, settings: Settings) -> alert.Settings:
+        """Return the settings of the alert stage: the limit of drift is the model's."""
+        return replace(settings.alert, drift=self.scoring.reference.limit)
 
 
 PartT = TypeVar("PartT", bound="Part")
@@ -74,6 +107,11 @@ class Part:
         The subscription is kept here: streamz keeps a sink until the process ends, and drops other nodes at once.
         """
         self._subscriptions.append(node.map(listener))
+
+    def wrap_steps(self, wrap: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Replace the step of every stage by what ``wrap`` returns for the name of the stage and its step."""
+        for node in self.stages:
+            node.func = wrap(node.func.__module__.rpartition(".")[2], node.func)
 
     def reset(self) -> None:
         """Give every stage a new state; subscriptions stay."""
@@ -121,30 +159,35 @@ class Detection(Part):
 
 
 class Alerting(Part):
-    """From the scored beats of a tick to transitions of alerts.
+    """From the scored beats of a tick to their classes and to transitions of alerts.
 
     Parameters
     ----------
     settings, models
         What it does.
-    directory
-        Returns the streams by slot: the directory changes with a reset.
+    limits
+        Returns the limits of each stream, which change with a reset, and with them the streams by slot.
     scored
         The node that emits scored beats; None: ``scored`` is a source, to which they are emitted.
     """
 
     def __init__(
-        self, settings: Settings, models: Models, directory: Callable[[], Directory], scored: Stream | None = None
+        self, settings: Settings, models: Models, limits: Callable[[], Limits], scored: Stream | None = None
     ) -> None:
         super().__init__()
         reference = models.scoring.reference
-        self.settings = replace(settings.alert, drift=reference.limit)
+        self.settings = models.alert(settings)
 
         # fmt: off
         self.scored = Stream() if scored is None else scored                                      # TickBeats, scored
-        self.compared = self.stage(self.scored, drift.step, lambda: drift.State(reference))       # TickBeats, compared
+        self.labelled = self.stage(
+            self.scored, beat_class.step, lambda: beat_class.State(models.classes))               # TickBeats, classes
+        self.compared = self.stage(self.labelled, drift.step, lambda: drift.State(reference))     # TickBeats, compared
+        self.of_runs = self.stage(
+            self.compared, ventricular.step, lambda: ventricular.State(models.ventricular))       # TickBeats, runs
+        self.judged = self.stage(self.of_runs, rhythm.step, lambda: rhythm.State(models.judges))  # TickBeats, judged
         self.alerts = self.stage(
-            self.compared, alert.step, lambda: alert.State(self.settings, directory()))           # Alerts
+            self.judged, alert.step, lambda: alert.State(self.settings, limits()))              # Alerts
         # fmt: on
 
     @property

@@ -48,13 +48,16 @@ class Marks:
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
         self.ticks[restarted[:, EVENT_SLOT]] = tick
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
-        for placement in aligned.passes:
-            fresh = placement.fresh
-            slot = fresh.slot[fresh.stop - self.at[fresh.slot] >= STEP_S * fresh.bank.rate_hz]
-            if len(slot):
-                self.ticks[slot, :-1] = self.ticks[slot, 1:]
-                self.ticks[slot, -1] = tick + 1
-                self.at[slot] = expected[slot]
+        # A stream that waited begins in the tick of its first chunk.
+        waited = aligned.waited[aligned.waited[:, 0] >= 0]
+        np.minimum.at(self.ticks, waited[:, 0], waited[:, 1:])
+        # Of the session that a tick ends with: the passes of an earlier session of the tick leave no mark.
+        rates_hz = np.array([bank.rate_hz for bank in aligned.banks])
+        seen = aligned.seen[aligned.slots.bank[aligned.seen] >= 0]
+        due = seen[expected[seen] - self.at[seen] >= STEP_S * rates_hz[aligned.slots.bank[seen]]]
+        self.ticks[due, :-1] = self.ticks[due, 1:]
+        self.ticks[due, -1] = tick + 1
+        self.at[due] = expected[due]
         if len(aligned.seen):
             self.newest_us = max(self.newest_us, int(arrived_us[aligned.seen].max()))
 

@@ -9,7 +9,7 @@
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
 - a rate looks back 40 s, and its alert 16 beats more;
 - drift looks back a minute, once in 20 s, over features of beats that look back 15 s: 117.4 s;
-- an irregular rhythm is 40 beats: 78.4 s.
+- an irregular rhythm is judged by a minute of beats and three judgements before: 114.4 s.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.records import Bank
-from beatwire.stages import alert, align, beats, classify, decode, nms, ricker, ring
-from beatwire.stages.classify import Ensemble
+from beatwire.stages import alert, align, beats, classify, decode, lifecycle, nms, ricker, ring
+from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 
 HORIZON_S = 120.0
@@ -44,11 +44,18 @@ class Settings:
     evict_s      silence after which a stream is removed: its alerts end, its memory goes to others
     duplicate_s  how far back a chunk is a duplicate and not an error
     most_streams streams at most
+    admit_s      samples of a new stream with a rate or a number of leads that no stream has, before it is placed
     schema_id    id that Avro messages in Confluent framing must have; None accepts any
+    cloud_events which messages have headers of CloudEvents: "alerts", or "all", beats too
     model        the scoring model; None: the one in the package
     detector     what classifies peaks: "trees", or the "rule" alone
     trees        the detector's trees; None: the ones in the package
-    design, nms, alert  of the filter, the search for peaks, and the rules
+    with_classes  False: beats have no class
+    classes      the trees of beat classes; None: the ones in the package
+    rhythm       the judges of the rhythm; None: those in the package
+    with_ventricular  False: ventricular runs are not judged
+    ventricular  the judge of ventricular runs; None: the one in the package
+    design, nms, alert, lifecycle  of the filter, the search for peaks, the rules, and what becomes of alerts
     """
 
     pass_s: float = 2.0
@@ -58,13 +65,21 @@ class Settings:
     evict_s: float = 86_400.0
     duplicate_s: float = 60.0
     most_streams: int = 1_000_000
+    admit_s: float = 1.0
     schema_id: int | None = None
+    cloud_events: Literal["alerts", "all"] = "alerts"
     model: Path | None = None
     detector: Literal["trees", "rule"] = "trees"
     trees: Path | None = None
+    with_classes: bool = True
+    classes: Path | None = None
+    rhythm: Path | None = None
+    with_ventricular: bool = True
+    ventricular: Path | None = None
     design: Design = field(default_factory=Design)
     nms: nms.Settings = field(default_factory=nms.Settings)
     alert: alert.Settings = field(default_factory=alert.Settings)
+    lifecycle: lifecycle.Settings = field(default_factory=lifecycle.Settings)
 
     def __post_init__(self) -> None:
         """Check the settings.
@@ -80,6 +95,8 @@ class Settings:
                 raise UserError(f"settings: expected 0 < {name} <= {HORIZON_S:g}; got {value:g}")
         if not 2 * HORIZON_S <= self.evict_s < math.inf:
             raise UserError(f"settings: expected evict_s of at least {2 * HORIZON_S:g}; got {self.evict_s:g}")
+        if not 0 <= self.admit_s <= self.silence_s:
+            raise UserError(f"settings: expected 0 <= admit_s <= silence_s; got {self.admit_s:g}")
         if self.detector not in ("trees", "rule"):
             raise UserError(f"settings: expected detector trees or rule; got {self.detector!r}")
         left_s, right_s = self.nms.left_s, self.nms.right_s

@@ -1,6 +1,6 @@
-"""Recordings: a CSV file, a WFDB record or ``synthetic`` becomes a :class:`Recording`.
+"""Recordings: a file, a WFDB record, ``synthetic``, or numbers in memory become a :class:`Recording`.
 
-In:  the name of a source, and the options of the user: rate, columns, lead, gain
+In:  the name or address of a source, or an object in memory; and the options of the user: rate, columns, lead, gain
 Out: samples, int16 ``[leads, n]`` on one scale, -32768 where there is no value
 
 A source that cannot be used raises ``UserError`` here, before anything else runs: one line with the file, the line or
@@ -9,20 +9,32 @@ column, the expected and the actual value.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from beatwire.errors import UserError
+from beatwire.recordings.arrays import from_array
+from beatwire.recordings.blocks import read_blocks
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, NO_VALUE, Recording
+from beatwire.recordings.remote import fetched, is_address
+from beatwire.recordings.sources import wfdb_record
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text import read_text
-from beatwire.recordings.wfdb import read_wfdb
+from beatwire.recordings.wfdb import from_wfdb, read_wfdb
 
-__all__ = ["MAX_LEADS", "MAX_RATE_HZ", "MIN_RATE_HZ", "NO_VALUE", "Recording", "read_recording"]
-
-_WFDB_SUFFIXES = (".hea", ".dat", ".atr", ".mat")
+__all__ = [
+    "MAX_LEADS",
+    "MAX_RATE_HZ",
+    "MIN_RATE_HZ",
+    "NO_VALUE",
+    "Recording",
+    "as_recording",
+    "read_blocks",
+    "read_recording",
+]
 
 
 def read_recording(
@@ -39,8 +51,8 @@ def read_recording(
     Parameters
     ----------
     source
-        A CSV file (comma, semicolon, tab or blanks; gzip too), a WFDB record (with or without ``.hea``), or
-        ``synthetic[:key=value,...]``.
+        A CSV file (comma, semicolon, tab or blanks; gzip too), a WFDB record (with or without ``.hea``), the address of
+        one that fsspec can open (``s3://bucket/mitdb/100``), or ``synthetic[:key=value,...]``.
     fs
         Sampling rate in Hz. Required for a CSV file without a time column; otherwise it must agree with the source
         within 1 %.
@@ -66,23 +78,56 @@ def read_recording(
     if name == "synthetic" or name.startswith("synthetic:"):
         recording = synthetic_recording(name, rate_hz=fs)
         recording = recording.pick(*column.split(",")) if column else recording
+    elif is_address(name):
+        with fetched(name) as path:
+            recording = _read_file(path, fs, column, gain, xp)
     else:
         recording = _read_file(Path(name).expanduser(), fs, column, gain, xp)
     return recording if lead is None or lead == "all" else recording.pick(lead)
 
 
+def as_recording(
+    source: Any,
+    fs: float | None = None,
+    *,
+    leads: Sequence[str] | None = None,
+    units: str | None = None,
+    gain: float | None = None,
+    column: str | None = None,
+    lead: str | int | None = None,
+    xp: Any = np,
+) -> Recording:
+    """Return the recording of any source: a path, an address, a ``wfdb.Record``, an array or a data frame.
+
+    Parameters
+    ----------
+    source
+        See :func:`read_recording` and :func:`beatwire.recordings.arrays.from_array`; or a :class:`Recording`.
+    fs, gain, column, lead, xp
+        See :func:`read_recording`.
+    leads, units
+        Of an array or a data frame, see :func:`beatwire.recordings.arrays.from_array`.
+
+    Raises
+    ------
+    UserError
+        The source, or an option, cannot be used.
+    """
+    if isinstance(source, str | Path):
+        for name, value in (("leads", leads), ("units", units)):
+            if value is not None:
+                raise UserError(f"{name}: expected it with an array or a data frame; {str(source)!r} names its own")
+        return read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=xp)
+    if isinstance(source, Recording):
+        recording = source
+    elif type(source).__module__.startswith("wfdb"):
+        recording = from_wfdb(source, fs, column)
+    else:
+        recording = from_array(source, fs, leads=leads, units=units, gain=gain)
+        recording = recording.pick(*column.split(",")) if column else recording
+    return recording if lead is None or lead == "all" else recording.pick(lead)
+
+
 def _read_file(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any) -> Recording:
-    if path.is_dir():
-        records = sorted(p.stem for p in path.glob("*.hea"))
-        hint = f"choose a record in it, for example {path / records[0]}" if records else "it holds no WFDB record"
-        raise UserError(f"{path}: expected a CSV file or a WFDB record; got a folder ({hint})")
-    if path.suffix in _WFDB_SUFFIXES and (path.suffix == ".hea" or path.with_suffix(".hea").exists()):
-        return read_wfdb(path.with_suffix(""), fs, column)
-    header = path.with_name(path.name + ".hea")
-    if header.exists() and not path.exists():
-        return read_wfdb(path, fs, column)
-    if not path.exists():
-        raise UserError(f"{path}: expected a CSV file or a WFDB record; neither this file nor {header.name} exists")
-    if path.suffix in _WFDB_SUFFIXES:
-        raise UserError(f"{path}: expected its WFDB header {path.with_suffix('.hea').name} beside it; there is none")
-    return read_text(path, fs, column, gain, xp)
+    record = wfdb_record(path)
+    return read_text(path, fs, column, gain, xp) if record is None else read_wfdb(record, fs, column)

@@ -1,54 +1,18 @@
-"""The record of a recording, and the conversion of numbers of any unit into its int16 samples.
-
-In:  float64 [n] for each lead, NaN or infinite where there is no value; microvolts per value of each lead
-Out: :class:`Recording`: int16 ``[leads, n]``, -32768 where there is no value
-
-All leads share one scale. Integers that fit keep their values. Otherwise an offset is subtracted from each lead, and
-then the scale is made coarser or finer; both are reported in ``Recording.notes``.
-"""
+"""The record of a recording: its samples, rate and leads, and how a lead is selected."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.records import F64, I16
+from beatwire.records import I16
 from beatwire.tables import array_module
 
 NO_VALUE = -32768  # a sample without a value, in int16
 MAX_LEADS = 12  # the wire format carries 1-12 leads
 MIN_RATE_HZ = 50.0  # the range of sampling rates of the wire format
 MAX_RATE_HZ = 4000.0
-
-_LARGEST = 32767  # of int16
-_PLAUSIBLE_MV = 100.0  # peak to peak; a larger range without a unit is not in millivolts
-_FEWEST_STEPS = 200  # units peak to peak; below, the scale is made finer
-_CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
-_UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
-_HOST_BLOCK = 1 << 17  # values processed at once: they stay in the CPU cache
-_DEVICE_BLOCK = 1 << 24  # the same on a GPU: a block of float64 is 128 MiB
-_TIE = 1e-6  # parsers differ in the last bit: a value this close below a half is rounded up on every backend
-
-
-@dataclass(frozen=True, slots=True)
-class ValueRange:
-    """The range of a column of numbers; NaN and infinite are no values.
-
-    low, high   the smallest and the largest value; 0 if there is none
-    integers    True if every value is an integer
-    complete    True if no value is missing
-    any_valid   True if there is at least one value
-    """
-
-    low: float
-    high: float
-    integers: bool
-    complete: bool
-    any_valid: bool
 
 
 @dataclass(frozen=True)
@@ -139,108 +103,3 @@ def check_rate(where: str, rate_hz: float) -> float:
     if not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
         raise UserError(f"{where}: expected a rate of {MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz; got {rate_hz:g}")
     return float(rate_hz)
-
-
-def value_ranges(columns: Sequence[Any]) -> list[ValueRange]:
-    """Return the range of each column of numbers.
-
-    >>> value_ranges([np.array([1.0, np.nan, 3.0])])
-    [ValueRange(low=1.0, high=3.0, integers=True, complete=False, any_valid=True)]
-    """
-    return [_value_range(column) for column in columns]
-
-
-def _value_range(column: Any) -> ValueRange:
-    xp = array_module(column)
-    low, high, integers, complete = np.inf, -np.inf, True, True
-    for block in _blocks(column):
-        values = column[block]
-        smallest, largest = float(values.min()), float(values.max())
-        if not np.isfinite([smallest, largest]).all():
-            complete = False
-            values = values[xp.isfinite(values)]
-            if len(values) == 0:
-                continue
-            smallest, largest = float(values.min()), float(values.max())
-        low, high = min(low, smallest), max(high, largest)
-        integers = integers and bool((values == xp.rint(values)).all())
-    any_valid = low <= high
-    return ValueRange(low if any_valid else 0.0, high if any_valid else 0.0, integers, complete, any_valid)
-
-
-def _blocks(column: Any) -> Iterator[slice]:
-    """Yield slices of a column that fit the CPU cache, or the memory of a GPU."""
-    n = len(column)
-    step = _HOST_BLOCK if isinstance(column, np.ndarray) else _DEVICE_BLOCK
-    for first in range(0, n, step):
-        yield slice(first, min(n, first + step))
-
-
-def to_units(
-    columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Sequence[ValueRange] | None = None
-) -> tuple[I16, float, tuple[str, ...]]:
-    """Convert the numbers of all leads to int16 on one scale.
-
-    Parameters
-    ----------
-    columns
-        float64 [n] for each lead, NumPy or CuPy; NaN or infinite where there is no value.
-    uv_per_value
-        Microvolts per value, for each lead; 0 if unknown.
-    ranges
-        The result of :func:`value_ranges`; computed if None.
-
-    Returns
-    -------
-    samples, uv_per_unit, notes
-        int16 [leads, n]; ``uv_per_unit`` is 0 unless all leads are calibrated.
-    """
-    ranges = value_ranges(columns) if ranges is None else ranges
-    lows, highs = np.array([(r.low, r.high) for r in ranges]).T
-    integers = all(r.integers for r in ranges)
-    notes: list[str] = []
-    if min(uv_per_value) > 0:
-        scale = np.array(uv_per_value)  # microvolts per value, for each lead
-        unit = float(scale.min()) if integers else 1.0
-        uv_per_unit = unit
-    else:
-        scale = np.ones(len(columns))
-        unit, uv_per_unit = 1.0, 0.0
-        notes.append("not calibrated: amplitudes are relative to this recording")
-    offset = np.zeros(len(columns))
-    if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * unit:
-        offset = np.rint(np.array([_median(c) for c in columns]) * scale / unit) * unit / scale
-        notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
-    peak = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max()))
-    peak_to_peak = float(((highs - lows) * scale).max())
-    coarser = peak / _LARGEST
-    finer = peak_to_peak / (_UNCALIBRATED_STEPS if uv_per_unit == 0 else _CALIBRATED_STEPS)
-    if coarser > unit or (not integers and 0 < peak_to_peak < _FEWEST_STEPS * unit):
-        unit = max(coarser, finer if not integers else 0.0)
-        notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
-        uv_per_unit = unit if uv_per_unit else 0.0
-    return _quantized(columns, offset, scale / unit, ranges), uv_per_unit, tuple(notes)
-
-
-def _quantized(columns: Sequence[Any], offset: F64, units_per_value: F64, ranges: Sequence[ValueRange]) -> I16:
-    """Return the columns as int16 [leads, n], rounded to units."""
-    xp = array_module(columns[0])
-    samples: I16 = xp.empty((len(columns), len(columns[0])), np.int16)
-    for row, column in enumerate(columns):
-        for block in _blocks(column):
-            units = xp.floor((column[block] - offset[row]) * units_per_value[row] + (0.5 + _TIE))
-            clipped = xp.clip(units, -_LARGEST, _LARGEST)
-            samples[row, block] = clipped if ranges[row].complete else xp.where(xp.isfinite(units), clipped, NO_VALUE)
-    return samples
-
-
-def plausible_mv(ranges: Sequence[ValueRange]) -> bool:
-    """Return True if numbers without a unit can be millivolts of an ECG: at most 100 peak to peak."""
-    return all(r.high - r.low <= _PLAUSIBLE_MV for r in ranges)
-
-
-def _median(column: Any) -> float:
-    """Return the median of the values; 0 if there is none."""
-    xp = array_module(column)
-    finite = column[xp.isfinite(column)]
-    return float(xp.median(finite)) if len(finite) else 0.0

@@ -11,6 +11,8 @@ without a unit, and numbers too large for an ECG in millivolts, are not calibrat
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,22 +30,15 @@ from beatwire.recordings.layout import (  # fmt: skip
     unit_of,
     without_unit,
 )
-from beatwire.recordings.record import (
-    MAX_LEADS,
-    Recording,
-    ValueRange,
-    check_rate,
-    find_lead,
-    plausible_mv,
-    to_units,
-    value_ranges,
-)
+from beatwire.recordings.record import MAX_LEADS, Recording, check_rate, find_lead
 from beatwire.recordings.timecolumn import INDEX_NAMES, TIME_NAMES, rate_and_positions, times_s
+from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
 from beatwire.records import F64, I64
-from beatwire.tables import Column, array_module, numbers, open_text, read_table
+from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks
 
 _NOT_A_LEAD = ("label", "annotation", "annotations", "class", "symbol", "beat", "event", "target")
 _UNIT_SUFFIXES = "uv|mv|µv|μv"  # no plain "v": "lead_v" is a name
+_OVERLAP = 64  # rows whose times a block is compared with
 _GIVE_GAIN = "give --gain, units per millivolt"
 
 
@@ -80,6 +75,70 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
         samples=samples,
         notes=(*notes, *time_notes, *unit_notes, *scale_notes),
     )
+
+
+def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | None, rows: int) -> Iterator[Block]:
+    """Yield a text table in blocks of so many rows; errors as of :func:`read_text`.
+
+    The rate and the unit are those of the first block. Times are compared with those of the rows before each block.
+    """
+    layout, where = read_layout(path), path.name
+    time: int | None = None
+    leads: list[int] = []
+    clock: _Clock | None = None
+    unit: tuple[list[float], tuple[str, ...]] | None = None
+    tables = read_table_blocks(
+        path, delimiter=layout.delimiter, decimal=layout.decimal, lines_before=layout.lines_before,
+        columns=len(layout.names), rows=rows,
+    )  # fmt: skip
+    for number, table in enumerate(tables):
+        notes: tuple[str, ...] = ()
+        if number == 0:
+            time = _time_column(layout, table)
+            leads, notes = _lead_columns(where, layout, column, time)
+            rate_hz, _, _ = _rate_and_positions(where, layout, table, time, fs)
+            clock = _Clock.of(where, layout, table, time, rate_hz)
+        position = clock.positions(table) if clock is not None else None
+        length = len(table[0]) if position is None else int(position[-1]) + 1
+        columns = [_with_gaps(_as_numbers(path, layout, table[k], k), position, length) for k in leads]
+        if unit is None:
+            unit = _uv_per_value(layout, leads, value_ranges(columns), gain)
+            notes += unit[1]
+        names = tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads)
+        yield Block(rate_hz, names, columns, unit[0], notes)
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Positions of the rows of each block by its time column; it keeps the last rows of the block before it."""
+
+    where: str
+    layout: Layout
+    time: int
+    rate_hz: float
+    tail: Any = None
+
+    @staticmethod
+    def of(where: str, layout: Layout, table: list[Column], time: int | None, rate_hz: float) -> _Clock | None:
+        """Return the clock of a table, None if its time column only counts samples or there is none."""
+        if time is None or times_s(where, table[time], layout.names[time], layout.units[time], rate_hz) is None:
+            return None
+        return _Clock(where, layout, time, rate_hz)
+
+    def positions(self, table: list[Column]) -> I64:
+        """Return the sample index of each row, from the first row after the block before it."""
+        name, column = self.layout.names[self.time], table[self.time]
+        if self.tail is not None:
+            joined = np.concatenate([self.tail, column])
+            column = pd.Series(joined) if isinstance(column, pd.Series) else joined
+        before = 0 if self.tail is None else len(self.tail)
+        self.tail = np.asarray(table[self.time])[-_OVERLAP:]
+        seconds = times_s(self.where, column, name, self.layout.units[self.time], self.rate_hz)
+        assert seconds is not None
+        _, position, _ = rate_and_positions(self.where, name, seconds, self.rate_hz)
+        position = np.arange(len(seconds)) if position is None else position
+        begin = int(position[before - 1]) + 1 if before else 0
+        return np.asarray(position[before:] - begin, np.int64)
 
 
 def _time_column(layout: Layout, table: list[Column]) -> int | None:
@@ -180,8 +239,5 @@ def _uv_per_value(
         return [UV_PER[unit] for unit in units], ()
     if any(units):
         return [0.0] * len(leads), ()
-    if all(r.integers for r in ranges):
-        return [0.0] * len(leads), (f"integers without a unit ({_GIVE_GAIN})",)
-    if not plausible_mv(ranges):
-        return [0.0] * len(leads), (f"the numbers are too large for millivolts ({_GIVE_GAIN})",)
-    return [1000.0] * len(leads), ()
+    uv, why = unit_guess(ranges)
+    return [uv] * len(leads), (f"{why} ({_GIVE_GAIN})",) if why else ()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ import numpy as np
 import wfdb
 
 from beatwire.errors import UserError
-from beatwire.recordings.record import MAX_LEADS, Recording, check_rate, find_lead, to_units, unique_names
+from beatwire.recordings.record import MAX_LEADS, Recording, check_rate, find_lead, unique_names
+from beatwire.recordings.units import Block, to_units
 
 _BYTES_PER_SAMPLE = {
     "8": 1.0, "16": 2.0, "24": 3.0, "32": 4.0, "61": 2.0, "80": 1.0, "160": 2.0, "212": 1.5, "310": 4 / 3, "311": 4 / 3,
@@ -41,17 +42,73 @@ def read_wfdb(record: Path, fs: float | None, column: str | None) -> Recording:
     """
     where = record.name
     header = _call(where, wfdb.rdheader, str(record))
-    rate_hz = check_rate(f"{where}.hea", float(header.fs or 0))
-    if fs is not None and abs(fs - rate_hz) > 0.01 * rate_hz:
-        raise UserError(f"{where}: expected --fs {rate_hz:g}, the rate of its header, or no --fs; got --fs {fs:g}")
+    rate_hz = _rate(where, float(header.fs or 0), fs)
     if isinstance(header, wfdb.Record):
         _check_sizes(record, header)
     signals = _call(where, wfdb.rdrecord, str(record), physical=False, return_res=64)
+    return _recording(where, rate_hz, signals, _uncalibrated(_without_gain(record, header), signals), column)
+
+
+def from_wfdb(record: Any, fs: float | None = None, column: str | None = None) -> Recording:
+    """Convert a ``wfdb.Record`` in memory, with physical or digital samples.
+
+    Raises
+    ------
+    UserError
+        The record has no samples or no such lead, or ``fs`` differs from its rate.
+    """
+    where = str(record.record_name or "record")
+    rate_hz = _rate(where, float(record.fs or 0), fs)
+    if record.d_signal is None:
+        if record.p_signal is None:
+            raise UserError(f"{where}: expected a wfdb.Record with d_signal or p_signal; got neither")
+        names = unique_names([name or f"lead {k}" for k, name in enumerate(record.sig_name)])
+        rows, notes = _rows(where, names, record, column)
+        values = [np.asarray(record.p_signal[:, k], np.float64) for k in rows]
+        uv = [_UV_PER.get((record.units[k] or "mv").casefold(), 0.0) for k in rows]
+        return _converted(where, rate_hz, tuple(names[k] for k in rows), values, uv, notes)
+    return _recording(where, rate_hz, record, [not gain for gain in record.adc_gain], column)
+
+
+def wfdb_blocks(record: Path, fs: float | None, column: str | None, samples: int) -> Iterator[Block]:
+    """Yield a WFDB record in blocks of so many samples per lead; errors as of :func:`read_wfdb`."""
+    where = record.name
+    header = _call(where, wfdb.rdheader, str(record))
+    rate_hz = _rate(where, float(header.fs or 0), fs)
+    if isinstance(header, wfdb.Record):
+        _check_sizes(record, header)
+    without_gain = _without_gain(record, header)
+    for first in range(0, int(header.sig_len or 0), samples):
+        last = min(first + samples, header.sig_len)
+        signals = _call(
+            where, wfdb.rdrecord, str(record), sampfrom=first, sampto=last, physical=False, return_res=64
+        )  # fmt: skip
+        names = unique_names([name or f"lead {k}" for k, name in enumerate(signals.sig_name)])
+        rows, notes = _rows(where, names, signals, column)
+        values, uv_per_value = _values(signals, rows, _uncalibrated(without_gain, signals))
+        yield Block(rate_hz, tuple(names[k] for k in rows), values, uv_per_value, tuple(notes))
+
+
+def _rate(where: str, header_hz: float, fs: float | None) -> float:
+    """Return the rate of a header; raise UserError if ``fs`` differs from it."""
+    rate_hz = check_rate(f"{where}.hea", header_hz)
+    if fs is not None and abs(fs - rate_hz) > 0.01 * rate_hz:
+        raise UserError(f"{where}: expected --fs {rate_hz:g}, the rate of its header, or no --fs; got --fs {fs:g}")
+    return rate_hz
+
+
+def _recording(where: str, rate_hz: float, signals: Any, uncalibrated: list[bool], column: str | None) -> Recording:
+    """Return the recording of a record with digital samples."""
     if not signals.sig_len or signals.d_signal is None or not len(signals.d_signal):
         raise UserError(f"{where}: expected samples; the record has none")
     names = unique_names([name or f"lead {k}" for k, name in enumerate(signals.sig_name)])
-    uncalibrated = _uncalibrated(record, signals)
     rows, notes = _rows(where, names, signals, column)
+    values, uv_per_value = _values(signals, rows, uncalibrated)
+    return _converted(where, rate_hz, tuple(names[k] for k in rows), values, uv_per_value, notes)
+
+
+def _values(signals: Any, rows: list[int], uncalibrated: list[bool]) -> tuple[list[Any], list[float]]:
+    """Return the digital values of leads without their baselines, NaN where there is none, and their microvolts."""
     values, uv_per_value = [], []
     for k in rows:
         digital = signals.d_signal[:, k]
@@ -60,17 +117,17 @@ def read_wfdb(record: Path, fs: float | None, column: str | None) -> Recording:
         values.append(value)
         uv = _UV_PER.get((signals.units[k] or "mv").casefold(), 0.0)
         uv_per_value.append(0.0 if uncalibrated[k] else uv / abs(float(signals.adc_gain[k])))
+    return values, uv_per_value
+
+
+def _converted(
+    where: str, rate_hz: float, leads: tuple[str, ...], values: list[Any], uv_per_value: list[float], notes: list[str]
+) -> Recording:
+    """Return the recording of leads whose values are numbers, NaN where there is none."""
     if not any(np.isfinite(v).any() for v in values):
-        raise UserError(f"{where}: expected samples; every sample of {names[rows[0]]!r} is marked as having no value")
+        raise UserError(f"{where}: expected samples; every sample of {leads[0]!r} is marked as having no value")
     samples, uv_per_unit, scale_notes = to_units(values, uv_per_value)
-    return Recording(
-        name=where,
-        rate_hz=rate_hz,
-        leads=tuple(names[k] for k in rows),
-        uv_per_unit=uv_per_unit,
-        samples=samples,
-        notes=(*notes, *scale_notes),
-    )
+    return Recording(where, rate_hz, leads, uv_per_unit, samples, (*notes, *scale_notes))
 
 
 def _call(where: str, read: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -112,17 +169,21 @@ def _check_sizes(record: Path, header: Any) -> None:
             raise UserError(f"{file_name}: expected {expected} bytes ({content}); got {size}")
 
 
-def _uncalibrated(record: Path, signals: Any) -> list[bool]:
-    """Return, for each lead, True if its gain in the header is 0 or absent."""
-    if getattr(signals, "n_seg", None) or not record.with_suffix(record.suffix + ".hea").exists():
-        return [not gain for gain in signals.adc_gain]
-    lines = record.with_name(record.name + ".hea").read_text(encoding="utf-8", errors="replace").splitlines()
-    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][1 : 1 + signals.n_sig]
-    if len(lines) < signals.n_sig:
-        return [not gain for gain in signals.adc_gain]
+def _without_gain(record: Path, header: Any) -> list[bool]:
+    """Return, for each lead in a header file, True if its gain is 0 or absent; nothing for a record of segments."""
+    path = record.with_name(record.name + ".hea")
+    if not isinstance(header, wfdb.Record) or not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")][1 : 1 + header.n_sig]
     fields = [line.split() for line in lines]
     gains = [re.match(r"[-+.\deE]+", words[2]) if len(words) > 2 else None for words in fields]
     return [gain is None or float(gain[0]) == 0 for gain in gains]
+
+
+def _uncalibrated(without_gain: list[bool], signals: Any) -> list[bool]:
+    """Return, for each lead that was read, True if it has no gain; where the header does not say, as wfdb read it."""
+    return without_gain if len(without_gain) == signals.n_sig else [not gain for gain in signals.adc_gain]
 
 
 def _rows(where: str, names: tuple[str, ...], signals: Any, column: str | None) -> tuple[list[int], list[str]]:

@@ -29,7 +29,9 @@ other modules have the NamedTuples that kernels take.
 
 from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, U64, Bool
 from beatwire.records.beats import Alerts, Beats, HistoryFeatures, Outgoing, Terms, TickBeats, Windows
+from beatwire.records.retention import Expired
 from beatwire.records.samples import (
+    REJECT_KINDS,
     Aligned,
     Bank,
     Chunks,
@@ -42,6 +44,7 @@ from beatwire.records.samples import (
     Response,
     Ringed,
 )
+from beatwire.records.staff import Acknowledgement, LimitChange
 
 __all__ = [
     "F32",
@@ -49,8 +52,10 @@ __all__ = [
     "I16",
     "I32",
     "I64",
+    "REJECT_KINDS",
     "U8",
     "U64",
+    "Acknowledgement",
     "Alerts",
     "Aligned",
     "Bank",
@@ -58,8 +63,10 @@ __all__ = [
     "Bool",
     "Chunks",
     "Event",
+    "Expired",
     "Fresh",
     "HistoryFeatures",
+    "LimitChange",
     "Outgoing",
     "Peaks",
     "Placement",

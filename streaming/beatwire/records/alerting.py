@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F64, I64, U8, Bool
+from beatwire.records.arrays import F32, F64, I64, U8, Bool
 
 
 class Borders(NamedTuple):
@@ -57,15 +57,28 @@ class Crossings(NamedTuple):
 class RuleBeats(NamedTuple):
     """The beats that events of kind BEAT name, as far as rules read them.
 
-    rr_s, median_rr_s  float64 [b]  NaN: unknown
-    anomalous          bool [b]     scored as anomalous
-    early              bool [b]     early enough for a ventricular run
+    rr_s          float64 [b]     NaN: unknown, or in too much noise for a pause
+    typical_rr_s  float64 [b, 3]  median of the last 16, 8 and 4 intervals; NaN: unknown
+    atrial        bool [b]        in atrial fibrillation
+    anomalous     bool [b]        scored as anomalous
+    errors        float32 [b]     expected in the ten seconds before; NaN: unknown
+    noisy         bool [b]        with so many errors that no rule of beats begins
+    sure          bool [b]        certainly a beat, and few errors: silence after it is silence of the heart
+    beat_class    uint8 [b]       see ``kernels.beat_class``
+    ventricular   float64 [b]     logit that the last three beats are a ventricular run; NaN: not judged
+    mean_rr_s     float64 [b]     mean of the last four intervals; NaN: unknown
     """
 
     rr_s: F64
-    median_rr_s: F64
+    typical_rr_s: F64
+    atrial: Bool
     anomalous: Bool
-    early: Bool
+    errors: F32
+    noisy: Bool
+    sure: Bool
+    beat_class: U8
+    ventricular: F64
+    mean_rr_s: F64
 
 
 class Transitions(NamedTuple):

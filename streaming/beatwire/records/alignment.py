@@ -15,6 +15,7 @@ class AlignChunks(NamedTuple):
     floats   float64 [n, 3]     columns ``CHUNK_RATE_HZ``, ...
     slot     int64 [n]          slot of the stream; negative: the chunk is passed over
     bank     int64 [n]          bank of its rate and number of leads; -1: no stream has had these
+    limits   int64 [n]          row of the table of limits that is in force when the chunk arrives
     """
 
     payload: U8
@@ -22,6 +23,7 @@ class AlignChunks(NamedTuple):
     floats: F64
     slot: I64
     bank: I64
+    limits: I64
 
 
 class AlignVerdicts(NamedTuple):
@@ -40,8 +42,8 @@ class AlignRows(NamedTuple):
 
     place  int64 [., 8]  columns ``PLACE_...`` of ``records.columns``: samples and where they go
     fresh  int64 [., 9]  columns ``FRESH_...``: lanes with new samples
-    event  int64 [., 6]  columns ``EVENT_...``: restarts, gaps, changes of the lead-off mask, device times that had to
-                         give way to newer ones
+    event  int64 [., 6]  columns ``EVENT_...``: restarts, gaps, changes of the lead-off mask or of the limits, device
+                         times that had to give way to newer ones
     sizes  int64 [SIZES] see ``kernels.align``
     """
 
@@ -119,9 +121,9 @@ class BeatFields(NamedTuple):
     """The numbers of beats in a message.
 
     ints    int64 [b, 5]   slot, session, sample, device time (us), arrival (us)
-    floats  uint8 [b, 28]  bytes of seven float32: RR (ms), rate (1/min), response, quality, score, prematurity,
-                           expected errors
-    absent  uint8 [b, 7]   non-zero where a number is null
+    floats  uint8 [b, 40]  bytes of ten float32: RR (ms), rate (1/min), response, quality, score, prematurity,
+                           expected errors, place in the plane (2), probability of the class
+    absent  uint8 [b, 10]  non-zero where a number is null
     """
 
     ints: I64
@@ -130,8 +132,15 @@ class BeatFields(NamedTuple):
 
 
 class BeatLabels(NamedTuple):
-    """The texts of ``scored_by``: uint8 [k, 16], their lengths int32 [k], and the text of each beat, int32 [b]."""
+    """The texts of beats in a message.
+
+    texts   uint8 [k, 16]  of ``scored_by``
+    size    int32 [k]      their lengths
+    label   int32 [b]      the text of each beat
+    letter  uint8 [b]      the class of each beat as an ASCII letter; 0: null
+    """
 
     texts: U8
     size: I32
     label: I32
+    letter: U8

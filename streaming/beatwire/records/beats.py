@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsIndex
 
 from beatwire.records.arrays import F32, F64, I64, U8, Bool
+from beatwire.records.rhythm import Rhythm
 from beatwire.records.samples import Aligned, Fresh
+from beatwire.records.ventricular import Ventricular
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +54,17 @@ class Beats:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """The input of the network: windows float32 [b, 256] and their amplitudes [b] (xp), see ``kernels.windows``."""
+    """What was cut out of the rings around each beat (all xp).
+
+    windows    float32 [b, 256], the input of the network, see ``kernels.windows``
+    amplitude  float32 [b], of the windows
+    shapes     table of one column, float32 [b, SHAPE_LEADS, POINTS], see ``kernels.beat_shape``
+    """
 
     beats: Beats
     windows: Any
     amplitude: Any
+    shapes: Any
 
 
 class Terms(NamedTuple):
@@ -77,10 +85,15 @@ class Terms(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class HistoryFeatures:
-    """The beats of a pass and the table of their ``Terms``."""
+    """The beats of a pass, the table of their ``Terms`` and that of their shapes, see ``Windows``.
+
+    overloaded  the scoring model has not seen them
+    """
 
     beats: Beats
     terms: Any
+    shapes: Any
+    overloaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +107,7 @@ class TickBeats:
     expected_errors                  float32 [b], in the ten seconds up to the beat; NaN: unknown
     restart                          bool [b], the first beat after a restart of its stream
     terms                            of the score of each beat
+    shape                            float32 [b, SHAPE_LEADS, POINTS], see ``kernels.beat_shape``
     events                           int64 [e, 5], columns ``ORDERED_...``: all events, by slot and in order
     overloaded                       beats are not scored
 
@@ -104,6 +118,17 @@ class TickBeats:
     anomalous                        bool [b]
     latent                           float32 [b, 8], of the network; NaN: none
     reconstruction_error             float32 [b], the term of the score by the population; NaN: none
+    beat_class                       uint8 [b], see ``kernels.beat_class``; from the beat_class stage on
+    class_probability                float32 [b], of that class; NaN: unknown
+    class_measures                   float32 [b, MEASURED], see ``kernels.beat_class``
+
+    From the ventricular stage on (``None`` before):
+
+    ventricular                      whether the last beats are a ventricular run, for each beat
+
+    From the rhythm stage on (``None`` before):
+
+    rhythm                           rates and atrial fibrillation, of each beat
     """
 
     aligned: Aligned
@@ -121,6 +146,7 @@ class TickBeats:
     expected_errors: F32
     restart: Bool
     terms: Terms
+    shape: F32
     events: I64
     overloaded: bool = False
     score: F32 | None = None
@@ -129,14 +155,25 @@ class TickBeats:
     anomalous: Bool | None = None
     latent: F32 | None = None
     reconstruction_error: F32 | None = None
+    beat_class: U8 | None = None
+    class_probability: F32 | None = None
+    class_measures: F32 | None = None
+    ventricular: Ventricular | None = None
+    rhythm: Rhythm | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Alerts:
-    """Transitions of alerts in a tick, one dict for JSON each, and the beats of the tick."""
+    """Transitions of alerts in a tick, one dict for JSON each, and the beats of the tick.
+
+    slots  of their streams, one for each transition; from the lifecycle stage on it is empty
+    audit  records of the audit log, one dict for JSON each
+    """
 
     beats: TickBeats
     transitions: list[dict[str, Any]]
+    slots: list[int] = field(default_factory=list)
+    audit: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,10 @@ QUIET_COLUMNS = 3
 EVENT_PASS, EVENT_SLOT, EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE, EVENT_SESSION = range(6)
 EVENT_COLUMNS = 6
 
+# ``Aligned.limits``: the same columns, and the arrival of the first chunk that is decided by the limits.
+LIMITS_ARRIVED_US = 6
+LIMITS_COLUMNS = 7
+
 # ``TickBeats.events``: the events of a tick in the order of each stream.
 ORDERED_SLOT, ORDERED_SESSION, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE = range(5)
 ORDERED_COLUMNS = 5
@@ -68,10 +72,13 @@ BEAT_INTS = 3
 BEAT_RR, BEAT_MEDIAN_RR, BEAT_RESPONSE, BEAT_QUALITY, BEAT_ERRORS = range(5)
 BEAT_FLOATS = 5
 
-# Limits of the rules by bank, samples: without a beat until it is an asystole, and a pause; for which an interval
-# counts as one more beat.
+# Limits of the rules by row of their table and by bank, samples: without a beat until it is an asystole, and a pause;
+# for which an interval counts as one more beat; without a signal that can be judged, and for long; of a block.
 ASYSTOLE_SAMPLES, PAUSE_SAMPLES, MISSED_SAMPLES = range(3)
+UNJUDGED_SAMPLES, LONG_UNJUDGED_SAMPLES, BLOCK_SAMPLES = range(3, 6)
+ECTOPY_SAMPLES = 6  # in which ventricular beats are counted
 
 # ``Transitions.rows``.
 TRANSITION_SLOT, TRANSITION_SESSION, TRANSITION_RULE, TRANSITION_STATE, TRANSITION_ONSET, TRANSITION_AT = range(6)
-TRANSITION_COLUMNS = 6
+TRANSITION_LIMITS = 6  # row of the table of limits by which it was decided
+TRANSITION_COLUMNS = 7

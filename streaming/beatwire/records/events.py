@@ -4,12 +4,13 @@ RESTART        the lane begins at ``sample``; ``value``: sample up to which the 
 GAP            samples from ``sample`` to ``value`` are bridged
 LEADS_CHANGED  the lead-off mask is ``value`` from ``sample`` on
 BEAT           R is at ``sample``; ``value``: row of the beat in its tick
-BLOCK          a block of the level ends at ``sample``; ``value``: its flags, see ``kernels.flutter``
+BLOCK          a block of the level ends at ``sample``; ``value``: its description or its kinds (``kernels.flutter``)
 WATERMARK      everything before ``sample`` is decided
 CLOCK          a device time that left the state of align, see ``kernels.clock``
 DRIFTED        the comparison with the reference has crossed its limit, see ``kernels.drift``
+LIMITS_CHANGED the limits are row ``value`` of their table from ``sample`` on, see ``stages.support.limits``
 """
 
 from __future__ import annotations
 
-RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED = range(8)
+RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED = range(9)

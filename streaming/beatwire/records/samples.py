@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from beatwire.records import events
 from beatwire.records.arrays import F64, I32, I64, U8
+from beatwire.records.columns import LIMITS_COLUMNS
 from beatwire.records.detection import FreshLanes, LeadLevels, PeakTable, Rings
 
 
@@ -24,6 +25,7 @@ class RawTick:
     now_us       time at which the tick was taken, microseconds since 1970
     caught_up    no more messages were waiting at the broker: a stream without a chunk is silent
     overloaded   so far behind that beats are not scored: rules and beats have priority
+    schemas      schema id of a framed message -> its writer's schema (empty text: there is none); None: any id is ours
     """
 
     payload: U8
@@ -33,6 +35,7 @@ class RawTick:
     now_us: int
     caught_up: bool = True
     overloaded: bool = False
+    schemas: Mapping[int, str] | None = None
 
     def __post_init__(self) -> None:
         """Make the payload read-only: Numba would compile each kernel again for one that can be written to."""
@@ -48,6 +51,7 @@ class RawTick:
         arrival_us: Sequence[int] | I64 | None = None,
         partition: Sequence[int] | I32 | None = None,
         caught_up: bool = True,
+        schemas: Mapping[int, str] | None = None,
     ) -> RawTick:
         """Join message values into a tick; ``arrival_us`` defaults to ``now_us``."""
         m = len(values)
@@ -60,15 +64,31 @@ class RawTick:
             partition=np.zeros(m, np.int32) if partition is None else np.asarray(partition, np.int32),
             now_us=now_us,
             caught_up=caught_up,
+            schemas=schemas,
         )
+
+
+# Kinds of rejects, for counting: not Avro, or bytes that do not fit; JSON that is no SampleChunk; another schema; a
+# number out of its range; a stream id that cannot be used, or one stream too many; rate, leads or units changed within
+# a session; a sample count that went back; no memory for another stream.
+REJECT_KINDS = ("malformed", "json", "schema", "field", "stream", "changed", "backwards", "no_memory")
 
 
 @dataclass(frozen=True, slots=True)
 class Rejects:
-    """Messages of a tick that cannot be used: their numbers in the tick, and a reason of one line for each."""
+    """Messages of a tick that cannot be used: their numbers in the tick, a reason of one line and a kind for each."""
 
     message: list[int] = field(default_factory=list)
     reason: list[str] = field(default_factory=list)
+    kind: list[str] = field(default_factory=list)
+
+    def add(self, message: int, kind: str, reason: str) -> None:
+        """Add a message; `kind` is one of ``REJECT_KINDS``. One of an earlier tick (-1) is not at hand any more."""
+        if message < 0:
+            return
+        self.message.append(message)
+        self.reason.append(reason)
+        self.kind.append(kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +98,7 @@ class Chunks:
     payload      uint8 [bytes]   all messages joined, which ids and samples are read from
     ints         int64 [n, 11]   columns ``CHUNK_ID_AT``, ... of ``records.columns``
     floats       float64 [n, 3]  columns ``CHUNK_RATE_HZ``, ...
-    message      int64 [n]       number of the message in its tick
+    message      int64 [n]       number of the message in its tick; -1: it came in an earlier tick
     partition    int32 [n]       its partition
     rejects      the messages that are not valid
     now_us, caught_up, overloaded  as in ``RawTick``
@@ -190,6 +210,8 @@ class Aligned:
     refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there is no memory
     rejects      messages that decode and align reject
     evicted      int64 [f]: slots of streams that are removed after this tick
+    waited       int64 [w, 2]: slot and tick of chunks that came in an earlier tick and are placed in this one
+    limits       int64 [l, 7], columns ``EVENT_...`` and ``LIMITS_ARRIVED_US``: changes of the limits of streams
     now_us, caught_up, overloaded  as in ``RawTick``
     """
 
@@ -206,6 +228,8 @@ class Aligned:
     caught_up: bool
     overloaded: bool
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    waited: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    limits: I64 = field(default_factory=lambda: np.zeros((0, LIMITS_COLUMNS), np.int64))
 
     def __post_init__(self) -> None:
         """Make the anchors read-only: they are the state of align."""

@@ -67,7 +67,7 @@ class Scores(NamedTuple):
 
 
 class ShardBeats(NamedTuple):
-    """Columns of scored beats: as in ``records.TickBeats``, [b] each, ``latent`` [b, 8]."""
+    """Columns of scored beats: as in ``records.TickBeats``, [b] each, ``latent`` [b, 8], ``shape`` [b, 2, 60]."""
 
     sample: I64
     decided: I64
@@ -82,3 +82,4 @@ class ShardBeats(NamedTuple):
     anomalous: Bool
     latent: F32
     reconstruction_error: F32
+    shape: F32

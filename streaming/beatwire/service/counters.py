@@ -1,7 +1,10 @@
-"""Counters of the monitor since its start, and the latency of its messages."""
+"""Counters of the monitor since its start, and distributions of durations."""
 
 from __future__ import annotations
 
+import itertools
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,15 +21,19 @@ class Latency:
     ----------
     counts : int64 [10001]
         Messages per millisecond of latency.
+    sum_s : float
+        All latencies together, in seconds.
     """
 
     def __init__(self) -> None:
         self.counts: I64 = np.zeros(_LONGEST_MS + 1, np.int64)
+        self.sum_s = 0.0
 
     def add(self, now_us: int, arrival_us: I64) -> None:
         """Count messages that arrived at `arrival_us` and were published at `now_us`, microseconds since 1970."""
-        latency_ms = np.clip((now_us - arrival_us) // 1000, 0, _LONGEST_MS)
-        self.counts += np.bincount(latency_ms, minlength=len(self.counts))
+        latency_us = np.maximum(now_us - arrival_us, 0)
+        self.counts += np.bincount(np.minimum(latency_us // 1000, _LONGEST_MS), minlength=len(self.counts))
+        self.sum_s += float(latency_us.sum()) / 1e6
 
     def quantile_ms(self, q: float) -> float | None:
         """Return the `q`-quantile in milliseconds, or None before the first message.
@@ -41,6 +48,56 @@ class Latency:
         total = int(self.counts.sum())
         return float(np.searchsorted(np.cumsum(self.counts), q * total)) if total else None
 
+    def cumulative(self, bounds_s: Sequence[float]) -> list[int]:
+        """Return how many messages were faster than each bound (whole milliseconds, at most 10 s), and of all.
+
+        Examples
+        --------
+        >>> latency = Latency()
+        >>> latency.add(5_000, np.array([0, 1_000, 4_500]))
+        >>> latency.cumulative([0.001, 0.005, 0.01])
+        [1, 2, 3, 3]
+        """
+        sums = np.cumsum(self.counts)
+        return [int(sums[round(1000 * bound) - 1]) for bound in bounds_s] + [int(sums[-1])]
+
+
+class Durations:
+    """A histogram of durations.
+
+    Parameters
+    ----------
+    bounds_s
+        Upper bounds of its bins in seconds, ascending.
+
+    Examples
+    --------
+    >>> durations = Durations((0.1, 1.0))
+    >>> for seconds in (0.1, 0.5, 2.0): durations.add(seconds)
+    >>> durations.cumulative(), durations.sum_s
+    ([1, 2, 3], 2.6)
+    """
+
+    def __init__(self, bounds_s: Sequence[float]) -> None:
+        self.bounds_s = tuple(bounds_s)
+        self._counts = [0] * (len(self.bounds_s) + 1)
+        self.sum_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        """Count a duration."""
+        self._counts[bisect_left(self.bounds_s, seconds)] += 1
+        self.sum_s += seconds
+
+    def cumulative(self) -> list[int]:
+        """Return how many durations were at most each bound, and of all."""
+        return list(itertools.accumulate(self._counts))
+
+
+# Of a tick and of its stages: from an idle tick to one that holds a backlog.
+TICK_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+BLIND_BOUNDS_S = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0, 20.0, 60.0)  # of a replay
+STAGE_BOUNDS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+
 
 @dataclass
 class Counters:
@@ -53,8 +110,13 @@ class Counters:
     rejects      dead letters published
     replayed     sample messages that were replayed, their output discarded
     epochs       changes of the assignment
+    unread       messages that retention deleted before the monitor had read them
+    unreplayed   messages that a replay needed and that retention had deleted
     stale_ticks  ticks that were not published, because their epoch had ended or their outcome was unknown
+    lag_s        age of the newest message of the last tick when it was published; 0 if no more were waiting
     latency      from the arrival of a message at the broker to the publication of its tick
+    tick_s       from the beginning of a tick to its publication
+    blind_s      from each change of the assignment to the end of its replay
     """
 
     ticks: int = 0
@@ -65,4 +127,9 @@ class Counters:
     replayed: int = 0
     epochs: int = 0
     stale_ticks: int = 0
+    unread: int = 0
+    unreplayed: int = 0
+    lag_s: float = 0.0
     latency: Latency = field(default_factory=Latency)
+    tick_s: Durations = field(default_factory=lambda: Durations(TICK_BOUNDS_S))
+    blind_s: Durations = field(default_factory=lambda: Durations(BLIND_BOUNDS_S))

@@ -1,8 +1,8 @@
 """The command ``beatwire demo``: a broker, a synthetic ward with planted events, and the monitor, in one process.
 
 In: the number of streams, a duration, a seed. Out: the alerts as they are published, on the terminal, and a summary:
-which planted events raised their alert. Only the patients are synthetic: the ward is sent to the broker as devices
-would send it, and the monitor reads it from there.
+which planted events raised which alarms, and how soon. Only the patients are synthetic: the ward is sent to the broker
+as devices would send it, and the monitor reads it from there.
 """
 
 from __future__ import annotations
@@ -10,40 +10,35 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from beatwire_producers.replay import Summary, play
-from beatwire_producers.ward import Planted, Ward, ward
+from beatwire_producers.replay import Summary
+from beatwire_producers.ward import Ward, ward
 from rich.console import Console
 from rich.text import Text
 
 from beatwire.errors import UserError
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.broker import LocalKafka, unavailable_reason
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
+from beatwire.kafka.staff import StaffReader
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.recordings.synthetic import rhythm
 from beatwire.records import Alerts
+from beatwire.records.samples import Rejects
 from beatwire.service.counters import Counters
+from beatwire.service.demo_page import long_ward, play_rounds, show_page
 from beatwire.service.monitor import Monitor
+from beatwire.service.planted import LATEST_S, alarms_by_bed, is_detected, print_alarms, print_events
+from beatwire.service.priorities import STARS, STYLES
 from beatwire.service.warmup import warm_up
+from beatwire.signals import stop_on_signals
 
-# Kind of planted event -> the alerts that count as its detection.
-RULES_OF = {
-    rhythm.ASYSTOLE: {"asystole"},
-    rhythm.TACHYCARDIA: {"tachycardia", "extreme tachycardia"},
-    rhythm.BRADYCARDIA: {"bradycardia", "extreme bradycardia"},
-    rhythm.VENTRICULAR_RUN: {"anomalous beats", "ventricular run"},
-    rhythm.LEAD_OFF: {"lead off"},
-    rhythm.GAP: {"no data"},
-}
-EVENT_NAMES = {rhythm.GAP: "missing data", rhythm.MALFORMED: "malformed message"}
-STYLES = {"high": "bold red", "medium": "yellow", "low": "cyan"}
-STATES = "on: the condition holds; latched: it has ended and waits for acknowledgement; off: it has ended"
-EARLIEST_S, LATEST_S = 1.0, 8.0  # onset of an alert: at most this long before an event begins, or after it has ended
+SIGNS = "*** high, ** medium, * low; latched: over, not acknowledged; off: over"
 JOIN_S = 60.0  # wait for the monitor to join the group before the ward begins
 
 
@@ -51,23 +46,23 @@ class Broker(NamedTuple):
     """The broker of a demo: ``kafka`` or ``mock``, its address, and a sentence about it."""
 
     kind: str
-    bootstrap: str
+    cluster: Cluster
     description: str
 
 
-def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:
+def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *, quiet: bool = False) -> dict[str, Any]:
     """Run the demo.
 
     Parameters
     ----------
     streams, seconds
-        Beds in the ward, and its duration in real time.
+        Beds in the ward, and its duration in real time; None: until SIGINT or SIGTERM.
     broker
         ``kafka``, ``mock``, or ``auto``: Apache Kafka if Java and its jars are available, else the mock.
     seed
         Random seed of the ward and its events.
     quiet
-        Write the alerts to standard error instead of standard output.
+        Write the alerts to standard error instead of standard output, and do not start the live page.
 
     Returns
     -------
@@ -81,29 +76,35 @@ def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet:
     """
     console = Console(stderr=quiet, highlight=False, soft_wrap=True)
     if broker != "mock":
-        console.print("broker   starting Apache Kafka; the first time its files are fetched, about half a minute")
-    made = ward(streams, seconds, seed=seed)
+        console.print("broker   starting Apache Kafka (the first time: half a minute to fetch its files)")
+    made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
         started = _start_broker(stack, broker)
+        if not quiet:
+            show_page(stack, started.cluster, console.print)
         console.print(f"broker   {started.description}")
         warm_up(console.print)
         pipeline = Pipeline(Settings())
-        transitions: list[dict[str, Any]] = []
-        rejected: list[str] = []
-        printer = _Printer(console, made)
-        pipeline.subscribe(pipeline.alerts, lambda alerts: transitions.extend(alerts.transitions))
-        pipeline.subscribe(pipeline.alerts, printer.print)
-        pipeline.subscribe(pipeline.rejects, lambda rejects: rejected.extend(rejects.reason))
-        console.print(f"ward     {streams} beds for {seconds:g} s, {len(made.planted)} planted events")
+        log = _Log(_Printer(console, made))
+        pipeline.subscribe(pipeline.alerts, log.add_alerts)
+        pipeline.subscribe(pipeline.rejects, log.add_rejects)
+        length = f"for {seconds:g} s, {len(made.planted)} planted events" if seconds else "until Ctrl-C"
+        console.print(f"ward     {streams} beds {length}")
         console.print(f"monitor  model {pipeline.model.name}, backend cpu")
-        console.print(f"states   {STATES}", style="dim")
+        console.print(f"alarms   {SIGNS}", style="dim")
         console.print()
-        printer.print_header()
+        log.printer.print_header()
+        stop = threading.Event() if seconds is not None else stack.enter_context(stop_on_signals())
         began_s = time.monotonic()
-        counters, sent = _run(started, pipeline, made)
+        counters, sent = _run(started, pipeline, made, log, stop, repeat=seconds is None)
         took_s = time.monotonic() - began_s
-    detected = [is_detected(event, made, transitions, rejected) for event in made.planted]
-    _print_events(console, made, detected)
+    if sent.stopped:
+        past = tuple(event for event in made.planted if event.stop_s + LATEST_S < sent.signal_s)
+        made = replace(made, planted=past)
+    rows = alarms_by_bed(made, log.transitions, log.rejected_s)
+    detected = [is_detected(event, rows) for event in made.planted]
+    print_events(console, made, rows)
+    print_alarms(console, rows)
     return {
         "broker": started.kind,
         "backend": "cpu",
@@ -118,28 +119,8 @@ def run_demo(streams: int, seconds: float, broker: str, seed: int = 0, *, quiet:
         "samples_per_s": round(sent.samples / took_s),
         "latency_ms.p50": counters.latency.quantile_ms(0.5),
         "latency_ms.p99": counters.latency.quantile_ms(0.99),
+        "alarms_by_bed": rows,
     }
-
-
-def is_detected(event: Planted, made: Ward, transitions: list[dict[str, Any]], rejected: list[str]) -> bool:
-    """Return True if a planted event raised its alert, on its stream and at its time.
-
-    Malformed messages have no stream: each is detected if as many messages were rejected as were planted.
-    """
-    if event.kind == rhythm.MALFORMED:
-        return len(rejected) >= sum(p.kind == rhythm.MALFORMED for p in made.planted)
-    rate_hz = _rate_hz(made, event.stream)
-    return any(
-        alert["stream"] == event.stream
-        and alert["rule"] in RULES_OF[event.kind]
-        and alert["state"] == "on"
-        and event.first - EARLIEST_S * rate_hz <= alert["onset"] <= event.last + LATEST_S * rate_hz
-        for alert in transitions
-    )
-
-
-def _rate_hz(made: Ward, stream: str) -> float:
-    return next(feed.recording.rate_hz for feed in made.feeds if feed.stream == stream)
 
 
 def _start_broker(stack: ExitStack, choice: str) -> Broker:
@@ -149,16 +130,17 @@ def _start_broker(stack: ExitStack, choice: str) -> Broker:
         raise UserError(f"--broker kafka: expected a Kafka that can be started here; got: {reason}")
     if reason is None:
         kafka = stack.enter_context(LocalKafka())
-        return Broker("kafka", kafka.bootstrap, f"Apache Kafka at {kafka.bootstrap}, exactly-once delivery")
+        return Broker("kafka", kafka.cluster, f"Apache Kafka at {kafka.cluster}, exactly-once delivery")
     mock = stack.enter_context(MockKafka())
-    description = f"librdkafka's mock cluster at {mock.bootstrap}, at-least-once delivery ({reason})"
-    return Broker("mock", mock.bootstrap, description)
+    description = f"librdkafka's mock cluster at {mock.cluster}, at-least-once delivery ({reason})"
+    return Broker("mock", mock.cluster, description)
 
 
-def _run(started: Broker, pipeline: Pipeline, made: Ward) -> tuple[Counters, Summary]:
-    """Play the ward while the monitor runs, until everything that was sent has been published."""
+def _run(
+    started: Broker, pipeline: Pipeline, made: Ward, log: _Log, stop: threading.Event, *, repeat: bool
+) -> tuple[Counters, Summary]:
+    """Play the ward while the monitor runs, until everything that was sent has been published, or until ``stop``."""
     exactly_once = started.kind == "kafka"
-    stop = threading.Event()
     sent: list[Summary] = []
     failures: list[BaseException] = []
 
@@ -167,18 +149,20 @@ def _run(started: Broker, pipeline: Pipeline, made: Ward) -> tuple[Counters, Sum
         while not monitor.counters.ticks and not stop.is_set() and time.monotonic() < deadline:
             stop.wait(0.02)
         try:
-            with Sender(started.bootstrap) as sender:
-                sent.append(play(made.feeds, sender, chunk_ms=200.0, seconds=made.seconds, stop=stop.is_set))
+            with Sender(started.cluster) as sender:
+                log.began_s = time.monotonic()
+                sent.append(play_rounds(made, sender, stop, repeat=repeat))
         except BaseException as error:
             failures.append(error)
             stop.set()
 
     player = threading.Thread(target=feed, name="ward")
     with (
-        Sink(started.bootstrap, exactly_once=exactly_once) as sink,
-        Source(started.bootstrap, "beatwire-demo", protocol="consumer" if exactly_once else "classic") as source,
+        Sink(started.cluster, exactly_once=exactly_once) as sink,
+        Source(started.cluster, "beatwire-demo", protocol="consumer" if exactly_once else "classic") as source,
+        StaffReader(started.cluster, tuple(pipeline.limits.defaults)) as staff,
     ):
-        monitor = Monitor(pipeline, source, sink)
+        monitor = Monitor(pipeline, source, sink, staff=staff)
         player.start()
         try:
             counters = monitor.run(stop, until=lambda c: bool(sent) and c.messages >= sent[0].chunks)
@@ -191,34 +175,53 @@ def _run(started: Broker, pipeline: Pipeline, made: Ward) -> tuple[Counters, Sum
 
 
 class _Printer:
-    """Prints transitions of alerts as rows of a table; times are those of the decision, seconds of the signal."""
+    """Prints transitions of alerts as rows of a table; times are seconds since the ward began."""
 
     def __init__(self, console: Console, made: Ward) -> None:
-        self._console, self._made = console, made
+        self._console = console
         self._width = max(6, *(len(feed.stream) for feed in made.feeds))
 
     def print_header(self) -> None:
-        self._print_row("TIME", "STREAM", "PRIORITY", "STATE", "ALERT", "bold")
+        self._print_row("TIME", "STREAM", "", "STATE", "ALERT", "bold")
 
-    def print(self, alerts: Alerts) -> None:
-        for alert in alerts.transitions:
-            style = STYLES[alert["priority"]] if alert["state"] == "on" else "dim"
-            decided_s = alert["decided"] / _rate_hz(self._made, alert["stream"])
-            self._print_row(
-                f"{decided_s:.1f} s", alert["stream"], alert["priority"], alert["state"], alert["text"], style
-            )
+    def print(self, at_s: float, alert: dict[str, Any]) -> None:
+        style = STYLES[alert["priority"]] if alert["state"] == "on" else "dim"
+        self._print_row(
+            f"{at_s:.1f} s", alert["stream"], STARS[alert["priority"]], alert["state"], alert["text"], style
+        )
 
-    def _print_row(self, at: str, stream: str, priority: str, state: str, text: str, style: str) -> None:
-        row = f"{at:>7}  {stream:{self._width}}  {priority:8}  {state:7}  {text}"
-        self._console.print(Text(row, style=style))
+    def _print_row(self, at: str, stream: str, stars: str, state: str, text: str, style: str) -> None:
+        row = f"{at:>7}  {stream:{self._width}}  {stars:3}  {state:7}  {text}"
+        if self._console.is_terminal:
+            self._console.print(Text(row, style=style), no_wrap=True, overflow="ellipsis", soft_wrap=False)
+        else:
+            self._console.print(Text(row, style=style))
 
 
-def _print_events(console: Console, made: Ward, detected: list[bool]) -> None:
-    """Print the planted events, and whether each was detected."""
-    width = max([6, *(len(event.stream) for event in made.planted)])
-    console.print()
-    console.print(Text(f"{'STREAM':{width}}  {'PLANTED EVENT':17}  {'FROM':>6}  {'TO':>6}  RESULT", style="bold"))
-    for event, is_found in zip(made.planted, detected, strict=True):
-        kind = EVENT_NAMES.get(event.kind, event.kind.replace("_", " "))
-        row = f"{event.stream:{width}}  {kind:17}  {event.start_s:4.1f} s  {event.stop_s:4.1f} s"
-        console.print(Text(f"{row}  {'detected' if is_found else 'missed'}", style="" if is_found else "red"))
+class _Log:
+    """What the monitor has published, with the time at which it did, in seconds since the ward began.
+
+    Attributes
+    ----------
+    began_s : float
+        When the ward began, by the monotonic clock.
+    transitions : list of (float, dict)
+        Transitions of alerts.
+    rejected_s : list of float
+        One for each rejected message.
+    """
+
+    def __init__(self, printer: _Printer) -> None:
+        self.printer = printer
+        self.began_s = time.monotonic()
+        self.transitions: list[tuple[float, dict[str, Any]]] = []
+        self.rejected_s: list[float] = []
+
+    def add_alerts(self, alerts: Alerts) -> None:
+        at_s = time.monotonic() - self.began_s
+        for transition in alerts.transitions:
+            self.transitions.append((at_s, transition))
+            self.printer.print(at_s, transition)
+
+    def add_rejects(self, rejects: Rejects) -> None:
+        self.rejected_s += [time.monotonic() - self.began_s] * len(rejects.reason)

@@ -12,11 +12,13 @@ stopped.
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from beatwire.errors import FatalError
 from beatwire.kafka.batch import PolledTick
@@ -26,28 +28,19 @@ from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
 from beatwire.service.counters import Counters
+from beatwire.service.health import LoopState
+from beatwire.service.instruments import Instruments
+from beatwire.service.interfaces import Graph, NoStaff, Staff
+from beatwire.service.logs import log_event, log_expired
 from beatwire.service.tick_log import TickLog
+from beatwire.stages.support.service_alerts import blind_messages
 from beatwire.wire import names
-from beatwire.wire.dead_letters import Origin
+from beatwire.wire.alerts import encode_alert
+from beatwire.wire.cloud_events import alert_headers
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
+BLIND_S = 5.0  # a hand-over that takes longer raises an alert: shorter ones are over before anybody has read of them
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
-
-
-class Graph(Protocol):
-    """The graph that the monitor runs. Ticks are numbered by the calls of `emit` since `reset`, from 0."""
-
-    def emit(self, tick: RawTick, origin: Origin) -> Sequence[Outgoing]:
-        """Process a tick in all stages; return the messages to publish."""
-
-    def rewind_tick(self, partition: int) -> int:
-        """Return the tick from whose start `partition` must be replayed to rebuild the present state."""
-
-    def reset(self) -> None:
-        """Return to the initial state."""
-
-    def adopt(self, alerts: list[dict[str, Any]]) -> None:
-        """Add the alerts that are not off according to the log; called once an epoch, after its replay."""
 
 
 class Monitor:
@@ -59,10 +52,16 @@ class Monitor:
         See `Graph`.
     source, sink
         Opened and closed by the caller.
+    staff
+        What staff enter; None: nothing.
     read_alerts
         Returns the alerts that are not off; by default from the alerts topic.
-    clock_us
-        Returns microseconds since 1970.
+    instruments
+        What is measured of the graph; None: nothing.
+    counters, loop
+        What is counted, and what the loop writes each turn, for probes; None: its own.
+    clock_us, clock_s
+        Return microseconds since 1970, and seconds that never decrease.
     score_within_s
         Beats of a tick that is further behind the broker, in seconds, are not scored; 0: all beats are scored.
 
@@ -70,6 +69,8 @@ class Monitor:
     ----------
     counters : Counters
         What the monitor has done so far.
+    loop : LoopState
+        Whether it turns, and what it covers.
     """
 
     def __init__(
@@ -78,18 +79,29 @@ class Monitor:
         source: Source,
         sink: Sink,
         *,
+        staff: Staff | None = None,
         read_alerts: Callable[[], list[dict[str, Any]]] | None = None,
+        instruments: Instruments | None = None,
+        counters: Counters | None = None,
+        loop: LoopState | None = None,
         clock_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+        clock_s: Callable[[], float] = time.monotonic,
         score_within_s: float = 0.0,
     ) -> None:
-        self.counters = Counters()
+        self.counters = Counters() if counters is None else counters
+        self.loop = LoopState() if loop is None else loop
+        self._instruments = instruments
         self._score_within_us = round(score_within_s * 1e6)
         self._graph, self._source, self._sink = graph, source, sink
-        self._read_alerts = read_alerts or (lambda: read_active_alerts(source.bootstrap))
-        self._clock_us = clock_us
+        self._staff: Staff = NoStaff() if staff is None else staff
+        self._changes = 0  # of limits that the graph has taken
+        self._read_alerts = read_alerts or (lambda: read_active_alerts(source.cluster))
+        self._clock_us, self._clock_s = clock_us, clock_s
+        self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
         self._log = TickLog()
         self._epoch = -1
         self._adopted = False
+        self._blind_since_s, self._blind_said = 0.0, False
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
         """Run until `stop` is set or `until` returns True; the tick in work is finished and published.
@@ -99,28 +111,75 @@ class Monitor:
         UserError, FatalError
             An error after which the monitor cannot continue.
         """
-        while not stop.is_set() and not (until is not None and until(self.counters)):
-            polled = self._source.take(IDLE_S)
-            if polled is not None:
-                self._process(polled)
-            elif pending := self._source.take_pending():
-                self._sink.end_pending_transaction(pending, self._source)
+        try:
+            while not stop.is_set() and not (until is not None and until(self.counters)):
+                self._turn()
+                polled = self._source.take(IDLE_S)
+                if polled is not None:
+                    self._process(polled)
+                elif pending := self._source.take_pending():
+                    self._sink.end_pending_transaction(pending, self._source)
+                polled = None  # frees its messages before those of the next tick are joined
+        finally:
+            self.loop.ended = True
         return self.counters
+
+    def _turn(self) -> None:
+        """Write what probes read: that the loop turns, and whether the streams of its partitions are covered."""
+        now_s, partitions = self._clock_s(), self._source.partitions
+        was_blind, blind = self.loop.blind, partitions > 0 and not (self._adopted and self._epoch == self._source.epoch)
+        self.loop.turn(now_s, partitions, blind=blind, held=self._source.held)
+        if blind and not was_blind:
+            self._blind_since_s, self._blind_said = now_s, False
+        elif blind and not self._blind_said and now_s - self._blind_since_s > BLIND_S:
+            self._say_blind(now_s)
+        elif was_blind and partitions and not blind:
+            blind_s = round(now_s - self._blind_since_s, 3)
+            self.counters.blind_s.add(blind_s)
+            text = f"monitoring {partitions} partitions, after {blind_s:.1f} s of replay"
+            log_event("covered", text, level=logging.DEBUG, partitions=partitions, blind_s=blind_s)
+
+    def _say_blind(self, now_s: float) -> None:
+        """Publish that the partitions are not monitored; the graph ends these alerts when they are."""
+        self._blind_said = True
+        since_us = self._clock_us() - round(1e6 * (now_s - self._blind_since_s))
+        said = blind_messages(sorted(self._source.assigned), since_us, BLIND_S)
+        values = [encode_alert(message | {"model": self._graph.model_name}).encode() for message in said]
+        with contextlib.suppress(StaleError):  # the assignment has changed: the next one is blind anew
+            # Without offsets, which the transaction of a killed worker may lock for seconds: so it is not fenced.
+            keys: list[bytes | None] = [message["id"].encode() for message in said]
+            messages = Outgoing(names.ALERTS, keys, values, list(map(alert_headers, said)))
+            self._sink.publish([messages], {}, self._source, self._source.epoch)
 
     def _process(self, polled: PolledTick) -> None:
         """Process one tick: begin its epoch if it is the first, run the graph, publish."""
         if polled.epoch != self._epoch:
             self._begin_epoch(polled.epoch)
-        if not polled.replay and not self._adopted:
-            self._adopt_alerts()
+        self._staff.wait()
+        self._graph.change_limits(self._staff.changes[self._changes :])
+        self._changes = len(self._staff.changes)
+        while self._staff.rejected:
+            log_event("staff entry", self._staff.rejected.pop(0), level=logging.WARNING)
+        if not polled.replay:
+            if not self._adopted:
+                self._adopt_alerts()
+            self._graph.acknowledge(self._staff.take_acks())
+            self._graph.watch_feed(self._staff.newest_us, raises=0 in self._source.assigned)
+            if polled.expired:
+                self._graph.report_expired(polled.expired)
+        begin_s = self._clock_s()
         self._log.add(polled.start)
         # A replay is never marked as overloaded: it has to rebuild the history of all beats.
         tick = polled.tick if polled.replay else self._mark_overload(polled.tick)
         outgoing = self._graph.emit(tick, polled.origin)
+        published = not polled.replay and self._publish(polled, outgoing)
         if polled.replay:
             self.counters.replayed += len(polled.tick.arrival_us)
-        else:
-            self._publish(polled, outgoing)
+        if published:
+            self.counters.tick_s.add(self._clock_s() - begin_s)
+            self._count_expired(polled)
+        if self._instruments is not None:
+            self._instruments.end_tick(published=published)
 
     def _adopt_alerts(self) -> None:
         """Pass the alerts in the log to the graph; wait for a broker that is away."""
@@ -133,7 +192,9 @@ class Monitor:
                 if time.monotonic() > deadline:
                     raise
             else:
-                self._graph.adopt(alerts)
+                assigned = self._source.assigned
+                own = [alert for alert in alerts if alert.get("partition", 0) in assigned or "partition" not in alert]
+                self._graph.adopt(own, self._staff.take_all_acks())
                 self._adopted = True
 
     def _mark_overload(self, tick: RawTick) -> RawTick:
@@ -146,27 +207,44 @@ class Monitor:
     def _begin_epoch(self, epoch: int) -> None:
         self._graph.reset()
         self._log = TickLog()
-        self._epoch, self._adopted = epoch, False
+        self._epoch, self._adopted, self._changes = epoch, False, 0
         self.counters.epochs += 1
 
-    def _publish(self, polled: PolledTick, outgoing: Sequence[Outgoing]) -> None:
-        positions = self._positions_after(polled)
+    def _count_expired(self, polled: PolledTick) -> None:
+        """Count what retention deleted: once, as the tick has committed positions after it."""
+        if polled.expired:
+            unread = sum(missing.unread for missing in polled.expired.values())
+            replay = sum(missing.replay for missing in polled.expired.values())
+            self.counters.unread += unread
+            self.counters.unreplayed += replay
+            log_expired(unread, replay, sorted(polled.expired))
+
+    def _publish(self, polled: PolledTick, outgoing: Sequence[Outgoing]) -> bool:
+        """Publish and commit a tick; return False if it has to be read again."""
+        positions = self._positions_after(polled, outgoing)
         try:
             if outgoing or positions:
-                self._sink.publish(outgoing, positions, self._source, polled.epoch)
+                self._send(outgoing, positions, self._source, polled.epoch)
         except StaleError:
             self.counters.stale_ticks += 1
             self._source.rewind()  # the tick is read again, here or by another member
-            return
+            text = "a tick was not published and is read again: the assignment changed, or its outcome is unknown"
+            log_event("stale tick", text, level=logging.WARNING)
+            return False
         self._count(polled.tick, outgoing)
+        return True
 
-    def _positions_after(self, polled: PolledTick) -> dict[int, Position]:
-        """Return, for each partition of a tick, the offset after it and the offset from which to replay."""
+    def _positions_after(self, polled: PolledTick, outgoing: Sequence[Outgoing]) -> dict[int, Position]:
+        """Return, for each partition of a tick, the offset after it and the offset from which to replay.
+
+        What a tick without messages publishes is committed with the positions that hold already: the broker then
+        refuses it if another member has taken the partitions over.
+        """
         rewind = {p: self._graph.rewind_tick(p) for p in polled.start}
         self._log.discard_before(min(rewind.values(), default=0))
         return {
             p: Position(offset, self._log.offset(p, rewind[p], otherwise=offset))
-            for p, offset in polled.positions.items()
+            for p, offset in (polled.positions or (polled.start if outgoing else {})).items()
         }
 
     def _count(self, tick: RawTick, outgoing: Iterable[Outgoing]) -> None:
@@ -179,4 +257,7 @@ class Monitor:
         counters.beats += sent[names.BEATS]
         counters.alerts += sent[names.ALERTS]
         counters.rejects += sent[names.DEAD_LETTERS]
-        counters.latency.add(self._clock_us(), tick.arrival_us)
+        now_us = self._clock_us()
+        counters.latency.add(now_us, tick.arrival_us)
+        waiting = len(tick.arrival_us) and not tick.caught_up
+        counters.lag_s = max(0.0, (now_us - int(tick.arrival_us.max())) / 1e6) if waiting else 0.0

@@ -5,57 +5,74 @@ In: the settings of the command. Out: beats, alerts and dead letters in their to
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
+import logging
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
+from beatwire.backends.patient import PatientCpu
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.registry import Registry
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
+from beatwire.kafka.staff import StaffReader
+from beatwire.kafka.writer_schemas import WriterSchemas
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.counters import Counters
-from beatwire.service.metrics import serve_metrics
+from beatwire.service.health import Health, LoopState
+from beatwire.service.instruments import Instruments
+from beatwire.service.logs import log_event, writes_json
+from beatwire.service.metrics import MonitorAnswers
 from beatwire.service.monitor import Monitor
-from beatwire.service.warmup import warm_up
+from beatwire.service.reject_log import RejectLog
+from beatwire.service.server import Server
+from beatwire.service.warmup import BEGINNING, warm_up
+from beatwire.service.watchdog import Watchdog
+from beatwire.service.worker_answers import HOST as LOCALHOST
 from beatwire.service.workers import stop_with_parent
 from beatwire.signals import stop_on_signals
 from beatwire.wire import names
 
 
 def run_monitor(
-    bootstrap: str,
+    cluster: Cluster,
     group: str,
     backend: Backend = CPU,
     delivery: str = "exactly-once",
     *,
-    model: Path | None = None,
+    settings: Settings | None = None,
     score_within_s: float = 30.0,
     metrics_port: int | None = None,
-    as_worker: bool = False,
-    say: Callable[[str], None] = print,
+    metrics_address: str = LOCALHOST,
+    worker: int | None = None,
+    registry: Registry | None = None,
 ) -> Counters:
     """Run the monitor until SIGINT or SIGTERM.
 
     Parameters
     ----------
-    bootstrap, group
-        The broker's address ``host:port[,host:port...]``, and the consumer group whose members share the streams.
+    cluster, group
+        The cluster, and the consumer group whose members share the streams.
     backend
         Runs the array stages of the graph: CPU or GPU.
     delivery
         ``exactly-once`` or ``at-least-once``.
-    model
-        The scoring model; None: the model of the package.
+    settings
+        Of the graph; None: the defaults.
     score_within_s
         Beats that are further behind the broker, in seconds, are not scored; 0: all beats are scored.
-    metrics_port
-        TCP port for Prometheus; None: no metrics are served.
-    as_worker
-        Stop as well when standard input ends: one of several workers, whose parent has ended.
-    say
-        Called with each line for the user.
+    metrics_port, metrics_address
+        TCP port for metrics and probes; 0: a free one; None: nothing is served. The address to listen on.
+    worker
+        Its number, if it is one of several workers: it stops as well when standard input ends, because its parent has
+        ended, and serves its parent alone.
+    registry
+        Has the writers' schemas of framed messages; None: framed messages of any schema id are read as SampleChunk.
 
     Returns
     -------
@@ -65,33 +82,104 @@ def run_monitor(
     Raises
     ------
     UserError
-        No broker answers at the address, a topic is missing, or the model cannot be used.
+        No broker or no registry answers at the address, a topic is missing, the model cannot be used, or the port is
+        taken.
     FatalError
         The broker or the GPU has failed, or another process took the transactional id.
     """
-    topics.check_broker(bootstrap, topics.TOPICS)
-    pipeline = Pipeline(Settings(model=model), backend)
-    say(backend.reason)
-    if topics.has_broker_clock(bootstrap) is False:
-        say(
-            f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies and the "
-            "'no data' alert depend on the producers' clocks"
-        )
-    warm_up(say, backend)
-    exactly_once = delivery == "exactly-once"
-    with (
-        stop_on_signals() as stop,
-        Sink(bootstrap, exactly_once=exactly_once) as sink,
-        Source(bootstrap, group) as source,
-    ):
-        if as_worker:
-            stop_with_parent(stop)
-        monitor = Monitor(pipeline, source, sink, score_within_s=score_within_s)
-        with serve_metrics(metrics_port, monitor.counters, pipeline):
-            say(f"monitoring {bootstrap} as group {group!r}, {delivery}, model {pipeline.model.name}; Ctrl-C stops")
-            counters = monitor.run(stop)
-    say(
+    topics.check_broker(cluster, topics.TOPICS)
+    backend = patient(backend, score_within_s)
+    pipeline = Pipeline(settings or Settings(), backend)
+    pipeline.subscribe(pipeline.rejects, RejectLog().add)
+    log_event("backend", backend.reason, backend=backend.name)
+    _check_clock(cluster)
+    counters, loop = Counters(), LoopState()
+    with _served((metrics_address, metrics_port), worker, counters, loop, pipeline) as instruments:
+        warm_up(
+            lambda text: log_event("warm-up", text), backend, on_progress=_log_progress if writes_json() else None
+        )  # fmt: skip
+        with (
+            stop_on_signals() as stop,
+            Sink(cluster, exactly_once=delivery == "exactly-once") as sink,
+            _answers_of(registry, cluster) as schemas,
+            Source(cluster, group, schemas=schemas) as source,
+            StaffReader(cluster, tuple(pipeline.limits.defaults)) as staff,
+            Watchdog(Health(loop)),
+        ):
+            if worker is not None:
+                stop_with_parent(stop)
+            monitor = Monitor(
+                pipeline, source, sink, staff=staff,
+                score_within_s=score_within_s, instruments=instruments, counters=counters, loop=loop,
+            )  # fmt: skip
+            log_event(
+                "monitoring",
+                f"monitoring {cluster} as group {group!r}, {delivery}, model {pipeline.model.name}; Ctrl-C stops",
+                bootstrap=cluster.bootstrap, group=group, delivery=delivery, model=pipeline.model.name,
+            )  # fmt: skip
+            monitor.run(stop)
+    log_event(
+        "stopped",
         f"stopped: {counters.messages} messages, {counters.beats} beats, {counters.alerts} alerts, "
-        f"{counters.rejects} rejects; all published"
-    )
+        f"{counters.rejects} rejects; all published",
+        messages=counters.messages, beats=counters.beats, alerts=counters.alerts, rejects=counters.rejects,
+    )  # fmt: skip
     return counters
+
+
+def patient(backend: Backend, score_within_s: float) -> Backend:
+    """Return a CPU backend that does not wait for a stalled model, unless all beats have to be scored."""
+    return PatientCpu(reason=backend.reason) if backend.in_order and score_within_s > 0 else backend
+
+
+@contextmanager
+def _answers_of(registry: Registry | None, cluster: Cluster) -> Iterator[WriterSchemas | None]:
+    """Yield the answers of a registry, those about the topic of samples first; None without a registry."""
+    if registry is None:
+        yield None
+        return
+    with registry:
+        known = registry.versions(names.SAMPLES, cluster.topic(names.SAMPLES))
+        text = f"schema registry {registry.url}: {len(known)} versions of {names.SAMPLES}"
+        log_event("registry", text, url=registry.url, versions=len(known))
+        report = partial(log_event, "registry", level=logging.WARNING)
+        with WriterSchemas(registry, known, report) as schemas:
+            yield schemas
+
+
+def _check_clock(cluster: Cluster) -> None:
+    """Log a warning if the topic of samples carries its producers' clocks."""
+    if topics.has_broker_clock(cluster) is False:
+        log_event(
+            "producer clocks",
+            f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies and the "
+            "'no data' alert depend on the producers' clocks",
+            level=logging.WARNING,
+        )
+
+
+def _log_progress(done: int, of: int) -> None:
+    """Log that kernels are compiled, in place of a progress bar."""
+    if done == 0:
+        log_event("warm-up", f"{BEGINNING}: {of} kernels", kernels=of)
+
+
+@contextmanager
+def _served(
+    place: tuple[str, int | None], worker: int | None, counters: Counters, loop: LoopState, pipeline: Pipeline
+) -> Iterator[Instruments | None]:
+    """Serve metrics and probes while the block runs; yield the instruments that they need, None without a port."""
+    host, port = place
+    if port is None:
+        yield None
+        return
+    instruments = Instruments(pipeline)
+    if worker is not None:  # its parent serves for all workers
+        host, port = LOCALHOST, 0
+    with Server(MonitorAnswers(counters, loop, pipeline, instruments), host, port) as server:
+        if worker is None:
+            log_event("serving", f"metrics and health on {server.place}", port=server.port)
+        else:
+            sys.stdout.write(f"{server.port}\n")
+            sys.stdout.flush()
+        yield instruments

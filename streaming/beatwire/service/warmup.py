@@ -81,7 +81,8 @@ def _shown(say: Callable[[str], None], on_progress: Progress | None) -> Iterator
     try:
         yield show
     finally:
-        bar.stop()
+        if task:  # a bar that was not started prints an empty line when it is stopped
+            bar.stop()
 
 
 def _rehearse(backend: Backend) -> None:

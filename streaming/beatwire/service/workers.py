@@ -1,9 +1,9 @@
 """Several monitors of one group on one machine: ``beatwire monitor --workers N``.
 
-In: the command line of each worker. Out: N processes, started here, stopped together, and waited for. Python executes
-one thread at a time, and the work per message reaches that limit long before the kernels do; so each worker is a
-process, with partitions and transactions of its own. The group distributes the partitions, and reassigns those of a
-worker that has ended.
+In: the configuration of the workers. Out: N processes, started here, stopped together, and waited for; their metrics
+and health on one port. Python executes one thread at a time, and the work per message reaches that limit long before
+the kernels do; so each worker is a process, with partitions and transactions of its own. The group distributes the
+partitions, and reassigns those of a worker that has ended.
 
 A worker whose standard input ends, because its parent stops it or has ended, finishes its tick, publishes it, leaves
 the group, and ends.
@@ -14,37 +14,57 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 from beatwire.errors import FatalError, UserError
+from beatwire.service.logs import log_event
+from beatwire.service.server import Server
+from beatwire.service.worker_answers import WorkerAnswers
 from beatwire.signals import stop_on_signals
 
 _CHECK_S = 0.2
 _FINISH_S = 90.0  # the last tick of a worker, with an outage of the broker, before it is killed
 
 
-def run_workers(commands: Sequence[Sequence[str]], say: Callable[[str], None]) -> None:
+def run_workers(count: int, configuration: str, metrics_port: int | None, metrics_address: str) -> None:
     """Run workers until SIGINT or SIGTERM, or until one of them ends.
 
     Parameters
     ----------
-    commands
-        For each worker the arguments of ``beatwire``.
-    say
-        Called with each line for the user.
+    count
+        How many.
+    configuration
+        What each worker reads as the first line of its standard input; with a `metrics_port` it writes its own port to
+        standard output.
+    metrics_port, metrics_address
+        TCP port for the metrics and probes of all workers; 0: a free one; None: nothing is served. The address to
+        listen on.
 
     Raises
     ------
     UserError, FatalError
-        A worker ended by itself; the others were stopped. The worker has written its error to standard error.
+        The port is taken, or a worker ended by itself: the others were stopped. The worker has written its error to
+        standard error.
     """
+    answers = WorkerAnswers()
     with stop_on_signals() as stop, ExitStack() as started:
-        workers = [started.enter_context(Worker("beatwire", *command)) for command in commands]
-        say(f"{len(workers)} workers; Ctrl-C stops them")
+        if metrics_port is not None:
+            server = started.enter_context(Server(answers, metrics_address, metrics_port))
+            log_event("serving", f"metrics and health of all workers on {server.place}", port=server.port)
+        stdout = None if metrics_port is None else subprocess.PIPE
+        workers = [
+            started.enter_context(Worker("beatwire", "monitor", "--as-worker", str(k + 1), stdout=stdout))
+            for k in range(count)
+        ]
+        for worker in workers:
+            worker.write_line(configuration)
+        for worker in workers if metrics_port is not None else ():
+            answers.add(worker)
+        log_event("workers", f"{len(workers)} workers; Ctrl-C stops them", workers=len(workers))
         ended: list[int] = []
         while not stop.wait(_CHECK_S) and not ended:
             ended = [k for k, worker in enumerate(workers) if worker.poll() is not None]
+        answers.stopping = not ended
     for k in ended:
         code = workers[k].returncode
         if code == 2:
@@ -79,6 +99,13 @@ class Worker(subprocess.Popen[str]):
         super().__init__(
             [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=stdout, text=True
         )  # fmt: skip
+
+    def write_line(self, line: str) -> None:
+        """Write a line to its standard input."""
+        assert self.stdin is not None
+        with suppress(BrokenPipeError):  # it has ended: the parent finds that soon
+            self.stdin.write(line + "\n")
+            self.stdin.flush()
 
     def __exit__(self, *_: object) -> None:
         """Close its standard input and wait; kill it after `_FINISH_S` seconds."""

@@ -2,8 +2,8 @@
 
 In:    TickBeats, scored
 Out:   Alerts; a replay of the same samples gives the same transitions with the same ids
-State: int64 ``slots[slots, STATE_COLUMNS]`` (``kernels.rules``), and logged alerts of streams that have not been seen
-       since the process started
+State: int64 ``slots[slots, STATE_COLUMNS]`` (``kernels.alert_state``), the limits of each stream, and logged alerts of
+       streams that have not been seen since the process started
 
 Rules by samples are functions of the stream alone. ``no data`` and eviction read the clock of the tick, and only while
 no messages are waiting at the broker. The alerts of an evicted stream end, as they do when a device begins a session.
@@ -17,38 +17,52 @@ from typing import Any
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels import rules
+from beatwire.kernels import alert_state, rhythm
+from beatwire.kernels.beat_class import Q
+from beatwire.kernels.ectopy import ECTOPY_S
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import TRANSITION_COLUMNS, TRANSITION_RULE, TRANSITION_SLOT
+from beatwire.records.columns import TRANSITION_COLUMNS, TRANSITION_LIMITS, TRANSITION_RULE, TRANSITION_SLOT
 from beatwire.stages.support import stream_alerts
 from beatwire.stages.support.alert_messages import message_of
 from beatwire.stages.support.alert_rules import NUMBERS
-from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.limits import Limits, insert_changes, split_changes
 from beatwire.stages.support.runs import rows_written, runs_of
+from beatwire.stages.support.service_alerts import FEED_S
+
+_BLOCK_S = 2.0  # length of a block, see ``stages.beats``
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits of the rules; rates in beats per minute, times in seconds.
+    """Limits of the rules where a stream has none of its own; rates in beats per minute, times in seconds.
 
     asystole_s  without a beat
     no_data_s   without a message
     pause_s     an interval longer than that, and no longer than ``asystole_s``, is a pause
     missed_s    where rules count beats, an interval counts as one for each of these: so eight beats are at most 11.2 s
-    early       prematurity from which on a beat may belong to a ventricular run
+    frequent_ventricular_beats_bpm  ventricular beats a minute
+    most_errors expected in ten seconds: with more the signal is noisy, and an interval is no pause
+    sure        probability of a beat that is certain
+    unjudged_s, long_unjudged_s  without a signal that can be judged
     drift       limit of the model's reference, for the alert's ``limit``
     """
 
     asystole_s: float = 4.0
-    extreme_tachycardia_bpm: float = 150.0
+    extreme_tachycardia_bpm: float = 140.0
     tachycardia_bpm: float = 120.0
     bradycardia_bpm: float = 45.0
-    extreme_bradycardia_bpm: float = 35.0
+    extreme_bradycardia_bpm: float = 40.0
     no_data_s: float = 2.0
     pause_s: float = 3.0
     missed_s: float = 0.7
-    early: float = 0.1
+    ventricular_tachycardia_bpm: float = 100.0
+    supraventricular_tachycardia_bpm: float = 150.0
+    frequent_ventricular_beats_bpm: float = 10.0
+    most_errors: float = 1.0
+    sure: float = 0.9
+    unjudged_s: float = 10.0
+    long_unjudged_s: float = 30.0
     drift: float = 1.0
 
     @property
@@ -56,7 +70,10 @@ class Settings:
         """The limits by number of the rule, as messages contain them; 0: the rule has none."""
         return (
             self.asystole_s, self.extreme_tachycardia_bpm, self.tachycardia_bpm, self.bradycardia_bpm,
-            self.extreme_bradycardia_bpm, 3.0, 0.0, 4.0, self.no_data_s, self.drift, self.pause_s, 22.0, 3.0, 4.0, 0.0,
+            self.extreme_bradycardia_bpm, 3.0, 0.0, 4.0, self.no_data_s, self.drift, self.pause_s, 0.0, 3.0, 0.0, 0.0,
+            self.most_errors, 0.0, self.unjudged_s, self.long_unjudged_s,
+            self.ventricular_tachycardia_bpm, 0.0, 0.0, 0.0, self.frequent_ventricular_beats_bpm,
+            self.supraventricular_tachycardia_bpm,
         )  # fmt: skip
 
 
@@ -64,15 +81,22 @@ class Settings:
 class State:
     """The rules' state of each slot, and alerts from the log.
 
+    limits    of each stream
     slots     int64 [slots, STATE_COLUMNS]
+    pending   slot -> changes of its limits that have no place among its events yet
     logged    stream id -> rule -> alert that is on according to the log, of streams that have not been seen yet
+    newest_us arrival of the newest chunk of any stream, whoever reads it; 0: unknown
+    resumed_us  the same of the first chunk after the last silence of all streams
     since_us  (slot, rule) -> device time at which an alert from the log began, where the stream's clock is unknown
     """
 
     settings: Settings
-    directory: Directory
-    slots: I64 = field(default_factory=lambda: np.zeros((0, rules.STATE_COLUMNS), np.int64))
+    limits: Limits
+    slots: I64 = field(default_factory=lambda: np.zeros((0, alert_state.STATE_COLUMNS), np.int64))
+    pending: dict[int, list[I64]] = field(default_factory=dict)
     logged: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    newest_us: int = 0
+    resumed_us: int = 0
     since_us: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
@@ -86,37 +110,56 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
         stream_alerts.end_of_refused(state.slots, aligned),
     ]
     by_samples, values = _apply_rules(state, tick)
-    streams = len(state.directory.names)
+    now = state.limits.rows_at(aligned.now_us, len(state.limits.directory.names))
     begun = [
-        stream_alerts.begin_of_no_data(state.slots, aligned, streams, state.settings.no_data_s),
+        stream_alerts.begin_of_no_data(
+            state.slots,
+            aligned,
+            now,
+            state.limits.values[now, alert_state.NO_DATA],
+            (state.newest_us, state.resumed_us),
+        ),
         stream_alerts.begin_of_refused(state.slots, aligned),
     ]
     before, after = sum(map(len, ended)), sum(map(len, begun))
     rows = np.concatenate([*ended, by_samples, *begun])
     values = np.concatenate([np.zeros(before), values, np.zeros(after)])
     transitions = [_message(state, tick, row, value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)]
-    return state, Alerts(tick, transitions)
+    return state, Alerts(tick, transitions, rows[:, TRANSITION_SLOT].tolist())
 
 
 def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
     """Adopt alerts that are on according to the log: they began before the horizon that was replayed."""
     for alert in alerts:
-        if alert["state"] == "on" and alert["rule"] in NUMBERS:
+        if alert["state"] in ("on", "ack") and alert["rule"] in NUMBERS:
             state.logged.setdefault(alert["stream"], {})[NUMBERS[alert["rule"]]] = alert
-    for slot, name in enumerate(state.directory.names[: len(state.slots)]):
+    for slot, name in enumerate(state.limits.directory.names[: len(state.slots)]):
         _adopt_stream(state, slot, state.logged.pop(name, {}))
+
+
+def watch_feed(state: State, newest_us: int) -> None:
+    """Take the arrival of the newest chunk of any stream, 0: unknown."""
+    if newest_us - state.newest_us > FEED_S * 1e6 and state.newest_us:
+        state.resumed_us = newest_us
+    state.newest_us = newest_us
+
+
+def active(state: State) -> dict[str, int]:
+    """Return how many alerts of each rule are on, by the name of the rule; another thread may call it."""
+    onsets = state.slots[:, alert_state.FIRST_ONSET : alert_state.FIRST_ONSET + alert_state.RULES]
+    return dict(zip(NUMBERS, (onsets >= 0).sum(axis=0).tolist(), strict=True))
 
 
 def _adopt_stream(state: State, slot: int, logged: dict[int, dict[str, Any]]) -> None:
     row = state.slots[slot]
-    unseen = not row[rules.IS_KNOWN]  # nothing of the stream was replayed: its next chunk will be a restart
+    unseen = not row[alert_state.IS_KNOWN]  # nothing of the stream was replayed: its next chunk will be a restart
     for rule, alert in logged.items():
-        same = alert["session"] == row[rules.SESSION]
-        if unseen or rule == rules.NO_DATA or (same and row[rules.FIRST_ONSET + rule] >= 0):
-            row[rules.FIRST_ONSET + rule] = alert["onset"]
+        same = alert["session"] == row[alert_state.SESSION]
+        if unseen or rule == alert_state.NO_DATA or (same and row[alert_state.FIRST_ONSET + rule] >= 0):
+            row[alert_state.FIRST_ONSET + rule] = alert["onset"]
             if unseen:
-                row[rules.SESSION] = alert["session"]
-                row[rules.IS_KNOWN] = 1
+                row[alert_state.SESSION] = alert["session"]
+                row[alert_state.IS_KNOWN] = 1
                 state.since_us[slot, rule] = alert["onset_us"]
 
 
@@ -124,42 +167,80 @@ def _grow(state: State, slots: int) -> None:
     """Make room for ``slots`` slots, and adopt the logged alerts of streams that were seen for the first time."""
     before = len(state.slots)
     if slots > before:
-        grown = np.zeros((slots, rules.STATE_COLUMNS), np.int64)
+        grown = np.zeros((slots, alert_state.STATE_COLUMNS), np.int64)
         grown[:before] = state.slots
-        grown[before:, rules.FIRST_ONSET :] = -1
+        grown[before:, alert_state.FIRST_ONSET :] = -1
         state.slots = grown
     if state.logged:
-        for slot in state.directory.claimed:
-            _adopt_stream(state, slot, state.logged.pop(state.directory.names[slot], {}))
+        for slot in state.limits.directory.claimed:
+            _adopt_stream(state, slot, state.logged.pop(state.limits.directory.names[slot], {}))
 
 
 def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
     """Return the transitions by samples, int64 [t, 6], and their values."""
-    events, s = tick.events, state.settings
+    events = _ordered_events(state, tick)
     if len(events) == 0:
         return np.zeros((0, TRANSITION_COLUMNS), np.int64), np.zeros(0)
     n, run = runs_of(events)
-    room = rules.MOST_TRANSITIONS * len(events)
+    room = alert_state.MOST_TRANSITIONS * len(events)
     transitions = Transitions(np.zeros(n, np.int64), np.empty((room, TRANSITION_COLUMNS), np.int64), np.empty(room))
-    rates_hz = [bank.rate_hz for bank in tick.aligned.banks]
-    durations = np.rint(np.outer(rates_hz, [s.asystole_s, s.pause_s, s.missed_s])).astype(np.int64)
-    none = np.zeros(len(tick.slot), np.bool_)
-    beats = RuleBeats(
-        rr_s=tick.rr_s,
-        median_rr_s=tick.median_rr_s,
-        anomalous=none if tick.anomalous is None else tick.anomalous,
-        early=none if tick.prematurity is None else tick.prematurity >= s.early,
-    )
-    limits_bpm = np.array(s.limits[rules.EXTREME_TACHYCARDIA : rules.EXTREME_BRADYCARDIA + 1])
-    cpu.kernels.apply_rules(
-        n, run, events, beats, tick.aligned.slots.bank, durations, limits_bpm, state.slots, transitions
-    )
-    rows = rows_written(transitions.counts, run, rules.MOST_TRANSITIONS)
+    durations, limits = _kernel_limits(state, tick)
+    beats = _rule_beats(state.settings, tick)
+    cpu.kernels.apply_rules(n, run, events, beats, tick.aligned.slots.bank, durations, limits, state.slots, transitions)
+    rows = rows_written(transitions.counts, run, alert_state.MOST_TRANSITIONS)
     return transitions.rows[rows], transitions.value[rows]
+
+
+def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
+    """Return the beats of a tick as the rules read them; without the rhythm stage rates are those of the beats."""
+    none, unknown = np.zeros(len(tick.slot), np.bool_), np.full(len(tick.slot), np.nan)
+    noisy = tick.expected_errors >= s.most_errors
+    medians = np.repeat(tick.median_rr_s[:, None], rhythm.SPANS, axis=1)
+    return RuleBeats(
+        rr_s=np.where(noisy, np.nan, tick.rr_s),
+        typical_rr_s=medians if tick.rhythm is None else tick.rhythm.typical_rr_s,
+        atrial=none if tick.rhythm is None else tick.rhythm.atrial,
+        anomalous=none if tick.anomalous is None else tick.anomalous,
+        errors=tick.expected_errors,
+        noisy=noisy,
+        sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
+        beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
+        ventricular=unknown if tick.ventricular is None else tick.ventricular.logit,
+        mean_rr_s=unknown if tick.ventricular is None else tick.ventricular.mean_rr_s,
+    )
+
+
+def _ordered_events(state: State, tick: TickBeats) -> I64:
+    """Return the events of a tick, with those of changed limits among them."""
+    state.pending = {slot: kept for slot, kept in state.pending.items() if slot not in tick.aligned.evicted}
+    if len(tick.aligned.limits):
+        for slot, changes in split_changes(tick.aligned.limits).items():
+            state.pending.setdefault(slot, []).extend(changes)
+    if not state.pending:
+        return tick.events
+    return insert_changes(
+        tick.events, state.pending, {slot: int(state.slots[slot, alert_state.SESSION]) for slot in state.pending}
+    )
+
+
+def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:
+    """Return the limits as the kernel takes them: int64 [limits, banks, 7] samples, float64 [limits, RULES]."""
+    values = state.limits.values
+    rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
+    missed_s, block_s, ectopy_s = (np.full(len(values), s) for s in (state.settings.missed_s, _BLOCK_S, ECTOPY_S))
+    of_rules = (
+        values[:, rule]
+        for rule in (alert_state.ASYSTOLE, alert_state.PAUSE, alert_state.UNJUDGED, alert_state.LONG_UNJUDGED)
+    )
+    asystole_s, pause_s, unjudged_s, long_unjudged_s = of_rules
+    seconds = np.stack([asystole_s, pause_s, missed_s, unjudged_s, long_unjudged_s, block_s, ectopy_s], axis=1)
+    durations = np.rint(rates_hz[None, :, None] * seconds[:, None, :]).astype(np.int64)
+    return durations, values
 
 
 def _message(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
     """Return the message of a transition; an alert from the log keeps the device time at which it began."""
     slot, number = row[TRANSITION_SLOT], row[TRANSITION_RULE]
     since_us = state.since_us.pop((slot, number), None)
-    return message_of(tick, state.directory.names[slot], row, value, state.settings.limits[number], since_us)
+    limit = float(state.limits.values[row[TRANSITION_LIMITS], number])
+    return message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us)

@@ -24,7 +24,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import align, arrivals, clock
-from beatwire.records import F64, I64, Aligned, Bank, Chunks, Rejects
+from beatwire.records import I64, Aligned, Bank, Chunks, Rejects
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
@@ -33,17 +33,18 @@ from beatwire.records.columns import (
     CHUNK_LEADS,
     CHUNK_RATE_HZ,
     CHUNK_SESSION,
-    EVENT_COLUMNS,
     EVENT_KIND,
     EVENT_SLOT,
-    FRESH_COLUMNS,
-    PLACE_COLUMNS,
 )
-from beatwire.records.events import CLOCK
+from beatwire.records.events import CLOCK, LIMITS_CHANGED
 from beatwire.records.samples import SlotColumns
+from beatwire.stages.support.align_tables import empty_rows, new_slots
+from beatwire.stages.support.banks import find_banks, without_bank
 from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.placements import placements, rounded
-from beatwire.stages.support.rejections import reason_of
+from beatwire.stages.support.rejections import KINDS, reason_of
+from beatwire.stages.support.waiting import WaitingRoom
 
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
 
@@ -87,12 +88,14 @@ class State:
     admits      returns True if there is memory for so many lanes of each bank
     searched_us time of the last search for silent streams
     evicted     int64, slots of streams that were evicted in the last tick
+    waiting     chunks of new streams that would open a bank
+    changes     of the limits of streams; None: there are none
     """
 
     settings: Settings
     directory: Directory
     tick: int = 0
-    slots: I64 = field(default_factory=lambda: _new_slots(0))
+    slots: I64 = field(default_factory=lambda: new_slots(0))
     anchors: I64 = field(default_factory=lambda: np.zeros((0, clock.ANCHOR_COLUMNS), np.int64))
     banks: list[Bank] = field(default_factory=list)
     lanes: list[int] = field(default_factory=list)
@@ -103,28 +106,33 @@ class State:
     admits: Callable[[list[Bank], list[int]], bool] = lambda _banks, _lanes: True
     searched_us: int = 0
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    waiting: WaitingRoom = field(default_factory=WaitingRoom)
+    changes: Limits | None = None
 
 
 def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     """Place a tick."""
-    rejects = Rejects(list(chunks.rejects.message), list(chunks.rejects.reason))
+    rejects = Rejects(list(chunks.rejects.message), list(chunks.rejects.reason), list(chunks.rejects.kind))
     _free_what_was_left(state)
+    chunks, waited = _without_stray_banks(state, chunks)
     slot, refused = state.directory.find(chunks)
     for i, reason in refused:
-        rejects.message.append(int(chunks.message[i]))
-        rejects.reason.append(f"align: {reason}")
+        rejects.add(int(chunks.message[i]), "stream", f"align: {reason}")
     _make_room(state)
     state.tick += 1
-    given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64))
-    rows, verdicts = _align(state, given)
+    in_force = limits_in_force(state.changes, slot, chunks.ints[:, CHUNK_ARRIVED_US])
+    given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64), in_force)
+    rows, verdicts, strays = _align(state, given)
+    state.waiting.hold(chunks, strays, state.tick - 1)
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
         expected = float(sum(state.lanes) if code == arrivals.REFUSED else verdicts.expected[i])
-        rejects.message.append(int(chunks.message[i]))
-        rejects.reason.append("align: " + reason_of(stream, code, expected, given, i, state.banks))
+        reason = reason_of(stream, code, expected, given, i, state.banks)
+        rejects.add(int(chunks.message[i]), KINDS.get(code, "changed"), f"align: {reason}")
     state.counts += rows.sizes[align.DUPLICATES :]
-    is_clock = rows.event[:, EVENT_KIND] == CLOCK
-    clocks, events = rows.event[is_clock], rows.event[~is_clock]
+    kind = rows.event[:, EVENT_KIND]
+    clocks, limits = rows.event[kind == CLOCK], rows.event[kind == LIMITS_CHANGED]
+    events = rows.event[(kind != CLOCK) & (kind != LIMITS_CHANGED)]
     seen = _seen(slot, len(state.slots))
     _find_silent(state, chunks, seen)
     no_room = verdicts.code == arrivals.REFUSED
@@ -137,21 +145,33 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         clocks=clocks[np.argsort(clocks[:, EVENT_SLOT], kind="stable")],
         banks=tuple(state.banks),
         evicted=state.evicted,
-        refused=np.stack(
-            [slot[no_room], chunks.ints[no_room, CHUNK_SESSION], chunks.ints[no_room, CHUNK_FIRST]], axis=1
-        ),
+        refused=np.column_stack([slot[no_room], chunks.ints[no_room][:, [CHUNK_SESSION, CHUNK_FIRST]]]),
+        waited=np.stack([slot[: len(waited)], waited], axis=1),
         rejects=rejects,
         now_us=chunks.now_us,
         caught_up=chunks.caught_up,
         overloaded=chunks.overloaded,
+        limits=with_arrivals(limits, given),
     )
 
 
-def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts]:
-    """Place every chunk that has a slot; return the rows written and the verdicts."""
+def _without_stray_banks(state: State, chunks: Chunks) -> tuple[Chunks, I64]:
+    """Exchange the chunks that would open a bank with the waiting room."""
+    rows = without_bank(state.banks, chunks) if state.waiting.enough_s else np.zeros(0, np.int64)
+    if len(rows):  # without a new session a stream may not change its rate: that is a reject
+        slot = state.directory.look_up(chunks.payload, chunks.ints[rows])
+        known = np.flatnonzero(slot >= 0)
+        same = state.slots[slot[known], align.SLOT_SESSION] == chunks.ints[rows[known], CHUNK_SESSION]
+        rows = np.delete(rows, known[same])
+    return state.waiting.exchange(chunks, rows, state.tick)
+
+
+def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, I64]:
+    """Place every chunk that has a slot; return the rows written, the verdicts, and the chunks that have to wait."""
     ints, slot, n = given.ints, given.slot, len(given.slot)
-    _find_banks(state, given)
-    rows = _rows(2 * n + 64 + int(ints[:, CHUNK_COUNT].sum()) // 256)
+    find_banks(state.banks, given, given.bank)
+    strays: list[int] = []
+    rows = empty_rows(2 * n + 64 + int(ints[:, CHUNK_COUNT].sum()) // 256)
     verdicts = AlignVerdicts(np.zeros(n, np.int64), np.zeros(n))
     at = 0
     while True:
@@ -161,6 +181,10 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts]:
             break
         if rows.sizes[align.STATUS] == arrivals.NO_LANE:
             if given.bank[at] < 0:
+                if state.banks and not state.waiting.admits(given, at):
+                    strays.append(at)
+                    at += 1
+                    continue
                 _open_bank(state, given, at)
             bank = int(given.bank[at])
             if _is_full(state, bank):
@@ -169,12 +193,13 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts]:
                 continue
             _give_lane(state, int(slot[at]), bank, int(ints[at, CHUNK_SESSION]), int(ints[at, CHUNK_ARRIVED_US]))
         else:
-            more = _rows(2 * len(rows.place) + 4 * int(ints[at, CHUNK_COUNT]) + 64)
+            more = empty_rows(2 * len(rows.place) + 4 * int(ints[at, CHUNK_COUNT]) + 64)
             for old, new in zip(rows, more, strict=True):
                 new[: len(old)] = old
             rows = more
     placed, begun, happened = rows.sizes[[align.PLACED_ROWS, align.FRESH_ROWS, align.EVENT_ROWS]].tolist()
-    return AlignRows(rows.place[:placed], rows.fresh[:begun], rows.event[:happened], rows.sizes), verdicts
+    written = AlignRows(rows.place[:placed], rows.fresh[:begun], rows.event[:happened], rows.sizes)
+    return written, verdicts, np.array(strays, np.int64)
 
 
 def _columns(slots: I64) -> SlotColumns:
@@ -190,32 +215,11 @@ def _seen(slot: I64, slots: int) -> I64:
     return np.flatnonzero(occurs)
 
 
-def _new_slots(n: int) -> I64:
-    slots = np.zeros((n, align.SLOT_COLUMNS), np.int64)
-    slots[:, [align.SLOT_LANE, align.SLOT_BANK, align.SLOT_EXPECTED, align.SLOT_TICK]] = -1
-    return slots
-
-
-def _rows(n: int) -> AlignRows:
-    return AlignRows(
-        place=np.empty((n, PLACE_COLUMNS), np.int64),
-        fresh=np.empty((n, FRESH_COLUMNS), np.int64),
-        event=np.empty((n, EVENT_COLUMNS), np.int64),
-        sizes=np.zeros(align.SIZES, np.int64),
-    )
-
-
 def _make_room(state: State) -> None:
     missing = state.directory.capacity - len(state.slots)
     if missing > 0:
-        state.slots = np.concatenate([state.slots, _new_slots(missing)])
+        state.slots = np.concatenate([state.slots, new_slots(missing)])
         state.anchors = np.concatenate([state.anchors, np.zeros((missing, clock.ANCHOR_COLUMNS), np.int64)])
-
-
-def _find_banks(state: State, chunks: AlignChunks) -> None:
-    """Write the bank of every chunk, -1 where there is none yet."""
-    banks: F64 = np.array([(bank.rate_hz, bank.leads) for bank in state.banks], np.float64).reshape(-1, 2)
-    cpu.kernels.find_bank(len(chunks.bank), chunks.ints, chunks.floats, banks, chunks.bank)
 
 
 def _open_bank(state: State, chunks: AlignChunks, i: int) -> None:
@@ -225,10 +229,10 @@ def _open_bank(state: State, chunks: AlignChunks, i: int) -> None:
     state.lanes.append(0)
     state.free.append([])
     s = state.settings
-    durations = [s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s]
-    row = [max(1, round(d * new.rate_hz)) for d in durations] + [_us(s.silence_s), _us(s.evict_s)]
+    samples = [max(1, round(d * new.rate_hz)) for d in (s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s)]
+    row = [*samples, _us(s.silence_s), _us(s.evict_s)]
     state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
-    _find_banks(state, chunks)
+    find_banks(state.banks, chunks, chunks.bank)
 
 
 def _us(seconds: float) -> int:
@@ -241,7 +245,7 @@ def _free_what_was_left(state: State) -> None:
         state.free[number].append(lane)
     state.left.clear()
     if len(state.evicted):
-        state.slots[state.evicted] = _new_slots(1)
+        state.slots[state.evicted] = new_slots(1)
         state.anchors[state.evicted] = 0
         state.directory.give_back(state.evicted)
         state.evicted = np.zeros(0, np.int64)

@@ -18,31 +18,14 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.lead_agreement import past_columns
 from beatwire.kernels.peak_features import FEATURES, LOG_COLUMNS, MS220, MS230, PAST_PEAKS, SPAN_S
-from beatwire.records import F32, F64, I16, I32, Bank, Peaks
+from beatwire.records import F32, F64, I32, Bank, Peaks
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
+from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, ricker_taps
 
 SIGMA_S = (0.008, 0.022, 0.032)  # of the wavelets of the features ``w8``, ``w22``, ``w32``
 TAPS_PER_SIGMA = 2.0  # wide wavelets skip samples, which changes their magnitude little
 REACH_S = 22.4  # the peaks of the 10 s before, the level of the oldest of these (12 s), and the reach of the filter
-
-
-@dataclass(frozen=True, slots=True)
-class Ensemble:
-    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``): for one lead and for several.
-
-    feature       int16 [2, trees, nodes]
-    threshold     float32 [2, trees, nodes]
-    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
-    probability   float64 [knots], of a beat, see ``kernels.classify.beat_probability``
-    name          version and hash
-    """
-
-    feature: I16
-    threshold: F32
-    leaf: I32
-    probability: F64
-    name: str
 
 
 @dataclass(frozen=True, slots=True)

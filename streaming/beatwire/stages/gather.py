@@ -16,8 +16,9 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
+from beatwire.kernels.beat_shape import POINTS, SHAPE_LEADS
 from beatwire.kernels.history import LATENTS
-from beatwire.records import I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
+from beatwire.records import F32, I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
 from beatwire.records.alignment import PassBeats, PassLanes
 from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.records.selection import ListedBeats, ListedBlocks
@@ -35,7 +36,7 @@ class PassResults(NamedTuple):
 
     fresh, watermark  its lanes, and up to where their beats are complete
     blocks, beats     its blocks that became complete, and its beats
-    terms             of the beats
+    terms, shape      of the beats
     """
 
     fresh: Fresh
@@ -43,6 +44,7 @@ class PassResults(NamedTuple):
     blocks: ListedBlocks
     beats: ListedBeats
     terms: Terms
+    shape: F32
 
 
 def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tuple[State, TickBeats]:
@@ -53,14 +55,17 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
     session = _concatenated([p.fresh.session[p.beats.row] for p in passes], np.int64)
     sample = _concatenated([p.beats.sample for p in passes], np.int64)
     rate_hz = _concatenated([np.full(len(p.beats.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
+    decided = _concatenated([p.beats.decided for p in passes], np.int64)
     time_us = np.empty(len(slot), np.int64)
-    cpu.kernels.device_time(len(slot), slot, session, sample, rate_hz, aligned.anchors, aligned.clocks, time_us)
+    cpu.kernels.device_time(
+        len(slot), slot, session, sample, decided, rate_hz, aligned.anchors, aligned.clocks, time_us
+    )
     return state, TickBeats(
         aligned=aligned,
         slot=slot,
         session=session,
         sample=sample,
-        decided=_concatenated([p.beats.decided for p in passes], np.int64),
+        decided=decided,
         time_us=time_us,
         arrived_us=aligned.slots.arrived_us[slot],
         rate_hz=rate_hz,
@@ -71,17 +76,22 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         expected_errors=_concatenated([p.beats.expected_errors for p in passes], np.float32),
         restart=_concatenated([p.beats.restart for p in passes], np.bool_),
         terms=_all_terms([p.terms for p in passes]),
+        shape=np.concatenate([p.shape for p in passes]) if passes else np.zeros((0, SHAPE_LEADS, POINTS), np.float32),
         events=_events(aligned, passes),
-        overloaded=aligned.overloaded,
+        overloaded=aligned.overloaded or any(one.overloaded for one in features),
     )
 
 
 def fetch_passes(backend: Backend, features: Sequence[HistoryFeatures]) -> list[PassResults]:
     """Fetch the results of passes to the host."""
-    tables = backend.fetch([table for one in features for table in (one.beats.listed, one.beats.blocks, one.terms)])
+    tables = backend.fetch(
+        [table for one in features for table in (one.beats.listed, one.beats.blocks, one.terms, one.shapes)]
+    )
     return [
-        PassResults(one.beats.fresh, one.beats.watermark, ListedBlocks(*blocks), ListedBeats(*listed), Terms(*terms))
-        for one, listed, blocks, terms in zip(features, tables[::3], tables[1::3], tables[2::3], strict=True)
+        PassResults(
+            one.beats.fresh, one.beats.watermark, ListedBlocks(*blocks), ListedBeats(*listed), Terms(*terms), *shape
+        )
+        for one, listed, blocks, terms, shape in zip(features, *(tables[k::4] for k in range(4)), strict=True)
     ]
 
 

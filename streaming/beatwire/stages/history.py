@@ -127,14 +127,15 @@ def step(state: State, cut: Windows) -> tuple[State, HistoryFeatures]:
     windowed = WindowedBeats(beats.slot, time_s, rr_s, beats.restart, cut.windows, cut.amplitude)
     streams = Streams(len(fresh.lane), BeatRuns(beats.first, backend.numbers(total)))
     state.memory.grow(int(fresh.slot.max(initial=-1)) + 1)
-    table = _terms(state.network, state.memory, windowed, total, streams, fresh.overloaded)
-    return state, HistoryFeatures(beats, table)
+    table, scored = _terms(state.network, state.memory, windowed, total, streams, fresh.overloaded)
+    return state, HistoryFeatures(beats, table, cut.shapes, overloaded=not scored)
 
 
 def terms_of(network: Network, memory: Memory, beats: WindowedBeats, overloaded: bool = False) -> Terms:
     """Return the terms of each beat of any streams against the memory, and store the beats in it."""
     memory.grow(int(beats.slot.max(initial=-1)) + 1)
-    return Terms(*_terms(network, memory, beats, len(beats.slot), streams_of(beats.slot), overloaded).columns)
+    table, _ = _terms(network, memory, beats, len(beats.slot), streams_of(beats.slot), overloaded)
+    return Terms(*table.columns)
 
 
 def streams_of(slot: I64) -> Streams:
@@ -154,18 +155,17 @@ def usual_scale(memory: Memory, beats: WindowedBeats, total: SupportsIndex, stre
 
 def _terms(
     network: Network, memory: Memory, beats: WindowedBeats, total: SupportsIndex, streams: Streams, overloaded: bool
-) -> Table:
-    """Return the table of ``Terms``."""
+) -> tuple[Table, bool]:
+    """Return the table of ``Terms``, and whether the network has embedded the beats."""
     backend, kernels = memory.backend, memory.backend.later
     scale = usual_scale(memory, beats, total, streams)
     (embedded,) = backend.table("embedded", total, (np.bool_,)).columns
-    kernels.mark_embedded(total, scale, not overloaded, embedded)
     table = backend.table("terms", total, TERM_TYPES)
     terms = Terms(*table.columns)
-    if not overloaded:
-        backend.embed(network, beats.windows, scale, total, terms.latent, terms.population)
+    scored = not overloaded and backend.embed(network, beats.windows, scale, total, terms.latent, terms.population)
+    kernels.mark_embedded(total, scale, scored, embedded)
     distance, spread, irregularity = backend.table("compared", total, (np.float32, np.float32, np.float32)).columns
     found = Comparison(distance, spread, terms.early, irregularity)
     kernels.compare_with_history(streams.n, streams.runs, beats.timed, terms.latent, embedded, memory.beats, found)
     kernels.write_terms(total, beats.rr_s, embedded, found, terms)
-    return table
+    return table, scored

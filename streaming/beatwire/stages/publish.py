@@ -1,4 +1,4 @@
-"""Publish: encode beats as Avro and alerts as JSON; the keys are stream ids and alert ids.
+"""Publish: encode beats as Avro and alerts and audit records as JSON; the keys are stream ids and alert ids.
 
 In:    Alerts, with the beats of the tick
 Out:   list of Outgoing
@@ -9,29 +9,39 @@ Beats are encoded by a kernel into one buffer, which is cut into messages: the o
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.records import I32, U8, Alerts, Outgoing, TickBeats
+from beatwire.kernels.beat_class import LETTERS
+from beatwire.records import F32, I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages
 from beatwire.stages.support.directory import Directory
+from beatwire.wire.alerts import encode_alert
 from beatwire.wire.avro import string_table
-from beatwire.wire.names import ALERTS, BEATS
+from beatwire.wire.cloud_events import Which, alert_headers, audit_headers, beat_headers
+from beatwire.wire.names import ALERTS, AUDIT, BEATS
 
-# Bytes of a beat in Avro at most: stream id with its length, four further longs, seven optional floats, the text of
-# ``scored_by``, the model with its length, and the arrival.
-_ID, _LONGS, _FLOATS, _SCORED_BY, _MODEL_LENGTH, _ARRIVED = 66, 4 * 10, 7 * 5, 17, 2, 10
+# Bytes of a beat in Avro at most: stream id with its length, four further longs, ten optional floats, the text of
+# ``scored_by``, the model with its length, the arrival, and the class.
+_ID, _LONGS, _FLOATS, _SCORED_BY, _MODEL_LENGTH, _ARRIVED, _CLASS = 66, 4 * 10, 10 * 5, 17, 2, 10, 3
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """model: version and hash; scored_by: texts of the codes of ``stages.score``."""
+    """Settings.
+
+    model         version and hash
+    scored_by     texts of the codes of ``stages.score``
+    plane         of latents, float32 [8, 2]
+    cloud_events  which messages have headers of CloudEvents: ``alerts``, or ``all``, beats too
+    """
 
     model: str
     scored_by: tuple[str, ...]
+    plane: F32
+    cloud_events: Which = "alerts"
 
 
 @dataclass(slots=True)
@@ -42,11 +52,13 @@ class State:
     directory: Directory
     labels: tuple[U8, I32] = field(init=False)
     model_bytes: U8 = field(init=False)
+    letters: U8 = field(init=False)
 
     def __post_init__(self) -> None:
         """Encode the texts."""
         self.labels = string_table(self.settings.scored_by, 16)
         self.model_bytes = np.frombuffer(self.settings.model.encode(), np.uint8)
+        self.letters = np.frombuffer("".join(LETTERS).encode(), np.uint8)
 
 
 def step(state: State, alerts: Alerts) -> tuple[State, list[Outgoing]]:
@@ -60,9 +72,14 @@ def step(state: State, alerts: Alerts) -> tuple[State, list[Outgoing]]:
             Outgoing(
                 ALERTS,
                 [alert["id"].encode() for alert in alerts.transitions],
-                [json.dumps(alert | model).encode() for alert in alerts.transitions],
+                [encode_alert(alert | model).encode() for alert in alerts.transitions],
+                list(map(alert_headers, alerts.transitions)),
             )
         )
+    if alerts.audit:
+        keys: list[bytes | None] = [record["stream"].encode() for record in alerts.audit]
+        records = [encode_alert(record).encode() for record in alerts.audit]
+        outgoing.append(Outgoing(AUDIT, keys, records, list(map(audit_headers, alerts.audit))))
     return state, outgoing
 
 
@@ -81,19 +98,35 @@ def encode_beats(state: State, beats: TickBeats) -> Outgoing:
             none if beats.score is None else beats.score,
             none if beats.prematurity is None else beats.prematurity,
             beats.expected_errors,
+            *_places(beats.latent, state.settings.plane, b),
+            none if beats.class_probability is None else beats.class_probability,
         ],
         axis=1,
     ).astype(np.float32)
     label = np.zeros(b, np.int32) if beats.scored_by is None else beats.scored_by.astype(np.int32)
     model = state.model_bytes
-    width = _ID + _LONGS + _FLOATS + _SCORED_BY + _MODEL_LENGTH + len(model) + _ARRIVED
+    letter = np.zeros(b, np.uint8) if beats.beat_class is None else state.letters[beats.beat_class]
+    width = _ID + _LONGS + _FLOATS + _SCORED_BY + _MODEL_LENGTH + len(model) + _ARRIVED + _CLASS
     messages = BeatMessages(np.empty(b * width, np.uint8), np.empty(b, np.int64), width)
     fields = BeatFields(ints, floats.view(np.uint8), np.isnan(floats).view(np.uint8))
-    cpu.kernels.write_beat(b, messages, directory.stream_ids, fields, BeatLabels(*state.labels, label), model)
+    cpu.kernels.write_beat(b, messages, directory.stream_ids, fields, BeatLabels(*state.labels, label, letter), model)
     joined = messages.buffer.tobytes()
-    keys = directory.keys
+    keys = [directory.keys[s] for s in beats.slot.tolist()]
     return Outgoing(
         BEATS,
-        [keys[s] for s in beats.slot.tolist()],
+        keys,
         [joined[i * width : end] for i, end in enumerate(messages.stop.tolist())],
+        beat_headers(keys, beats.session, beats.sample, beats.time_us)
+        if state.settings.cloud_events == "all"
+        else None,
     )
+
+
+def _places(latents: F32 | None, plane: F32, b: int) -> F32:
+    """Return the places of beats in the plane, float32 [2, b]; summed in a fixed order: no cut changes a bit."""
+    if latents is None:
+        return np.full((2, b), np.nan, np.float32)
+    places = np.zeros((2, b), np.float32)
+    for latent, weights in zip(latents.T, plane, strict=True):
+        places += weights[:, None] * latent
+    return places

@@ -7,9 +7,9 @@ Series.
 from beatwire.backends.cuda.upload import upload_stretches
 from beatwire.tables.columns import Column, array_module, arrow, frame, host_array, library, numbers, rr_statistics
 from beatwire.tables.lines import Lines, read_json_lines
-from beatwire.tables.parse import open_bytes, open_text, read_table, reason
+from beatwire.tables.parse import open_bytes, open_text, read_table, read_table_blocks, reason
 
 __all__ = [
     "Column", "Lines", "array_module", "arrow", "frame", "host_array", "library", "numbers", "open_bytes", "open_text",
-    "read_json_lines", "read_table", "reason", "rr_statistics", "upload_stretches",
+    "read_json_lines", "read_table", "read_table_blocks", "reason", "rr_statistics", "upload_stretches",
 ]  # fmt: skip

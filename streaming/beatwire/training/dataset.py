@@ -108,11 +108,11 @@ def cut_beats(signal: I16, at: I64, rate_hz: float) -> WindowedBeats:
     """Return the beats at samples ``at`` int64 [b] of one lead, with their windows."""
     b = len(at)
     ring = np.pad(signal, (0, math.ceil(rate_hz)), mode="edge")[None, None]
-    zero = np.zeros(b, np.int64)
+    zero, newest = np.zeros(b, np.int64), np.full(b, ring.shape[2])
     windows: F32 = np.empty((b, WINDOW), np.float32)
     work = np.empty((1, math.ceil(rate_hz)), np.int32)
     amplitude: F32 = np.empty(b, np.float32)
-    cpu.kernels.cut_window(b, zero, at, zero, 0, rate_hz, ring, work, windows, amplitude)
+    cpu.kernels.cut_window(b, zero, at, newest, zero, rate_hz, ring, work, windows, amplitude)
     time_s: F64 = at / rate_hz
     rr_s = np.diff(time_s, prepend=np.nan)
     rr_s[rr_s > LONGEST_RR_S] = np.nan

@@ -55,15 +55,18 @@ def training_rows(examples: Iterable[Examples], *, several: bool) -> TrainingRow
     return TrainingRows(np.concatenate(features), np.concatenate(is_beat), np.concatenate(weight))
 
 
-def train_booster(rows: TrainingRows, settings: TreeSettings) -> Any:
-    """Train a LightGBM booster; the same rows and settings give the same trees."""
+def train_booster(rows: TrainingRows, settings: TreeSettings, **more: Any) -> Any:
+    """Train a LightGBM booster; the same rows and settings give the same trees.
+
+    ``more`` are further parameters of LightGBM.
+    """
     import lightgbm
 
     parameters = {
         "objective": "binary", "num_leaves": settings.max_leaves, "max_depth": settings.max_depth,
         "learning_rate": settings.learning_rate, "min_data_in_leaf": settings.min_peaks,
         "feature_fraction": settings.feature_fraction, "lambda_l2": settings.l2, "max_bin": 127,
-        "seed": settings.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1,
+        "seed": settings.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1, **more,
     }  # fmt: skip
     return lightgbm.train(parameters, lightgbm.Dataset(rows.features, rows.is_beat, weight=rows.weight), settings.trees)
 

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -31,7 +30,7 @@ from beatwire.training.detector_figures import HeldOutLogits, TrainingRecord, fi
 from beatwire.training.examples import examples_of
 from beatwire.training.forest import Forest, arrays_of, calibrate, logits, train_forest
 from beatwire.training.progress import Progress, ignore
-from beatwire.training.settings import FOLDS, TreeSettings, require
+from beatwire.training.settings import FOLDS, TreeSettings, check_out, require, write_figures
 
 
 def train_detector(
@@ -70,8 +69,7 @@ def train_detector(
         not a ``.safetensors``.
     """
     require("lightgbm", "train detector")
-    if out.suffix != ".safetensors":
-        raise UserError(f"--out: expected NAME.safetensors; got {out}")
+    check_out(out)
     records = read_training_records(folders, noise, settings.seed, lambda done, step: progress(0.5 * done, step))
     if len(records) < FOLDS:
         raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")
@@ -103,8 +101,7 @@ def _train(records: Sequence[TrainingRecord], out: Path, settings: TreeSettings,
         save_trees(fold_path(out, fold), arrays_of(trees, settings) | calibration, metadata | {HELD_OUT_KEY: held_out})
     ensemble = save_trees(out, arrays_of(forest, settings) | calibration, metadata)
     metrics["model"] = ensemble.name
-    out.with_suffix(".metrics.json").write_text(json.dumps(metrics, indent=1) + "\n")
-    out.with_suffix(".card.md").write_text(detector_card(ensemble.name, metrics))
+    write_figures(out, metrics, detector_card(ensemble.name, metrics))
     progress(1.0, "done")
     return metrics
 

@@ -13,7 +13,6 @@ folder is removed at the end.
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -32,8 +31,9 @@ from beatwire.training.drift import build_reference, latents
 from beatwire.training.metrics import rounded
 from beatwire.training.network_cache import NetworkCache, training_windows
 from beatwire.training.pca import pca
+from beatwire.training.population import write_population
 from beatwire.training.progress import Progress, ignore
-from beatwire.training.settings import FOLDS, VaeSettings, require
+from beatwire.training.settings import FOLDS, VaeSettings, check_out, require, write_figures
 from beatwire.training.subgroups import subgroups
 from beatwire.training.vae_card import vae_card
 from beatwire.training.vae_figures import NO_VAE, PCA, figures, normal_terms, score_columns
@@ -46,7 +46,7 @@ def train_vae(
     settings: VaeSettings = VaeSettings(),  # noqa: B008
     progress: Progress = ignore,
 ) -> dict[str, Any]:
-    """Train, calibrate and cross-validate a scoring model; write it with its config, card and metrics.
+    """Train, calibrate and cross-validate a scoring model; write it with its config, card, metrics and population.
 
     Parameters
     ----------
@@ -71,8 +71,7 @@ def train_vae(
         a ``.safetensors``.
     """
     require("torch", "train vae")
-    if out.suffix != ".safetensors":
-        raise UserError(f"--out: expected NAME.safetensors; got {out}")
+    check_out(out)
     progress(0.0, "reading records")
     subjects = read_subjects(folders, settings.seed)
     if len(subjects) < FOLDS:
@@ -96,12 +95,12 @@ def train_vae(
     metadata = {"settings": asdict(settings), "reference": as_lists(reference)}
     model = save_model(out, network, calibrate([normal_terms(s) for s in vae.subjects]), metadata)
     metrics["model"] = model.name
+    write_population(out, model.name, network, windows)
     for fold, of_fold in enumerate(networks):
         calibration = calibrate([normal_terms(s) for s in vae.subjects if s.fold != fold])
         held_out = {s.subject.name: s.subject.samples for s in vae.subjects if s.fold == fold}
         save_model(fold_path(out, fold), of_fold, calibration, metadata | {HELD_OUT_KEY: held_out})
-    out.with_suffix(".metrics.json").write_text(json.dumps(metrics, indent=1) + "\n")
-    out.with_suffix(".card.md").write_text(vae_card(model.name, metrics))
+    write_figures(out, metrics, vae_card(model.name, metrics))
     shutil.rmtree(cache.folder, ignore_errors=True)
     progress(1.0, "done")
     return metrics

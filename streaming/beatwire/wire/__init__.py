@@ -6,12 +6,15 @@ topic               constant          key            retention  value
 ``ecg.samples``     ``SAMPLES``       stream id      by age     Avro or JSON ``SampleChunk``
 ``ecg.beats``       ``BEATS``         stream id      by age     Avro ``Beat``
 ``ecg.alerts``      ``ALERTS``        alert id       compacted  JSON, ``schemas/alert.schema.json``
-``ecg.acks``        ``ACKS``          alert id       compacted  reserved for acknowledgements
+``ecg.acks``        ``ACKS``          alert id       compacted  JSON, ``schemas/ack.schema.json``
+``ecg.settings``    ``SETTINGS``      stream id      compacted  JSON, ``schemas/settings.schema.json``
+``ecg.audit``       ``AUDIT``         stream id      by age     JSON, ``schemas/audit.schema.json``
 ``ecg.samples.dlq`` ``DEAD_LETTERS``  as rejected    by age     the rejected message; its reason in headers
 =================== ================= ============== ========== ===========================================
 
 The Avro and JSON schemas are files in ``schemas/``. Avro values may carry Confluent framing (a zero byte and a 4-byte
-schema id). A stream id is pseudonymous: 1-64 bytes of UTF-8 without patient data.
+schema id). Headers of CloudEvents are in ``cloud_events``. A stream id is pseudonymous: 1-64 bytes of UTF-8 without
+patient data.
 
 Nothing here performs I/O. A feed of one's own needs one function and one name:
 
@@ -22,14 +25,16 @@ Nothing here performs I/O. A feed of one's own needs one function and one name:
 """
 
 from beatwire.wire.avro import decode_beat, decode_chunk, encode_chunk, frame, json_to_avro, schema, schema_text
-from beatwire.wire.names import ACKS, ALERTS, BEATS, DEAD_LETTERS, SAMPLES
+from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
 __all__ = [
     "ACKS",
     "ALERTS",
+    "AUDIT",
     "BEATS",
     "DEAD_LETTERS",
     "SAMPLES",
+    "SETTINGS",
     "decode_beat",
     "decode_chunk",
     "encode_chunk",

@@ -140,6 +140,12 @@ def decode_beat(value: bytes) -> dict[str, Any]:
 
 
 @cache
+def _chunk_fields() -> frozenset[str]:
+    """Return the names of the fields of SampleChunk."""
+    return frozenset(field["name"] for field in schema("sample_chunk")["fields"])
+
+
+@cache
 def _beat_schemas() -> list[Any]:
     """Return the present schema of beats, then all earlier ones, newest first."""
     present = json.loads(schema_text("beat"))
@@ -182,7 +188,7 @@ def json_to_avro(value: bytes) -> bytes:
         raise ValueError(f"JSON: {error}") from None
     if not isinstance(chunk, dict):
         raise ValueError(f"JSON: expected an object; got {type(chunk).__name__}")
-    unknown = sorted(set(chunk) - {f["name"] for f in schema("sample_chunk")["fields"]})
+    unknown = sorted(set(chunk) - _chunk_fields())
     if unknown:
         raise ValueError(f"JSON: field {unknown[0]!r} is not in SampleChunk: written with a newer schema?")
     samples = _json_samples(_json_field(chunk, "samples", list))

@@ -159,15 +159,16 @@ class CudaBackend:
 
     def embed(
         self, network: Network, windows: Any, scale: Any, total: SupportsIndex, latents: Any, reconstruction_error: Any
-    ) -> None:
+    ) -> bool:
         """Append a run of the network to the deferred launches."""
         if not total.__index__():
-            return
+            return True
         if id(network) not in self._networks:
             self._networks[id(network)] = network, self.card.load_network(network)
         sizes, cell = self._cell_of(total)
         arguments = (self._networks[id(network)][1], windows, scale, latents, reconstruction_error)
         self._deferred.append(Launch("embed", total, sizes, cell, arguments))
+        return True
 
     def _cell_of(self, n: SupportsIndex) -> tuple[Any, int]:
         """Return the array of the device that has a number of items, and its index there."""

@@ -113,10 +113,10 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
     stretch_of(x[fresh.lane[blocks.row[i]], 0], blocks.end[i] - length, length)
 
 
-def cut_window(i: int, lane: I64, at: I64, _base: I64, lead: int, rate_hz: float, x: I16, *_written: Array) -> None:
+def cut_window(i: int, lane: I64, at: I64, _decided: I64, _base: I64, rate_hz: float, x: I16, *_written: Array) -> None:
     """Prefetch the samples of a window."""
     early = int(EARLIEST_S * rate_hz)
-    stretch_of(x[lane[i], lead], at[i] - early, early + int(LATEST_S * rate_hz))
+    stretch_of(x[lane[i], 0], at[i] - early, early + int(LATEST_S * rate_hz))
 
 
 def find_usual_size(

@@ -19,13 +19,16 @@ import tempfile
 import time
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from beatwire.errors import UserError
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.jvm import KAFKA, find_jars, find_java, last_line
+from beatwire.kafka.reachability import broker_responds
 from beatwire.signals import stop_on_signals
 
 # Few resources, as the node shares its cores with the monitor. Java's second compiler takes half a core for the first
@@ -44,9 +47,10 @@ process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
 controller.listener.names=CONTROLLER
-listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
-listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+listeners={protocol}://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners={protocol}://127.0.0.1:{port}
+listener.security.protocol.map={protocol}:{protocol},CONTROLLER:PLAINTEXT
+inter.broker.listener.name={protocol}
 log.dirs={logs}
 num.partitions=4
 # For the keys of compacted topics; by default a quarter of the heap.
@@ -87,6 +91,21 @@ def unavailable_reason() -> str | None:
     return None
 
 
+class Security(NamedTuple):
+    """How clients reach a node: in place of the plain connections of everyone on this machine.
+
+    protocol    of the listener: ``SSL`` or ``SASL_SSL``
+    properties  lines of ``server.properties``: keys, mechanisms, authorizer
+    users       values of ``--add-scram`` of Kafka's storage tool
+    client      librdkafka properties of a client that may do everything
+    """
+
+    protocol: str
+    properties: str
+    users: Sequence[str]
+    client: Mapping[str, str]
+
+
 class LocalKafka:
     """One Kafka node as a child process.
 
@@ -99,12 +118,16 @@ class LocalKafka:
     jars
         See `find_jars`.
     partitions
-        The number of partitions of each topic.
+        The number of partitions of each topic; 0: no topics are created.
+    security
+        None: connections are plain and anonymous.
 
     Attributes
     ----------
     bootstrap : str
         ``host:port``.
+    cluster : Cluster
+        The same, as clients take it.
 
     Raises
     ------
@@ -119,15 +142,17 @@ class LocalKafka:
         jars: Path | None = None,
         *,
         partitions: int = 4,
+        security: Security | None = None,
     ) -> None:
         self._java, self._jars = find_java(), find_jars(jars)
         self._temporary = directory is None
         self._directory = Path(tempfile.mkdtemp(prefix="beatwire-kafka-")) if directory is None else directory
         self._port = port or _free_port()
         self._controller = _free_port()
-        self._partitions = partitions
+        self._partitions, self._security = partitions, security
         self._process: subprocess.Popen[bytes] | None = None
         self.bootstrap = f"127.0.0.1:{self._port}"
+        self.cluster = Cluster(self.bootstrap, security.client if security is not None else {})
 
     def start(self) -> Self:
         """Start the node, wait until it answers, and create the topics.
@@ -142,7 +167,10 @@ class LocalKafka:
         self._directory.mkdir(parents=True, exist_ok=True)
         properties = self._directory / "server.properties"
         logs = self._directory / "logs"
-        properties.write_text(_PROPERTIES.format(port=self._port, controller=self._controller, logs=logs))
+        protocol, extra = ("PLAINTEXT", "") if self._security is None else self._security[:2]
+        properties.write_text(
+            _PROPERTIES.format(protocol=protocol, port=self._port, controller=self._controller, logs=logs) + extra
+        )
         if not (logs / "meta.properties").exists():
             self._format(properties)
         with (self._directory / "kafka.log").open("ab") as log:
@@ -155,7 +183,8 @@ class LocalKafka:
                 start_new_session=True,
             )
         self._wait_ready()
-        topics.create_topics(self.bootstrap, partitions=self._partitions)
+        if self._partitions:
+            topics.create_topics(self.cluster, partitions=self._partitions)
         return self
 
     def stop(self, timeout_s: float = 15.0) -> None:
@@ -197,8 +226,9 @@ class LocalKafka:
 
     def _format(self, properties: Path) -> None:
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "a")
+        users = [word for user in (self._security.users if self._security else ()) for word in ("--add-scram", user)]
         done = subprocess.run(  # noqa: S603
-            self._command("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties)),
+            self._command("kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(properties), *users),
             capture_output=True,
             text=True,
             check=False,
@@ -215,8 +245,9 @@ class LocalKafka:
         while time.monotonic() < deadline:
             if self._process.poll() is not None:
                 break
-            if _listening(self._port) and topics.broker_responds(self.bootstrap):
-                return
+            with contextlib.suppress(UserError):  # while it starts it may refuse its own users
+                if _listening(self._port) and broker_responds(self.cluster):
+                    return
             time.sleep(0.05)
         self.kill()
         last = last_line((self._directory / "kafka.log").read_text(errors="replace"))

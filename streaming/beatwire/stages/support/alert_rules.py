@@ -1,11 +1,12 @@
-"""The table of alert rules: names, priorities and texts, by the numbers of ``kernels.rules``; ids of alerts."""
+"""The table of alert rules: names, priorities and texts, by the numbers of ``kernels.alert_state``; ids of alerts."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
 
-STATES = ("off", "on", "latched")  # by number, ``kernels.rules.OFF``, ...
+STATES = ("off", "on", "latched")  # by number, ``kernels.alert_state.OFF``, ...
+ENDED = {"off": "ended", "latched": "ended, not acknowledged"}  # what the text of an alert that has ended begins with
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,38 +20,199 @@ class Rule:
     technical
         About the signal rather than the heart.
     text
-        Format string with ``value`` (what was found), ``limit`` (of the rule) and ``leads`` (``value`` as leads).
+        Format string of an alert that is on, with ``value`` (what was found), ``limit`` (of the rule) and ``leads``
+        (``value`` as leads).
+    title, definition, unit
+        For people who ask what an alert means; ``{limit}`` in the definition is the limit, in the unit.
+    source
+        Where definition and limit are from; empty: they are beatwire's own.
     """
 
     name: str
     priority: str
     technical: bool
     text: str
+    title: str
+    definition: str
+    unit: str
+    source: str = ""
 
-    def text_of(self, value: float, limit: float) -> str:
-        """Return the text of a transition."""
+    def text_of(self, state: str, value: float, limit: float) -> str:
+        """Return the text of a transition to a state of ``STATES``.
+
+        >>> [RULES[0].text_of(state, 0.0, 4.0) for state in STATES]
+        ['ended: asystole', 'asystole: no beat for 4 s', 'ended, not acknowledged: asystole']
+        """
+        if state != "on":
+            return f"{ENDED[state]}: {self.name}"
         return f"{self.name}: {self.text.format(value=value, limit=limit, leads=lead_list(value))}"
 
+    def definition_of(self, limit: float) -> str:
+        """Return the definition with a limit in it.
+
+        >>> RULES[0].definition_of(5.0)  # doctest: +ELLIPSIS
+        'No beat for 5 s while a lead is on; ... Stays until it is acknowledged.'
+        """
+        return self.definition.format(limit=f"{limit:g}")
+
+
+_RATE = "The median rate of the last {n} intervals is {beyond} {{limit}}/min, and the signal is good enough to say so."
+_RATE_TEXT = "median rate {value:.0f}/min, limit {limit:g}"
 
 RULES = (
-    Rule("asystole", "high", False, "no beat for {limit:g} s"),
-    Rule("extreme tachycardia", "high", False, "median rate {value:.0f}/min, limit {limit:g}"),
-    Rule("tachycardia", "medium", False, "median rate {value:.0f}/min, limit {limit:g}"),
-    Rule("bradycardia", "medium", False, "median rate {value:.0f}/min, limit {limit:g}"),
-    Rule("extreme bradycardia", "high", False, "median rate {value:.0f}/min, limit {limit:g}"),
-    Rule("anomalous beats", "low", False, "{value:.0f} of the last 8 beats are unlike this stream's usual beats"),
-    Rule("lead off", "medium", True, "{leads}"),
-    Rule("flat line", "medium", True, "no signal for {limit:g} s with the leads on"),
-    Rule("no data", "high", True, "no message for {limit:g} s"),
     Rule(
-        "drift", "low", True, "beats of the last minute differ from the training data ({value:.2f}, limit {limit:.2f})"
+        "asystole", "high", False, "no beat for {limit:g} s",
+        "Asystole",
+        "No beat for {limit} s while a lead is on; after an uncertain beat, the signal is at rest as well. "
+        "Stays until it is acknowledged.",
+        "s",
+        "PhysioNet/CinC Challenge 2015: no QRS complex for at least 4 s; 3 to 10 s by IEC 60601-2-27.",
     ),
-    Rule("pause", "medium", False, "{value:.1f} s between two beats, limit {limit:g} s"),
-    Rule("irregular rhythm", "medium", False, "{value:.0f} of the last 32 intervals differ from the one before"),
-    Rule("ventricular run", "medium", False, "{value:.0f} anomalous early beats in a row"),
-    Rule("flutter", "high", False, "waves without beats for {limit:g} s, flutter or fibrillation suspected"),
-    Rule("refused", "high", True, "not monitored: no memory for another stream"),
-)
+    Rule(
+        "extreme tachycardia", "high", False, _RATE_TEXT,
+        "Extreme tachycardia", _RATE.format(n=16, beyond="above"), "/min",
+        "PhysioNet/CinC Challenge 2015: 17 beats in a row above 140/min.",
+    ),
+    Rule("tachycardia", "medium", False, _RATE_TEXT, "Tachycardia", _RATE.format(n=8, beyond="above"), "/min"),
+    Rule("bradycardia", "medium", False, _RATE_TEXT, "Bradycardia", _RATE.format(n=8, beyond="below"), "/min"),
+    Rule(
+        "extreme bradycardia", "high", False, _RATE_TEXT,
+        "Extreme bradycardia", _RATE.format(n=4, beyond="below"), "/min",
+        "PhysioNet/CinC Challenge 2015: five beats in a row below 40/min.",
+    ),
+    Rule(
+        "anomalous beats", "low", False, "{value:.0f} of the last 8 beats are unlike this stream's usual beats",
+        "Anomalous beats",
+        "At least {limit} of the last eight beats have a score of 3 or more: one normal beat in a thousand has one.",
+        "of 8 beats",
+    ),
+    Rule(
+        "lead off", "medium", True, "{leads}",
+        "Lead off", "The device reports that an electrode has no contact.", "",
+    ),
+    Rule(
+        "flat line", "medium", True, "no signal for {limit:g} s with the leads on",
+        "Flat line", "No signal for {limit} s although the leads are on.", "s",
+    ),
+    Rule(
+        "no data", "high", True, "no message for {limit:g} s",
+        "No data", "No message has arrived from the device for {limit} s.", "s",
+    ),
+    Rule(
+        "drift", "low", True,
+        "beats of the last minute differ from the training data ({value:.2f}, limit {limit:.2f})",
+        "Signal unlike the training data",
+        "The beats of the last minute differ from those that the scoring model was trained on by more than {limit}; "
+        "its scores may not hold.",
+        "",
+    ),
+    Rule(
+        "pause", "medium", False, "{value:.1f} s between two beats, limit {limit:g} s",
+        "Pause", "More than {limit} s between two beats.", "s",
+    ),
+    Rule(
+        "irregular rhythm", "medium", False, "atrial fibrillation suspected, rate {value:.0f}/min",
+        "Irregular rhythm",
+        "The intervals of the last minute are those of atrial fibrillation, in two of the last four decisions; "
+        "none counts where an error or more is expected in ten seconds and half of the beats are doubtful.",
+        "",
+    ),
+    Rule(
+        "ventricular run", "medium", False, "three or more ventricular beats in a row, rate {value:.0f}/min",
+        "Ventricular run",
+        "The last {limit} beats are ventricular, as trees judge by the shape, the intervals and the quality of eight "
+        "beats; not as fast as ventricular tachycardia, or too short.",
+        "beats",
+        "ANSI/AAMI EC57: a run is three ventricular beats or more.",
+    ),
+    Rule(
+        "flutter", "high", False, "ventricular fibrillation or flutter suspected",
+        "Flutter or fibrillation suspected",
+        "The last six seconds are those of ventricular fibrillation or flutter. Stays until it is acknowledged.", "",
+        "PhysioNet/CinC Challenge 2015: fibrillation or flutter for at least 4 s.",
+    ),
+    Rule(
+        "refused", "high", True, "not monitored: no memory for another stream",
+        "Not monitored", "The monitor has no memory for another stream; this one is not analysed.", "",
+    ),
+    Rule(
+        "noise", "low", True, "{value:.1f} errors expected in 10 s, limit {limit:g}",
+        "Noise",
+        "The detector expects {limit} or more missed or false beats in ten seconds, at one of the last eight beats; no "
+        "alert of rates or rhythm begins.",
+        "",
+        "The detector's own estimate, calibrated on the noise stress test (docs/accuracy.md).",
+    ),
+    Rule(
+        "saturated", "low", True, "a lead stands at the limits of its converter",
+        "Signal at its limits",
+        "In one of the last two blocks of 2 s a lead stands for a quarter of a second at one value, 4 mV or more from "
+        "zero.",
+        "",
+        "IEC 60601-2-27: monitors show signals of up to 5 mV; a converter's limits lie beyond.",
+    ),
+    Rule(
+        "cannot analyse", "medium", True, "no beat that can be trusted for {limit:g} s",
+        "Cannot analyse",
+        "For {limit} s no beat that can be trusted, and neither asystole nor a flat line nor fibrillation. "
+        "Rates and rhythm are not watched.",
+        "s",
+        "IEC 60601-1-8: what an alarm system cannot detect is a technical alarm condition; 10 s is the time to alarm "
+        "of IEC 60601-2-27.",
+    ),
+    Rule(
+        "cannot analyse for long", "high", True, "no beat that can be trusted for {limit:g} s",
+        "Cannot analyse for long",
+        "For {limit} s no beat that can be trusted, and neither asystole nor a flat line nor fibrillation. "
+        "Takes the place of the alert of medium priority.",
+        "s",
+        "IEC 60601-1-8: the priority of a condition that lasts may rise.",
+    ),
+    Rule(
+        "ventricular tachycardia", "high", False, "rate {value:.0f}/min, limit {limit:g}",
+        "Ventricular tachycardia",
+        "Ventricular beats in a row, five or so, faster than {limit}/min: two of the last three beats end a run. "
+        "Stays until it is acknowledged.",
+        "/min",
+        "AHA/ACC/HRS 2017: three or more beats above 100/min; the challenge of 2015 demands five.",
+    ),
+    Rule(
+        "couplet", "low", False, "two ventricular beats in a row",
+        "Couplet", "Two ventricular beats in a row between others.", "",
+        "ANSI/AAMI EC57: two ventricular beats are a couplet.",
+    ),
+    Rule(
+        "bigeminy", "low", False, "every other beat is ventricular",
+        "Bigeminy", "Three times in a row a ventricular beat after another one.", "",
+    ),
+    Rule(
+        "trigeminy", "low", False, "every third beat is ventricular",
+        "Trigeminy", "Three times in a row a ventricular beat after two others.", "",
+    ),
+    Rule(
+        "frequent ventricular beats", "low", False, "{value:.0f} ventricular beats a minute, limit {limit:g}",
+        "Frequent ventricular beats", "More than {limit} ventricular beats a minute, counted over 15 s.", "/min",
+    ),
+    Rule(
+        "supraventricular tachycardia", "medium", False, "rate {value:.0f}/min, limit {limit:g}",
+        "Supraventricular tachycardia",
+        "Five supraventricular beats in a row, faster than {limit}/min.", "/min",
+    ),
+)  # fmt: skip
+# Rules of the service, not of the kernels: they have no numbers.
+BLIND = Rule(
+    "blind", "low", True, "not monitored for {limit:g} s, while another worker takes the streams over",
+    "Not monitored for a moment",
+    "Another worker takes the streams of this partition over; for {limit} s nothing of them has been published.", "s",
+)  # fmt: skip
+EXPIRED = Rule(
+    "expired", "medium", True, "{value:.0f} messages were deleted before they were read",
+    "Samples deleted unread",
+    "Kafka's retention deleted messages of this partition before a monitor read them: no beat and no alert was "
+    "published for them.",
+    "messages",
+)  # fmt: skip
+SERVICE_RULES = (BLIND, EXPIRED)
 NUMBERS = {rule.name: number for number, rule in enumerate(RULES)}
 
 

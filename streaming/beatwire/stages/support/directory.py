@@ -74,44 +74,46 @@ class Directory:
             self.names[slot], self.keys[slot] = "", b""
             self._free.append(slot)
 
+    def look_up(self, payload: U8, ints: I64) -> I64:
+        """Return the slot of every row of ``Chunks.ints``, -1 where its stream has none."""
+        slot = np.empty(len(ints), np.int64)
+        cpu.kernels.find_slot(len(ints), payload, ints, self._table, self.stream_ids, slot)
+        return slot
+
     def find(self, chunks: Chunks) -> tuple[I64, list[tuple[int, str]]]:
         """Return the slot of every chunk, new streams included, and the chunks that have none with the reason."""
-        n = len(chunks.message)
-        slot = np.empty(n, np.int64)
         refused: list[tuple[int, str]] = []
         self.claimed.clear()
-        cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.stream_ids, slot)
+        slot = self.look_up(chunks.payload, chunks.ints)
         unknown = np.flatnonzero(slot < 0)
         if len(unknown):
-            for i in map(int, unknown):
-                reason = self._claim(chunks, i)
-                if reason:
+            reasons: dict[bytes, str | None] = {}  # of the new stream ids of this tick
+            payload, columns = chunks.payload.data, [CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_ID_HASH]
+            for i, (at, size, digest) in zip(unknown.tolist(), chunks.ints[unknown][:, columns].tolist(), strict=True):
+                raw = payload[at : at + size].tobytes()
+                if raw not in reasons:
+                    reasons[raw] = self._claim(raw, digest)
+                if reason := reasons[raw]:
                     refused.append((i, reason))
-            cpu.kernels.find_slot(n, chunks.payload, chunks.ints, self._table, self.stream_ids, slot)
+            slot = self.look_up(chunks.payload, chunks.ints)
         known = slot >= 0
         self.partition[slot[known]] = chunks.partition[known]
         return slot, refused
 
-    def _claim(self, chunks: Chunks, i: int) -> str | None:
-        """Give a chunk's stream a slot if it has none; return why it cannot have one."""
-        at, size, digest = chunks.ints[i, [CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_ID_HASH]].tolist()
-        one = np.empty(1, np.int64)
-        cpu.kernels.find_slot(1, chunks.payload, chunks.ints[i : i + 1], self._table, self.stream_ids, one)
-        if one[0] >= 0:
-            return None
-        raw = chunks.payload[at : at + size]
+    def _claim(self, raw: bytes, digest: int) -> str | None:
+        """Give a new stream a slot; return why it cannot have one."""
         try:
-            name = raw.tobytes().decode()
+            name = raw.decode()
         except UnicodeDecodeError:
-            return f"expected a stream id in UTF-8; got {raw.tobytes()!r}"
+            return f"expected a stream id in UTF-8; got {raw!r}"
         if not name.isprintable():
             return f"expected a printable stream id; got {name!r}"
         slot = self._free.pop() if self._free else self._new_slot()
         if slot < 0:
             return f"expected at most {self.most} streams; {name!r} would be one more"
-        self.names[slot], self.keys[slot], self._digests[slot] = name, raw.tobytes(), digest
-        self.ids[slot, :size] = raw
-        self.id_size[slot] = size
+        self.names[slot], self.keys[slot], self._digests[slot] = name, raw, digest
+        self.ids[slot, : len(raw)] = np.frombuffer(raw, np.uint8)
+        self.id_size[slot] = len(raw)
         if 2 * self._entries >= len(self._table):
             self._enter_all(len(self._table))
         else:

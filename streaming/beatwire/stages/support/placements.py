@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from beatwire.kernels.align import PASSES
 from beatwire.records import I64, Bank, Chunks, Fresh, Placement
 from beatwire.records.alignment import AlignRows
 from beatwire.records.columns import (
@@ -42,29 +41,37 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
     rows
         What the kernels wrote, without CLOCK events.
     """
-    placements = []
-    passes, event = int(rows.sizes[PASSES]), rows.event
-    single = passes == 1 and len(banks) == 1
+    fresh, fresh_key = _by_pass_and_bank(rows.fresh, FRESH_PASS, FRESH_BANK, len(banks))
+    place, place_key = _by_pass_and_bank(rows.place, PLACE_PASS, PLACE_BANK, len(banks))
+    event = rows.event
     interruptions = event[(event[:, EVENT_KIND] == GAP) | (event[:, EVENT_KIND] == LEADS_CHANGED)]
-    for number in range(passes):
-        for bank in banks:
-            fresh, place = rows.fresh, rows.place
-            if not single:
-                fresh = fresh[(fresh[:, FRESH_PASS] == number) & (fresh[:, FRESH_BANK] == bank.number)]
-                place = place[(place[:, PLACE_PASS] == number) & (place[:, PLACE_BANK] == bank.number)]
-            quiet = _quiet(fresh, interruptions[interruptions[:, EVENT_PASS] == number])
-            fresh = fresh[fresh[:, FRESH_STOP] > fresh[:, FRESH_START]]
-            if len(fresh) + len(place) + len(quiet) == 0:
-                continue
-            placements.append(
-                Placement(
-                    payload=chunks.payload,
-                    place=np.ascontiguousarray(place[:, :PLACEMENT_COLUMNS]),
-                    lanes=rounded(lanes[bank.number]),
-                    fresh=_fresh(number, bank, fresh, quiet, chunks.overloaded),
-                )
+    made = []
+    for key in np.union1d(fresh_key, place_key).tolist():
+        number, bank = key // len(banks), banks[key % len(banks)]
+        of_fresh = fresh[slice(*np.searchsorted(fresh_key, [key, key + 1]))]
+        of_place = place[slice(*np.searchsorted(place_key, [key, key + 1]))]
+        quiet = _quiet(of_fresh, interruptions[interruptions[:, EVENT_PASS] == number])
+        of_fresh = of_fresh[of_fresh[:, FRESH_STOP] > of_fresh[:, FRESH_START]]
+        if len(of_fresh) + len(of_place) + len(quiet) == 0:
+            continue
+        made.append(
+            Placement(
+                payload=chunks.payload,
+                place=np.ascontiguousarray(of_place[:, :PLACEMENT_COLUMNS]),
+                lanes=rounded(lanes[bank.number]),
+                fresh=_fresh(number, bank, of_fresh, quiet, chunks.overloaded),
             )
-    return placements
+        )
+    return made
+
+
+def _by_pass_and_bank(rows: I64, at_pass: int, at_bank: int, banks: int) -> tuple[I64, I64]:
+    """Sort rows by pass and bank, each keeping its order; return them and their keys, pass * banks + bank."""
+    key = rows[:, at_pass] * banks + rows[:, at_bank]
+    if not len(key) or (key[1:] >= key[:-1]).all():
+        return rows, key
+    order = np.argsort(key, kind="stable")
+    return rows[order], key[order]
 
 
 def rounded(lanes: int) -> int:

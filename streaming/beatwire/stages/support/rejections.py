@@ -9,6 +9,8 @@ from beatwire.records import Bank
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import CHUNK_FIRST, CHUNK_LEADS, CHUNK_RATE_HZ, CHUNK_SESSION, CHUNK_UV_PER_UNIT
 
+KINDS = {arrivals.BACKWARDS: "backwards", arrivals.REFUSED: "no_memory"}  # of the rejects; the other codes: "changed"
+
 
 def reason_of(stream: str, code: int, expected: float, chunks: AlignChunks, i: int, banks: Sequence[Bank]) -> str:
     """Return why chunk ``i`` of a stream is rejected.

@@ -1,7 +1,7 @@
 """Transitions of alerts about streams rather than samples: evicted, without data, refused.
 
-In:    the tick, and the state of the rules ``slots`` (``kernels.rules``), int64 [slots, STATE_COLUMNS]
-Out:   transitions, int64 [t, 6] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
+In:    the tick, and the state of the rules ``slots`` (``kernels.alert_state``), int64 [slots, STATE_COLUMNS]
+Out:   transitions, int64 [t, 7] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
 
 Each function updates ``slots``. The order in which ``stages.alert`` calls them is part of the output.
 """
@@ -12,12 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from beatwire.kernels import rules
-from beatwire.records import I64, Aligned
+from beatwire.kernels import alert_state
+from beatwire.records import F64, I64, Aligned
 from beatwire.records.columns import TRANSITION_COLUMNS
+from beatwire.stages.support.service_alerts import explained_by_feed
 
-_NO_DATA = rules.FIRST_ONSET + rules.NO_DATA
-_REFUSED = rules.FIRST_ONSET + rules.REFUSED
+_NO_DATA = alert_state.FIRST_ONSET + alert_state.NO_DATA
+_REFUSED = alert_state.FIRST_ONSET + alert_state.REFUSED
 
 
 def end_of_evicted(slots: I64, aligned: Aligned) -> I64:
@@ -25,12 +26,22 @@ def end_of_evicted(slots: I64, aligned: Aligned) -> I64:
     rows = []
     for slot in aligned.evicted.tolist():
         row = slots[slot]
-        for rule in np.flatnonzero(row[rules.FIRST_ONSET :] >= 0).tolist():
-            onset = int(row[rules.FIRST_ONSET + rule])
-            state = rules.LATCHED if rules.latches(rule) else rules.OFF
-            rows.append((slot, int(row[rules.SESSION]), rule, state, onset, max(onset, int(row[rules.LAST_BEAT]))))
+        for rule in np.flatnonzero(row[alert_state.FIRST_ONSET :] >= 0).tolist():
+            onset = int(row[alert_state.FIRST_ONSET + rule])
+            state = alert_state.LATCHED if alert_state.latches(rule) else alert_state.OFF
+            rows.append(
+                (
+                    slot,
+                    int(row[alert_state.SESSION]),
+                    rule,
+                    state,
+                    onset,
+                    max(onset, int(row[alert_state.LAST_BEAT])),
+                    0,
+                )
+            )
         row[:] = 0
-        row[rules.FIRST_ONSET :] = -1
+        row[alert_state.FIRST_ONSET :] = -1
     return _transitions(rows)
 
 
@@ -38,9 +49,9 @@ def end_of_no_data(slots: I64, aligned: Aligned) -> I64:
     """End ``no data`` where a chunk arrived; before the rules, which may begin a new session."""
     rows = []
     for slot in aligned.seen[slots[aligned.seen, _NO_DATA] >= 0].tolist():
-        session, onset = slots[slot, [rules.SESSION, _NO_DATA]].tolist()
+        session, onset = slots[slot, [alert_state.SESSION, _NO_DATA]].tolist()
         at = aligned.slots.expected[slot] if aligned.slots.session[slot] == session else onset
-        rows.append((slot, session, rules.NO_DATA, rules.OFF, onset, at))
+        rows.append((slot, session, alert_state.NO_DATA, alert_state.OFF, onset, at, 0))
         slots[slot, _NO_DATA] = -1
     return _transitions(rows)
 
@@ -50,27 +61,39 @@ def end_of_refused(slots: I64, aligned: Aligned) -> I64:
     rows = []
     seen = aligned.seen
     for slot in seen[(slots[seen, _REFUSED] >= 0) & (aligned.slots.lane[seen] >= 0)].tolist():
-        session, onset = slots[slot, [rules.SESSION, _REFUSED]].tolist()
-        rows.append((slot, session, rules.REFUSED, rules.OFF, onset, onset))
+        session, onset = slots[slot, [alert_state.SESSION, _REFUSED]].tolist()
+        rows.append((slot, session, alert_state.REFUSED, alert_state.OFF, onset, onset, 0))
         slots[slot, _REFUSED] = -1
     return _transitions(rows)
 
 
-def begin_of_no_data(slots: I64, aligned: Aligned, streams: int, no_data_s: float) -> I64:
-    """Begin ``no data`` where no chunk arrived for ``no_data_s``, by the clock of the tick.
+def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, feed_us: tuple[int, int]) -> I64:
+    """Begin ``no data`` where no chunk arrived for the stream's limit, by the clock of the tick.
 
-    Nothing begins while messages are waiting at the broker: then silence is not the device's. ``streams`` is how many
-    slots were ever given.
+    Nothing begins while messages are waiting at the broker: then silence is not the device's.
+
+    Parameters
+    ----------
+    limits, no_data_s : int64, float64 [streams]
+        The row of the table of limits that holds now and the limit in it, of every slot that was ever given.
+    feed_us
+        Arrival of the newest chunk of any stream, whoever reads it, 0: unknown; and of the first one after the last
+        silence of all streams, from which on a stream may be late.
     """
     if not aligned.now_us or not aligned.caught_up:
         return _transitions([])
-    waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, rules.IS_KNOWN] > 0)
+    streams = len(limits)
+    waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, alert_state.IS_KNOWN] > 0)
     waiting[aligned.seen] = False
-    late = aligned.now_us - aligned.slots.arrived_us[:streams] > no_data_s * 1e6
+    newest_us, resumed_us = feed_us
+    late = aligned.now_us - np.maximum(aligned.slots.arrived_us[:streams], resumed_us) > no_data_s * 1e6
+    silent = np.flatnonzero(waiting & late)
     rows = []
-    for slot in np.flatnonzero(waiting & late).tolist():
+    for slot in silent[~explained_by_feed(silent, aligned.slots.arrived_us, newest_us)].tolist():
         onset = int(aligned.slots.expected[slot])
-        rows.append((slot, slots[slot, rules.SESSION], rules.NO_DATA, rules.ON, onset, onset))
+        rows.append(
+            (slot, slots[slot, alert_state.SESSION], alert_state.NO_DATA, alert_state.ON, onset, onset, limits[slot])
+        )
         slots[slot, _NO_DATA] = onset
     return _transitions(rows)
 
@@ -80,8 +103,8 @@ def begin_of_refused(slots: I64, aligned: Aligned) -> I64:
     rows = []
     for slot, session, first in aligned.refused.tolist():
         if slots[slot, _REFUSED] < 0:
-            rows.append((slot, session, rules.REFUSED, rules.ON, first, first))
-            slots[slot, [_REFUSED, rules.SESSION]] = first, session
+            rows.append((slot, session, alert_state.REFUSED, alert_state.ON, first, first, 0))
+            slots[slot, [_REFUSED, alert_state.SESSION]] = first, session
     return _transitions(rows)
 
 

@@ -1,0 +1,1 @@
+"""The functions of ``import beatwire``; the commands call the same ones."""

@@ -1,0 +1,183 @@
+"""``beatwire.evaluate`` and ``beatwire.train``: what the commands of these names do, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from beatwire.api.analyze import on_stderr
+from beatwire.backends.base import Backend
+from beatwire.backends.choose import choose
+from beatwire.errors import UserError
+from beatwire.evaluation import alarm_table, full_report
+from beatwire.evaluation.streamed import Streamed
+from beatwire.service.warmup import compile_kernels
+
+MODELS = ("vae", "detector", "rhythm", "classes", "ventricular")
+NOISY = "detector, rhythm or ventricular"  # models that are trained with noise
+
+
+def evaluate(
+    folder: str | Path,
+    *,
+    lead: str = "first",
+    rivals: bool = False,
+    seed: int = 0,
+    noise: Sequence[str] = (),
+    snr: Sequence[float] = (12.0, 6.0, 0.0),
+    model: str | Path | None = None,
+    backend: str | Backend = "auto",
+    progress: Callable[[str], None] = lambda _: None,
+    notes: Callable[[str], None] = on_stderr,
+) -> dict[str, Any]:
+    """Measure the accuracy of beats, scores and alarms on annotated records.
+
+    Parameters
+    ----------
+    folder
+        Folder of WFDB records with beat annotations (.atr).
+    lead
+        ``first``, ``best`` of each record, or ``all`` together.
+    rivals
+        Run SleepECG, NeuroKit2 and WFDB's XQRS on the same records.
+    seed
+        Random seed of the cuts and of the noise.
+    noise, snr
+        Repeat the run with each source of noise added at each ratio in dB: a WFDB record, several joined by +, or
+        ``electrode-motion``.
+    model
+        The scoring model; None: the one in the package.
+    backend
+        ``cpu``, ``gpu`` or ``auto``.
+    progress
+        Called with the name of each record before it is run.
+    notes
+        Called with each remark, one line.
+
+    Returns
+    -------
+    dict
+        The object that ``beatwire evaluate --json`` prints; ``failed`` lists the records that could not be run.
+
+    Raises
+    ------
+    UserError
+        The folder has no annotated record, or an option cannot be used.
+    """
+    chosen = choose(backend) if isinstance(backend, str) else backend
+    graph = Streamed(Path(model) if model is not None else None, backend=chosen)
+    compile_kernels(notes, chosen)
+    return {"model": graph.name} | full_report(
+        Path(folder), graph, lead=lead, seed=seed, noise=noise, snr_db=snr, with_rivals=rivals,
+        held_out=graph.held_out(), progress=progress,
+    )  # fmt: skip
+
+
+def evaluate_alarms(
+    folder: str | Path,
+    *,
+    people: str = "all",
+    ward_beds: int = 200,
+    model: str | Path | None = None,
+    backend: str | Backend = "auto",
+    progress: Callable[[str], None] = lambda _: None,
+    notes: Callable[[str], None] = on_stderr,
+) -> dict[str, Any]:
+    """Judge the alarms of the monitor on reference recordings.
+
+    Parameters
+    ----------
+    folder
+        Folder of WFDB records, or of such folders: judged bedside alarms, marked fibrillation, labelled beats, people
+        in atrial fibrillation, recordings of noise.
+    people
+        ``development`` or ``held back``: one half, by a hash of the person; or ``all``.
+    ward_beds
+        Beds of the simulated ward; 0: none.
+    model, backend, progress, notes
+        As for :func:`evaluate`.
+
+    Returns
+    -------
+    dict
+        The object that ``beatwire evaluate --alarms --json`` prints; ``rows`` has one figure each.
+
+    Raises
+    ------
+    UserError
+        The folder has no such record, or an option cannot be used.
+    """
+    chosen = choose(backend) if isinstance(backend, str) else backend
+    graph = Streamed(Path(model) if model is not None else None, backend=chosen)
+    compile_kernels(notes, chosen)
+    return alarm_table(Path(folder), graph, people=people, ward_beds=ward_beds, progress=progress)
+
+
+def train(
+    kind: str,
+    folders: Sequence[str | Path],
+    out: str | Path,
+    *,
+    noise: Sequence[str | Path] = (),
+    seed: int = 0,
+    progress: Callable[[float, str], None] = lambda _done, _step: None,
+) -> dict[str, Any]:
+    """Train a model of the package on annotated records. Needs the extra ``train``.
+
+    Parameters
+    ----------
+    kind
+        ``vae``, the scoring model; ``detector``, the trees that classify candidate peaks; ``rhythm``, those that judge
+        fibrillation; ``classes``, those that determine the class of a beat; or ``ventricular``, those that judge
+        ventricular runs.
+    folders
+        Folders of WFDB records with beat annotations, one database each.
+    out
+        File to write, ``NAME.safetensors``; its configuration, card and metrics are written beside it.
+    noise
+        For the detector, the rhythm and ventricular runs: WFDB records of noise without a heartbeat.
+    seed
+        Random seed.
+    progress
+        Called with the share done, 0-1, and the current step.
+
+    Returns
+    -------
+    dict
+        The metrics, as written to ``NAME.metrics.json``.
+
+    Raises
+    ------
+    UserError
+        There is no such model, the extra is missing, or the records are too few.
+    """
+    from beatwire.training.settings import (
+        ClassTreeSettings,
+        JudgeSettings,
+        TreeSettings,
+        VaeSettings,
+        VentricularSettings,
+    )
+    from beatwire.training.train_classes import train_classes
+    from beatwire.training.train_detector import train_detector
+    from beatwire.training.train_rhythm import train_rhythm
+    from beatwire.training.train_vae import train_vae
+    from beatwire.training.train_ventricular import train_ventricular
+
+    paths = [Path(folder) for folder in folders]
+    if kind not in MODELS:
+        raise UserError(f"train: expected {', '.join(MODELS[:-1])} or {MODELS[-1]}; got {kind!r}")
+    records = [Path(n) for n in noise]
+    if kind == "rhythm":
+        return train_rhythm(paths, Path(out), noise=records, settings=JudgeSettings(seed=seed), progress=progress)
+    if kind == "ventricular":
+        chosen = VentricularSettings(seed=seed)
+        return train_ventricular(paths, Path(out), noise=records, settings=chosen, progress=progress)
+    if kind == "detector":
+        return train_detector(paths, Path(out), noise=records, settings=TreeSettings(seed=seed), progress=progress)
+    if noise:
+        raise UserError(f"train: expected noise with {NOISY}; {kind} is trained without")
+    if kind == "classes":
+        return train_classes(paths, Path(out), settings=ClassTreeSettings(seed=seed), progress=progress)
+    return train_vae(paths, Path(out), settings=VaeSettings(seed=seed), progress=progress)

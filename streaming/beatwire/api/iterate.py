@@ -1,0 +1,115 @@
+"""``beatwire.iterate``: a recording that is larger than memory, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from beatwire.api.analyze import on_stderr
+from beatwire.api.live import Live
+from beatwire.backends.choose import choose
+from beatwire.offline.analyze import LONG_PASS_S
+from beatwire.offline.exports import alerts_table, beats_table
+from beatwire.offline.feed import Decided, Feed
+from beatwire.offline.merge import START_US
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import read_blocks
+from beatwire.recordings.blocks import BLOCK_SAMPLES
+from beatwire.service.warmup import compile_kernels
+
+
+class Part(NamedTuple):
+    """What a block decided: DataFrames with the columns of ``Result.beats`` and ``Result.alerts``."""
+
+    beats: pd.DataFrame
+    alerts: pd.DataFrame
+
+    @staticmethod
+    def of(decided: Decided, rate_hz: float) -> Part:
+        """Return what a feed decided."""
+        beats, alerts = decided
+        return Part(beats_table(beats, rate_hz), alerts_table(alerts, rate_hz))
+
+
+def iterate(
+    source: str | Path | Iterable[Any],
+    fs: float | None = None,
+    *,
+    leads: Sequence[str] = ("ECG",),
+    units: str | None = None,
+    gain: float | None = None,
+    column: str | None = None,
+    model: str | Path | None = None,
+    backend: str = "cpu",
+    block_samples: int = BLOCK_SAMPLES,
+    notes: Callable[[str], None] = on_stderr,
+) -> Iterator[Part]:
+    """Yield the beats and alerts of a recording block by block, in the memory of one block.
+
+    Together they are those of :func:`beatwire.analyze` for all leads, if the scale of the first block suits the whole
+    recording (it does where the samples are integers of 16 bits).
+
+    Parameters
+    ----------
+    source
+        The path of a CSV file or WFDB record, an address that fsspec can open (copied to a local disk first), or an
+        iterable of chunks, [n] or [leads, n].
+    fs, gain, column, model, backend, notes
+        As for :func:`beatwire.analyze`.
+    leads, units
+        Of chunks, as for :class:`beatwire.Live`.
+    block_samples
+        Samples of each lead, or rows of a CSV file, that are read at once.
+
+    Raises
+    ------
+    UserError
+        The source or an option cannot be used.
+
+    Examples
+    --------
+    >>> import beatwire
+    >>> whole = beatwire.analyze("synthetic:seconds=30,bpm=60").recording
+    >>> chunks = (whole.samples[:, k : k + 1000] for k in range(0, 7500, 1000))
+    >>> sum(len(beats) for beats, alerts in beatwire.iterate(chunks, fs=250))
+    30
+    """
+    if not isinstance(source, str | Path):
+        yield from _of_chunks(source, fs, leads, units, gain, model, backend, notes)
+        return
+    chosen = choose(backend)
+    compile_kernels(notes, chosen)
+    settings = replace(Settings(model=Path(model) if model is not None else None), pass_s=LONG_PASS_S)
+    feed: Feed | None = None
+    for block in read_blocks(source, fs=fs, column=column, gain=gain, samples=block_samples):
+        for note in block.notes:
+            notes(f"{block.name}: {note}")
+        if feed is None:
+            feed = Feed(settings, "analyze", block.rate_hz, block.leads, block.uv_per_unit, backend=chosen)
+        yield Part.of(feed.push(block.samples), block.rate_hz)
+    if feed is not None:
+        yield Part.of(feed.finish(), feed.encoder.rate_hz)
+
+
+def _of_chunks(
+    chunks: Iterable[Any],
+    fs: float | None,
+    leads: Sequence[str],
+    units: str | None,
+    gain: float | None,
+    model: str | Path | None,
+    backend: str,
+    notes: Callable[[str], None],
+) -> Iterator[Part]:
+    """Yield what each chunk decides."""
+    live = Live(
+        fs or 0.0, leads, units=units, gain=gain, model=model, backend=backend, start_s=START_US / 1e6,
+        stream="analyze", notes=notes,
+    )  # fmt: skip
+    for chunk in chunks:
+        yield Part.of(live.decide(chunk), live.fs)
+    yield Part.of(live.finish(), live.fs)

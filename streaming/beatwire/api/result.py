@@ -1,0 +1,171 @@
+"""The result of ``beatwire.analyze``: tables, a summary and a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from beatwire.offline.analyze import Analysis
+from beatwire.offline.exports import alerts_table, beats_table, write_alerts, write_beats
+from beatwire.offline.quality import quality_table
+from beatwire.offline.summary import summarize
+from beatwire.recordings import Recording
+from beatwire.tables import host_array
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """Beats, alerts and signal quality of a recording.
+
+    recording    the samples that were analyzed, int16 [leads, n], with rate, leads and scale
+    analysis     the columns of beats and the alert transitions as the graph emitted them
+    took_s       computing time in seconds, without reading
+    source       the path that was analyzed; None: numbers in memory
+    scored_with  the model file; None: the one in the package
+    """
+
+    recording: Recording
+    analysis: Analysis
+    took_s: float
+    source: str | None = None
+    scored_with: Path | None = None
+
+    @cached_property
+    def beats(self) -> pd.DataFrame:
+        """The beats, one row each, with the columns of ``beatwire analyze --out``.
+
+        ``sample`` is the index of R; times are in seconds, ``rr_ms`` in milliseconds, ``rate_bpm`` in beats per minute;
+        ``quality`` is the probability that it is a heartbeat; ``score`` 2 means that 1 in 100 normal beats looks as
+        strange. docs/python.md describes every column.
+        """
+        return beats_table(self.analysis.beats, self.recording.rate_hz)
+
+    @cached_property
+    def alerts(self) -> pd.DataFrame:
+        """The transitions of alerts in order, one row each; ``state`` is on, latched or off; ``onset`` a sample."""
+        return alerts_table(self.analysis.alerts, self.recording.rate_hz)
+
+    @cached_property
+    def quality(self) -> pd.DataFrame:
+        """The signal quality, one row for every ten seconds; see :func:`beatwire.offline.quality.quality_table`."""
+        return pd.DataFrame(self._quality)
+
+    @property
+    def model(self) -> str:
+        """Version and hash of the scoring model."""
+        return self.analysis.model
+
+    @property
+    def fs(self) -> float:
+        """Sampling rate in Hz."""
+        return self.recording.rate_hz
+
+    @property
+    def leads(self) -> tuple[str, ...]:
+        """Names of the leads that were analyzed."""
+        return self.recording.leads
+
+    def signal(self, start_s: float = 0.0, seconds: float | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return a stretch of the signal, float64 [leads, n], NaN where there is no value.
+
+        In millivolts; in the units of the source if it is not calibrated.
+        """
+        first = max(0, round(start_s * self.fs))
+        last = None if seconds is None else first + round(seconds * self.fs)
+        samples = host_array(self.recording.samples[:, first:last])
+        scale = self.recording.uv_per_unit / 1000 or 1.0
+        return np.where(samples == -32768, np.nan, samples * scale)
+
+    def plot(self, start_s: float = 0.0, seconds: float = 10.0) -> Figure:
+        """Return a figure of a stretch: the leads on ECG paper, its beats and alerts. Needs matplotlib.
+
+        Parameters
+        ----------
+        start_s, seconds
+            Begin and length of the stretch, in seconds.
+
+        Raises
+        ------
+        UserError
+            The stretch is not within the recording.
+        """
+        from beatwire.api.plot import plot
+
+        return plot(self, start_s, seconds)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report, one HTML file, and return its path. Needs the extra ``report``.
+
+        The annotations of a WFDB record (``.atr``) are shown beside its beats.
+
+        Raises
+        ------
+        UserError
+            The file cannot be written, or the extra is missing.
+        """
+        from beatwire.report.annotations import annotations_of
+        from beatwire.report.write import write_report
+
+        notes: list[str] = []
+        found = None if self.source is None else annotations_of(self.source, self.recording, notes.append)
+        return write_report(self.recording, self.analysis, path, annotations=found, model=self.scored_with).path
+
+    def save(self, path: str | Path) -> Path:
+        """Write the beats in the format that the ending selects (.csv, .parquet, .atr), the alerts beside them.
+
+        Raises
+        ------
+        UserError
+            The path cannot be written.
+        """
+        written = write_beats(path, self.analysis.beats, rate_hz=self.fs)
+        write_alerts(written, self.analysis.alerts)
+        return written
+
+    def __repr__(self) -> str:
+        """Return a summary, one line for each figure."""
+        rows = self._summary()
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a table, for notebooks."""
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
+            for name, value in self._summary()
+        )
+        return f"<table>{rows}</table>"
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """Rates, intervals, alerts by rule and signal quality; see :func:`beatwire.offline.summary.summarize`."""
+        return summarize(self.recording, self.analysis, self._quality)
+
+    @cached_property
+    def _quality(self) -> dict[str, Any]:
+        return quality_table(self.recording, self.analysis.beats)
+
+    def _summary(self) -> list[tuple[str, str]]:
+        found = self.summary
+        rates = [found[name] for name in ("median_rate_bpm", "min_rate_bpm", "max_rate_bpm")]
+        median, low, high = ("-" if rate is None else f"{rate:.0f}" for rate in rates)
+        alerts = ", ".join(f"{rule} {alert['count']}" for rule, alert in found["alerts_by_rule"].items())
+        return [
+            ("recording", self.recording.name),
+            ("leads", ", ".join(self.leads)),
+            ("length", f"{self.recording.seconds:,.1f} s at {self.fs:g} Hz"),
+            ("beats", f"{found['beats']:,}"),
+            ("heart rate", f"median {median}, {low}-{high} /min"),
+            ("alerts", alerts or "none"),
+            ("signal", f"{100 * (found['quality']['with_signal'] or 0):.4g} % of the time"),
+            ("model", self.model),
+        ]

@@ -1,0 +1,67 @@
+"""One disturbance of the workers or of the broker.
+
+In: its kind, the workers, the broker, a source of random numbers. Out: whether it could be made.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+
+from beatwire.bench.chaos.plan import BROKER, Kind
+from beatwire.bench.chaos.workers import Workers
+from beatwire.kafka.local.broker import LocalKafka
+
+FREEZE_S = (4.0, 20.0)  # shorter and longer than the group's session timeout, 6 s at the local broker
+MOST_WORKERS = 4
+_START_S = 60.0  # the start of a worker; a broker that is away ends a worker that has not joined yet
+_AWAY_S = 3.0  # at most, between two processes
+
+
+def disturb(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random) -> bool:
+    """Make a disturbance; return False if there is no worker for it at present.
+
+    Raises
+    ------
+    UserError
+        The broker does not start again.
+    """
+    if kind in BROKER:
+        return _restart_broker(kind, workers, kafka, rng)
+    if kind is Kind.GROW:
+        if len(workers.running) >= MOST_WORKERS:
+            return False
+        workers.start()
+        return True
+    free = workers.free()
+    if len(free) < (2 if kind is Kind.SHRINK else 1):
+        return False
+    worker = rng.choice(free)
+    if kind is Kind.FREEZE:
+        workers.freeze(worker, rng.uniform(*FREEZE_S))
+    elif kind is Kind.KILL:
+        workers.kill(worker)
+    else:
+        # Before it has joined, a worker ends by the signal itself: there is nothing to leave yet.
+        if not workers.wait_until(lambda: worker.ready or worker not in workers.running, _START_S):
+            return False
+        if worker not in workers.running:
+            return False
+        workers.stop(worker)
+    if kind in (Kind.KILL, Kind.LEAVE):
+        workers.pause(rng.uniform(0.0, _AWAY_S))
+        workers.start()
+    return True
+
+
+def _restart_broker(kind: Kind, workers: Workers, kafka: LocalKafka, rng: random.Random) -> bool:
+    """End the broker, and start it again, once every worker has joined: one that finds no broker gives up."""
+    if not workers.wait_ready(_START_S):
+        return False
+    if kind is Kind.BROKER_KILL:
+        kafka.kill()
+    else:
+        kafka.stop()
+    time.sleep(rng.uniform(0.0, _AWAY_S))
+    kafka.start()
+    return True

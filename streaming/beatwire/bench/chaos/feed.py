@@ -1,0 +1,102 @@
+"""Recordings as live streams, again and again until they are stopped: each time as a new session of each stream.
+
+In: recordings, or a synthetic ward with planted events. Out: messages on the topic of samples, from a thread.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from beatwire_producers.feeds import Feed, feeds_of
+from beatwire_producers.replay import play, read_sources
+from beatwire_producers.ward import ward
+
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.sender import Sender
+
+WARD_S = 120.0  # of the synthetic ward: each of its kinds of events fits in
+CHUNK_MS = 250.0
+
+
+def feeds_for(sources: Sequence[str], streams: int, seed: int) -> list[Feed]:
+    """Return feeds that play recordings, or without recordings those of a synthetic ward.
+
+    Raises
+    ------
+    UserError
+        A recording cannot be read.
+    """
+    if sources:
+        return feeds_of(read_sources(sources), streams)
+    return list(ward(streams, WARD_S, seed=seed, distinct=16).feeds)
+
+
+class LiveFeed:
+    """A thread that plays feeds until it is stopped.
+
+    Parameters
+    ----------
+    feeds
+        What is played.
+    cluster
+        The brokers.
+    speed
+        A multiple of real time.
+    seconds
+        Signal to play of each stream; None: no limit.
+
+    Attributes
+    ----------
+    messages : int
+        Sent so far in the sessions that are over.
+    """
+
+    def __init__(self, feeds: Sequence[Feed], cluster: Cluster, speed: float, seconds: float | None = None) -> None:
+        self._feeds, self._cluster, self._speed = list(feeds), cluster, speed
+        self._left_s = float("inf") if seconds is None else seconds
+        self._stop = threading.Event()
+        self._failure: BaseException | None = None
+        self.messages = 0
+        self._thread = threading.Thread(target=self._run, name="chaos-feed", daemon=True)
+
+    def start(self) -> None:
+        """Start to play."""
+        self._thread.start()
+
+    @property
+    def over(self) -> bool:
+        """Return True if everything was played, or the thread has failed."""
+        return not self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Stop playing and wait until every message is at the broker.
+
+        Raises
+        ------
+        UserError, FatalError
+            What ended the thread.
+        """
+        self._stop.set()
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _run(self) -> None:
+        try:
+            with Sender(self._cluster) as sender:
+                while self._left_s > 0 and not self._stop.is_set():
+                    self._play_session(sender, self._stop.is_set)
+        except BaseException as error:
+            self._failure = error
+
+    def _play_session(self, sender: Sender, stop: Callable[[], bool]) -> None:
+        session = time.time_ns() // 1000
+        longest_s = max(feed.recording.seconds for feed in self._feeds)
+        seconds = min(longest_s, self._left_s)
+        feeds = [replace(feed, session=session) for feed in self._feeds]
+        summary = play(feeds, sender, speed=self._speed, chunk_ms=CHUNK_MS, seconds=seconds, stop=stop)
+        self.messages += summary.chunks
+        self._left_s -= seconds

@@ -1,0 +1,92 @@
+"""Which disturbances there are, and in which order they come.
+
+In: a set of kinds or a number of each, and a seed. Out: kinds, one after another. No state.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from itertools import repeat
+
+
+class Kind(StrEnum):
+    """A disturbance.
+
+    KILL          SIGKILL to a worker; another one is started
+    FREEZE        SIGSTOP to a worker, SIGCONT 4-20 s later
+    LEAVE         SIGTERM to a worker; another one is started
+    GROW          one worker more
+    SHRINK        SIGTERM to a worker
+    BROKER_KILL   SIGKILL to the broker; it is started again
+    BROKER_STOP   SIGTERM to the broker; it is started again
+    """
+
+    KILL = "kill"
+    FREEZE = "freeze"
+    LEAVE = "leave"
+    GROW = "grow"
+    SHRINK = "shrink"
+    BROKER_KILL = "broker kill"
+    BROKER_STOP = "broker stop"
+
+
+SCALE = (Kind.LEAVE, Kind.GROW, Kind.SHRINK)
+BROKER = (Kind.BROKER_KILL, Kind.BROKER_STOP)
+_WORKER = (Kind.KILL, Kind.KILL, Kind.KILL, Kind.FREEZE, *SCALE)
+# Name of a set -> its kinds; one that is listed more often comes more often.
+SETS: dict[str, tuple[Kind, ...]] = {
+    "kill": (Kind.KILL,),
+    "freeze": (Kind.FREEZE,),
+    "scale": SCALE,
+    "worker": _WORKER,
+    "broker": BROKER,
+    "all": (*_WORKER, Kind.BROKER_KILL),
+    "none": (),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many disturbances of each family are made."""
+
+    kills: int = 0
+    freezes: int = 0
+    scale_changes: int = 0
+    broker_restarts: int = 0
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, field.name) for field in fields(self))
+
+
+def endless(events: str, seed: int) -> Iterator[Kind]:
+    """Yield kinds of the set `events` at random without end; the set ``none`` yields nothing."""
+    kinds, rng = SETS[events], random.Random(seed)  # noqa: S311
+    for _ in repeat(None) if kinds else ():
+        yield rng.choice(kinds)
+
+
+def counted(counts: Counts, seed: int) -> Iterator[Kind]:
+    """Yield exactly so many disturbances of each family, in random order.
+
+    Scale changes take turns, one more worker and one less, so that each can be made.
+    """
+    rng = random.Random(seed)  # noqa: S311
+    families = [
+        *repeat("kill", counts.kills),
+        *repeat("freeze", counts.freezes),
+        *repeat("scale", counts.scale_changes),
+        *repeat("broker", counts.broker_restarts),
+    ]
+    rng.shuffle(families)
+    turns = {"scale": (Kind.GROW, Kind.LEAVE, Kind.SHRINK), "broker": (Kind.BROKER_KILL, Kind.BROKER_STOP)}
+    made = dict.fromkeys(turns, 0)
+    for family in families:
+        if family in turns:
+            kinds = turns[family]
+            yield kinds[made[family] % len(kinds)]
+            made[family] += 1
+        else:
+            yield Kind(family)

@@ -1,0 +1,47 @@
+"""The output of an undisturbed monitor: all messages of the topic of samples, once, through one graph.
+
+In: a broker. Out: the values of beats, alerts and dead letters that must have been published. No state: nothing is
+published, and nothing is committed.
+"""
+
+from __future__ import annotations
+
+from beatwire.errors import FatalError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.source import Source
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.wire import names
+
+GROUP = "undisturbed"
+_QUIET_S = 60.0  # without a message, before it is an error
+
+Output = dict[str, list[bytes]]
+
+
+def undisturbed_output(cluster: Cluster) -> Output:
+    """Return topic -> the values that one undisturbed monitor publishes for all messages at the broker.
+
+    Raises
+    ------
+    FatalError
+        The broker sends no more messages before the end of the topic.
+    """
+    ends = topics.end_offsets(cluster, names.SAMPLES)
+    output: Output = {topic: [] for topic in (names.BEATS, names.ALERTS, names.DEAD_LETTERS)}
+    read, quiet_s = dict.fromkeys(ends, 0), 0.0
+    pipeline = Pipeline(Settings())
+    with Source(cluster, GROUP) as source:
+        while any(read[partition] < end for partition, end in ends.items()):
+            polled = source.take(0.1)
+            messages = 0 if polled is None else len(polled.tick.arrival_us)
+            quiet_s = 0.0 if messages else quiet_s + 0.1
+            if quiet_s > _QUIET_S:
+                raise FatalError(f"chaos: expected {names.SAMPLES} to its ends {ends}; got {read} in {_QUIET_S:g} s")
+            if polled is None or not messages:
+                continue
+            read.update(polled.positions)
+            for outgoing in pipeline.emit(polled.tick, polled.origin):
+                output[outgoing.topic] += [value for value in outgoing.values if value is not None]
+    return output

@@ -1,0 +1,138 @@
+"""``beatwire chaos``: disturb monitors on a real Kafka and compare their output with an undisturbed run."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from beatwire.cli.options import SOURCES, Json, Seed, examples
+from beatwire.cli.terminal import print_message
+
+if TYPE_CHECKING:
+    from beatwire.bench.chaos.run import Report
+
+EXAMPLES = examples(
+    "beatwire chaos --minutes 5",
+    "beatwire chaos mitdb/100 mitdb/203 --events kill --every 4 --json",
+    "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20",
+)
+DISTURBANCES = "Disturbances"
+
+
+class Events(StrEnum):
+    """The sets of ``bench.chaos.plan``."""
+
+    ALL = "all"
+    WORKER = "worker"
+    KILL = "kill"
+    FREEZE = "freeze"
+    SCALE = "scale"
+    BROKER = "broker"
+    NONE = "none"
+
+
+def _count(what: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(
+        min=0, metavar="INTEGER", rich_help_panel=DISTURBANCES, help=f"Make exactly so many {what}, in random order."
+    )
+    return option
+
+
+def chaos(
+    sources: Annotated[
+        list[str] | None,
+        typer.Argument(show_default="a synthetic ward with planted events", help=f"Recordings to play: {SOURCES}."),
+    ] = None,
+    minutes: Annotated[float, typer.Option(min=0, metavar="MINUTES", help="Duration of the disturbances.")] = 2.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="SECONDS",
+            show_default="as the time allows",
+            help="Signal of each stream, in place of a time.",
+        ),
+    ] = None,
+    streams: Annotated[int, typer.Option(min=1, metavar="INTEGER", help="Number of streams.")] = 40,
+    speed: Annotated[float, typer.Option(min=0.1, metavar="FACTOR", help="Multiple of real time.")] = 5.0,
+    workers: Annotated[int, typer.Option(min=1, max=4, metavar="INTEGER", help="Workers at the start, 1-4.")] = 2,
+    events: Annotated[
+        Events,
+        typer.Option(
+            rich_help_panel=DISTURBANCES,
+            help="Which disturbances: kill (SIGKILL), freeze (SIGSTOP for 4-20 s), scale (more, fewer, others), "
+            "worker (these three), broker (killed or stopped, and started again), all, none.",
+        ),
+    ] = Events.ALL,
+    every: Annotated[
+        float,
+        typer.Option(min=0, metavar="SECONDS", rich_help_panel=DISTURBANCES, help="Mean time between disturbances."),
+    ] = 5.0,
+    kills: Annotated[int, _count("kills of a worker")] = 0,
+    freezes: Annotated[int, _count("freezes of a worker")] = 0,
+    scale_changes: Annotated[int, _count("changes of the number of workers")] = 0,
+    broker_restarts: Annotated[int, _count("restarts of the broker")] = 0,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Disturb monitors on a real Kafka, and compare what they publish with an undisturbed run.
+
+    Starts a broker and a group of workers, plays recordings, and kills, freezes, stops and adds workers, or restarts
+    the broker. The same messages then go through one graph that nobody disturbs. With --kills, --freezes,
+    --scale-changes or --broker-restarts exactly these are made, however long it takes. Alerts of the rule 'no data' are
+    not compared: they depend on the clock. The exit code is 1 if anything is lost, twice or different.
+    """
+    from beatwire.bench.chaos.plan import Counts
+    from beatwire.bench.chaos.run import Settings, run_chaos
+
+    counts = Counts(kills, freezes, scale_changes, broker_restarts)
+    settings = Settings(
+        tuple(sources or ()), streams=streams, seconds=seconds, speed=speed, workers=workers, events=events.value,
+        counts=counts, minutes=minutes, every_s=every, seed=seed,
+    )  # fmt: skip
+    report = run_chaos(settings, print_message)
+    if as_json:
+        typer.echo(json.dumps(report.as_dict()))
+    else:
+        _print(report)
+    if not report.equal:
+        raise typer.Exit(1)
+
+
+def _print(report: Report) -> None:
+    """Print the answer, then a table of what was published and what was disturbed."""
+    total = {name: sum(getattr(c, name) for c in report.output.values()) for name in ("lost", "twice", "different")}
+    unexpected = sum(c.unexpected for c in report.output.values())
+    typer.echo(
+        f"{'equal' if report.equal else 'NOT EQUAL'}: {total['lost']} lost, {total['twice']} twice, "
+        f"{total['different']} different, {unexpected} unexpected"
+    )
+    table = Table(
+        "output", "expected", "published", "lost", "twice", "different", "unexpected",
+        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0),
+    )  # fmt: skip
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for kind, c in report.output.items():
+        counts = (c.expected, c.published, c.lost, c.twice, c.different, c.unexpected)
+        table.add_row(kind, *(f"{count:,}" for count in counts))
+    Console().print(table)
+    made = ", ".join(f"{kind} {count}" for kind, count in sorted(report.events.items())) or "none"
+    typer.echo(f"disturbances in {report.seconds / 60:.1f} min: {made}; {report.messages:,} messages")
+    for c in report.output.values():
+        for example in c.examples:
+            typer.echo(f"  {example}")
+    for line in report.ended:
+        typer.echo(f"  {line}")
+    if report.unpublished:
+        typer.echo(f"  {report.unpublished:,} messages were not published in time")
+    if any(report.exit_codes):
+        typer.echo(f"  exit codes of the workers that were stopped: {report.exit_codes}")
+    if report.logs:
+        typer.echo(f"logs of the workers: {report.logs}")

@@ -1,0 +1,53 @@
+"""``beatwire doctor``: what this machine offers, on one screen."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from beatwire.cli.options import ConfigFile, Json, Properties, TopicPrefix, examples
+
+EXAMPLES = examples("beatwire doctor", "beatwire doctor --bootstrap-servers localhost:9092")
+STYLES = {"ok": "green", "missing": "cyan", "warning": "yellow"}
+
+
+def doctor(
+    bootstrap: Annotated[
+        str | None,
+        typer.Option(
+            "--bootstrap-servers",
+            metavar="HOST:PORT[,...]",
+            show_default="no broker",
+            help="Kafka brokers to look for, and for their topics.",
+        ),
+    ] = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    config: ConfigFile = None,
+    as_json: Json = False,
+) -> None:
+    """Show what this machine offers, and what installs the rest.
+
+    Nothing that is missing is an error: the exit code is 0.
+    """
+    from beatwire.service.doctor import checks
+
+    cluster = None
+    if bootstrap is not None or config is not None:
+        from beatwire.cli.configured import cluster_with_options
+
+        cluster = cluster_with_options(config, bootstrap, properties, prefix)
+
+    if as_json:
+        typer.echo(json.dumps({"checks": [check._asdict() for check in checks(cluster)]}))
+        return
+    console = Console(highlight=False)
+    for check in checks(cluster):
+        state = f"{check.state:8}", STYLES[check.state]
+        console.print(Text.assemble(state, f"{check.name:12}{check.found}"), soft_wrap=True)
+        if check.remedy:
+            console.print(Text(f"{'':20}-> {check.remedy}", style="bold"), soft_wrap=True)

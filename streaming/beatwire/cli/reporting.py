@@ -1,0 +1,117 @@
+"""The work of ``beatwire report``: read and analyze recordings, write their reports.
+
+In:  names of sources, the options of the command
+Out: one file for one source; for several a folder with a file each and an index
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from beatwire.api.analyze import analyze
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
+from beatwire.errors import UserError
+from beatwire.report.annotations import annotations_of
+from beatwire.report.index import INDEX, write_index
+from beatwire.report.write import Written, check_report, write_report
+
+_ANALYZED = 0.5  # of the time
+
+
+def report_sources(
+    sources: Sequence[str],
+    out: Path,
+    *,
+    lead: str = "first",
+    fs: float | None = None,
+    column: str | None = None,
+    gain: float | None = None,
+    model: Path | None = None,
+    backend: Backend = CPU,
+    memory_bytes: int | None = None,
+    progress: Callable[[float], None] = lambda _: None,
+    notes: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Write the reports of recordings and return what was written.
+
+    Parameters
+    ----------
+    sources, lead, fs, column, gain
+        See :func:`beatwire.recordings.read_recording`.
+    out
+        A file for one source; for several a folder, made if it does not exist.
+    model
+        The scoring model; None: the one in the package.
+    backend
+        Where the graph runs.
+    memory_bytes
+        Limit of the device memory used. None: no limit.
+    progress
+        Called with the completed fraction, 0-1.
+    notes
+        Called with each remark, one line.
+
+    Raises
+    ------
+    UserError
+        A source, the output or the model cannot be used, or Bokeh is not installed.
+    """
+    paths = _paths(sources, out)
+    start_s = time.perf_counter()
+    written: list[Written] = []
+    for k, (source, path) in enumerate(zip(sources, paths, strict=True)):
+
+        def advance(done: float, k: int = k) -> None:
+            progress((k + done) / len(sources))
+
+        result = analyze(
+            source, fs, column=column, lead=lead, gain=gain, model=model, backend=backend, memory_bytes=memory_bytes,
+            progress=lambda done: advance(_ANALYZED * done), notes=notes,
+        )  # fmt: skip
+        written.append(
+            write_report(
+                result.recording, result.analysis, path, annotations=annotations_of(source, result.recording, notes),
+                model=model, progress=lambda done: advance(_ANALYZED + (1 - _ANALYZED) * done),
+            )
+        )  # fmt: skip
+    index = write_index(out.expanduser(), written) if len(sources) > 1 else None
+    return {
+        "reports": [
+            {"source": source, "path": str(w.path), "bytes": w.size, "beats": len(w.study.sample)}
+            for source, w in zip(sources, written, strict=True)
+        ],
+        "index": None if index is None else str(index),
+        "seconds": round(time.perf_counter() - start_s, 3),
+    }
+
+
+def _paths(sources: Sequence[str], out: Path) -> list[Path]:
+    """Return the file of each report, after checks that it can be written.
+
+    >>> [path.name for path in _paths(["a/100.csv", "b/100"], Path("."))]
+    ['100.html', '100-2.html']
+    """
+    out = out.expanduser()
+    if len(sources) == 1:
+        return [check_report(out)]
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out: expected a folder for {len(sources)} recordings; got the file {str(out)!r}")
+    if not out.parent.is_dir():
+        raise UserError(f"--out: expected a folder in an existing folder; there is no folder {str(out.parent)!r}")
+    try:
+        out.mkdir(exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out: expected to make the folder {out}; got: {error.strerror or error}") from None
+    names: list[str] = []
+    for source in sources:
+        stem = re.sub(r"[^\w.-]+", "_", Path(source).name).removesuffix(".gz").rsplit(".csv", 1)[0] or "recording"
+        taken = {Path(INDEX).stem, *names}
+        names.append(
+            next(n for k in range(1, len(sources) + 3) if (n := stem if k == 1 else f"{stem}-{k}") not in taken)
+        )
+    return [check_report(out / f"{name}.html") for name in names]

@@ -1,0 +1,126 @@
+"""The commands for staff: acknowledge an alert, set the limits of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples
+from beatwire.cli.terminal import Line, print_message, print_result
+from beatwire.errors import UserError
+
+ACK_EXAMPLES = examples("beatwire ack 3f9c21 --by 'Ada Lovelace' --bootstrap-servers localhost:9092")
+LIMITS_EXAMPLES = examples(
+    "beatwire limits bed-1 --bootstrap-servers localhost:9092",
+    "beatwire limits bed-1 asystole=5 tachycardia=140 --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
+    "beatwire limits bed-1 --reset --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
+)
+By = Annotated[
+    str | None,
+    typer.Option("--by", metavar="NAME", show_default="none", help="Who does it: it is part of the audit log."),
+]
+
+
+def ack(
+    alert: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="Id of the alert, or its first digits (see beatwire tail alerts --json)."),
+    ],
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    config: ConfigFile = None,
+    by: By = None,
+    as_json: Json = False,
+) -> None:
+    """Acknowledge an alert that is on or latched.
+
+    The monitor publishes it as acknowledged within a second. One that is latched is then over; one that is on ends with
+    its condition. Later alerts of the stream are not acknowledged by it.
+    """
+    from beatwire.cli.configured import cluster_with_options
+    from beatwire.kafka.orders import acknowledge
+
+    done = acknowledge(cluster_with_options(config, bootstrap, properties, prefix), alert, _given("ack", by))
+    if as_json:
+        print_result(done, as_json, {})
+    else:
+        print_message(f"acknowledged by {done['ack_by']}: {done['stream']}: {done['text']}")
+
+
+def limits(
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="Id of the stream.")],
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    config: ConfigFile = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RULE=LIMIT...", show_default=False, help="New limits; without any, print those in force."
+        ),
+    ] = None,
+    by: By = None,
+    reset: Annotated[bool, typer.Option("--reset", metavar="", help="Return to the defaults.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Print or change the limits of a stream's alert rules.
+
+    Rules: asystole, pause, no-data (seconds), extreme-tachycardia, tachycardia, bradycardia, extreme-bradycardia (beats
+    per minute). A change is in force within a second, without a restart; limits that are not named stay as they are.
+    """
+    from beatwire.cli.configured import load_with_options
+    from beatwire.configuration.effect import cluster_of, settings_of
+    from beatwire.kafka.orders import change_limits, read_limits
+    from beatwire.stages.support.alert_rules import NUMBERS, RULES
+    from beatwire.stages.support.limits import SETTABLE
+
+    values = load_with_options(config, bootstrap, properties, prefix).values
+    cluster, defaults = cluster_of(values), settings_of(values).alert.limits
+    given = _parse(stream, assignments or [])
+    before = read_limits(cluster, stream, defaults)
+    after = given if reset else before | given
+    if given or reset:
+        replaced = change_limits(cluster, stream, after, before, _given("limits", by), defaults)
+        if replaced is not None:
+            print_message(
+                f"limits: {replaced['by']} entered limits of {stream} at the same time: {_listed(replaced['limits'])}; "
+                "they are replaced by these: compare both, and enter again what is missing"
+            )
+    shown = {rule: after.get(rule, defaults[NUMBERS[rule]]) for rule in SETTABLE}
+    lines = {
+        rule: Line(rule, f"{{:g}} {RULES[NUMBERS[rule]].unit}" + ("" if rule in after else "   (default)"))
+        for rule in shown
+    }
+    print_result(shown, as_json, lines)
+
+
+def _listed(limits: Mapping[str, float]) -> str:
+    """Return limits as they are entered.
+
+    >>> _listed({"no data": 5.0, "pause": 2.5})
+    'no-data=5 pause=2.5'
+    """
+    return " ".join(f"{rule.replace(' ', '-')}={limit:g}" for rule, limit in limits.items()) or "the defaults"
+
+
+def _given(command: str, by: str | None) -> str:
+    if by is None:
+        raise UserError(f"{command}: expected --by NAME: who does it; got none")
+    return by
+
+
+def _parse(stream: str, assignments: list[str]) -> dict[str, float]:
+    """Return rule -> limit; a rule may be written with hyphens or underscores."""
+    found = {}
+    for text in assignments:
+        rule, sign, number = text.partition("=")
+        try:
+            found[rule.strip().replace("-", " ").replace("_", " ").lower()] = float(number)
+        except ValueError:
+            raise UserError(f"limits of {stream!r}: expected RULE=NUMBER, such as asystole=5; got {text!r}") from None
+        if not sign:
+            raise UserError(f"limits of {stream!r}: expected RULE=NUMBER, such as asystole=5; got {text!r}")
+    return found

@@ -1,0 +1,152 @@
+"""Prints the summary of a recording on one screen.
+
+In: the dict of ``beatwire.offline.summary`` with ``source``, ``took_s`` and the names of written files. Out: lines of
+at most 80 characters (the names of files aside); the line of the rate is as wide as the terminal, up to 120 characters.
+Colours on a terminal only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+from beatwire.cli.terminal import clock
+from beatwire.service.priorities import STARS, STYLES
+
+_LABEL = 14  # characters of the column of labels
+_BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-~=+*#"
+_WIDEST, _WIDEST_PART = 120, 6  # characters of the line of the rate, and of each part of a short recording
+_STEP_BPM = 10  # the range of the line of the rate begins and ends with a multiple of it,
+_MARGIN_BPM = 5  # and exceeds the rates by this much: a constant rate is not at its edge
+
+
+def print_summary(summary: dict[str, Any], console: Console) -> None:
+    """Print a summary."""
+    for label, text in _lines(summary, console):
+        line = Text.assemble((f"{label:{_LABEL}}", "dim"), text)
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
+def _lines(summary: dict[str, Any], console: Console) -> Iterator[tuple[str, Text]]:
+    """Yield the lines: a label, and its text."""
+    leads = ", ".join(summary["leads"])
+    yield "recording", Text(summary["source"], style="bold")
+    yield "", Text(f"{leads}; {summary['rate_hz']:g} Hz; {_length(summary['seconds'])}; {summary['samples']:,} samples")
+    yield "heart rate", Text(_rates(summary), style="bold")
+    yield "beats", Text(f"{summary['beats']:,}")
+    yield "RR intervals", Text(_intervals(summary))
+    yield from _quality_lines(summary["quality"])
+    yield "gaps", Text(f"{summary['gaps']:,}" if summary["gaps"] else "none")
+    yield from _rate_lines(summary["rate_trend_bpm"], summary["seconds"], console)
+    yield from _alert_lines(summary["alerts"], summary["alerts_by_rule"])
+    yield "model", Text(f"{summary['model']}; computed in {summary['took_s']:,.2f} s")
+    files = [summary[name] for name in ("out", "alerts_out", "alerts_file") if name in summary]
+    for row, file in enumerate(files):
+        yield "" if row else "written", Text(file)
+
+
+def _length(seconds: float) -> str:
+    return f"{seconds:g} s" if seconds < 60 else clock(seconds)
+
+
+def _rates(summary: dict[str, Any]) -> str:
+    if summary["median_rate_bpm"] is None:
+        return "-"
+    text = f"median {summary['median_rate_bpm']:.0f} /min"
+    if summary["min_rate_bpm"] is None:
+        return text
+    lowest, highest = (
+        f"{summary[f'{name}_rate_bpm']:.0f} at {clock(summary[f'{name}_rate_at_s'])}" for name in ("min", "max")
+    )
+    return f"{text}, lowest {lowest}, highest {highest}"
+
+
+def _intervals(summary: dict[str, Any]) -> str:
+    names = {
+        "mean": "mean_rr_ms",
+        "median": "median_rr_ms",
+        "SDNN": "sdnn_ms",
+        "RMSSD": "rmssd_ms",
+    }
+    known = [f"{label} {summary[name]:.0f}" for label, name in names.items() if summary[name] is not None]
+    if not known:
+        return "-"
+    pnn50 = f"; pNN50 {summary['pnn50']:.1f} %" if summary["pnn50"] is not None else ""
+    return f"{', '.join(known)} ms{pnn50}"
+
+
+def _quality_lines(quality: dict[str, Any]) -> Iterator[tuple[str, Text]]:
+    yield "signal", Text(f"{_percent(quality['with_signal'])} of the time, good {_percent(quality['good'])}")
+    worst = quality["worst"]
+    if worst is not None:
+        errors = worst["expected_errors"]
+        found = "no beats" if errors is None else f"{errors:.1f} errors expected in 10 s"
+        yield "", Text(f"worst {clock(worst['start_s'])} to {clock(worst['stop_s'])}, {found}")
+
+
+def _alert_lines(count: int, by_rule: dict[str, dict[str, Any]]) -> Iterator[tuple[str, Text]]:
+    """Yield the number of alerts, and a row for each rule."""
+    if not count:
+        yield "alerts", Text("none")
+        return
+    yield "alerts", Text.assemble(f"{count:<24,}", (f"{'COUNT':>6}{'FIRST':>10}{'IN ALL':>10}", "dim"))
+    for rule, row in by_rule.items():
+        name = f"{STARS[row['priority']]:4}{rule:20}", STYLES[row["priority"]]
+        figures = f"{row['count']:>6,}{clock(row['first_s']):>10}{clock(row['seconds']):>10}"
+        yield "", Text.assemble(name, figures)
+
+
+def _percent(share: float) -> str:
+    """Return a share in per cent, rounded so that only all is 100 and only nothing is 0.
+
+    >>> [_percent(share) for share in (0.0, 0.001, 0.5, 0.996, 1.0)]
+    ['0 %', '1 %', '50 %', '99 %', '100 %']
+    """
+    return f"{round(100 * share) if share in (0.0, 1.0) else min(99, max(1, round(100 * share)))} %"
+
+
+def _rate_lines(trend: Sequence[float | None], seconds: float, console: Console) -> Iterator[tuple[str, Text]]:
+    """Yield the rate over the recording as a line of blocks, blank where there is none, and a line with its range."""
+    known = [rate for rate in trend if rate is not None]
+    if not known:
+        return
+    low = int((min(known) - _MARGIN_BPM) // _STEP_BPM) * _STEP_BPM
+    high = -int(-(max(known) + _MARGIN_BPM) // _STEP_BPM) * _STEP_BPM
+    width = max(10, min(console.width - _LABEL, _WIDEST, _WIDEST_PART * len(trend)))
+    blocks = _ASCII_BLOCKS if console.options.ascii_only else _BLOCKS
+    yield "rate", Text(sparkline(trend, width, (low, high), blocks), style="green")
+    scale = f"{blocks[0]} {low} to {blocks[-1]} {high} /min over {_length(seconds)}"
+    yield "", Text(scale, style="dim")
+
+
+def sparkline(trend: Sequence[float | None], width: int, limits: tuple[float, float], blocks: str = _BLOCKS) -> str:
+    """Return numbers as a line of blocks; a blank where none is known.
+
+    Parameters
+    ----------
+    trend
+        Numbers of equal parts of the line; None: not known.
+    width
+        Characters of the line. A character is the median of the parts that it covers.
+    limits
+        The numbers of the lowest and the highest block.
+    blocks
+        Characters by height.
+
+    >>> sparkline([60, None, 90, 120], 4, (60, 120))
+    '▁ ▅█'
+    """
+    low, high = limits
+    characters = []
+    for column in range(width):
+        first = column * len(trend) // width
+        stop = max(first + 1, (column + 1) * len(trend) // width)
+        known = [rate for rate in trend[first:stop] if rate is not None]
+        height = (float(np.median(known)) - low) / (high - low) if known else 0.0
+        characters.append(blocks[round(min(1.0, max(0.0, height)) * (len(blocks) - 1))] if known else " ")
+    return "".join(characters)

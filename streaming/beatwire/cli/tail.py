@@ -1,0 +1,132 @@
+"""``beatwire tail``: beats or alerts as they are published, one line each.
+
+In:  the records of ``beatwire.kafka.readers.tail``
+Out: aligned lines under a head, or one JSON object per line. Times are those of the device, in UTC; a device without a
+     clock counts from its start.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples
+from beatwire.cli.terminal import print_message
+from beatwire.service.priorities import STARS, STYLES
+
+EXAMPLES = examples(
+    "beatwire tail alerts --bootstrap-servers localhost:9092",
+    "beatwire tail beats --stream bed-1 --stream bed-2 --bootstrap-servers localhost:9092",
+    "beatwire tail beats --json --from-beginning --bootstrap-servers localhost:9092",
+)
+_BEAT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'RATE /MIN':>9}  {'SCORE':>5}  {'QUALITY %':>9}"
+_ALERT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'':3}  {'STATE':7}  ALERT"
+
+
+class Topic(StrEnum):
+    """A topic that ``beatwire tail`` prints."""
+
+    BEATS = "beats"
+    ALERTS = "alerts"
+
+
+def tail(
+    kind: Annotated[Topic, typer.Argument(help="What to print.")],
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    config: ConfigFile = None,
+    streams: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stream",
+            metavar="ID",
+            show_default="all streams",
+            help="Print this stream only; may be repeated. A stream that does not exist yet is waited for.",
+        ),
+    ] = None,
+    earliest: Annotated[
+        bool,
+        typer.Option(
+            "--from-beginning", metavar="", help="Start with the oldest message in place of the next new one."
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object per line.")] = False,
+) -> None:
+    """Print beats or alerts as they are published, until Ctrl-C.
+
+    A beat has the median rate of its last eight intervals, its score (2: 1 of 100 normal beats is as unusual) and its
+    quality (the probability that it is a beat). An alert has stars by priority (*** high, ** medium, * low).
+    """
+    from beatwire.cli.configured import cluster_with_options
+    from beatwire.kafka.readers import tail as follow
+    from beatwire.signals import stop_on_signals
+
+    cluster = cluster_with_options(config, bootstrap, properties, prefix)
+    console = Console(highlight=False)
+    line_of = _json_line if as_json else LINES[kind]
+    head = None if as_json else Text(HEADS[kind], style="bold")
+    with stop_on_signals() as stop:
+        records = follow(
+            kind.value,
+            cluster,
+            stop=stop,
+            earliest=earliest,
+            streams=tuple(streams or ()),
+            notes=print_message,
+        )
+        for record in records:
+            if head is not None:
+                _print(console, head)  # with the first record: an error is a single line
+                head = None
+            _print(console, line_of(record))
+
+
+def beat_line(beat: dict[str, Any]) -> Text:
+    """Return a beat as a line under its head; what is not known is a dash; then its class if it is not normal."""
+    rate, score = beat["rate_bpm"], beat["score"]
+    shown = f"{score:5.2f}" if score is not None else "    -"
+    letter = beat.get("beat_class")
+    why = f"  {letter}" if letter is not None and letter != "N" else ""
+    why += f"  not scored: {beat['scored_by']}" if score is None else ""
+    return Text(
+        f"{_time(beat['time'])}  {beat['stream']:16}  {f'{rate:.0f}' if rate is not None else '-':>9}  {shown}  "
+        f"{100 * beat['quality']:9.0f}{why}"
+    )
+
+
+def alert_line(alert: dict[str, Any]) -> Text:
+    """Return a transition of an alert as a line under its head: its time is that of the transition."""
+    priority, state = alert.get("priority", ""), alert.get("state", "")
+    decided_us = alert.get("decided_us")
+    time = _time(datetime.fromtimestamp(decided_us / 1e6, UTC)) if decided_us is not None else "-"
+    line = f"{time:12}  {alert.get('stream', ''):16}  {STARS.get(priority, ''):3}  {state:7}  {alert.get('text', '')}"
+    line += f" (acknowledged by {alert['ack_by']})" if alert.get("ack_by") else ""
+    return Text(line, style=STYLES.get(priority, "") if state == "on" else "dim")
+
+
+def _json_line(record: dict[str, Any]) -> str:
+    return json.dumps(record, default=str)
+
+
+def _print(console: Console, line: Text | str) -> None:
+    """Print a line and flush it; in colour on a terminal only."""
+    if isinstance(line, Text) and console.is_terminal:
+        console.print(line, soft_wrap=True)
+    else:
+        typer.echo(str(line))
+
+
+def _time(time: datetime) -> str:
+    return f"{time:%H:%M:%S}.{time.microsecond // 1000:03}"
+
+
+HEADS = {Topic.BEATS: _BEAT_HEAD, Topic.ALERTS: _ALERT_HEAD}
+LINES: dict[Topic, Callable[[dict[str, Any]], Text | str]] = {Topic.BEATS: beat_line, Topic.ALERTS: alert_line}

@@ -1,0 +1,11 @@
+"""One configuration: a TOML file, environment variables and options, each overriding the one before.
+
+========== ==============================================================================
+module     contains
+========== ==============================================================================
+``keys``   every key: its type, default, range, unit and meaning
+``load``   the three sources, merged and checked; where each value came from
+``effect`` a configuration -> the cluster, the settings of the graph
+``show``   what is in force, with secrets masked
+========== ==============================================================================
+"""

@@ -1,0 +1,71 @@
+"""What a configuration means: the cluster, and the settings of the graph."""
+
+from __future__ import annotations
+
+from beatwire.configuration.keys import Configuration, limit_key
+from beatwire.errors import UserError
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.registry import Registry
+from beatwire.pipeline.settings import Settings
+from beatwire.stages import alert, lifecycle
+from beatwire.stages.support.limits import ORDER
+
+
+def cluster_of(configuration: Configuration) -> Cluster:
+    """Return the cluster.
+
+    Raises
+    ------
+    UserError
+        It has no address.
+    """
+    kafka = configuration.kafka
+    if kafka.bootstrap is None:
+        raise UserError(
+            "kafka.bootstrap: expected HOST:PORT in --bootstrap-servers, BEATWIRE_KAFKA__BOOTSTRAP or the file of "
+            "--config; got none"
+        )
+    return Cluster(kafka.bootstrap, kafka.properties, kafka.prefix)
+
+
+def registry_of(configuration: Configuration) -> Registry | None:
+    """Return the Schema Registry; None without an address.
+
+    Raises
+    ------
+    UserError
+        The packages of the extra ``registry`` are missing, or an address or a file cannot be used.
+    """
+    keys = configuration.registry
+    if keys.url is None:
+        return None
+    properties = {
+        "basic.auth.user.info": keys.user_info,
+        "ssl.ca.location": keys.ssl_ca,
+        "ssl.certificate.location": keys.ssl_certificate,
+        "ssl.key.location": keys.ssl_key,
+    }
+    return Registry(keys.url, {name: str(value) for name, value in properties.items() if value is not None})
+
+
+def settings_of(configuration: Configuration) -> Settings:
+    """Return the settings of the graph.
+
+    Raises
+    ------
+    UserError
+        Two limits are in the wrong order, or a duration cannot work.
+    """
+    limits, models = configuration.limits.model_dump(), configuration.models  # type: ignore[attr-defined]
+    for lower, upper in ([limit_key(rule) for rule in pair] for pair in ORDER):
+        if limits[lower] > limits[upper]:
+            raise UserError(f"limits: expected {lower} of at most {upper}; got {limits[lower]:g} and {limits[upper]:g}")
+    return Settings(
+        model=models.scoring,
+        detector=models.detector,
+        trees=models.trees,
+        cloud_events=configuration.monitor.cloud_events,
+        alert=alert.Settings(**limits),
+        lifecycle=lifecycle.Settings(**configuration.alerts.model_dump()),  # type: ignore[attr-defined]
+        **configuration.streams.model_dump(),  # type: ignore[attr-defined]
+    )

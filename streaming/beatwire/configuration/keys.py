@@ -1,0 +1,261 @@
+"""Every key of the configuration: its type, default, range, unit and meaning.
+
+In: nothing. Out: `Configuration`, a frozen model with one section a table of the file. The suffix of a name is its unit
+(``_s`` seconds, ``_bpm`` beats per minute). The limits of the rules are the fields of `beatwire.stages.alert.Settings`,
+and those of the streams the fields of `beatwire.pipeline.settings.Settings`, with their defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from beatwire.pipeline.settings import HORIZON_S
+from beatwire.pipeline.settings import Settings as GraphSettings
+from beatwire.stages import alert, lifecycle
+from beatwire.stages.support.limits import SETTABLE
+
+PREFIX, DELIMITER = "BEATWIRE_", "__"
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+_UNITS = {"s": "s", "bpm": "/min", "ms": "ms"}
+
+
+def limit_key(rule: str) -> str:
+    """Return the key of the limit of a rule that can be set.
+
+    >>> limit_key("extreme tachycardia"), limit_key("no data")
+    ('extreme_tachycardia_bpm', 'no_data_s')
+    """
+    suffix = {unit: suffix for suffix, unit in _UNITS.items()}[SETTABLE[rule].unit]
+    return f"{rule.replace(' ', '_')}_{suffix}"
+
+
+# Limit -> least and most value. missed_s is bounded by the horizon: sixteen beats of at most 1.4 s.
+_RANGES = {limit_key(rule): (least, most) for rule, (least, most, _) in SETTABLE.items()} | {"missed_s": (0.35, 0.7)}
+_LIMITS = {
+    "asystole_s": "Asystole: no beat for so long.",
+    "extreme_tachycardia_bpm": "Extreme tachycardia: the rate is above this.",
+    "tachycardia_bpm": "Tachycardia: the rate is above this.",
+    "bradycardia_bpm": "Bradycardia: the rate is below this.",
+    "extreme_bradycardia_bpm": "Extreme bradycardia: the rate is below this.",
+    "no_data_s": "No data: no message for so long.",
+    "pause_s": "Pause: an interval longer than this, and no longer than limits.asystole_s.",
+    "missed_s": "Where rules count beats, an interval counts as one beat for each time of this length in it.",
+    "ventricular_tachycardia_bpm": "Ventricular tachycardia: the rate of ventricular beats is above this.",
+    "supraventricular_tachycardia_bpm": "Supraventricular tachycardia: the rate is above this.",
+    "frequent_ventricular_beats_bpm": "Frequent ventricular beats: more than this a minute.",
+    "most_errors": "With more errors than this expected in 10 s an interval is no pause, and a beat belongs to no run.",
+    "sure": "Probability of a beat that is certain: silence after it is asystole, whatever the signal.",
+    "unjudged_s": "Cannot analyse: no beat that can be trusted for so long.",
+    "long_unjudged_s": "Cannot analyse for long: the same.",
+    "drift": "Drift: the distance to the training population is above this.",
+}
+_ALERTS = {
+    "shortest_s": "An alert lasts for so long at least.",
+    "remind_high_s": "An alert of high priority that nobody acknowledges is published again after this; 0: never.",
+    "remind_medium_s": "The same of medium priority.",
+    "remind_low_s": "The same of low priority.",
+}
+_STREAMS = {
+    "pass_s": "Longest stretch of a stream that goes through the rings at once.",
+    "reorder_s": "A chunk that comes earlier than its turn by at most this waits for those before it.",
+    "bridge_s": "Longest hole that is bridged; a longer one restarts the stream's detection.",
+    "silence_s": "Silence after which a stream starts anew.",
+    "evict_s": "Silence after which a stream is forgotten: its alerts end, its memory goes to others.",
+    "duplicate_s": "A chunk that goes back by at most this is a duplicate; further back it is an error.",
+    "most_streams": "More streams than this are not accepted.",
+    "schema_id": "Id that Avro messages in Confluent framing must have; without it any.",
+}
+
+
+class Section(BaseModel):
+    """A table of the file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
+
+
+class Kafka(Section):
+    """The cluster."""
+
+    bootstrap: str | None = Field(default=None, min_length=1, description="Brokers: host:port[,host:port...].")
+    prefix: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$", description="Before the name of every topic.")
+    properties: dict[str, str] = Field(
+        default={}, description="Properties of librdkafka, by its names, for every client."
+    )
+
+    @field_validator("properties", mode="before")
+    @classmethod
+    def _flat(cls, value: Any) -> Any:
+        """Join the names of nested tables, and write values as librdkafka reads them; see `flatten`."""
+        return flatten(value) if isinstance(value, dict) else value
+
+
+class RegistryKeys(Section):
+    """The Schema Registry."""
+
+    url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^@]+$",
+        description="Address of a registry with Confluent's interface, without user and password.",
+    )
+    user_info: str | None = Field(default=None, pattern=r"^[^:]+:.*$", description="USER:PASSWORD.")
+    ssl_ca: Path | None = Field(default=None, description="Certificates of the authorities that sign the registry's.")
+    ssl_certificate: Path | None = Field(default=None, description="Certificate of this client.")
+    ssl_key: Path | None = Field(default=None, description="Key of that certificate.")
+
+
+class MonitorKeys(Section):
+    """The service."""
+
+    group: str = Field(default="beatwire", min_length=1, description="Consumer group; its monitors share the streams.")
+    delivery: Literal["exactly-once", "at-least-once"] = Field(
+        default="exactly-once", description="Delivery guarantee."
+    )
+    workers: int = Field(default=1, ge=1, description="Processes that share the partitions.")
+    score_within_s: float = Field(
+        default=30.0,
+        ge=0,
+        description="Beats are not scored while the monitor is further behind than this; 0: always scored.",
+    )
+    cloud_events: Literal["alerts", "all"] = Field(
+        default="alerts",
+        description="Messages that have headers of CloudEvents: those in JSON (alerts), or beats too (all).",
+    )
+    horizon_s: float = Field(
+        default=HORIZON_S,
+        description="How far back the output depends on the samples. Fixed: another value is refused.",
+    )
+
+    @field_validator("horizon_s")
+    @classmethod
+    def _fixed(cls, value: float) -> float:
+        if value != HORIZON_S:
+            raise ValueError(f"expected {HORIZON_S:g}, which is fixed (the stages' windows add up to it)")
+        return value
+
+
+class Models(Section):
+    """The models."""
+
+    scoring: Path | None = Field(default=None, description="Scoring model, NAME.safetensors; without it the package's.")
+    detector: Literal["trees", "rule"] = Field(
+        default="trees", description="What classifies peaks: trees, or the rule alone."
+    )
+    trees: Path | None = Field(
+        default=None, description="The detector's trees, NAME.safetensors; without it the package's."
+    )
+
+
+class Compute(Section):
+    """Where the arrays live."""
+
+    backend: Literal["auto", "cpu", "gpu"] = Field(default="auto", description="Where to compute.")
+    gpu_memory: str | None = Field(default=None, description="Upper limit of the GPU memory pool, for example 8GiB.")
+    managed_memory: bool = Field(default=False, description="Allocate managed memory, which can move to the host.")
+    nvtx: bool = Field(default=False, description="Mark the stages for a profiler.")
+
+
+class Metrics(Section):
+    """Metrics and health."""
+
+    port: Port | None = Field(default=None, description="TCP port of metrics and probes; without it nothing is served.")
+    address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; 0.0.0.0: all.")
+
+
+class Log(Section):
+    """Lines on standard error."""
+
+    format: Literal["console", "json"] = Field(
+        default="console", description="Lines for people, or one JSON object a line."
+    )
+    level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="The lowest level written.")
+
+
+class Page(Section):
+    """The live page."""
+
+    port: Port = Field(default=8765, description="TCP port of the page; 0: a free one.")
+    address: str = Field(default="127.0.0.1", min_length=1, description="Address to listen on; others need page.token.")
+    token: str | None = Field(default=None, min_length=16, description="Token that a browser must present.")
+    read_only: bool = Field(default=False, description="Publish no acknowledgements.")
+
+
+def _section(name: str, source: type, descriptions: dict[str, str], keys: list[str]) -> type[Section]:
+    """Return a section with fields of a dataclass, their types and defaults."""
+    types, made = get_type_hints(source), {}
+    for one in fields(source):
+        if one.name in keys:
+            least, most = _RANGES.get(one.name, (None, None))
+            text = descriptions.get(one.name, "See beatwire.stages.alert.Settings.")
+            made[one.name] = (types[one.name], Field(one.default, ge=least, le=most, description=text))
+    return create_model(name, __base__=Section, __doc__=source.__doc__, **made)  # type: ignore[call-overload,no-any-return]
+
+
+Limits = _section("Limits", alert.Settings, _LIMITS, [one.name for one in fields(alert.Settings)])
+Alerts = _section("Alerts", lifecycle.Settings, _ALERTS, list(_ALERTS))
+Streams = _section("Streams", GraphSettings, _STREAMS, list(_STREAMS))
+
+
+class Configuration(BaseSettings):
+    """The whole configuration."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter=DELIMITER, env_ignore_empty=True, extra="forbid", frozen=True
+    )
+
+    kafka: Kafka = Kafka()
+    registry: RegistryKeys = RegistryKeys()
+    monitor: MonitorKeys = MonitorKeys()
+    limits: Limits = Limits()  # type: ignore[valid-type]
+    alerts: Alerts = Alerts()  # type: ignore[valid-type]
+    streams: Streams = Streams()  # type: ignore[valid-type]
+    models: Models = Models()
+    compute: Compute = Compute()
+    metrics: Metrics = Metrics()
+    log: Log = Log()
+    page: Page = Page()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read nothing here: `beatwire.configuration.load` merges the sources, and records where values came from."""
+        return (init_settings,)
+
+
+def flatten(table: dict[str, Any], above: str = "") -> dict[str, Any]:
+    """Return the entries of nested tables by their dotted names, numbers and truth values as librdkafka reads them.
+
+    >>> flatten({"security": {"protocol": "SSL"}, "enable.idempotence": True})
+    {'security.protocol': 'SSL', 'enable.idempotence': 'true'}
+    """
+    found: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, dict):
+            found |= flatten(value, f"{above}{name}.")
+        elif isinstance(value, bool):
+            found[above + name] = str(value).lower()
+        else:
+            found[above + name] = str(value) if isinstance(value, int | float) else value
+    return found
+
+
+def keys() -> list[tuple[str, Any, str, str]]:
+    """Return every key with its default, its unit and its meaning, in the order of the file."""
+    found = []
+    for section, field in Configuration.model_fields.items():
+        assert isinstance(field.annotation, type)
+        for name, one in field.annotation.model_fields.items():
+            unit = _UNITS.get(name.rpartition("_")[2], "") if "_" in name else ""
+            found.append((f"{section}.{name}", one.default, unit, one.description or ""))
+    return found

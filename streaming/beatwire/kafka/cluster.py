@@ -1,0 +1,223 @@
+"""A Kafka cluster as all clients of this package reach it: address, properties, names of the topics.
+
+In: an address, librdkafka properties, a prefix. Out: clients of librdkafka, and the names that the topics have there.
+No state. Outside `beatwire.kafka` a topic has its logical name (`beatwire.wire.names`); the prefix is added and removed
+where messages pass librdkafka.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, ClusterMetadata  # type: ignore[attr-defined]
+
+from beatwire.errors import UserError
+from beatwire.kafka.properties import masked
+
+_LOGGER = logging.getLogger("librdkafka")
+_LOGGER.addHandler(logging.NullHandler())
+_SLICE_S = 0.25  # of a request for metadata: a refusal is found between two of them
+DENIED = {
+    KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.GROUP_AUTHORIZATION_FAILED,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED, KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}  # fmt: skip
+# What librdkafka reports where a connection fails; the last two may also pass.
+UNREACHABLE = {
+    KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._AUTHENTICATION, KafkaError._SSL,  # noqa: SLF001
+}  # fmt: skip
+
+
+class UnansweredError(Exception):
+    """No broker answered; the text is a hint at the cause, or empty."""
+
+
+class _Lines:
+    """The log of one client, written on to librdkafka's logger, with a hint at why nobody answers.
+
+    Attributes
+    ----------
+    hint : str
+        What the last failure of a connection suggests, or empty.
+    """
+
+    def __init__(self) -> None:
+        self.hint = ""
+
+    def log(self, level: int, form: str, *arguments: object) -> None:
+        """Take a line, as a logger does."""
+        text = form % arguments
+        if "closed by peer" in text or "SSL_HANDSHAKE" in text:
+            self.hint = "it closes every connection: does security.protocol agree with the listener?"
+        if _LOGGER.level == logging.DEBUG:
+            _LOGGER.log(level, form, *arguments)
+
+
+@dataclass(frozen=True, repr=False)
+class Cluster:
+    """A Kafka cluster.
+
+    Parameters
+    ----------
+    bootstrap
+        ``host:port[,host:port...]``.
+    properties
+        librdkafka properties of every client, by librdkafka's names.
+    prefix
+        Before the logical name of every topic.
+    """
+
+    bootstrap: str
+    properties: Mapping[str, str] = field(default_factory=dict)
+    prefix: str = ""
+
+    def topic(self, name: str) -> str:
+        """Return the name that a topic has at the brokers.
+
+        >>> Cluster("localhost:9092", prefix="icu.").topic("ecg.beats")
+        'icu.ecg.beats'
+        """
+        return self.prefix + name
+
+    def name(self, topic: str) -> str:
+        """Return the logical name of a topic of the brokers.
+
+        >>> Cluster("localhost:9092", prefix="icu.").name("icu.ecg.beats")
+        'ecg.beats'
+        """
+        return topic.removeprefix(self.prefix)
+
+    def settings(self, own: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return the librdkafka settings of a client: those common to all clients, `own`, and the properties.
+
+        librdkafka writes nothing to standard error: what matters is raised as an error. Only if its logger is set to
+        DEBUG does it log what happens to connections.
+        """
+        return {
+            "bootstrap.servers": self.bootstrap,
+            "log_level": 6 if _LOGGER.level == logging.DEBUG else 0,
+            "logger": _LOGGER,
+            "topic.metadata.refresh.interval.ms": 30_000,
+            # By default a client discards its list of brokers when all are unreachable. Calls that still refer to one
+            # of them never return, above all send_offsets_to_transaction (librdkafka issue 5511, seen with 2.16.0).
+            "metadata.recovery.strategy": "none",
+            **dict(own or {}),
+            **self.properties,
+        }
+
+    def consumer(self, own: Mapping[str, Any]) -> Consumer:
+        """Return a new consumer; raise UserError for a property that librdkafka does not accept."""
+        with _properties_checked():
+            return Consumer(self.settings(own))
+
+    def producer(self, own: Mapping[str, Any]) -> Producer:
+        """Return a new producer; raise UserError for a property that librdkafka does not accept."""
+        with _properties_checked():
+            return Producer(self.settings(own))
+
+    def admin(self, own: Mapping[str, Any] | None = None) -> AdminClient:
+        """Return a new admin client; raise UserError for a property that librdkafka does not accept."""
+        with _properties_checked():
+            return AdminClient(self.settings({"socket.timeout.ms": 10_000, **(own or {})}))
+
+    def metadata(self, timeout_s: float) -> ClusterMetadata:
+        """Return brokers and topics, requested over a fresh connection.
+
+        Raises
+        ------
+        UserError
+            The brokers refuse the connection: by TLS, or by a wrong user or password.
+        UnansweredError
+            No broker answers within `timeout_s` seconds.
+        """
+        errors: list[KafkaError] = []
+        lines = _Lines()
+        admin = self.admin({"error_cb": errors.append, "log_level": 6, "logger": lines})
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                return admin.list_topics(timeout=max(0.01, min(_SLICE_S, deadline - time.monotonic())))
+            except KafkaException:
+                admin.poll(0)  # calls error_cb
+                for error in errors:
+                    if is_refusal(error):
+                        raise UserError(
+                            f"kafka: expected a connection to {self} {self._manner()}; got: {_plain(error.str())}"
+                        ) from None
+                if time.monotonic() > deadline:
+                    raise UnansweredError(lines.hint) from None
+
+    def denied(self, action: str, error: KafkaError) -> UserError:
+        """Return the error for an action that the brokers do not allow."""
+        return UserError(
+            f"kafka: expected {self._user()} to be allowed to {action} at {self}; got: {error.str()} "
+            "(the ACLs of each command: docs/operating.md, Security)"
+        )
+
+    def _user(self) -> str:
+        name = self.properties.get("sasl.username")
+        return "this client" if name is None else f"user {name!r}"
+
+    def _manner(self) -> str:
+        """Return how a connection is made: protocol, mechanism and user."""
+        protocol = self.properties.get("security.protocol", "plaintext").upper()
+        mechanism = self.properties.get("sasl.mechanisms", self.properties.get("sasl.mechanism"))
+        return f"by {protocol}" + (f" with {mechanism}" if mechanism else "") + f" as {self._user()}"
+
+    def __str__(self) -> str:
+        return self.bootstrap
+
+    def __repr__(self) -> str:
+        """Return the fields, with secrets masked.
+
+        >>> Cluster("kafka:9093", {"sasl.username": "monitor", "sasl.password": "hidden"})
+        Cluster('kafka:9093', {'sasl.username': 'monitor', 'sasl.password': '******'}, prefix='')
+        """
+        shown = {name: masked(name, value) for name, value in self.properties.items()}
+        return f"Cluster({self.bootstrap!r}, {shown!r}, prefix={self.prefix!r})"
+
+
+def is_refusal(error: KafkaError) -> bool:
+    """Return True if brokers refuse a connection: for a certificate, a user or a password; not if one just ends."""
+    text = error.str()
+    if "isconnected" in text:
+        return False
+    if error.code() == KafkaError._SSL:  # noqa: SLF001
+        return "certificate" in text or "alert" in text
+    return error.code() in (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)  # noqa: SLF001
+
+
+def check_properties(properties: Mapping[str, str]) -> None:
+    """Check that librdkafka accepts properties; no broker is asked.
+
+    Raises
+    ------
+    UserError
+        It does not; the message names the property.
+    """
+    Cluster("", properties).producer({})
+    Cluster("", properties).consumer({"group.id": "beatwire-check"}).close()
+
+
+@contextlib.contextmanager
+def _properties_checked() -> Iterator[None]:
+    """Raise UserError where librdkafka does not accept a property; its text names the property."""
+    try:
+        yield
+    except KafkaException as error:
+        raise UserError(f"kafka: expected properties that librdkafka accepts; got: {error.args[0].str()}") from None
+
+
+def _plain(text: str) -> str:
+    """Return an error of a connection without the thread and the duration.
+
+    >>> _plain("sasl_ssl://127.0.0.1:9093/bootstrap: SASL authentication error: no (after 3ms in state AUTH_REQ)")
+    'SASL authentication error: no'
+    """
+    return re.sub(r"^(\w+://\S+: )+|^\S+/bootstrap: | \(after \d+ms in state \w+.*\)$", "", text)

@@ -1,0 +1,118 @@
+"""The state of a stream's alerts: rules by number, columns, and how a rule turns its alert on and off.
+
+State: int64 ``state[slot, STATE_COLUMNS]``
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.unjudged import COLUMNS as SIGNAL_COLUMNS
+from beatwire.records import I64
+from beatwire.records.alerting import Transitions
+from beatwire.records.columns import (
+    TRANSITION_AT,
+    TRANSITION_LIMITS,
+    TRANSITION_ONSET,
+    TRANSITION_RULE,
+    TRANSITION_SESSION,
+    TRANSITION_SLOT,
+    TRANSITION_STATE,
+)
+
+# Rules, in the order of ``stages.support.alert_rules.RULES``.
+ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = range(5)
+ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER = range(5, 14)
+REFUSED = 14
+NOISE, SATURATED, UNJUDGED, LONG_UNJUDGED = range(15, 19)
+VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR = range(19, 25)
+RULES = 25
+
+# Columns of ``kernels.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last three,
+# supraventricular beats in a row, and the samples of the last ventricular beats.
+CLASS_BITS, RUN_BITS, IN_A_ROW, COUNTED, FIRST_SAMPLE = range(5)
+MOST_COUNTED = 16  # ventricular beats
+ECTOPY_COLUMNS = FIRST_SAMPLE + MOST_COUNTED
+
+# States of an alert.
+OFF, ON, LATCHED = range(3)
+
+# Columns of the state:
+#   IS_KNOWN        1 if the stream is known
+#   SESSION         its session
+#   LAST_BEAT       sample of the last beat, or where the lane began
+#   LIMITS          row of the table of limits that is in force
+#   FLAT_BLOCKS     flat blocks in a row, at most 2
+#   ANOMALOUS_BITS  the last 8 beats as bits, 1: anomalous
+#   WAVE_BITS       the last 8 blocks as bits, 1: fibrillation
+#   ECTOPY          columns of ``kernels.ectopy``
+#   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
+#   SIGNAL          columns of ``kernels.unjudged``
+#   SINCE + rule    beats since the rule last held, at most ``HOLD_BEATS``
+#   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
+(
+    IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, LIMIT_BITS, ECTOPY,
+) = range(9)  # fmt: skip
+SIGNAL = ECTOPY + ECTOPY_COLUMNS
+SINCE = SIGNAL + SIGNAL_COLUMNS
+FIRST_ONSET = SINCE + RULES
+STATE_COLUMNS = FIRST_ONSET + RULES
+
+MOST_TRANSITIONS = 2 * RULES  # of an event: before it is applied, alerts of its time may begin and end
+
+HOLD_BEATS = 8  # an alert of beats ends when its rule has not held for so many
+RECENT_BEATS = 8  # of the rule of anomalous beats
+FEWEST_ANOMALOUS = 3  # of these
+EIGHT_BITS, TWO_BITS = 255, 3
+FLAT_LINE_BLOCKS = 2
+
+
+def latches(rule: int) -> bool:
+    """Return True if an alert of this rule stays latched until it is acknowledged."""
+    return rule == ASYSTOLE or rule == FLUTTER or rule == VENTRICULAR
+
+
+def write_transition(
+    row: I64, slot: int, rule: int, state: int, onset: int, at: int, value: float, transitions: Transitions, n: int
+) -> int:
+    """Write row ``n`` of the transitions, of the stream whose state is ``row``, and return the next row."""
+    written = transitions.rows[n]
+    written[TRANSITION_SLOT] = slot
+    written[TRANSITION_SESSION] = row[SESSION]
+    written[TRANSITION_RULE] = rule
+    written[TRANSITION_STATE] = state
+    written[TRANSITION_ONSET] = onset
+    written[TRANSITION_AT] = at
+    written[TRANSITION_LIMITS] = row[LIMITS]
+    transitions.value[n] = value
+    return n + 1
+
+
+def set_alert(
+    row: I64, slot: int, rule: int, active: bool, at: int, value: float, transitions: Transitions, n: int
+) -> int:
+    """Turn the alert of a rule on or off at sample ``at`` if it is not so already; return the next free row."""
+    onset = int(row[FIRST_ONSET + rule])
+    if active and onset < 0:
+        row[FIRST_ONSET + rule] = at
+        return write_transition(row, slot, rule, ON, at, at, value, transitions, n)
+    if not active and onset >= 0:
+        row[FIRST_ONSET + rule] = -1
+        state = LATCHED if latches(rule) else OFF
+        return write_transition(row, slot, rule, state, onset, at, value, transitions, n)
+    return n
+
+
+def hold_rule(row: I64, rule: int, holds: bool, beats: int) -> bool:
+    """Return True until a rule of beats has not held for ``HOLD_BEATS``; a long interval counts as several beats."""
+    if holds:
+        row[SINCE + rule] = 0
+    else:
+        row[SINCE + rule] = min(HOLD_BEATS, int(row[SINCE + rule]) + beats)
+    return int(row[SINCE + rule]) < HOLD_BEATS
+
+
+def count_bits(bits: int, n: int) -> int:
+    """Return how many of the lowest ``n`` bits are set."""
+    count = 0
+    for k in range(n):
+        count += (bits >> k) & 1
+    return count

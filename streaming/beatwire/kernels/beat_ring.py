@@ -1,0 +1,6 @@
+"""The last beats of a stream, as the judges of the rhythm read them: a ring of samples and one of flags."""
+
+from __future__ import annotations
+
+BEATS = 64  # of a stream
+UNKNOWN, DOUBTFUL, UNSURE = 1, 2, 4  # flags: its interval is unknown; errors are expected; it may be no beat

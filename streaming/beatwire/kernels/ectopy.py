@@ -1,0 +1,110 @@
+"""Bodies of the rules of ventricular and supraventricular beats: from single ones to ventricular tachycardia.
+
+In:    a beat with its class, and the judgement whether it ends a ventricular run
+Out:   ``Transitions``
+State: ``own``, the columns ``CLASS_BITS``, ... of ``kernels.alert_state``
+
+Of several rules about ventricular beats the gravest is announced: fibrillation over ventricular tachycardia over a run.
+No score is read. Patterns of single beats need beats that can be trusted; runs are judged with their quality.
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.alert_state import (
+    BIGEMINY,
+    CLASS_BITS,
+    COUNTED,
+    COUPLET,
+    FIRST_ONSET,
+    FIRST_SAMPLE,
+    FLUTTER,
+    FREQUENT,
+    IN_A_ROW,
+    MOST_COUNTED,
+    RUN_BITS,
+    RUN_OF_BEATS,
+    SUPRAVENTRICULAR,
+    TACHYCARDIA,
+    TRIGEMINY,
+    VENTRICULAR,
+    count_bits,
+    hold_rule,
+    set_alert,
+)
+from beatwire.kernels.beat_class import S, V
+from beatwire.records import F64, I64
+from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.columns import ECTOPY_SAMPLES
+
+# Logits of a judgement. Ventricular tachycardia needs two of the last three; with a run's three beats these are five.
+RUN_LOGIT, TACHYCARDIA_LOGIT = 0.5, -0.5
+JUDGED_BITS, JUDGED, JUDGED_NEEDED = 7, 3, 2
+CLASS_MASK = (1 << 9) - 1  # beats whose classes are kept as bits
+MOST_IN_A_ROW = 5  # supraventricular tachycardia
+ECTOPY_S = 15.0  # in which ventricular beats are counted: with their classes they depend on less than the horizon
+
+
+def is_dominated(row: I64, rule: int) -> bool:
+    """Return True if a graver alert about the same beats is on."""
+    flutter, ventricular = row[FIRST_ONSET + FLUTTER] >= 0, row[FIRST_ONSET + VENTRICULAR] >= 0
+    if rule == VENTRICULAR:
+        return bool(flutter)
+    if rule == RUN_OF_BEATS or rule == TACHYCARDIA or rule == SUPRAVENTRICULAR:
+        return bool(flutter or ventricular)
+    return False
+
+
+def apply_ectopy(
+    row: I64, own: I64, slot: int, sample: int, beat: int, beats: RuleBeats, lengths: I64, limits: F64, counted: int,
+    transitions: Transitions, n: int,
+) -> int:  # fmt: skip
+    """Apply the rules to row ``beat`` of ``beats``, at ``sample``; a long interval counts as ``counted`` beats."""
+    rate = 60.0 / beats.mean_rr_s[beat] if beats.mean_rr_s[beat] > 0.0 else 0.0
+    n = apply_runs(row, own, slot, sample, beats.ventricular[beat], rate, limits, counted, transitions, n)
+    trusted = not beats.noisy[beat]
+    is_v = trusted and beats.beat_class[beat] == V
+    own[CLASS_BITS] = ((int(own[CLASS_BITS]) << counted) | int(is_v)) & CLASS_MASK
+    n = apply_patterns(row, slot, int(own[CLASS_BITS]), sample, counted, transitions, n)
+    if is_v:
+        own[FIRST_SAMPLE + own[COUNTED] % MOST_COUNTED] = sample
+        own[COUNTED] += 1
+    a_minute = count_recent(own, sample - int(lengths[ECTOPY_SAMPLES])) * 60.0 / ECTOPY_S
+    frequent = hold_rule(row, FREQUENT, a_minute > limits[FREQUENT], counted)
+    n = set_alert(row, slot, FREQUENT, frequent, sample, a_minute, transitions, n)
+    in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
+    own[IN_A_ROW] = min(MOST_IN_A_ROW, in_a_row + 1) if trusted and beats.beat_class[beat] == S else 0
+    fast = own[IN_A_ROW] == MOST_IN_A_ROW and rate > limits[SUPRAVENTRICULAR]
+    holds = hold_rule(row, SUPRAVENTRICULAR, fast, counted) and not is_dominated(row, SUPRAVENTRICULAR)
+    return set_alert(row, slot, SUPRAVENTRICULAR, holds, sample, rate, transitions, n)
+
+
+def apply_runs(
+    row: I64, own: I64, slot: int, sample: int, logit: float, rate: float, limits: F64, counted: int,
+    transitions: Transitions, n: int,
+) -> int:  # fmt: skip
+    """Apply the rules of ventricular tachycardia and of a run; a logit of NaN is none."""
+    own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(logit > TACHYCARDIA_LOGIT)) & JUDGED_BITS
+    found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
+    holds = hold_rule(row, VENTRICULAR, found, counted) and not is_dominated(row, VENTRICULAR)
+    n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
+    holds = hold_rule(row, RUN_OF_BEATS, logit > RUN_LOGIT, counted) and not is_dominated(row, RUN_OF_BEATS)
+    return set_alert(row, slot, RUN_OF_BEATS, holds, sample, rate, transitions, n)
+
+
+def apply_patterns(row: I64, slot: int, bits: int, sample: int, counted: int, transitions: Transitions, n: int) -> int:
+    """Apply the rules of a couplet, of bigeminy and of trigeminy; ``bits`` are the last nine beats, 1: ventricular."""
+    couplet = bits & 0b1111 == 0b0110
+    n = set_alert(row, slot, COUPLET, hold_rule(row, COUPLET, couplet, counted), sample, 0.0, transitions, n)
+    six = bits & 0b111111
+    two = six == 0b010101 or six == 0b101010
+    n = set_alert(row, slot, BIGEMINY, hold_rule(row, BIGEMINY, two, counted), sample, 0.0, transitions, n)
+    three = bits == 0b001001001 or bits == 0b010010010 or bits == 0b100100100
+    return set_alert(row, slot, TRIGEMINY, hold_rule(row, TRIGEMINY, three, counted), sample, 0.0, transitions, n)
+
+
+def count_recent(own: I64, after: int) -> int:
+    """Return how many of the last ventricular beats came after a sample."""
+    count = 0
+    for k in range(min(MOST_COUNTED, int(own[COUNTED]))):
+        count += own[FIRST_SAMPLE + k] > after
+    return count

@@ -1,0 +1,116 @@
+"""Bodies that decide from beats and blocks whether a heart is silent, and since when its signal cannot be judged.
+
+In:    the blocks of a stream with their kinds (``kernels.rhythm``), its last beat
+Out:   steps, in order of samples: ``ASYSTOLE_BEGINS``, ``IS_JUDGED``, ``CANNOT_ANALYSE``, ``CANNOT_FOR_LONG``
+State: int64 ``own[COLUMNS]``, a part of the state of ``kernels.rules``
+
+Asystole: no beat for so long. If the detector was not sure of the last beat, or errors were expected around it, the
+silence may be an electrode that came off: then a block without a beat must be at rest (``kernels.rest``), later two in
+a row. A stretch is judged up to a beat without expected errors, to a block of a flat line or of fibrillation, and
+throughout an asystole.
+
+A block is used when everything up to its end is decided: until then it is pending. So no cut changes a step.
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.flutter import FLAT, REST, WAVES
+from beatwire.records import I64
+from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUDGED_SAMPLES, UNJUDGED_SAMPLES
+
+# Columns of the state:
+#   JUDGED_UNTIL  sample up to which the signal could be judged
+#   IS_SURE       1 if the last beat was certain and in a clean signal, or if there was none since the lane began
+#   RESTS         blocks at rest in a row since the last beat, at most ``RESTS_NEEDED``
+#   IS_TESTED     1 if the silence after the last beat has reached the limit of asystole
+#   PENDING_END, PENDING_KIND  the block that is pending; its end is 0 if there is none
+#   AT            sample of the step that was returned last
+JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT = range(7)
+COLUMNS = 7
+
+NOTHING, ASYSTOLE_BEGINS, IS_JUDGED, CANNOT_ANALYSE, CANNOT_FOR_LONG = range(5)
+RESTS_NEEDED = 2  # 4 s, as the default limit of asystole
+NEVER = 1 << 62
+
+
+def begin_signal(own: I64, sample: int) -> None:
+    """Begin the state of a lane whose first sample is ``sample``."""
+    for column in range(COLUMNS):
+        own[column] = 0
+    own[JUDGED_UNTIL] = sample
+    own[IS_SURE] = 1
+
+
+def pass_beat(own: I64, sample: int, sure: bool, judged: bool) -> None:
+    """Take a beat: ``judged`` if no errors are expected around it or it ended an asystole."""
+    own[IS_SURE] = int(sure)
+    own[RESTS] = 0
+    own[IS_TESTED] = 0
+    if judged:
+        own[JUDGED_UNTIL] = sample
+
+
+def add_block(own: I64, end: int, kind: int) -> None:
+    """Take a block: it is pending."""
+    own[PENDING_END] = end
+    own[PENDING_KIND] = kind
+
+
+def is_silence(own: I64) -> bool:
+    """Return True if a silence that has reached its limit is an asystole; if not, blocks at rest will say so."""
+    own[IS_TESTED] = 1
+    return bool(own[IS_SURE] > 0 or own[RESTS] > 0)
+
+
+def next_step(
+    own: I64, last_beat: int, sample: int, lengths: I64, in_asystole: bool, cannot: bool, for_long: bool
+) -> int:
+    """Return the next step before ``sample``, up to which everything is decided; ``AT`` is where it belongs.
+
+    Parameters
+    ----------
+    lengths
+        The bank's row of the durations, in samples.
+    in_asystole, cannot, for_long
+        Whether these alerts are on.
+    """
+    while True:
+        late, end = last_beat + int(lengths[ASYSTOLE_SAMPLES]), int(own[PENDING_END])
+        if in_asystole or own[IS_TESTED] > 0:
+            late = NEVER
+        if end == 0:
+            end = NEVER
+        limit, step = NEVER, CANNOT_ANALYSE
+        if not for_long:
+            limit, step = int(own[JUDGED_UNTIL]) + int(lengths[LONG_UNJUDGED_SAMPLES]), CANNOT_FOR_LONG
+            if not cannot:
+                limit, step = int(own[JUDGED_UNTIL]) + int(lengths[UNJUDGED_SAMPLES]), CANNOT_ANALYSE
+        at = min(late, end, limit)
+        if at >= sample:
+            return NOTHING
+        own[AT] = at
+        if late == at:
+            if is_silence(own):
+                own[JUDGED_UNTIL] = at
+                return ASYSTOLE_BEGINS
+        elif end == at:
+            step = settle_block(own, last_beat, lengths, in_asystole)
+            if step != NOTHING:
+                return step
+        elif in_asystole:
+            own[JUDGED_UNTIL] = at
+        else:
+            return step
+
+
+def settle_block(own: I64, last_beat: int, lengths: I64, in_asystole: bool) -> int:
+    """Use the pending block; return the step that follows from it."""
+    end, kind = int(own[PENDING_END]), int(own[PENDING_KIND])
+    own[PENDING_END] = 0
+    silent = end - int(lengths[BLOCK_SAMPLES]) >= last_beat
+    own[RESTS] = min(RESTS_NEEDED, int(own[RESTS]) + 1) if silent and kind & REST > 0 else 0
+    begins = own[IS_TESTED] > 0 and not in_asystole and own[RESTS] == RESTS_NEEDED
+    if begins or in_asystole or kind & (FLAT | WAVES) > 0:
+        own[JUDGED_UNTIL] = end
+        return ASYSTOLE_BEGINS if begins else IS_JUDGED
+    return NOTHING

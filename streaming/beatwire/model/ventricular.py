@@ -1,0 +1,58 @@
+"""The judge of ventricular runs on disk, read and checked.
+
+In:  ``NAME.safetensors`` (nodes and roots) and ``NAME.json`` (everything else), see ``model.storage``
+Out: ``stages.ventricular.Judge``
+
+The arrays are those of the detector's trees (``model.trees``), without probabilities. A judge is usable only if it was
+trained on the features of this program. Otherwise a ``UserError`` names the file, the expected and the actual value.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.kernels import ventricular
+from beatwire.model.storage import read_model, write_model
+from beatwire.model.trees import NODE_ARRAYS, check_arrays, check_inputs, check_trees, complete
+from beatwire.stages.ventricular import Judge
+
+FORMAT = 1
+VERSION = "ventricular-1"
+SHIPPED = Path(__file__).parent / "weights" / "ventricular.safetensors"
+INPUTS_KEY = "inputs"
+
+
+def inputs() -> dict[str, Any]:
+    """Return what the judge reads: its features, and how far back it looks."""
+    return {"features": list(ventricular.NAMES), "beats": ventricular.PAST, "window_s": ventricular.WINDOW_S}
+
+
+def save_judge(path: Path, arrays: dict[str, Any], metadata: dict[str, Any]) -> Judge:
+    """Write a judge and return it as read back; ``metadata`` are further keys of the config."""
+    config = {"format": FORMAT, "version": VERSION, INPUTS_KEY: inputs(), **metadata}
+    write_model(path, {name: np.asarray(arrays[name], kind) for name, kind in NODE_ARRAYS.items()}, config)
+    return load_judge(path)
+
+
+def load_judge(path: Path | None = None) -> Judge:
+    """Read a judge; the one in the package by default.
+
+    Raises
+    ------
+    UserError
+        There is no such file, it holds no trees, or it was trained on other features than this program's.
+    """
+    path = SHIPPED if path is None else path
+    arrays, config, config_path, name = read_model(path, "judge of ventricular runs", FORMAT)
+    check_inputs(config_path, config.get(INPUTS_KEY), "a judge", inputs())
+    check_arrays(path, arrays, NODE_ARRAYS)
+    check_trees(path, arrays, ventricular.FEATURES)
+    return Judge(*complete(path, arrays), name)
+
+
+def no_judge() -> Judge:
+    """Return a judge that finds no run, for the training."""
+    return Judge(np.zeros((1, 1), np.int16), np.zeros((1, 1), np.float32), np.full((1, 2), -1, np.int32), "none")

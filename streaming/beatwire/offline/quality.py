@@ -1,0 +1,85 @@
+"""Signal quality of a recording over time, in stretches of ten seconds.
+
+In:  a recording, int16 ``samples[leads, n]``, and the columns of its beats
+Out: one row per stretch, as columns of equal length
+
+A stretch begins every ``STRETCH_S`` seconds; the last one ends with the recording and can be shorter. A beat belongs to
+the stretch that its R lies in, so ``beats`` sums to the number of beats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from beatwire.recordings import NO_VALUE, Recording
+from beatwire.records import F64
+from beatwire.tables import host_array
+
+STRETCH_S = 10.0  # what ``expected_errors`` of a beat looks back
+COLUMNS = ("time_s", "seconds", "with_signal", "beats", "quality", "expected_errors")
+
+
+def quality_table(recording: Recording, beats: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the signal quality of each stretch of ten seconds.
+
+    Parameters
+    ----------
+    recording
+        Its samples are on the host or on a GPU.
+    beats
+        Columns of equal length: ``sample`` (int64, index of R), ``quality`` and ``expected_errors``.
+
+    Returns
+    -------
+    dict
+        Arrays of equal length, one entry per stretch:
+
+        time_s : float64, start of the stretch in seconds
+        seconds : float64, its length
+        with_signal : float64, share of the samples of its leads that have a value, 0-1
+        beats : int64, number of its beats
+        quality : float64, median quality of its beats, 0-1; NaN without beats
+        expected_errors : float64, largest ``expected_errors`` of its beats; NaN if none is known
+
+    >>> flat = Recording("flat", 100.0, ("II",), 5.0, np.zeros((1, 1500), np.int16))
+    >>> columns = {"sample": np.array([1200]), "quality": np.array([0.9]), "expected_errors": np.array([0.5])}
+    >>> table = quality_table(flat, columns)
+    >>> table["time_s"].tolist(), table["beats"].tolist(), table["quality"].tolist()
+    ([0.0, 10.0], [0, 1], [nan, 0.9])
+    """
+    width = max(1, round(STRETCH_S * recording.rate_hz))
+    n = recording.samples.shape[1]
+    first = np.arange(0, n, width, dtype=np.int64)
+    length = np.minimum(width, n - first)
+    sample = np.asarray(beats["sample"], np.int64)
+    number = np.clip(sample // width, 0, max(0, len(first) - 1))
+    columns = pd.DataFrame(
+        {name: np.asarray(beats[name], np.float64) for name in ("quality", "expected_errors")}
+    ).groupby(number)
+    rows = range(len(first))
+    return {
+        "time_s": first / recording.rate_hz,
+        "seconds": length / recording.rate_hz,
+        "with_signal": _with_signal(host_array(recording.samples), width, length),
+        "beats": np.bincount(number, minlength=len(first)) if len(first) else np.zeros(0, np.int64),
+        "quality": columns["quality"].median().reindex(rows).to_numpy(np.float64),
+        "expected_errors": columns["expected_errors"].max().reindex(rows).to_numpy(np.float64),
+    }
+
+
+def _with_signal(samples: Any, width: int, length: Any) -> F64:
+    """Return the share of the samples of all leads that have a value, of stretches of ``width`` samples."""
+    leads, n = samples.shape
+    whole = n // width
+    valid: F64 = np.zeros(len(length), np.float64)
+    for lead in samples:
+        has_value = lead != NO_VALUE
+        valid[:whole] += has_value[: whole * width].reshape(whole, width).sum(axis=1)
+        if whole < len(length):
+            valid[whole] += has_value[whole * width :].sum()
+    valid /= np.maximum(length * leads, 1)
+    return valid

@@ -1,0 +1,127 @@
+"""Alerts in force and acknowledgements, as the compacted topics have them.
+
+In: keys and values of ``ecg.alerts`` and ``ecg.acks``. Out: the alerts in force of a stream, as the protocol has them,
+and the priority by which the ward is sorted. State: alerts by id, those of each stream, acknowledgements by id of the
+alert; at most ``MOST`` of each, the oldest are dropped first.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from beatwire.wire.staff import decode_ack, is_stream_id
+
+RANK = {"high": 3, "medium": 2, "low": 1}  # 0: no alert
+MOST = 100_000
+MOST_TEXT = 1_000  # characters
+_OFF = "off"
+_SENT = (
+    "id", "rule", "priority", "technical", "state", "onset_us", "decided_us", "value", "limit", "text", "definition",
+    "reminders",
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Alarms:
+    """Alerts by id, ids by stream, acknowledgements by id of the alert; ``malformed``: messages that are neither."""
+
+    alerts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    of_stream: dict[str, dict[str, None]] = field(default_factory=dict)
+    acks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    malformed: int = 0
+
+    def add_alert(self, key: bytes | None, value: bytes | None) -> str | None:
+        """Apply a message of ``ecg.alerts``; return the stream whose alerts changed, None if none did."""
+        name = (key or b"").decode("utf-8", "replace")
+        alert = None if value is None else _json_object(value)
+        if value is not None and not _is_alert(alert, name):
+            self.malformed += 1
+            return None
+        before = self.alerts.pop(name, None)
+        if before is not None:
+            self._unlink(before)
+        if alert is None or alert["state"] == _OFF:
+            return None if before is None else str(before["stream"])
+        if len(self.alerts) >= MOST:
+            oldest = self.alerts.pop(next(iter(self.alerts)))
+            self._unlink(oldest)
+        self.alerts[name] = alert
+        self.of_stream.setdefault(alert["stream"], {})[name] = None
+        return str(alert["stream"])
+
+    def add_ack(self, key: bytes | None, value: bytes | None) -> str | None:
+        """Apply a message of ``ecg.acks``; return the stream of its alert, None if that is not in force."""
+        name = (key or b"").decode("utf-8", "replace")
+        try:
+            ack = None if value is None else decode_ack(value)
+        except ValueError:
+            self.malformed += 1
+            return None
+        if ack is not None and ack["alert"] != name:
+            self.malformed += 1
+            return None
+        self.acks.pop(name, None)
+        if ack is not None:
+            if len(self.acks) >= MOST:
+                self.acks.pop(next(iter(self.acks)))
+            self.acks[name] = ack
+        alert = self.alerts.get(name)
+        return None if alert is None else str(alert["stream"])
+
+    def in_force(self, stream: str) -> list[dict[str, Any]]:
+        """Return the alerts of a stream, by priority and then by onset, as the protocol has them."""
+        found = [self._as_json(self.alerts[name]) for name in self.of_stream.get(stream, ())]
+        return sorted(found, key=lambda alert: (-RANK[alert["priority"]], alert["onset_us"]))
+
+    def rank(self, stream: str) -> int:
+        """Return the highest rank of the alerts in force, 0 if there are none."""
+        return max((RANK[self.alerts[name]["priority"]] for name in self.of_stream.get(stream, ())), default=0)
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of streams by the priority of their highest alert."""
+        ranks = [self.rank(stream) for stream in self.of_stream]
+        return {priority: ranks.count(rank) for priority, rank in RANK.items()}
+
+    def _as_json(self, alert: dict[str, Any]) -> dict[str, Any]:
+        ack = self.acks.get(alert["id"])
+        if alert.get("ack_by"):  # the monitor has read it
+            ack = {"by": alert["ack_by"], "at_us": alert["ack_us"]}
+        sent = {name: alert.get(name) for name in _SENT}
+        if ack is not None:
+            sent["state"] = "ack"
+        return sent | {"ack_by": ack and ack["by"], "ack_us": ack and ack["at_us"]}
+
+    def _unlink(self, alert: dict[str, Any]) -> None:
+        of_stream = self.of_stream[alert["stream"]]
+        of_stream.pop(alert["id"], None)
+        if not of_stream:
+            del self.of_stream[alert["stream"]]
+
+
+def _json_object(value: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(value, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _refuse(constant: str) -> None:
+    """Refuse NaN and infinity: browsers cannot read them."""
+    raise ValueError(f"expected a number; got {constant}")
+
+
+def _is_alert(alert: dict[str, Any] | None, name: str) -> bool:
+    return (
+        alert is not None
+        and alert.get("id") == name
+        and is_stream_id(alert.get("stream"))
+        and all(isinstance(alert.get(word), str) and len(alert[word]) <= MOST_TEXT for word in ("rule", "text"))
+        and isinstance(alert.get("technical"), bool)
+        and all(isinstance(alert.get(number), int | float | None) for number in ("decided_us", "value", "limit"))
+        and alert.get("priority") in RANK
+        and alert.get("state") in ("on", "latched", "ack", _OFF)
+        and isinstance(alert.get("onset_us"), int)
+    )

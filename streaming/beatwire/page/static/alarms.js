@@ -1,0 +1,162 @@
+/**
+ * Alarms as bedside monitors show and sound them; conformity with a standard is not claimed.
+ *
+ * In: the alerts in force, and the time. Out: phases of flashing as classes of the body, counts, announcements for screen
+ * readers, sound. High flashes at 2 Hz, medium at 0.6 Hz, low is steady. All alarms of a priority flash together, so that
+ * the page has never more than three flashes a second. Sound is off until it is switched on; it can be paused for two
+ * minutes, and a new alarm of a higher priority than those in force ends the pause.
+ */
+
+import { STARS, byPriority, countdown, element, rank, setText } from "./text.js";
+
+const HIGH_HZ = 2;
+const MEDIUM_HZ = 0.6;
+const PAUSE_MS = 120_000;
+const PRIORITIES = ["high", "medium", "low"];
+/** Beeps of a burst (start in s, frequency in Hz), and the time from one burst to the next. */
+const BURSTS = {
+  high: { every: 5000, beeps: [[0, 880], [0.2, 880], [0.4, 880], [0.8, 880], [1.0, 988]] },
+  medium: { every: 12_000, beeps: [[0, 660], [0.25, 660], [0.5, 660]] },
+  low: { every: 30_000, beeps: [[0, 523]] },
+};
+const FORGET_MS = 60_000;
+const BEEP_S = 0.14;
+const VOLUME = 0.15;
+
+/** @param {{id: string, reminders?: number|null}} alert */
+const nameOf = ({ id, reminders }) => `${id} ${reminders ?? 0}`;
+
+export class Alarms {
+  /**
+   * @param {{counts: HTMLElement, announce: HTMLElement, sound: HTMLButtonElement, pause: HTMLButtonElement}} parts
+   */
+  constructor(parts) {
+    this.parts = parts;
+    this.still = matchMedia("(prefers-reduced-motion: reduce)");
+    /**
+     * Alert id and reminder -> when it was last in force: a lost connection makes no old alarm a new one. An alarm that the
+     * monitor publishes again, because nobody has acknowledged it, is announced and sounds again.
+     * @type {Map<string, number>}
+     */
+    this.known = new Map();
+    this.sounding = 3; // rank of the highest alarm that is not acknowledged
+    this.pausedRank = 3;
+    this.pausedUntilMs = 0;
+    this.burstMs = -Infinity;
+    /** @type {AudioContext|null} */
+    this.audio = null;
+    parts.sound.addEventListener("click", () => this.toggleSound());
+    parts.pause.addEventListener("click", () => this.togglePause());
+  }
+
+  /**
+   * Take over the alerts in force.
+   * @param {Map<string, any[]>} alerts of each stream
+   * @param {number} nowMs
+   */
+  update(alerts, nowMs) {
+    const open = [];
+    for (const [stream, list] of alerts) {
+      for (const alert of list) open.push({ ...alert, stream });
+    }
+    const added = byPriority(open.filter((alert) => !this.known.has(nameOf(alert)) && alert.state !== "ack"));
+    for (const alert of open) this.known.set(nameOf(alert), nowMs);
+    for (const [name, seenMs] of this.known) if (nowMs - seenMs > FORGET_MS) this.known.delete(name);
+    this.sounding = Math.min(3, ...open.filter((alert) => alert.state !== "ack").map((alert) => rank(alert.priority)));
+    if (added.length) this.#added(added, nowMs);
+    this.#count(open);
+    this.tick(nowMs); // a tab in the background draws no frames, but sounds
+  }
+
+  #added(added, nowMs) {
+    const [first] = added;
+    if (this.isPaused(nowMs) && rank(first.priority) < this.pausedRank) this.pausedUntilMs = 0;
+    this.burstMs = Math.min(this.burstMs, nowMs - BURSTS[first.priority].every);
+    const rest = added.length > 1 ? ` and ${added.length - 1} more` : "";
+    this.parts.announce.textContent = `${first.priority} alarm, ${first.stream}: ${first.text}${rest}`;
+  }
+
+  #count(open) {
+    const shown = PRIORITIES.map((priority) => [priority, open.filter((alert) => alert.priority === priority)])
+      .filter(([, list]) => list.length)
+      .map(([priority, list]) => {
+        const steady = list.every((alert) => alert.state === "ack") ? " steady" : "";
+        const line = element("span", `alarm ${priority}${steady}`);
+        line.append(element("span", "stars", STARS[priority]), element("span", "what", `${list.length} ${priority}`));
+        return line;
+      });
+    const text = shown.map((line) => line.className + line.textContent).join();
+    if (text === this.countText) return;
+    this.countText = text;
+    this.parts.counts.replaceChildren(...shown);
+  }
+
+  /** Set the phases of flashing, the countdown, and sound what is due. @param {number} nowMs */
+  tick(nowMs) {
+    const { classList } = document.body;
+    const steady = this.still.matches;
+    const on = (hz) => steady || (nowMs * hz) / 1000 % 1 < 0.5;
+    if (this.high !== on(HIGH_HZ)) classList.toggle("high-phase", (this.high = on(HIGH_HZ)));
+    if (this.medium !== on(MEDIUM_HZ)) classList.toggle("medium-phase", (this.medium = on(MEDIUM_HZ)));
+    this.#label(nowMs);
+    this.#sound(nowMs);
+  }
+
+  #label(nowMs) {
+    const { sound, pause } = this.parts;
+    const isOn = this.audio !== null;
+    setText(sound, isOn ? "Sound on" : "Sound off");
+    if (sound.getAttribute("aria-pressed") !== String(isOn)) sound.setAttribute("aria-pressed", String(isOn));
+    if (pause.hidden === isOn) pause.hidden = !isOn;
+    const left = (this.pausedUntilMs - nowMs) / 1000;
+    setText(pause, left > 0 ? `Sound paused ${countdown(left)}` : "Pause sound 2 min");
+  }
+
+  /** Switch the sound on or off. */
+  toggleSound() {
+    if (this.audio) {
+      this.audio.close();
+      this.audio = null;
+    } else {
+      this.audio = new AudioContext();
+      this.burstMs = -Infinity;
+    }
+    this.pausedUntilMs = 0;
+    this.tick(performance.now());
+  }
+
+  /** Pause the sound for two minutes, or end the pause. */
+  togglePause() {
+    if (!this.audio) return;
+    const nowMs = performance.now();
+    this.pausedUntilMs = this.isPaused(nowMs) ? 0 : nowMs + PAUSE_MS;
+    this.pausedRank = this.sounding;
+    this.tick(nowMs);
+  }
+
+  /** @param {number} nowMs */
+  isPaused(nowMs) {
+    return nowMs < this.pausedUntilMs;
+  }
+
+  #sound(nowMs) {
+    if (!this.audio || this.sounding > 2 || this.isPaused(nowMs)) return;
+    const burst = BURSTS[PRIORITIES[this.sounding]];
+    if (nowMs - this.burstMs < burst.every) return;
+    this.burstMs = nowMs;
+    for (const [startS, hz] of burst.beeps) this.#beep(this.audio.currentTime + 0.02 + startS, hz);
+  }
+
+  #beep(atS, hz) {
+    const tone = this.audio.createOscillator();
+    const level = this.audio.createGain();
+    tone.frequency.value = hz;
+    level.gain.setValueAtTime(0, atS);
+    level.gain.linearRampToValueAtTime(VOLUME, atS + 0.02);
+    level.gain.setValueAtTime(VOLUME, atS + BEEP_S - 0.04);
+    level.gain.linearRampToValueAtTime(0, atS + BEEP_S);
+    tone.connect(level).connect(this.audio.destination);
+    tone.start(atS);
+    tone.stop(atS + BEEP_S);
+  }
+}

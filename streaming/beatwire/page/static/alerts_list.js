@@ -1,0 +1,95 @@
+/**
+ * The alarms of a bed with their definition, and their acknowledgement with a name.
+ *
+ * In: alerts in force, definitions of the rules. Out: a list; `acknowledge` with the alert's id and a name. The name is kept
+ * in sessionStorage, for this tab only. Without a name nothing is acknowledged: the field asks for one.
+ */
+
+import { alarmLine, byPriority, clockTime, element, parts } from "./text.js";
+
+const KEY = "beatwire.name";
+
+export class AlertsList {
+  /**
+   * @param {HTMLElement} list
+   * @param {HTMLInputElement} name
+   * @param {(alert: string, by: string) => void} acknowledge
+   */
+  constructor(list, name, acknowledge) {
+    this.list = list;
+    this.name = name;
+    this.acknowledge = acknowledge;
+    this.writable = true;
+    this.rules = new Map();
+    this.alerts = [];
+    this.shown = "";
+    this.wanted = null;
+    name.value = sessionStorage.getItem(KEY) ?? "";
+    name.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.wanted) this.#send(this.wanted);
+      else name.blur();
+    });
+  }
+
+  /** @param {{rule: string, title: string, definition: string}[]} rules */
+  define(rules) {
+    this.rules = new Map(rules.map((rule) => [rule.rule, rule]));
+    this.shown = "";
+    this.update(this.alerts);
+  }
+
+  /** @param {import("./store.js").Alert[]} alerts in force */
+  update(alerts) {
+    this.alerts = byPriority(alerts);
+    const text = JSON.stringify([this.alerts, this.writable]);
+    if (text === this.shown) return;
+    this.shown = text;
+    const focused = document.activeElement?.dataset?.alert;
+    const items = this.alerts.map((alert) => this.#item(alert));
+    this.list.replaceChildren(...(items.length ? items : [element("li", "none", "None.")]));
+    if (focused) this.list.querySelector(`[data-alert="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  #item(alert) {
+    const item = element("li", "");
+    const since = `${alert.state === "latched" ? "Over, not acknowledged. " : ""}Since ${clockTime(alert.onset_us)}`;
+    const by = alert.state === "ack" && alert.ack_us ? `, acknowledged by ${alert.ack_by} at ${clockTime(alert.ack_us)}` : "";
+    const definition = alert.definition ?? this.rules.get(alert.rule)?.definition; // with the limit of this stream
+    item.append(alarmLine(alert), element("p", "when", since + by));
+    const [, about] = parts(alert);
+    if (about) item.append(element("p", "when", about));
+    if (definition) item.append(element("p", "definition", definition));
+    if (alert.state !== "ack" && this.writable) item.append(this.#button(alert));
+    return item;
+  }
+
+  #button(alert) {
+    const button = element("button", "", "Acknowledge (a)");
+    button.type = "button";
+    button.dataset.alert = alert.id;
+    button.setAttribute("aria-label", `Acknowledge ${alert.text}`);
+    button.addEventListener("click", () => this.#send(alert.id));
+    return button;
+  }
+
+  /** Acknowledge the alarm with the highest priority that is not acknowledged yet. */
+  first() {
+    const open = this.alerts.find((alert) => alert.state !== "ack");
+    if (open && this.writable) this.#send(open.id);
+  }
+
+  #send(alert) {
+    const by = this.name.value.trim();
+    if (!by) {
+      this.wanted = alert;
+      this.name.placeholder = "A name, then Enter";
+      this.name.focus();
+      return;
+    }
+    this.wanted = null;
+    sessionStorage.setItem(KEY, by);
+    this.name.blur();
+    this.acknowledge(alert, by);
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * The page: messages of the server become state, the address chooses the view, thirty times a second the view draws.
+ *
+ * Addresses: #/ward, #/bed/ID. For tests and benches, `window.beatwire` is a read-only view of what was received and
+ * drawn (`state`), and of what it cost (`stats`).
+ */
+
+import { Alarms } from "./alarms.js";
+import { Bed } from "./bed.js";
+import { Connection } from "./connection.js";
+import { PROTOCOL, decodeFrame } from "./protocol.js";
+import { Stats } from "./stats.js";
+import { Store } from "./store.js";
+import { clockTime, countdown, setText } from "./text.js";
+import { Ward } from "./ward.js";
+
+const FRAME_MS = 1000 / 30;
+const SHOWN_MS = 10_000;
+
+const at = (id) => document.getElementById(id);
+const properties = getComputedStyle(document.documentElement);
+const colours = Object.fromEntries(["paper", "surface", "line", "text", "label", "trace", "grid", "grid-strong", "class-s", "class-v"]
+  .map((name) => [name, properties.getPropertyValue(`--${name}`).trim()]));
+colours.ink = colours.trace;
+
+const store = new Store();
+const stats = new Stats();
+const alarms = new Alarms({ counts: at("counts"), announce: at("announce"), sound: at("sound"), pause: at("pause") });
+const connection = new Connection({ state: onState, json: onJson, frame: onFrame });
+const ward = new Ward(store, {
+  ask: (part) => connection.send({ type: "ward", ...part }),
+  watch: (ids) => watch(ids, "first"),
+}, colours);
+const bed = new Bed(store, {
+  watch: (id) => watch([id], "all"),
+  acknowledge: (alert, stream, by) => connection.send({ type: "ack", alert, stream, by }),
+}, colours);
+
+const page = { state: "connecting", nextMs: 0, loaded: false, streams: 0, view: null, lag: 0, lagMs: -Infinity, error: "", errorMs: -Infinity,
+  hasBroker: true, isOther: false };
+
+function watch(ids, leads) {
+  store.watch(ids, performance.now());
+  connection.send({ type: "watch", streams: ids, leads, beats: leads === "all" });
+}
+
+function onState(state, nextMs) {
+  page.state = state;
+  page.nextMs = nextMs;
+  document.body.classList.toggle("disconnected", state !== "open");
+}
+
+function onHello(message) {
+  store.reconnected();
+  store.setClock(message.now_us);
+  page.isOther = message.protocol !== PROTOCOL;
+  bed.setWritable(message.writable);
+  ward.resume();
+  if (page.view === bed) bed.resume();
+}
+
+function onWard(message) {
+  store.setClock(message.now_us);
+  page.loaded = true;
+  page.streams = message.streams;
+  page.total = message.total;
+  page.hasBroker = message.broker !== "disconnected";
+  for (const described of message.beds) store.setBed(described);
+  ward.update(message);
+  alarmsChanged();
+}
+
+function alarmsChanged() {
+  alarms.update(store.alerts, performance.now());
+  if (page.view === bed) bed.update();
+}
+
+const handlers = {
+  hello: onHello,
+  ward: onWard,
+  bed: (message) => {
+    store.setClock(message.now_us);
+    page.loaded = true;
+    if (message.bed) store.setBed(message.bed);
+    if (message.stream === bed.id) bed.found(message.bed !== null);
+    alarmsChanged();
+  },
+  alerts: (message) => {
+    store.setAlerts(message.stream, message.alerts);
+    ward.tiles.get(message.stream)?.update();
+    alarmsChanged();
+  },
+  beats: (message) => {
+    store.streams.get(message.stream)?.addBeats(message.beats);
+    if (page.view === bed) bed.beatsChanged();
+  },
+  lag: (message) => {
+    page.lag = message.dropped;
+    page.lagMs = performance.now();
+  },
+  ack: () => {},
+  error: (message) => {
+    page.error = message.text;
+    page.errorMs = performance.now();
+  },
+};
+
+function onJson(message, bytes) {
+  const began = performance.now();
+  handlers[message.type]?.(message);
+  stats.message(bytes, performance.now() - began);
+}
+
+function onFrame(buffer) {
+  const began = performance.now();
+  const frame = decodeFrame(buffer);
+  store.addBlocks(frame.blocks, began);
+  connection.send({ type: "seen", number: frame.number });
+  stats.message(buffer.byteLength, performance.now() - began);
+}
+
+/** Choose the view by the address. */
+function route() {
+  const [, kind, id] = /^#\/(bed)\/(.+)$/.exec(location.hash) ?? [];
+  const next = kind ? bed : ward;
+  if (page.view && page.view !== next) page.view.hide();
+  page.view = next;
+  if (next === bed) bed.show(decodeURIComponent(id));
+  else ward.show();
+  at("query").parentElement.hidden = next === bed;
+}
+
+function notice() {
+  if (page.state === "denied") {
+    return "Access denied.\nOpen the address that beatwire dashboard printed: it holds the token.";
+  }
+  if (!page.loaded) return page.state === "waiting" ? "The server does not answer." : "Loading the ward.";
+  if (page.view === bed) return bed.missing ? `There is no stream ${bed.id}.\nEsc returns to the ward.` : "";
+  if (page.streams === 0) return "No streams yet.\nStart a feed: beatwire replay synthetic --bootstrap-servers HOST:PORT";
+  return page.total === 0 && ward.query ? `No stream has "${ward.query}" in its name.\nEsc clears the search.` : "";
+}
+
+function banner(nowMs) {
+  if (page.state === "denied") return "";
+  if (page.isOther) return "The server is of another version: reload this page.";
+  if (page.state === "waiting") return `Disconnected, trying again in ${countdown((page.nextMs - nowMs) / 1000)}`;
+  if (page.state === "connecting" && page.loaded) return "Disconnected, trying again now";
+  if (nowMs - page.errorMs < SHOWN_MS) return page.error;
+  if (!page.hasBroker && page.loaded) return "The server has lost Kafka: what is shown is old. It tries again by itself.";
+  if (nowMs - page.lagMs < SHOWN_MS) return `This browser is too slow: ${page.lag} samples were left out`;
+  return "";
+}
+
+function showText(at_, text) {
+  setText(at_, text);
+  at_.hidden = text === "";
+}
+
+function showStates(nowMs) {
+  showText(at("banner"), banner(nowMs));
+  const text = notice();
+  showText(at("notice"), text);
+  const hidden = text !== "";
+  if (at("ward").hidden !== (hidden || page.view !== ward)) at("ward").hidden = hidden || page.view !== ward;
+  if (at("bed").hidden !== (hidden || page.view !== bed)) at("bed").hidden = hidden || page.view !== bed;
+  setText(at("clock"), clockTime(store.nowUs()));
+  setText(at("total"), `${page.streams} streams`);
+}
+
+let lastMs = 0;
+function frame(nowMs) {
+  requestAnimationFrame(frame);
+  if (nowMs - lastMs < FRAME_MS - 5) return;
+  lastMs = nowMs;
+  const began = performance.now();
+  alarms.tick(nowMs);
+  showStates(nowMs);
+  if (page.loaded) page.view.draw(began);
+  stats.frame(began, performance.now() - began);
+}
+
+function onKey(event) {
+  const typing = event.target.matches?.("input");
+  if (event.key === "Escape") escape(event, typing);
+  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  const action = { "/": focusSearch, m: () => alarms.toggleSound(), p: () => alarms.togglePause() }[event.key];
+  if (action) {
+    event.preventDefault();
+    action();
+  } else if (event.key === "a" && page.view === bed) {
+    event.preventDefault();
+    bed.acknowledgeFirst();
+  }
+}
+
+function escape(event, typing) {
+  if (event.target === at("query")) {
+    at("query").value = "";
+    ward.search("");
+    event.target.blur();
+  } else if (typing) event.target.blur();
+  else if (page.view === bed) location.hash = "#/ward";
+}
+
+function focusSearch() {
+  if (page.view === bed) location.hash = "#/ward";
+  at("query").parentElement.hidden = false;
+  at("query").focus();
+}
+
+/** What a stream's trace shows, read by tests. */
+function stateOf(id) {
+  const stream = store.streams.get(id);
+  const trace = page.view.drawn().get(id);
+  if (!stream?.ring || !trace) return null;
+  const from = Math.max(trace.from, stream.ring.oldest);
+  return Object.freeze({
+    first: from, drawn: trace.drawn, newest: stream.ring.end, samples: [...stream.ring.slice(0, from, trace.drawn)],
+    gain: trace.gain, jumps: stream.playhead.jumps, silent: stream.isSilent(performance.now()),
+  });
+}
+
+window.beatwire = Object.freeze({
+  get stats() { return stats.read(); },
+  get state() { return Object.freeze({ connection: page.state, drawn: [...page.view.drawn().keys()], of: stateOf }); },
+});
+
+at("query").addEventListener("input", (event) => ward.search(event.target.value.trim()));
+addEventListener("keydown", onKey);
+addEventListener("hashchange", route);
+route();
+connection.open();
+requestAnimationFrame(frame);

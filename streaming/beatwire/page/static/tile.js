@@ -1,0 +1,101 @@
+/**
+ * One bed of the ward: trace, rate, quality, last beats, alert in force.
+ *
+ * In: a Stream. Out: one list item. Text changes only when it differs; the trace draws only what is new.
+ */
+
+import { SweepTrace } from "./trace.js";
+import { alarmLine, byPriority, element, figure, isStrange, letter, setText, standing } from "./text.js";
+
+const SWEEP_S = 6;
+const GAINS = [20, 10, 5, 2.5, 1.25, 0.6]; // mm/mV
+
+/** The class in the style sheet of a beat's letter. @param {{beat_class: string|null}} beat */
+const nameOf = (beat) => (beat.beat_class ? `class-${beat.beat_class.toLowerCase()}` : "");
+
+export class Tile {
+  /**
+   * @param {HTMLTemplateElement} template
+   * @param {import("./store.js").Stream} stream
+   * @param {{ink: string, surface: string}} colours
+   */
+  constructor(template, stream, colours) {
+    this.stream = stream;
+    this.item = template.content.firstElementChild.cloneNode(true);
+    this.link = this.item.firstElementChild;
+    this.link.href = `#/bed/${encodeURIComponent(stream.id)}`;
+    this.item.dataset.stream = stream.id;
+    const part = (name) => this.item.querySelector(name);
+    this.parts = {
+      rate: part(".rate"), signal: part(".tile-signal"), lead: part(".tile-lead"), beats: part(".tile-beats"),
+      state: part(".tile-state"), alert: part(".tile-alert"),
+    };
+    setText(part(".tile-id"), stream.id);
+    this.trace = new SweepTrace(part("canvas"), {
+      ink: colours.ink, paper: colours.surface, lineWidth: 1.5, seconds: SWEEP_S, pxPerMm: 96 / 25.4, gains: GAINS, room: 0.75,
+    });
+    this.visible = false;
+    this.ring = null;
+    this.stateText = "";
+  }
+
+  /** Show the bed as the server last described it. */
+  update() {
+    const { bed } = this.stream;
+    const bpm = this.stream.isSilent(performance.now()) ? null : bed.bpm;
+    setText(this.parts.rate, figure(bpm));
+    this.parts.rate.classList.toggle("unknown", bpm === null);
+    const quality = bed.quality === null ? "--" : `${Math.round(100 * bed.quality)} %`;
+    setText(this.parts.signal, `quality ${quality}`);
+    setText(this.parts.lead, bed.leads[0] ?? "");
+    this.#showBeats(bed);
+    this.#showAlerts(bed);
+  }
+
+  #showBeats(bed) {
+    const text = `${bed.beats.map((beat) => letter(beat) + nameOf(beat)).join("")} ${figure(bed.score, 1)}`;
+    if (text === this.beatsText) return;
+    this.beatsText = text;
+    const letters = bed.beats.map((beat) => element(isStrange(beat) ? "b" : "span", nameOf(beat), letter(beat)));
+    this.parts.beats.replaceChildren(...letters, element("span", "score", `score ${figure(bed.score, 1)}`));
+  }
+
+  #showAlerts(bed) {
+    const alerts = byPriority(bed.alerts);
+    const text = alerts.map((alert) => alert.id + alert.state + alert.text).join();
+    const spoken = alerts.map((alert) => `${alert.priority} alarm ${alert.text} ${standing(alert)}`).join(", ");
+    const label = `${bed.stream}, rate ${figure(bed.bpm)} per minute, ${spoken || "no alarm"}`;
+    if (this.link.getAttribute("aria-label") !== label) this.link.setAttribute("aria-label", label);
+    if (text === this.alertText) return;
+    this.alertText = text;
+    this.link.classList.remove("high", "medium", "low");
+    if (alerts.length) this.link.classList.add(alerts[0].priority);
+    this.parts.alert.replaceChildren(...(alerts.length ? [alarmLine(alerts[0], alerts.length - 1)] : []));
+  }
+
+  /**
+   * Draw the new samples.
+   * @param {number} nowMs
+   * @param {number} nowUs clock of the server
+   */
+  draw(nowMs, nowUs) {
+    const { stream, trace } = this;
+    this.#showState(nowMs, nowUs);
+    if (!stream.ring) return;
+    if (stream.ring !== this.ring) {
+      this.ring = stream.ring;
+      trace.restart();
+    }
+    trace.draw(stream.ring, 0, stream.playhead.advance(nowMs, stream.ring.end));
+  }
+
+  #showState(nowMs, nowUs) {
+    const text = this.stream.standstill(nowMs, nowUs);
+    if (text === this.stateText) return;
+    this.stateText = text;
+    this.link.classList.toggle("silent", text !== "");
+    this.parts.state.hidden = text === "";
+    setText(this.parts.state, text);
+    this.update();
+  }
+}

@@ -1,0 +1,290 @@
+"""The state of the page: traces, beats and alarms of every stream, behind one lock.
+
+In: what the reader's thread receives. Out: parts of the ward and of a bed as the protocol has them, for the thread of
+the web server. State: ``Traces``, ``BeatLog``, ``Alarms``, the order of the streams. The clock is an argument.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+import numpy as np
+
+from beatwire.kafka.follower import Record
+from beatwire.page.alarms import Alarms
+from beatwire.page.beat_log import BeatLog, as_json
+from beatwire.page.protocol import Block
+from beatwire.page.traces import Traces
+from beatwire.records import I16, I64, RawTick
+from beatwire.wire.avro import decode_beat
+from beatwire.wire.names import ACKS, ALERTS, BEATS
+
+STALE_US = 2_000_000  # as the rule ``no data``
+FORGET_US = 3_600_000_000
+NO_RATE_US = 5_000_000  # after the last beat there is no present rate
+
+
+class Ward:
+    """The streams and what is shown of them; every method takes the lock.
+
+    Attributes
+    ----------
+    listeners : list of callables
+        Each is called with the streams whose alerts changed, on the reader's thread.
+    connected : bool
+        False while no broker answers.
+    """
+
+    def __init__(self, traces: Traces | None = None) -> None:
+        self._lock = threading.RLock()
+        self._traces, self._beats, self._alarms = traces or Traces(), BeatLog(), Alarms()
+        self._sorted: I64 = np.zeros(0, np.int64)
+        self._rank: I64 = np.zeros(0, np.int64)
+        self._known = 0
+        self.listeners: list[Callable[[set[str]], None]] = []
+        self.connected = True
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """Return counts: streams, bytes of their rings, messages that could not be used."""
+        with self._lock:
+            traces = self._traces
+            return {
+                "streams": len(traces.numbers),
+                "ring_bytes": traces.ring_bytes,
+                "rejected": traces.rejected + self._alarms.malformed,
+            }
+
+    def add_samples(self, tick: RawTick) -> None:
+        """Add messages of ``ecg.samples``."""
+        with self._lock:
+            if self._traces.add(tick):
+                self._sort()
+
+    def add_records(self, records: Sequence[Record]) -> None:
+        """Add messages of the other topics."""
+        beats = _decoded(records)  # before the lock is taken
+        with self._lock:
+            self._add_beats(beats)
+            changed = set()
+            for record in records:
+                if record.topic == ALERTS:
+                    changed.add(self._alarms.add_alert(record.key, record.value))
+                elif record.topic == ACKS:
+                    changed.add(self._alarms.add_ack(record.key, record.value))
+            streams = {stream for stream in changed if stream is not None}
+            for stream in streams:
+                rank = self._alarms.rank(stream)
+                # A stream of which nothing is in force, or was received, is not in the ward.
+                slot = self._slot_of(stream) if rank else self._traces.numbers.get(stream, -1)
+                if slot >= 0:
+                    self._rank[slot] = rank
+        if streams:
+            for listener in self.listeners:
+                listener(streams)
+
+    def forget_silent(self, now_us: int) -> None:
+        """Remove the streams without alerts that have been silent for an hour."""
+        with self._lock:
+            slots = np.array(sorted(self._traces.numbers.values()), np.int64)
+            if not len(slots):
+                return
+            arrived = self._traces.ints["arrived_us"]
+            arrived[slots[arrived[slots] < 0]] = now_us  # known by an alert or a beat alone: the hour begins now
+            gone = slots[(now_us - arrived[slots] > FORGET_US) & (self._rank[slots] == 0)]
+            if len(gone):
+                self._beats.forget(gone.tolist())
+                self._traces.forget(gone)
+                self._sort()
+
+    def part(self, query: str, offset: int, limit: int, now_us: int) -> dict[str, Any]:
+        """Return a part of the ward list as the message ``ward``.
+
+        Parameters
+        ----------
+        query
+            Text that the stream ids contain, in any case of letters; empty: all.
+        offset, limit
+            The part.
+        now_us
+            The clock of the server, microseconds since 1970.
+        """
+        with self._lock:
+            names = self._traces.directory.names
+            order = self._sorted[np.argsort(-self._rank[self._sorted], kind="stable")].tolist()
+            wanted = query.casefold()
+            found = [slot for slot in order if wanted in names[slot].casefold()] if wanted else order
+            offset = max(0, min(offset, len(found) - 1))
+            return {
+                "type": "ward",
+                "now_us": now_us,
+                "total": len(found),
+                "streams": len(order),
+                "offset": offset,
+                "broker": "connected" if self.connected else "disconnected",
+                "counts": self._alarms.counts(),
+                "beds": [self._bed(slot, now_us) for slot in found[offset : offset + limit]],
+            }
+
+    def bed(self, stream: str, now_us: int) -> dict[str, Any] | None:
+        """Return a bed as the protocol has it; None if there is no such stream."""
+        with self._lock:
+            slot = self._traces.numbers.get(stream)
+            return None if slot is None else self._bed(slot, now_us)
+
+    def alarmed(self) -> set[str]:
+        """Return the streams that have alerts in force."""
+        with self._lock:
+            return set(self._alarms.of_stream)
+
+    def alerts_of(self, stream: str) -> list[dict[str, Any]]:
+        """Return the alerts in force of a stream as the protocol has them."""
+        with self._lock:
+            return self._alarms.in_force(stream)
+
+    def has_alert(self, alert: str, stream: str) -> bool:
+        """Return True if the alert of that id is in force and that stream's."""
+        with self._lock:
+            found = self._alarms.alerts.get(alert)
+            return found is not None and found["stream"] == stream
+
+    def slots(self, streams: Iterable[str]) -> dict[str, int]:
+        """Return the numbers of those streams that are known."""
+        with self._lock:
+            return {stream: self._traces.numbers[stream] for stream in streams if stream in self._traces.numbers}
+
+    def samples_since(self, slot: int, epoch: int, first: int, leads: int) -> tuple[int, Block | None]:
+        """Return new samples of a stream.
+
+        Parameters
+        ----------
+        slot
+            Number of the stream.
+        epoch, first
+            The epoch and the next sample of an earlier call; another epoch, for instance -1, gets all that is kept.
+        leads
+            Number of leads at most.
+
+        Returns
+        -------
+        int, Block or None
+            The present epoch, and the samples without flags; None if there are none.
+        """
+        with self._lock:
+            traces = self._traces
+            now = int(traces.ints["epoch"][slot])
+            leads = min(leads, int(traces.ints["leads"][slot]))
+            at, samples = traces.since(slot, first if epoch == now else 0, max(leads, 1))
+            if not samples.shape[1]:
+                return now, None
+            return now, self._block(slot, at, samples)
+
+    def beats_since(
+        self, place: int, slots: Mapping[str, int], fresh: AbstractSet[str]
+    ) -> tuple[int, dict[str, list[dict[str, Any]]]]:
+        """Return new beats of streams.
+
+        Parameters
+        ----------
+        place
+            The place in the log of an earlier call.
+        slots
+            Numbers of the streams.
+        fresh
+            Those that no earlier call had: all their beats of the last ten minutes are returned.
+
+        Returns
+        -------
+        int, dict
+            The place after the newest beat, and by stream its beats, oldest first.
+        """
+        with self._lock:
+            known = {slot: stream for stream, slot in slots.items() if stream not in fresh}
+            found = {stream: [as_json(row) for row in self._beats.recent(slots[stream])] for stream in sorted(fresh)}
+            rows = self._beats.since(place, known) if known and place < self._beats.total else ()
+            for row in rows:
+                found.setdefault(known[int(row["slot"])], []).append(as_json(row))
+            return self._beats.total, found
+
+    def _add_beats(self, decoded: list[dict[str, Any] | None]) -> None:
+        beats = [beat for beat in decoded if beat is not None]
+        self._alarms.malformed += len(decoded) - len(beats)
+        slots = [self._slot_of(beat["stream"]) for beat in beats]
+        known = [k for k, slot in enumerate(slots) if slot >= 0]
+        if known:
+            self._beats.add([slots[k] for k in known], [beats[k] for k in known])
+
+    def _slot_of(self, stream: str) -> int:
+        slot = self._traces.slot_of(stream)
+        if len(self._traces.numbers) != self._known:
+            self._sort()
+        return slot
+
+    def _sort(self) -> None:
+        """Sort the streams by their ids, numbers in them as numbers; called when there are new ones."""
+        traces = self._traces
+        self._known = len(traces.numbers)
+        by_name = sorted(traces.numbers, key=natural)
+        self._sorted = np.array([traces.numbers[name] for name in by_name], np.int64)
+        self._rank = np.zeros(len(traces.rate_hz), np.int64)
+        for stream in self._alarms.of_stream:
+            if stream in traces.numbers:
+                self._rank[traces.numbers[stream]] = self._alarms.rank(stream)
+
+    def _block(self, slot: int, first: int, samples: I16) -> Block:
+        traces = self._traces
+        return Block(
+            slot, 0, float(traces.rate_hz[slot]), first, traces.time_us(slot, first), float(traces.uv_per_unit[slot]),
+            samples,
+        )  # fmt: skip
+
+    def _bed(self, slot: int, now_us: int) -> dict[str, Any]:
+        traces = self._traces
+        stream, stop = traces.directory.names[slot], int(traces.ints["stop"][slot])
+        arrived_us = int(traces.ints["arrived_us"][slot]) if stop >= 0 else None
+        is_stale = arrived_us is None or now_us - arrived_us > STALE_US
+        off = bool(traces.ints["lead_off"][slot] & 1) and stop >= 0
+        last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
+        last = self._beats.last.get(slot)
+        has_rate = last is not None and last_us is not None and not is_stale and last_us - last.time_us < NO_RATE_US
+        return {
+            "stream": stream,
+            "number": slot,
+            "rate_hz": float(traces.rate_hz[slot]) or None,
+            "leads": traces.lead_names.get(slot, []),
+            "uv_per_unit": float(traces.uv_per_unit[slot]),
+            "bpm": last.bpm if last and has_rate else None,
+            "quality": last.quality if last else None,
+            "score": last.beats[-1]["score"] if last else None,
+            "beats": list(last.beats) if last else [],
+            "state": "stale" if is_stale else "lead off" if off else "live",
+            "last_us": last_us,
+            "arrived_us": arrived_us,
+            "alerts": self._alarms.in_force(stream),
+        }
+
+
+def _decoded(records: Iterable[Record]) -> list[dict[str, Any] | None]:
+    """Return the beats among the records; None for one that cannot be read."""
+    beats: list[dict[str, Any] | None] = []
+    for record in records:
+        if record.topic == BEATS and record.value:
+            try:
+                beats.append(decode_beat(record.value))
+            except ValueError:
+                beats.append(None)
+    return beats
+
+
+def natural(stream: str) -> tuple[tuple[bool, int, str], ...]:
+    """Return a key that sorts numbers in stream ids as numbers.
+
+    >>> sorted(["bed-10", "bed-9", "Bed-1"], key=natural)
+    ['Bed-1', 'bed-9', 'bed-10']
+    """
+    parts = re.findall(r"[0-9]+|[^0-9]+", stream.casefold())
+    return tuple((False, int(part), part) if part[0] in "0123456789" else (True, 0, part) for part in parts)

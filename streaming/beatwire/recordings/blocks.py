@@ -1,0 +1,65 @@
+"""A recording in blocks, for recordings that are larger than memory.
+
+In:  the name of a CSV file, WFDB record or address
+Out: one :class:`Recording` for each block; together the recording as ``read_recording`` returns it
+
+The scale is that of the first block: a later value beyond the range of int16 on that scale is clipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
+
+from beatwire.errors import UserError
+from beatwire.recordings.record import Recording
+from beatwire.recordings.remote import fetched, is_address
+from beatwire.recordings.sources import wfdb_record
+from beatwire.recordings.text import text_blocks
+from beatwire.recordings.units import Block, Scale, scale_for, value_ranges
+from beatwire.recordings.wfdb import wfdb_blocks
+
+BLOCK_SAMPLES = 1 << 20  # of a lead
+
+
+def read_blocks(
+    source: str | Path,
+    *,
+    fs: float | None = None,
+    column: str | None = None,
+    gain: float | None = None,
+    samples: int = BLOCK_SAMPLES,
+) -> Iterator[Recording]:
+    """Yield a recording in blocks of so many samples of each lead.
+
+    Parameters
+    ----------
+    source, fs, column, gain
+        See :func:`beatwire.recordings.read_recording`; not ``synthetic``.
+    samples
+        Samples of each lead, or rows of a CSV file, in a block.
+
+    Raises
+    ------
+    UserError
+        The source, or an option, cannot be used.
+    """
+    with fetched(str(source)) if is_address(str(source)) else nullcontext(Path(source).expanduser()) as path:
+        record = wfdb_record(path)
+        blocks = wfdb_blocks(record, fs, column, samples) if record else text_blocks(path, fs, column, gain, samples)
+        yield from _on_one_scale((record or path).name, blocks)
+
+
+def _on_one_scale(name: str, blocks: Iterator[Block]) -> Iterator[Recording]:
+    """Yield blocks as recordings on the scale of the first."""
+    scale: Scale | None = None
+    for block in blocks:
+        ranges = value_ranges(block.columns)
+        notes = block.notes
+        if scale is None:
+            if not any(r.any_valid for r in ranges):
+                raise UserError(f"{name}: expected values in the first {len(block.columns[0])} samples; got none")
+            scale = scale_for(block.columns, block.uv_per_value, ranges)
+            notes += scale.notes
+        yield Recording(name, block.rate_hz, block.leads, scale.uv_per_unit, scale.apply(block.columns, ranges), notes)

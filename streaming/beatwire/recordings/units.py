@@ -1,0 +1,200 @@
+"""The conversion of numbers of any unit into the int16 samples of a recording.
+
+In:  float64 [n] for each lead, NaN or infinite where there is no value; microvolts per value of each lead
+Out: int16 ``[leads, n]``, -32768 where there is no value; microvolts per unit
+
+All leads share one scale. Integers that fit keep their values. Otherwise an offset is subtracted from each lead, and
+then the scale is made coarser or finer; both are reported in ``Recording.notes``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from beatwire.recordings.record import NO_VALUE
+from beatwire.records import F64, I16
+from beatwire.tables import array_module
+
+_LARGEST = 32767  # of int16
+_PLAUSIBLE_MV = 100.0  # peak to peak; a larger range without a unit is not in millivolts
+_FEWEST_STEPS = 200  # units peak to peak; below, the scale is made finer
+_CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
+_UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
+_HOST_BLOCK = 1 << 17  # values processed at once: they stay in the CPU cache
+_DEVICE_BLOCK = 1 << 24  # the same on a GPU: a block of float64 is 128 MiB
+_TIE = 1e-6  # parsers differ in the last bit: a value this close below a half is rounded up on every backend
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRange:
+    """The range of a column of numbers; NaN and infinite are no values.
+
+    low, high   the smallest and the largest value; 0 if there is none
+    integers    True if every value is an integer
+    complete    True if no value is missing
+    any_valid   True if there is at least one value
+    """
+
+    low: float
+    high: float
+    integers: bool
+    complete: bool
+    any_valid: bool
+
+
+def value_ranges(columns: Sequence[Any]) -> list[ValueRange]:
+    """Return the range of each column of numbers.
+
+    >>> value_ranges([np.array([1.0, np.nan, 3.0])])
+    [ValueRange(low=1.0, high=3.0, integers=True, complete=False, any_valid=True)]
+    """
+    return [_value_range(column) for column in columns]
+
+
+def _value_range(column: Any) -> ValueRange:
+    xp = array_module(column)
+    low, high, integers, complete = np.inf, -np.inf, True, True
+    for block in _blocks(column):
+        values = column[block]
+        smallest, largest = float(values.min()), float(values.max())
+        if not np.isfinite([smallest, largest]).all():
+            complete = False
+            values = values[xp.isfinite(values)]
+            if len(values) == 0:
+                continue
+            smallest, largest = float(values.min()), float(values.max())
+        low, high = min(low, smallest), max(high, largest)
+        integers = integers and bool((values == xp.rint(values)).all())
+    any_valid = low <= high
+    return ValueRange(low if any_valid else 0.0, high if any_valid else 0.0, integers, complete, any_valid)
+
+
+def _blocks(column: Any) -> Iterator[slice]:
+    """Yield slices of a column that fit the CPU cache, or the memory of a GPU."""
+    n = len(column)
+    step = _HOST_BLOCK if isinstance(column, np.ndarray) else _DEVICE_BLOCK
+    for first in range(0, n, step):
+        yield slice(first, min(n, first + step))
+
+
+class Block(NamedTuple):
+    """A stretch of a recording that is read in blocks.
+
+    rate_hz        sampling rate
+    leads          names of the leads
+    columns        float64 [n] for each lead, NaN where there is no value
+    uv_per_value   microvolts per value of each lead; 0 if unknown
+    notes          remarks, one sentence each
+    """
+
+    rate_hz: float
+    leads: tuple[str, ...]
+    columns: list[Any]
+    uv_per_value: list[float]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the numbers of all leads become int16.
+
+    offset            float64 [leads], subtracted from the values
+    units_per_value   float64 [leads]
+    uv_per_unit       microvolts per unit; 0 unless all leads are calibrated
+    notes             what was changed, one sentence each
+    """
+
+    offset: F64
+    units_per_value: F64
+    uv_per_unit: float
+    notes: tuple[str, ...]
+
+    def apply(self, columns: Sequence[Any], ranges: Sequence[ValueRange]) -> I16:
+        """Return columns as int16 [leads, n], rounded to units; values out of range are clipped."""
+        xp = array_module(columns[0])
+        samples: I16 = xp.empty((len(columns), len(columns[0])), np.int16)
+        for row, column in enumerate(columns):
+            for block in _blocks(column):
+                units = xp.floor((column[block] - self.offset[row]) * self.units_per_value[row] + (0.5 + _TIE))
+                clipped = xp.clip(units, -_LARGEST, _LARGEST)
+                complete = ranges[row].complete
+                samples[row, block] = clipped if complete else xp.where(xp.isfinite(units), clipped, NO_VALUE)
+        return samples
+
+
+def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Sequence[ValueRange]) -> Scale:
+    """Return the scale that suits the numbers of all leads; parameters as for :func:`to_units`."""
+    lows, highs = np.array([(r.low, r.high) for r in ranges]).T
+    integers = all(r.integers for r in ranges)
+    notes: list[str] = []
+    if min(uv_per_value) > 0:
+        scale = np.array(uv_per_value)  # microvolts per value, for each lead
+        unit = float(scale.min()) if integers else 1.0
+        uv_per_unit = unit
+    else:
+        scale = np.ones(len(columns))
+        unit, uv_per_unit = 1.0, 0.0
+        notes.append("not calibrated: amplitudes are relative to this recording")
+    offset = np.zeros(len(columns))
+    if max(np.abs(lows * scale).max(), np.abs(highs * scale).max()) > _LARGEST * unit:
+        offset = np.rint(np.array([_median(c) for c in columns]) * scale / unit) * unit / scale
+        notes.append("subtracted an offset: " + ", ".join(f"{o:g}" for o in offset))
+    peak = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max()))
+    peak_to_peak = float(((highs - lows) * scale).max())
+    coarser = peak / _LARGEST
+    finer = peak_to_peak / (_UNCALIBRATED_STEPS if uv_per_unit == 0 else _CALIBRATED_STEPS)
+    if coarser > unit or (not integers and 0 < peak_to_peak < _FEWEST_STEPS * unit):
+        unit = max(coarser, finer if not integers else 0.0)
+        notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
+        uv_per_unit = unit if uv_per_unit else 0.0
+    return Scale(offset, scale / unit, uv_per_unit, tuple(notes))
+
+
+def to_units(
+    columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Sequence[ValueRange] | None = None
+) -> tuple[I16, float, tuple[str, ...]]:
+    """Convert the numbers of all leads to int16 on one scale.
+
+    Parameters
+    ----------
+    columns
+        float64 [n] for each lead, NumPy or CuPy; NaN or infinite where there is no value.
+    uv_per_value
+        Microvolts per value, for each lead; 0 if unknown.
+    ranges
+        The result of :func:`value_ranges`; computed if None.
+
+    Returns
+    -------
+    samples, uv_per_unit, notes
+        int16 [leads, n]; ``uv_per_unit`` is 0 unless all leads are calibrated.
+    """
+    ranges = value_ranges(columns) if ranges is None else ranges
+    scale = scale_for(columns, uv_per_value, ranges)
+    return scale.apply(columns, ranges), scale.uv_per_unit, scale.notes
+
+
+def unit_guess(ranges: Sequence[ValueRange]) -> tuple[float, str | None]:
+    """Return the microvolts per value of numbers whose unit nobody gave, and why they are not calibrated.
+
+    Numbers with fractions whose range suits an ECG are millivolts. Otherwise the first value is 0.
+
+    >>> unit_guess([ValueRange(-0.5, 1.2, integers=False, complete=True, any_valid=True)])
+    (1000.0, None)
+    """
+    if all(r.integers for r in ranges):
+        return 0.0, "integers without a unit"
+    if not all(r.high - r.low <= _PLAUSIBLE_MV for r in ranges):
+        return 0.0, "the numbers are too large for millivolts"
+    return 1000.0, None
+
+
+def _median(column: Any) -> float:
+    """Return the median of the values; 0 if there is none."""
+    xp = array_module(column)
+    finite = column[xp.isfinite(column)]
+    return float(xp.median(finite)) if len(finite) else 0.0

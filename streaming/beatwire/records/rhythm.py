@@ -1,0 +1,71 @@
+"""Arguments of the kernel that judges the rhythm of streams, and what it finds. Columns are in ``kernels.rhythm``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, Bool
+
+
+class RhythmTrees(NamedTuple):
+    """Complete trees (``kernels.classify.evaluate_trees``): row 0 judges fibrillation, row 1 atrial fibrillation.
+
+    feature      int16 [2, trees, nodes]
+    threshold    float32 [2, trees, nodes]
+    leaf         int32 [2, trees, nodes + 1]  in ``classify.LEAF_UNIT``
+    """
+
+    feature: I16
+    threshold: F32
+    leaf: I32
+
+
+class RhythmBeats(NamedTuple):
+    """The beats that events of kind BEAT name, as far as the judges read them.
+
+    rr_s                      float64 [b]  NaN: unknown
+    quality, expected_errors  float32 [b]
+    """
+
+    rr_s: F64
+    quality: F32
+    expected_errors: F32
+
+
+class RhythmMemory(NamedTuple):
+    """The last beats and blocks of every slot.
+
+    sample   int64 [slots, BEATS]     of the last beats, a ring
+    flags    uint8 [slots, BEATS]     of each, see ``kernels.beat_ring``
+    numbers  int64 [slots, NUMBERS]   see ``kernels.rhythm``
+    """
+
+    sample: I64
+    flags: U8
+    numbers: I64
+
+
+class Rhythm(NamedTuple):
+    """What was found of the beats of a tick.
+
+    typical_rr_s  float64 [b, 3]  median of the last 16, 8 and 4 intervals; NaN: too few, or too much noise
+    atrial        bool [b]        in atrial fibrillation
+    """
+
+    typical_rr_s: F64
+    atrial: Bool
+
+
+class Judged(NamedTuple):
+    """What the kernel writes.
+
+    kind      int64 [e]                  of a BLOCK event: the sum of what holds, see ``flutter.FLAT``
+    rhythm    of the beats
+    features  float32 [1 or e, FEATURES]  of each decision, in the row of its event if there are so many rows
+    logit     float64 [e]                 of each decision; NaN: none
+    """
+
+    kind: I64
+    rhythm: Rhythm
+    features: F32
+    logit: F64

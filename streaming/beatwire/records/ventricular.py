@@ -1,0 +1,59 @@
+"""Arguments of the kernel that judges whether the last beats of a stream are a ventricular run."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import F32, F64, I16, I32, I64
+
+
+class VentricularTrees(NamedTuple):
+    """Complete trees (``kernels.classify.evaluate_trees``).
+
+    feature    int16 [trees, nodes]
+    threshold  float32 [trees, nodes]
+    leaf       int32 [trees, nodes + 1]  in ``classify.LEAF_UNIT``
+    """
+
+    feature: I16
+    threshold: F32
+    leaf: I32
+
+
+class VentricularBeats(NamedTuple):
+    """The beats that events of kind BEAT name, as far as the judge reads them.
+
+    rr_s, median_rr_s         float64 [b]            NaN: unknown
+    quality, expected_errors  float32 [b]            NaN of the second: unknown
+    measures                  float32 [b, MEASURED]  see ``kernels.beat_class``
+    """
+
+    rr_s: F64
+    median_rr_s: F64
+    quality: F32
+    expected_errors: F32
+    measures: F32
+
+
+class VentricularMemory(NamedTuple):
+    """The last beats of every slot.
+
+    beats   float32 [slots, PAST, COLUMNS]  the oldest first, see ``kernels.ventricular``
+    sample  int64 [slots, PAST]             of each
+    kept    int64 [slots]                   how many there are
+    """
+
+    beats: F32
+    sample: I64
+    kept: I64
+
+
+class Ventricular(NamedTuple):
+    """What was found of the beats of a tick.
+
+    logit      float64 [b]  that the last three beats are a ventricular run; NaN: not judged
+    mean_rr_s  float64 [b]  mean of the last four intervals; NaN: unknown
+    """
+
+    logit: F64
+    mean_rr_s: F64

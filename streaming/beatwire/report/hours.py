@@ -1,0 +1,76 @@
+"""The hours of a study: rates, groups of beats, pauses and alerts of each.
+
+In:  Study
+Out: :class:`Hour` for each hour, the last one shorter
+
+The hours sum to the beats and alerts of the analysis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from beatwire.recordings import NO_VALUE
+from beatwire.report.study import PAUSE_S, Study
+
+
+@dataclass(frozen=True, slots=True)
+class Hour:
+    """One hour of a recording, or its last part.
+
+    first_s, seconds      start and length
+    beats, marked         number of beats, and of those in each group by name
+    mean_bpm              from the mean interval; NaN without intervals
+    least_bpm, most_bpm   of the median rate of successive beats
+    pauses, longest_s     intervals longer than ``PAUSE_S``, and the longest interval
+    alerts                raised in it
+    with_signal           share of the samples that have a value, 0-1
+    """
+
+    first_s: float
+    seconds: float
+    beats: int
+    marked: dict[str, int]
+    mean_bpm: float
+    least_bpm: float
+    most_bpm: float
+    pauses: int
+    longest_s: float
+    alerts: int
+    with_signal: float
+
+
+def hours_of(study: Study) -> list[Hour]:
+    """Return a row for each hour; their beats and alerts sum to those of the analysis."""
+    recording, beats = study.recording, study.beats
+    width = round(3600 * recording.rate_hz)
+    n = recording.samples.shape[1]
+    firsts = list(range(0, max(n, 1), width))
+    hour_of_beat = np.minimum(study.sample // width, len(firsts) - 1)
+    hour_of_alert = [min(e.onset // width, len(firsts) - 1) for e in study.episodes]
+    rr_ms, rate = np.asarray(beats["rr_ms"], np.float64), np.asarray(beats["rate_bpm"], np.float64)
+    members = {g.name: np.bincount(hour_of_beat[g.rows], minlength=len(firsts)) for g in study.groups}
+    found = []
+    for k, first in enumerate(firsts):
+        rows = slice(*np.searchsorted(hour_of_beat, [k, k + 1]))
+        rr, rates = rr_ms[rows], rate[rows]
+        rr, rates = rr[np.isfinite(rr)], rates[np.isfinite(rates)]
+        part = recording.samples[:, first : first + width]
+        found.append(
+            Hour(
+                first_s=first / recording.rate_hz,
+                seconds=part.shape[1] / recording.rate_hz,
+                beats=rows.stop - rows.start,
+                marked={name: int(count[k]) for name, count in members.items()},
+                mean_bpm=60_000 / rr.mean() if len(rr) else np.nan,
+                least_bpm=rates.min() if len(rates) else np.nan,
+                most_bpm=rates.max() if len(rates) else np.nan,
+                pauses=int((rr > 1000 * PAUSE_S).sum()),
+                longest_s=rr.max() / 1000 if len(rr) else np.nan,
+                alerts=hour_of_alert.count(k),
+                with_signal=np.count_nonzero(part != NO_VALUE) / max(1, part.size),
+            )
+        )
+    return found

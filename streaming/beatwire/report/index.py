@@ -1,0 +1,49 @@
+"""The index of several reports: a table with a row and a link for each recording."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from beatwire.report.html import Column, Html, note, page, program, table
+from beatwire.report.study import PRIORITIES, clock
+from beatwire.report.write import Written
+
+INDEX = "index.html"
+
+
+def write_index(folder: Path, reports: Sequence[Written]) -> Path:
+    """Write the index of reports into their folder; return its path."""
+    rows = [_row(report) for report in reports]
+    names = ("recording", "leads", "length", "beats", "mean rate /min", "anomalous", *PRIORITIES)
+    columns = [Column(name, is_text=k < 2) for k, name in enumerate(names)]
+    body = (
+        f"<h1>{len(reports)} recordings</h1><p>Analysed by {escape(program())}. "
+        "<strong>Not a medical device.</strong></p>"
+        + table(columns, rows)
+        + note("High, medium, low: alerts of this priority.")
+    )
+    path = folder / INDEX
+    path.write_text(page("ECG reports", body), encoding="utf-8")
+    return path
+
+
+def _row(report: Written) -> list[str]:
+    study = report.study
+    rr_ms = np.asarray(study.beats["rr_ms"], np.float64)
+    mean = f"{60_000 / np.nanmean(rr_ms):.0f}" if np.isfinite(rr_ms).any() else "-"
+    alerts = Counter(e.priority for e in study.episodes)
+    return [
+        Html(f'<a href="{quote(report.path.name)}">{escape(study.recording.name)}</a>'),
+        ", ".join(study.recording.leads),
+        clock(study.recording.seconds),
+        f"{len(study.sample):,}",
+        mean,
+        f"{int(study.anomalous.sum()):,}",
+        *(f"{alerts[priority]:,}" for priority in PRIORITIES),
+    ]

@@ -1,0 +1,195 @@
+"""The sections of the report that need no drawing: summary, alerts, hours, and how the report was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from beatwire.offline.summary import extreme_rates
+from beatwire.report.events import Kind
+from beatwire.report.hours import Hour
+from beatwire.report.html import Column, Html, facts, note, program, section, table
+from beatwire.report.study import PAUSE_S, PRIORITIES, Episode, Study, clock
+
+MOST_ALERTS = 100  # rows of the table of alerts
+
+
+def summary(study: Study, hours: list[Hour]) -> str:
+    """Return the head of the report: what was recorded, and what was found."""
+    recording = study.recording
+    rr_ms, rates = study.rr_ms, extreme_rates(study.beats)
+    mean, longest = (float(f(rr_ms)) if np.isfinite(rr_ms).any() else np.nan for f in (np.nanmean, np.nanmax))
+    leads = f"{'lead' if len(recording.leads) == 1 else 'leads'} {', '.join(recording.leads)}"
+    figures = [
+        ("length", clock(recording.seconds), "h:min:s", ""),
+        ("beats", f"{len(study.sample):,}", "", ""),
+        ("mean rate", _number(60_000 / mean), "/min", ""),
+        ("lowest rate", *_extreme(rates["min_rate_bpm"], rates["min_rate_at_s"])),
+        ("highest rate", *_extreme(rates["max_rate_bpm"], rates["max_rate_at_s"])),
+        (f"pauses longer than {PAUSE_S:g} s", f"{sum(h.pauses for h in hours):,}", "", ""),
+        ("longest interval", _number(longest / 1000, 2), "s", ""),
+        ("samples with a value", _percent(sum(h.with_signal * h.seconds for h in hours), recording.seconds), "%", ""),
+    ]
+    for group in study.groups:
+        share = f"{_percent(len(group.rows), len(study.sample))} % of the beats"
+        figures.append((group.label, f"{len(group.rows):,}", "", share))
+    for priority in PRIORITIES:
+        own = Counter(e.rule for e in study.episodes if e.priority == priority)
+        names = ", ".join(f"{rule} {count}" for rule, count in own.most_common())
+        figures.append((f"alerts of {priority} priority", f"{sum(own.values()):,}", "", names))
+    return (
+        f"<h1>{escape(recording.name)}</h1>"
+        f"<p>{escape(leads)}, {recording.rate_hz:g} Hz. Analysed by {program()}, scoring model "
+        f"{escape(study.analysis.model)}. Times are from the start of the recording.</p>"
+        "<p><strong>Not a medical device.</strong> Beats and alerts were found by a program; no person has checked "
+        "them.</p>"
+        + facts(figures)
+        + note(
+            f"Beats are grouped by {study.grouped_by}. Lowest and highest rate: median of eight intervals, where "
+            "at most one error is expected in ten seconds."
+        )
+    )
+
+
+def alerts(study: Study, kinds: list[Kind]) -> str:
+    """Return the table of alerts, with links to those that a strip shows."""
+    if not study.episodes:
+        return section("alerts", "Alerts", "<p>No alert was raised.</p>")
+    links, number = {}, 0
+    for kind in kinds:
+        for event in kind.events:
+            if event.episode is not None:
+                links[event.episode] = number
+            number += 1
+    chosen = sorted(study.episodes, key=lambda e: (e not in links, PRIORITIES.index(e.priority)))[:MOST_ALERTS]
+    rows = [_alert_row(study, e, links.get(e)) for e in sorted(chosen, key=lambda e: (e.onset, e.rule))]
+    columns = [
+        Column("onset"), Column("duration"), Column("priority", True), Column("alert", True), Column("strip")
+    ]  # fmt: skip
+    left_out = len(study.episodes) - len(rows)
+    text = f"{left_out:,} more alerts are left out of this table; the figure of the whole recording shows all of them."
+    return section("alerts", "Alerts", table(columns, rows), note(text) if left_out else "")
+
+
+def _alert_row(study: Study, episode: Episode, strip: int | None) -> list[str]:
+    rate_hz = study.recording.rate_hz
+    duration = "to the end" if episode.end is None else f"{(episode.end - episode.onset) / rate_hz:,.1f} s"
+    technical = ", technical" if episode.technical else ""
+    return [
+        clock(episode.onset / rate_hz, 1),
+        duration,
+        Html(f'<span class="priority {episode.priority}">{episode.priority}{technical}</span>'),
+        _split_text(episode.text),
+        Html(f'<a href="#strip-{strip}">{strip + 1}</a>') if strip is not None else "",
+    ]
+
+
+def _split_text(text: str) -> Html:
+    """Return the text of an alert; what follows in parentheses is set smaller."""
+    first, bracket, rest = text.partition(" (")
+    return Html(escape(first) + (f" <small>{escape(bracket.strip() + rest)}</small>" if bracket else ""))
+
+
+def hourly(study: Study, hours: list[Hour]) -> str:
+    """Return the hourly table: rates, beats of each group that is not usual, pauses, alerts, signal."""
+    groups = [g for g in study.groups if g.name not in ("N", "usual")]
+    names = [
+        "from",
+        "beats",
+        "mean /min",
+        "least",
+        "most",
+        *(g.name for g in groups),
+        "pauses",
+        "longest RR s",
+        "alerts",
+    ]
+    columns = [Column(name) for name in [*names, "signal %"]]
+
+    def row(first: str, h: list[Hour]) -> list[str]:
+        intervals = [(x.mean_bpm, x.beats) for x in h if np.isfinite(x.mean_bpm) and x.beats]
+        time = sum(beats / bpm for bpm, beats in intervals)
+        return [
+            first,
+            f"{sum(x.beats for x in h):,}",
+            _number(sum(beats for _, beats in intervals) / time if time else np.nan),
+            _number(_of(min, [x.least_bpm for x in h])),
+            _number(_of(max, [x.most_bpm for x in h])),
+            *(f"{sum(x.marked[g.name] for x in h):,}" for g in groups),
+            f"{sum(x.pauses for x in h):,}",
+            _number(_of(max, [x.longest_s for x in h]), 2),
+            f"{sum(x.alerts for x in h):,}",
+            _percent(sum(x.with_signal * x.seconds for x in h), sum(x.seconds for x in h)),
+        ]
+
+    rows = [row(clock(h.first_s), [h]) for h in hours]
+    text = f"Pauses are intervals longer than {PAUSE_S:g} s. Signal: samples that have a value."
+    return section("hours", "By the hour", table(columns, [*rows, row("all", hours)], sums=1), note(text))
+
+
+def how_made(study: Study, finest: str) -> str:
+    """Return what was analysed by which model, with which figures."""
+    recording, counts = study.recording, study.analysis.counts
+    scored = Counter(np.asarray(study.beats["scored_by"]).astype(str).tolist())
+    unit = f"{recording.uv_per_unit:g} microvolts" if study.calibrated else "not calibrated"
+    rows = [
+        ("recording", recording.name),
+        ("leads", ", ".join(recording.leads)),
+        ("samples", f"{recording.samples.size:,} at {recording.rate_hz:g} Hz, one unit is {unit}"),
+        ("remarks on reading", "; ".join(recording.notes) or "none"),
+        ("program", program()),
+        ("scoring model", study.analysis.model),
+        ("beats scored by", ", ".join(f"{name} {count:,}" for name, count in scored.most_common()) or "none"),
+        ("gaps and restarts", _counts(counts)),
+        ("annotations", _annotations(study)),
+        ("overview", finest),
+    ]
+    columns = [Column("what", True), Column("value", True)]
+    explained = (
+        "Score: minus log10 of the share of normal beats that look at least as strange; 3 is one in a thousand. "
+        "Quality: probability that a beat is a heartbeat. Expected errors: false or missed beats expected in the ten "
+        "seconds up to a beat. Response: output of the filter by which beats are detected."
+    )
+    return section("made", "How this report was made", table(columns, rows), note(explained))
+
+
+def _annotations(study: Study) -> str:
+    if study.annotations is None:
+        return "none"
+    classes = Counter(study.annotations.beat_class)
+    return f"{len(study.annotations.beat):,} beats: " + ", ".join(f"{k} {n:,}" for k, n in classes.most_common())
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items() if count > 0) or "none"
+
+
+def _extreme(rate_bpm: float | None, at_s: float | None) -> tuple[str, str, str]:
+    if rate_bpm is None or at_s is None:
+        return "-", "", ""
+    return f"{rate_bpm:.0f}", "/min", f"at {clock(at_s)}"
+
+
+def _of(choose: Any, values: list[float]) -> float:
+    known = [v for v in values if np.isfinite(v)]
+    return float(choose(known)) if known else np.nan
+
+
+def _number(value: float, decimals: int = 0) -> str:
+    return f"{value:.{decimals}f}" if np.isfinite(value) else "-"
+
+
+def _percent(part: float, whole: float) -> str:
+    """Return a share in per cent: 100 only if nothing is missing.
+
+    >>> _percent(1, 3), _percent(9999, 10000), _percent(1, 1), _percent(0, 0)
+    ('33.3', '99.9', '100', '-')
+    """
+    if whole <= 0:
+        return "-"
+    share = part / whole
+    return "100" if share >= 1 - 1e-12 else f"{np.floor(1000 * share) / 10:.1f}"

@@ -1,0 +1,87 @@
+"""What the loop of the monitor needs of others: a graph, and what staff enter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from beatwire.records import Acknowledgement, Expired, LimitChange, Outgoing, RawTick
+from beatwire.wire.dead_letters import Origin
+
+
+class Graph(Protocol):
+    """The graph that the monitor runs. Ticks are numbered by the calls of `emit` since `reset`, from 0."""
+
+    @property
+    def model_name(self) -> str:
+        """Return version and hash of the scoring model, which alerts carry."""
+
+    def emit(self, tick: RawTick, origin: Origin) -> Sequence[Outgoing]:
+        """Process a tick in all stages; return the messages to publish."""
+
+    def rewind_tick(self, partition: int) -> int:
+        """Return the tick from whose start `partition` must be replayed to rebuild the present state."""
+
+    def reset(self) -> None:
+        """Return to the initial state."""
+
+    def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement]) -> None:
+        """Add the alerts that are not off according to the log, and all acknowledgements; once an epoch."""
+
+    def acknowledge(self, acks: Sequence[Acknowledgement]) -> None:
+        """Apply acknowledgements with the next tick."""
+
+    def change_limits(self, changes: Sequence[LimitChange]) -> None:
+        """Take changes of the limits of streams."""
+
+    def report_expired(self, expired: Mapping[int, Expired]) -> None:
+        """Take, by partition, what retention deleted before it was read: it is published with the next tick."""
+
+    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
+        """Take the arrival of the newest chunk of any stream, 0: unknown; `raises`: the alarm is this worker's."""
+
+
+class Staff(Protocol):
+    """What staff enter, see `beatwire.kafka.staff.StaffReader`."""
+
+    @property
+    def changes(self) -> Sequence[LimitChange]:
+        """Return all changes of limits, those of a stream in order; more may follow."""
+
+    @property
+    def rejected(self) -> list[str]:
+        """Return why messages could not be used; whoever reports them removes them."""
+
+    @property
+    def newest_us(self) -> int:
+        """Return when the newest chunk of any stream arrived, microseconds since 1970; 0: unknown."""
+
+    def wait(self) -> None:
+        """Wait until every change is read that may concern a chunk received so far."""
+
+    def take_acks(self) -> list[Acknowledgement]:
+        """Return the acknowledgements that no earlier call has returned."""
+
+    def take_all_acks(self) -> list[Acknowledgement]:
+        """Return the last acknowledgement of every alert."""
+
+
+class NoStaff:
+    """Nobody enters anything."""
+
+    changes: tuple[LimitChange, ...] = ()
+    newest_us = 0
+
+    def __init__(self) -> None:
+        self.rejected: list[str] = []
+
+    def wait(self) -> None:
+        """Return at once."""
+
+    def take_acks(self) -> list[Acknowledgement]:
+        """Return none."""
+        return []
+
+    def take_all_acks(self) -> list[Acknowledgement]:
+        """Return none."""
+        return []

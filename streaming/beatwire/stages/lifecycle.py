@@ -1,0 +1,243 @@
+"""Lifecycle: what becomes of an alert after the rules have raised it, and what is written to the audit log.
+
+In:    Alerts, the transitions of the rules; acknowledgements, in ``State.acks``; deleted samples, in ``State.expired``
+Out:   Alerts, the transitions to publish, and the records of the audit log
+State: the alerts that are not off, by id, each with the message published last; those that are held
+
+    on -> ack -> off        acknowledged while its condition holds
+    on -> off               its condition has ended
+    on -> latched -> off    asystole and flutter: over, and then acknowledged
+
+An alert lasts for ``shortest_s`` at least, by device time, so that it can be read: if its condition ends sooner it is
+held, and if the condition occurs again meanwhile it is the same alert. With its session it ends at once. An alert that
+nobody acknowledges is published again after each interval of its priority, with the number of that reminder.
+
+Everything is decided by samples, so a replay gives the same, except reminders of alerts that the clock decided. The
+state is that of the log: ``adopt`` takes it over, and only what the log does not have is published.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.records import I64, Acknowledgement, Alerts, Expired, TickBeats
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT
+from beatwire.records.events import WATERMARK
+from beatwire.stages.support.alert_messages import acknowledged, device_times, over
+from beatwire.stages.support.audit import acknowledgement_record, limit_records
+from beatwire.stages.support.limits import Limits
+from beatwire.stages.support.open_alerts import Open, OpenAlerts
+from beatwire.stages.support.reminders import remind_by_clock, remind_by_samples
+from beatwire.stages.support.service_alerts import (
+    begin_of_expired,
+    end_of_blind,
+    end_of_expired,
+    feed_transition,
+)
+
+LONGEST_SHORTEST_S = 60.0  # a successor replays 120 s: it finds every alert that is held
+_SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Durations in seconds.
+
+    shortest_s                        an alert lasts for so long at least
+    remind_high_s, remind_medium_s, remind_low_s  after which an unacknowledged alert is published again; 0: never
+    """
+
+    shortest_s: float = 5.0
+    remind_high_s: float = 60.0
+    remind_medium_s: float = 180.0
+    remind_low_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the settings.
+
+        Raises
+        ------
+        UserError
+            They cannot work.
+        """
+        if not 0 <= self.shortest_s <= LONGEST_SHORTEST_S:
+            raise UserError(
+                f"alerts: expected a shortest duration of 0 to {LONGEST_SHORTEST_S:g} s; got {self.shortest_s:g}"
+            )
+        for name in ("remind_high_s", "remind_medium_s", "remind_low_s"):
+            if not 0 <= getattr(self, name) < math.inf or 0 < getattr(self, name) < 1:
+                raise UserError(f"alerts: expected {name} of 0 or at least 1 s; got {getattr(self, name):g}")
+
+    def remind_s(self, priority: str) -> float:
+        """Return the interval after which an alert of a priority is published again, 0: never."""
+        return {"high": self.remind_high_s, "medium": self.remind_medium_s, "low": self.remind_low_s}[priority]
+
+
+@dataclass(slots=True)
+class State:
+    """The alerts that are not off, and what staff entered.
+
+    limits     of each stream
+    alerts     that are not off
+    audited    stream -> row of the table of limits up to which changes are in the audit log
+    acks       acknowledgements that have not been applied
+    given      id -> its acknowledgement, of all alerts: a group that begins anew raises them again
+    ignored    acknowledgements for streams of this worker of no open alert, or of another stream's
+    expired    partition -> what retention deleted before it was read, and has not been published
+    feed_newest_us  arrival of the newest chunk of any stream; 0: unknown, or another worker watches the feed
+    scanned_us time of the last search for reminders that the clock decides
+    """
+
+    settings: Settings
+    limits: Limits
+    alerts: OpenAlerts = field(init=False)
+    audited: dict[str, int] = field(default_factory=dict)
+    acks: list[Acknowledgement] = field(default_factory=list)
+    given: dict[str, Acknowledgement] = field(default_factory=dict)
+    expired: dict[int, Expired] = field(default_factory=dict)
+    feed_newest_us: int = 0
+    ignored: int = 0
+    scanned_us: int = 0
+
+    def __post_init__(self) -> None:
+        """Begin without alerts."""
+        self.alerts = OpenAlerts(self.limits.directory)
+
+
+def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
+    """Apply acknowledgements, the transitions of the rules, and what is due, in this order."""
+    tick, kept, s = alerts.beats, state.alerts, state.settings
+    kept.find_streams(len(tick.aligned.anchors))
+    published: list[dict[str, Any]] = []
+    audit = [record for row in tick.aligned.limits for record in limit_records(state.limits, state.audited, row, tick)]
+    for ack in state.acks:
+        _acknowledge(state, ack, published, audit)
+    state.acks.clear()
+    for slot, message in zip(alerts.slots, alerts.transitions, strict=True):
+        _apply(state, tick, slot, message, published)
+        if message["state"] == "on" and message["id"] in state.given:
+            _acknowledge(state, state.given[message["id"]], published, audit)
+    published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)
+    published += begin_of_expired(kept, state.expired, tick.aligned.now_us)
+    state.expired.clear()
+    if kept.by_id:
+        published += end_of_blind(kept, tick.aligned.now_us)
+        if tick.aligned.caught_up:
+            published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
+        marks = _watermarks(tick, len(kept.due))
+        _end_held(state, tick, marks, published)
+        published += remind_by_samples(kept, tick, marks, s.remind_s)
+        aligned = tick.aligned
+        if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:
+            state.scanned_us = aligned.now_us
+            published += remind_by_clock(kept, tick, s.remind_s)
+        kept.forget_evicted(aligned)
+    return state, Alerts(tick, published, audit=audit)
+
+
+def adopt(state: State, alerts: Sequence[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
+    """Replace the alerts that a replay has found by those in the log; what the replay holds stays held.
+
+    ``acks`` are all that were given so far: those that the log does not show are applied with the next tick.
+    """
+    state.alerts.replace(alerts)
+    state.given = {ack.alert: ack for ack in acks}
+    state.acks = [state.given[name] for name in state.alerts.by_id if name in state.given]
+
+
+def _watermarks(tick: TickBeats, slots: int) -> I64:
+    """Return the last watermark of each slot in this tick, -1: none."""
+    rows = tick.events[tick.events[:, ORDERED_KIND] == WATERMARK]
+    marks = np.full(slots, -1)
+    marks[rows[:, ORDERED_SLOT]] = rows[:, ORDERED_SAMPLE]
+    return marks
+
+
+def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], out: list[dict[str, Any]]) -> None:
+    """Apply a transition of a rule."""
+    kept = state.alerts
+    message = message | {"partition": int(state.limits.directory.partition[slot])}
+    one = kept.current_of(message)
+    if message["state"] == "on":
+        if one is not None and one.message["id"] in kept.held:
+            same = message["session"] == one.message["session"]
+            if same and message["onset"] < _held_until(state, tick, one):
+                del kept.held[one.message["id"]]  # the same alert goes on
+                return
+            _end_one(state, tick, one, out)
+        elif one is not None:  # of the log alone: a rule holds once, so that one is over
+            kept.remove(one)
+            out.append(over(one.message))
+        kept.add(message, slot, tick.aligned.now_us)
+        out.append(message)
+        return
+    if one is None:
+        if message["state"] == "latched":
+            kept.add(message, slot, tick.aligned.now_us)
+        out.append(message)
+        return
+    message = message | one.lasting
+    if message["state"] == "latched" and one.message["state"] != "ack":
+        kept.latch(one, message)
+        out.append(message)
+    elif message["state"] == "latched":
+        kept.remove(one)
+        out.append(over(message))
+    elif message["decided"] < _held_until(state, tick, one):
+        kept.held[message["id"]] = message
+    else:
+        kept.remove(one)
+        out.append(message)
+
+
+def _held_until(state: State, tick: TickBeats, one: Open) -> int:
+    """Return the sample up to which an alert lasts at least."""
+    bank = int(tick.aligned.slots.bank[one.slot])
+    rate_hz = tick.aligned.banks[bank].rate_hz if bank >= 0 else 0.0
+    return int(one.message["onset"]) + math.ceil(state.settings.shortest_s * rate_hz)
+
+
+def _end_held(state: State, tick: TickBeats, marks: I64, out: list[dict[str, Any]]) -> None:
+    """End the alerts that have lasted long enough, and those whose session has ended."""
+    aligned, kept = tick.aligned, state.alerts
+    for name, end in list(kept.held.items()):
+        one = kept.by_id[name]
+        if one.slot in aligned.evicted or aligned.slots.session[one.slot] != one.message["session"]:
+            kept.remove(one)
+            out.append(end | one.lasting)
+        elif marks[one.slot] >= _held_until(state, tick, one):
+            _end_one(state, tick, one, out)
+
+
+def _end_one(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
+    """End a held alert where its shortest duration ends."""
+    until = _held_until(state, tick, one)
+    (at_us,) = device_times(tick, one.slot, one.message["session"], [until], until)
+    out.append(state.alerts.held[one.message["id"]] | one.lasting | {"decided": until, "decided_us": at_us})
+    state.alerts.remove(one)
+
+
+def _acknowledge(
+    state: State, ack: Acknowledgement, out: list[dict[str, Any]], audit: list[dict[str, Any]]
+) -> None:  # fmt: skip
+    """Apply an acknowledgement; one that has been applied before changes nothing."""
+    state.given[ack.alert] = ack
+    one = state.alerts.by_id.get(ack.alert)
+    if one is None or one.message["stream"] != ack.stream:
+        directory = state.limits.directory
+        state.ignored += one is not None or ack.stream in state.alerts.of_stream or ack.stream in directory.names
+        return
+    before = one.message
+    if before["state"] == "ack":
+        return
+    one.message = acknowledged(before, ack.by, ack.at_us)
+    if one.message["state"] == "off":
+        state.alerts.remove(one)
+    out.append(one.message)
+    audit.append(acknowledgement_record(before, one.message))

@@ -1,0 +1,90 @@
+"""Rhythm: rates over their full number of beats, ventricular fibrillation, atrial fibrillation.
+
+In:    TickBeats
+Out:   TickBeats with ``rhythm``; the value of an event of kind BLOCK is the block's kind
+State: per slot the last 64 beats, the last three blocks, and slopes and waves of 15 (``kernels.rhythm``)
+
+A judgement about fibrillation depends on the blocks of 6 s and the beats of 6.4 s, one about atrial fibrillation on the
+beats of a minute and three earlier ones, once in 8 s each: 22.4 + 60 + 24 + 8 s. Neither reads scores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from beatwire.jit import cpu
+from beatwire.kernels import rhythm
+from beatwire.kernels.beat_ring import BEATS
+from beatwire.records import F32, I16, I32, TickBeats
+from beatwire.records.columns import ORDERED_KIND, ORDERED_VALUE
+from beatwire.records.events import BLOCK
+from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory, RhythmTrees
+from beatwire.stages.support.runs import runs_of
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Boosted trees, complete ones: row 0 judges fibrillation, row 1 atrial fibrillation; a logit above 0 is a yes.
+
+    feature    int16 [2, trees, nodes]
+    threshold  float32 [2, trees, nodes]
+    leaf       int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
+    name       version and hash
+    """
+
+    feature: I16
+    threshold: F32
+    leaf: I32
+    name: str
+
+
+@dataclass(slots=True)
+class State:
+    """The judges, the memory of the slots, and scratch; ``judged`` is what was found in the last tick.
+
+    keeps_features   True: ``judged.features`` has a row for each event, for training
+    """
+
+    judges: Judges
+    keeps_features: bool = False
+    memory: RhythmMemory = field(default_factory=lambda: _memory(0))
+    judged: Judged | None = None
+
+
+def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
+    """Judge the rhythm of the streams of a tick."""
+    events, slots = tick.events, len(tick.aligned.anchors)
+    if len(state.memory.sample) < slots:
+        grown = _memory(slots)
+        known = len(state.memory.sample)
+        grown.sample[:known], grown.flags[:known] = state.memory.sample, state.memory.flags
+        grown.numbers[:known] = state.memory.numbers
+        state.memory = grown
+    b, e = len(tick.slot), len(events)
+    found = Rhythm(np.full((b, rhythm.SPANS), np.nan), np.zeros(b, np.bool_))
+    rows = e if state.keeps_features else 1
+    state.judged = judged = Judged(
+        np.zeros(e, np.int64), found, np.zeros((rows, rhythm.FEATURES), np.float32), np.full(e, np.nan)
+    )
+    if e == 0:
+        return state, replace(tick, rhythm=found)
+    n, run = runs_of(events)
+    beats = RhythmBeats(tick.rr_s, tick.quality, tick.expected_errors)
+    rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
+    trees = RhythmTrees(state.judges.feature, state.judges.threshold, state.judges.leaf)
+    cpu.kernels.judge_rhythm(n, run, events, beats, tick.aligned.slots.bank, rates_hz, trees, state.memory, judged)
+    decided = events.copy()
+    blocks = events[:, ORDERED_KIND] == BLOCK
+    decided[blocks, ORDERED_VALUE] = judged.kind[blocks]
+    return state, replace(tick, events=decided, rhythm=found)
+
+
+def _memory(slots: int) -> RhythmMemory:
+    """Return the memory of slots without beats."""
+    return RhythmMemory(
+        np.zeros((slots, BEATS), np.int64),
+        np.zeros((slots, BEATS), np.uint8),
+        np.zeros((slots, rhythm.NUMBERS), np.int64),
+    )

@@ -1,0 +1,27 @@
+"""Tables of align: slots before their first chunk, and rows for its kernels to write."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from beatwire.kernels import align
+from beatwire.records import I64
+from beatwire.records.alignment import AlignRows
+from beatwire.records.columns import EVENT_COLUMNS, FRESH_COLUMNS, PLACE_COLUMNS
+
+
+def new_slots(n: int) -> I64:
+    """Return ``n`` slots without a stream, int64 [n, SLOT_COLUMNS]."""
+    slots = np.zeros((n, align.SLOT_COLUMNS), np.int64)
+    slots[:, [align.SLOT_LANE, align.SLOT_BANK, align.SLOT_EXPECTED, align.SLOT_TICK]] = -1
+    return slots
+
+
+def empty_rows(n: int) -> AlignRows:
+    """Return room for ``n`` rows of each kind."""
+    return AlignRows(
+        place=np.empty((n, PLACE_COLUMNS), np.int64),
+        fresh=np.empty((n, FRESH_COLUMNS), np.int64),
+        event=np.empty((n, EVENT_COLUMNS), np.int64),
+        sizes=np.zeros(align.SIZES, np.int64),
+    )

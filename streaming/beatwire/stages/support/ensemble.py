@@ -1,0 +1,27 @@
+"""Boosted trees as stages take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from beatwire.records import F32, F64, I16, I32
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``), two rows of them.
+
+    Row 0 and 1 of the detector: for one lead, for several. Of the classes: for V, for S.
+
+    feature       int16 [2, trees, nodes]
+    threshold     float32 [2, trees, nodes]
+    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
+    probability   float64 [knots], by logit, see ``kernels.classify.beat_probability``
+    name          version and hash
+    """
+
+    feature: I16
+    threshold: F32
+    leaf: I32
+    probability: F64
+    name: str

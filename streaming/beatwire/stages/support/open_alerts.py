@@ -1,0 +1,120 @@
+"""The alerts that are not off: by id, by stream, by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.records import I64, Aligned
+from beatwire.stages.support.directory import Directory
+
+NEVER = int(np.iinfo(np.int64).max)
+# What an alert has from its beginning on, and each of its messages repeats.
+_LASTING = ("id", "session", "onset", "onset_us", "partition", "ack_by", "ack_us", "reminders")
+# What messages of versions before 0.4 do not have.
+_DEFAULTS = {"partition": 0, "ack_by": None, "ack_us": None, "reminders": 0}
+
+
+@dataclass(slots=True)
+class Open:
+    """An alert that is not off.
+
+    message  published last
+    slot     of its stream; -1: not seen yet
+    raised_us  when this worker raised it, by the clock; 0: an earlier worker has
+    """
+
+    message: dict[str, Any]
+    slot: int
+    raised_us: int = 0
+
+    @property
+    def lasting(self) -> dict[str, Any]:
+        """Return what every later message of the alert repeats."""
+        return {name: self.message[name] for name in _LASTING}
+
+
+@dataclass(slots=True)
+class OpenAlerts:
+    """The alerts that are not off.
+
+    directory  the streams by slot
+    by_id      id -> alert
+    of_stream  stream -> ids of its alerts
+    current    (stream, rule) -> id of its alert that is not latched
+    held       id -> the message that ends it
+    due        int64 [slots]: watermark from which the stream has a reminder to be published
+    """
+
+    directory: Directory
+    by_id: dict[str, Open] = field(default_factory=dict)
+    of_stream: dict[str, set[str]] = field(default_factory=dict)
+    current: dict[tuple[str, str], str] = field(default_factory=dict)
+    held: dict[str, dict[str, Any]] = field(default_factory=dict)
+    due: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def add(self, message: dict[str, Any], slot: int, raised_us: int = 0) -> None:
+        """Add an alert by its message."""
+        name, stream = message["id"], message["stream"]
+        self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us)
+        self.of_stream.setdefault(stream, set()).add(name)
+        if message["state"] != "latched":
+            self.current[stream, message["rule"]] = name
+        if slot >= 0:
+            self.due[slot] = 0  # computed with the next watermark
+
+    def current_of(self, message: dict[str, Any]) -> Open | None:
+        """Return the alert of the message's stream and rule that is not latched."""
+        name = self.current.get((message["stream"], message["rule"]))
+        return None if name is None else self.by_id[name]
+
+    def latch(self, one: Open, message: dict[str, Any]) -> None:
+        """Keep an alert although its condition has ended."""
+        one.message = message
+        del self.current[message["stream"], message["rule"]]
+
+    def remove(self, one: Open) -> None:
+        """Remove an alert that is off."""
+        name, stream = one.message["id"], one.message["stream"]
+        del self.by_id[name]
+        self.held.pop(name, None)
+        if self.current.get((stream, one.message["rule"])) == name:
+            del self.current[stream, one.message["rule"]]
+        self.of_stream[stream].discard(name)
+        if not self.of_stream[stream]:
+            del self.of_stream[stream]
+
+    def replace(self, messages: Iterable[dict[str, Any]]) -> None:
+        """Replace all alerts by those of messages; of the held ones keep those that are among them."""
+        slots = {name: slot for slot, name in enumerate(self.directory.names)}
+        held, self.held = self.held, {}
+        for kept in (self.by_id, self.of_stream, self.current):
+            kept.clear()
+        self.due[:] = NEVER
+        for message in messages:
+            self.add(message, slots.get(message["stream"], -1))
+        going_on = set(self.current.values())
+        self.held = {name: end for name, end in held.items() if name in going_on}
+
+    def find_streams(self, slots: int) -> None:
+        """Give alerts from the log the slots of streams that were seen for the first time; make room for ``slots``."""
+        if slots > len(self.due):
+            self.due = np.append(self.due, np.full(slots - len(self.due), NEVER))
+        for slot in self.directory.claimed if self.by_id else ():
+            for name in self.of_stream.get(self.directory.names[slot], ()):
+                self.by_id[name].slot = slot
+                self.due[slot] = 0
+
+    def forget_evicted(self, aligned: Aligned) -> None:
+        """Take their slots from the alerts of evicted streams: they will be those of others."""
+        for slot in aligned.evicted.tolist():
+            self.due[slot] = NEVER
+            for name in self.of_stream.get(self.directory.names[slot], ()):
+                self.by_id[name].slot = -1
+
+    def of_slot(self, slot: int) -> list[Open]:
+        """Return the alerts of the stream of a slot, by id."""
+        return [self.by_id[name] for name in sorted(self.of_stream.get(self.directory.names[slot], ()))]

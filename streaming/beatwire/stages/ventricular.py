@@ -1,0 +1,92 @@
+"""Ventricular: whether the last beats of each stream are a ventricular run.
+
+In:    TickBeats, with classes
+Out:   TickBeats with ``ventricular``; without classes as they are
+State: per slot the last eight beats of twelve seconds
+
+A judgement depends on the last eight beats and what their classes depend on. It reads no score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from beatwire.jit import cpu
+from beatwire.kernels import ventricular
+from beatwire.records import F32, I16, I32, TickBeats
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
+from beatwire.stages.support.runs import runs_of
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``).
+
+    feature    int16 [trees, nodes]
+    threshold  float32 [trees, nodes]
+    leaf       int32 [trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
+    name       version and hash
+    """
+
+    feature: I16
+    threshold: F32
+    leaf: I32
+    name: str
+
+
+@dataclass(slots=True)
+class State:
+    """The judge, None: there is none; and the memory of the slots."""
+
+    judge: Judge | None
+    memory: VentricularMemory = field(default_factory=lambda: _memory(0))
+
+
+def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
+    """Judge the beats of a tick."""
+    if tick.class_measures is None or state.judge is None:
+        return state, tick
+    found, _ = judge(state, tick)
+    return state, replace(tick, ventricular=found)
+
+
+def judge(state: State, tick: TickBeats, *, keep_features: bool = False) -> tuple[Ventricular, F32]:
+    """Return what is found of the beats of a tick, and features: float32 [b or 1, FEATURES], NaN if not judged.
+
+    Parameters
+    ----------
+    keep_features
+        Return those of all beats that are judged; they are the training data.
+    """
+    assert state.judge is not None
+    assert tick.class_measures is not None
+    slots, b = len(tick.aligned.anchors), len(tick.slot)
+    known = len(state.memory.kept)
+    if known < slots:
+        grown = _memory(slots)
+        grown.beats[:known], grown.sample[:known] = state.memory.beats, state.memory.sample
+        grown.kept[:known] = state.memory.kept
+        state.memory = grown
+    found = Ventricular(np.full(b, np.nan), np.full(b, np.nan))
+    features = np.full((b if keep_features else 1, ventricular.FEATURES), np.nan, np.float32)
+    if len(tick.events):
+        n, run = runs_of(tick.events)
+        beats = VentricularBeats(tick.rr_s, tick.median_rr_s, tick.quality, tick.expected_errors, tick.class_measures)
+        trees = VentricularTrees(state.judge.feature, state.judge.threshold, state.judge.leaf)
+        banks = tick.aligned.banks
+        window = np.array([round(ventricular.WINDOW_S * bank.rate_hz) for bank in banks], np.int64)
+        cpu.kernels.judge_ventricular(
+            n, run, tick.events, beats, tick.aligned.slots.bank, window, trees, state.memory, features, found
+        )
+    return found, features
+
+
+def _memory(slots: int) -> VentricularMemory:
+    """Return the memory of slots without beats."""
+    return VentricularMemory(
+        np.zeros((slots, ventricular.PAST, ventricular.COLUMNS), np.float32),
+        np.zeros((slots, ventricular.PAST), np.int64),
+        np.zeros(slots, np.int64),
+    )

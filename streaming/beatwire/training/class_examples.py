@@ -1,0 +1,163 @@
+"""The training data of the beat classes: features of the beats that the streamed graph finds, with annotated classes.
+
+In:  folders of annotated WFDB records
+Out: one :class:`ClassRecord` per record, with its beats on the first lead, the second lead, and both
+
+A record without annotated beats is used by the comment in its header: beats in atrial fibrillation are not S, those of
+a normal recording are neither S nor V, and those of a recording that is too noisy for people are not V. (Some are, but
+few.) Its beats are not judged; which of them are called S or V is.
+
+A record of the training data of the detector is processed by the companion that was not trained on it: so its beats are
+found as those of other people are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from beatwire.evaluation.bedside.watched import comments_of, ecg_leads
+from beatwire.evaluation.match import inside, pair
+from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated
+from beatwire.evaluation.result import NO_BEAT, WIDE_S, missed_classes
+from beatwire.evaluation.streamed import Streamed
+from beatwire.kernels.beat_class import LEAST_QUALITY
+from beatwire.offline.analyze import LONG_PASS_S
+from beatwire.offline.archive import Archive
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import Recording, read_recording
+from beatwire.records import F32, I64, Bool
+from beatwire.stages import beat_class
+from beatwire.training.progress import Progress
+from beatwire.training.settings import FOLDS
+
+IN_AF, NORMAL, NOISY = "not S", "neither", "not V"  # labels of beats that are not annotated
+BY_COMMENT = {"af": IN_AF, "normal": NORMAL, "noisy": NOISY}
+FIRST, SECOND, BOTH = slice(0, 1), slice(1, 2), slice(0, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassExamples:
+    """The beats found on some leads of a record.
+
+    several   whether these are two leads
+    judged    True: the figures are of these leads; False: they are training data only
+    features  float32 [b, FEATURES], NaN of typical beats
+    label     str [b], annotated class, ``NO_BEAT`` where none is annotated, or a label of ``BY_COMMENT``
+    use       bool [b], not in an excluded span
+    missed    str [m], classes of annotated beats that were not found
+    annotated whether beats of the record are annotated
+    """
+
+    several: bool
+    judged: bool
+    features: F32
+    label: np.ndarray
+    use: Bool
+    missed: np.ndarray
+    annotated: bool = True
+
+    @property
+    def typical(self) -> Bool:
+        """Beats that are normal without the trees: bool [b]."""
+        return np.isnan(self.features[:, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRecord:
+    """A record with its examples, and the fold in which it is held out.
+
+    paced    True: the record of a paced heart, which is in no training data
+    comment  in the header of a record without annotated beats, a key of ``BY_COMMENT``, or empty
+    """
+
+    database: str
+    name: str
+    samples: int
+    paced: bool
+    examples: list[ClassExamples]
+    fold: int
+    comment: str = ""
+
+
+def read_class_records(folders: Sequence[Path], progress: Progress) -> list[ClassRecord]:
+    """Read every record of the folders; folds are assigned in turn within each database.
+
+    Raises
+    ------
+    UserError
+        A folder has no record with annotated beats or with a comment of ``BY_COMMENT``, or a record cannot be read.
+    """
+    graph = Streamed()
+    held_out = graph.held_out()
+    names = [(folder, number, path) for folder in folders for number, path in enumerate(_records_of(folder))]
+    records = []
+    for done, (folder, number, path) in enumerate(names):
+        progress(done / len(names), f"{folder.name} {path.name}")
+        annotated, comment = _read(path)
+        recording = annotated.recording
+        name, samples = recording.name, recording.samples.shape[1]
+        companion = held_out.get((name, samples), graph)
+        assert isinstance(companion, Streamed)
+        found = list(examples_of(annotated, companion, comment))
+        records.append(ClassRecord(folder.name, name, samples, annotated.paced, found, number % FOLDS, comment))
+    return records
+
+
+def _records_of(folder: Path) -> list[Path]:
+    """Return the records of a folder: those with annotations, or if it has none, those with a known comment."""
+    if folder.is_dir() and not any(folder.glob("*.atr")):
+        found = [p.with_suffix("") for p in sorted(folder.glob("*.hea")) if _comment_of(p.with_suffix(""))]
+        if found:
+            return found
+    return [folder / name for name in find_records(folder)]
+
+
+def _comment_of(path: Path) -> str:
+    """Return the key of ``BY_COMMENT`` in the header of a record; empty if there is none."""
+    return next((comment for comment in comments_of(path) if comment in BY_COMMENT), "")
+
+
+def _read(path: Path) -> tuple[AnnotatedRecord, str]:
+    """Read a record; without annotations it has no beats, and its comment is returned."""
+    if path.with_name(f"{path.name}.atr").exists():
+        return read_annotated(path.parent, path.name), ""
+    recording = ecg_leads(read_recording(path.with_name(f"{path.name}.hea")))
+    none = np.zeros(0, np.int64)
+    return AnnotatedRecord(recording, none, (), none.reshape(0, 2)), _comment_of(path)
+
+
+def examples_of(record: AnnotatedRecord, graph: Streamed, comment: str = "") -> Iterator[ClassExamples]:
+    """Yield the examples of a record: of its first lead, and of its second one and both if it has two."""
+    settings = replace(Settings(), pass_s=LONG_PASS_S, model=graph.model, trees=graph.trees, with_classes=False)
+    recording = record.recording
+    for leads in (FIRST, SECOND, BOTH)[: 1 if len(recording.samples) == 1 else 3]:
+        samples = np.ascontiguousarray(recording.samples[leads])
+        part = Recording(recording.name, recording.rate_hz, recording.leads[leads], recording.uv_per_unit, samples)
+        beats = Archive(settings).analyze(part, recording.name)[0].beats
+        _, features = beat_class.classify(beat_class.State(None), beats, keep_features=True)
+        features[np.isnan(features[:, -1])] = np.nan
+        if comment:
+            label = np.full(len(beats.sample), BY_COMMENT[comment])
+            likely = beats.quality >= LEAST_QUALITY
+            yield ClassExamples(leads is BOTH, False, features, label, likely, np.zeros(0, "U1"), annotated=False)
+        else:
+            label, use, missed = label_beats(record, beats.sample)
+            yield ClassExamples(leads is BOTH, leads is not SECOND, features, label, use, missed)
+
+
+def label_beats(record: AnnotatedRecord, sample: I64) -> tuple[np.ndarray, Bool, np.ndarray]:
+    """Return the annotated class of each beat found, whether it counts, and the classes of annotated beats not found.
+
+    Parameters
+    ----------
+    sample
+        int64 [b], R of the beats found.
+    """
+    partner = pair(record.beat, sample, round(WIDE_S * record.recording.rate_hz))
+    classes = np.array([*record.beat_class, NO_BEAT])
+    excluded = np.where(partner >= 0, inside(record.beat[partner], record.excluded), inside(sample, record.excluded))
+    return classes[partner], ~excluded, np.array(missed_classes(record, partner))

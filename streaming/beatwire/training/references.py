@@ -1,0 +1,70 @@
+"""Run the references of alarms through the graph: the beats of each record, with its annotations and comments.
+
+In:  records (``evaluation.bedside``), and recordings of noise
+Out: :class:`Reference`
+
+A record that a shipped model was trained on is processed by its companion. A graph is kept for further records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from streamz import Stream
+
+from beatwire.evaluation.bedside.watched import comments_of, ecg_leads
+from beatwire.evaluation.records import AnnotatedRecord, annotate
+from beatwire.evaluation.streamed import Streamed
+from beatwire.offline.archive import Archive
+from beatwire.pipeline.parts import Alerting
+from beatwire.recordings import read_recording
+from beatwire.records import TickBeats
+
+
+class Reference(NamedTuple):
+    """A record that was run; ``samples`` per lead, ``tick`` has all its beats."""
+
+    path: Path
+    samples: int
+    rate_hz: float
+    annotated: AnnotatedRecord | None
+    comments: tuple[str, ...]
+    tick: TickBeats
+
+
+def run_references(
+    paths: Iterable[Path], node_of: Callable[[Alerting], Stream], fixed: dict[str, Any], changed: dict[str, Any]
+) -> Iterator[Reference]:
+    """Run each record; yield the beats that a node emits.
+
+    Parameters
+    ----------
+    paths
+        Records without suffix.
+    node_of
+        Returns the node.
+    fixed
+        Models of :class:`Streamed` that are the same for all records.
+    changed
+        Settings that differ from those of :class:`Streamed`.
+    """
+    shipped = Streamed()
+    held_out = shipped.held_out()
+    archives: dict[Streamed, tuple[Archive, list[TickBeats]]] = {}
+    for path in paths:
+        recording = ecg_leads(read_recording(path.with_name(f"{path.name}.hea")))
+        n = recording.samples.shape[1]
+        graph = replace(held_out.get((recording.name, n), shipped), **fixed)
+        if graph not in archives:
+            archive = Archive(replace(graph.settings(), **changed))
+            archives[graph] = archive, []
+            archive.alerting.subscribe(node_of(archive.alerting), archives[graph][1].append)
+        archive, ticks = archives[graph]
+        archive.analyze(recording, "train")
+        tick = ticks.pop()
+        ticks.clear()
+        annotated = annotate(recording, path) if path.with_name(f"{path.name}.atr").exists() else None
+        yield Reference(path, n, recording.rate_hz, annotated, comments_of(path), tick)

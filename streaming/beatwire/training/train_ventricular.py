@@ -1,0 +1,165 @@
+"""``beatwire train ventricular``: the judge of ventricular runs, cross-validated by person.
+
+1. Every record goes through the graph; its beats are labelled (``training.ventricular_examples``).
+2. In a bedside record whose alarm experts called true, the beats of the run are not marked. First those are taken that
+   are most likely ventricular, three in a row; then, in each round, those with the largest logits by a judge that was
+   not trained on the record.
+3. For each of five folds of people a judge is trained on the other four; it is written beside the shipped one
+   (``NAME.foldK``), so that a record of the training data is evaluated by a judge that has not seen its person.
+4. The judge that ships is trained on all people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.evaluation.bedside.folders import find_references
+from beatwire.model.checkpoint import fold_path
+from beatwire.model.storage import HELD_OUT_KEY
+from beatwire.model.ventricular import save_judge
+from beatwire.records import F64, I64
+from beatwire.training.forest import flatten
+from beatwire.training.progress import Progress, ignore
+from beatwire.training.settings import FOLDS, VentricularSettings, check_out, fold_of, require, write_figures
+from beatwire.training.ventricular_card import ventricular_card
+from beatwire.training.ventricular_examples import NONE, RUN, UNMARKED, RunExamples, read_run_examples
+
+
+def train_ventricular(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    noise: Sequence[Path] = (),
+    settings: VentricularSettings = VentricularSettings(),  # noqa: B008
+    progress: Progress = ignore,
+) -> dict[str, Any]:
+    """Train and cross-validate the judge of ventricular runs; write it with its config, card and metrics.
+
+    Parameters
+    ----------
+    folders
+        Folders of WFDB records with beats, rhythm marks, or comments that say what a record shows.
+    out
+        ``NAME.safetensors``.
+    noise
+        WFDB records of noise without a heartbeat.
+
+    Returns
+    -------
+    dict
+        The metrics, as written to ``NAME.metrics.json``.
+
+    Raises
+    ------
+    UserError
+        LightGBM is not installed, a folder has no record, or ``out`` is not a ``.safetensors``.
+    """
+    require("lightgbm", "train ventricular")
+    check_out(out)
+    paths = [path for folder in folders for path in find_references(folder)] + [p.with_suffix("") for p in noise]
+    examples = []
+    for done, one in enumerate(read_run_examples(paths)):
+        progress(0.8 * done / len(paths), f"{one.folder}/{one.name}")
+        examples.append(one)
+    return _train(examples, out, settings, lambda share, step: progress(0.8 + 0.2 * share, step))
+
+
+def _train(
+    examples: Sequence[RunExamples], out: Path, settings: VentricularSettings, progress: Progress
+) -> dict[str, Any]:
+    """Train all judges, write everything and return the metrics."""
+    labels = [first_labels(e, settings) for e in examples]
+    boosters: list[Any] = []
+    for turn in range(settings.rounds):
+        progress(turn / (settings.rounds + 1), f"round {turn + 1} of {settings.rounds}")
+        boosters = [
+            train_judge([(e, y) for e, y in zip(examples, labels, strict=True) if fold_of(e.group) != fold], settings)
+            for fold in range(FOLDS)
+        ]
+        if turn + 1 < settings.rounds:
+            labels = [
+                marked(e, logits(boosters[fold_of(e.group)], e), settings) if (e.label == UNMARKED).any() else y
+                for e, y in zip(examples, labels, strict=True)
+            ]
+    progress(settings.rounds / (settings.rounds + 1), "all people")
+    metadata = {"settings": asdict(settings), "folders": sorted({e.folder for e in examples})}
+    for fold, booster in enumerate(boosters):
+        held_out = {e.name: e.samples for e in examples if fold_of(e.group) == fold}
+        save_judge(fold_path(out, fold), flatten(booster, settings.bias), metadata | {HELD_OUT_KEY: held_out})
+    judge = save_judge(
+        out, flatten(train_judge(list(zip(examples, labels, strict=True)), settings), settings.bias), metadata
+    )
+    metrics = {"model": judge.name, **metadata, "beats": _figures(examples, boosters, settings)}
+    write_figures(out, metrics, ventricular_card(judge.name, metrics))
+    progress(1.0, "done")
+    return metrics
+
+
+def first_labels(e: RunExamples, settings: VentricularSettings) -> I64:
+    """Return the labels of a record before the first round."""
+    return marked(e, e.likely, settings) if (e.label == UNMARKED).any() else e.label
+
+
+def marked(e: RunExamples, evidence: F64, settings: VentricularSettings) -> I64:
+    """Return the labels of a record in which the beats of a run are those with the largest evidence."""
+    label = e.label.copy()
+    open_ones = np.flatnonzero(label == UNMARKED)
+    label[open_ones[np.argsort(-evidence[open_ones], kind="stable")[: settings.beats_of_alarm]]] = RUN
+    return label
+
+
+def train_judge(parts: Sequence[tuple[RunExamples, I64]], settings: VentricularSettings) -> Any:
+    """Train a booster on labelled records; a record with many beats has the weight of one with few."""
+    import lightgbm
+
+    features, label, weight = [], [], []
+    for e, labels in parts:
+        judged = ~np.isnan(e.features[:, 0])
+        for y in (RUN, NONE):
+            use = judged & (labels == y)
+            n, times = int(use.sum()), settings.weight if y == RUN else 1.0
+            features.append(e.features[use])
+            label.append(np.full(n, y))
+            weight.append(np.full(n, times * min(1.0, _most(e, y, settings) / max(1, n))))
+    parameters = {
+        "objective": "binary", "num_leaves": settings.max_leaves, "max_depth": settings.max_depth,
+        "learning_rate": settings.learning_rate, "min_data_in_leaf": settings.min_beats, "max_bin": 127,
+        "feature_fraction": settings.feature_fraction, "lambda_l2": settings.l2,
+        "seed": settings.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1, "num_threads": 1,
+    }  # fmt: skip
+    data = lightgbm.Dataset(np.concatenate(features), np.concatenate(label), weight=np.concatenate(weight))
+    return lightgbm.train(parameters, data, settings.trees)
+
+
+def _most(e: RunExamples, y: int, settings: VentricularSettings) -> float:
+    """Return how many beats of a label count in a record."""
+    if y == RUN:
+        return settings.most_unmarked if (e.label == UNMARKED).any() else settings.most_marked
+    return settings.most_none if (e.label == RUN).any() or len(e.label) > 1000 else settings.most_none_alarm
+
+
+def logits(booster: Any, e: RunExamples) -> F64:
+    """Return the logit of each beat; of one that is not judged minus infinity."""
+    out = np.full(len(e.label), -np.inf)
+    judged = ~np.isnan(e.features[:, 0])
+    if judged.any():
+        out[judged] = booster.predict(e.features[judged], raw_score=True)
+    return out
+
+
+def _figures(examples: Sequence[RunExamples], boosters: Sequence[Any], settings: VentricularSettings) -> dict[str, Any]:
+    """Return by folder how many beats of runs, and of none, are judged to be one, by judges of other people."""
+    found: dict[str, Any] = {}
+    for e in examples:
+        yes = logits(boosters[fold_of(e.group)], e) + settings.bias > 0
+        counts = found.setdefault(e.folder, {"of runs": 0, "true": 0, "of none": 0, "false": 0})
+        counts["of runs"] += int((e.label == RUN).sum())
+        counts["true"] += int((yes & (e.label == RUN)).sum())
+        counts["of none"] += int((e.label == NONE).sum())
+        counts["false"] += int((yes & (e.label == NONE)).sum())
+    return found

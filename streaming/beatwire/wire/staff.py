@@ -1,0 +1,104 @@
+"""The JSON of what staff enter: values of ``ecg.acks`` and ``ecg.settings``.
+
+In: bytes from anybody. Out: plain values, or ValueError with what was expected and what was found. The schemas are
+``schemas/ack.schema.json`` and ``schemas/settings.schema.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+LONGEST = 64
+NAME = f"1-{LONGEST} printable characters, not only spaces"
+STREAM_ID = f"1-{LONGEST} bytes of printable text"
+
+
+def ack_entry(alert: str, stream: str, by: str, at_us: int) -> dict[str, Any]:
+    """Return the fields of a message on ``ecg.acks``."""
+    return {"alert": alert, "stream": stream, "by": by, "at_us": at_us}
+
+
+def limits_entry(
+    stream: str, limits: Mapping[str, float], before: Mapping[str, float], by: str, at_us: int
+) -> dict[str, Any]:
+    """Return the fields of a message on ``ecg.settings``: the limits of a stream that differ from the defaults."""
+    return {"stream": stream, "limits": dict(limits), "before": dict(before), "by": by, "at_us": at_us}
+
+
+def encode_entry(entry: Mapping[str, Any]) -> bytes:
+    """Return the value of the message.
+
+    >>> encode_entry(limits_entry("bed-1", {"asystole": 5.0}, {}, "Ada", 0))
+    b'{"stream": "bed-1", "limits": {"asystole": 5.0}, "before": {}, "by": "Ada", "at_us": 0}'
+    """
+    return json.dumps(dict(entry), ensure_ascii=False, allow_nan=False).encode()
+
+
+def decode_limits(value: bytes) -> dict[str, Any]:
+    """Return the fields of a message on ``ecg.settings``; the values of the limits are not checked.
+
+    Raises
+    ------
+    ValueError
+        A field is missing or not what it should be.
+    """
+    found = _entry(value)
+    for name in ("limits", "before"):
+        limits = found.get(name)
+        good = isinstance(limits, dict) and all(
+            isinstance(v, int | float) and not isinstance(v, bool) for v in limits.values()
+        )
+        _check(good, name, "an object of numbers", found)
+    return found
+
+
+def decode_ack(value: bytes) -> dict[str, Any]:
+    """Return the fields of a message on ``ecg.acks``.
+
+    Raises
+    ------
+    ValueError
+        A field is missing or not what it should be.
+    """
+    found = _entry(value)
+    _check(is_name(found.get("alert")), "alert", NAME, found)
+    return found
+
+
+def _entry(value: bytes) -> dict[str, Any]:
+    """Return the fields of what someone entered, with the time and the names checked."""
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"expected a JSON object; got {value[:40]!r}") from error
+    if not isinstance(found, dict):
+        raise ValueError(f"expected a JSON object; got {value[:40]!r}")
+    _check(is_stream_id(found.get("stream")), "stream", STREAM_ID, found)
+    _check(is_name(found.get("by")), "by", NAME, found)
+    _check(isinstance(found.get("at_us"), int), "at_us", "an integer", found)
+    return found
+
+
+def is_name(text: Any) -> bool:
+    """Return True for what `NAME` says: the only rule for the name of a person, in the page, commands and the monitor.
+
+    >>> is_name("Ada"), is_name("\u963f" * 64), is_name(" "), is_name(3)
+    (True, True, False, False)
+    """
+    return isinstance(text, str) and text.isprintable() and bool(text.strip()) and len(text) <= LONGEST
+
+
+def is_stream_id(text: Any) -> bool:
+    """Return True for what `STREAM_ID` says.
+
+    >>> is_stream_id("bed-1"), is_stream_id("\u963f" * 64), is_stream_id("")
+    (True, False, False)
+    """
+    return isinstance(text, str) and text.isprintable() and 1 <= len(text.encode()) <= LONGEST
+
+
+def _check(good: bool, name: str, expected: str, found: Mapping[str, Any]) -> None:
+    if not good:
+        raise ValueError(f"expected {name}: {expected}; got {str(found.get(name))[:40]!r}")

@@ -1,0 +1,34 @@
+"""``beatwire chaos``: workers are killed, frozen, replaced; nothing is lost, nothing is twice, everything is equal."""
+
+from __future__ import annotations
+
+import pytest
+from beatwire.bench.chaos.plan import Counts
+from beatwire.bench.chaos.run import Settings, run_chaos
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture(autouse=True)
+def _broker(need_kafka: None) -> None:
+    """Skip the tests where Kafka cannot be started."""
+
+
+def test_a_killed_a_frozen_and_an_additional_worker_change_nothing() -> None:
+    counts = Counts(kills=1, freezes=1, scale_changes=1)
+    report = run_chaos(Settings(streams=8, speed=6.0, counts=counts, every_s=1.0, seed=3), print)
+    assert report.equal, report.as_dict()
+    assert sum(report.events.values()) == 3
+    assert report.output["beats"].expected > 100
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_thirty_disturbances_of_workers_and_broker_change_nothing(ecg_folder) -> None:
+    records = [str(header.with_suffix("")) for header in sorted((ecg_folder / "mitdb").glob("2*.hea"))]
+    counts = Counts(kills=12, freezes=6, scale_changes=8, broker_restarts=4)
+    report = run_chaos(Settings(tuple(records[:5]), counts=counts, every_s=4.0), print)
+    assert report.equal, report.as_dict()
+    assert sum(report.events.values()) == 30
+    assert report.output["beats"].expected > 5_000
+    assert report.output["alerts"].expected > 20

@@ -1,0 +1,100 @@
+"""Live and iterate decide what analyze decides, in chunks of any length."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import beatwire
+import numpy as np
+import pandas as pd
+import pytest
+from beatwire.recordings import NO_VALUE
+from two_leads import FS, assert_same, two_leads_fixture, whole_fixture  # noqa: F401  fixtures
+
+
+@pytest.mark.parametrize("chunk", [1, 37, 50, 20_000])
+def test_live_decides_what_analyze_decides(chunk: int, samples: np.ndarray, whole: beatwire.Result) -> None:
+    n = 15_000 if chunk > 1 else 3_000
+    beats, alerts = [], []
+    with beatwire.Live(FS, ["II", "V1"], gain=200, start_s=1e9, stream="analyze") as live:
+        for first in range(0, n, chunk):
+            events = live.push(samples[:, first : first + chunk])
+            beats += events.beats
+            alerts += events.alerts
+        if n == samples.shape[1]:
+            last = live.close()
+            beats, alerts = [*beats, *last.beats], [*alerts, *last.alerts]
+    expected = whole.beats[whole.beats["decided"] < n] if n < samples.shape[1] else whole.beats
+    assert_same(pd.DataFrame(beats), expected)
+    assert alerts == [a for a in whole.analysis.alerts if a["decided"] < n or n == samples.shape[1]]
+
+
+def test_a_beat_is_decided_within_0_35_s_and_chunks_of_missing_values_are_a_gap(samples: np.ndarray) -> None:
+    live = beatwire.Live(FS, ["II", "V1"], gain=200)
+    late = [
+        live.position - beat.sample
+        for first in range(0, 5000, 10)
+        for beat in live.push(samples[:, first : first + 10]).beats
+    ]
+    assert len(late) > 10
+    assert max(late) <= 0.35 * FS + 10
+    gap = beatwire.Live(FS, ["II", "V1"], gain=200)
+    skipped = beatwire.Live(FS, ["II", "V1"], gain=200)
+    of_gap = [*gap.push(samples[:, :8000]).beats, *gap.close().beats]
+    of_skipped = [*skipped.push(samples[:, :5000]).beats, *skipped.push(samples[:, 5250:8000], first=5250).beats]
+    assert [b.sample for b in of_gap] == [b.sample for b in [*of_skipped, *skipped.close().beats]]
+
+
+def test_live_says_no_data_when_nothing_comes(samples: np.ndarray) -> None:
+    live = beatwire.Live(FS, ["II", "V1"], gain=200)
+    live.push(samples[:, :2500])
+    assert not live.wait(1.0)
+    assert [alert["rule"] for alert in live.wait(1.5).alerts] == ["no data"]
+    assert [alert["state"] for alert in live.push(samples[:, 2500:2600]).alerts] == ["off"]
+
+
+def test_a_chunk_that_cannot_be_used_changes_nothing(samples: np.ndarray, whole: beatwire.Result) -> None:
+    live = beatwire.Live(FS, ["II", "V1"], gain=200)
+    beats = list(live.push(samples[:, :7000]).beats)
+    for chunk, first, message in (
+        (np.zeros(5), None, r"push: expected a chunk of shape \[2, n\]; got \[5\]"),
+        (np.full((2, 3), 1e6), None, r"push: expected values within 32767 adc; got 1e\+06"),
+        (np.array([["a"], ["b"]]), None, "push: expected numbers; got values of type <U1"),
+        (samples[:, :10], 6999, "push: expected a first sample of 7000 or greater; got 6999"),
+    ):
+        with pytest.raises(beatwire.UserError, match=message):
+            live.push(chunk, first)
+    beats += [*live.push(samples[:, 7000:]).beats, *live.close().beats]
+    assert_same(pd.DataFrame(beats), whole.beats)
+    with pytest.raises(ValueError, match="Live: expected an open monitor; it is closed"):
+        live.push(samples[:, :10])
+
+
+@pytest.mark.parametrize("block", [999, 4000])
+def test_iterate_yields_what_analyze_returns(
+    block: int, samples: np.ndarray, whole: beatwire.Result, tmp_path: Path
+) -> None:
+    table = pd.DataFrame({"time": np.arange(15_000) / FS, "II": samples[0], "V1": samples[1]})
+    table = table[table["II"] != NO_VALUE]  # the gap shows in the times
+    table.to_csv(tmp_path / "ecg.csv", index=False)
+    table.to_csv(tmp_path / "ecg.csv.gz", index=False)
+    chunks = (samples[:, first : first + block] for first in range(0, 15_000, block))
+    for parts in (
+        beatwire.iterate(tmp_path / "ecg.csv", gain=200, block_samples=block),
+        beatwire.iterate(str(tmp_path / "ecg.csv.gz"), gain=200, block_samples=block),
+        beatwire.iterate(chunks, FS, leads=["II", "V1"], gain=200),
+    ):
+        collected = list(parts)
+        assert len(collected) > 3
+        assert_same(pd.concat([p.beats for p in collected if len(p.beats)]), whole.beats)
+        rows = [row for p in collected for row in p.alerts[["rule", "state", "onset"]].to_numpy().tolist()]
+        assert rows == whole.alerts[["rule", "state", "onset"]].to_numpy().tolist()
+
+
+def test_iterate_reads_a_wfdb_record_in_blocks(ecg_folder: Path) -> None:
+    path = ecg_folder / "mitdb" / "208"
+    parts = list(beatwire.iterate(path, block_samples=100_000))
+    expected = beatwire.analyze(path)
+    assert len(parts) == 8
+    assert_same(pd.concat([p.beats for p in parts if len(p.beats)]), expected.beats)
+    assert sum(len(p.alerts) for p in parts) == len(expected.alerts)

@@ -1,0 +1,64 @@
+"""The comparison and the plan of ``beatwire chaos``: whatever differs is found, and counts are exact."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import islice
+
+import pytest
+from beatwire.bench.chaos.compare import Comparison, alert_records, compare_records
+from beatwire.bench.chaos.plan import BROKER, SCALE, SETS, Counts, Kind, counted, endless
+
+BEATS = [((f"bed-{k % 3}", 1, 100 * k), {"rr_ms": 800.0, "score": 1.5, "scored_by": "history"}) for k in range(9)]
+
+
+def changed(k: int, **fields: object) -> list[tuple[tuple[object, ...], dict[str, object]]]:
+    return [(key, beat | fields if n == k else beat) for n, (key, beat) in enumerate(BEATS)]
+
+
+def test_equal_outputs_are_equal_in_any_order() -> None:
+    result = compare_records(BEATS, BEATS[::-1])
+    assert result.equal
+    assert (result.expected, result.published) == (9, 9)
+
+
+@pytest.mark.parametrize(
+    ("published", "found"),
+    [
+        (BEATS[1:], {"lost": 1}),
+        (BEATS + BEATS[:2], {"twice": 2}),
+        ([*BEATS, (("bed-9", 1, 0), {})], {"unexpected": 1}),
+        (changed(4, rr_ms=801.0), {"different": 1, "fields": {"rr_ms": 1}}),
+        (changed(4, score=1.5002), {"different": 1, "fields": {"score": 1}}),
+        (changed(4, score=None), {"different": 1, "fields": {"score": 1}}),
+        (changed(4, score=1.50005), {}),
+    ],
+)
+def test_whatever_is_lost_twice_or_different_is_counted(published: list[object], found: dict[str, object]) -> None:
+    result = compare_records(BEATS, published)
+    assert result.equal is not bool(found)
+    expected = Comparison(**({"expected": 9, "published": len(published), "examples": result.examples} | found))
+    assert result == expected
+    assert bool(result.examples) is bool(found)
+
+
+def test_alerts_that_depend_on_the_clock_are_not_compared() -> None:
+    alerts = [{"rule": rule, "stream": "s", "id": rule, "state": "on"} for rule in ("no data", "asystole")]
+    records = alert_records([json.dumps(alert).encode() for alert in alerts])
+    assert [key for key, _ in records] == [("asystole", "s", "asystole", "on")]
+
+
+def test_counted_disturbances_are_made_exactly_so_often() -> None:
+    made = Counter(counted(Counts(kills=100, freezes=3, scale_changes=20, broker_restarts=20), seed=5))
+    assert (made[Kind.KILL], made[Kind.FREEZE]) == (100, 3)
+    assert sum(made[kind] for kind in SCALE) == 20
+    assert sum(made[kind] for kind in BROKER) == 20
+    assert abs(made[Kind.GROW] - made[Kind.SHRINK]) <= 1  # so that there is always a worker to stop
+
+
+def test_a_seed_gives_the_same_disturbances_and_a_set_only_its_kinds() -> None:
+    first, again, other = (list(islice(endless("worker", seed), 50)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert set(first) == set(SETS["worker"])
+    assert list(endless("none", 1)) == []

@@ -1,0 +1,78 @@
+"""The programs of README and docs run: docs/python.md as a whole, the script in docs/examples."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.wire.avro import decode_chunk
+from beatwire.wire.names import SAMPLES
+from laws import Signal
+from page_lines import EXAMPLE_PAGES, README, ROOT, blocks
+
+PYTHON = ROOT / "docs" / "python.md"
+THREE_LINES, FEED, SINK = blocks(README, "python")
+
+
+def test_no_other_page_has_programs() -> None:
+    assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == {README, PYTHON}
+
+
+def test_the_three_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
+    exec(THREE_LINES, {})
+    assert "rr_ms" in capsys.readouterr().out
+
+
+def test_the_examples_of_the_page_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    matplotlib.use("Agg")
+    programs, scope = blocks(PYTHON, "python"), dict[str, object]()
+    for program in programs:
+        exec(program, scope)
+    printed = capsys.readouterr().out
+    assert len(programs) >= 5
+    assert "fs: expected a rate of 50-4000 Hz; got 20" in printed
+    assert re.search(r"\d+\.\d\d s  \d+ /min  score \d", printed)
+
+
+def test_the_example_script_finds_its_asystole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(ROOT / "docs" / "examples" / "analyze_and_live.py"))
+    assert re.search(r"8[3-6]\.\d s  on +asystole", capsys.readouterr().out)
+    assert (tmp_path / "stretch.png").read_bytes()[1:4] == b"PNG"
+
+
+def test_the_feed_example_sends_chunks_that_can_be_read() -> None:
+    from confluent_kafka import Consumer
+
+    chunks = [np.arange(50, dtype=np.int16), np.arange(50, 100, dtype=np.int16)]
+    with MockKafka() as kafka:
+        exec(FEED, {"bootstrap": kafka.bootstrap, "my_chunks": chunks})
+        consumer = Consumer(
+            {"bootstrap.servers": kafka.bootstrap, "group.id": "readme", "auto.offset.reset": "earliest"}
+        )
+        consumer.subscribe([SAMPLES])
+        got = consumer.consume(2, 20.0)
+        consumer.close()
+    decoded = [decode_chunk(message.value()) for message in got]
+    assert [(c["stream"], c["first"], len(c["samples"])) for c in decoded] == [("bed-1", 0, 100), ("bed-1", 50, 100)]
+    assert all(message.key() == b"bed-1" for message in got)
+
+
+def test_the_sink_example_prints_beats_and_alerts(capsys: pytest.CaptureFixture[str]) -> None:
+    samples = synthesise(1, rate_hz=250.0, seconds=20).recording.samples.copy()
+    samples[:, 2500:] = samples[0, 2500]
+    signal = Signal("bed-1", samples)
+    ticks = [[signal.chunk(a, a + 250)] for a in range(0, 5000, 250)]
+    exec(SINK, {"my_messages": ticks})
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("asystole: ") for line in lines)
+    assert sum(int(line) for line in lines if line.isdigit()) > 10

@@ -1,0 +1,107 @@
+"""The rules of ventricular and supraventricular beats, and which of several is announced."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bedside import Ward, device_chunk, rows_of
+
+RUN, NO_RUN = 2.0, -5.0
+
+
+def ward_with(classes: str, *, bpm: float = 70.0, runs: list[float] | None = None, errors: float = 0.0) -> list[tuple]:
+    """Return the transitions of beats of these classes, one a second after the first sample."""
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", 100 * k, bpm, False, errors) for k in range(1, len(classes) + 1)]
+    return rows_of(ward.tick(beats=beats, classes=classes, runs=runs or [NO_RUN] * len(classes)))
+
+
+def states(transitions: list[tuple], rule: str) -> list[tuple[str, int]]:
+    return [(state, decided) for name, state, _, decided in transitions if name == rule]
+
+
+def test_two_ventricular_beats_are_a_couplet_when_the_next_is_none() -> None:
+    assert states(ward_with("NNVVNNNNNNNNNN"), "couplet") == [("on", 500), ("off", 1300)]
+
+
+@pytest.mark.parametrize("classes", ["NNVNNN", "NVVVN", "NNVSVN"])
+def test_one_three_or_interrupted_ventricular_beats_are_no_couplet(classes: str) -> None:
+    assert states(ward_with(classes), "couplet") == []
+
+
+@pytest.mark.parametrize(
+    ("classes", "rule", "at"),
+    [("NVNVNV", "bigeminy", 600), ("VNVNVN", "bigeminy", 500), ("NNVNNVNNV", "trigeminy", 900)],
+)
+def test_a_pattern_is_announced_at_its_third_turn(classes: str, rule: str, at: int) -> None:
+    found = ward_with(classes)
+    assert states(found, rule) == [("on", at)]
+    assert {name for name, *_ in found} - {"frequent ventricular beats"} == {rule}
+
+
+def test_beats_in_noise_make_no_pattern() -> None:
+    assert {name for name, *_ in ward_with("NVNVNVNV", errors=3.0)} <= {"noise"}
+
+
+def test_more_than_ten_ventricular_beats_a_minute_are_frequent() -> None:
+    assert states(ward_with("NNNV" * 4), "frequent ventricular beats") == [("on", 1200)]
+    assert states(ward_with("NNNNNNNV" * 3), "frequent ventricular beats") == []
+
+
+def test_old_ventricular_beats_are_not_counted() -> None:
+    found = states(ward_with("NV" * 3 + "N" * 30), "frequent ventricular beats")
+    # At 1700 the first of the three is 15 s ago; that is the first of eight beats after which the alert ends.
+    assert found == [("on", 600), ("off", 2400)]
+
+
+def test_a_judged_run_is_announced_at_the_beat_that_ends_it() -> None:
+    found = ward_with("NVVVNNNNNNNNNNN", runs=[NO_RUN, NO_RUN, NO_RUN, RUN] + [NO_RUN] * 11)
+    assert states(found, "ventricular run") == [("on", 400), ("off", 1200)]
+    assert states(found, "ventricular tachycardia") == []
+
+
+def test_two_judgements_in_three_fast_beats_are_tachycardia_in_place_of_the_run() -> None:
+    found = ward_with("N" * 16, bpm=130, runs=[NO_RUN, NO_RUN, RUN, RUN] + [NO_RUN] * 12)
+    assert states(found, "ventricular run") == [("on", 300), ("off", 400)]
+    assert states(found, "ventricular tachycardia") == [("on", 400), ("latched", 1300)]
+
+
+def test_a_slow_run_is_no_tachycardia() -> None:
+    found = ward_with("N" * 6, bpm=95, runs=[RUN] * 6)
+    assert {name for name, *_ in found} == {"ventricular run"}
+
+
+def test_beats_that_are_not_judged_end_no_run() -> None:
+    found = ward_with("VVVVVV", runs=[np.nan] * 6, bpm=110)
+    assert {name for name, *_ in found} == {"frequent ventricular beats"}
+
+
+def test_a_tachycardia_is_not_announced_beside_a_ventricular_one() -> None:
+    alone = ward_with("N" * 6, bpm=130)
+    beside = ward_with("N" * 6, bpm=130, runs=[RUN] * 6)
+    assert states(alone, "tachycardia") == [("on", 100)]
+    assert states(beside, "tachycardia") == [("on", 100), ("off", 200)]
+    assert states(beside, "ventricular tachycardia") == [("on", 200)]
+
+
+def test_fibrillation_is_announced_in_place_of_ventricular_tachycardia() -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    ward.tick(blocks=[("bed", 200, 2)])
+    found = rows_of(ward.tick(beats=[("bed", 200 + 50 * k, 130) for k in range(1, 5)], runs=[RUN] * 4))
+    assert [name for name, *_ in found] == []
+
+
+def test_five_fast_supraventricular_beats_are_a_tachycardia() -> None:
+    assert states(ward_with("NSSSSSN", bpm=160), "supraventricular tachycardia") == [("on", 600)]
+    assert states(ward_with("NSSSSNS", bpm=160), "supraventricular tachycardia") == []
+    assert states(ward_with("NSSSSSN", bpm=140), "supraventricular tachycardia") == []
+
+
+def test_a_restart_forgets_what_came_before() -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    ward.tick(beats=[("bed", 100 * k) for k in range(1, 4)], classes="NVV", runs=[NO_RUN, NO_RUN, RUN])
+    ward.tick(device_chunk(first=0, session=2))
+    assert "couplet" not in {t["rule"] for t in ward.tick(beats=[("bed", 50)])}

@@ -1,0 +1,296 @@
+"""The live page in a real browser: what it draws is what was sent, and it says what it cannot draw."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.kernels.ring import NO_VALUE
+from beatwire.page.dashboard import Dashboard
+from beatwire.records import RawTick
+from page_browser import RATE_HZ, Feed, chromium, drawn, heart, ink_of, opened
+from playwright.sync_api import Browser, Page, expect
+from test_page_ward import alert, beat
+
+SWEEP = 1500  # samples: 6 s
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def mock() -> Iterator[MockKafka]:
+    with MockKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def page(mock: MockKafka) -> Iterator[Dashboard]:
+    with Dashboard(mock.cluster, port=0) as made:
+        yield made
+
+
+def tile(page: Page, stream: str) -> Any:
+    return page.locator(f'[data-stream="{stream}"]')
+
+
+def test_traces_move_and_carry_the_samples_that_were_sent(browser: Browser, page: Dashboard) -> None:
+    signals = [heart(f"bed-{k}", seed=k) for k in range(3)]
+    with Feed(page, signals), opened(browser, page.url) as seen:
+        before = drawn(seen, "bed-1", least=400)
+        for signal in signals:
+            shown = drawn(seen, signal.stream, least=400, beyond=before["drawn"] + 250)
+            assert shown["samples"] == signal.samples[0, shown["first"] : shown["drawn"]].tolist()
+            assert shown["newest"] - shown["drawn"] < 0.8 * RATE_HZ
+        ink = ink_of(seen, '[data-stream="bed-1"] canvas')
+        assert ink.mean() > 0.25
+
+
+def test_a_gap_is_blank_in_the_trace(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1")], absent=[(150, 350)]), opened(browser, page.url) as seen:
+        shown = drawn(seen, "bed-1", beyond=520)
+        samples = np.array(shown["samples"])
+        gap = slice(150 - shown["first"], 350 - shown["first"])
+        assert (samples[gap] == NO_VALUE).all()
+        assert (samples[gap.stop : gap.stop + 100] != NO_VALUE).all()
+        ink = ink_of(seen, '[data-stream="bed-1"] canvas')
+        step = len(ink) / SWEEP
+        assert not ink[int(150 * step) + 2 : int(350 * step) - 2].any()
+        assert ink[int(360 * step) : int(500 * step)].all()
+
+
+def test_a_feed_that_stops_says_since_when_and_has_no_rate(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1")]) as feed, opened(browser, page.url) as seen:
+        drawn(seen, "bed-1", least=100)
+        feed.stop()
+        state = tile(seen, "bed-1").locator(".tile-state")
+        expect(state).to_have_text(re.compile(r"^no data since \d\d:\d\d:\d\d UTC$"), timeout=6000)
+        expect(tile(seen, "bed-1").locator(".silent canvas")).to_have_css("opacity", "0.2")
+        expect(tile(seen, "bed-1").locator(".rate")).to_have_text("--")
+
+
+def test_the_page_returns_by_itself_when_the_server_does(browser: Browser, mock: MockKafka) -> None:
+    with Dashboard(mock.cluster, port=0) as first, Feed(first, [heart("bed-1")]):
+        port = int(re.findall(r":(\d+)/", first.url)[0])
+        with opened(browser, first.url) as seen:
+            drawn(seen, "bed-1", least=100)
+            first.__exit__(None, None, None)
+            expect(seen.locator("#banner")).to_have_text(re.compile(r"Disconnected, trying again in 0:0\d"))
+            expect(seen.locator("body")).to_have_class(re.compile("disconnected"))
+            again = heart("bed-1", seed=5, session=2)
+            with Dashboard(mock.cluster, port=port) as second, Feed(second, [again]):
+                expect(seen.locator("#banner")).to_be_hidden()
+                shown = drawn(seen, "bed-1", least=50)
+                assert shown["samples"] == again.samples[0, shown["first"] : shown["drawn"]].tolist()
+
+
+def test_a_page_whose_token_is_no_longer_valid_says_what_to_do(browser: Browser, mock: MockKafka) -> None:
+    with Dashboard(mock.cluster, port=0, token="a-token-of-24-characters") as page:
+        port = int(re.findall(r":(\d+)/", page.url)[0])
+        with opened(browser, page.url) as seen:
+            expect(seen.locator("#notice")).to_contain_text("beatwire replay")
+            page.__exit__(None, None, None)
+            with Dashboard(mock.cluster, port=port, token="another-token-of-24-char"):
+                expect(seen.locator("#notice")).to_contain_text("Access denied")
+
+
+def test_a_browser_that_is_too_slow_says_so_and_goes_on_with_a_gap(
+    browser: Browser, page: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beatwire.page.traces.RING_S", 2.0)
+    monkeypatch.setattr("beatwire.page.browser.MOST_UNSEEN", 2)
+    signal = heart("bed-1")
+    with Feed(page, [signal]), opened(browser, page.url) as seen:
+        before = drawn(seen, "bed-1", least=100)
+        seen.evaluate("() => { const end = performance.now() + 2600; while (performance.now() < end); }")
+        expect(seen.locator("#banner")).to_have_text(re.compile(r"This browser is too slow: \d+ samples were left out"))
+        shown = drawn(seen, "bed-1", beyond=before["drawn"] + 600)
+        samples = np.array(shown["samples"])
+        sent = signal.samples[0, shown["first"] : shown["drawn"]]
+        left_out = samples == NO_VALUE
+        assert left_out.any()
+        assert (samples[~left_out] == sent[~left_out]).all()
+
+
+def test_a_bed_shows_its_beats_and_their_figures(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1", leads=2)]) as feed, opened(browser, page.url + "#/bed/bed-1") as seen:
+        shown = drawn(seen, "bed-1", beyond=950)
+        for k in range(1, 5):
+            at_s = 0.24 + 0.8 * k
+            when = datetime.fromtimestamp(feed.began_us / 1e6 + at_s, UTC)
+            score = 5.0 if k == 4 else 0.4
+            page.ward.add_records([beat("bed-1", at_s, time=when, score=score, map_x=0.3, map_y=0.1)])
+        overlay = seen.locator(".overlay")
+        expect(overlay).to_have_attribute("aria-label", re.compile(r"beats over the usual beat .* 1 of them scored 3"))
+        expect(seen.locator(".plane")).to_have_attribute("aria-label", re.compile("^Last 4 beats in the plane"))
+        expect(seen.locator(".tachogram")).to_have_attribute("aria-label", re.compile("^Rate of 4 beats"))
+        for name in ("overlay", "plane", "decoded", "tachogram"):
+            expect(seen.locator(f".{name}")).to_be_visible()
+            assert ink_of(seen, f".{name}").any()
+        assert ink_of(seen, ".marks").sum() > 7
+        for lead in range(2):
+            assert ink_of(seen, f".lead:nth-of-type({lead + 1}) canvas").mean() > 0.3
+        assert shown["gain"] == 10
+
+
+def test_the_playhead_is_even_waits_and_jumps(browser: Browser, page: Dashboard) -> None:
+    program = """async () => {
+      const { Playhead } = await import("/static/clock.js");
+      const playhead = new Playhead(250);
+      const behind = [], steps = [], late = [];
+      let [newest, last] = [0, null];
+      for (let ms = 0; ms < 12000; ms += 33) {
+        if (ms < 5000 || ms > 9000) newest = 250 * Math.floor((ms - 40) / 125) / 8;  // eight messages a second
+        const position = playhead.advance(ms, newest);
+        if (ms > 2000 && ms < 5000) { behind.push((newest - position) / 250); steps.push(position - last); }
+        if (ms > 8000 && ms < 9000) late.push(newest - position);
+        last = position;
+      }
+      return { behind, steps, late, jumps: playhead.jumps, end: newest - last };
+    }"""
+    with opened(browser, page.url) as seen:
+        got = seen.evaluate(program)
+    assert min(got["behind"]) > 0.1
+    assert max(got["behind"]) < 0.6
+    assert max(got["steps"]) < 1.15 * min(got["steps"])  # an even trace from uneven messages
+    assert set(got["late"]) == {0}  # all that came was drawn, and nothing else
+    assert got["jumps"] == 1
+    assert got["end"] < 0.6 * 250
+
+
+def test_an_empty_ward_and_a_search_without_result_say_what_to_do(browser: Browser, page: Dashboard) -> None:
+    with opened(browser, page.url) as seen:
+        expect(seen.locator("#notice")).to_contain_text("No streams yet")
+        with Feed(page, [heart("bed-1"), heart("icu-1")]):
+            expect(tile(seen, "icu-1")).to_be_visible()
+            seen.keyboard.press("/")
+            seen.keyboard.type("icu")
+            expect(tile(seen, "bed-1")).to_have_count(0)
+            seen.keyboard.type("x")
+            expect(seen.locator("#notice")).to_contain_text('No stream has "icux" in its name')
+            seen.keyboard.press("Escape")
+            expect(tile(seen, "bed-1")).to_be_visible()
+        seen.goto(page.url + "#/bed/nobody")
+        expect(seen.locator("#notice")).to_contain_text("There is no stream nobody")
+
+
+def test_a_stream_id_is_text_and_nothing_else(browser: Browser, page: Dashboard) -> None:
+    name = "<img src=x onerror=window.hit=1>"
+    with Feed(page, [heart(name)]), opened(browser, page.url) as seen:
+        expect(seen.locator(".tile-id")).to_have_text(name)
+        seen.locator(".tile").click()
+        expect(seen.locator("#bed h1")).to_have_text(name)
+        drawn(seen, name, least=50)
+        assert seen.evaluate("window.hit") is None
+
+
+def test_keyboard_alone_suffices(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1"), heart("bed-2", leads=3)]), opened(browser, page.url) as seen:
+        expect(tile(seen, "bed-2")).to_be_visible()
+        page.ward.add_records([alert("bed-2", "asystole")])
+        expect(tile(seen, "bed-2").locator(".alarm.high")).to_contain_text("***")
+        expect(seen.locator(".tile-id").first).to_have_text("bed-2")
+        while not seen.evaluate("document.activeElement.classList.contains('tile')"):
+            seen.keyboard.press("Tab")
+        assert "asystole" in seen.evaluate("document.activeElement.getAttribute('aria-label')")
+        seen.keyboard.press("Enter")
+        expect(seen.locator(".alerts .definition")).to_contain_text("No beat for 4 s")
+        shown = drawn(seen, "bed-2", least=100)
+        assert len(shown["samples"]) == shown["drawn"] - shown["first"]
+        assert seen.locator(".lead canvas").count() == 3
+        seen.keyboard.press("a")
+        seen.keyboard.type("Ada Lovelace")
+        seen.keyboard.press("Enter")
+        expect(seen.locator(".alerts .alarm")).to_have_class(re.compile("steady"))
+        expect(seen.locator(".alerts .when")).to_contain_text("acknowledged by Ada Lovelace")
+        seen.reload()
+        expect(seen.locator(".alerts .when")).to_contain_text("acknowledged by Ada Lovelace")
+        seen.keyboard.press("Escape")
+        expect(tile(seen, "bed-2").locator(".alarm.high.steady")).to_contain_text("ack Ada Lovelace")
+
+
+def edges(seen: Page, within_ms: int) -> tuple[int, int]:
+    """Count how often the phases of high and medium alarms are switched on."""
+    high, medium = seen.evaluate(
+        """ms => new Promise(done => {
+          const names = ["high-phase", "medium-phase"], counts = [0, 0];
+          const state = () => names.map(name => document.body.classList.contains(name));
+          let before = state();
+          const watch = new MutationObserver(() => {
+            const now = state();
+            names.forEach((_, k) => { if (now[k] && !before[k]) counts[k] += 1; });
+            before = now;
+          });
+          watch.observe(document.body, { attributes: true });
+          setTimeout(() => done(counts), ms);
+        })""",
+        within_ms,
+    )
+    return high, medium
+
+
+def test_alarms_flash_at_most_three_times_a_second_and_not_with_reduced_motion(
+    browser: Browser, page: Dashboard
+) -> None:
+    with opened(browser, page.url) as seen:
+        high, medium = edges(seen, 2000)
+        assert 3 <= high <= 5
+        assert medium in (1, 2)
+        seen.emulate_media(reduced_motion="reduce")
+        expect(seen.locator("body")).to_have_class(re.compile("high-phase"))
+        assert edges(seen, 700) == (0, 0)
+
+
+def test_sound_is_off_until_asked_for_and_a_higher_alarm_ends_its_pause(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1")]), opened(browser, page.url) as seen:
+        sound, pause = seen.locator("#sound"), seen.locator("#pause")
+        expect(sound).to_have_text("Sound off")
+        expect(pause).to_be_hidden()
+        page.ward.add_records([alert("bed-1", "tachycardia")])
+        expect(seen.locator("#counts")).to_have_text("**1 medium")
+        seen.keyboard.press("m")
+        expect(sound).to_have_text("Sound on")
+        seen.keyboard.press("p")
+        expect(pause).to_have_text(re.compile(r"Sound paused (2:00|1:5\d)"))
+        page.ward.add_records([alert("bed-1", "bradycardia")])
+        expect(seen.locator("#counts")).to_contain_text("2 medium")
+        expect(pause).to_contain_text("paused")
+        page.ward.add_records([alert("bed-1", "asystole")])
+        expect(pause).to_have_text("Pause sound 2 min")
+        expect(seen.locator("#announce")).to_contain_text("high alarm, bed-1: asystole")
+
+
+def test_of_five_thousand_streams_only_the_visible_ones_are_on_the_page(browser: Browser, page: Dashboard) -> None:
+    signals = [heart(f"s{k}", seconds=1.0) for k in range(8)]
+    chunks = [signals[k % 8].chunk(0, 25, stream=f"bed-{k}") for k in range(5000)]
+    for part in itertools.batched(chunks, 1000) if hasattr(itertools, "batched") else [chunks]:
+        page.ward.add_samples(RawTick.of(part, now_us=time.time_ns() // 1000))
+    with opened(browser, page.url) as seen:
+        expect(seen.locator("#total")).to_have_text("5000 streams")
+        expect(tile(seen, "bed-0")).to_be_visible()
+        assert seen.locator(".tile").count() <= 64
+        seen.evaluate("document.getElementById('list').scrollTop = 1e9")
+        expect(tile(seen, "bed-4999")).to_be_visible()
+        assert seen.locator(".tile").count() <= 64
+        assert seen.evaluate("window.beatwire.stats.scriptMsP50") < 6
+
+
+@pytest.mark.parametrize("address", ["#/ward", "#/bed/bed-1"])
+def test_a_narrow_screen_needs_no_horizontal_scrolling(browser: Browser, page: Dashboard, address: str) -> None:
+    with Feed(page, [heart("bed-1", leads=12)]), opened(browser, page.url + address, 400, 800) as seen:
+        page.ward.add_records([alert("bed-1", "asystole", text="asystole: " + "a long text " * 9)])
+        drawn(seen, "bed-1", least=50)
+        expect(seen.locator(".alarm").first).to_be_visible()
+        assert seen.evaluate("document.documentElement.scrollWidth") <= 400
+        wide = seen.eval_on_selector("#list, #bed:not([hidden])", "e => e.scrollWidth - e.clientWidth")
+        assert wide <= 0

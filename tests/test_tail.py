@@ -1,0 +1,111 @@
+"""``beatwire tail``: only the streams that were asked for, as aligned lines or as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import fastavro
+import pytest
+from beatwire.cli.tail import HEADS, Topic, alert_line, beat_line
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.kafka.readers import tail
+from beatwire.kafka.sender import Sender
+from beatwire.wire import names
+from beatwire.wire.avro import schema
+
+STREAMS = [f"bed-{k}" for k in range(12)]
+BEAT = {
+    "stream": "bed-3", "session": 1, "sample": 250, "time": datetime(2026, 11, 22, 21, 5, 9, 87_654, UTC),
+    "rr_ms": 800.0, "rate_bpm": 75.4, "response": 1.0, "quality": 0.987, "score": 0.5, "prematurity": None,
+    "scored_by": "history", "model": "m", "arrived": datetime(2026, 11, 22, tzinfo=UTC), "expected_errors": None,
+}  # fmt: skip
+ALERT = {
+    "stream": "bed-3", "rule": "asystole", "priority": "high", "state": "on", "onset_us": 0, "decided_us": 12_345_678,
+    "text": "asystole: no beat for 4 s",
+}  # fmt: skip
+
+
+def encoded(beat: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    fastavro.schemaless_writer(buffer, schema("beat"), beat)
+    return buffer.getvalue()
+
+
+@pytest.fixture(scope="module")
+def published() -> Iterator[Cluster]:
+    """A broker with ten beats and ten alerts of each stream."""
+    with MockKafka() as kafka, Sender(kafka.cluster) as sender:
+        for sample in range(10):
+            beats = [encoded(BEAT | {"stream": stream, "sample": sample}) for stream in STREAMS]
+            sender.send(names.BEATS, [stream.encode() for stream in STREAMS], beats)
+            alerts = [json.dumps(ALERT | {"stream": stream, "onset": sample}).encode() for stream in STREAMS]
+            sender.send(names.ALERTS, [f"{stream} {sample}".encode() for stream in STREAMS], alerts)
+        sender.flush()
+        yield kafka.cluster
+
+
+@pytest.mark.parametrize(("kind", "index"), [("beats", "sample"), ("alerts", "onset")])
+def test_only_the_streams_that_were_asked_for_are_followed(published: Cluster, kind: str, index: str) -> None:
+    wanted, stop = ("bed-3", "bed-11", "bed-99"), threading.Event()  # the last one never sends
+    got: list[tuple[str, int]] = []
+    for record in tail(kind, published, earliest=True, streams=wanted, stop=stop):
+        got.append((record["stream"], record[index]))
+        if len(got) == 20:
+            stop.set()
+    assert sorted(got) == sorted((stream, k) for stream in wanted[:2] for k in range(10))
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_the_command_prints_the_beats_of_a_stream_until_it_is_interrupted(
+    published: Cluster, options: list[str]
+) -> None:
+    command = [sys.executable, "-m", "beatwire", "tail", "beats", "--stream", "bed-7", "--from-beginning", *options]
+    with subprocess.Popen(
+        [*command, "--bootstrap-servers", published.bootstrap],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline().rstrip("\n") for _ in range(10 if options else 11)]
+        process.send_signal(signal.SIGINT)
+        rest, err = process.communicate(timeout=20)
+    assert (process.returncode, rest, err) == (0, "", "")
+    if options:
+        assert [json.loads(line)["sample"] for line in lines] == list(range(10))
+    else:
+        assert lines == [HEADS[Topic.BEATS]] + ["21:05:09.087  bed-7                    75   0.50         99"] * 10
+
+
+def test_a_beat_has_its_rate_score_and_quality_under_its_head_or_why_there_is_none() -> None:
+    rows = [HEADS[Topic.BEATS], str(beat_line(BEAT)), str(beat_line(BEAT | {"rate_bpm": None, "score": None}))]
+    for title, shown in (("RATE /MIN", ("75", "-")), ("SCORE", ("0.50", "-")), ("QUALITY %", ("99", "99"))):
+        stop = rows[0].index(title) + len(title)
+        assert tuple(row[stop - len(title) : stop].strip() for row in rows[1:]) == shown
+    assert str(beat_line(BEAT | {"score": None, "scored_by": "gap"})).endswith("not scored: gap")
+    assert len(rows[0]) < 80
+
+
+@pytest.mark.parametrize(("priority", "stars"), [("high", "***"), ("medium", "** "), ("low", "*  ")])
+def test_an_alert_has_its_time_stars_state_and_text(priority: str, stars: str) -> None:
+    line = alert_line(ALERT | {"priority": priority})
+    assert str(line) == f"00:00:12.345  bed-3             {stars}  on       asystole: no beat for 4 s"
+    assert line.style
+    ended = alert_line(ALERT | {"state": "off"})
+    assert ended.style == "dim"
+    head = HEADS[Topic.ALERTS]
+    assert str(ended)[head.index("STATE") :].startswith("off")
+    assert str(ended)[head.index("ALERT") :].startswith("asystole")
+
+
+def test_an_alert_of_another_program_with_missing_fields_is_still_a_line() -> None:
+    assert str(alert_line({"rule": "pause"})).split() == ["-"]

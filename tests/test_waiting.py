@@ -1,0 +1,146 @@
+"""The waiting room: a rate that no stream has opens a bank only for a stream that goes on; nothing of it is lost."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records import RawTick
+from laws import Run, Signal, assert_same, collect, shuffled
+
+RATES_HZ = (250.0, 360.0, 500.0)
+
+
+def beds() -> list[Signal]:
+    return [
+        Signal(f"bed-{k}", synthesise(k, rate_hz=rate_hz, seconds=20).recording.samples, rate_hz)
+        for k, rate_hz in enumerate(RATES_HZ)
+    ]
+
+
+def strays(n: int, rng: np.random.Generator) -> list[bytes]:
+    """Messages of streams that send once, each at a rate of its own."""
+    return [
+        Signal(f"stray-{k}", np.zeros((1, 50), np.int16), float(rng.uniform(50, 4000))).chunk(0, 50) for k in range(n)
+    ]
+
+
+def run_over(
+    ticks: list[list[bytes]], settings: Settings | None = None, tick_us: int = 250_000
+) -> tuple[Pipeline, Run]:
+    pipeline, run = Pipeline(settings or Settings()), Run()
+    collect(pipeline, run)
+    for number, values in enumerate(ticks):
+        pipeline.emit(RawTick.of(values, now_us=1_700_000_000_000_000 + number * tick_us, caught_up=False))
+    return pipeline, run
+
+
+def chunks_of(signals: list[Signal], seconds: float) -> list[list[bytes]]:
+    """Ticks in which every signal has one chunk."""
+    return [
+        [s.chunk(round(k * seconds * s.rate_hz), round((k + 1) * seconds * s.rate_hz)) for s in signals]
+        for k in range(round(20 / seconds))
+    ]
+
+
+@pytest.fixture(scope="module")
+def whole() -> Run:
+    return run_over([[s.chunk(0, s.samples.shape[1]) for s in beds()]])[1]
+
+
+@pytest.mark.parametrize("seconds", [0.04, 0.25, 2.0])
+def test_streams_of_new_rates_lose_nothing_while_they_wait(whole: Run, seconds: float) -> None:
+    pipeline, run = run_over(chunks_of(beds(), seconds))
+    assert_same(run, whole)
+    assert sorted(bank.rate_hz for bank in pipeline.aligned.state.banks) == list(RATES_HZ)
+
+
+def test_what_waits_is_placed_when_another_stream_opens_the_bank() -> None:
+    first = Signal("first", synthesise(3, rate_hz=250.0, seconds=2).recording.samples, 250.0)
+    beds = [Signal(name, synthesise(4, rate_hz=360.0, seconds=20).recording.samples, 360.0) for name in ("a", "b")]
+    whole = run_over([[first.chunk(0, 500)], [bed.chunk(0, 7200) for bed in beds]])[1]
+    slow, fast = beds
+    ticks = [[first.chunk(0, 500)], [slow.chunk(0, 90)], [fast.chunk(0, 7200)], [slow.chunk(90, 7200)]]
+    assert_same(run_over(ticks)[1], whole)
+
+
+def test_strays_open_no_bank_and_change_no_other_stream(whole: Run, rng: np.random.Generator) -> None:
+    ticks = [[*tick, *strays(20, rng)] for tick in chunks_of(beds(), 0.25)]
+    ticks = [shuffled([[value] for value in tick], rng) for tick in ticks]
+    pipeline, run = run_over([chunks_of(beds(), 0.25)[0][:1], *ticks])
+    assert_same(run.of(*(s.stream for s in beds())), whole)
+    assert len(pipeline.aligned.state.banks) == len(RATES_HZ)
+    assert pipeline.directory.known == len(RATES_HZ)
+
+
+def test_strays_in_the_first_tick_open_no_bank(whole: Run, rng: np.random.Generator) -> None:
+    first, *ticks = chunks_of(beds(), 0.25)
+    pipeline, run = run_over([[*first, *strays(100, rng)], *ticks])
+    assert_same(run.of(*(s.stream for s in beds())), whole)
+    assert sorted(bank.rate_hz for bank in pipeline.aligned.state.banks) == list(RATES_HZ)
+
+
+def test_a_session_that_begins_and_ends_within_a_tick_lets_no_stray_in() -> None:
+    bed = beds()[0]
+    other = Signal(bed.stream, bed.samples, bed.rate_hz, session=2)
+    strays = [Signal(bed.stream, bed.samples, 250.0 + k / 1024).chunk(63, 126) for k in range(1, 20)]
+    pipeline, _ = run_over([[bed.chunk(0, 63)], [other.chunk(0, 63), *strays, other.chunk(63, 126)]])
+    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0]
+    assert len(pipeline.aligned.state.waiting) == 19
+    assert pipeline.aligned.state.waiting.oldest_tick(0, 99) == 1
+
+
+def test_a_stream_that_changes_its_rate_after_a_session_within_a_tick_loses_nothing() -> None:
+    bed, changed = beds()[0], Signal("bed-0", beds()[1].samples, 360.0, session=1)
+    between = Signal(bed.stream, bed.samples, bed.rate_hz, session=2)
+    ticks = [[bed.chunk(0, 63)], [between.chunk(0, 63), changed.chunk(0, 90)]]
+    ticks += [[changed.chunk(90 * k, 90 * k + 90)] for k in range(1, 80)]
+    pipeline, run = run_over(ticks)
+    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    _, alone = run_over([[changed.chunk(0, 7200)]])
+    assert_same(Run(run.beats), Run(alone.beats))
+
+
+def test_strays_are_dropped_and_counted_after_a_silence(rng: np.random.Generator) -> None:
+    first = chunks_of(beds(), 0.25)[0][:1]
+    pipeline, _ = run_over([first, strays(30, rng), first, strays(1, rng)], tick_us=40_000_000)
+    assert pipeline.counts["strays"] == 30
+    assert len(pipeline.aligned.state.waiting) == 1
+
+
+def test_a_successor_reads_the_chunks_that_wait() -> None:
+    signals = beds()
+    ticks = chunks_of(signals, 0.25)
+    pipeline, _ = run_over([ticks[0][:1], *([] for _ in range(5)), ticks[0][1:], []])
+    assert pipeline.rewind_tick(0) == 0  # of bed-0
+    waiting = pipeline.aligned.state.waiting
+    assert waiting.oldest_tick(0, 99) == 6
+    assert waiting.oldest_tick(1, 99) == 99
+
+
+def test_a_stream_that_waited_is_replayed_from_its_first_chunk() -> None:
+    signals = beds()
+    ticks = chunks_of(signals, 0.25)
+    alone = [tick[1:2] for tick in ticks]  # only bed-1, of another rate, goes on
+    pipeline, _ = run_over([ticks[0][:1], [], [], *alone[:20]], Settings(silence_s=4.0), tick_us=250_000)
+    slot = pipeline.directory.names.index("bed-1")
+    assert pipeline.marks.ticks[slot, 0] == 3
+
+
+def test_a_known_stream_changes_its_rate_with_its_session() -> None:
+    changed = Signal("bed-0", beds()[1].samples, 360.0, session=2)
+    ticks = [chunks_of(beds()[:1], 0.25)[0], *([changed.chunk(90 * k, 90 * k + 90)] for k in range(80))]
+    pipeline, run = run_over(ticks)
+    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    _, alone = run_over([[changed.chunk(0, 7200)]])
+    assert_same(Run(run.beats), Run(alone.beats))
+    assert len(run.beats["bed-0"]) > 10
+
+
+def test_a_stream_that_changes_its_rate_without_a_session_is_rejected_at_once() -> None:
+    wrong = Signal("bed-0", beds()[0].samples, 251.0)
+    pipeline, run = run_over([chunks_of(beds()[:1], 0.25)[0], [wrong.chunk(63, 90)]])
+    assert run.rejects == ["align: stream 'bed-0' is 250 Hz; this chunk says 251 Hz"]
+    assert len(pipeline.aligned.state.waiting) == 0
