@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from types import ModuleType, SimpleNamespace
+from typing import cast
+
 import numpy as np
 import pytest
-from beatwire.bench import hours
+from beatwire.bench import hours, memory
 from beatwire.bench.result import Result
+from beatwire.pipeline.graph import Pipeline
 
 
 @pytest.mark.parametrize(
@@ -39,6 +43,13 @@ def test_hours_of_signal_are_a_ward_that_is_repeated_in_one_session() -> None:
     due_us = np.concatenate([p.due_us for p in parts])
     assert (np.diff(due_us) >= 0).all()
     assert due_us[-1] >= 1200e6
+
+
+def test_the_memory_of_a_stream_is_that_of_its_arrays_and_not_of_the_modules_it_uses() -> None:
+    module = ModuleType("numpy_in_a_state")
+    vars(module)["array"] = np.zeros(1000)
+    state = SimpleNamespace(xp=module, rings=[np.zeros(100, np.int8)])
+    assert memory.state_bytes(cast("Pipeline", SimpleNamespace(states=[state], marks=[]))) == 8 + 100
 
 
 @pytest.mark.slow

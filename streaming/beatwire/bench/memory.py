@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def state_bytes(pipeline: Pipeline) -> int:
             return 8 * len(value) + sum(size(v) for v in value)
         if isinstance(value, (str, bytes)):
             return 49 + len(value)  # 49: the header of a str
-        if callable(value):  # classes, functions and kernels: not of a stream
+        if callable(value) or isinstance(value, ModuleType):  # kernels, NumPy itself: not of a stream
             return 0
         names = getattr(type(value), "__slots__", ()) or getattr(value, "__dict__", {})
         return sum(size(getattr(value, name)) for name in names if hasattr(value, name))
