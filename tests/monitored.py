@@ -76,7 +76,7 @@ class Source:
     def take_pending(self) -> list[Any]:
         return []
 
-    def end_alerts_transaction(self) -> None:
+    def end_open_transactions(self, source: object) -> None:
         pass
 
     def publish(self, outgoing: object, positions: object, source: object, epoch: int) -> None:

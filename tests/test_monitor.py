@@ -97,10 +97,10 @@ class Ticks:
         pending, self.pending = self.pending, []
         return pending
 
-    def end_alerts_transaction(self):
+    def end_open_transactions(self, source):
         pass
 
-    def end_pending_transaction(self, partitions, source):
+    def end_pending_transactions(self, partitions, source):
         self.ended.append(partitions)
 
     def take(self, timeout_s):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from types import SimpleNamespace
 
@@ -29,6 +30,36 @@ def one_published(kafka):
         yield source, sink, positions
 
 
+def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitions(kafka):
+    with one_published(kafka) as (source, _, positions):
+        first = min(source.assigned)
+        # As a member that is killed in a transaction: the broker would abort it a minute later.
+        dead = Sender(
+            kafka.cluster,
+            {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000},
+        )
+        dead.producer.init_transactions(20)
+        dead.producer.begin_transaction()
+        dead.send(names.BEATS, [b"s"], [b"lost"])
+        dead.producer.flush(10)
+        offsets = source.offsets({p: Position(at.offset + 1, at.offset) for p, at in positions.items()})
+        dead.producer.send_offsets_to_transaction(offsets, source.group_metadata, 10)
+    send(kafka, b"2")
+    began_s = time.monotonic()
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
+        polled = None
+        while polled is None or not polled.positions:
+            polled = source.take(0.05)
+            if polled is None and (pending := source.take_pending()):
+                sink.end_pending_transactions(pending, source)
+            assert time.monotonic() - began_s < 20
+        sink.end_open_transactions(source)
+        assert polled.positions == {p: at.offset + 1 for p, at in positions.items()}
+        sink.publish(beats(b"2"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+    assert values_in(kafka, names.BEATS) == [b"1", b"2"]
+    dead.close()
+
+
 def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_no_commit(kafka, wait):
     with one_published(kafka) as (source, sink, positions):
         with Sender(kafka.cluster, {"transactional.id": "other", "transaction.timeout.ms": 60_000}) as other:
@@ -40,7 +71,7 @@ def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_n
             source.rewind()
             pending: list[TopicPartition] = []
             wait(lambda: source.take(0.05) is None and bool(pending.extend(source.take_pending()) or pending), 30)
-            sink.end_pending_transaction(pending, source)
+            sink.end_pending_transactions(pending, source)
             assert commits.has_pending_commits(
                 kafka.cluster, "g", names.SAMPLES, positions
             )  # the transaction of the other is still open
@@ -65,7 +96,7 @@ def test_ending_a_pending_transaction_repeats_the_last_commit_even_if_other_part
         producer = sink._output.sender.producer
         with monkeypatch.context() as patched:
             patched.setattr(sink._output, "sender", SimpleNamespace(producer=Recorder()))
-            sink.end_pending_transaction([TopicPartition(names.SAMPLES, p) for p in range(4)], source)
+            sink.end_pending_transactions([TopicPartition(names.SAMPLES, p) for p in range(4)], source)
     assert called == ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
     found = commits.committed_offsets(kafka.cluster, "g", names.SAMPLES, range(4))
     assert found == dict.fromkeys(range(4), 0) | {p: at.offset for p, at in positions.items()}

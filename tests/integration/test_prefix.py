@@ -41,7 +41,7 @@ def test_topics_with_a_prefix_are_read_and_written_by_their_logical_names(kafka:
         while sum(polled.positions.values()) < 3:
             polled = take(source)
         sink.publish(outgoing, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
-        sink.end_alerts_transaction()
+        sink.end_open_transactions(source)
     assert commits.group_lag(cluster, "prefixed") == 0
     assert list(read_to_end(cluster, names.BEATS)) == [(b"s", b"beat")]
     assert [alert["id"] for alert in read_active_alerts(cluster)] == ["a"]

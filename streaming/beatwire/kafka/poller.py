@@ -32,13 +32,14 @@ from beatwire.kafka.handover import HandOver
 from beatwire.kafka.holding import Holding
 from beatwire.kafka.positions import skipped, without
 from beatwire.kafka.reachability import broker_responds
-from beatwire.kafka.replay import Replay, find_starts, seek
+from beatwire.kafka.replay import REQUEST_S, Replay, find_starts, seek
 from beatwire.kafka.writer_schemas import WriterSchemas
 from beatwire.records import Expired
 
 _LOGGER = logging.getLogger("beatwire")
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
 _FINISH_S = 60.0  # wait for the monitor to publish the tick in work; a transaction takes milliseconds
+_FIRST_S = 0.5  # wait for commits that are not in a transaction
 _NO_COMMITS_S = 30.0  # a broker that answers other clients but sends no commits for so long: replace the client
 
 
@@ -100,6 +101,7 @@ class Poller:
         self._paused: list[TopicPartition] = []  # because the hand-over is full
         self._expired: dict[int, Expired] = {}  # not passed on yet
         self._pending: list[TopicPartition] = []
+        self._asked = False  # for the commits, since the assignment changed
         self._changed_s = time.monotonic()
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
@@ -127,7 +129,7 @@ class Poller:
 
     def rewind(self) -> None:
         """Begin a new epoch at the committed positions of the group."""
-        self.changing, self._changed_s = True, time.monotonic()
+        self.changing, self._asked, self._changed_s = True, False, time.monotonic()
         self._handover.suspend()
 
     def take_pending(self) -> list[TopicPartition]:
@@ -252,11 +254,15 @@ class Poller:
             return
         try:
             self._commit(wait=True)
-            starts = find_starts(self._client.consumer, assigned)
+            first, self._asked = not self._asked, True
+            starts = find_starts(self._client.consumer, assigned, _FIRST_S if first else REQUEST_S)
         except KafkaException as error:
             if error.args[0].code() in DENIED:
                 raise self._cluster.denied(f"read the offsets of group {self._group!r}", error.args[0]) from error
-            self._diagnose_missing_commits(assigned)
+            if first:  # most often a member was killed, and its transaction is open
+                self._pending = assigned
+            else:
+                self._diagnose_missing_commits(assigned)
             return
         self.changing, self._paused = False, []
         self.holding.clear()

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from beatwire.kafka.positions import OffsetRange, Position, clip_to_available
 from beatwire.records import Expired
 
-_REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
+REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
 _SEEK_S = 5.0  # librdkafka starts an assigned partition within milliseconds; longer means that it was revoked
 
 
@@ -78,11 +78,11 @@ class Start(NamedTuple):
     expired: Expired
 
 
-def find_starts(consumer: Consumer, assigned: list[TopicPartition]) -> dict[int, Start]:
+def find_starts(consumer: Consumer, assigned: list[TopicPartition], timeout_s: float = REQUEST_S) -> dict[int, Start]:
     """Request the group's commits on the assigned partitions.
 
     While a commit is part of an open transaction the broker does not answer. It ends the transaction when its timeout
-    has passed, or never (see `Sink.end_pending_transaction`).
+    has passed, or never (see `Sink.end_pending_transactions`).
 
     Returns
     -------
@@ -95,11 +95,11 @@ def find_starts(consumer: Consumer, assigned: list[TopicPartition]) -> dict[int,
         The broker did not answer in time; try again.
     """
     starts = {}
-    for found in consumer.committed(assigned, timeout=_REQUEST_S):
+    for found in consumer.committed(assigned, timeout=timeout_s):
         if found.error is not None:
             raise KafkaException(found.error)
         commit = Position.from_commit(found.offset, found.metadata) if found.offset >= 0 else None
-        available = consumer.get_watermark_offsets(found, timeout=_REQUEST_S)
+        available = consumer.get_watermark_offsets(found, timeout=REQUEST_S)
         if available is None:
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
         at, expired = clip_to_available(commit, OffsetRange(*available))

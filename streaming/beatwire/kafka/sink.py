@@ -5,7 +5,10 @@ State: the producer, and the positions that it has committed.
 
 Exactly once: one transaction a tick contains its messages and the input offsets. An aborted transaction is repeated
 while the epoch of its input lasts. If the outcome is unknown, `StaleError` is raised, and the caller continues at the
-group's commits. If another process has taken the transactional id (fencing), `FatalError` is raised.
+group's commits.
+
+The transactional id is that of the first partition of the epoch (`Source.transactional_id`). So whoever takes a
+partition over ends at once what a member that was killed has left open, and a member that comes back late is refused.
 
 At least once: produce, wait for every acknowledgement, commit.
 
@@ -20,7 +23,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
@@ -36,7 +39,7 @@ from beatwire.wire import names
 __all__ = ["Sink", "StaleError"]
 
 _RETRY_S = 0.05
-_FENCED = {KafkaError._FENCED, KafkaError.PRODUCER_FENCED, KafkaError.INVALID_PRODUCER_EPOCH}  # noqa: SLF001
+_OUTPUT = (names.BEATS, names.ALERTS, names.DEAD_LETTERS)
 
 
 class Sink:
@@ -48,8 +51,6 @@ class Sink:
         The brokers, and how to reach them.
     exactly_once
         Publish each tick in one transaction, which needs a real broker; otherwise at least once.
-    transactional_id
-        Used by one process at a time: a second one that takes it ends the first. By default a random one.
 
     Raises
     ------
@@ -57,16 +58,16 @@ class Sink:
         The broker does not support transactions.
     """
 
-    def __init__(self, cluster: Cluster, *, exactly_once: bool = True, transactional_id: str | None = None) -> None:
-        self._cluster, self._given_id = cluster, transactional_id
+    def __init__(self, cluster: Cluster, *, exactly_once: bool = True) -> None:
+        self._cluster = cluster
         self._output: Transactions | Sender
         if exactly_once:
-            self._output = Transactions(cluster, transactional_id or f"beatwire-{uuid.uuid4()}")
+            self._output = Transactions(cluster, f"beatwire-{uuid.uuid4()}")  # until there are partitions
         else:
             self._output = Sender(cluster, {"message.timeout.ms": int(OUTAGE_S * 1000)})
-        self._used = False  # a transaction was begun
-        self._committed: dict[int, Position] = {}  # by transactions of this sink
-        self._attempted: set[int] = set()  # partitions whose offsets were sent in a transaction of this sink
+        self._epoch = -1  # for which the producer was opened
+        self._known = False  # the last transaction was committed
+        self._committed: dict[int, Position] = {}  # in this epoch
         self._replaced = False  # the producer was replaced since the last tick that was published
 
     def close(self) -> None:
@@ -102,25 +103,25 @@ class Sink:
         StaleError
             The epoch is over, or the outcome is unknown: begin a new epoch at the group's commits.
         FatalError
-            The broker refuses a message, is away for too long, or another process took the transactional id.
+            The broker refuses a message, or is away for too long.
         """
         if isinstance(self._output, Sender):
             self._send(self._output, outgoing)
             self._output.flush(OUTAGE_S)
             source.commit(positions)
             return
-        transactions = self._output
         began_s = time.monotonic()
         while True:
+            transactions = self._transactions(source, epoch)
             try:
                 self._transact(transactions, outgoing, positions, source)
                 self._committed.update(positions)
-                self._replaced = False
+                self._known, self._replaced = True, False
                 return
             except KafkaException as error:
                 self._raise_if_permanent(transactions, error)
                 if error.args[0].fatal() or not transactions.abort():
-                    transactions.reopen()
+                    transactions.discard()
                     raise StaleError from error
                 if source.epoch != epoch:
                     raise StaleError from error
@@ -128,7 +129,7 @@ class Sink:
                 # The broker answers others but not this producer: the producer has lost its broker, as consumers may.
                 if waited_s > STUCK_S and not self._replaced and broker_responds(self._cluster):
                     self._replaced = True
-                    transactions.reopen()
+                    transactions.discard()
                     raise StaleError from error
                 if waited_s > OUTAGE_S:
                     raise FatalError(
@@ -136,56 +137,97 @@ class Sink:
                         f"got {topics.error_text(error)}"
                     ) from error
                 time.sleep(_RETRY_S)
+                self._sweep(transactions, source)
 
-    def end_pending_transaction(self, partitions: Sequence[TopicPartition], source: Source) -> None:
-        """End a transaction of this sink that the broker has left open on the group's offsets.
+    def end_pending_transactions(self, partitions: Sequence[TopicPartition], source: Source) -> None:
+        """End the transactions that are open on the group's offsets, of this sink or of members that are gone.
 
-        A broker with the only replica that stops or starts may count a transaction as ended without having written
-        its end to the logs (Apache Kafka 4.3.1: "likely deleted already and hence can be skipped"). Readers of
-        committed messages then wait for that end without limit. The next transaction of the same transactional id
-        writes an end for both. Therefore one is made here: it commits the positions that were committed last, or is
-        aborted if those are unknown. Nothing is lost; messages of the first transaction may be published again.
-        Partitions that no transaction of this sink has touched are waiting for another process and are left out.
-
-        Failures are ignored: the caller asks again while the commits are pending.
+        What this sink has committed is committed once more, in case the broker has forgotten to write that; everything
+        else is aborted. Failures are ignored: the caller asks again while commits are pending.
 
         Parameters
         ----------
         partitions
-            Input partitions whose commits are part of a transaction that does not end.
+            Input partitions of this member.
         source
             The member of the group.
         """
-        transactions = self._output
-        if isinstance(transactions, Sender):
+        own = self._output
+        if isinstance(own, Sender):
             return
-        touched = self._attempted.intersection(at.partition for at in partitions)
-        last = {partition: self._committed[partition] for partition in touched if partition in self._committed}
-        with contextlib.suppress(KafkaException, StaleError):
-            transactions.begin()
-            if touched and len(last) == len(touched):
-                transactions.send_offsets(source.offsets(last), source.group_metadata)
-                transactions.commit()
-            else:
-                start = {at.partition: Position(0, 0) for at in partitions}
-                transactions.send_offsets(source.offsets(start), source.group_metadata)
-                transactions.abort()
+        pending = [at.partition for at in partitions]
+        with contextlib.suppress(KafkaException, StaleError, FatalError):
+            last = self._last_commits(pending, source)
+            if last:
+                own.begin()
+                own.send_offsets(source.offsets(last), source.group_metadata)
+                own.commit()
+                return
+            for partition in pending:
+                name = source.transactional_id(partition)
+                if name == own.name and not own.discarded:
+                    self._sweep(own, source)
+                else:
+                    with contextlib.closing(Transactions(self._cluster, name)) as other:
+                        self._sweep(other, source, pending)
 
-    def end_alerts_transaction(self) -> None:
-        """End a transaction of this sink that the broker has left open on the alerts topic, so that it can be read.
+    def end_open_transactions(self, source: Source) -> None:
+        """End what earlier holders of the transactional id have left open, so that the alerts can be read to their end.
 
-        See `end_pending_transaction`. A tombstone without a key is committed to every partition; readers skip it. An
-        alert that is published again has the same id. Failures are ignored: reading the alerts then fails.
+        After a transaction that was committed a tombstone without a key is committed to every partition of the alerts;
+        readers skip it. Failures are ignored: reading the alerts then fails.
         """
-        transactions = self._output
-        if isinstance(transactions, Sender) or not self._used:
+        if isinstance(self._output, Sender) or not source.assigned:
             return
-        producer, alerts = transactions.sender.producer, self._cluster.topic(names.ALERTS)
+        transactions = self._transactions(source, source.epoch)
+        if not self._known:
+            self._sweep(transactions, source)
+            return
         with contextlib.suppress(KafkaException):
             transactions.begin()
-            for partition in producer.list_topics(alerts, TRANSACTION_S).topics[alerts].partitions:
-                producer.produce(alerts, None, b"", partition)
+            for topic, partitions in self._partitions([names.ALERTS]).items():
+                for partition in range(partitions):
+                    transactions.sender.producer.produce(topic, None, b"", partition)
             transactions.commit()
+
+    def _transactions(self, source: Source, epoch: int) -> Transactions:
+        """Return the producer of an epoch; open it for the first tick, and after it has stopped working."""
+        transactions = self._output
+        assert isinstance(transactions, Transactions)
+        name = source.transactional_id(min(source.assigned)) if source.assigned else transactions.name
+        if epoch == self._epoch and name == transactions.name and not transactions.discarded:
+            return transactions
+        self._known = self._known and name == transactions.name and not transactions.discarded
+        if not transactions.discarded:
+            transactions.discard()
+        self._output = transactions = Transactions(self._cluster, name)
+        self._epoch = epoch
+        self._committed.clear()
+        if not self._known:
+            self._sweep(transactions, source)
+        return transactions
+
+    def _last_commits(self, partitions: Sequence[int], source: Source) -> dict[int, Position]:
+        """Return what this sink has committed last, if nobody else has committed since and nothing failed; else {}."""
+        last = {partition: self._committed[partition] for partition in partitions if partition in self._committed}
+        own = self._output
+        if not self._known or not last or not isinstance(own, Transactions) or own.discarded:
+            return {}
+        before = source.committed(last)
+        return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
+
+    def _sweep(self, transactions: Transactions, source: Source, partitions: Sequence[int] | None = None) -> None:
+        """Abort what is open on a transactional id; failures are ignored."""
+        of = sorted(source.assigned) if partitions is None else partitions
+        offsets = source.offsets({partition: Position(0, 0) for partition in of})
+        with contextlib.suppress(KafkaException, StaleError, FatalError):
+            transactions.sweep(self._partitions(_OUTPUT), offsets, source.group_metadata)
+
+    def _partitions(self, wanted: Sequence[str]) -> dict[str, int]:
+        """Return the partitions of topics, by their names at the brokers."""
+        ends = {name: self._cluster.topic(name) for name in wanted}
+        found = self._cluster.metadata(TRANSACTION_S).topics
+        return {there: len(found[there].partitions) for there in ends.values() if there in found}
 
     def _transact(
         self,
@@ -195,11 +237,10 @@ class Sink:
         source: Source,
     ) -> None:
         """Publish a tick in one transaction."""
-        self._used = True
+        self._known = False
         transactions.begin()
         self._send(transactions.sender, outgoing)
         if positions:
-            self._attempted.update(positions)
             transactions.send_offsets(source.offsets(positions), source.group_metadata)
         transactions.commit(retry_s=OUTAGE_S)
 
@@ -209,11 +250,6 @@ class Sink:
         transactions.sender.raise_denied()
         if cause.code() in DENIED:
             raise self._cluster.denied("publish in transactions", cause) from error
-        if cause.code() in _FENCED and self._given_id is not None:
-            raise FatalError(
-                f"kafka: expected no other process with transactional id {self._given_id!r} at {self._cluster}; "
-                f"got {cause.str()}"
-            ) from error
         if transactions.sender.refused:
             raise FatalError(
                 f"kafka: expected {self._cluster} to accept every message; got {transactions.sender.refused}"

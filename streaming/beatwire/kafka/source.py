@@ -11,7 +11,7 @@ to be discarded.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Self
 
@@ -20,6 +20,7 @@ from confluent_kafka import TopicPartition
 from beatwire.kafka import topics
 from beatwire.kafka.batch import PolledTick, join_parts
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.commits import committed_offsets
 from beatwire.kafka.handover import HandOver
 from beatwire.kafka.poller import Poller
 from beatwire.kafka.positions import Position
@@ -63,6 +64,7 @@ class Source:
     ) -> None:
         topics.check_broker(cluster, [topic])
         self.cluster, self.topic = cluster, topic
+        self.group = group
         self._handover, self._schemas = HandOver(), schemas
         self._poller = Poller(cluster, group, topic, self._handover, protocol=protocol, schemas=schemas)
         self._epoch = 0  # of `_next_offset`
@@ -152,9 +154,23 @@ class Source:
         """Return positions as confluent-kafka commits them."""
         return self._poller.waiting.offsets(positions)
 
-    def take_pending(self) -> list[TopicPartition]:
-        """Return the assigned partitions, once, if their commits are part of a transaction that does not end.
+    def committed(self, partitions: Iterable[int]) -> dict[int, int]:
+        """Return partition -> the offset that the group has committed, 0 without a commit.
 
-        See `Sink.end_pending_transaction`.
+        Raises
+        ------
+        FatalError
+            The broker does not answer.
+        """
+        return committed_offsets(self.cluster, self.group, self.topic, partitions)
+
+    def transactional_id(self, partition: int) -> str:
+        """Return the transactional id that belongs to a partition: only the member that has it may use it."""
+        return f"beatwire-{self.group}-{self.cluster.topic(self.topic)}-{partition}"
+
+    def take_pending(self) -> list[TopicPartition]:
+        """Return the assigned partitions, once, if their commits are part of a transaction that is open.
+
+        See `Sink.end_pending_transactions`.
         """
         return self._poller.take_pending()

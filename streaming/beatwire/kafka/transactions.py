@@ -1,14 +1,15 @@
-"""Transactions of one transactional id, through a producer that is replaced when it stops working.
+"""Transactions of one transactional id.
 
 In: messages (through `Transactions.sender`) and input offsets. Out: committed or aborted transactions. State: the
-producer. A new producer takes the same transactional id, so the broker ends what the old one left and refuses whatever
-the old one still sends.
+producer. One that is opened takes the transactional id from its holder: the broker ends what that one left open and
+refuses whatever it still sends.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Mapping
 from queue import Empty, SimpleQueue
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -42,8 +43,12 @@ class Transactions:
 
     Attributes
     ----------
+    name : str
+        The transactional id.
     sender : Sender
-        The present producer.
+        The producer.
+    discarded : bool
+        It has stopped working and is to be replaced.
 
     Raises
     ------
@@ -52,8 +57,9 @@ class Transactions:
     """
 
     def __init__(self, cluster: Cluster, transactional_id: str) -> None:
-        self._cluster, self._id = cluster, transactional_id
+        self._cluster, self.name = cluster, transactional_id
         self.sender = self._open()
+        self.discarded = False
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -65,7 +71,7 @@ class Transactions:
         Raises
         ------
         StaleError
-            The call did not return in `STUCK_S` seconds (see `Cluster.settings`); the producer was replaced.
+            The call did not return in `STUCK_S` seconds (see `Cluster.settings`); the producer was discarded.
         KafkaException
             The broker refused the offsets.
         """
@@ -84,7 +90,7 @@ class Transactions:
         try:
             error = outcome.get(timeout=STUCK_S)
         except Empty as stuck:
-            self.reopen()
+            self.discard()
             raise StaleError from stuck
         if error is not None:
             raise error
@@ -114,10 +120,39 @@ class Transactions:
             return False
         return True
 
-    def reopen(self) -> None:
-        """Replace the producer by a new one with the same transactional id."""
+    def sweep(self, empty: Mapping[str, int], offsets: list[TopicPartition], group_metadata: object) -> None:
+        """Abort what earlier holders of the transactional id have left open in partitions of topics and on offsets.
+
+        A broker with the only replica that stops or starts may count a transaction as ended without having written its
+        end to the logs (Apache Kafka 4.3.1: "likely deleted already and hence can be skipped"). Readers of committed
+        messages then wait for that end without limit. The end of the next transaction of the same id that has a
+        message there ends both: this one has an empty message everywhere, and is aborted.
+
+        Parameters
+        ----------
+        empty
+            Topic, by its name at the brokers -> its number of partitions.
+        offsets, group_metadata
+            As `send_offsets` takes them.
+
+        Raises
+        ------
+        KafkaException, StaleError, FatalError
+            As the other methods do; it can be repeated.
+        """
+        self.begin()
+        for topic, partitions in empty.items():
+            for partition in range(partitions):
+                self.sender.producer.produce(topic, None, b"", partition)
+        if offsets:
+            self.send_offsets(offsets, group_metadata)
+        self.sender.producer.flush(TRANSACTION_S)  # messages that wait would be dropped, and their partitions left out
+        self.sender.producer.abort_transaction(TRANSACTION_S)
+
+    def discard(self) -> None:
+        """Give the producer up: closing it may not return."""
+        self.discarded = True
         threading.Thread(target=self.sender.close, name="kafka-abandoned", daemon=True).start()
-        self.sender = self._open()
 
     def close(self) -> None:
         """Close the connection; committed transactions stay."""
@@ -126,14 +161,14 @@ class Transactions:
     def _open(self) -> Sender:
         sender = Sender(
             self._cluster,
-            {"transactional.id": self._id, "transaction.timeout.ms": int(OPEN_S * 1000)},
+            {"transactional.id": self.name, "transaction.timeout.ms": int(OPEN_S * 1000)},
         )
         try:
             sender.producer.init_transactions(OUTAGE_S)
         except KafkaException as error:
             sender.close()
             if error.args[0].code() in DENIED:
-                raise self._cluster.denied(f"use the transactional id {self._id!r}", error.args[0]) from error
+                raise self._cluster.denied(f"use the transactional id {self.name!r}", error.args[0]) from error
             raise FatalError(
                 f"kafka: expected transactions at {self._cluster}; got {topics.error_text(error)}"
             ) from error

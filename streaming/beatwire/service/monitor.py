@@ -118,7 +118,7 @@ class Monitor:
                 if polled is not None:
                     self._process(polled)
                 elif pending := self._source.take_pending():
-                    self._sink.end_pending_transaction(pending, self._source)
+                    self._sink.end_pending_transactions(pending, self._source)
                 polled = None  # frees its messages before those of the next tick are joined
         finally:
             self.loop.ended = True
@@ -185,7 +185,7 @@ class Monitor:
         """Pass the alerts in the log to the graph; wait for a broker that is away."""
         deadline = time.monotonic() + _OUTAGE_S
         while not self._adopted:
-            self._sink.end_alerts_transaction()
+            self._sink.end_open_transactions(self._source)
             try:
                 alerts = self._read_alerts()
             except FatalError:
