@@ -64,6 +64,7 @@ class RuleBeats(NamedTuple):
     errors        float32 [b]     expected in the ten seconds before; NaN: unknown
     noisy         bool [b]        with so many errors that no rule of beats begins
     sure          bool [b]        certainly a beat, and few errors: silence after it is silence of the heart
+    size          float32 [b]     relative to the normal beat of the stream; 1: unknown
     beat_class    uint8 [b]       see ``kernels.beat_class``
     ventricular   float64 [b]     logit that the last three beats are a ventricular run; NaN: not judged
     mean_rr_s     float64 [b]     mean of the last four intervals; NaN: unknown
@@ -76,6 +77,7 @@ class RuleBeats(NamedTuple):
     errors: F32
     noisy: Bool
     sure: Bool
+    size: F32
     beat_class: U8
     ventricular: F64
     mean_rr_s: F64
