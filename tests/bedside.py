@@ -45,6 +45,7 @@ class Ward:
         atrial: bool = False,
         classes: str = "",
         runs: Sequence[float] = (),
+        fast_runs: Sequence[float] = (),
         sizes: Sequence[float] = (),
         **clock: Any,
     ) -> list[dict[str, Any]]:
@@ -67,6 +68,8 @@ class Ward:
             A letter for each beat; empty: all are normal.
         runs
             Logits that the beats end a ventricular run; empty: none was judged.
+        fast_runs
+            Logits that the beats are of a ventricular tachycardia; empty: those of ``runs``.
         sizes
             Of the beats, relative to the normal beat; empty: all are 1.
         clock
@@ -86,6 +89,7 @@ class Ward:
         events = np.concatenate([tick.events, np.array(made, np.int64).reshape(-1, 5)])
         measures = np.ones((len(beats), MEASURED), np.float32)
         measures[:, SIZE] = sizes or 1.0
+        judged = [np.array(one or runs or [np.nan] * len(beats)) for one in (fast_runs, runs)]
         rates = np.array([b[2] if len(b) > 2 else 70.0 for b in beats])
         tick = replace(
             tick,
@@ -98,7 +102,7 @@ class Ward:
             anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
             beat_class=np.array([LETTERS.index(c) for c in classes or "N" * len(beats)], np.uint8),
             class_measures=measures,
-            ventricular=Ventricular(np.array(runs or [np.nan] * len(beats)), 60 / rates),
+            ventricular=Ventricular(*judged, 60 / rates),
         )
         if atrial:
             tick = replace(

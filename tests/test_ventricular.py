@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,9 @@ def features_of(beats: VentricularBeats) -> np.ndarray:
     def rr(n: int) -> np.ndarray:
         return beats.rr_s[-n:][known[-n:]]
 
+    def three(name: str) -> np.ndarray:
+        return beats.measures[-3:, 2 + MEASURED_NAMES.index(name)]
+
     last = np.zeros(5)
     last[: len(v[-5:])] = v[-5:][::-1]
     like, duration = (beats.measures[-4:, 2 + MEASURED_NAMES.index(name)] for name in ("like last", "duration"))
@@ -41,9 +45,11 @@ def features_of(beats: VentricularBeats) -> np.ndarray:
         [
             *last, v[-8:].mean(), (v[-8:] > 0.4).sum(), v[-3:].min() if len(v) >= 3 else 0.0, s[-5:].mean(),
             rr(4).mean() if len(rr(4)) else 0.8, np.ptp(rr(4)) / rr(4).mean() if len(rr(4)) else 0.0,
-            rr(8).mean() if len(rr(8)) else 0.8, beats.median_rr_s[-1], *beats.measures[-4:, 2:].mean(axis=0),
+            rr(8).mean() if len(rr(8)) else 0.8, beats.median_rr_s[-1], *beats.measures[-4:, 2:10].mean(axis=0),
             like.min(), duration.min(), beats.quality[-5:].mean(), beats.quality[-8:].min(), errors[-1],
-            errors[-8:].max(),
+            errors[-8:].max(), three("least whole").max(), three("least whole").mean(), three("slope spread").min(),
+            three("rr over median of 30 s").max(), three("largest sharpness").max(), three("least sharpness").mean(),
+            three("least sharpness").max(), three("least t towards qrs").max(), three("least deflection").max(),
         ]
     )  # fmt: skip
 
@@ -80,6 +86,12 @@ def test_a_beat_of_a_run_is_the_third_ventricular_one_and_those_after_it() -> No
     label = label_beats(truth.beat, RATE_HZ, 10_000, truth, ())
     expected = [NONE] * 6 + [RUN, RUN] + [LEFT_OUT] * 3 + [NONE] + [LEFT_OUT] * 2
     assert label.tolist() == expected
+
+
+def test_runs_of_a_paced_heart_are_left_out_and_its_other_beats_are_no_run() -> None:
+    truth = replace(annotated("QQQVVVQQQQQQ"), paced=True)
+    label = label_beats(truth.beat, RATE_HZ, 10_000, truth, ())
+    assert label.tolist() == [NONE] * 5 + [LEFT_OUT] * 4 + [NONE] * 3
 
 
 def test_a_marked_rhythm_labels_the_beats_in_it_but_for_its_beginning() -> None:

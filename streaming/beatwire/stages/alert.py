@@ -207,7 +207,8 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
         size=np.ones(len(none), np.float32) if tick.class_measures is None else tick.class_measures[:, SIZE],
         beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
-        ventricular=unknown if tick.ventricular is None else tick.ventricular.logit,
+        tachycardia=unknown if tick.ventricular is None else tick.ventricular.tachycardia,
+        run=unknown if tick.ventricular is None else tick.ventricular.run,
         mean_rr_s=unknown if tick.ventricular is None else tick.ventricular.mean_rr_s,
     )
 
