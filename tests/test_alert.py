@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.jit import cpu
+from beatwire.kernels.alert_state import ENDING_BLOCKS, WAVE_BLOCKS, is_on
+from beatwire.kernels.flutter import POSSIBLE, WAVES
 from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 
@@ -188,6 +191,30 @@ def test_flutter_begins_with_a_block_of_waves_and_is_latched_after_eight_without
     ]
     assert transitions[0]["text"] == "flutter: ventricular fibrillation or flutter suspected"
     assert transitions[0]["priority"] == "high"
+
+
+def test_blocks_of_possible_fibrillation_keep_its_alert_on_for_a_minute_and_begin_none(ward: Ward) -> None:
+    possible = [POSSIBLE, *[0] * 7]
+    bits = [*possible, WAVES | POSSIBLE, *possible, *possible, *[0] * 8, WAVES, *[POSSIBLE] * 40]
+    transitions = ward.tick(blocks=[("bed", 200 * k + 200, b) for k, b in enumerate(bits)])
+    assert rows_of([a for a in transitions if a["rule"] == "flutter"]) == [
+        ("flutter", "on", 1800, 1800),
+        ("flutter", "latched", 1800, 5200),  # with the eighth block after the last one that is possible
+        ("flutter", "on", 6800, 6800),
+        ("flutter", "latched", 6800, 12_800),  # 30 blocks later
+    ]
+
+
+def test_an_alert_of_fibrillation_is_on_as_a_slow_version_says(rng) -> None:
+    compiled = cpu.compiled(is_on)
+    for _ in range(300):
+        begins, possible = (rng.random((2, WAVE_BLOCKS)) < [[0.02], [rng.random() / 3]]).tolist()
+        slow = any(
+            begins[k] and not any(not any(possible[j : j + ENDING_BLOCKS]) for j in range(k - ENDING_BLOCKS + 1))
+            for k in range(WAVE_BLOCKS)
+        )
+        bits = [sum(int(b) << k for k, b in enumerate(row)) for row in (begins, possible)]
+        assert is_on(*bits) == compiled(*bits) == slow
 
 
 def test_drift_is_a_technical_alert_of_low_priority(ward: Ward) -> None:

@@ -222,3 +222,40 @@ def test_an_alert_that_only_the_log_has_ends_when_its_rule_begins_anew(ward: War
     lifecycle.adopt(ward.lifecycle, [ward.published[0] | {"id": "f" * 32, "state": "on"}])
     ward.tick(known=[("bed", 1100)])
     assert [(a["id"] == "f" * 32, a["state"]) for a in ward.published] == [(True, "off"), (False, "on")]
+
+
+def test_reminders_of_an_alert_that_ends_do_not_depend_on_the_cutting_into_ticks() -> None:
+    published = []
+    for step in (100, 20_000):
+        ward = Ward()
+        ward.tick(device_chunk())
+        found = []
+        for begin in range(50, 20_050, step):
+            now = begin + step
+            beats = [("bed", at) for at in (50, 15_000) if begin <= at < now]
+            ward.tick(beats=beats, known=[("bed", now)])
+            found += ward.published
+        published.append(sorted((a["onset"], a["state"], a["reminders"]) for a in found))
+    assert published[0] == published[1]
+    first = [(state, reminders) for onset, state, reminders in published[0] if onset == 450]
+    assert first == [("latched", 2), ("latched", 3), *(("on", k) for k in range(3))], "nobody acknowledged the first"
+
+
+@pytest.mark.parametrize("session", [2, 1001])
+def test_what_was_due_between_two_sessions_is_not_published(session: int) -> None:
+    published = []
+    for step in (10, 6_000):
+        ward = Ward()
+        ward.tick(device_chunk())
+        ward.tick(beats=[("bed", 50)], known=[("bed", 600)])
+        found = []
+        for begin in range(0, 12_000, step):
+            chunk = device_chunk(begin, step, session=session)
+            ward.tick(
+                chunk, known=[("bed", begin + step)], beats=[("bed", at) for at in range(begin, begin + step, 100)]
+            )
+            found += [a for a in ward.published if a["rule"] == "asystole" and a["session"] == 1]
+        published.append(sorted((a["state"], a["reminders"]) for a in found))
+    assert published[0] == published[1]
+    passed = (1000 * (session - 1) * HZ - 450) // 6_000  # the clock of the device is 1000 s further in each session
+    assert published[0] == [("latched", 0), ("latched", passed + 1), ("latched", passed + 2)]

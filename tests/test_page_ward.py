@@ -16,7 +16,7 @@ from beatwire.page import beat_log
 from beatwire.page.beat_log import BeatLog
 from beatwire.page.population import decode, population, training_beats
 from beatwire.page.rules import rule_list
-from beatwire.page.ward import FORGET_US, Ward
+from beatwire.page.ward import FORGET_US, UNJUDGED, Ward
 from beatwire.records import RawTick
 from beatwire.stages import alert as alert_stage
 from beatwire.stages.support.alert_rules import RULES
@@ -169,6 +169,18 @@ def test_a_rate_is_not_shown_when_the_stream_is_stale_or_without_beats() -> None
     assert (stale["state"], stale["bpm"], stale["arrived_us"]) == ("stale", None, START_US)
     send(ward, "bed-1", first=1500)
     assert (bed(ward, "bed-1")["state"], bed(ward, "bed-1")["bpm"]) == ("live", None)
+
+
+@pytest.mark.parametrize("rule", UNJUDGED)
+def test_a_rate_is_not_shown_while_the_signal_cannot_be_analysed(rule: str) -> None:
+    assert rule in {known.name for known in RULES}
+    ward = ward_of("bed-1")
+    ward.add_records([beat("bed-1", 0.1), alert("bed-1", "noise")])
+    assert bed(ward, "bed-1")["bpm"] == 75.0
+    ward.add_records([alert("bed-1", rule)])
+    assert bed(ward, "bed-1")["bpm"] is None
+    ward.add_records([alert("bed-1", rule, "off")])
+    assert bed(ward, "bed-1")["bpm"] == 75.0
 
 
 def test_a_bed_whose_first_lead_is_off_says_so() -> None:

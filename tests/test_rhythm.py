@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.kernels import atrial, fibrillation, rhythm, wave_shape
-from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, UNKNOWN
+from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN
+from beatwire.kernels.flutter import POSSIBLE, WAVES
 from beatwire.model.rhythm import load_judges, save_judges
 from beatwire.offline.analyze import analyze
 from beatwire.recordings import Recording, read_recording
@@ -53,6 +54,23 @@ def test_in_noise_no_rate_is_known(rng) -> None:
     assert np.isnan(medians).tolist() == [False, True, True]
     rhythm.write_medians(float("nan"), RATE, *ring_of(at), numbers, medians)  # a detector without an estimate
     assert not np.isnan(medians).any()
+
+
+@pytest.mark.parametrize(("interval_s", "noisy", "known"), [(1.4, 3, False), (1.4, 2, True), (0.6, 5, True)])
+def test_a_slow_rate_is_not_known_if_most_of_its_beats_are_noisy(interval_s: float, noisy: int, known: bool) -> None:
+    samples, flags = ring_of(beats_with(np.full(4, round(interval_s * RATE))))
+    flags[:noisy] |= np.uint8(NOISY)
+    numbers, medians = np.zeros(rhythm.NUMBERS, np.int64), np.zeros(rhythm.SPANS)
+    numbers[rhythm.COUNT] = 5
+    rhythm.write_medians(0.8, RATE, samples, flags, numbers, medians)
+    assert medians[2] == pytest.approx(interval_s if known else np.nan, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("logit", "kind"), [(np.nan, 0), (rhythm.POSSIBLE_LOGIT, 0), (0.0, POSSIBLE), (0.1, POSSIBLE | WAVES)]
+)
+def test_a_block_below_the_limit_of_fibrillation_is_possible_fibrillation(logit: float, kind: int) -> None:
+    assert rhythm.kind_of_block(0, logit, np.zeros(rhythm.PAST_COLUMNS, np.int64)) == kind
 
 
 def test_the_features_of_atrial_fibrillation_equal_a_slow_version(rng) -> None:

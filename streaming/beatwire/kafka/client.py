@@ -23,6 +23,7 @@ from beatwire.kafka import commits, topics
 from beatwire.kafka.batch import split_errors
 from beatwire.kafka.cluster import DENIED, UNREACHABLE, Cluster
 from beatwire.kafka.reachability import Reachability, broker_responds
+from beatwire.kafka.unassigned import ASSIGNOR, Unassigned
 
 POLL_MESSAGES = 8_192
 _POLL_S = 0.1
@@ -76,6 +77,7 @@ class GroupClient:
         if protocol == "classic":
             self._settings["partition.assignment.strategy"] = "cooperative-sticky"
         self._unreachable, self._reachability = False, Reachability(cluster)
+        self._unassigned = Unassigned(cluster, group, topic) if protocol == "consumer" else None
         self._received_s = self._checked_s = time.monotonic()
         self.consumer = cluster.consumer(self._settings)
 
@@ -174,6 +176,17 @@ class GroupClient:
             return topics.end_offsets(self._cluster, self._topic, committed=True)
         except FatalError:  # the broker does not answer any connection
             return {}
+
+    def find_unassigned(self) -> list[int]:
+        """Return the partitions that the group gives to nobody, if this member is to rejoin; requests are rare."""
+        if self._unassigned is None or self._unreachable:
+            return []
+        return self._unassigned.find(self.consumer.memberid())
+
+    def rejoin_to_assign_all(self) -> None:
+        """Rejoin with an assignor that divides all partitions among the members."""
+        self._settings["group.remote.assignor"] = ASSIGNOR
+        self.replace()
 
     def replace(self) -> None:
         """Abandon this consumer for a new one, which joins at once."""

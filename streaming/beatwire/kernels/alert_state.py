@@ -42,15 +42,17 @@ OFF, ON, LATCHED = range(3)
 #   LIMITS          row of the table of limits that is in force
 #   FLAT_BLOCKS     flat blocks in a row, at most 2
 #   ANOMALOUS_BITS  the last 8 beats as bits, 1: anomalous
-#   WAVE_BITS       the last 8 blocks as bits, 1: fibrillation
+#   WAVE_BITS       the last 30 blocks as bits, 1: fibrillation
+#   POSSIBLE_BITS   the same, 1: fibrillation is possible
 #   ECTOPY          columns of ``kernels.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.unjudged``
 #   SINCE + rule    beats since the rule last held, at most ``FAST_HOLD_BEATS``
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
-    IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, LIMIT_BITS, ECTOPY,
-) = range(9)  # fmt: skip
+    IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
+    ECTOPY,
+) = range(10)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS
 FIRST_ONSET = SINCE + RULES
@@ -64,6 +66,8 @@ RECENT_BEATS = 8  # of the rule of anomalous beats
 FEWEST_ANOMALOUS = 3  # of these
 EIGHT_BITS, TWO_BITS = 255, 3
 FLAT_LINE_BLOCKS = 2
+WAVE_BLOCKS = 30  # an alert of fibrillation ends a minute after the last block of it at the latest
+ENDING_BLOCKS = 8  # or after so many in a row in which it is not possible
 
 
 def latches(rule: int) -> bool:
@@ -122,3 +126,28 @@ def count_bits(bits: int, n: int) -> int:
     for k in range(n):
         count += (bits >> k) & 1
     return count
+
+
+def add_bit(bits: int, bit: bool, n: int) -> int:
+    """Return the last ``n`` bits with a newer one."""
+    return ((bits << 1) | int(bit)) & ((1 << n) - 1)
+
+
+def is_on(begins: int, possible: int) -> bool:
+    """Return True if a block began an alert and since then ``possible`` has not been 0 for ``ENDING_BLOCKS`` in a row.
+
+    Parameters
+    ----------
+    begins, possible
+        The last ``WAVE_BLOCKS`` blocks as bits, the newest lowest.
+    """
+    if begins == 0:
+        return False
+    without = 0
+    for k in range(WAVE_BLOCKS):
+        if (begins >> k) & 1 > 0:
+            return True
+        without = 0 if (possible >> k) & 1 > 0 else without + 1
+        if without == ENDING_BLOCKS:
+            return False
+    return False

@@ -3,4 +3,5 @@
 from __future__ import annotations
 
 BEATS = 64  # of a stream
-UNKNOWN, DOUBTFUL, UNSURE = 1, 2, 4  # flags: its interval is unknown; errors are expected; it may be no beat
+# Flags: its interval is unknown; half an error is expected around it; it may be no beat; an error or more is expected.
+UNKNOWN, DOUBTFUL, UNSURE, NOISY = 1, 2, 4, 8

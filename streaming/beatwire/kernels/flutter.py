@@ -31,7 +31,7 @@ SHORTEST, LONGEST = 4, 16  # half a period, in points: waves of 2 to 8 a second
 FINE = 16  # a point's value is in sixteenths of a device's unit
 NO_SIGN = (1 << 62) - 1  # mask of a column: proves that no index is negative, which saves a test
 FLAT, WAVES = 1, 2  # kinds of blocks
-REST, SATURATED = 4, 8  # added by ``kernels.rhythm``: at rest, and at the limits of the converter
+REST, SATURATED, POSSIBLE = 4, 8, 16  # added by ``kernels.rhythm``: at rest, at the limits, fibrillation is possible
 MOST_LEAKAGE = 50  # per cent, of waves
 
 

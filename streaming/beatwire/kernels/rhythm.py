@@ -16,11 +16,11 @@ import math
 
 from beatwire.kernels.atrial import DOUBTFUL_SHARE
 from beatwire.kernels.atrial import write_features as write_atrial_features
-from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
+from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.classify import evaluate_trees
 from beatwire.kernels.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.fibrillation import write_features as write_fibrillation_features
-from beatwire.kernels.flutter import FLAT, REST, SATURATED, WAVES
+from beatwire.kernels.flutter import FLAT, POSSIBLE, REST, SATURATED, WAVES
 from beatwire.kernels.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rest import has_artefact, is_at_rest
 from beatwire.kernels.wave_shape import DESCRIBED, KIND_MASK, LIMITED
@@ -46,10 +46,12 @@ DOUBTFUL_ERRORS = 0.5  # expected in ten seconds
 LEAST_QUALITY = 0.9
 
 FIBRILLATION, ATRIAL = 0, 1  # rows of the trees
+POSSIBLE_LOGIT = -2.0  # of a block that may be fibrillation: it begins no alert, but keeps one on
 MOST_INTERVALS = 16
 SPANS = 3  # medians of so many kinds: of 16, 8 and 4 intervals
 MOST_ERRORS = 1.0  # expected in ten seconds: with more, no rate is known
 MOST_ERRORS_16 = 2.0  # of 16 intervals
+SLOW_S = 1.0  # a longer typical interval may be that of a heart whose beats are missed in noise
 AF_EVERY_S = 8.0
 AF_DECISIONS, AF_NEEDED = 4, 2  # atrial fibrillation: two of the last four decisions
 MOST_DOUBTFUL = 0.5  # share of the beats of a minute: with more, and ``MOST_ERRORS``, there is no atrial fibrillation
@@ -110,6 +112,8 @@ def store_beat(sample: int, b: int, beats: RhythmBeats, samples: I64, flags: U8,
     flag = 0 if beats.rr_s[b] > 0.0 else UNKNOWN
     if beats.expected_errors[b] > DOUBTFUL_ERRORS:
         flag |= DOUBTFUL
+    if beats.expected_errors[b] >= MOST_ERRORS:
+        flag |= NOISY
     if beats.quality[b] < LEAST_QUALITY:
         flag |= UNSURE
     at = int(numbers[COUNT]) % BEATS
@@ -119,7 +123,10 @@ def store_beat(sample: int, b: int, beats: RhythmBeats, samples: I64, flags: U8,
 
 
 def write_medians(errors: float, rate_hz: float, samples: I64, flags: U8, numbers: I64, medians: F64) -> None:
-    """Write the median of the last 16, 8 and 4 intervals in seconds; NaN if there are fewer, or too many errors."""
+    """Write the median of the last 16, 8 and 4 intervals in seconds; NaN if there are fewer, or too many errors.
+
+    A slow rate is not known either if most of its beats are noisy.
+    """
     count = int(numbers[COUNT])
     known = 0
     while known < MOST_INTERVALS and known < count - 1 and flags[(count - 1 - known) % BEATS] & UNKNOWN == 0:
@@ -129,7 +136,17 @@ def write_medians(errors: float, rate_hz: float, samples: I64, flags: U8, number
         limit = MOST_ERRORS_16 if k == 0 else MOST_ERRORS
         medians[k] = math.nan
         if known >= n and not errors >= limit:
-            medians[k] = median_interval(n, count, samples) / rate_hz
+            median_s = median_interval(n, count, samples) / rate_hz
+            if median_s <= SLOW_S or not are_noisy(n, count, flags):
+                medians[k] = median_s
+
+
+def are_noisy(n: int, count: int, flags: U8) -> bool:
+    """Return True if an error or more was expected at more than half of the beats of the last ``n`` intervals."""
+    noisy = 0
+    for k in range(n + 1):
+        noisy += int(flags[(count - 1 - k) % BEATS]) & NOISY > 0
+    return 2 * noisy > n + 1
 
 
 def median_interval(n: int, count: int, samples: I64) -> float:
@@ -169,12 +186,14 @@ def judge_block(
 
 
 def kind_of_block(value: int, logit: float, past: I64) -> int:
-    """Return the kind of a block, the sum of what holds: ``FLAT``, ``WAVES``, ``REST``, ``SATURATED``."""
+    """Return the kind of a block, the sum of what holds: ``FLAT``, ``WAVES``, ``REST``, ``SATURATED``, ``POSSIBLE``."""
     kind = SATURATED if value & LIMITED > 0 else 0
     if value & KIND_MASK == FLAT:
         return kind | FLAT if has_artefact(past) else kind | FLAT | REST
     if value & DESCRIBED > 0 and is_at_rest(value, past):
         kind |= REST
+    if logit > POSSIBLE_LOGIT:
+        kind |= POSSIBLE
     return kind | WAVES if logit > 0.0 else kind
 
 

@@ -42,6 +42,7 @@ from beatwire.kernels.alert_state import (
     NO_DATA,
     NOISE,
     PAUSE,
+    POSSIBLE_BITS,
     RECENT_BEATS,
     REFUSED,
     RULES,
@@ -53,12 +54,16 @@ from beatwire.kernels.alert_state import (
     TWO_BITS,
     UNJUDGED,
     WAVE_BITS,
+    WAVE_BLOCKS,
+    add_bit,
     count_bits,
     hold_rule,
+    is_on,
     set_alert,
 )
 from beatwire.kernels.ectopy import apply_ectopy, is_dominated
 from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
+from beatwire.kernels.flutter import POSSIBLE as POSSIBLE_BLOCK
 from beatwire.kernels.flutter import SATURATED as SATURATED_BLOCK
 from beatwire.kernels.flutter import WAVES as WAVE_BLOCK
 from beatwire.kernels.unjudged import (
@@ -139,9 +144,11 @@ def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Trans
     """Apply the rules of a flat line, of flutter and of a saturated signal to a block that ends at ``sample``."""
     add_block(row[SIGNAL:SINCE], sample, value)
     row[FLAT_BLOCKS] = min(FLAT_LINE_BLOCKS, int(row[FLAT_BLOCKS]) + 1) if value & FLAT_BLOCK > 0 else 0
-    row[WAVE_BITS] = ((int(row[WAVE_BITS]) << 1) | int(value & WAVE_BLOCK > 0)) & EIGHT_BITS
+    row[WAVE_BITS] = add_bit(int(row[WAVE_BITS]), bool(value & WAVE_BLOCK > 0), WAVE_BLOCKS)
+    row[POSSIBLE_BITS] = add_bit(int(row[POSSIBLE_BITS]), bool(value & POSSIBLE_BLOCK > 0), WAVE_BLOCKS)
+    fibrillation = is_on(int(row[WAVE_BITS]), int(row[POSSIBLE_BITS]))
     row[LIMIT_BITS] = ((int(row[LIMIT_BITS]) << 1) | int(value & SATURATED_BLOCK > 0)) & TWO_BITS
-    n = set_alert(row, slot, FLUTTER, row[WAVE_BITS] != 0, sample, 0.0, transitions, n)
+    n = set_alert(row, slot, FLUTTER, fibrillation, sample, 0.0, transitions, n)
     n = set_alert(row, slot, SATURATED, row[LIMIT_BITS] != 0, sample, 0.0, transitions, n)
     return set_alert(row, slot, FLAT_LINE, row[FLAT_BLOCKS] == FLAT_LINE_BLOCKS, sample, 0.0, transitions, n)
 

@@ -26,6 +26,7 @@ from beatwire.wire.names import ACKS, ALERTS, BEATS
 STALE_US = 2_000_000  # as the rule ``no data``
 FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
+UNJUDGED = ("cannot analyse", "cannot analyse for long")  # nor while these alerts are in force
 
 
 class Ward:
@@ -250,7 +251,10 @@ class Ward:
         off = bool(traces.ints["lead_off"][slot] & 1) and stop >= 0
         last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
         last = self._beats.last.get(slot)
-        has_rate = last is not None and last_us is not None and not is_stale and last_us - last.time_us < NO_RATE_US
+        alerts = self._alarms.in_force(stream)
+        unjudged = any(alert["rule"] in UNJUDGED for alert in alerts)
+        recent = last is not None and last_us is not None and last_us - last.time_us < NO_RATE_US
+        has_rate = recent and not is_stale and not unjudged
         return {
             "stream": stream,
             "number": slot,
@@ -264,7 +268,7 @@ class Ward:
             "state": "stale" if is_stale else "lead off" if off else "live",
             "last_us": last_us,
             "arrived_us": arrived_us,
-            "alerts": self._alarms.in_force(stream),
+            "alerts": alerts,
         }
 
 

@@ -33,7 +33,7 @@ from beatwire.stages.support.alert_messages import acknowledged, device_times, o
 from beatwire.stages.support.audit import acknowledgement_record, limit_records
 from beatwire.stages.support.limits import Limits
 from beatwire.stages.support.open_alerts import Open, OpenAlerts
-from beatwire.stages.support.reminders import remind_by_clock, remind_by_samples
+from beatwire.stages.support.reminders import remind_by_clock, remind_by_samples, remind_until
 from beatwire.stages.support.service_alerts import (
     begin_of_expired,
     end_of_blind,
@@ -130,9 +130,8 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
         published += end_of_blind(kept, tick.aligned.now_us)
         if tick.aligned.caught_up:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
-        marks = _watermarks(tick, len(kept.due))
-        _end_held(state, tick, marks, published)
-        published += remind_by_samples(kept, tick, marks, s.remind_s)
+        _end_held(state, tick, _watermarks(tick, len(kept.due)), published)
+        published += remind_by_samples(kept, tick, s.remind_s)
         aligned = tick.aligned
         if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:
             state.scanned_us = aligned.now_us
@@ -182,6 +181,7 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
             kept.add(message, slot, tick.aligned.now_us)
         out.append(message)
         return
+    out += remind_until(one, tick, message["decided"], state.settings.remind_s)
     message = message | one.lasting
     if message["state"] == "latched" and one.message["state"] != "ack":
         kept.latch(one, message)
@@ -209,6 +209,7 @@ def _end_held(state: State, tick: TickBeats, marks: I64, out: list[dict[str, Any
     for name, end in list(kept.held.items()):
         one = kept.by_id[name]
         if one.slot in aligned.evicted or aligned.slots.session[one.slot] != one.message["session"]:
+            out += remind_until(one, tick, _held_until(state, tick, one), state.settings.remind_s)
             kept.remove(one)
             out.append(end | one.lasting)
         elif marks[one.slot] >= _held_until(state, tick, one):
@@ -218,6 +219,7 @@ def _end_held(state: State, tick: TickBeats, marks: I64, out: list[dict[str, Any
 def _end_one(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
     """End a held alert where its shortest duration ends."""
     until = _held_until(state, tick, one)
+    out += remind_until(one, tick, until, state.settings.remind_s)
     (at_us,) = device_times(tick, one.slot, one.message["session"], [until], until)
     out.append(state.alerts.held[one.message["id"]] | one.lasting | {"decided": until, "decided_us": at_us})
     state.alerts.remove(one)

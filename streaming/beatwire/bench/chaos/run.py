@@ -1,7 +1,7 @@
 """A run of ``beatwire chaos``: disturb, wait until everything is published, compare.
 
-In: `Settings`. Out: `Report`. The broker, the workers and their logs live as long as the run; the logs are kept if
-something differs.
+In: `Settings`. Out: `Report`. The broker, the workers and their logs live as long as the run; the logs and the
+data of the broker are kept if something differs.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Report:
     unpublished  messages that were not published in time
     messages     sample messages
     seconds      duration of the disturbances
-    logs         folder of the workers' logs, if something differs
+    logs         folder of the workers' logs and of the broker's data, if something differs
     """
 
     events: dict[str, int]
@@ -155,7 +155,6 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
     report = Report(
         dict(events), output, workers.ended, workers.exit_codes, unpublished, feed.messages, seconds, str(folder)
     )
-    shutil.rmtree(folder / "kafka", ignore_errors=True)
     if report.equal:
         shutil.rmtree(folder, ignore_errors=True)
         report.logs = None
@@ -203,7 +202,7 @@ def _settle(workers: Workers, feed: LiveFeed, log: Log) -> int:
     log(f"{feed.messages} messages are sent; waiting until they are published")
     workers.tend(all_frozen=True)
     workers.wait_until(lambda: _lag(workers) == 0, _SETTLE_S)
-    unpublished = max(0, _lag(workers))
+    unpublished = group_lag(workers.cluster, GROUP)
     workers.wait_ready(_START_S)  # before it has joined, a worker ends by the signal itself
     for worker in list(workers.running):
         workers.stop(worker)

@@ -60,6 +60,8 @@ message.max.bytes=16777216
 # One node has the only replica.
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4
+# Compacted often: a coordinator that starts has read its log before the first member asks.
+offsets.topic.segment.bytes=1048576
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=4

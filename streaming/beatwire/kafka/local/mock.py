@@ -11,8 +11,9 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Self
 
+from beatwire.errors import FatalError
 from beatwire.kafka import topics
-from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.cluster import Cluster, UnansweredError
 
 
 class MockKafka:
@@ -47,10 +48,17 @@ class MockKafka:
         self._owner.close()
 
 
-def is_mock(cluster: Cluster, *, timeout_s: float = 5.0) -> bool:
-    """Return True if a mock cluster answers at `cluster`."""
-    consumer = cluster.consumer({"group.id": "beatwire-is-mock"})
+def is_mock(cluster: Cluster, *, timeout_s: float = 30.0) -> bool:
+    """Return True if a mock cluster answers at `cluster`; wait for a broker that starts again.
+
+    Raises
+    ------
+    UserError
+        The brokers refuse the connection.
+    FatalError
+        No broker answers within `timeout_s` seconds.
+    """
     try:
-        return str(consumer.list_topics(timeout=timeout_s).cluster_id).startswith("mockCluster")
-    finally:
-        consumer.close()
+        return str(cluster.metadata(timeout_s).cluster_id).startswith("mockCluster")
+    except UnansweredError as error:
+        raise FatalError(f"kafka: expected a broker at {cluster}; got no answer in {timeout_s:g} s") from error

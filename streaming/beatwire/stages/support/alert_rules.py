@@ -129,7 +129,9 @@ RULES = (
     Rule(
         "flutter", "high", False, "ventricular fibrillation or flutter suspected",
         "Flutter or fibrillation suspected",
-        "The last six seconds are those of ventricular fibrillation or flutter. Stays until it is acknowledged.", "",
+        "The last six seconds are those of ventricular fibrillation or flutter. Ends when for 16 s they can be none, "
+        "or a minute after the last that were. Stays until it is acknowledged.",
+        "",
         "PhysioNet/CinC Challenge 2015: fibrillation or flutter for at least 4 s.",
     ),
     Rule(

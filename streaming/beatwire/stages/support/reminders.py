@@ -1,63 +1,170 @@
 """Reminders: alerts that nobody has acknowledged are published again.
 
-By samples: of an alert that samples decided, when its stream has gone on for the interval of its priority. So a replay
-and any cut give the same reminders. By the clock: of an alert that the clock decided, of which no samples arrive.
+By samples: of an alert that samples decided, when its stream has gone on for the interval of its priority. The number
+of a reminder says when it is due, so a replay and any cut give the same reminders. By the clock: of an alert that the
+clock decided, of which no samples arrive.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from beatwire.records import I64, TickBeats
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
+from beatwire.records.events import BEAT, RESTART, WATERMARK
 from beatwire.stages.support.alert_messages import device_times
 from beatwire.stages.support.open_alerts import NEVER, Open, OpenAlerts
 
 # Rules about streams that send nothing, or of which nothing is analysed, and about whole partitions.
 BY_CLOCK = ("no data", "refused", "expired")
-# Of an alert of an earlier session in a tick: the clock of a device may jump by days between two sessions.
-MOST_REMINDERS = 10
 
 Interval = Callable[[str], float]  # priority -> seconds, 0: never
 
 
-def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, marks: I64, interval: Interval) -> list[dict[str, Any]]:
-    """Return the reminders that are due by the watermarks of a tick, int64 [slots]."""
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A part of a tick in which a stream did not restart.
+
+    session    of the device
+    begin      first sample, -1: it began before the tick
+    earliest   sample of its first event in the tick
+    last_beat  sample of its last beat in the tick, -1: none
+    mark       its last watermark, -1: none
+    last       False if the stream restarted after it
+    """
+
+    session: int
+    begin: int
+    earliest: int
+    last_beat: int
+    mark: int
+    last: bool
+
+
+def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> list[dict[str, Any]]:
+    """Return the reminders that are due by the watermarks of a tick."""
+    kind, slots = tick.events[:, ORDERED_KIND], tick.events[:, ORDERED_SLOT]
+    rows = tick.events[kind == WATERMARK]
+    marks = np.full(len(alerts.due), -1)
+    marks[rows[:, ORDERED_SLOT]] = rows[:, ORDERED_SAMPLE]
+    due = marks >= alerts.due
+    due[slots[kind == RESTART]] |= marks[slots[kind == RESTART]] >= 0  # it may have been due in the session before
     published: list[dict[str, Any]] = []
-    for slot in np.flatnonzero(marks >= alerts.due).tolist():
-        next_due = NEVER
+    for slot in np.flatnonzero(due).tolist():
+        alerts.due[slot] = NEVER
         for one in alerts.of_slot(slot):
-            due, step = _due_sample(tick, one, int(marks[slot]), interval(one.message["priority"]))
-            count = 0 if due > marks[slot] else 1 + (int(marks[slot]) - due) // step
-            same_session = int(tick.aligned.slots.session[slot]) == one.message["session"]
-            for k in range(count):
-                one.message = one.message | {"reminders": one.message["reminders"] + 1}
-                if same_session or count - k <= MOST_REMINDERS:
-                    published.append(one.message)
-            next_due = min(next_due, due + count * step)
-        alerts.due[slot] = next_due
+            published += remind_until(one, tick, None, interval)
+            alerts.due[slot] = min(alerts.due[slot], _next_due(one, tick, int(marks[slot]), interval))
     return published
 
 
-def _due_sample(tick: TickBeats, one: Open, mark: int, interval_s: float) -> tuple[int, int]:
-    """Return the watermark from which the next reminder of an alert is due, and the samples to the one after it.
+def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval) -> Iterator[dict[str, Any]]:
+    """Yield the reminders of an alert that are due in a tick, and count them in the alert.
 
-    In a later session than that of the alert, the device time of the watermark ``mark`` decides.
+    In the session of the alert samples decide; in a later one, device time. What was due between two sessions is
+    counted and not published: nobody was monitored.
+
+    Parameters
+    ----------
+    end
+        The sample of the alert's session at which it ends; None: it goes on. An alert that nothing ends after the last
+        beat of its session ends with the session.
     """
-    message, aligned = one.message, tick.aligned
-    if message["state"] == "ack" or not interval_s or message["rule"] in BY_CLOCK:
-        return NEVER, 0
-    rate_hz = aligned.banks[aligned.slots.bank[one.slot]].rate_hz
-    step = math.ceil(interval_s * rate_hz)
-    session = int(aligned.slots.session[one.slot])
+    interval_s = _interval_s(one, interval)
+    if not interval_s or one.slot < 0 or tick.aligned.slots.bank[one.slot] < 0:
+        return
+    step = _step(one, tick, interval_s)
+    stretches = _stretches(tick, one.slot)
+    own = [number for number, stretch in enumerate(stretches) if stretch.session == one.message["session"]]
+    for stretch in stretches[own[0] if own else 0 :]:
+        if end is not None and stretch.begin >= end:
+            return
+        if stretch.mark < 0:
+            continue
+        if stretch.session == one.message["session"]:
+            whole = end is None or (not stretch.last and end >= stretch.last_beat)
+            mark = stretch.mark if whole or end is None else min(end, stretch.mark)
+            number = (mark - one.message["onset"]) // step
+        elif end is None:
+            before, now = _intervals_passed(one, tick, stretch, interval_s)
+            if stretch.begin >= 0:
+                _count(one, before)
+            # The clock of a device may jump within a session: no more than samples have come for.
+            number = now
+            _count(one, now - 2 - (stretch.mark - stretch.earliest) // step)
+        else:
+            return
+        while one.message["reminders"] < number:
+            _count(one, one.message["reminders"] + 1)
+            yield one.message
+
+
+def _count(one: Open, number: int) -> None:
+    """Let the reminder of a number be the last one, if it is a later one."""
+    if number > one.message["reminders"]:
+        one.message = one.message | {"reminders": number}
+
+
+def _interval_s(one: Open, interval: Interval) -> float:
+    """Return the seconds between two reminders of an alert, 0: samples decide none."""
+    by_samples = one.message["state"] != "ack" and one.message["rule"] not in BY_CLOCK
+    return interval(one.message["priority"]) if by_samples else 0.0
+
+
+def _step(one: Open, tick: TickBeats, interval_s: float) -> int:
+    """Return the samples between two reminders."""
+    rate_hz = float(tick.aligned.banks[tick.aligned.slots.bank[one.slot]].rate_hz)
+    return math.ceil(interval_s * rate_hz)
+
+
+def _intervals_passed(one: Open, tick: TickBeats, stretch: Stretch, interval_s: float) -> tuple[int, int]:
+    """Return the intervals from the onset of an alert to the begin and to the end of a stretch of a later session."""
+    times_us = [
+        device_times(tick, one.slot, stretch.session, [sample], sample)[0]
+        for sample in (max(stretch.begin, stretch.earliest), stretch.mark)
+    ]
+    before, now = (math.floor((time_us - one.message["onset_us"]) / 1e6 / interval_s) for time_us in times_us)
+    return before, now
+
+
+def _next_due(one: Open, tick: TickBeats, mark: int, interval: Interval) -> int:
+    """Return the watermark from which the next reminder of an alert is due, in the present session of its stream."""
+    interval_s = _interval_s(one, interval)
+    if not interval_s or tick.aligned.slots.bank[one.slot] < 0:
+        return NEVER
+    message, step = one.message, _step(one, tick, interval_s)
+    session = int(tick.aligned.slots.session[one.slot])
     if session == message["session"]:
-        return message["onset"] + (message["reminders"] + 1) * step, step
+        return int(message["onset"] + (message["reminders"] + 1) * step)
     (mark_us,) = device_times(tick, one.slot, session, [mark], mark)
-    passed = math.floor((mark_us - message["onset_us"]) * rate_hz / 1e6)
-    return mark - passed + (message["reminders"] + 1) * step, step
+    left_s = float((message["reminders"] + 1) * interval_s - (mark_us - message["onset_us"]) / 1e6)
+    return mark + max(1, math.floor(left_s / interval_s * step))
+
+
+def _stretches(tick: TickBeats, slot: int) -> list[Stretch]:
+    """Return the stretches of a stream in a tick, in order."""
+    slots = tick.events[:, ORDERED_SLOT]
+    events = tick.events[np.searchsorted(slots, slot) : np.searchsorted(slots, slot, "right")]
+    parts = [part for part in np.split(events, np.flatnonzero(events[:, ORDERED_KIND] == RESTART)) if len(part)]
+    return [_stretch(part, last=number == len(parts) - 1) for number, part in enumerate(parts)]
+
+
+def _stretch(events: I64, *, last: bool) -> Stretch:
+    kind, sample = events[:, ORDERED_KIND], events[:, ORDERED_SAMPLE]
+    beats, marks = sample[kind == BEAT], sample[kind == WATERMARK]
+    return Stretch(
+        session=int(events[0, ORDERED_SESSION]),
+        begin=int(sample[0]) if kind[0] == RESTART else -1,
+        earliest=int(sample[0]),
+        last_beat=int(beats[-1]) if len(beats) else -1,
+        mark=int(marks[-1]) if len(marks) else -1,
+        last=last,
+    )
 
 
 def remind_by_clock(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> list[dict[str, Any]]:
