@@ -72,6 +72,14 @@ def test_a_slow_run_is_no_tachycardia() -> None:
     assert {name for name, *_ in found} == {"ventricular run"}
 
 
+@pytest.mark.parametrize(
+    ("bpm", "logit", "found"), [(85, 0.5, True), (75, 0.5, False), (75, 1.5, True), (85, -0.1, False)]
+)
+def test_a_slow_run_must_be_more_certain(bpm: float, logit: float, found: bool) -> None:
+    alerts = ward_with("N" * 6, bpm=bpm, runs=[NO_RUN, NO_RUN, NO_RUN, logit, NO_RUN, NO_RUN])
+    assert bool(states(alerts, "ventricular run")) == found
+
+
 def test_a_tachycardia_that_the_judge_of_runs_refuses_is_none() -> None:
     ward = Ward()
     ward.tick(device_chunk())

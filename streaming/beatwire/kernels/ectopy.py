@@ -38,7 +38,8 @@ from beatwire.records.columns import ECTOPY_SAMPLES
 
 # Logits of the judges. Ventricular tachycardia needs two of the last three; with a run's three beats these are five.
 # A beat that the judge of runs refuses is none of them.
-RUN_LOGIT, TACHYCARDIA_LOGIT, REFUSED_LOGIT = 0.25, -0.5, -2.5
+RUN_LOGIT, TACHYCARDIA_LOGIT, REFUSED_LOGIT = 0.0, -0.5, -2.5
+SLOW_RUN_LOGIT, SLOW_BPM = 1.0, 80.0  # about as fast as sinus rhythm, normal beats that change their shape are likelier
 JUDGED_BITS, JUDGED, JUDGED_NEEDED = 7, 3, 2
 CLASS_MASK = (1 << 9) - 1  # beats whose classes are kept as bits
 MOST_IN_A_ROW = 5  # supraventricular tachycardia
@@ -62,7 +63,7 @@ def apply_ectopy(
     """Apply the rules to row ``beat`` of ``beats``, at ``sample``; a long interval counts as ``counted`` beats."""
     rate = 60.0 / beats.mean_rr_s[beat] if beats.mean_rr_s[beat] > 0.0 else 0.0
     judged = beats.tachycardia[beat] > TACHYCARDIA_LOGIT and beats.run[beat] > REFUSED_LOGIT
-    is_run = beats.run[beat] > RUN_LOGIT
+    is_run = beats.run[beat] > (SLOW_RUN_LOGIT if rate < SLOW_BPM else RUN_LOGIT)
     n = apply_runs(row, own, slot, sample, bool(judged), bool(is_run), rate, limits, counted, transitions, n)
     trusted = not beats.noisy[beat]
     is_v = trusted and beats.beat_class[beat] == V
