@@ -50,7 +50,7 @@ def ventricular_card(name: str, metrics: dict[str, Any]) -> str:
             "- Ventricular tachycardia that has lasted for half a minute: it has become the stream's normal beat. The",
             "  alarms of a fast rate remain.",
             "- Slow ventricular rhythms, and runs of beats that resemble the normal ones.",
-            "- Wide beats of a paced heart, whose shape changes where R moves between two peaks, are judged to be runs.",
+            "- Wide paced beats, whose shape changes where R moves between two peaks, are judged to be runs.",
             "- Aberrant conduction at a fast rate, and electrode motion that repeats itself, are judged to be runs.",
             "",
         ]
