@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from beatwire.kernels.beat_class import LETTERS
+from beatwire.kernels.beat_class import LETTERS, MEASURED
+from beatwire.kernels.ventricular import SIZE
 from beatwire.records import Event
 from beatwire.records.events import DRIFTED
 from beatwire.records.rhythm import Rhythm
@@ -44,6 +45,8 @@ class Ward:
         atrial: bool = False,
         classes: str = "",
         runs: Sequence[float] = (),
+        fast_runs: Sequence[float] = (),
+        sizes: Sequence[float] = (),
         **clock: Any,
     ) -> list[dict[str, Any]]:
         """Run one tick; return the transitions of alerts.
@@ -65,6 +68,10 @@ class Ward:
             A letter for each beat; empty: all are normal.
         runs
             Logits that the beats end a ventricular run; empty: none was judged.
+        fast_runs
+            Logits that the beats are of a ventricular tachycardia; empty: those of ``runs``.
+        sizes
+            Of the beats, relative to the normal beat; empty: all are 1.
         clock
             ``now_us`` and ``caught_up`` of the tick.
         """
@@ -80,6 +87,9 @@ class Ward:
         sessions = [self.aligner.position(name)[0] for name, *_ in rows]
         made = [(s, own, *row[1:]) for s, own, row in zip(slots, sessions, rows, strict=True)]
         events = np.concatenate([tick.events, np.array(made, np.int64).reshape(-1, 5)])
+        measures = np.ones((len(beats), MEASURED), np.float32)
+        measures[:, SIZE] = sizes or 1.0
+        judged = [np.array(one or runs or [np.nan] * len(beats)) for one in (fast_runs, runs)]
         rates = np.array([b[2] if len(b) > 2 else 70.0 for b in beats])
         tick = replace(
             tick,
@@ -91,7 +101,8 @@ class Ward:
             expected_errors=np.array([b[4] if len(b) > 4 else self.expected_errors for b in beats], np.float32),
             anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
             beat_class=np.array([LETTERS.index(c) for c in classes or "N" * len(beats)], np.uint8),
-            ventricular=Ventricular(np.array(runs or [np.nan] * len(beats)), 60 / rates),
+            class_measures=measures,
+            ventricular=Ventricular(*judged, 60 / rates),
         )
         if atrial:
             tick = replace(

@@ -74,21 +74,31 @@ def test_a_rate_beyond_its_limit_raises_its_alerts(ward: Ward, bpm: float, rules
         assert a["text"] == f"{a['rule']}: median rate {bpm:.0f}/min, limit {a['limit']:g}"
 
 
-def test_a_rate_alert_ends_at_the_eighth_beat_within_the_limits() -> None:
-    for once_more in (None, 4):
-        ward = Ward()
-        ward.tick(device_chunk())
-        transitions = rows_of(ward.tick(beats=[("bed", 50, 130)]))
-        bpm = [130 if k == once_more else 110 for k in range(20)]
-        for k, rate in enumerate(bpm):
-            transitions += rows_of(ward.tick(beats=[("bed", 100 + 50 * k, rate)]))
-        last = 450 if once_more is None else 450 + 50 * 5
-        assert transitions == [("tachycardia", "on", 50, 50), ("tachycardia", "off", 50, last)]
+@pytest.mark.parametrize(
+    ("rule", "beyond", "within", "beats"), [("tachycardia", 130, 110, 24), ("bradycardia", 43, 50, 8)]
+)
+@pytest.mark.parametrize("again", [None, 4])
+def test_a_rate_alert_ends_when_so_many_beats_were_within_the_limits(
+    ward: Ward, rule: str, beyond: float, within: float, beats: int, again: int | None
+) -> None:
+    transitions = rows_of(ward.tick(beats=[("bed", 50, beyond)]))
+    for k in range(40):
+        rate = beyond if k == again else within
+        transitions += rows_of(ward.tick(beats=[("bed", 100 + 50 * k, rate)]))
+    last = 50 + 50 * (beats if again is None else again + 1 + beats)
+    assert transitions == [(rule, "on", 50, 50), (rule, "off", 50, last)]
+
+
+def test_a_rate_about_its_limit_is_one_alert(ward: Ward) -> None:
+    bpm = [122] * 3 + [118] * 20 + [122] * 2 + [118] * 20 + [122]
+    assert rows_of(ward.tick(beats=[("bed", 50 + 50 * k, rate) for k, rate in enumerate(bpm)])) == [
+        ("tachycardia", "on", 50, 50)
+    ]
 
 
 def test_a_long_interval_counts_as_several_beats_so_that_an_alert_ends_in_time(ward: Ward) -> None:
-    transitions = ward.tick(beats=[("bed", 50, 130), *[("bed", 50 + 210 * k, 110) for k in range(1, 4)]])
-    assert rows_of(transitions) == [("tachycardia", "on", 50, 50), ("tachycardia", "off", 50, 680)]
+    transitions = ward.tick(beats=[("bed", 50, 43), *[("bed", 50 + 210 * k, 50) for k in range(1, 4)]])
+    assert rows_of(transitions) == [("bradycardia", "on", 50, 50), ("bradycardia", "off", 50, 680)]
 
 
 def test_limits_are_taken_from_the_settings() -> None:
@@ -126,7 +136,7 @@ def test_the_text_of_an_alert_decided_by_a_beat_contains_the_probability_of_the_
 def test_the_text_of_an_alert_that_ended_says_so_and_a_latched_one_that_nobody_acknowledged_it(ward: Ward) -> None:
     ward.expected_errors = 0.0
     begun = ward.tick(beats=[("bed", 100, 130)], known=[("bed", 900)])
-    ended = ward.tick(beats=[("bed", 1000 + 100 * k, 70) for k in range(9)])
+    ended = ward.tick(beats=[("bed", 1000 + 100 * k, 70) for k in range(25)])
     assert [a["rule"] for a in ended] == [a["rule"] for a in reversed(begun)] == ["asystole", "tachycardia"]
     confidence = " (beat confidence 97 %, 0.0 errors expected in 10 s)"
     assert [a["text"] for a in ended] == [f"ended, not acknowledged: asystole{confidence}", "ended: tachycardia"]

@@ -72,6 +72,30 @@ def test_a_slow_run_is_no_tachycardia() -> None:
     assert {name for name, *_ in found} == {"ventricular run"}
 
 
+@pytest.mark.parametrize(
+    ("bpm", "logit", "found"), [(85, 0.5, True), (75, 0.5, False), (75, 1.5, True), (85, -0.1, False)]
+)
+def test_a_slow_run_must_be_more_certain(bpm: float, logit: float, found: bool) -> None:
+    alerts = ward_with("N" * 6, bpm=bpm, runs=[NO_RUN, NO_RUN, NO_RUN, logit, NO_RUN, NO_RUN])
+    assert bool(states(alerts, "ventricular run")) == found
+
+
+def test_a_tachycardia_that_the_judge_of_runs_refuses_is_none() -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", 40 * k, 150.0) for k in range(1, 7)]
+    found = ward.tick(beats=beats, runs=[NO_RUN] * 6, fast_runs=[RUN] * 6)
+    assert {a["rule"] for a in found} == {"tachycardia", "extreme tachycardia"}
+
+
+def test_a_doubtful_run_may_be_a_tachycardia() -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", 50 * k, 110.0) for k in range(1, 7)]
+    found = ward.tick(beats=beats, runs=[-1.0] * 6, fast_runs=[0.0] * 6)
+    assert {a["rule"] for a in found} == {"ventricular tachycardia"}
+
+
 def test_beats_that_are_not_judged_end_no_run() -> None:
     found = ward_with("VVVVVV", runs=[np.nan] * 6, bpm=110)
     assert {name for name, *_ in found} == {"frequent ventricular beats"}

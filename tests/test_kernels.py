@@ -209,10 +209,11 @@ def of_runs(rng: np.random.Generator) -> None:
         memory = VentricularMemory(
             np.zeros((1, PAST, COLUMNS), np.float32), np.zeros((1, PAST), np.int64), np.zeros(1, np.int64)
         )
-        features, found = np.zeros((n, RUN_FEATURES), np.float32), Ventricular(np.zeros(n), np.zeros(n))
+        features, found = np.zeros((n, RUN_FEATURES), np.float32), Ventricular(np.zeros(n), np.zeros(n), np.zeros(n))
         run, bank = np.array([0, len(events)]), np.zeros(1, np.int64)
         cpu.kernels.judge_ventricular(1, run, events, beats, bank, np.array([3000]), trees, memory, features, found)
-    assert not np.isnan(found.logit[3:]).all()
+    assert not np.isnan(found.tachycardia[3:]).all()
+    assert not np.isnan(found.run[3:]).all()
     ward = Ward()
     ward.tick(device_chunk())
     beats_of_ward = [("bed", 40 * k, 150.0) for k in range(1, 7)]

@@ -73,6 +73,19 @@ def test_a_flat_line_and_fibrillation_are_judged(ward: Ward, kind: int) -> None:
     assert [at for rule, at in begun(transitions) if rule == "cannot analyse"] == [11 * BLOCK + 1000]
 
 
+def test_faint_beats_in_a_silence_end_no_asystole(ward: Ward) -> None:
+    at = [100, 200, 300, 420, 540, 660, 760, 860]
+    beats = [("bed", sample, 70, False, 0.1) for sample in at]
+    found = ward.tick(beats=beats, sizes=[1.0, 1.0, 0.1, 0.1, 0.1, 0.1, 0.5, 1.0])
+    assert rows_of(found) == [("asystole", "on", 600, 600), ("asystole", "latched", 600, 760)]
+
+
+def test_beats_that_have_been_faint_for_long_are_beats(ward: Ward) -> None:
+    beats = [("bed", 100 * k, 70, False, 0.1) for k in range(1, 40)]
+    found = rows_of(ward.tick(beats=beats, sizes=[1.0] * 10 + [0.1] * 29))
+    assert found == [("asystole", "on", 1400, 1400), ("asystole", "latched", 1400, 3000)]  # 20 s after 1000
+
+
 SILENCES = [
     ((), []),  # nothing is known of the signal: it is not at rest
     ((FLAT, FLAT, FLAT, FLAT), []),

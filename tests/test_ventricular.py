@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,12 @@ from beatwire.errors import UserError
 from beatwire.evaluation.records import AnnotatedRecord, Rhythm
 from beatwire.kernels import ventricular as kernel
 from beatwire.kernels.beat_class import MEASURED, MEASURED_NAMES, P_S, P_V
+from beatwire.kernels.classify import LEAF_UNIT
 from beatwire.model.ventricular import load_judge, save_judge
 from beatwire.recordings import Recording
-from beatwire.records.ventricular import VentricularBeats
+from beatwire.records.events import BEAT
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
+from beatwire.training.forest import joined
 from beatwire.training.ventricular_examples import LEFT_OUT, NONE, RUN, UNMARKED, group_of, label_beats
 
 RATE_HZ = 100.0
@@ -34,6 +38,9 @@ def features_of(beats: VentricularBeats) -> np.ndarray:
     def rr(n: int) -> np.ndarray:
         return beats.rr_s[-n:][known[-n:]]
 
+    def three(name: str) -> np.ndarray:
+        return beats.measures[-3:, 2 + MEASURED_NAMES.index(name)]
+
     last = np.zeros(5)
     last[: len(v[-5:])] = v[-5:][::-1]
     like, duration = (beats.measures[-4:, 2 + MEASURED_NAMES.index(name)] for name in ("like last", "duration"))
@@ -41,9 +48,11 @@ def features_of(beats: VentricularBeats) -> np.ndarray:
         [
             *last, v[-8:].mean(), (v[-8:] > 0.4).sum(), v[-3:].min() if len(v) >= 3 else 0.0, s[-5:].mean(),
             rr(4).mean() if len(rr(4)) else 0.8, np.ptp(rr(4)) / rr(4).mean() if len(rr(4)) else 0.0,
-            rr(8).mean() if len(rr(8)) else 0.8, beats.median_rr_s[-1], *beats.measures[-4:, 2:].mean(axis=0),
+            rr(8).mean() if len(rr(8)) else 0.8, beats.median_rr_s[-1], *beats.measures[-4:, 2:10].mean(axis=0),
             like.min(), duration.min(), beats.quality[-5:].mean(), beats.quality[-8:].min(), errors[-1],
-            errors[-8:].max(),
+            errors[-8:].max(), three("least whole").max(), three("least whole").mean(), three("slope spread").min(),
+            three("rr over median of 30 s").max(), three("largest sharpness").max(), three("least sharpness").mean(),
+            three("least sharpness").max(), three("least t towards qrs").max(), three("least deflection").max(),
         ]
     )  # fmt: skip
 
@@ -82,6 +91,12 @@ def test_a_beat_of_a_run_is_the_third_ventricular_one_and_those_after_it() -> No
     assert label.tolist() == expected
 
 
+def test_runs_of_a_paced_heart_are_left_out_and_its_other_beats_are_no_run() -> None:
+    truth = replace(annotated("QQQVVVQQQQQQ"), paced=True)
+    label = label_beats(truth.beat, RATE_HZ, 10_000, truth, ())
+    assert label.tolist() == [NONE] * 5 + [LEFT_OUT] * 4 + [NONE] * 3
+
+
 def test_a_marked_rhythm_labels_the_beats_in_it_but_for_its_beginning() -> None:
     truth = annotated("", (Rhythm("N", 0, 1000), Rhythm("VT", 1000, 2000), Rhythm("VFL", 2000, 3000)))
     label = label_beats(np.array([500, 1100, 1500, 2500]), RATE_HZ, 10_000, truth, ())
@@ -116,3 +131,36 @@ def test_a_judge_of_other_features_is_an_error(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(kernel, "PAST", 9)
     with pytest.raises(UserError, match=r"mine.json: expected a judge trained with beats 9; got 8"):
         load_judge(path)
+
+
+def test_the_first_trees_judge_tachycardia_and_the_others_runs(tmp_path: Path) -> None:
+    def leaf(logit: float) -> dict[str, np.ndarray]:
+        one = {"feature": [-1], "threshold": [0.0], "below": [0], "leaf": [round(logit * LEAF_UNIT)], "roots": [0]}
+        return {name: np.array(values) for name, values in one.items()}
+
+    judge = save_judge(tmp_path / "mine.safetensors", joined(leaf(-1.0), leaf(2.0)), {})
+    trees = VentricularTrees(judge.feature, judge.threshold, judge.leaf)
+    features = np.zeros(kernel.FEATURES, np.float32)
+    assert [kernel.logit_of(row, trees, features) for row in (kernel.TACHYCARDIA, kernel.RUN)] == [-1.0, 2.0]
+
+
+def test_no_run_is_judged_before_the_third_beat() -> None:
+    judge, n = load_judge(), 4
+    measures = np.ones((n, MEASURED), np.float32)
+    beats = VentricularBeats(
+        np.full(n, 0.4), np.full(n, 0.8), np.ones(n, np.float32), np.zeros(n, np.float32), measures
+    )
+    memory = VentricularMemory(
+        np.zeros((1, kernel.PAST, kernel.COLUMNS), np.float32),
+        np.zeros((1, kernel.PAST), np.int64),
+        np.zeros(1, np.int64),
+    )
+    found = Ventricular(np.zeros(n), np.zeros(n), np.zeros(n))
+    events = np.array([(0, 1, BEAT, 40 * k, k) for k in range(n)], np.int64)
+    trees = VentricularTrees(judge.feature, judge.threshold, judge.leaf)
+    kernel.judge_ventricular(
+        0, np.array([0, n]), events, beats, np.zeros(1, np.int64), np.array([1200]), trees, memory,
+        np.zeros((1, kernel.FEATURES), np.float32), found,
+    )  # fmt: skip
+    assert np.isnan(found.run).tolist() == [True, True, False, False]
+    assert not np.isnan(found.tachycardia).any()

@@ -47,7 +47,7 @@ OFF, ON, LATCHED = range(3)
 #   ECTOPY          columns of ``kernels.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.unjudged``
-#   SINCE + rule    beats since the rule last held, at most ``HOLD_BEATS``
+#   SINCE + rule    beats since the rule last held, at most ``FAST_HOLD_BEATS``
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
@@ -61,6 +61,7 @@ STATE_COLUMNS = FIRST_ONSET + RULES
 MOST_TRANSITIONS = 2 * RULES  # of an event: before it is applied, alerts of its time may begin and end
 
 HOLD_BEATS = 8  # an alert of beats ends when its rule has not held for so many
+FAST_HOLD_BEATS = 24  # one of a fast rate: a rate about its limit is one alert, not one for each time it passes it
 RECENT_BEATS = 8  # of the rule of anomalous beats
 FEWEST_ANOMALOUS = 3  # of these
 EIGHT_BITS, TWO_BITS = 255, 3
@@ -105,13 +106,18 @@ def set_alert(
     return n
 
 
+def hold_of(rule: int) -> int:
+    """Return how many beats an alert goes on after the last one at which its rule held."""
+    return FAST_HOLD_BEATS if rule == EXTREME_TACHYCARDIA or rule == TACHYCARDIA else HOLD_BEATS
+
+
 def hold_rule(row: I64, rule: int, holds: bool, beats: int) -> bool:
-    """Return True until a rule of beats has not held for ``HOLD_BEATS``; a long interval counts as several beats."""
+    """Return True until a rule of beats has not held for ``hold_of``; a long interval counts as several beats."""
     if holds:
         row[SINCE + rule] = 0
     else:
-        row[SINCE + rule] = min(HOLD_BEATS, int(row[SINCE + rule]) + beats)
-    return int(row[SINCE + rule]) < HOLD_BEATS
+        row[SINCE + rule] = min(FAST_HOLD_BEATS, int(row[SINCE + rule]) + beats)
+    return int(row[SINCE + rule]) < hold_of(rule)
 
 
 def count_bits(bits: int, n: int) -> int:

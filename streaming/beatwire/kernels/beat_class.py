@@ -53,10 +53,12 @@ LEAST_QUALITY = 0.5  # below it a beat is more likely none
 P_V, P_S = range(2)
 MEASURED_NAMES = (
     "match", "like last", "duration", "normal duration", "sharpness", "size", "qrs apart", "share of normal",
+    "least whole", "slope spread", "rr over median of 30 s", "largest sharpness", "least sharpness",
+    "least t towards qrs", "least deflection",
 )  # fmt: skip
 FIRST_MEASURED = 2
 MEASURED_FEATURES = tuple(NAMES.index(name) for name in MEASURED_NAMES)
-TYPICAL_MEASURES = (1.0, 1.0, 8.0, 8.0, 0.3, 1.0, 0.0, 1.0)
+TYPICAL_MEASURES = (1.0, 1.0, 8.0, 8.0, 0.3, 1.0, 0.0, 1.0, 1.0, 2.0, 1.0, 0.3, 0.3, 0.1, 1.0)
 MEASURED = FIRST_MEASURED + len(MEASURED_NAMES)
 
 

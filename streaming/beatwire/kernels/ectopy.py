@@ -1,6 +1,6 @@
 """Bodies of the rules of ventricular and supraventricular beats: from single ones to ventricular tachycardia.
 
-In:    a beat with its class, and the judgement whether it ends a ventricular run
+In:    a beat with its class, and the judgements whether it ends a ventricular run, and is one of a tachycardia
 Out:   ``Transitions``
 State: ``own``, the columns ``CLASS_BITS``, ... of ``kernels.alert_state``
 
@@ -36,8 +36,10 @@ from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import ECTOPY_SAMPLES
 
-# Logits of a judgement. Ventricular tachycardia needs two of the last three; with a run's three beats these are five.
-RUN_LOGIT, TACHYCARDIA_LOGIT = 0.5, -0.5
+# Logits of the judges. Ventricular tachycardia needs two of the last three; with a run's three beats these are five.
+# A beat that the judge of runs refuses is none of them.
+RUN_LOGIT, TACHYCARDIA_LOGIT, REFUSED_LOGIT = 0.0, -0.5, -2.5
+SLOW_RUN_LOGIT, SLOW_BPM = 1.0, 80.0  # about as fast as sinus rhythm, normal beats that change their shape are likelier
 JUDGED_BITS, JUDGED, JUDGED_NEEDED = 7, 3, 2
 CLASS_MASK = (1 << 9) - 1  # beats whose classes are kept as bits
 MOST_IN_A_ROW = 5  # supraventricular tachycardia
@@ -60,7 +62,9 @@ def apply_ectopy(
 ) -> int:  # fmt: skip
     """Apply the rules to row ``beat`` of ``beats``, at ``sample``; a long interval counts as ``counted`` beats."""
     rate = 60.0 / beats.mean_rr_s[beat] if beats.mean_rr_s[beat] > 0.0 else 0.0
-    n = apply_runs(row, own, slot, sample, beats.ventricular[beat], rate, limits, counted, transitions, n)
+    judged = beats.tachycardia[beat] > TACHYCARDIA_LOGIT and beats.run[beat] > REFUSED_LOGIT
+    is_run = beats.run[beat] > (SLOW_RUN_LOGIT if rate < SLOW_BPM else RUN_LOGIT)
+    n = apply_runs(row, own, slot, sample, bool(judged), bool(is_run), rate, limits, counted, transitions, n)
     trusted = not beats.noisy[beat]
     is_v = trusted and beats.beat_class[beat] == V
     own[CLASS_BITS] = ((int(own[CLASS_BITS]) << counted) | int(is_v)) & CLASS_MASK
@@ -79,15 +83,15 @@ def apply_ectopy(
 
 
 def apply_runs(
-    row: I64, own: I64, slot: int, sample: int, logit: float, rate: float, limits: F64, counted: int,
+    row: I64, own: I64, slot: int, sample: int, judged: bool, is_run: bool, rate: float, limits: F64, counted: int,
     transitions: Transitions, n: int,
 ) -> int:  # fmt: skip
-    """Apply the rules of ventricular tachycardia and of a run; a logit of NaN is none."""
-    own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(logit > TACHYCARDIA_LOGIT)) & JUDGED_BITS
+    """Apply the rules of ventricular tachycardia and of a run to the judgements of a beat."""
+    own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(judged)) & JUDGED_BITS
     found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
     holds = hold_rule(row, VENTRICULAR, found, counted) and not is_dominated(row, VENTRICULAR)
     n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
-    holds = hold_rule(row, RUN_OF_BEATS, logit > RUN_LOGIT, counted) and not is_dominated(row, RUN_OF_BEATS)
+    holds = hold_rule(row, RUN_OF_BEATS, is_run, counted) and not is_dominated(row, RUN_OF_BEATS)
     return set_alert(row, slot, RUN_OF_BEATS, holds, sample, rate, transitions, n)
 
 

@@ -24,13 +24,13 @@ from beatwire.kernels.alert_state import (
     EIGHT_BITS,
     EXTREME_BRADYCARDIA,
     EXTREME_TACHYCARDIA,
+    FAST_HOLD_BEATS,
     FEWEST_ANOMALOUS,
     FIRST_ONSET,
     FLAT_BLOCKS,
     FLAT_LINE,
     FLAT_LINE_BLOCKS,
     FLUTTER,
-    HOLD_BEATS,
     IRREGULAR,
     IS_KNOWN,
     LAST_BEAT,
@@ -75,6 +75,7 @@ from beatwire.kernels.unjudged import (
     PENDING_END,
     add_block,
     begin_signal,
+    is_faint,
     is_silence,
     next_step,
     pass_beat,
@@ -113,7 +114,7 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
             if row[SESSION] != session:
                 at = max(int(row[LAST_BEAT]), int(row[FIRST_ONSET + rule]))
             n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
-        row[SINCE + rule] = HOLD_BEATS
+        row[SINCE + rule] = FAST_HOLD_BEATS
     row[IS_KNOWN] = 1
     row[SESSION] = session
     row[LAST_BEAT] = sample
@@ -170,10 +171,12 @@ def apply_beat(
     transitions: Transitions, n: int,
 ) -> int:  # fmt: skip
     """Apply the rules of beats to row ``beat`` of ``beats``, at ``sample``."""
-    n = apply_quality(row, slot, sample, beat, beats, transitions, n)
     ectopy = row[ECTOPY:SIGNAL]
     passed = sample - int(row[LAST_BEAT])
-    counted = min(HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
+    if is_faint(row[SIGNAL:SINCE], float(beats.size[beat]), sample, lengths):
+        return n
+    n = apply_quality(row, slot, sample, beat, beats, transitions, n)
+    counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
     interval = passed if beats.rr_s[beat] > 0.0 else 0
     row[LAST_BEAT] = sample
     n = apply_ectopy(row, ectopy, slot, sample, beat, beats, lengths, limits, counted, transitions, n)

@@ -4,10 +4,10 @@ In:    the blocks of a stream with their kinds (``kernels.rhythm``), its last be
 Out:   steps, in order of samples: ``ASYSTOLE_BEGINS``, ``IS_JUDGED``, ``CANNOT_ANALYSE``, ``CANNOT_FOR_LONG``
 State: int64 ``own[COLUMNS]``, a part of the state of ``kernels.rules``
 
-Asystole: no beat for so long. If the detector was not sure of the last beat, or errors were expected around it, the
-silence may be an electrode that came off: then a block without a beat must be at rest (``kernels.rest``), later two in
-a row. A stretch is judged up to a beat without expected errors, to a block of a flat line or of fibrillation, and
-throughout an asystole.
+Asystole: no beat for so long; a faint beat is none. If the detector was not sure of the last beat, or errors were
+expected around it, the silence may be an electrode that came off: then a block without a beat must be at rest
+(``kernels.rest``), later two in a row. A stretch is judged up to a beat without expected errors, to a block of a flat
+line or of fibrillation, and throughout an asystole.
 
 A block is used when everything up to its end is decided: until then it is pending. So no cut changes a step.
 """
@@ -25,11 +25,13 @@ from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUD
 #   IS_TESTED     1 if the silence after the last beat has reached the limit of asystole
 #   PENDING_END, PENDING_KIND  the block that is pending; its end is 0 if there is none
 #   AT            sample of the step that was returned last
-JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT = range(7)
-COLUMNS = 7
+#   LARGE_AT      sample of the last beat that is not faint
+JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT = range(8)
+COLUMNS = 8
 
 NOTHING, ASYSTOLE_BEGINS, IS_JUDGED, CANNOT_ANALYSE, CANNOT_FOR_LONG = range(5)
 RESTS_NEEDED = 2  # 4 s, as the default limit of asystole
+FAINT, FAINT_BLOCKS = 0.15, 10  # share of the size of the normal beat; 20 s
 NEVER = 1 << 62
 
 
@@ -38,6 +40,7 @@ def begin_signal(own: I64, sample: int) -> None:
     for column in range(COLUMNS):
         own[column] = 0
     own[JUDGED_UNTIL] = sample
+    own[LARGE_AT] = sample
     own[IS_SURE] = 1
 
 
@@ -54,6 +57,16 @@ def add_block(own: I64, end: int, kind: int) -> None:
     """Take a block: it is pending."""
     own[PENDING_END] = end
     own[PENDING_KIND] = kind
+
+
+def is_faint(own: I64, size: float, sample: int, lengths: I64) -> bool:
+    """Return True if a beat is far smaller than the normal beats were: in a heart that stands still, a P wave may be.
+
+    ``FAINT_BLOCKS`` after the last beat that is not, the signal may have become smaller.
+    """
+    if size >= FAINT:
+        own[LARGE_AT] = sample
+    return size < FAINT and sample - int(own[LARGE_AT]) < FAINT_BLOCKS * int(lengths[BLOCK_SAMPLES])
 
 
 def is_silence(own: I64) -> bool:

@@ -1,12 +1,13 @@
-"""Bodies that judge whether the last beats of a stream are a ventricular run: three ventricular beats or more.
+"""Bodies that judge whether the last beats of a stream are ventricular: a tachycardia, or a run of three or more.
 
 In:    the events of a tick, by stream and in order, and the beats that they name, with the measures of their classes
 Out:   ``Ventricular``
 State: ``VentricularMemory``: the last eight beats of each slot, of the last twelve seconds
 
-A beat alone may be noise, or a wide beat of a supraventricular rhythm. The judge is a sum of boosted trees over the
+A beat alone may be noise, or a wide beat of a supraventricular rhythm. The judges are sums of boosted trees over the
 last eight beats: how likely each is ventricular, how alike they are, how wide, how fast, and how sure the detector is
-of them. It reads no score, so no judgement waits for the model.
+of them. The judge of runs also reads the extremes of the last three beats: one that looks normal makes them no run.
+No score is read, so no judgement waits for the model.
 """
 
 from __future__ import annotations
@@ -27,19 +28,32 @@ PAST = 8  # beats
 QUALITY, ERRORS, RR, MEDIAN_RR = range(MEASURED, MEASURED + 4)
 COLUMNS = MEASURED + 4
 WINDOW_S = 12.0  # older beats are forgotten
-MATCH, LIKE_LAST, DURATION, NORMAL_DURATION, SHARPNESS, SIZE, APART, SHARE_NORMAL = range(FIRST_MEASURED, MEASURED)
+JUDGES = 2
+TACHYCARDIA, RUN = range(JUDGES)  # rows of the trees
+MATCH, LIKE_LAST, DURATION, NORMAL_DURATION, SHARPNESS, SIZE = range(FIRST_MEASURED, FIRST_MEASURED + 6)
+MEANS = 8  # of the measures, as many have means among the features
+WHOLE, SPREAD, LATE, LARGEST_SHARPNESS, LEAST_SHARPNESS, T_TOWARDS_QRS, DEFLECTION = range(
+    FIRST_MEASURED + MEANS, MEASURED
+)
 
-NAMES = (
+NAMES_OF_BOTH = (
     *(f"v of the last but {back}" for back in range(5)),
     "mean v of 8", "ventricular of 8", "least v of 3", "mean s of 5",
     "mean rr of 4", "range of rr of 4", "mean rr of 8", "median rr",
-    *(f"mean {name} of 4" for name in MEASURED_NAMES), "least like last of 4", "least duration of 4",
+    *(f"mean {name} of 4" for name in MEASURED_NAMES[:MEANS]), "least like last of 4", "least duration of 4",
     "mean quality of 5", "least quality of 8", "errors", "largest errors of 8",
 )  # fmt: skip
-FEATURES = len(NAMES)
+NAMES_OF_RUN = (
+    "largest whole of 3", "mean whole of 3", "least slope spread of 3", "largest rr over median of 30 s of 3",
+    "largest sharpness of leads of 3", "mean least sharpness of 3", "largest least sharpness of 3",
+    "largest t towards qrs of 3", "largest deflection of 3",
+)  # fmt: skip
+NAMES = (*NAMES_OF_BOTH, *NAMES_OF_RUN)
+FEATURES_OF_BOTH, FEATURES = len(NAMES_OF_BOTH), len(NAMES)  # the judge of tachycardia reads those of both alone
 FIRST_OF_RR = 9
 FIRST_OF_MEASURES = 13
-FIRST_OF_LEAST = FIRST_OF_MEASURES + len(MEASURED_NAMES)
+FIRST_OF_LEAST = FIRST_OF_MEASURES + MEANS
+RUN_BEATS = 3
 
 LIKELY = 0.4  # probability from which on a beat counts as ventricular
 POSSIBLE = 0.05  # if no beat of the last three is that likely, there is no run
@@ -82,11 +96,17 @@ def judge_ventricular(
             store(b, past[count - 1], beats)
             memory.kept[slot] = count
             found.mean_rr_s[b] = mean_interval(past, count, 4)
-            found.logit[b] = math.nan
-            if most_of(past, count, P_V, 3) >= POSSIBLE:
+            found.tachycardia[b] = found.run[b] = math.nan
+            if most_of(past, count, P_V, RUN_BEATS) >= POSSIBLE:
                 own = features[b if len(features) > 1 else 0]
                 write_features(past, count, own)
-                found.logit[b] = evaluate_trees(trees.feature, trees.threshold, trees.leaf, own)
+                found.tachycardia[b] = logit_of(TACHYCARDIA, trees, own)
+                found.run[b] = logit_of(RUN, trees, own) if count >= RUN_BEATS else math.nan
+
+
+def logit_of(row: int, trees: VentricularTrees, features: F32) -> float:
+    """Return the logit by one of the two judges."""
+    return evaluate_trees(trees.feature[row], trees.threshold[row], trees.leaf[row], features)
 
 
 def forget(oldest: int, count: int, past: F32, sample: I64) -> int:
@@ -163,8 +183,8 @@ def write_features(past: F32, count: int, features: F32) -> None:
     features[7] = least_of(past, count, P_V, 3) if count >= 3 else 0.0
     features[8] = mean_of(past, count, P_S, 5)
     write_intervals(past, count, features[FIRST_OF_RR:])
-    for k in range(FIRST_MEASURED, MEASURED):
-        features[FIRST_OF_MEASURES + k - FIRST_MEASURED] = mean_of(past, count, k, 4)
+    for k in range(MEANS):
+        features[FIRST_OF_MEASURES + k] = mean_of(past, count, FIRST_MEASURED + k, 4)
     out = features[FIRST_OF_LEAST:]
     out[0] = least_of(past, count, LIKE_LAST, 4)
     out[1] = least_of(past, count, DURATION, 4)
@@ -172,6 +192,20 @@ def write_features(past: F32, count: int, features: F32) -> None:
     out[3] = least_of(past, count, QUALITY, PAST)
     out[4] = value(past, count, ERRORS, 0)
     out[5] = most_of(past, count, ERRORS, PAST)
+    write_extremes(past, count, features[FEATURES_OF_BOTH:])
+
+
+def write_extremes(past: F32, count: int, out: F32) -> None:
+    """Write the features of ``NAMES_OF_RUN``: how near to normal the most normal of the last three beats is."""
+    out[0] = most_of(past, count, WHOLE, RUN_BEATS)
+    out[1] = mean_of(past, count, WHOLE, RUN_BEATS)
+    out[2] = least_of(past, count, SPREAD, RUN_BEATS)
+    out[3] = most_of(past, count, LATE, RUN_BEATS)
+    out[4] = most_of(past, count, LARGEST_SHARPNESS, RUN_BEATS)
+    out[5] = mean_of(past, count, LEAST_SHARPNESS, RUN_BEATS)
+    out[6] = most_of(past, count, LEAST_SHARPNESS, RUN_BEATS)
+    out[7] = most_of(past, count, T_TOWARDS_QRS, RUN_BEATS)
+    out[8] = most_of(past, count, DEFLECTION, RUN_BEATS)
 
 
 def write_intervals(past: F32, count: int, out: F32) -> None:

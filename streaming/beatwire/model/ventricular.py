@@ -1,9 +1,10 @@
-"""The judge of ventricular runs on disk, read and checked.
+"""The judges of ventricular tachycardia and of runs on disk, read and checked.
 
 In:  ``NAME.safetensors`` (nodes and roots) and ``NAME.json`` (everything else), see ``model.storage``
 Out: ``stages.ventricular.Judge``
 
-The arrays are those of the detector's trees (``model.trees``), without probabilities. A judge is usable only if it was
+The arrays are those of the detector's trees (``model.trees``), without probabilities: first the trees of the judge of
+tachycardia, then as many of the judge of runs. A judge is usable only if it was
 trained on the features of this program. Otherwise a ``UserError`` names the file, the expected and the actual value.
 """
 
@@ -16,11 +17,11 @@ import numpy as np
 
 from beatwire.kernels import ventricular
 from beatwire.model.storage import read_model, write_model
-from beatwire.model.trees import NODE_ARRAYS, check_arrays, check_inputs, check_trees, complete
+from beatwire.model.trees import NODE_ARRAYS, check_arrays, check_inputs, check_trees, in_halves
 from beatwire.stages.ventricular import Judge
 
 FORMAT = 1
-VERSION = "ventricular-1"
+VERSION = "ventricular-2"
 SHIPPED = Path(__file__).parent / "weights" / "ventricular.safetensors"
 INPUTS_KEY = "inputs"
 
@@ -50,9 +51,10 @@ def load_judge(path: Path | None = None) -> Judge:
     check_inputs(config_path, config.get(INPUTS_KEY), "a judge", inputs())
     check_arrays(path, arrays, NODE_ARRAYS)
     check_trees(path, arrays, ventricular.FEATURES)
-    return Judge(*complete(path, arrays), name)
+    return Judge(*in_halves(path, arrays), name)
 
 
 def no_judge() -> Judge:
     """Return a judge that finds no run, for the training."""
-    return Judge(np.zeros((1, 1), np.int16), np.zeros((1, 1), np.float32), np.full((1, 2), -1, np.int32), "none")
+    shape = (ventricular.JUDGES, 1, 1)
+    return Judge(np.zeros(shape, np.int16), np.zeros(shape, np.float32), np.full((*shape[:2], 2), -1, np.int32), "none")

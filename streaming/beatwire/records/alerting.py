@@ -64,8 +64,10 @@ class RuleBeats(NamedTuple):
     errors        float32 [b]     expected in the ten seconds before; NaN: unknown
     noisy         bool [b]        with so many errors that no rule of beats begins
     sure          bool [b]        certainly a beat, and few errors: silence after it is silence of the heart
+    size          float32 [b]     relative to the normal beat of the stream; 1: unknown
     beat_class    uint8 [b]       see ``kernels.beat_class``
-    ventricular   float64 [b]     logit that the last three beats are a ventricular run; NaN: not judged
+    tachycardia   float64 [b]     logit that the last beats are of a ventricular tachycardia; NaN: not judged
+    run           float64 [b]     logit that the last three beats are a ventricular run; NaN: not judged
     mean_rr_s     float64 [b]     mean of the last four intervals; NaN: unknown
     """
 
@@ -76,8 +78,10 @@ class RuleBeats(NamedTuple):
     errors: F32
     noisy: Bool
     sure: Bool
+    size: F32
     beat_class: U8
-    ventricular: F64
+    tachycardia: F64
+    run: F64
     mean_rr_s: F64
 
 

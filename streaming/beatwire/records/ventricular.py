@@ -1,4 +1,4 @@
-"""Arguments of the kernel that judges whether the last beats of a stream are a ventricular run."""
+"""Arguments of the kernel that judges whether the last beats of a stream are ventricular."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from beatwire.records.arrays import F32, F64, I16, I32, I64
 class VentricularTrees(NamedTuple):
     """Complete trees (``kernels.classify.evaluate_trees``).
 
-    feature    int16 [trees, nodes]
-    threshold  float32 [trees, nodes]
-    leaf       int32 [trees, nodes + 1]  in ``classify.LEAF_UNIT``
+    feature    int16 [2, trees, nodes]       those of the judge of tachycardia, then those of the judge of runs
+    threshold  float32 [2, trees, nodes]
+    leaf       int32 [2, trees, nodes + 1]  in ``classify.LEAF_UNIT``
     """
 
     feature: I16
@@ -51,9 +51,11 @@ class VentricularMemory(NamedTuple):
 class Ventricular(NamedTuple):
     """What was found of the beats of a tick.
 
-    logit      float64 [b]  that the last three beats are a ventricular run; NaN: not judged
-    mean_rr_s  float64 [b]  mean of the last four intervals; NaN: unknown
+    tachycardia  float64 [b]  logit that the last beats are of a ventricular tachycardia; NaN: not judged
+    run          float64 [b]  logit that the last three beats are a ventricular run; NaN: not judged
+    mean_rr_s    float64 [b]  mean of the last four intervals; NaN: unknown
     """
 
-    logit: F64
+    tachycardia: F64
+    run: F64
     mean_rr_s: F64

@@ -20,6 +20,7 @@ from beatwire.jit import cpu
 from beatwire.kernels import alert_state, rhythm
 from beatwire.kernels.beat_class import Q
 from beatwire.kernels.ectopy import ECTOPY_S
+from beatwire.kernels.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import TRANSITION_COLUMNS, TRANSITION_LIMITS, TRANSITION_RULE, TRANSITION_SLOT
@@ -204,8 +205,10 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         errors=tick.expected_errors,
         noisy=noisy,
         sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
+        size=np.ones(len(none), np.float32) if tick.class_measures is None else tick.class_measures[:, SIZE],
         beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
-        ventricular=unknown if tick.ventricular is None else tick.ventricular.logit,
+        tachycardia=unknown if tick.ventricular is None else tick.ventricular.tachycardia,
+        run=unknown if tick.ventricular is None else tick.ventricular.run,
         mean_rr_s=unknown if tick.ventricular is None else tick.ventricular.mean_rr_s,
     )
 

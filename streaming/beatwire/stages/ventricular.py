@@ -1,4 +1,4 @@
-"""Ventricular: whether the last beats of each stream are a ventricular run.
+"""Ventricular: whether the last beats of each stream are a ventricular tachycardia, or a run.
 
 In:    TickBeats, with classes
 Out:   TickBeats with ``ventricular``; without classes as they are
@@ -22,11 +22,11 @@ from beatwire.stages.support.runs import runs_of
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``).
+    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``): of tachycardia, then of runs.
 
-    feature    int16 [trees, nodes]
-    threshold  float32 [trees, nodes]
-    leaf       int32 [trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
+    feature    int16 [2, trees, nodes]
+    threshold  float32 [2, trees, nodes]
+    leaf       int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
     name       version and hash
     """
 
@@ -69,7 +69,7 @@ def judge(state: State, tick: TickBeats, *, keep_features: bool = False) -> tupl
         grown.beats[:known], grown.sample[:known] = state.memory.beats, state.memory.sample
         grown.kept[:known] = state.memory.kept
         state.memory = grown
-    found = Ventricular(np.full(b, np.nan), np.full(b, np.nan))
+    found = Ventricular(*(np.full(b, np.nan) for _ in Ventricular._fields))
     features = np.full((b if keep_features else 1, ventricular.FEATURES), np.nan, np.float32)
     if len(tick.events):
         n, run = runs_of(tick.events)

@@ -87,12 +87,15 @@ def logits(forest: Forest, examples: Examples, settings: TreeSettings) -> F64:
 
 def arrays_of(forest: Forest, settings: TreeSettings) -> dict[str, Any]:
     """Return the nodes of both boosters, those for several leads after those for one."""
-    one = flatten(forest.one, settings.logit_bias)
-    several = flatten(forest.several, settings.logit_bias_several)
+    return joined(flatten(forest.one, settings.logit_bias), flatten(forest.several, settings.logit_bias_several))
+
+
+def joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return the nodes of two flattened boosters as one set of arrays."""
     nodes = len(one["feature"])
-    shifted = several | {
-        "below": np.where(several["feature"] >= 0, several["below"] + nodes, 0),
-        "roots": several["roots"] + nodes,
+    shifted = other | {
+        "below": np.where(other["feature"] >= 0, other["below"] + nodes, 0),
+        "roots": other["roots"] + nodes,
     }
     return {name: np.concatenate([one[name], shifted[name]]).astype(one[name].dtype) for name in one}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +152,7 @@ class ClassTreeSettings:
 
 @dataclass(frozen=True, slots=True)
 class VentricularSettings:
-    """Settings of the training of the judge of ventricular runs, LightGBM's terms.
+    """Settings of the training of the judges of ventricular tachycardia and of runs, LightGBM's terms.
 
     min_beats         of a leaf
     weight            of a beat of a run over one of none
@@ -163,6 +163,7 @@ class VentricularSettings:
     rounds            of the training, see ``training.train_ventricular``
     beats_of_alarm    taken as beats of a run in a record whose run is not marked
     bias              added to the logits
+    run_*             what differs for the judge of runs
     """
 
     trees: int = 120
@@ -180,7 +181,19 @@ class VentricularSettings:
     rounds: int = 3
     beats_of_alarm: int = 3
     bias: float = 0.0
+    run_weight: float = 2.0
+    run_most_unmarked: float = 10.0
+    run_most_none_alarm: float = 40.0
     seed: int = 0
+
+    def of_runs(self) -> VentricularSettings:
+        """Return the settings of the judge of runs."""
+        return replace(
+            self,
+            weight=self.run_weight,
+            most_unmarked=self.run_most_unmarked,
+            most_none_alarm=self.run_most_none_alarm,
+        )
 
 
 def require(package: str, command: str) -> None:

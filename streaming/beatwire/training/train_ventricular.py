@@ -1,33 +1,36 @@
-"""``beatwire train ventricular``: the judge of ventricular runs, cross-validated by person.
+"""``beatwire train ventricular``: the judges of ventricular tachycardia and of runs, cross-validated by person.
 
 1. Every record goes through the graph; its beats are labelled (``training.ventricular_examples``).
 2. In a bedside record whose alarm experts called true, the beats of the run are not marked. First those are taken that
    are most likely ventricular, three in a row; then, in each round, those with the largest logits by a judge that was
    not trained on the record.
-3. For each of five folds of people a judge is trained on the other four; it is written beside the shipped one
-   (``NAME.foldK``), so that a record of the training data is evaluated by a judge that has not seen its person.
-4. The judge that ships is trained on all people.
+3. For each of five folds of people both judges are trained on the other four; they are written beside the shipped ones
+   (``NAME.foldK``), so that a record of the training data is evaluated by judges that have not seen its person.
+4. The judges that ship are trained on all people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from beatwire.evaluation.bedside.folders import find_references
+from beatwire.kernels.ventricular import FEATURES, FEATURES_OF_BOTH
 from beatwire.model.checkpoint import fold_path
 from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.model.ventricular import save_judge
 from beatwire.records import F64, I64
-from beatwire.training.forest import flatten
+from beatwire.training.forest import flatten, joined
 from beatwire.training.progress import Progress, ignore
 from beatwire.training.settings import FOLDS, VentricularSettings, check_out, fold_of, require, write_figures
 from beatwire.training.ventricular_card import ventricular_card
 from beatwire.training.ventricular_examples import NONE, RUN, UNMARKED, RunExamples, read_run_examples
+
+JUDGED = ("ventricular tachycardia", "ventricular run")  # in the order of the trees
 
 
 def train_ventricular(
@@ -38,7 +41,7 @@ def train_ventricular(
     settings: VentricularSettings = VentricularSettings(),  # noqa: B008
     progress: Progress = ignore,
 ) -> dict[str, Any]:
-    """Train and cross-validate the judge of ventricular runs; write it with its config, card and metrics.
+    """Train and cross-validate both judges; write them with config, card and metrics.
 
     Parameters
     ----------
@@ -73,6 +76,31 @@ def _train(
     examples: Sequence[RunExamples], out: Path, settings: VentricularSettings, progress: Progress
 ) -> dict[str, Any]:
     """Train all judges, write everything and return the metrics."""
+    by_row = ((FEATURES_OF_BOTH, settings), (FEATURES, settings.of_runs()))
+    judges = []
+    for row, (columns, own) in enumerate(by_row):
+        read = [replace(e, features=e.features[:, :columns]) for e in examples]
+        judges.append(_fit(read, own, _part_of(progress, row)))
+    metadata = {"settings": asdict(settings), "folders": sorted({e.folder for e in examples})}
+    arrays = [joined(*(flatten(one, settings.bias) for one in both)) for both in zip(*judges, strict=True)]
+    for fold in range(FOLDS):
+        held_out = {e.name: e.samples for e in examples if fold_of(e.group) == fold}
+        save_judge(fold_path(out, fold), arrays[fold], metadata | {HELD_OUT_KEY: held_out})
+    judge = save_judge(out, arrays[FOLDS], metadata)
+    figures = {name: _figures(examples, boosters, settings) for name, boosters in zip(JUDGED, judges, strict=True)}
+    metrics = {"model": judge.name, **metadata, "beats": figures}
+    write_figures(out, metrics, ventricular_card(judge.name, metrics))
+    progress(1.0, "done")
+    return metrics
+
+
+def _part_of(progress: Progress, row: int) -> Progress:
+    """Return the progress of one of the two judges."""
+    return lambda share, step: progress((row + share) / 2.0, step)
+
+
+def _fit(examples: Sequence[RunExamples], settings: VentricularSettings, progress: Progress) -> list[Any]:
+    """Train one judge in rounds; return those of the folds, then that of all people."""
     labels = [first_labels(e, settings) for e in examples]
     boosters: list[Any] = []
     for turn in range(settings.rounds):
@@ -87,17 +115,7 @@ def _train(
                 for e, y in zip(examples, labels, strict=True)
             ]
     progress(settings.rounds / (settings.rounds + 1), "all people")
-    metadata = {"settings": asdict(settings), "folders": sorted({e.folder for e in examples})}
-    for fold, booster in enumerate(boosters):
-        held_out = {e.name: e.samples for e in examples if fold_of(e.group) == fold}
-        save_judge(fold_path(out, fold), flatten(booster, settings.bias), metadata | {HELD_OUT_KEY: held_out})
-    judge = save_judge(
-        out, flatten(train_judge(list(zip(examples, labels, strict=True)), settings), settings.bias), metadata
-    )
-    metrics = {"model": judge.name, **metadata, "beats": _figures(examples, boosters, settings)}
-    write_figures(out, metrics, ventricular_card(judge.name, metrics))
-    progress(1.0, "done")
-    return metrics
+    return [*boosters, train_judge(list(zip(examples, labels, strict=True)), settings)]
 
 
 def first_labels(e: RunExamples, settings: VentricularSettings) -> I64:
@@ -148,7 +166,7 @@ def logits(booster: Any, e: RunExamples) -> F64:
     out = np.full(len(e.label), -np.inf)
     judged = ~np.isnan(e.features[:, 0])
     if judged.any():
-        out[judged] = booster.predict(e.features[judged], raw_score=True)
+        out[judged] = booster.predict(e.features[judged, : booster.num_feature()], raw_score=True)
     return out
 
 

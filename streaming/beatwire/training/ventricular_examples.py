@@ -4,9 +4,9 @@ In:  records of the references of alarms (``evaluation.bedside``), and recording
 Out: :class:`RunExamples`
 
 A beat is one of a run if it and the two before it are annotated V, or if it lies in a stretch marked as ventricular
-tachycardia. Beats just behind a run, fusion beats and stretches of flutter are left out. If experts called a bedside
-alarm of ventricular tachycardia true, it is only known that there is a run near the end of the record (``UNMARKED``);
-if they called it false, that there is none.
+tachycardia. Beats just behind a run, fusion beats, stretches of flutter and runs in a paced heart are left out. If
+experts called a bedside alarm of ventricular tachycardia true, it is only known that there is a run near the end of the
+record (``UNMARKED``); if they called it false, that there is none.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def label_beats(
     if annotated is None:
         return np.full(len(at), NONE if not comments or _NO_RUNS.intersection(comments) else LEFT_OUT, np.int64)
     if annotated.paced:
-        return np.full(len(at), LEFT_OUT, np.int64)
+        label = _label_by_beats(at, rate_hz, annotated)
+        return np.where(label == RUN, LEFT_OUT, label)
     if "V" in annotated.beat_class or "N" in annotated.beat_class:
         return _label_by_beats(at, rate_hz, annotated)
     label = np.full(len(at), LEFT_OUT, np.int64)

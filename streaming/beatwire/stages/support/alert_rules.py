@@ -63,7 +63,8 @@ RULES = (
     Rule(
         "asystole", "high", False, "no beat for {limit:g} s",
         "Asystole",
-        "No beat for {limit} s while a lead is on; after an uncertain beat, the signal is at rest as well. "
+        "No beat for {limit} s while a lead is on; after an uncertain beat, the signal is at rest as well. Waves below "
+        "15 % of the normal beat, as P waves without a QRS complex, are no beats for 20 s. "
         "Stays until it is acknowledged.",
         "s",
         "PhysioNet/CinC Challenge 2015: no QRS complex for at least 4 s; 3 to 10 s by IEC 60601-2-27.",
