@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.kernels.flutter import WAVES
 from bedside import Ward, device_chunk, rows_of
 
 RUN, NO_RUN = 2.0, -5.0
@@ -129,3 +130,21 @@ def test_a_restart_forgets_what_came_before() -> None:
     ward.tick(beats=[("bed", 100 * k) for k in range(1, 4)], classes="NVV", runs=[NO_RUN, NO_RUN, RUN])
     ward.tick(device_chunk(first=0, session=2))
     assert "couplet" not in {t["rule"] for t in ward.tick(beats=[("bed", 50)])}
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize(
+    ("block_s", "begins"), [((6.5,), [("on", 600)]), ((5.5,), []), ((5.5, 5.9), [])], ids=["after", "before", "twice"]
+)
+def test_a_beat_is_dominated_by_the_fibrillation_before_it_whenever_it_is_decided(
+    late: bool, block_s: tuple[float, ...], begins: list[tuple[str, int]]
+) -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    before = [("bed", 100 * k, 130.0) for k in range(1, 6)]
+    ward.tick(beats=before, runs=[NO_RUN] * 4 + [RUN])
+    blocks, last = [("bed", round(100 * s), WAVES) for s in block_s], [("bed", 600, 130.0)]
+    found = ward.tick(blocks=blocks) if late else []
+    found += ward.tick(beats=last, runs=[RUN]) if late else ward.tick(beats=last, runs=[RUN], blocks=blocks)
+    assert states(rows_of(found), "ventricular tachycardia") == begins
+    assert ("flutter", "on") in [(rule, state) for rule, state, *_ in rows_of(found)]

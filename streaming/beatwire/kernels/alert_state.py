@@ -44,6 +44,7 @@ OFF, ON, LATCHED = range(3)
 #   ANOMALOUS_BITS  the last 8 beats as bits, 1: anomalous
 #   WAVE_BITS       the last 30 blocks as bits, 1: fibrillation
 #   POSSIBLE_BITS   the same, 1: fibrillation is possible
+#   FLUTTER_FROM, FLUTTER_UNTIL  the samples at which the last alert of fibrillation that is over began and ended
 #   ECTOPY          columns of ``kernels.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.unjudged``
@@ -51,8 +52,8 @@ OFF, ON, LATCHED = range(3)
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
-    ECTOPY,
-) = range(10)  # fmt: skip
+    FLUTTER_FROM, FLUTTER_UNTIL, ECTOPY,
+) = range(12)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS
 FIRST_ONSET = SINCE + RULES

@@ -18,6 +18,8 @@ from beatwire.kernels.alert_state import (
     FIRST_ONSET,
     FIRST_SAMPLE,
     FLUTTER,
+    FLUTTER_FROM,
+    FLUTTER_UNTIL,
     FREQUENT,
     IN_A_ROW,
     MOST_COUNTED,
@@ -46,13 +48,22 @@ MOST_IN_A_ROW = 5  # supraventricular tachycardia
 ECTOPY_S = 15.0  # in which ventricular beats are counted: with their classes they depend on less than the horizon
 
 
-def is_dominated(row: I64, rule: int) -> bool:
-    """Return True if a graver alert about the same beats is on."""
-    flutter, ventricular = row[FIRST_ONSET + FLUTTER] >= 0, row[FIRST_ONSET + VENTRICULAR] >= 0
+def is_fibrillation(row: I64, sample: int) -> bool:
+    """Return True if the alert of fibrillation was on at ``sample``.
+
+    Blocks decide it, and a beat may be decided after the block that ends behind it: so the present state is not asked.
+    """
+    onset = row[FIRST_ONSET + FLUTTER]
+    return bool(0 <= onset < sample or row[FLUTTER_FROM] < sample <= row[FLUTTER_UNTIL])
+
+
+def is_dominated(row: I64, rule: int, sample: int) -> bool:
+    """Return True if a graver alert about the beats up to ``sample`` is on."""
+    ventricular = row[FIRST_ONSET + VENTRICULAR] >= 0
     if rule == VENTRICULAR:
-        return bool(flutter)
+        return is_fibrillation(row, sample)
     if rule == RUN_OF_BEATS or rule == TACHYCARDIA or rule == SUPRAVENTRICULAR:
-        return bool(flutter or ventricular)
+        return is_fibrillation(row, sample) or bool(ventricular)
     return False
 
 
@@ -78,7 +89,7 @@ def apply_ectopy(
     in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
     own[IN_A_ROW] = min(MOST_IN_A_ROW, in_a_row + 1) if trusted and beats.beat_class[beat] == S else 0
     fast = own[IN_A_ROW] == MOST_IN_A_ROW and rate > limits[SUPRAVENTRICULAR]
-    holds = hold_rule(row, SUPRAVENTRICULAR, fast, counted) and not is_dominated(row, SUPRAVENTRICULAR)
+    holds = hold_rule(row, SUPRAVENTRICULAR, fast, counted) and not is_dominated(row, SUPRAVENTRICULAR, sample)
     return set_alert(row, slot, SUPRAVENTRICULAR, holds, sample, rate, transitions, n)
 
 
@@ -89,9 +100,9 @@ def apply_runs(
     """Apply the rules of ventricular tachycardia and of a run to the judgements of a beat."""
     own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(judged)) & JUDGED_BITS
     found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
-    holds = hold_rule(row, VENTRICULAR, found, counted) and not is_dominated(row, VENTRICULAR)
+    holds = hold_rule(row, VENTRICULAR, found, counted) and not is_dominated(row, VENTRICULAR, sample)
     n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
-    holds = hold_rule(row, RUN_OF_BEATS, is_run, counted) and not is_dominated(row, RUN_OF_BEATS)
+    holds = hold_rule(row, RUN_OF_BEATS, is_run, counted) and not is_dominated(row, RUN_OF_BEATS, sample)
     return set_alert(row, slot, RUN_OF_BEATS, holds, sample, rate, transitions, n)
 
 

@@ -31,6 +31,8 @@ from beatwire.kernels.alert_state import (
     FLAT_LINE,
     FLAT_LINE_BLOCKS,
     FLUTTER,
+    FLUTTER_FROM,
+    FLUTTER_UNTIL,
     IRREGULAR,
     IS_KNOWN,
     LAST_BEAT,
@@ -148,6 +150,9 @@ def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Trans
     row[POSSIBLE_BITS] = add_bit(int(row[POSSIBLE_BITS]), bool(value & POSSIBLE_BLOCK > 0), WAVE_BLOCKS)
     fibrillation = is_on(int(row[WAVE_BITS]), int(row[POSSIBLE_BITS]))
     row[LIMIT_BITS] = ((int(row[LIMIT_BITS]) << 1) | int(value & SATURATED_BLOCK > 0)) & TWO_BITS
+    if row[FIRST_ONSET + FLUTTER] >= 0 and not fibrillation:
+        row[FLUTTER_FROM] = row[FIRST_ONSET + FLUTTER]
+        row[FLUTTER_UNTIL] = sample
     n = set_alert(row, slot, FLUTTER, fibrillation, sample, 0.0, transitions, n)
     n = set_alert(row, slot, SATURATED, row[LIMIT_BITS] != 0, sample, 0.0, transitions, n)
     return set_alert(row, slot, FLAT_LINE, row[FLAT_BLOCKS] == FLAT_LINE_BLOCKS, sample, 0.0, transitions, n)
@@ -187,7 +192,7 @@ def apply_beat(
         typical_s = beats.typical_rr_s[beat, (rule - EXTREME_TACHYCARDIA + 1) // 2]  # of 16, 8, 8 and 4 intervals
         rate = 60.0 / typical_s if typical_s > 0.0 else -1.0
         beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
-        holds = hold_rule(row, rule, beyond, counted) and not (rule == TACHYCARDIA and is_dominated(row, rule))
+        holds = hold_rule(row, rule, beyond, counted) and not (rule == TACHYCARDIA and is_dominated(row, rule, sample))
         n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
     row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
     count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
