@@ -259,3 +259,22 @@ def test_what_was_due_between_two_sessions_is_not_published(session: int) -> Non
     assert published[0] == published[1]
     passed = (1000 * (session - 1) * HZ - 450) // 6_000  # the clock of the device is 1000 s further in each session
     assert published[0] == [("latched", 0), ("latched", passed + 1), ("latched", passed + 2)]
+
+
+@pytest.mark.parametrize(("ticks", "last", "decided"), [("one", 300, 120), ("each", 300, 120), ("each", 900, 600)])
+def test_a_held_alert_of_a_session_that_is_over_ends_the_same_in_every_tick(
+    ticks: str, last: int, decided: int
+) -> None:
+    ward = Ward()
+    ward.tick(device_chunk(100, lead_off=1), known=[("bed", 100)])
+    ended = [device_chunk(110, lead_off=1), device_chunk(120, n=last - 120), device_chunk(0, lead_off=1, session=2)]
+    found = []
+    if ticks == "one":
+        ward.tick(*ended)
+        found += ward.published
+    for chunk in ended if ticks == "each" else ():
+        ward.tick(chunk, known=[("bed", chunk.stop)] if chunk.session == 1 else [])
+        found += ward.published
+    assert [(a["session"], a["state"], a["decided"]) for a in found if a["rule"] == "lead off"] == [
+        (1, "off", decided), (2, "on", 0),
+    ]  # fmt: skip

@@ -11,9 +11,10 @@ a while is compared with the answers to a fresh connection, and replaced if mess
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
@@ -25,6 +26,7 @@ from beatwire.kafka.cluster import DENIED, UNREACHABLE, Cluster
 from beatwire.kafka.reachability import Reachability, broker_responds
 from beatwire.kafka.unassigned import ASSIGNOR, Unassigned
 
+_LOGGER = logging.getLogger("beatwire")
 POLL_MESSAGES = 8_192
 _POLL_S = 0.1
 _SETTLED_S = 1.0  # silence after which what lies beyond the position is taken for open or aborted transactions
@@ -177,16 +179,19 @@ class GroupClient:
         except FatalError:  # the broker does not answer any connection
             return {}
 
-    def find_unassigned(self) -> list[int]:
-        """Return the partitions that the group gives to nobody, if this member is to rejoin; requests are rare."""
-        if self._unassigned is None or self._unreachable:
-            return []
-        return self._unassigned.find(self.consumer.memberid())
-
-    def rejoin_to_assign_all(self) -> None:
-        """Rejoin with an assignor that divides all partitions among the members."""
+    def rejoin_if_unassigned(self, own: Collection[int]) -> bool:
+        """Rejoin if no member works on some partitions, other than its `own`, so that all are assigned; return True."""
+        if self._unassigned is None or self._unreachable or not (partitions := self._unassigned.find(own)):
+            return False
+        _LOGGER.warning(
+            "messages wait in partitions %s, and no member of the group has committed for long: this member rejoins so "
+            "that the coordinator assigns all partitions again",
+            ", ".join(map(str, partitions)),
+            extra={"event": "unassigned", "fields": {"partitions": partitions}},
+        )
         self._settings["group.remote.assignor"] = ASSIGNOR
         self.replace()
+        return True
 
     def replace(self) -> None:
         """Abandon this consumer for a new one, which joins at once."""

@@ -61,15 +61,25 @@ class LagReader:
         FatalError
             The broker does not answer.
         """
+        return sum(end - commit for commit, end in self.positions(timeout_s=timeout_s).values())
 
-        def request() -> int:
-            lag = 0
+    def positions(self, *, timeout_s: float = 10.0) -> dict[int, tuple[int, int]]:
+        """Return partition -> the offset that the group has committed, 0 without a commit, and that of the end.
+
+        Raises
+        ------
+        FatalError
+            The broker does not answer.
+        """
+
+        def request() -> dict[int, tuple[int, int]]:
+            found = {}
             for at in _request_commits(self._consumer, self._partitions, timeout_s):
                 available = self._consumer.get_watermark_offsets(at, timeout=timeout_s)
                 if available is None:
                     raise TimeoutError(f"no answer in {timeout_s:g} s")
-                lag += int(available[1]) - max(0, at.offset)
-            return lag
+                found[at.partition] = (max(0, at.offset), int(available[1]))
+            return found
 
         return topics.retry_transient(request, f"the commits of {self.group!r} at {self._cluster}", timeout_s)
 

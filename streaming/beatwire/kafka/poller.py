@@ -15,7 +15,6 @@ the end of a poll or longer. Requests of other threads are stored and carried ou
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from dataclasses import replace
@@ -36,7 +35,6 @@ from beatwire.kafka.replay import REQUEST_S, Replay, find_starts, seek
 from beatwire.kafka.writer_schemas import WriterSchemas
 from beatwire.records import Expired
 
-_LOGGER = logging.getLogger("beatwire")
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
 _FINISH_S = 60.0  # wait for the monitor to publish the tick in work; a transaction takes milliseconds
 _FIRST_S = 0.5  # wait for commits that are not in a transaction
@@ -152,7 +150,8 @@ class Poller:
                     self._wait_for_space()
                     self._release()
                     self._replace_if_stuck()
-                self._rejoin_if_unassigned()
+                if self._client.rejoin_if_unassigned(self.start):
+                    self.rewind()
         except BaseException as error:  # raised again in the monitor's thread
             self._handover.fail(error)
 
@@ -222,16 +221,6 @@ class Poller:
         active = without(self._next_offset, self._paused_for_long())
         if not self._paused and self._client.is_stuck(active):
             self._client.replace()
-            self.rewind()
-
-    def _rejoin_if_unassigned(self) -> None:
-        if partitions := self._client.find_unassigned():
-            _LOGGER.warning(
-                "partitions %s have had no member of the group for long: this member rejoins so that the coordinator "
-                "assigns all partitions again", ", ".join(map(str, partitions)),
-                extra={"event": "unassigned", "fields": {"partitions": partitions}},
-            )  # fmt: skip
-            self._client.rejoin_to_assign_all()
             self.rewind()
 
     def _resume(self, partitions: set[int]) -> None:

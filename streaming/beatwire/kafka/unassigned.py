@@ -1,31 +1,38 @@
 """Partitions that the group coordinator assigns to nobody, although the group has members.
 
-In: a group that uses the protocol ``consumer``. Out: the partitions that have had no member for long, for one of the
-members, which is to rejoin. State: since when each partition has been without a member.
+In: a group that uses the protocol ``consumer``. Out: the partitions of others in which messages wait and nothing has
+been committed for long. State: since when nothing has been committed in each partition.
 
 A coordinator of Kafka 4.3.1 that starts beside its members may read its log of the group in part: members that left
 long ago then keep their partitions, the log repeats it at every later start, and the assignor ``uniform`` gives what is
 left to the living. Nothing in the group ends that. The assignor ``range`` divides all partitions among the living; one
 member that asks for it is enough, and afterwards ``uniform`` is right again.
+
+The members of a group are not asked for: an admin client that describes a group while a broker starts may end the
+process (librdkafka 2.16), as for its commits (see `beatwire.kafka.commits`).
 """
 
 from __future__ import annotations
 
+import random
 import time
+from collections.abc import Collection
 
-from confluent_kafka import KafkaException
-
+from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.commits import LagReader
 
 EVERY_S = 10.0  # between two requests
-LONG_S = 25.0  # a partition changes its member in a second; that of a killed one is listed until its session ends
+LONG_S = 90.0  # twice the session timeout of Kafka's default: the streams of a killed member go on much sooner
+SPREAD_S = 30.0  # members wait for different times: when one has acted, the others see commits again
+PAUSE_S = 300.0  # after an attempt: the cause may be another one
 _ANSWER_S = 2.0
 
 ASSIGNOR = "range"
 
 
 class Unassigned:
-    """The partitions of a topic without a member.
+    """The partitions of a topic that no member of a group works on.
 
     Parameters
     ----------
@@ -34,41 +41,36 @@ class Unassigned:
     """
 
     def __init__(self, cluster: Cluster, group: str, topic: str) -> None:
-        self._cluster, self._group, self._topic = cluster, group, cluster.topic(topic)
-        self._asked_s = time.monotonic()
-        self._since_s: dict[int, float] = {}
+        self._cluster, self._group, self._topic = cluster, group, topic
+        self._patience_s = LONG_S + random.uniform(0.0, SPREAD_S)  # noqa: S311
+        self._next_s = time.monotonic() + EVERY_S
+        self._last: dict[int, tuple[int, float]] = {}  # partition -> commit, and since when it is the same
 
-    def find(self, member: str) -> list[int]:
-        """Return the partitions that have had no member for ``LONG_S`` if `member` is the one to rejoin; else none.
+    def find(self, own: Collection[int]) -> list[int]:
+        """Return the partitions of others in which messages have waited for long without a commit; then wait longer.
 
         Requests are rare. One that is not answered changes nothing.
 
         Parameters
         ----------
-        member
-            The id of this member of the group. The one with the least id rejoins.
+        own
+            The partitions of this member.
         """
         now_s = time.monotonic()
-        if now_s - self._asked_s < EVERY_S:
+        if now_s < self._next_s:
             return []
-        self._asked_s = now_s
+        self._next_s = now_s + EVERY_S
         try:
-            members, without = self._request()
-        except (KafkaException, TimeoutError, KeyError):
+            with LagReader(self._cluster, self._group, self._topic) as reader:
+                found = reader.positions(timeout_s=_ANSWER_S)
+        except FatalError:
             return []
-        self._since_s = {partition: self._since_s.get(partition, now_s) for partition in without}
-        long = sorted(partition for partition, since_s in self._since_s.items() if now_s - since_s >= LONG_S)
-        if not long or member != min(members, default=""):
-            return []
-        self._since_s.clear()  # the next attempt is that much later
+        for partition, (commit, end) in found.items():
+            before, since_s = self._last.get(partition, (-1, now_s))
+            waits = partition not in own and end > commit + 1  # the end of a transaction takes an offset
+            self._last[partition] = (commit, since_s if waits and commit == before else now_s)
+        long = sorted(p for p, (_, since_s) in self._last.items() if now_s - since_s >= self._patience_s)
+        if long:
+            self._last.clear()
+            self._next_s = now_s + PAUSE_S
         return long
-
-    def _request(self) -> tuple[list[str], set[int]]:
-        """Return the ids of the members, and the partitions that none has and none is to have."""
-        admin = self._cluster.admin()
-        topic = admin.list_topics(self._topic, timeout=_ANSWER_S).topics[self._topic]
-        futures = admin.describe_consumer_groups([self._group], request_timeout=_ANSWER_S)
-        found = futures[self._group].result(_ANSWER_S)
-        assignments = [a for m in found.members for a in (m.assignment, m.target_assignment) if a is not None]
-        given = {at.partition for a in assignments for at in a.topic_partitions if at.topic == self._topic}
-        return [m.member_id for m in found.members], set(topic.partitions) - given

@@ -33,7 +33,7 @@ from beatwire.stages.support.alert_messages import acknowledged, device_times, o
 from beatwire.stages.support.audit import acknowledgement_record, limit_records
 from beatwire.stages.support.limits import Limits
 from beatwire.stages.support.open_alerts import Open, OpenAlerts
-from beatwire.stages.support.reminders import remind_by_clock, remind_by_samples, remind_until
+from beatwire.stages.support.reminders import last_mark, remind_by_clock, remind_by_samples, remind_until
 from beatwire.stages.support.service_alerts import (
     begin_of_expired,
     end_of_blind,
@@ -169,7 +169,10 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
             if same and message["onset"] < _held_until(state, tick, one):
                 del kept.held[one.message["id"]]  # the same alert goes on
                 return
-            _end_one(state, tick, one, out)
+            if same:
+                _end_one(state, tick, one, out)
+            else:
+                _end_with_session(state, tick, one, out)
         elif one is not None:  # of the log alone: a rule holds once, so that one is over
             kept.remove(one)
             out.append(over(one.message))
@@ -206,14 +209,22 @@ def _held_until(state: State, tick: TickBeats, one: Open) -> int:
 def _end_held(state: State, tick: TickBeats, marks: I64, out: list[dict[str, Any]]) -> None:
     """End the alerts that have lasted long enough, and those whose session has ended."""
     aligned, kept = tick.aligned, state.alerts
-    for name, end in list(kept.held.items()):
+    for name in list(kept.held):
         one = kept.by_id[name]
         if one.slot in aligned.evicted or aligned.slots.session[one.slot] != one.message["session"]:
-            out += remind_until(one, tick, _held_until(state, tick, one), state.settings.remind_s)
-            kept.remove(one)
-            out.append(end | one.lasting)
+            _end_with_session(state, tick, one, out)
         elif marks[one.slot] >= _held_until(state, tick, one):
             _end_one(state, tick, one, out)
+
+
+def _end_with_session(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
+    """End a held alert whose session is over: where its condition ended, or earlier in the tick like any other."""
+    if last_mark(tick, one.slot, one.message["session"]) >= _held_until(state, tick, one):
+        _end_one(state, tick, one, out)
+        return
+    out += remind_until(one, tick, _held_until(state, tick, one), state.settings.remind_s)
+    out.append(state.alerts.held[one.message["id"]] | one.lasting)
+    state.alerts.remove(one)
 
 
 def _end_one(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
