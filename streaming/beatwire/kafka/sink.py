@@ -27,7 +27,7 @@ from confluent_kafka import KafkaException, TopicPartition
 
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
-from beatwire.kafka.cluster import DENIED, Cluster
+from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
 from beatwire.kafka.positions import Position
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.sender import Sender
@@ -39,6 +39,7 @@ from beatwire.wire import names
 __all__ = ["Sink", "StaleError"]
 
 _RETRY_S = 0.05
+_SWEEPS = 5  # attempts: a broker that refuses them must not stop the monitor
 _OUTPUT = (names.BEATS, names.ALERTS, names.DEAD_LETTERS)
 
 
@@ -67,6 +68,7 @@ class Sink:
             self._output = Sender(cluster, {"message.timeout.ms": int(OUTAGE_S * 1000)})
         self._epoch = -1  # for which the producer was opened
         self._known = False  # the last transaction was committed
+        self._sweeps = 0  # attempts left to end what others have left open
         self._committed: dict[int, Position] = {}  # in this epoch
         self._replaced = False  # the producer was replaced since the last tick that was published
 
@@ -156,7 +158,7 @@ class Sink:
         if isinstance(own, Sender):
             return
         pending = [at.partition for at in partitions]
-        with contextlib.suppress(KafkaException, StaleError, FatalError):
+        with contextlib.suppress(KafkaException, StaleError, FatalError, UnansweredError):
             last = self._last_commits(pending, source)
             if last:
                 own.begin()
@@ -183,7 +185,7 @@ class Sink:
         if not self._known:
             self._sweep(transactions, source)
             return
-        with contextlib.suppress(KafkaException):
+        with contextlib.suppress(KafkaException, UnansweredError):
             transactions.begin()
             for topic, partitions in self._partitions([names.ALERTS]).items():
                 for partition in range(partitions):
@@ -196,6 +198,8 @@ class Sink:
         assert isinstance(transactions, Transactions)
         name = source.transactional_id(min(source.assigned)) if source.assigned else transactions.name
         if epoch == self._epoch and name == transactions.name and not transactions.discarded:
+            if self._sweeps > 0:
+                self._sweeps = 0 if self._sweep(transactions, source) else self._sweeps - 1
             return transactions
         self._known = self._known and name == transactions.name and not transactions.discarded
         if not transactions.discarded:
@@ -203,8 +207,7 @@ class Sink:
         self._output = transactions = Transactions(self._cluster, name)
         self._epoch = epoch
         self._committed.clear()
-        if not self._known:
-            self._sweep(transactions, source)
+        self._sweeps = 0 if self._known or self._sweep(transactions, source) else _SWEEPS
         return transactions
 
     def _last_commits(self, partitions: Sequence[int], source: Source) -> dict[int, Position]:
@@ -216,12 +219,16 @@ class Sink:
         before = source.committed(last)
         return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
 
-    def _sweep(self, transactions: Transactions, source: Source, partitions: Sequence[int] | None = None) -> None:
-        """Abort what is open on a transactional id; failures are ignored."""
+    def _sweep(self, transactions: Transactions, source: Source, partitions: Sequence[int] | None = None) -> bool:
+        """Abort what is open on a transactional id; return False if the broker did not do it."""
         of = sorted(source.assigned) if partitions is None else partitions
         offsets = source.offsets({partition: Position(0, 0) for partition in of})
-        with contextlib.suppress(KafkaException, StaleError, FatalError):
+        try:
             transactions.sweep(self._partitions(_OUTPUT), offsets, source.group_metadata)
+        except (KafkaException, StaleError, FatalError, UnansweredError):
+            transactions.abort()
+            return False
+        return True
 
     def _partitions(self, wanted: Sequence[str]) -> dict[str, int]:
         """Return the partitions of topics, by their names at the brokers."""
