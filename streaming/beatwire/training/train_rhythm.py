@@ -22,7 +22,7 @@ from beatwire.model.checkpoint import fold_path
 from beatwire.model.rhythm import no_judges, save_judges
 from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.records.events import BEAT, BLOCK
-from beatwire.training.forest import flatten
+from beatwire.training.forest import flatten, joined
 from beatwire.training.progress import Progress, ignore
 from beatwire.training.rhythm_card import rhythm_card
 from beatwire.training.rhythm_examples import LEFT_OUT, RhythmExamples, read_examples
@@ -123,11 +123,7 @@ def _weights(e: RhythmExamples, use: Any, settings: JudgeSettings) -> Any:
 
 def _arrays(boosters: dict[int, Any], settings: JudgeSettings) -> dict[str, Any]:
     """Return the nodes of both judges, those of atrial fibrillation last."""
-    one = flatten(boosters[BLOCK], settings.bias_fibrillation)
-    two = flatten(boosters[BEAT], settings.bias_atrial)
-    nodes = len(one["feature"])
-    shifted = two | {"below": np.where(two["feature"] >= 0, two["below"] + nodes, 0), "roots": two["roots"] + nodes}
-    return {name: np.concatenate([one[name], shifted[name]]).astype(one[name].dtype) for name in one}
+    return joined(flatten(boosters[BLOCK], settings.bias_fibrillation), flatten(boosters[BEAT], settings.bias_atrial))
 
 
 def _figures(
