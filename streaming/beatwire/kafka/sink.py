@@ -139,7 +139,7 @@ class Sink:
                         f"got {topics.error_text(error)}"
                     ) from error
                 time.sleep(_RETRY_S)
-                self._sweep(transactions, source)
+                self._sweeps = _SWEEPS
 
     def end_pending_transactions(self, partitions: Sequence[TopicPartition], source: Source) -> None:
         """End the transactions that are open on the group's offsets, of this sink or of members that are gone.
@@ -181,9 +181,10 @@ class Sink:
         """
         if isinstance(self._output, Sender) or not source.assigned:
             return
+        if not self._known:
+            self._sweeps = _SWEEPS
         transactions = self._transactions(source, source.epoch)
         if not self._known:
-            self._sweep(transactions, source)
             return
         with contextlib.suppress(KafkaException, UnansweredError):
             transactions.begin()
@@ -232,9 +233,9 @@ class Sink:
 
     def _partitions(self, wanted: Sequence[str]) -> dict[str, int]:
         """Return the partitions of topics, by their names at the brokers."""
-        ends = {name: self._cluster.topic(name) for name in wanted}
         found = self._cluster.metadata(TRANSACTION_S).topics
-        return {there: len(found[there].partitions) for there in ends.values() if there in found}
+        there = map(self._cluster.topic, wanted)
+        return {topic: len(found[topic].partitions) for topic in there if topic in found}
 
     def _transact(
         self,

@@ -130,8 +130,9 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
         published += end_of_blind(kept, tick.aligned.now_us)
         if tick.aligned.caught_up:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
-        _end_held(state, tick, _watermarks(tick, len(kept.due)), published)
-        published += remind_by_samples(kept, tick, s.remind_s)
+        marks = _watermarks(tick, len(kept.due))
+        _end_held(state, tick, marks, published)
+        published += remind_by_samples(kept, tick, marks, s.remind_s)
         aligned = tick.aligned
         if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:
             state.scanned_us = aligned.now_us

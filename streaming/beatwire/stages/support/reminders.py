@@ -46,14 +46,11 @@ class Stretch:
     last: bool
 
 
-def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> list[dict[str, Any]]:
-    """Return the reminders that are due by the watermarks of a tick."""
-    kind, slots = tick.events[:, ORDERED_KIND], tick.events[:, ORDERED_SLOT]
-    rows = tick.events[kind == WATERMARK]
-    marks = np.full(len(alerts.due), -1)
-    marks[rows[:, ORDERED_SLOT]] = rows[:, ORDERED_SAMPLE]
+def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, marks: I64, interval: Interval) -> list[dict[str, Any]]:
+    """Return the reminders that are due by the watermarks of a tick, int64 [slots]."""
     due = marks >= alerts.due
-    due[slots[kind == RESTART]] |= marks[slots[kind == RESTART]] >= 0  # it may have been due in the session before
+    restarted = tick.events[tick.events[:, ORDERED_KIND] == RESTART, ORDERED_SLOT]
+    due[restarted] |= marks[restarted] >= 0  # it may have been due in the session before
     published: list[dict[str, Any]] = []
     for slot in np.flatnonzero(due).tolist():
         alerts.due[slot] = NEVER
