@@ -16,6 +16,7 @@ from beatwire.errors import UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.commits import LagReader
+from beatwire.kafka.live_sender import LiveSender
 from beatwire.kafka.local.mock import is_mock
 from beatwire.kafka.registry import Registry
 from beatwire.kafka.sender import Sender
@@ -148,7 +149,7 @@ def replay(
     # A session of its own: samples of a session that the monitor has had before are duplicates.
     session = time.time_ns() // 1000
     feeds = [replace(feed, session=session) for feed in feeds_of(recordings, streams)]
-    with Sender(cluster) as sender:
+    with (Sender if speed == MAX else LiveSender)(cluster) as sender:
         return play(
             feeds, sender, speed=speed, chunk_ms=chunk_ms, faults=faults, seed=seed,
             seconds=seconds, topic=topic, group=group, progress=progress, schema_id=schema_id,

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import KafkaError, KafkaException, Message
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import DENIED, Cluster
@@ -61,8 +61,7 @@ class Sender:
         self._failed = 0
         self._denied: KafkaError | None = None
         self.refused = ""
-        own = _SETTINGS | {"on_delivery": self._on_delivery} | dict(settings or {})
-        self.producer = cluster.producer(own)
+        self.producer = self._open(settings or {})
 
     def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
         """Queue messages; wait while the buffer is full."""
@@ -149,6 +148,10 @@ class Sender:
                 self.flush()
         finally:
             self.close()
+
+    def _open(self, settings: Mapping[str, object]) -> Producer:
+        """Return a new producer."""
+        return self.cluster.producer(_SETTINGS | {"on_delivery": self._on_delivery} | dict(settings))
 
     def _produce_when_possible(
         self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None

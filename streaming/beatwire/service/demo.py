@@ -20,9 +20,9 @@ from rich.text import Text
 
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.live_sender import LiveSender
 from beatwire.kafka.local.broker import LocalKafka, unavailable_reason
 from beatwire.kafka.local.mock import MockKafka
-from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.kafka.staff import StaffReader
@@ -149,7 +149,7 @@ def _run(
         while not monitor.counters.ticks and not stop.is_set() and time.monotonic() < deadline:
             stop.wait(0.02)
         try:
-            with Sender(started.cluster) as sender:
+            with LiveSender(started.cluster) as sender:
                 log.began_s = time.monotonic()
                 sent.append(play_rounds(made, sender, stop, repeat=repeat))
         except BaseException as error:

@@ -15,7 +15,7 @@ from beatwire_producers.replay import play, read_sources
 from beatwire_producers.ward import ward
 
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.sender import Sender
+from beatwire.kafka.live_sender import LiveSender
 
 WARD_S = 120.0  # of the synthetic ward: each of its kinds of events fits in
 CHUNK_MS = 250.0
@@ -86,13 +86,13 @@ class LiveFeed:
 
     def _run(self) -> None:
         try:
-            with Sender(self._cluster) as sender:
+            with LiveSender(self._cluster) as sender:
                 while self._left_s > 0 and not self._stop.is_set():
                     self._play_session(sender, self._stop.is_set)
         except BaseException as error:
             self._failure = error
 
-    def _play_session(self, sender: Sender, stop: Callable[[], bool]) -> None:
+    def _play_session(self, sender: LiveSender, stop: Callable[[], bool]) -> None:
         session = time.time_ns() // 1000
         longest_s = max(feed.recording.seconds for feed in self._feeds)
         seconds = min(longest_s, self._left_s)
