@@ -278,3 +278,11 @@ def test_a_held_alert_of_a_session_that_is_over_ends_the_same_in_every_tick(
     assert [(a["session"], a["state"], a["decided"]) for a in found if a["rule"] == "lead off"] == [
         (1, "off", decided), (2, "on", 0),
     ]  # fmt: skip
+
+
+def test_an_alert_that_the_next_session_ends_is_held_as_far_as_its_own_session_went() -> None:
+    ward = Ward()
+    ward.tick(device_chunk(0, 900), beats=[("bed", 290, 130), ("bed", 600, 130)], known=[("bed", 850)])
+    ward.tick(device_chunk(0, session=2))
+    ended = {(a["rule"], a["state"], a["decided"]) for a in ward.published}
+    assert ended == {("tachycardia", "off", 790), ("pause", "off", 600)}

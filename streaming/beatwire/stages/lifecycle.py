@@ -27,7 +27,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.records import I64, Acknowledgement, Alerts, Expired, TickBeats
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
 from beatwire.records.events import WATERMARK
 from beatwire.stages.support.alert_messages import acknowledged, device_times, over
 from beatwire.stages.support.audit import acknowledgement_record, limit_records
@@ -130,9 +130,11 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
         published += end_of_blind(kept, tick.aligned.now_us)
         if tick.aligned.caught_up:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
-        marks = _watermarks(tick, len(kept.due))
+        rows = tick.events[tick.events[:, ORDERED_KIND] == WATERMARK]
+        marks = _watermarks(rows, len(kept.due))
         _end_held(state, tick, marks, published)
         published += remind_by_samples(kept, tick, marks, s.remind_s)
+        kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
         aligned = tick.aligned
         if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:
             state.scanned_us = aligned.now_us
@@ -151,12 +153,11 @@ def adopt(state: State, alerts: Sequence[dict[str, Any]], acks: Sequence[Acknowl
     state.acks = [state.given[name] for name in state.alerts.by_id if name in state.given]
 
 
-def _watermarks(tick: TickBeats, slots: int) -> I64:
-    """Return the last watermark of each slot in this tick, -1: none."""
-    rows = tick.events[tick.events[:, ORDERED_KIND] == WATERMARK]
-    marks = np.full(slots, -1)
-    marks[rows[:, ORDERED_SLOT]] = rows[:, ORDERED_SAMPLE]
-    return marks
+def _watermarks(marks: I64, slots: int) -> I64:
+    """Return the last of the watermarks of each slot, -1: none."""
+    last = np.full(slots, -1)
+    last[marks[:, ORDERED_SLOT]] = marks[:, ORDERED_SAMPLE]
+    return last
 
 
 def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], out: list[dict[str, Any]]) -> None:
@@ -219,8 +220,11 @@ def _end_held(state: State, tick: TickBeats, marks: I64, out: list[dict[str, Any
 
 
 def _end_with_session(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
-    """End a held alert whose session is over: where its condition ended, or earlier in the tick like any other."""
-    if last_mark(tick, one.slot, one.message["session"]) >= _held_until(state, tick, one):
+    """End a held alert whose session is over: where its condition ended, or before its last samples like any other."""
+    session = one.message["session"]
+    passed_session, passed = state.alerts.passed[one.slot].tolist()
+    mark = max(last_mark(tick, one.slot, session), passed if passed_session == session else -1)
+    if mark >= _held_until(state, tick, one):
         _end_one(state, tick, one, out)
         return
     out += remind_until(one, tick, _held_until(state, tick, one), state.settings.remind_s)

@@ -47,6 +47,7 @@ class OpenAlerts:
     current    (stream, rule) -> id of its alert that is not latched
     held       id -> the message that ends it
     due        int64 [slots]: watermark from which the stream has a reminder to be published
+    passed     int64 [slots, 2]: session and last watermark of the stream; a session may end a tick later
     """
 
     directory: Directory
@@ -55,6 +56,7 @@ class OpenAlerts:
     current: dict[tuple[str, str], str] = field(default_factory=dict)
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
     due: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    passed: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     def add(self, message: dict[str, Any], slot: int, raised_us: int = 0) -> None:
         """Add an alert by its message."""
@@ -102,7 +104,9 @@ class OpenAlerts:
     def find_streams(self, slots: int) -> None:
         """Give alerts from the log the slots of streams that were seen for the first time; make room for ``slots``."""
         if slots > len(self.due):
-            self.due = np.append(self.due, np.full(slots - len(self.due), NEVER))
+            unseen = slots - len(self.due)
+            self.due = np.append(self.due, np.full(unseen, NEVER))
+            self.passed = np.append(self.passed, np.full((unseen, 2), -1), axis=0)
         for slot in self.directory.claimed if self.by_id else ():
             for name in self.of_stream.get(self.directory.names[slot], ()):
                 self.by_id[name].slot = slot
@@ -111,7 +115,7 @@ class OpenAlerts:
     def forget_evicted(self, aligned: Aligned) -> None:
         """Take their slots from the alerts of evicted streams: they will be those of others."""
         for slot in aligned.evicted.tolist():
-            self.due[slot] = NEVER
+            self.due[slot], self.passed[slot] = NEVER, -1
             for name in self.of_stream.get(self.directory.names[slot], ()):
                 self.by_id[name].slot = -1
 
