@@ -102,6 +102,12 @@ def test_beats_that_are_not_judged_end_no_run() -> None:
     assert {name for name, *_ in found} == {"frequent ventricular beats"}
 
 
+@pytest.mark.parametrize(("errors", "found"), [(2.9, {"ventricular tachycardia", "ventricular run"}), (3.0, set())])
+def test_where_many_errors_are_expected_no_run_begins(errors: float, found: set[str]) -> None:
+    alerts = ward_with("N" * 6, bpm=130, runs=[RUN] * 6, errors=errors)
+    assert {name for name, *_ in alerts} & {"ventricular tachycardia", "ventricular run"} == found
+
+
 def test_a_tachycardia_is_not_announced_beside_a_ventricular_one() -> None:
     alone = ward_with("N" * 6, bpm=130)
     beside = ward_with("N" * 6, bpm=130, runs=[RUN] * 6)

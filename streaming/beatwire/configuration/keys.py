@@ -50,6 +50,7 @@ _LIMITS = {
     "supraventricular_tachycardia_bpm": "Supraventricular tachycardia: the rate is above this.",
     "frequent_ventricular_beats_bpm": "Frequent ventricular beats: more than this a minute.",
     "most_errors": "With more errors than this expected in 10 s an interval is no pause, and a beat belongs to no run.",
+    "ventricular_most_errors": "With so many errors expected in 10 s the last beats are no ventricular run.",
     "sure": "Probability of a beat that is certain: silence after it is asystole, whatever the signal.",
     "unjudged_s": "Cannot analyse: no beat that can be trusted for so long.",
     "long_unjudged_s": "Cannot analyse for long: the same.",

@@ -44,6 +44,7 @@ class Settings:
     missed_s    where rules count beats, an interval counts as one for each of these: so eight beats are at most 11.2 s
     frequent_ventricular_beats_bpm  ventricular beats a minute
     most_errors expected in ten seconds: with more the signal is noisy, and an interval is no pause
+    ventricular_most_errors  expected in ten seconds: with so many the last beats are no ventricular run
     sure        probability of a beat that is certain
     unjudged_s, long_unjudged_s  without a signal that can be judged
     drift       limit of the model's reference, for the alert's ``limit``
@@ -61,6 +62,7 @@ class Settings:
     supraventricular_tachycardia_bpm: float = 150.0
     frequent_ventricular_beats_bpm: float = 10.0
     most_errors: float = 1.0
+    ventricular_most_errors: float = 3.0
     sure: float = 0.9
     unjudged_s: float = 10.0
     long_unjudged_s: float = 30.0
@@ -196,6 +198,7 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
     """Return the beats of a tick as the rules read them; without the rhythm stage rates are those of the beats."""
     none, unknown = np.zeros(len(tick.slot), np.bool_), np.full(len(tick.slot), np.nan)
     noisy = tick.expected_errors >= s.most_errors
+    lost = tick.expected_errors >= s.ventricular_most_errors
     medians = np.repeat(tick.median_rr_s[:, None], rhythm.SPANS, axis=1)
     return RuleBeats(
         rr_s=np.where(noisy, np.nan, tick.rr_s),
@@ -207,8 +210,8 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
         size=np.ones(len(none), np.float32) if tick.class_measures is None else tick.class_measures[:, SIZE],
         beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
-        tachycardia=unknown if tick.ventricular is None else tick.ventricular.tachycardia,
-        run=unknown if tick.ventricular is None else tick.ventricular.run,
+        tachycardia=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.tachycardia),
+        run=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.run),
         mean_rr_s=unknown if tick.ventricular is None else tick.ventricular.mean_rr_s,
     )
 

@@ -122,7 +122,8 @@ RULES = (
         "ventricular run", "medium", False, "three or more ventricular beats in a row, rate {value:.0f}/min",
         "Ventricular run",
         "The last {limit} beats are ventricular, as trees judge by the shape, the intervals and the quality of eight "
-        "beats; not as fast as ventricular tachycardia, or too short.",
+        "beats, and fewer than three errors are expected in ten seconds; not as fast as ventricular tachycardia, or "
+        "too short.",
         "beats",
         "ANSI/AAMI EC57: a run is three ventricular beats or more.",
     ),
@@ -174,8 +175,8 @@ RULES = (
     Rule(
         "ventricular tachycardia", "high", False, "rate {value:.0f}/min, limit {limit:g}",
         "Ventricular tachycardia",
-        "Ventricular beats in a row, five or so, faster than {limit}/min: two of the last three beats end a run. "
-        "Stays until it is acknowledged.",
+        "Ventricular beats in a row, five or so, faster than {limit}/min: two of the last three beats end a run, and "
+        "fewer than three errors are expected in ten seconds. Stays until it is acknowledged.",
         "/min",
         "AHA/ACC/HRS 2017: three or more beats above 100/min; the challenge of 2015 demands five.",
     ),
