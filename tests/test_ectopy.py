@@ -154,3 +154,13 @@ def test_a_beat_is_dominated_by_the_fibrillation_before_it_whenever_it_is_decide
     found += ward.tick(beats=last, runs=[RUN]) if late else ward.tick(beats=last, runs=[RUN], blocks=blocks)
     assert states(rows_of(found), "ventricular tachycardia") == begins
     assert ("flutter", "on") in [(rule, state) for rule, state, *_ in rows_of(found)]
+
+
+@pytest.mark.parametrize(("classes", "begins"), [("NNNNV" * 4, True), ("NNV" * 6, False)])
+def test_a_rhythm_that_ventricular_beats_make_irregular_is_no_fibrillation(classes: str, begins: bool) -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", 100 * k, 60.0) for k in range(1, len(classes) + 1)]
+    ward.tick(beats=beats, classes=classes)
+    last = [("bed", 100 * len(classes) + 100, 60.0)]
+    assert bool(states(rows_of(ward.tick(beats=last, classes="N", atrial=True)), "irregular rhythm")) == begins

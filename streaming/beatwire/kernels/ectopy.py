@@ -83,7 +83,7 @@ def apply_ectopy(
     if is_v:
         own[FIRST_SAMPLE + own[COUNTED] % MOST_COUNTED] = sample
         own[COUNTED] += 1
-    a_minute = count_recent(own, sample - int(lengths[ECTOPY_SAMPLES])) * 60.0 / ECTOPY_S
+    a_minute = ventricular_rate(own, sample, lengths)
     frequent = hold_rule(row, FREQUENT, a_minute > limits[FREQUENT], counted)
     n = set_alert(row, slot, FREQUENT, frequent, sample, a_minute, transitions, n)
     in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
@@ -117,9 +117,10 @@ def apply_patterns(row: I64, slot: int, bits: int, sample: int, counted: int, tr
     return set_alert(row, slot, TRIGEMINY, hold_rule(row, TRIGEMINY, three, counted), sample, 0.0, transitions, n)
 
 
-def count_recent(own: I64, after: int) -> int:
-    """Return how many of the last ventricular beats came after a sample."""
+def ventricular_rate(own: I64, sample: int, lengths: I64) -> float:
+    """Return the ventricular beats a minute, counted over the last ``ECTOPY_S``."""
+    after = sample - int(lengths[ECTOPY_SAMPLES])
     count = 0
     for k in range(min(MOST_COUNTED, int(own[COUNTED]))):
         count += own[FIRST_SAMPLE + k] > after
-    return count
+    return count * 60.0 / ECTOPY_S

@@ -63,7 +63,7 @@ from beatwire.kernels.alert_state import (
     is_on,
     set_alert,
 )
-from beatwire.kernels.ectopy import apply_ectopy, is_dominated
+from beatwire.kernels.ectopy import apply_ectopy, is_dominated, ventricular_rate
 from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
 from beatwire.kernels.flutter import POSSIBLE as POSSIBLE_BLOCK
 from beatwire.kernels.flutter import SATURATED as SATURATED_BLOCK
@@ -95,6 +95,8 @@ from beatwire.records.columns import (
     PAUSE_SAMPLES,
 )
 from beatwire.records.events import BEAT, BLOCK, DRIFTED, LEADS_CHANGED, LIMITS_CHANGED, RESTART, WATERMARK
+
+MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
 
 
 def apply_pause(
@@ -201,7 +203,8 @@ def apply_beat(
     n = apply_pause(row, slot, interval, lengths, counted, sample, float(beats.rr_s[beat]), transitions, n)
     typical_s = beats.typical_rr_s[beat, 1]
     rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
-    begins = not beats.noisy[beat] or row[FIRST_ONSET + IRREGULAR] >= 0
+    ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
+    begins = (not beats.noisy[beat] and not ectopic) or row[FIRST_ONSET + IRREGULAR] >= 0
     return set_alert(row, slot, IRREGULAR, bool(beats.atrial[beat] and begins), sample, rate, transitions, n)
 
 
