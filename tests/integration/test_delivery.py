@@ -59,7 +59,7 @@ def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_tr
 
         class Confused:  # returns the membership of another member once
             epoch = polled.epoch
-            assigned = source.assigned
+            assigned, group, topic = source.assigned, source.group, source.topic
             offsets, transactional_id = staticmethod(source.offsets), staticmethod(source.transactional_id)
             requests = 0  # the first and the third end what may have been left open
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 from beatwire.kafka import unassigned
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.positions import Position
 from beatwire.kafka.sender import Sender
@@ -113,3 +114,9 @@ def test_partitions_that_others_work_on_or_without_messages_are_not_reported(
         assert find_for(0.6, {partition}, commits=False) == []
         assert find_for(0.3, set(), commits=True) == []
         assert find_for(0.6, set(), commits=False) == [partition]
+
+
+def test_a_broker_that_is_away_leaves_nothing_unassigned(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unassigned, "EVERY_S", 0.0)
+    away = unassigned.Unassigned(Cluster("127.0.0.1:1"), GROUP, names.SAMPLES)
+    assert away.find([]) == []

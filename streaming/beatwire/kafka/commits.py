@@ -18,6 +18,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.positions import Position
 from beatwire.wire import names
 
 _ANSWER_S = 2.0  # commits that are not in a transaction are answered within milliseconds
@@ -49,9 +50,8 @@ class LagReader:
     def __init__(self, cluster: Cluster, group: str, topic: str = names.SAMPLES) -> None:
         self._cluster, self.group = cluster, group
         self._consumer = _group_reader(cluster, group, "read_uncommitted")
-        there = cluster.topic(topic)
-        partitions = self._consumer.list_topics(there, timeout=10.0).topics[there].partitions
-        self._partitions = [TopicPartition(there, partition) for partition in partitions]
+        self._topic = cluster.topic(topic)
+        self._partitions: list[TopicPartition] = []
 
     def lag(self, *, timeout_s: float = 10.0) -> int:
         """Return the number of messages in the topic that the group has not committed.
@@ -73,6 +73,9 @@ class LagReader:
         """
 
         def request() -> dict[int, tuple[int, int]]:
+            if not self._partitions:
+                partitions = self._consumer.list_topics(self._topic, timeout=timeout_s).topics[self._topic].partitions
+                self._partitions = [TopicPartition(self._topic, partition) for partition in partitions]
             found = {}
             for at in _request_commits(self._consumer, self._partitions, timeout_s):
                 available = self._consumer.get_watermark_offsets(at, timeout=timeout_s)
@@ -116,6 +119,23 @@ def committed_offsets(
         )
     finally:
         consumer.close()
+
+
+def committed_positions(cluster: Cluster, group: str, topic: str, partitions: Iterable[int]) -> dict[int, Position]:
+    """Return partition -> the position that a group has committed, of the partitions that have one.
+
+    Raises
+    ------
+    KafkaException
+        The broker does not answer.
+    """
+    requested = [TopicPartition(cluster.topic(topic), p) for p in partitions]
+    consumer = _group_reader(cluster, group, "read_uncommitted")
+    try:
+        found = _request_commits(consumer, requested, _ANSWER_S)
+    finally:
+        consumer.close()
+    return {at.partition: Position.from_commit(at.offset, at.metadata) for at in found if at.offset >= 0}
 
 
 def has_pending_commits(

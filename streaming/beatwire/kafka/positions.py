@@ -2,8 +2,8 @@
 
 In and out: a commit as Kafka stores it, an offset and a metadata string. Both offsets are in the commit. The offset
 itself is the next message to publish for; everything before it has been published. The metadata contains the offset
-from which a successor replays the partition, with its output discarded, to rebuild the state at the commit. A commit
-with other metadata needs no replay.
+from which a successor replays the partition, with its output discarded, to rebuild the state at the commit, and the
+time of the commit. A commit with other metadata needs no replay.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ import numpy as np
 
 from beatwire.records import I64, Expired
 
-_METADATA = "beatwire rewind={}"
-_PATTERN = re.compile(r"beatwire rewind=(\d+)$")
+_PATTERN = re.compile(r"beatwire rewind=(\d+)(?: at=(\d+))?$")
 
 
 class Position(NamedTuple):
@@ -25,10 +24,12 @@ class Position(NamedTuple):
 
     offset   of the next message to publish for
     rewind   of the first message that a successor has to replay; at most `offset`
+    at_ms    of the commit: the messages of the tick are older; milliseconds since 1970, producer's clock; 0: unknown
     """
 
     offset: int
     rewind: int
+    at_ms: int = 0
 
     @property
     def metadata(self) -> str:
@@ -36,20 +37,24 @@ class Position(NamedTuple):
 
         >>> Position(120, 7).metadata
         'beatwire rewind=7'
+        >>> Position(120, 7, 1795438456642).metadata
+        'beatwire rewind=7 at=1795438456642'
         """
-        return _METADATA.format(self.rewind)
+        return f"beatwire rewind={self.rewind}" + (f" at={self.at_ms}" if self.at_ms else "")
 
     @staticmethod
     def from_commit(offset: int, metadata: str | None) -> Position:
         """Return the position that a commit contains.
 
-        >>> Position.from_commit(120, 'beatwire rewind=7')
-        Position(offset=120, rewind=7)
+        >>> Position.from_commit(120, 'beatwire rewind=7 at=1795438456642')
+        Position(offset=120, rewind=7, at_ms=1795438456642)
         >>> Position.from_commit(120, None)
-        Position(offset=120, rewind=120)
+        Position(offset=120, rewind=120, at_ms=0)
         """
         found = _PATTERN.match(metadata or "")
-        return Position(offset, min(offset, int(found[1])) if found else offset)
+        if found is None:
+            return Position(offset, offset)
+        return Position(offset, min(offset, int(found[1])), int(found[2] or 0))
 
 
 class OffsetRange(NamedTuple):
@@ -77,13 +82,13 @@ def clip_to_available(position: Position | None, available: OffsetRange) -> tupl
     Examples
     --------
     >>> clip_to_available(None, OffsetRange(5, 9))
-    (Position(offset=5, rewind=5), Expired(unread=0, replay=0, first=0))
+    (Position(offset=5, rewind=5, at_ms=0), Expired(unread=0, replay=0, first=0))
     >>> clip_to_available(Position(8, 2), OffsetRange(5, 9))
-    (Position(offset=8, rewind=5), Expired(unread=0, replay=3, first=0))
+    (Position(offset=8, rewind=5, at_ms=0), Expired(unread=0, replay=3, first=0))
     >>> clip_to_available(Position(4, 2), OffsetRange(5, 9))
-    (Position(offset=5, rewind=5), Expired(unread=1, replay=2, first=4))
+    (Position(offset=5, rewind=5, at_ms=0), Expired(unread=1, replay=2, first=4))
     >>> clip_to_available(Position(80, 20), OffsetRange(0, 9))  # the topic was deleted and created again
-    (Position(offset=0, rewind=0), Expired(unread=0, replay=0, first=0))
+    (Position(offset=0, rewind=0, at_ms=0), Expired(unread=0, replay=0, first=0))
     """
     if position is None or position.offset > available.high:
         return Position(available.low, available.low), Expired()

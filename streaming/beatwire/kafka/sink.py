@@ -32,6 +32,7 @@ from beatwire.kafka.positions import Position
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.source import Source
+from beatwire.kafka.torn import find_torn
 from beatwire.kafka.transactions import OUTAGE_S, STUCK_S, TRANSACTION_S, StaleError, Transactions
 from beatwire.records import Outgoing
 from beatwire.wire import names
@@ -116,8 +117,7 @@ class Sink:
         while True:
             transactions = self._transactions(source, epoch)
             try:
-                self._transact(transactions, outgoing, positions, source)
-                self._committed.update(positions)
+                self._committed.update(self._transact(transactions, outgoing, positions, source))
                 self._known, self._replaced = True, False
                 return
             except KafkaException as error:
@@ -208,6 +208,7 @@ class Sink:
         self._output = transactions = Transactions(self._cluster, name)
         self._epoch = epoch
         self._committed.clear()
+        self._commit_torn(transactions, source)
         self._sweeps = 0 if self._known or self._sweep(transactions, source) else _SWEEPS
         return transactions
 
@@ -219,6 +220,22 @@ class Sink:
             return {}
         before = source.committed(last)
         return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
+
+    def _commit_torn(self, transactions: Transactions, source: Source) -> None:
+        """Commit what is open of ticks that count as published, by whichever transactional id of the group it was."""
+        torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
+        last = max((at.partition for at in torn), default=-1)
+        others = (source.transactional_id(partition) for partition in range(last + 1))
+        for name in (transactions.name, *(name for name in others if name != transactions.name)):
+            if not torn:
+                return
+            with contextlib.suppress(KafkaException, FatalError):
+                if name == transactions.name:
+                    transactions.commit_empty(torn)
+                else:
+                    with contextlib.closing(Transactions(self._cluster, name)) as other:
+                        other.commit_empty(torn)
+            torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
 
     def _sweep(self, transactions: Transactions, source: Source, partitions: Sequence[int] | None = None) -> bool:
         """Abort what is open on a transactional id; return False if the broker did not do it."""
@@ -243,14 +260,17 @@ class Sink:
         outgoing: Sequence[Outgoing],
         positions: Mapping[int, Position],
         source: Source,
-    ) -> None:
-        """Publish a tick in one transaction."""
+    ) -> dict[int, Position]:
+        """Publish a tick in one transaction; return the positions with the time of the commit."""
         self._known = False
         transactions.begin()
         self._send(transactions.sender, outgoing)
-        if positions:
-            transactions.send_offsets(source.offsets(positions), source.group_metadata)
+        at_ms = time.time_ns() // 1_000_000
+        committed = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}
+        if committed:
+            transactions.send_offsets(source.offsets(committed), source.group_metadata)
         transactions.commit(retry_s=OUTAGE_S)
+        return committed
 
     def _raise_if_permanent(self, transactions: Transactions, error: KafkaException) -> None:
         """Raise an error that does not pass."""

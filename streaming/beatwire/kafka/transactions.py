@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from queue import Empty, SimpleQueue
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -18,6 +18,7 @@ from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.sender import Sender
+from beatwire.kafka.torn import Open
 
 TRANSACTION_S = 10.0  # for each request of a transaction
 # The broker aborts a transaction that is open for longer. A successor of a killed worker waits for that as well as for
@@ -148,6 +149,20 @@ class Transactions:
             self.send_offsets(offsets, group_metadata)
         self.sender.producer.flush(TRANSACTION_S)  # messages that wait would be dropped, and their partitions left out
         self.sender.producer.abort_transaction(TRANSACTION_S)
+
+    def commit_empty(self, partitions: Iterable[Open]) -> None:
+        """Commit a tombstone without a key, which readers skip, and with it what is open there of this producer.
+
+        Raises
+        ------
+        KafkaException
+            As the other methods do.
+        """
+        self.begin()
+        for at in partitions:
+            self.sender.producer.produce(at.topic, None, b"", at.partition)
+        self.sender.producer.flush(TRANSACTION_S)
+        self.commit()
 
     def discard(self) -> None:
         """Give the producer up: closing it may not return."""

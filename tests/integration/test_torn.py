@@ -1,0 +1,84 @@
+"""A tick that the broker has committed in some partitions only is committed everywhere by a successor."""
+
+from __future__ import annotations
+
+import struct
+import time
+
+import pytest
+from beatwire.kafka.positions import Position
+from beatwire.kafka.readers import read_to_end
+from beatwire.kafka.sender import Sender
+from beatwire.kafka.sink import Sink
+from beatwire.kafka.source import Source
+from beatwire.kafka.torn import find_torn
+from beatwire.wire import names
+from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka_messages import beats, send, take
+
+pytestmark = pytest.mark.kafka
+
+GROUP = "g"
+STATES = "__transaction_state"
+STATUS = 2 + 8 + 2 + 4  # place of the status in a record: after version, producer id, epoch and timeout
+ONGOING, COMPLETE_COMMIT = 1, 4
+
+
+def count_as_committed(kafka, name: str) -> None:
+    """Write to the log of the coordinator that the transaction that is open of this id has been committed."""
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "client.id": "__admin_client"})
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "x"})
+    partitions = consumer.list_topics(STATES, timeout=10).topics[STATES].partitions
+    consumer.assign([TopicPartition(STATES, p, 0) for p in partitions])
+    found, deadline = None, time.monotonic() + 3
+    while time.monotonic() < deadline:
+        for message in consumer.consume(100, 0.1):
+            if message.error() is None and name.encode() in message.key() and message.value()[STATUS] == ONGOING:
+                found = message
+    consumer.close()
+    assert found is not None
+    value = found.value()[:STATUS] + struct.pack("b", COMPLETE_COMMIT) + found.value()[STATUS + 1 :]
+    failures: list[object] = []
+    producer.produce(STATES, value, found.key(), found.partition(), on_delivery=lambda error, _: failures.append(error))
+    producer.flush(10)
+    assert failures == [None]
+
+
+def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
+    """Leave a beat open whose input is committed `later_ms` after it; return its partition.
+
+    The transactional id is that of partition 0, or of the partition of the beat.
+    """
+    send(kafka, b"1")
+    with Source(kafka.cluster, GROUP) as source:
+        polled = take(source)
+        (partition,) = polled.positions
+        name = source.transactional_id(0 if of_first else partition)
+        dead = Sender(kafka.cluster, {"transactional.id": name, "transaction.timeout.ms": 60_000})
+        dead.producer.init_transactions(20)
+        dead.producer.begin_transaction()
+        (outgoing,) = beats(b"torn")
+        dead.send(outgoing.topic, outgoing.keys, outgoing.values)
+        dead.producer.flush(10)
+        at_ms = int(time.time() * 1000) + later_ms
+        source.commit({p: Position(offset, offset, at_ms) for p, offset in polled.positions.items()})
+        source.take(0.5)
+    count_as_committed(kafka, name)
+    kafka.kill()
+    kafka.start()
+    return [partition]
+
+
+@pytest.mark.parametrize(
+    ("of_first", "later_ms", "kept"),
+    [(True, 100, [b"torn"]), (False, 100, [b"torn"]), (True, -1000, []), (True, 60_000, [])],
+)
+def test_a_successor_commits_a_tick_that_counts_as_published_and_no_other(kafka, of_first, later_ms, kept):
+    partition = leave_torn(kafka, of_first=of_first, later_ms=later_ms)
+    found = find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])
+    assert [at.partition for at in found] == (partition if kept else [])
+    send(kafka, b"2")
+    with Source(kafka.cluster, GROUP) as source, Sink(kafka.cluster) as sink:
+        polled = take(source)
+        sink.publish(beats(b"2"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+    assert [v for _, v in read_to_end(kafka.cluster, names.BEATS) if v] == [*kept, b"2"]
