@@ -188,7 +188,7 @@ def test_judges_of_other_features_are_refused(tmp_path) -> None:
     save_judges(path, leaf, {})
     config = path.with_suffix(".json")
     config.write_text(config.read_text().replace("crest", "height"))
-    with pytest.raises(UserError, match="expected judges trained with fibrillation"):
+    with pytest.raises(UserError, match="expected judges of the rhythm trained with fibrillation"):
         load_judges(path)
     with pytest.raises(UserError, match="there is no such file"):
         load_judges(tmp_path / "none.safetensors")

@@ -129,7 +129,7 @@ def test_a_judge_of_other_features_is_an_error(tmp_path: Path, monkeypatch: pyte
     path = tmp_path / "mine.safetensors"
     save_judge(path, leaf, {})
     monkeypatch.setattr(kernel, "PAST", 9)
-    with pytest.raises(UserError, match=r"mine.json: expected a judge trained with beats 9; got 8"):
+    with pytest.raises(UserError, match=r"mine.json: expected a judge of ventricular runs trained with beats 9; got 8"):
         load_judge(path)
 
 

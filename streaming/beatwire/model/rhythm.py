@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 
 from beatwire.kernels import atrial, fibrillation, rhythm
-from beatwire.model.storage import read_model, write_model
-from beatwire.model.trees import NODE_ARRAYS, check_arrays, check_inputs, check_trees, in_halves
+from beatwire.model.trees import load_halves, save_halves
 from beatwire.stages.rhythm import Judges
 
 FORMAT = 1
 VERSION = "rhythm-1"
 SHIPPED = Path(__file__).parent / "weights" / "rhythm.safetensors"
-INPUTS_KEY = "inputs"
 
 
 def inputs() -> dict[str, Any]:
@@ -39,8 +37,7 @@ def inputs() -> dict[str, Any]:
 
 def save_judges(path: Path, arrays: dict[str, Any], metadata: dict[str, Any]) -> Judges:
     """Write judges and return them as read back; ``metadata`` are further keys of the config."""
-    config = {"format": FORMAT, "version": VERSION, INPUTS_KEY: inputs(), **metadata}
-    write_model(path, {name: np.asarray(arrays[name], kind) for name, kind in NODE_ARRAYS.items()}, config)
+    save_halves(path, arrays, {"format": FORMAT, "version": VERSION, "inputs": inputs(), **metadata})
     return load_judges(path)
 
 
@@ -52,13 +49,7 @@ def load_judges(path: Path | None = None) -> Judges:
     UserError
         There is no such file, it holds no trees, or they were trained on other features than this program's.
     """
-    path = SHIPPED if path is None else path
-    arrays, config, config_path, name = read_model(path, "judges of the rhythm", FORMAT)
-    check_inputs(config_path, config.get(INPUTS_KEY), "judges", inputs())
-    check_arrays(path, arrays, NODE_ARRAYS)
-    check_trees(path, arrays, rhythm.FEATURES)
-    feature, threshold, leaf = in_halves(path, arrays)
-    return Judges(feature, threshold, leaf, name)
+    return Judges(*load_halves(path or SHIPPED, "judges of the rhythm", FORMAT, inputs(), rhythm.FEATURES))
 
 
 def no_judges() -> Judges:

@@ -16,14 +16,12 @@ from typing import Any
 import numpy as np
 
 from beatwire.kernels import ventricular
-from beatwire.model.storage import read_model, write_model
-from beatwire.model.trees import NODE_ARRAYS, check_arrays, check_inputs, check_trees, in_halves
+from beatwire.model.trees import load_halves, save_halves
 from beatwire.stages.ventricular import Judge
 
 FORMAT = 1
 VERSION = "ventricular-2"
 SHIPPED = Path(__file__).parent / "weights" / "ventricular.safetensors"
-INPUTS_KEY = "inputs"
 
 
 def inputs() -> dict[str, Any]:
@@ -33,8 +31,7 @@ def inputs() -> dict[str, Any]:
 
 def save_judge(path: Path, arrays: dict[str, Any], metadata: dict[str, Any]) -> Judge:
     """Write a judge and return it as read back; ``metadata`` are further keys of the config."""
-    config = {"format": FORMAT, "version": VERSION, INPUTS_KEY: inputs(), **metadata}
-    write_model(path, {name: np.asarray(arrays[name], kind) for name, kind in NODE_ARRAYS.items()}, config)
+    save_halves(path, arrays, {"format": FORMAT, "version": VERSION, "inputs": inputs(), **metadata})
     return load_judge(path)
 
 
@@ -46,12 +43,7 @@ def load_judge(path: Path | None = None) -> Judge:
     UserError
         There is no such file, it holds no trees, or it was trained on other features than this program's.
     """
-    path = SHIPPED if path is None else path
-    arrays, config, config_path, name = read_model(path, "judge of ventricular runs", FORMAT)
-    check_inputs(config_path, config.get(INPUTS_KEY), "a judge", inputs())
-    check_arrays(path, arrays, NODE_ARRAYS)
-    check_trees(path, arrays, ventricular.FEATURES)
-    return Judge(*in_halves(path, arrays), name)
+    return Judge(*load_halves(path or SHIPPED, "a judge of ventricular runs", FORMAT, inputs(), ventricular.FEATURES))
 
 
 def no_judge() -> Judge:

@@ -15,7 +15,7 @@ from beatwire.kernels import classify
 from beatwire.model.trees import KNOTS
 from beatwire.records import F32, F64, Bool
 from beatwire.training.examples import ALL_LEADS, Examples
-from beatwire.training.settings import TreeSettings
+from beatwire.training.settings import Boosting, TreeSettings
 
 PRIOR_PEAKS = 10.0  # weight of the prior at each knot of the calibration
 
@@ -60,15 +60,32 @@ def train_booster(rows: TrainingRows, settings: TreeSettings, **more: Any) -> An
 
     ``more`` are further parameters of LightGBM.
     """
+    return boost(rows.features, rows.is_beat, rows.weight, settings, settings.min_peaks, max_bin=127, **more)
+
+
+def boost(features: Any, label: Any, weight: Any, settings: Boosting, least: int, **more: Any) -> Any:
+    """Train a LightGBM booster that tells label 1 from label 0; the same rows and settings give the same trees.
+
+    Parameters
+    ----------
+    features, label, weight : [n, features], [n], [n]
+        The rows.
+    settings
+        Size and number of the trees.
+    least
+        Rows in a leaf.
+    more
+        Further parameters of LightGBM.
+    """
     import lightgbm
 
     parameters = {
         "objective": "binary", "num_leaves": settings.max_leaves, "max_depth": settings.max_depth,
-        "learning_rate": settings.learning_rate, "min_data_in_leaf": settings.min_peaks,
-        "feature_fraction": settings.feature_fraction, "lambda_l2": settings.l2, "max_bin": 127,
+        "learning_rate": settings.learning_rate, "min_data_in_leaf": least,
+        "feature_fraction": settings.feature_fraction, "lambda_l2": settings.l2,
         "seed": settings.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1, **more,
     }  # fmt: skip
-    return lightgbm.train(parameters, lightgbm.Dataset(rows.features, rows.is_beat, weight=rows.weight), settings.trees)
+    return lightgbm.train(parameters, lightgbm.Dataset(features, label, weight=weight), settings.trees)
 
 
 def logits(forest: Forest, examples: Examples, settings: TreeSettings) -> F64:

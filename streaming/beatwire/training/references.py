@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from streamz import Stream
 
+from beatwire.evaluation.bedside.folders import find_references
 from beatwire.evaluation.bedside.watched import comments_of, ecg_leads
 from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.evaluation.streamed import Streamed
@@ -33,6 +34,11 @@ class Reference(NamedTuple):
     annotated: AnnotatedRecord | None
     comments: tuple[str, ...]
     tick: TickBeats
+
+
+def reference_paths(folders: Iterable[Path], noise: Iterable[Path]) -> list[Path]:
+    """Return the records of folders, and recordings of noise, without suffix."""
+    return [path for folder in folders for path in find_references(folder)] + [p.with_suffix("") for p in noise]
 
 
 def run_references(

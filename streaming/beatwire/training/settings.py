@@ -231,3 +231,6 @@ class JudgeSettings:
     def positive_share(self, atrial: bool) -> float:
         """Return the weight of all episodes over that of everything else."""
         return self.share_atrial if atrial else self.share_fibrillation
+
+
+Boosting = TreeSettings | JudgeSettings | VentricularSettings  # have the terms that ``training.forest.boost`` reads

@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.evaluation.bedside.folders import find_references
 from beatwire.kernels import atrial, fibrillation
 from beatwire.model.checkpoint import fold_path
 from beatwire.model.rhythm import no_judges, save_judges
 from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.records.events import BEAT, BLOCK
-from beatwire.training.forest import flatten, joined
+from beatwire.training.forest import boost, flatten, joined
 from beatwire.training.progress import Progress, ignore
+from beatwire.training.references import reference_paths
 from beatwire.training.rhythm_card import rhythm_card
 from beatwire.training.rhythm_examples import LEFT_OUT, RhythmExamples, read_examples
 from beatwire.training.settings import FOLDS, JudgeSettings, check_out, fold_of, require, write_figures
@@ -63,7 +63,7 @@ def train_rhythm(
     """
     require("lightgbm", "train rhythm")
     check_out(out)
-    paths = [path for folder in folders for path in find_references(folder)] + [p.with_suffix("") for p in noise]
+    paths = reference_paths(folders, noise)
     done = iter(range(len(paths)))
     with tempfile.TemporaryDirectory() as temporary:
         unjudged = Path(temporary) / "none.safetensors"
@@ -96,20 +96,12 @@ def _train(
 
 def _train_judge(examples: Sequence[RhythmExamples], kind: int, settings: JudgeSettings) -> Any:
     """Train the booster of one judge: each person has the same weight in a folder, and so has each folder nearly."""
-    import lightgbm
-
     parts = [(e, (e.kind == kind) & (e.label != LEFT_OUT)) for e in examples]
     features = np.concatenate([e.features[use, : _FEATURES[kind]] for e, use in parts])
     label = np.concatenate([e.label[use] for e, use in parts])
     weight = np.concatenate([_weights(e, use, settings) for e, use in parts])
     weight[label == 1] *= settings.positive_share(kind == BEAT) * weight[label == 0].sum() / weight[label == 1].sum()
-    parameters = {
-        "objective": "binary", "num_leaves": settings.max_leaves, "max_depth": settings.max_depth,
-        "learning_rate": settings.learning_rate, "min_data_in_leaf": settings.min_decisions,
-        "feature_fraction": settings.feature_fraction, "lambda_l2": settings.l2,
-        "seed": settings.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1, "num_threads": 1,
-    }  # fmt: skip
-    return lightgbm.train(parameters, lightgbm.Dataset(features, label, weight=weight), settings.trees)
+    return boost(features, label, weight, settings, settings.min_decisions, num_threads=1)
 
 
 def _weights(e: RhythmExamples, use: Any, settings: JudgeSettings) -> Any:

@@ -18,14 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.evaluation.bedside.folders import find_references
 from beatwire.kernels.ventricular import FEATURES, FEATURES_OF_BOTH
 from beatwire.model.checkpoint import fold_path
 from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.model.ventricular import save_judge
 from beatwire.records import F64, I64
-from beatwire.training.forest import flatten, joined
+from beatwire.training.forest import boost, flatten, joined
 from beatwire.training.progress import Progress, ignore
+from beatwire.training.references import reference_paths
 from beatwire.training.settings import FOLDS, VentricularSettings, check_out, fold_of, require, write_figures
 from beatwire.training.ventricular_card import ventricular_card
 from beatwire.training.ventricular_examples import NONE, RUN, UNMARKED, RunExamples, read_run_examples
@@ -64,7 +64,7 @@ def train_ventricular(
     """
     require("lightgbm", "train ventricular")
     check_out(out)
-    paths = [path for folder in folders for path in find_references(folder)] + [p.with_suffix("") for p in noise]
+    paths = reference_paths(folders, noise)
     examples = []
     for done, one in enumerate(read_run_examples(paths)):
         progress(0.8 * done / len(paths), f"{one.folder}/{one.name}")
@@ -133,8 +133,6 @@ def marked(e: RunExamples, evidence: F64, settings: VentricularSettings) -> I64:
 
 def train_judge(parts: Sequence[tuple[RunExamples, I64]], settings: VentricularSettings) -> Any:
     """Train a booster on labelled records; a record with many beats has the weight of one with few."""
-    import lightgbm
-
     features, label, weight = [], [], []
     for e, labels in parts:
         judged = ~np.isnan(e.features[:, 0])
@@ -144,14 +142,8 @@ def train_judge(parts: Sequence[tuple[RunExamples, I64]], settings: VentricularS
             features.append(e.features[use])
             label.append(np.full(n, y))
             weight.append(np.full(n, times * min(1.0, _most(e, y, settings) / max(1, n))))
-    parameters = {
-        "objective": "binary", "num_leaves": settings.max_leaves, "max_depth": settings.max_depth,
-        "learning_rate": settings.learning_rate, "min_data_in_leaf": settings.min_beats, "max_bin": 127,
-        "feature_fraction": settings.feature_fraction, "lambda_l2": settings.l2,
-        "seed": settings.seed, "deterministic": True, "force_row_wise": True, "verbosity": -1, "num_threads": 1,
-    }  # fmt: skip
-    data = lightgbm.Dataset(np.concatenate(features), np.concatenate(label), weight=np.concatenate(weight))
-    return lightgbm.train(parameters, data, settings.trees)
+    rows, labels_of_rows, weights = (np.concatenate(part) for part in (features, label, weight))
+    return boost(rows, labels_of_rows, weights, settings, settings.min_beats, max_bin=127, num_threads=1)
 
 
 def _most(e: RunExamples, y: int, settings: VentricularSettings) -> float:
