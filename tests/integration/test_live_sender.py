@@ -54,16 +54,3 @@ def test_a_broker_that_is_away_for_too_long_is_an_error_with_the_number_of_messa
         assert sender.replaced == 0
     finally:
         sender.close()
-
-
-def test_a_broker_that_is_killed_and_comes_back_gets_everything(kafka):
-    with LiveSender(kafka.cluster, stuck_s=2.0) as sender:
-        for number in range(20):
-            sender.send(names.SAMPLES, KEYS, [b"%d" % number] * 2)
-            if number == 10:
-                kafka.kill()
-                kafka.start()
-        sender.flush()
-    for key in KEYS:
-        arrived = [value for k, value in read_to_end(kafka.cluster, names.SAMPLES) if k == key]
-        assert list(dict.fromkeys(arrived)) == [b"%d" % number for number in range(20)]

@@ -121,7 +121,9 @@ def committed_offsets(
         consumer.close()
 
 
-def committed_positions(cluster: Cluster, group: str, topic: str, partitions: Iterable[int]) -> dict[int, Position]:
+def committed_positions(
+    cluster: Cluster, group: str, topic: str, partitions: Iterable[int], *, timeout_s: float = 10.0
+) -> dict[int, Position]:
     """Return partition -> the position that a group has committed, of the partitions that have one.
 
     Raises
@@ -132,7 +134,7 @@ def committed_positions(cluster: Cluster, group: str, topic: str, partitions: It
     requested = [TopicPartition(cluster.topic(topic), p) for p in partitions]
     consumer = _group_reader(cluster, group, "read_uncommitted")
     try:
-        found = _request_commits(consumer, requested, _ANSWER_S)
+        found = _request_commits(consumer, requested, timeout_s)
     finally:
         consumer.close()
     return {at.partition: Position.from_commit(at.offset, at.metadata) for at in found if at.offset >= 0}

@@ -183,7 +183,10 @@ class Sink:
             return
         if not self._known:
             self._sweeps = _SWEEPS
+        before = self._output
         transactions = self._transactions(source, source.epoch)
+        if transactions is before:
+            self._end_torn(transactions, source)
         if not self._known:
             return
         with contextlib.suppress(KafkaException, UnansweredError):
@@ -208,7 +211,7 @@ class Sink:
         self._output = transactions = Transactions(self._cluster, name)
         self._epoch = epoch
         self._committed.clear()
-        self._commit_torn(transactions, source)
+        self._end_torn(transactions, source)
         self._sweeps = 0 if self._known or self._sweep(transactions, source) else _SWEEPS
         return transactions
 
@@ -221,8 +224,8 @@ class Sink:
         before = source.committed(last)
         return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
 
-    def _commit_torn(self, transactions: Transactions, source: Source) -> None:
-        """Commit what is open of ticks that count as published, by whichever transactional id of the group it was."""
+    def _end_torn(self, transactions: Transactions, source: Source) -> None:
+        """End what nobody else will end, by whichever transactional id of the group it was begun."""
         torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
         last = max((at.partition for at in torn), default=-1)
         others = (source.transactional_id(partition) for partition in range(last + 1))
@@ -231,10 +234,10 @@ class Sink:
                 return
             with contextlib.suppress(KafkaException, FatalError):
                 if name == transactions.name:
-                    transactions.commit_empty(torn)
+                    transactions.end_torn(torn)
                 else:
                     with contextlib.closing(Transactions(self._cluster, name)) as other:
-                        other.commit_empty(torn)
+                        other.end_torn(torn)
             torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
 
     def _sweep(self, transactions: Transactions, source: Source, partitions: Sequence[int] | None = None) -> bool:

@@ -1,12 +1,12 @@
-"""Ticks that the broker has committed in some partitions only.
+"""Transactions that the broker has ended in some partitions only.
 
-In: a cluster, a group and its commits. Out: partitions of the output in which messages of a committed tick are open.
-No state.
+In: a cluster, a group and its commits. Out: partitions of the output with open messages that nobody will end. No state.
 
 A broker with the only replica that stops while it ends a transaction may count it as ended after its start, without
 having written its end to every partition (Apache Kafka 4.3.1). If the producer lives, its next transaction there ends
 both. If it is gone, the commit of the input decides: a message that is open although the commit behind it was made
-belongs to a tick that counts as published.
+belongs to a tick that counts as published. Any other message that is open for longer than transactions may last is
+of one that was aborted; readers of committed messages wait for its end.
 
 Input and output have the same keys. Where they have the same number of partitions, the input of a message is in the
 partition of its own number; elsewhere nothing is found.
@@ -20,30 +20,39 @@ from typing import NamedTuple
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
-from beatwire.errors import FatalError
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
 from beatwire.kafka.commits import committed_positions
 
-_ANSWER_S = 2.0
+_ANSWER_S = 5.0
+_RETRY_S = 10.0  # a broker that has just started refuses some requests
 # Between the messages of a tick and its commit. A successor that has gone on from the commit has made a later one.
 _TICK_MS = 3_000
+_LONG_MS = 30_000  # a multiple of ``transactions.OPEN_S``
 _ENDING_S = 0.5  # a transaction that the broker is ending has an end everywhere by then
 
 _At = tuple[str, int]  # topic, by its name at the brokers, and partition
 
 
 class Open(NamedTuple):
-    """A partition of a topic, by its name at the brokers, and the offset of its first open message."""
+    """A partition with open messages.
+
+    topic, partition  by the topic's name at the brokers
+    offset            of the first open message
+    published         a message belongs to a tick that counts as published
+    """
 
     topic: str
     partition: int
     offset: int
+    published: bool
 
 
 def find_torn(cluster: Cluster, group: str, topic: str, output: Iterable[str]) -> list[Open]:
-    """Return the partitions of the output that have open messages of a tick whose input is committed, for good.
+    """Return the partitions of the output with open messages that nobody will end.
 
-    The offsets are those of the first open message. A broker that does not answer, or does not allow it, has none.
+    A broker that does not answer, or does not allow it, has none.
 
     Parameters
     ----------
@@ -53,18 +62,22 @@ def find_torn(cluster: Cluster, group: str, topic: str, output: Iterable[str]) -
         Topics that they write, by their logical names.
     """
     there = [cluster.topic(name) for name in output]
+
+    def request() -> set[Open]:
+        return _find(cluster, group, topic, there)
+
     try:
-        before = _find(cluster, group, topic, there)
+        before = topics.retry_transient(request, "open messages", _RETRY_S)
         if not before:
             return []
         time.sleep(_ENDING_S)
-        return sorted(_find(cluster, group, topic, there) & before)
-    except (KafkaException, FatalError, UnansweredError):
+        return sorted(topics.retry_transient(request, "open messages", _RETRY_S) & before)
+    except (UserError, FatalError, UnansweredError):
         return []
 
 
 def _find(cluster: Cluster, group: str, topic: str, output: Sequence[str]) -> set[Open]:
-    """Return topic, partition and first open offset, of what is torn at present."""
+    """Return what looks like that at present."""
     found = cluster.metadata(_ANSWER_S).topics
     inputs = len(found[cluster.topic(topic)].partitions)
     equal = [name for name in output if name in found and len(found[name].partitions) == inputs]
@@ -74,17 +87,21 @@ def _find(cluster: Cluster, group: str, topic: str, output: Sequence[str]) -> se
     if not begins:
         return set()
     made_ms = {p: at.at_ms for p, at in committed_positions(cluster, group, topic, range(inputs)).items()}
-    return {Open(*at, begins[at]) for at in _open_before(cluster, begins, ends, made_ms)}
+    times_ms = _open_times(cluster, begins, ends)
+    now_ms = time.time_ns() // 1_000_000
+    torn = set()
+    for at, (first_ms, others_ms) in times_ms.items():
+        published = any(0 <= made_ms.get(at[1], 0) - one_ms <= _TICK_MS for one_ms in others_ms)
+        if published or now_ms - first_ms > _LONG_MS:
+            torn.add(Open(*at, begins[at], published))
+    return torn
 
 
-def _open_before(
-    cluster: Cluster,
-    begins: Mapping[_At, int],
-    ends: Mapping[_At, int],
-    made_ms: Mapping[int, int],
-) -> set[_At]:
-    """Return the partitions with an open message that was produced just before the commit of its input was made."""
-    unfinished, torn = set(begins), set[_At]()
+def _open_times(
+    cluster: Cluster, begins: Mapping[_At, int], ends: Mapping[_At, int]
+) -> dict[_At, tuple[int, list[int]]]:
+    """Return when the first open message of each partition was produced, and when all that have a value were."""
+    unfinished, found = set(begins), dict[_At, tuple[int, list[int]]]()
     consumer = _reader(cluster, "read_uncommitted")
     try:
         consumer.assign([TopicPartition(*at, offset) for at, offset in begins.items()])
@@ -96,15 +113,16 @@ def _open_before(
                     if error.code() in DENIED:
                         raise KafkaException(error)
                     continue
-                before_ms = made_ms.get(at[1], 0) - message.timestamp()[1]
-                if message.value() is not None and 0 <= before_ms <= _TICK_MS and (message.offset() or 0) < ends[at]:
-                    torn.add(at)
+                _, at_ms = message.timestamp()
+                _, with_value_ms = found.setdefault(at, (at_ms, []))
+                if message.value() is not None and (message.offset() or 0) < ends[at]:
+                    with_value_ms.append(at_ms)
             for position in consumer.position([TopicPartition(*at) for at in unfinished]):
                 if position.offset >= ends[position.topic, position.partition]:
                     unfinished.discard((position.topic, position.partition))
     finally:
         consumer.close()
-    return torn
+    return found
 
 
 def _ends(cluster: Cluster, partitions: Sequence[TopicPartition], level: str) -> dict[_At, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from queue import Empty, SimpleQueue
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -150,19 +150,28 @@ class Transactions:
         self.sender.producer.flush(TRANSACTION_S)  # messages that wait would be dropped, and their partitions left out
         self.sender.producer.abort_transaction(TRANSACTION_S)
 
-    def commit_empty(self, partitions: Iterable[Open]) -> None:
-        """Commit a tombstone without a key, which readers skip, and with it what is open there of this producer.
+    def end_torn(self, partitions: Sequence[Open]) -> None:
+        """Commit what is open of this producer in partitions where it counts as published, and abort it elsewhere.
+
+        Where it is committed, a tombstone without a key is committed with it; readers skip it.
 
         Raises
         ------
         KafkaException
             As the other methods do.
         """
-        self.begin()
-        for at in partitions:
-            self.sender.producer.produce(at.topic, None, b"", at.partition)
-        self.sender.producer.flush(TRANSACTION_S)
-        self.commit()
+        for published in (True, False):
+            of_kind = [at for at in partitions if at.published == published]
+            if not of_kind:
+                continue
+            self.begin()
+            for at in of_kind:
+                self.sender.producer.produce(at.topic, None, b"", at.partition)
+            self.sender.producer.flush(TRANSACTION_S)
+            if published:
+                self.commit()
+            else:
+                self.sender.producer.abort_transaction(TRANSACTION_S)
 
     def discard(self) -> None:
         """Give the producer up: closing it may not return."""
