@@ -1,8 +1,9 @@
 """Find the tick from which a successor must replay to reach the present state, by partition.
 
-Every ``STEP_S`` of its samples a stream leaves a mark: the number of the tick that begins there. The oldest mark kept
-is then at least the horizon back. After a restart a stream depends on nothing before it. A stream that has been silent
-for more than ``silence_s`` will restart, and needs no replay.
+Every ``STEP_S`` of its samples, or at the end of a longer tick, a stream leaves a mark: the number of the tick that
+begins there. The newest mark that is the horizon back counts, and takes the place of those before it. After a restart
+a stream depends on nothing before it. A stream that has been silent for more than ``silence_s`` will restart, and needs
+no replay.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.records import I64, Aligned
+from beatwire.records import F64, I64, Aligned
 from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT
 from beatwire.records.events import RESTART
 
-STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed at most
+STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed at most, or a tick
 
 
 @dataclass(slots=True)
@@ -23,7 +24,8 @@ class Marks:
     """Marks of each stream.
 
     horizon_s, silence_s
-    ticks      int64 [slots, n], ticks of the marks, oldest first
+    ticks      int64 [slots, n], ticks of the marks, oldest first: the first one counts
+    samples    int64 [slots, n], samples of the marks
     at         int64 [slots], sample of the newest mark
     newest_us  latest arrival of a chunk
     """
@@ -31,12 +33,14 @@ class Marks:
     horizon_s: float
     silence_s: float
     ticks: I64 = field(init=False)
+    samples: I64 = field(init=False)
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_us: int = 0
 
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
         self.ticks = np.zeros((0, int(np.ceil(self.horizon_s / STEP_S)) + 1), np.int64)
+        self.samples = self.ticks.copy()
 
     def note(self, tick: int, aligned: Aligned) -> None:
         """Add the marks of tick number ``tick``."""
@@ -45,9 +49,11 @@ class Marks:
         if missing > 0:
             self.at = np.concatenate([self.at, np.zeros(missing, np.int64)])
             self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), tick)])
+            self.samples = np.concatenate([self.samples, np.zeros((missing, self.samples.shape[1]), np.int64)])
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
         self.ticks[restarted[:, EVENT_SLOT]] = tick
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
+        self.samples[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE, None]
         # A stream that waited begins in the tick of its first chunk.
         waited = aligned.waited[aligned.waited[:, 0] >= 0]
         np.minimum.at(self.ticks, waited[:, 0], waited[:, 1:])
@@ -55,11 +61,20 @@ class Marks:
         rates_hz = np.array([bank.rate_hz for bank in aligned.banks])
         seen = aligned.seen[aligned.slots.bank[aligned.seen] >= 0]
         due = seen[expected[seen] - self.at[seen] >= STEP_S * rates_hz[aligned.slots.bank[seen]]]
-        self.ticks[due, :-1] = self.ticks[due, 1:]
-        self.ticks[due, -1] = tick + 1
-        self.at[due] = expected[due]
+        self._add(due, tick + 1, expected[due], rates_hz[aligned.slots.bank[due]])
         if len(aligned.seen):
             self.newest_us = max(self.newest_us, int(arrived_us[aligned.seen].max()))
+
+    def _add(self, slots: I64, tick: int, sample: I64, rate_hz: F64) -> None:
+        """Add a mark to streams, and drop those that are not needed any more."""
+        self.at[slots] = sample
+        ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
+        samples = np.column_stack([self.samples[slots, 1:], sample])
+        far = samples <= (sample - np.ceil(self.horizon_s * rate_hz))[:, None]
+        counts = np.maximum(far.sum(axis=1) - 1, 0)  # column of the newest mark that is the horizon back
+        columns = np.maximum(np.arange(samples.shape[1]), counts[:, None])
+        self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
+        self.samples[slots] = np.take_along_axis(samples, columns, axis=1)
 
     def oldest(self, partition: int, partitions: I64, arrived_us: I64, default: int) -> int:
         """Return the tick from which a partition must be replayed.
