@@ -109,16 +109,7 @@ def committed_offsets(
     FatalError
         The broker does not answer.
     """
-    requested = [TopicPartition(cluster.topic(topic), p) for p in partitions]
-    consumer = _group_reader(cluster, group, "read_uncommitted")
-    try:
-        return topics.retry_transient(
-            lambda: {at.partition: max(at.offset, 0) for at in _request_commits(consumer, requested, timeout_s)},
-            f"the commits of {group!r} at {cluster}",
-            timeout_s,
-        )
-    finally:
-        consumer.close()
+    return {at.partition: max(at.offset, 0) for at in _commits(cluster, group, topic, partitions, timeout_s)}
 
 
 def committed_positions(
@@ -128,15 +119,10 @@ def committed_positions(
 
     Raises
     ------
-    KafkaException
+    FatalError
         The broker does not answer.
     """
-    requested = [TopicPartition(cluster.topic(topic), p) for p in partitions]
-    consumer = _group_reader(cluster, group, "read_uncommitted")
-    try:
-        found = _request_commits(consumer, requested, timeout_s)
-    finally:
-        consumer.close()
+    found = _commits(cluster, group, topic, partitions, timeout_s)
     return {at.partition: Position.from_commit(at.offset, at.metadata) for at in found if at.offset >= 0}
 
 
@@ -183,6 +169,28 @@ def check_pending(cluster: Cluster, group: str, topic: str, partitions: Iterable
 def _group_reader(cluster: Cluster, group: str, isolation: str) -> Consumer:
     """Return a consumer that requests the commits of a group and never joins it."""
     return cluster.consumer({"group.id": group, "enable.auto.commit": False, "isolation.level": isolation})
+
+
+def _commits(
+    cluster: Cluster, group: str, topic: str, partitions: Iterable[int], timeout_s: float
+) -> list[TopicPartition]:
+    """Return the commits of a group, over a connection of its own; open transactions do not count.
+
+    Raises
+    ------
+    FatalError
+        The broker does not answer.
+    """
+    requested = [TopicPartition(cluster.topic(topic), p) for p in partitions]
+    consumer = _group_reader(cluster, group, "read_uncommitted")
+    try:
+        return topics.retry_transient(
+            lambda: _request_commits(consumer, requested, timeout_s),
+            f"the commits of {group!r} at {cluster}",
+            timeout_s,
+        )
+    finally:
+        consumer.close()
 
 
 def _request_commits(consumer: Consumer, partitions: list[TopicPartition], timeout_s: float) -> list[TopicPartition]:

@@ -57,6 +57,7 @@ class LiveSender(Sender):
     def __init__(self, cluster: Cluster, *, stuck_s: float = _STUCK_S, outage_s: float = _OUTAGE_S) -> None:
         self._stuck_s, self._outage_s = stuck_s, outage_s
         self._waiting: dict[tuple[str, bytes | None], deque[bytes | None]] = {}
+        self._left = 0  # messages in `_waiting`: with thousands of keys they are not counted at every call
         self._progress_s = self._began_s = self._look_s = time.monotonic()
         self._broken = False  # the producer has ended by an error
         self.replaced = 0
@@ -78,12 +79,13 @@ class LiveSender(Sender):
                 self.producer.poll(0.05)
                 self.check()
             self._waiting.setdefault((topic, key), deque()).append(value)
+            self._left += 1
         self._poll()
 
     def unacknowledged(self) -> int:
         """Return the number of messages that the broker has not acknowledged."""
         self._poll()
-        return sum(map(len, self._waiting.values()))
+        return self._left
 
     def check(self) -> None:
         """Replace the producer if it has lost its broker.
@@ -133,6 +135,7 @@ class LiveSender(Sender):
                 return
             if error is None:
                 self._waiting[message.topic() or "", message.key()].popleft()
+                self._left -= 1
                 self._progress_s = time.monotonic()
             elif error.code() < 0 or error.code() in _FORGOTTEN:
                 self._broken = True
