@@ -84,7 +84,7 @@ class Source:
             self.stale -= 1
             raise StaleError
 
-    def rewind(self) -> None:
+    def rewind(self, *, anew: bool = False) -> None:
         pass
 
 

@@ -24,6 +24,7 @@ from beatwire.kafka.batch import (
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.positions import Position
+from beatwire.kafka.progress import Beginning, Progress
 from beatwire.kafka.readers import read_to_end, tail
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink, StaleError
@@ -72,10 +73,13 @@ class Graph:
         return [Outgoing(names.BEATS, [None] * len(values), values)] if values else []
 
 
-def polled(text: str, start: int, *, epoch: int = 1, replay: bool = False) -> PolledTick:
+def polled(
+    text: str, start: int, *, epoch: int = 1, replay: bool = False, beginning: Beginning = Beginning.ANEW
+) -> PolledTick:
     values = [letter.encode() for letter in text]
     positions = {0: start + len(text)} if text else {}
-    return PolledTick(RawTick.of(values, now_us=1), SimpleNamespace(), epoch, replay, {0: start}, positions)
+    tick, origin = RawTick.of(values, now_us=1), SimpleNamespace()
+    return PolledTick(tick, origin, epoch, replay, {0: start}, positions, beginning=beginning)
 
 
 class Ticks:
@@ -89,7 +93,8 @@ class Ticks:
     def __init__(self, *ticks: PolledTick | None, stale: tuple[int, ...] = ()) -> None:
         self.ticks, self.stale = list(ticks), stale
         self.published: list[tuple[bytes, dict[int, Position]]] = []
-        self.rewinds = self.attempts = 0
+        self.attempts = 0
+        self.rewinds: list[bool] = []
         self.pending: list[str] = []
         self.ended: list[list[str]] = []
 
@@ -106,8 +111,8 @@ class Ticks:
     def take(self, timeout_s):
         return self.ticks.pop(0) if self.ticks else None
 
-    def rewind(self):
-        self.rewinds += 1
+    def rewind(self, *, anew=False):
+        self.rewinds.append(anew)
 
     def publish(self, outgoing, positions, source, epoch):
         self.attempts += 1
@@ -199,8 +204,46 @@ def test_a_new_epoch_resets_the_graph():
 def test_a_stale_tick_is_not_counted_and_the_source_is_rewound():
     ticks = Ticks(polled("a", 0), polled("a", 0, epoch=2), stale=(1,))
     monitor = run(ticks, Graph())
-    assert ticks.rewinds == 1
+    assert ticks.rewinds == [False]
     assert (monitor.counters.stale_ticks, monitor.counters.messages) == (1, 1)
+
+
+def test_an_epoch_that_goes_on_keeps_the_graph_and_replays_what_is_new():
+    going_on = {"epoch": 2, "beginning": Beginning.GOING_ON}
+    ticks = Ticks(polled("ab", 10), polled("c", 3, replay=True, **going_on), polled("d", 12, **going_on))
+    graph = Graph()
+    monitor = run(ticks, graph)
+    adopted = "adopt [{'id': 'a'}]"
+    assert graph.calls == ["reset", adopted, "emit ab", "emit c", adopted, "emit d"]
+    assert ticks.published == [(b"ab", {0: Position(12, 10)}), (b"d", {0: Position(13, 3)})]
+    assert (monitor.counters.epochs, monitor.counters.messages, monitor.counters.replayed) == (2, 3, 1)
+
+
+@pytest.mark.parametrize("beginning", [Beginning.UNPUBLISHED, Beginning.GOING_ON])
+def test_a_stale_tick_is_published_again_if_it_was_not_and_counted_once(beginning):
+    ticks = Ticks(polled("a", 0), polled("b", 1, epoch=2, beginning=beginning), stale=(1,))
+    graph = Graph(reach=0)
+    monitor = run(ticks, graph)
+    again = [(b"a", {0: Position(1, 1)})] if beginning is Beginning.UNPUBLISHED else []
+    assert ticks.published == [*again, (b"b", {0: Position(2, 2)})]
+    assert ticks.rewinds == [False]
+    assert [call for call in graph.calls if "adopt" not in call] == ["reset", "emit a", "emit b"]
+    assert (monitor.counters.stale_ticks, monitor.counters.messages, monitor.counters.beats) == (1, 2, 2)
+
+
+def test_a_tick_that_is_stale_twice_is_read_again():
+    ticks = Ticks(
+        polled("a", 0),
+        polled("b", 1, epoch=2, beginning=Beginning.UNPUBLISHED),
+        polled("ab", 0, epoch=3),
+        stale=(1, 2),
+    )
+    graph = Graph(reach=0)
+    monitor = run(ticks, graph)
+    assert ticks.published == [(b"ab", {0: Position(2, 2)})]
+    assert ticks.rewinds == [False, True]  # the second time the first tick of the epoch was not processed
+    assert [call for call in graph.calls if "adopt" not in call] == ["reset", "emit a", "reset", "emit ab"]
+    assert monitor.counters.messages == 2
 
 
 def test_what_retention_deleted_is_counted_once_when_its_tick_is_published_with_the_position_after_it(caplog):
@@ -218,6 +261,50 @@ def test_what_retention_deleted_is_counted_once_when_its_tick_is_published_with_
     assert (monitor.counters.unread, monitor.counters.unreplayed) == (20, 5)
     assert [record.fields["unread"] for record in caplog.records if record.event == "expired"] == [20]
     assert [call for call in graph.calls if call.startswith("expired")] == [f"expired {lost}"] * 2
+
+
+def taken(*, start: dict[int, int], ticks: tuple[dict[int, int], ...], unknown: bool = False) -> Progress:
+    progress = Progress()
+    progress.begin_epoch(3, start)
+    for positions in ticks:
+        progress.take(positions)
+    if unknown:
+        progress.doubt()
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("unknown", "committed", "expected", "offsets"),
+    [
+        (False, {0: 12, 1: 5}, Beginning.GOING_ON, {0: 12, 1: 5}),
+        (False, {0: 12, 1: 5, 2: 7}, Beginning.GOING_ON, {0: 12, 1: 5}),
+        (True, {0: 12, 1: 5}, Beginning.GOING_ON, {0: 12, 1: 5}),
+        (True, {0: 10, 1: 5, 2: 7}, Beginning.UNPUBLISHED, {0: 12, 1: 5}),
+        (False, {0: 10, 1: 5}, Beginning.ANEW, {}),  # at least once: a commit was lost
+        (True, {0: 13, 1: 5}, Beginning.ANEW, {}),  # somebody else has published
+        (False, {0: 12}, Beginning.ANEW, {}),  # a partition is lost
+    ],
+)
+def test_a_member_goes_on_if_the_commits_are_where_its_last_tick_ended(unknown, committed, expected, offsets):
+    progress = taken(start={0: 8, 1: 5}, ticks=({0: 10}, {0: 12}), unknown=unknown)
+    assert progress.go_on_from(committed) == offsets
+    assert progress.beginning is expected
+
+
+def test_an_empty_tick_that_may_not_have_been_published_is_the_end_of_the_state():
+    progress = taken(start={0: 8}, ticks=({0: 10}, {}), unknown=True)
+    assert progress.go_on_from({0: 10}) == {}
+
+
+def test_a_member_that_lost_a_partition_or_its_state_begins_anew_until_it_has_taken_a_tick():
+    progress = taken(start={0: 8}, ticks=({0: 10},))
+    progress.lose(3)
+    for _ in range(2):
+        assert progress.go_on_from({0: 10}) == {}
+    progress.begin_epoch(5, {0: 8})
+    progress.take({0: 10})
+    assert progress.go_on_from({0: 10}) == {0: 10}
+    assert Progress().go_on_from({0: 10}) == {}
 
 
 def test_an_empty_tick_without_output_makes_no_transaction():

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from contextlib import closing
 
 import numpy as np
 import pytest
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import commits, topics
+from beatwire.kafka.batch import PolledTick
 from beatwire.kafka.positions import Position
+from beatwire.kafka.progress import Beginning
 from beatwire.kafka.readers import read_active_alerts, read_to_end
 from beatwire.kafka.sender import LARGEST_BYTES, Sender
 from beatwire.kafka.sink import Sink, StaleError
@@ -92,17 +95,67 @@ def test_a_member_whose_transactional_id_was_taken_publishes_nothing_until_its_n
         taken = Transactions(kafka.cluster, source.transactional_id(min(source.assigned)))
         with closing(taken), pytest.raises(StaleError):
             sink.publish(beats(b"late"), positions, source, polled.epoch)
-        source.rewind()
+        source.rewind(anew=True)
         again = take(source)
         sink.publish(beats(b"again"), positions, source, again.epoch)
     assert values_in(kafka, names.BEATS) == [b"before", b"again"]
+
+
+def test_a_member_that_keeps_its_partitions_goes_on_after_the_tick_taken_last(kafka):
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
+        for value in (b"1", b"2"):
+            send(kafka, value)
+            polled = take(source)
+            assert polled.tick.payload.tobytes() == value
+            source.rewind()  # as after a tick of which nobody knows whether it was published
+            again = next_tick(source, after=polled.epoch)
+            assert (again.beginning, len(again.tick.arrival_us)) == (Beginning.UNPUBLISHED, 0)
+            positions = {p: Position(at, at) for p, at in polled.positions.items()}
+            sink.publish(beats(value), positions, source, again.epoch)
+        send(kafka, b"3")
+        polled = take(source)
+        positions = {p: Position(at, at) for p, at in polled.positions.items()}
+        sink.publish(beats(b"3"), positions, source, polled.epoch)
+        source.rewind()
+        again = next_tick(source, after=polled.epoch)
+        assert (again.beginning, len(again.tick.arrival_us)) == (Beginning.GOING_ON, 0)
+    assert values_in(kafka, names.BEATS) == [b"1", b"2", b"3"]
+
+
+def test_a_member_that_gave_partitions_up_begins_anew(kafka):
+    send(kafka, b"1")
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
+        polled = take(source)
+        sink.publish(beats(b"1"), {p: Position(at, 0) for p, at in polled.positions.items()}, source, polled.epoch)
+        with Source(kafka.cluster, "g") as other:
+            fewer = next_tick(source, after=polled.epoch)
+            assert fewer.beginning is Beginning.ANEW
+            assert 0 < len(fewer.start) < len(polled.start)
+            theirs = next_tick(other)
+            assert theirs.start.keys() == polled.start.keys() - fewer.start.keys()
+            assert theirs.beginning is Beginning.ANEW
+        whole = next_tick(source, after=fewer.epoch)
+        assert whole.start.keys() == polled.start.keys()
+        assert whole.beginning is Beginning.GOING_ON
+        assert {p: whole.start[p] for p in fewer.start} == {p: fewer.start[p] for p in fewer.start}
+        assert len(whole.tick.arrival_us) == 0
+
+
+def next_tick(source: Source, after: int = 0) -> PolledTick:
+    """Return the first tick of the next epoch, perhaps without messages; read replays of the last one to their end."""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        polled = source.take(0.05)
+        if polled is not None and polled.epoch > after and not polled.replay:
+            return polled
+    raise AssertionError("no tick")
 
 
 def test_a_tick_of_an_earlier_epoch_is_read_again(kafka):
     send(kafka, b"1")
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
-        source.rewind()
+        source.rewind(anew=True)
         again = take(source)
         assert again.epoch > polled.epoch
         assert again.tick.payload.tobytes() == b"1"

@@ -20,6 +20,7 @@ import numpy as np
 from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, Message
 from numpy.typing import NDArray
 
+from beatwire.kafka.progress import Beginning
 from beatwire.records import I32, I64, U8, Expired, RawTick
 from beatwire.wire.dead_letters import Originals
 
@@ -81,12 +82,13 @@ class PolledTick:
 
     tick       the joined messages; an empty tick means that time has passed
     origin     the messages as they were received
-    epoch      increases with every change of the assignment; with a new epoch the graph starts from an empty state
+    epoch      increases with every change of the assignment
     replay     the output was published before: discard it
     start      partition -> offset of its first message that no earlier tick of this epoch contains
     positions  partition -> offset after its last message in this tick; only partitions with messages in it, and
                those in `expired`
     expired    partition -> what retention deleted before it could be read, once: reported with this tick
+    beginning  of the epoch: whether the graph starts from an empty state
     """
 
     tick: RawTick
@@ -96,6 +98,7 @@ class PolledTick:
     start: Mapping[int, int]
     positions: Mapping[int, int]
     expired: Mapping[int, Expired] = field(default_factory=dict)
+    beginning: Beginning = Beginning.ANEW
 
 
 def split_errors(messages: list[Message]) -> tuple[list[Message], list[KafkaError]]:

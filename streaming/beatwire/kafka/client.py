@@ -36,8 +36,8 @@ _SILENCE_S = 10.0  # silence after which the broker is asked over a fresh connec
 class AssignmentListener(Protocol):
     """Receives changes of the assignment, inside a poll and on its thread."""
 
-    def on_change(self) -> None:
-        """Discard what was polled: partitions were assigned or revoked."""
+    def on_change(self, *, grows: bool) -> None:
+        """Discard what was polled: partitions were assigned (``grows``), or revoked or lost."""
 
     def on_revoke(self) -> None:
         """Finish the tick in work: the partitions are given up when this returns."""
@@ -214,18 +214,18 @@ class GroupClient:
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if consumer is self.consumer:
-            self._listener.on_change()
+            self._listener.on_change(grows=True)
         consumer.incremental_assign(partitions)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if consumer is self.consumer:
-            self._listener.on_change()
+            self._listener.on_change(grows=False)
             self._listener.on_revoke()
         consumer.incremental_unassign(partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         if consumer is self.consumer:
-            self._listener.on_change()
+            self._listener.on_change(grows=False)
         consumer.incremental_unassign(partitions)
 
     def _on_error(self, error: KafkaError) -> None:

@@ -6,8 +6,9 @@ the schema registry (`holding`), commits that wait for the next poll, and what r
 
 An *epoch* is the time between two changes of the assignment. It begins at the committed positions of the group: first
 the replay, partition by partition from the rewind offset to the committed offset, then the live messages from the
-committed offset on. Invariant: the live parts of an epoch contain every message of the assigned partitions from the
-commit on, once and in order; those that retention has deleted are counted in the next part (``Part.expired``).
+committed offset on. Partitions that this member keeps may go on without a replay (`progress`). Invariant: the live
+parts of an epoch contain every message of the assigned partitions from the commit on, once and in order; those that
+retention has deleted are counted in the next part (``Part.expired``).
 
 Only this thread uses the consumer. confluent-kafka serialises the calls of a client, so a second thread would wait for
 the end of a poll or longer. Requests of other threads are stored and carried out between two polls.
@@ -30,6 +31,7 @@ from beatwire.kafka.commit_queue import CommitQueue
 from beatwire.kafka.handover import HandOver
 from beatwire.kafka.holding import Holding
 from beatwire.kafka.positions import skipped, without
+from beatwire.kafka.progress import Progress
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.replay import REQUEST_S, Replay, find_starts, seek
 from beatwire.kafka.writer_schemas import WriterSchemas
@@ -48,8 +50,8 @@ class Poller:
     ----------
     cluster, group, topic
         The cluster, the group to join, the topic to read.
-    handover
-        Receives the parts.
+    handover, progress
+        Where the parts go, and what the monitor has taken of them.
     protocol
         ``consumer`` (KIP-848) or ``classic``.
     schemas
@@ -79,13 +81,14 @@ class Poller:
         group: str,
         topic: str,
         handover: HandOver,
+        progress: Progress,
         *,
         protocol: str,
         schemas: WriterSchemas | None = None,
     ) -> None:
         self._cluster, self._group, self._topic = cluster, group, topic
         self._topic_there = cluster.topic(topic)
-        self._handover = handover
+        self._handover, self._progress = handover, progress
         self._client = GroupClient(cluster, group, topic, self, protocol=protocol)
         self.epoch = 0
         self.changing = True
@@ -100,8 +103,7 @@ class Poller:
         self._expired: dict[int, Expired] = {}  # not passed on yet
         self._pending: list[TopicPartition] = []
         self._asked = False  # for the commits, since the assignment changed
-        self._changed_s = time.monotonic()
-        self._closing = False
+        self._changed_s, self._closing = time.monotonic(), False
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
 
     # ---- called by any thread ----
@@ -151,7 +153,7 @@ class Poller:
                     self._release()
                     self._replace_if_stuck()
                 if self._client.rejoin_if_unassigned(self.start):
-                    self.rewind()
+                    self.on_change(grows=False)
         except BaseException as error:  # raised again in the monitor's thread
             self._handover.fail(error)
 
@@ -220,8 +222,7 @@ class Poller:
     def _replace_if_stuck(self) -> None:
         active = without(self._next_offset, self._paused_for_long())
         if not self._paused and self._client.is_stuck(active):
-            self._client.replace()
-            self.rewind()
+            self._replace_client()
 
     def _resume(self, partitions: set[int]) -> None:
         """Resume paused partitions exactly at their next offsets."""
@@ -233,18 +234,18 @@ class Poller:
             self.rewind()
 
     def _begin_epoch(self) -> None:
-        """Seek to the rewind offsets of all assigned partitions; without an answer the next poll tries again."""
+        """Seek to where each assigned partition begins; without an answer the next poll tries again."""
         if not self._handover.wait_until_idle(_FINISH_S):
             return
         assigned = self._client.consumer.assignment()
         if not assigned:
             if self._client.is_stuck_unassigned():
-                self._client.replace()
+                self._replace_client()
             return
         try:
             self._commit(wait=True)
             first, self._asked = not self._asked, True
-            starts = find_starts(self._client.consumer, assigned, _FIRST_S if first else REQUEST_S)
+            starts = find_starts(self._client.consumer, assigned, self._progress, _FIRST_S if first else REQUEST_S)
         except KafkaException as error:
             if error.args[0].code() in DENIED:
                 raise self._cluster.denied(f"read the offsets of group {self._group!r}", error.args[0]) from error
@@ -279,13 +280,18 @@ class Poller:
         if commits.check_pending(self._cluster, self._group, self._topic, partitions, waited_s):
             self._pending = assigned
         elif waited_s > _NO_COMMITS_S and broker_responds(self._cluster):
-            self._client.replace()
-            self.rewind()
+            self._replace_client()
+
+    def _replace_client(self) -> None:
+        self._client.replace()
+        self.on_change(grows=False)  # meanwhile others may have had its partitions
 
     # ---- `AssignmentListener`, called inside a poll ----
 
-    def on_change(self) -> None:
+    def on_change(self, *, grows: bool) -> None:
         """Discard what was polled, and begin a new epoch."""
+        if not grows:
+            self._progress.lose(self.epoch)
         self.rewind()
 
     def on_revoke(self) -> None:

@@ -2,6 +2,7 @@
 
 In: a consumer and its assignment. Out: a `Start` for each partition (`find_starts`), and a `Replay`, which pauses each
 partition at its commit. Invariant: the messages of a replay end exactly at the commits.
+Partitions that go on (`progress`) have no replay.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from beatwire.kafka.positions import OffsetRange, Position, clip_to_available
+from beatwire.kafka.progress import Progress
 from beatwire.records import Expired
 
 REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
@@ -78,8 +80,10 @@ class Start(NamedTuple):
     expired: Expired
 
 
-def find_starts(consumer: Consumer, assigned: list[TopicPartition], timeout_s: float = REQUEST_S) -> dict[int, Start]:
-    """Request the group's commits on the assigned partitions.
+def find_starts(
+    consumer: Consumer, assigned: list[TopicPartition], progress: Progress, timeout_s: float = REQUEST_S
+) -> dict[int, Start]:
+    """Request the group's commits on the assigned partitions, and find out which of them go on without a replay.
 
     While a commit is part of an open transaction the broker does not answer. It ends the transaction when its timeout
     has passed, or never (see `Sink.end_pending_transactions`).
@@ -104,7 +108,8 @@ def find_starts(consumer: Consumer, assigned: list[TopicPartition], timeout_s: f
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
         at, expired = clip_to_available(commit, OffsetRange(*available))
         starts[found.partition] = Start(at, expired)
-    return starts
+    kept = progress.go_on_from({partition: start.at.offset for partition, start in starts.items()})
+    return starts | {partition: Start(Position(offset, offset), Expired()) for partition, offset in kept.items()}
 
 
 def seek(consumer: Consumer, targets: list[TopicPartition]) -> None:

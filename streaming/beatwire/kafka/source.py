@@ -1,7 +1,7 @@
 """The input of the monitor: ticks of sample chunks from a consumer group.
 
-In: the topic of sample chunks. Out: `PolledTick`, one a call of `Source.take`. State: the next offset of each
-partition that has not been taken; all else belongs to the polling thread (`poller`).
+In: the topic of sample chunks. Out: `PolledTick`, one a call of `Source.take`. State: what has been taken of each
+partition (`progress`); all else belongs to the polling thread (`poller`).
 
 Under load a tick contains all waiting messages, up to a bound (`handover`); without load a tick is made as soon as one
 message has arrived. The first ticks of an epoch (`poller`) may be a replay: their output was published before and is
@@ -24,6 +24,7 @@ from beatwire.kafka.commits import committed_offsets
 from beatwire.kafka.handover import HandOver
 from beatwire.kafka.poller import Poller
 from beatwire.kafka.positions import Position
+from beatwire.kafka.progress import Progress
 from beatwire.kafka.writer_schemas import WriterSchemas
 from beatwire.records import Expired
 from beatwire.wire import names
@@ -66,9 +67,10 @@ class Source:
         self.cluster, self.topic = cluster, topic
         self.group = group
         self._handover, self._schemas = HandOver(), schemas
-        self._poller = Poller(cluster, group, topic, self._handover, protocol=protocol, schemas=schemas)
-        self._epoch = 0  # of `_next_offset`
-        self._next_offset: dict[int, int] = {}
+        self._progress = Progress()
+        self._poller = Poller(
+            cluster, group, topic, self._handover, self._progress, protocol=protocol, schemas=schemas
+        )  # fmt: skip
 
     def __enter__(self) -> Self:
         self._poller.open()
@@ -122,11 +124,11 @@ class Source:
         parts, replay, all_taken = taken
         if not parts and self._poller.replaying:
             return None
-        if self._epoch != self._poller.epoch:  # epochs change only between two calls
-            self._epoch, self._next_offset = self._poller.epoch, dict(self._poller.start)
-        start = dict(self._next_offset)
+        progress = self._progress
+        if progress.epoch != self._poller.epoch:  # epochs change only between two calls
+            progress.begin_epoch(self._poller.epoch, self._poller.start)
         positions = {p: offset for part in parts for p, offset in part.next_offset.items()}
-        self._next_offset.update(positions)
+        start = progress.take(positions)
         caught_up = not replay and all_taken and self._poller.caught_up
         now_us = int(parts[0].arrival_us.min()) if replay else time.time_ns() // 1000
         tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up)
@@ -135,10 +137,19 @@ class Source:
         expired: dict[int, Expired] = {}
         for p, missing in (one for part in parts for one in part.expired.items()):
             expired[p] = expired.get(p, Expired()) | missing
-        return PolledTick(tick, origin, self._epoch, replay, start, positions, expired)
+        return PolledTick(tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning)
 
-    def rewind(self) -> None:
-        """Begin a new epoch at the committed positions of the group."""
+    def rewind(self, *, anew: bool = False) -> None:
+        """Begin a new epoch at the committed positions of the group, as the last tick may not have been published.
+
+        Parameters
+        ----------
+        anew
+            With an empty state; else the state may be that after the last tick, see `PolledTick.beginning`.
+        """
+        if anew:
+            self._progress.lose(self._poller.epoch)
+        self._progress.doubt()
         self._poller.rewind()
 
     @property

@@ -6,7 +6,8 @@ and the input offsets at the start of each tick that may have to be replayed.
 Recovery is replay. The commit of each tick contains, per partition, the offset from which a successor has to begin so
 that its graph reaches the same state: the offset at the start of tick ``graph.rewind_tick(partition)``. When the
 assignment changes, the graph is reset, processes the replay with its output discarded, adopts the alerts that the log
-holds as not off, and then publishes again. Invariant: the published beats and alerts are those of a monitor that never
+holds as not off, and then publishes again. If this worker keeps all of its partitions, the graph is not reset, and only
+partitions that are new are replayed. Invariant: the published beats and alerts are those of a monitor that never
 stopped.
 """
 
@@ -16,13 +17,14 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from beatwire.errors import FatalError
 from beatwire.kafka.batch import PolledTick
 from beatwire.kafka.positions import Position
+from beatwire.kafka.progress import Beginning
 from beatwire.kafka.readers import read_active_alerts
 from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
@@ -41,6 +43,14 @@ from beatwire.wire.cloud_events import alert_headers
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
 BLIND_S = 5.0  # a hand-over that takes longer raises an alert: shorter ones are over before anybody has read of them
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
+
+
+class Result(NamedTuple):
+    """What a tick gave: messages, and partition -> position after it."""
+
+    polled: PolledTick
+    outgoing: Sequence[Outgoing]
+    positions: Mapping[int, Position]
 
 
 class Monitor:
@@ -101,6 +111,7 @@ class Monitor:
         self._log = TickLog()
         self._epoch = -1
         self._adopted = False
+        self._unknown: Result | None = None  # of the last tick, if it may not have been published
         self._blind_since_s, self._blind_said = 0.0, False
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
@@ -153,8 +164,8 @@ class Monitor:
 
     def _process(self, polled: PolledTick) -> None:
         """Process one tick: begin its epoch if it is the first, run the graph, publish."""
-        if polled.epoch != self._epoch:
-            self._begin_epoch(polled.epoch)
+        if polled.epoch != self._epoch and not self._begin_epoch(polled):
+            return
         self._staff.wait()
         self._graph.change_limits(self._staff.changes[self._changes :])
         self._changes = len(self._staff.changes)
@@ -172,14 +183,11 @@ class Monitor:
         # A replay is never marked as overloaded: it has to rebuild the history of all beats.
         tick = polled.tick if polled.replay else self._mark_overload(polled.tick)
         outgoing = self._graph.emit(tick, polled.origin)
-        published = not polled.replay and self._publish(polled, outgoing)
         if polled.replay:
             self.counters.replayed += len(polled.tick.arrival_us)
-        if published:
+            self._end_tick(published=False)
+        elif self._publish(Result(polled, outgoing, self._positions_after(polled, outgoing))):
             self.counters.tick_s.add(self._clock_s() - begin_s)
-            self._count_expired(polled)
-        if self._instruments is not None:
-            self._instruments.end_tick(published=published)
 
     def _adopt_alerts(self) -> None:
         """Pass the alerts in the log to the graph; wait for a broker that is away."""
@@ -204,11 +212,26 @@ class Monitor:
         behind_us = self._clock_us() - int(tick.arrival_us.max())
         return replace(tick, overloaded=behind_us > self._score_within_us)
 
-    def _begin_epoch(self, epoch: int) -> None:
-        self._graph.reset()
-        self._log = TickLog()
-        self._epoch, self._adopted, self._changes = epoch, False, 0
+    def _begin_epoch(self, polled: PolledTick) -> bool:
+        """Begin the epoch of its first tick; return False if the last tick of the one before is stale once more."""
+        self._epoch, self._adopted = polled.epoch, False
         self.counters.epochs += 1
+        last, self._unknown = self._unknown, None
+        if polled.beginning is Beginning.ANEW:
+            self._graph.reset()
+            self._log, self._changes = TickLog(), 0
+            self._end_tick(published=False)
+            return True
+        self._graph.watch_feed(0, raises=False)  # the time of a replay is past
+        if last is not None and polled.beginning is Beginning.UNPUBLISHED:
+            return self._publish(last, polled.epoch)
+        if last is not None:
+            self._count(last)
+        return True
+
+    def _end_tick(self, *, published: bool) -> None:
+        if self._instruments is not None:
+            self._instruments.end_tick(published=published)
 
     def _count_expired(self, polled: PolledTick) -> None:
         """Count what retention deleted: once, as the tick has committed positions after it."""
@@ -219,19 +242,26 @@ class Monitor:
             self.counters.unreplayed += replay
             log_expired(unread, replay, sorted(polled.expired))
 
-    def _publish(self, polled: PolledTick, outgoing: Sequence[Outgoing]) -> bool:
-        """Publish and commit a tick; return False if it has to be read again."""
-        positions = self._positions_after(polled, outgoing)
+    def _publish(self, result: Result, again_in: int | None = None) -> bool:
+        """Publish and commit the result of a tick; return False if that is unknown.
+
+        Parameters
+        ----------
+        again_in
+            The epoch, if the tick is of the one before.
+        """
+        epoch = result.polled.epoch if again_in is None else again_in
         try:
-            if outgoing or positions:
-                self._send(outgoing, positions, self._source, polled.epoch)
+            if result.outgoing or result.positions:
+                self._send(result.outgoing, result.positions, self._source, epoch)
         except StaleError:
             self.counters.stale_ticks += 1
-            self._source.rewind()  # the tick is read again, here or by another member
-            text = "a tick was not published and is read again: the assignment changed, or its outcome is unknown"
+            self._unknown = result
+            self._source.rewind(anew=again_in is not None)  # if so, the first tick of the epoch was not processed
+            text = "a tick may not have been published, and will be: the assignment changed, or its outcome is unknown"
             log_event("stale tick", text, level=logging.WARNING)
             return False
-        self._count(polled.tick, outgoing)
+        self._count(result)
         return True
 
     def _positions_after(self, polled: PolledTick, outgoing: Sequence[Outgoing]) -> dict[int, Position]:
@@ -247,12 +277,13 @@ class Monitor:
             for p, offset in (polled.positions or (polled.start if outgoing else {})).items()
         }
 
-    def _count(self, tick: RawTick, outgoing: Iterable[Outgoing]) -> None:
-        counters = self.counters
+    def _count(self, result: Result) -> None:
+        """Count a tick that is published."""
+        counters, tick = self.counters, result.polled.tick
         counters.ticks += 1
         counters.messages += len(tick.arrival_us)
         sent = dict.fromkeys((names.BEATS, names.ALERTS, names.DEAD_LETTERS), 0)
-        for messages in outgoing:
+        for messages in result.outgoing:
             sent[messages.topic] = sent.get(messages.topic, 0) + len(messages.values)
         counters.beats += sent[names.BEATS]
         counters.alerts += sent[names.ALERTS]
@@ -261,3 +292,5 @@ class Monitor:
         counters.latency.add(now_us, tick.arrival_us)
         waiting = len(tick.arrival_us) and not tick.caught_up
         counters.lag_s = max(0.0, (now_us - int(tick.arrival_us.max())) / 1e6) if waiting else 0.0
+        self._count_expired(result.polled)
+        self._end_tick(published=True)

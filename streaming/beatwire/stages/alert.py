@@ -133,6 +133,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
 
 def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
     """Adopt alerts that are on according to the log: they began before the horizon that was replayed."""
+    state.logged.clear()
     for alert in alerts:
         if alert["state"] in ("on", "ack") and alert["rule"] in NUMBERS:
             state.logged.setdefault(alert["stream"], {})[NUMBERS[alert["rule"]]] = alert
