@@ -4,8 +4,9 @@ In:    the peaks of the lanes of a pass, with their levels (``kernels.nms``, ``k
 Out:   the logit of each peak, and the errors expected in the ten seconds up to it
 State: the past peaks of each lane (``kernels.peak_features``)
 
-A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. Of any other peak the logit is the sum of
-the leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peak_shape``.
+A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. The pulse of a pacemaker that no QRS
+complex follows (``kernels.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is the sum
+of the leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of ``kernels.peak_shape``.
 
 Invariant: no classification is fed back into the features, so a logit is a function of the samples of the last
 ``stages.classify.REACH_S`` seconds. Arithmetic is on integers, float64 and stored float32, in a fixed order.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.lead_agreement import compare_leads, write_neutral
+from beatwire.kernels.pacing import is_pulse, may_be_pulse
 from beatwire.kernels.peak_features import (
     AFTER_60,
     AFTER_120,
@@ -134,12 +136,13 @@ def describe_peak(
 ) -> bool:  # fmt: skip
     """Write the features of a candidate peak, store it in the lane's memory, and return True if it is typical.
 
-    Of a typical peak only the basic features are written, unless ``all_features`` is set. The other parameters are
-    those of ``peak_shape.write_basic_features``; block maxima below zero stand for those in the lane's memory.
+    Of a typical peak only the basic features are written, unless ``all_features`` is set or it may be the pulse of a
+    pacemaker. The other parameters are those of ``peak_shape.write_basic_features``; block maxima below zero stand for
+    those in the lane's memory.
     """
     write_basic_features(peak, base, settings, x, f, memory, work)
     typical = is_typical(work.features)
-    if all_features or not typical:
+    if all_features or not typical or may_be_pulse(work.features):
         write_further_features(with_block_maxima(peak, memory.log), base, settings, x, memory, work)
         if member() == 0:
             if x.shape[0] > 1:
@@ -195,7 +198,9 @@ def classify_peaks(
                 candidate = Candidate(c, height, height, height, height)
             typical = describe_peak(candidate, base, False, settings, x, f, past, work)
             logit = TYPICAL_LOGIT
-            if not typical:
+            if is_pulse(c, float(height), settings.spans, past.log, past.past, work.features):
+                logit = -LOGIT_RANGE
+            elif not typical:
                 logit = evaluate_trees(
                     trees.feature[several], trees.threshold[several], trees.leaf[several], work.features
                 )

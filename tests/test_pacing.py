@@ -1,0 +1,61 @@
+"""Pulses of a pacemaker: without a QRS complex they are no beats, with one they hide no beat."""
+
+from __future__ import annotations
+
+import beatwire
+import numpy as np
+import pytest
+from beatwire.recordings.synthetic.person import synthesise
+
+PULSE_MV = 2.4
+CUTOFF_HZ = 150.0  # of a monitor's filter: what it makes of a pulse of one millisecond
+
+
+def with_pulses(samples: np.ndarray, rate_hz: float, at: np.ndarray, uv_per_unit: float) -> np.ndarray:
+    """Add the impulse response of a low-pass filter to each lead at samples ``at``."""
+    t = np.arange(-round(0.06 * rate_hz), round(0.06 * rate_hz) + 1) / rate_hz
+    pulse = np.sinc(2 * min(CUTOFF_HZ, 0.4 * rate_hz) * t) * np.hanning(len(t))
+    added = np.zeros(samples.shape[1] + len(t))
+    for one in at:
+        added[one : one + len(t)] += pulse * PULSE_MV * 1000 / uv_per_unit
+    half = len(t) // 2
+    return np.clip(samples + added[half : half + samples.shape[1]], -32000, 32000).astype(np.int16)
+
+
+def samples_of(signal: np.ndarray, rate_hz: float) -> np.ndarray:
+    return np.asarray(beatwire.analyze(signal, rate_hz).beats["sample"])
+
+
+def share_near(wanted: np.ndarray, found: np.ndarray, reach: float) -> float:
+    return float(np.mean([np.abs(found - one).min() <= reach for one in wanted]))
+
+
+@pytest.fixture(scope="module", params=[250.0, 360.0, 500.0])
+def person(request: pytest.FixtureRequest) -> tuple[np.ndarray, float, np.ndarray, float]:
+    """Return samples of a person, their rate, the R of each beat, and the size of a unit."""
+    rate_hz: float = request.param
+    made = synthesise(3, rate_hz=rate_hz, leads=2, seconds=60.0).recording
+    beats = samples_of(made.samples, rate_hz)
+    assert len(beats) > 40
+    return made.samples, rate_hz, beats, made.uv_per_unit or 5.0
+
+
+def test_pulses_between_the_beats_are_no_beats(person) -> None:
+    samples, rate_hz, beats, unit = person
+    pulses = ((beats[5:-1] + beats[6:]) // 2)[::2]
+    found = samples_of(with_pulses(samples, rate_hz, pulses, unit), rate_hz)
+    assert share_near(pulses, found, 0.1 * rate_hz) <= 0.1
+    assert share_near(beats, found, 0.05 * rate_hz) >= 0.98
+
+
+def test_no_beat_is_lost_behind_a_pulse_before_it(person) -> None:
+    samples, rate_hz, beats, unit = person
+    found = samples_of(with_pulses(samples, rate_hz, beats - round(0.08 * rate_hz), unit), rate_hz)
+    assert share_near(beats, found, 0.12 * rate_hz) >= 0.98
+
+
+def test_pulses_without_any_other_peak_are_taken_for_beats(person) -> None:
+    samples, rate_hz, beats, unit = person
+    quiet = np.random.default_rng(1).normal(0, 20 / unit, samples.shape)
+    found = samples_of(with_pulses(quiet, rate_hz, beats, unit), rate_hz)
+    assert share_near(beats[5:], found, 0.1 * rate_hz) >= 0.9
