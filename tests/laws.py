@@ -109,12 +109,11 @@ class Run:
         )
 
 
-def collect(pipeline: Pipeline, run: Run) -> None:
-    """Collect the beats, alerts and rejects of a graph in ``run``."""
+def collect(pipeline: Pipeline, run: Run, *, published: bool = False) -> None:
+    """Collect the beats, rejects and alerts of a graph in ``run``: as the rules raise them, or as ``published``."""
 
     def subscribe(result: Alerts) -> None:
         b = result.beats
-        run.alerts += result.transitions
         for k, slot in enumerate(b.slot.tolist()):
             run.beats.setdefault(pipeline.directory.names[slot], []).append(
                 (
@@ -126,6 +125,8 @@ def collect(pipeline: Pipeline, run: Run) -> None:
             )  # fmt: skip
 
     pipeline.subscribe(pipeline.alerts, subscribe)
+    alerts = pipeline.lifecycle if published else pipeline.alerts
+    pipeline.subscribe(alerts, lambda result: run.alerts.extend(result.transitions))
     pipeline.subscribe(pipeline.rejects, lambda rejects: run.rejects.extend(rejects.reason))
 
 

@@ -12,7 +12,19 @@ from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward
 from hypothesis import HealthCheck, given, settings, strategies
-from laws import Run, Signal, assert_equal, collect, cut, grouped, run_graph, shuffled, ticks_of, transitions_by_stream
+from laws import (
+    START_US,
+    Run,
+    Signal,
+    assert_equal,
+    collect,
+    cut,
+    grouped,
+    run_graph,
+    shuffled,
+    ticks_of,
+    transitions_by_stream,
+)
 
 LOOKAHEAD_S = 0.3  # law 2: output at time t follows from samples up to t + LOOKAHEAD_S
 
@@ -192,6 +204,61 @@ def test_a_successor_that_replays_from_the_rewind_mark_gives_the_output_of_an_un
     published.alerts += discarded.alerts
     assert len(undisturbed.alerts) > 10, "expected alerts to compare: five times the planted ones"
     assert_equal(published, undisturbed)
+
+
+def test_a_worker_that_takes_streams_over_while_its_own_go_on_gives_the_output_of_an_undisturbed_run(
+    signals: list[Signal],
+) -> None:
+    rng = np.random.default_rng(13)
+    long = [Signal(s.stream, np.tile(s.samples, 5), s.rate_hz, s.uv_per_unit) for s in signals]
+    queues = [[s.chunk(a, b) for a, b in cut(s.samples.shape[1], rng, 300)] for s in long]
+    partition_of = {message: k % 2 for k, queue in enumerate(queues) for message in queue}
+    ticks = grouped(shuffled(queues, rng), rng, 60)
+
+    def emit(pipeline: Pipeline, number: int, *partitions: int) -> None:
+        values = [message for message in ticks[number] if partition_of[message] in partitions]
+        tick = RawTick.of(values, now_us=START_US + number * 200_000)
+        pipeline.emit(replace(tick, partition=np.array([partition_of[m] for m in values], np.int32)))
+
+    undisturbed, survivor, killed = (Worker() for _ in range(3))
+    for number in range(len(ticks)):
+        emit(undisturbed.pipeline, number, 0, 1)
+    at = int(0.8 * len(ticks))
+    for number in range(at):
+        emit(survivor.pipeline, number, 0)
+        emit(killed.pipeline, number, 1)
+    mark = killed.pipeline.rewind_tick(1)
+    assert 0 < mark < at, "expected a rewind mark inside the run"
+    before = survivor.take()
+    for number in range(mark, at):
+        emit(survivor.pipeline, number, 1)
+    survivor.take()
+    log = {a["id"]: a for a in before.alerts + killed.run.alerts}
+    survivor.pipeline.adopt([a for a in log.values() if a["state"] != "off"])
+    for number in range(at, len(ticks)):
+        emit(survivor.pipeline, number, 0, 1)
+    found = before
+    for part in (killed.run, survivor.run):
+        found.alerts += part.alerts
+        for stream, rows in part.beats.items():
+            found.beats.setdefault(stream, []).extend(rows)
+    assert len(undisturbed.run.alerts) > 10, "expected alerts to compare: five times the planted ones"
+    assert_equal(found, undisturbed.run)
+
+
+class Worker:
+    """A graph, and what it publishes."""
+
+    def __init__(self) -> None:
+        self.pipeline, self.run = Pipeline(Settings()), Run()
+        collect(self.pipeline, self.run, published=True)
+
+    def take(self) -> Run:
+        """Return what was published since the last call."""
+        taken = Run(dict(self.run.beats), list(self.run.alerts))
+        self.run.beats.clear()
+        self.run.alerts.clear()
+        return taken
 
 
 def test_unusable_messages_change_the_rejects_only(signals: list[Signal], whole: Run) -> None:
