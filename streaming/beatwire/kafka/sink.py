@@ -115,7 +115,7 @@ class Sink:
             return
         began_s = time.monotonic()
         while True:
-            transactions = self._transactions(source, epoch)
+            transactions = self._current(source, epoch)
             try:
                 self._committed.update(self._transact(transactions, outgoing, positions, source))
                 self._known, self._replaced = True, False
@@ -124,8 +124,6 @@ class Sink:
                 self._raise_if_permanent(transactions, error)
                 if error.args[0].fatal() or not transactions.abort():
                     transactions.discard()
-                    raise StaleError from error
-                if source.epoch != epoch:
                     raise StaleError from error
                 waited_s = time.monotonic() - began_s
                 # The broker answers others but not this producer: the producer has lost its broker, as consumers may.
@@ -195,6 +193,16 @@ class Sink:
                 for partition in range(partitions):
                     transactions.sender.producer.produce(topic, None, b"", partition)
             transactions.commit()
+
+    def _current(self, source: Source, epoch: int) -> Transactions:
+        """Return the producer of an epoch, or raise StaleError if it is over.
+
+        The broker takes the offsets of a member that did not give a partition up in time, although others have it.
+        """
+        transactions = self._transactions(source, epoch) if source.epoch == epoch else None
+        if transactions is None or source.epoch != epoch:
+            raise StaleError
+        return transactions
 
     def _transactions(self, source: Source, epoch: int) -> Transactions:
         """Return the producer of an epoch; open it for the first tick, and after it has stopped working."""
