@@ -120,6 +120,7 @@ def test_a_killed_monitor_is_replaced_with_the_beats_and_alerts_of_one_that_neve
     assert alerts == undisturbed_alerts
 
 
+@pytest.mark.slow  # test_chaos and test_recovery have more workers
 def test_two_workers_publish_the_same_as_one(kafka, command, wait):
     where = ("--bootstrap-servers", kafka.bootstrap)
     monitor = ("monitor", *where, "--score-within", "0", "--group")

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.cli.main import app
-from beatwire.kafka import commits, orders, topics
+from beatwire.kafka import commits, follower, orders, topics
 from beatwire.kafka.follower import BEGINNING, Follower
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.orders import acknowledge, change_limits, read_limits
@@ -27,6 +27,7 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.service.warmup import warm_up
 from beatwire.stages.alert import Settings
 from beatwire.wire import names
+from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import ConfigResource
 from jsonschema import Draft202012Validator
 from laws import Signal
@@ -84,12 +85,25 @@ def monitor(kafka: LocalKafka) -> Iterator[Callable[[str], subprocess.Popen[str]
 def timed(kafka: LocalKafka, topic: str) -> list[tuple[int, dict[str, Any]]]:
     """Return the messages of a topic with their timestamps."""
     found = []
-    with Follower(kafka.cluster, {topic: BEGINNING}, ends=True) as follower:
+    with Follower(kafka.cluster, {topic: BEGINNING}, ends=True) as reader:
         while True:
-            ends = follower.ends()
-            found += [(r.time_us, json.loads(r.value)) for r in follower.records(0.05) if r.value]
-            if ends is not None and follower.has_read(ends):
+            ends = reader.ends()
+            found += [(r.time_us, json.loads(r.value)) for r in reader.records(0.05) if r.value]
+            if ends is not None and reader.has_read(ends):
                 return found
+
+
+def test_a_client_for_requests_that_has_lost_its_broker_is_replaced(kafka, monkeypatch):
+    class Deaf:
+        def list_offsets(self, *_: Any, **__: Any) -> None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+
+    monkeypatch.setattr(follower, "_SILENCE_S", 0.0)
+    with Follower(kafka.cluster, {names.SETTINGS: BEGINNING}, ends=True) as reader:
+        reader.records(0.1)
+        reader._admin = Deaf()
+        assert reader.ends() is None
+        assert reader.ends() is not None
 
 
 def of_rate(kafka: LocalKafka) -> list[tuple[int, dict[str, Any]]]:

@@ -82,6 +82,7 @@ def test_a_successor_commits_a_tick_that_counts_as_published(kafka, of_first):
     assert [v for _, v in read_to_end(kafka.cluster, names.BEATS) if v] == [b"torn", b"2"]
 
 
+@pytest.mark.slow  # waits for as long as transactions last
 def test_what_the_broker_had_aborted_is_ended_for_readers_after_longer_than_transactions_last(kafka, monkeypatch):
     monkeypatch.setattr(torn, "_LONG_MS", 5_000)
     partition = leave_torn(kafka, of_first=False, later_ms=-1000)

@@ -73,6 +73,7 @@ class Follower:
         self._reports_ends = ends
         self._end_seen: dict[tuple[str, int], int] = {}
         self._admin: AdminClient | None = None
+        self._answered_s = time.monotonic()  # when it answered last, or was opened
         self._suspect, self.connected = False, True
         self._reachability = Reachability(cluster)
         self._searched_s = float("-inf")
@@ -98,17 +99,21 @@ class Follower:
         if not self._at:
             return None
         if self._admin is None:  # one without requests in flight is false
-            self._admin = self._cluster.admin()
+            self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
         asked = {TopicPartition(self._cluster.topic(name), p): OffsetSpec.latest() for name, p in self._at}  # type: ignore[no-untyped-call]
         level = IsolationLevel.READ_COMMITTED
         try:
             found = self._admin.list_offsets(asked, isolation_level=level, request_timeout=_REQUEST_S)
-            return {
+            ends = {
                 (self._cluster.name(at.topic), at.partition): future.result(_REQUEST_S).offset
                 for at, future in found.items()
             }
         except (KafkaException, TimeoutError):
+            if time.monotonic() - self._answered_s > _SILENCE_S:  # it too can lose its broker for good
+                self._admin = None
             return None
+        self._answered_s = time.monotonic()
+        return ends
 
     def has_read(self, ends: Mapping[tuple[str, int], int]) -> bool:
         """Return True if everything before `ends` has been returned."""
