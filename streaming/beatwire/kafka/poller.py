@@ -103,7 +103,8 @@ class Poller:
         self._expired: dict[int, Expired] = {}  # not passed on yet
         self._pending: list[TopicPartition] = []
         self._asked = False  # for the commits, since the assignment changed
-        self._changed_s, self._closing = time.monotonic(), False
+        self._changed_s = time.monotonic()
+        self._closing = False
         self._thread = threading.Thread(target=self._run, name="kafka-source", daemon=True)
 
     # ---- called by any thread ----

@@ -125,6 +125,8 @@ class Sink:
                 if error.args[0].fatal() or not transactions.abort():
                     transactions.discard()
                     raise StaleError from error
+                if source.epoch != epoch:  # not to be taken for an outage
+                    raise StaleError from error
                 waited_s = time.monotonic() - began_s
                 # The broker answers others but not this producer: the producer has lost its broker, as consumers may.
                 if waited_s > STUCK_S and not self._replaced and broker_responds(self._cluster):
