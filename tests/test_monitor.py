@@ -9,22 +9,16 @@ import weakref
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import commits
 from beatwire.kafka.batch import (
     PolledTick,
-    _constant_stretches,
-    join_messages,
-    partition_runs,
-    split_errors,
-    truncate,
 )
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.positions import Position
-from beatwire.kafka.progress import Beginning, Progress
+from beatwire.kafka.progress import Beginning
 from beatwire.kafka.readers import read_to_end, tail
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink, StaleError
@@ -263,50 +257,6 @@ def test_what_retention_deleted_is_counted_once_when_its_tick_is_published_with_
     assert [call for call in graph.calls if call.startswith("expired")] == [f"expired {lost}"] * 2
 
 
-def taken(*, start: dict[int, int], ticks: tuple[dict[int, int], ...], unknown: bool = False) -> Progress:
-    progress = Progress()
-    progress.begin_epoch(3, start)
-    for positions in ticks:
-        progress.take(positions)
-    if unknown:
-        progress.doubt()
-    return progress
-
-
-@pytest.mark.parametrize(
-    ("unknown", "committed", "expected", "offsets"),
-    [
-        (False, {0: 12, 1: 5}, Beginning.GOING_ON, {0: 12, 1: 5}),
-        (False, {0: 12, 1: 5, 2: 7}, Beginning.GOING_ON, {0: 12, 1: 5}),
-        (True, {0: 12, 1: 5}, Beginning.GOING_ON, {0: 12, 1: 5}),
-        (True, {0: 10, 1: 5, 2: 7}, Beginning.UNPUBLISHED, {0: 12, 1: 5}),
-        (False, {0: 10, 1: 5}, Beginning.ANEW, {}),  # at least once: a commit was lost
-        (True, {0: 13, 1: 5}, Beginning.ANEW, {}),  # somebody else has published
-        (False, {0: 12}, Beginning.ANEW, {}),  # a partition is lost
-    ],
-)
-def test_a_member_goes_on_if_the_commits_are_where_its_last_tick_ended(unknown, committed, expected, offsets):
-    progress = taken(start={0: 8, 1: 5}, ticks=({0: 10}, {0: 12}), unknown=unknown)
-    assert progress.go_on_from(committed) == offsets
-    assert progress.beginning is expected
-
-
-def test_an_empty_tick_that_may_not_have_been_published_is_the_end_of_the_state():
-    progress = taken(start={0: 8}, ticks=({0: 10}, {}), unknown=True)
-    assert progress.go_on_from({0: 10}) == {}
-
-
-def test_a_member_that_lost_a_partition_or_its_state_begins_anew_until_it_has_taken_a_tick():
-    progress = taken(start={0: 8}, ticks=({0: 10},))
-    progress.lose(3)
-    for _ in range(2):
-        assert progress.go_on_from({0: 10}) == {}
-    progress.begin_epoch(5, {0: 8})
-    progress.take({0: 10})
-    assert progress.go_on_from({0: 10}) == {0: 10}
-    assert Progress().go_on_from({0: 10}) == {}
-
-
 def test_an_empty_tick_without_output_makes_no_transaction():
     ticks, graph = Ticks(polled("", 0), None, polled("", 0)), Graph()
     run(ticks, graph)
@@ -348,16 +298,6 @@ def test_the_tick_log_keeps_the_ticks_that_were_not_discarded():
     assert [log.offset(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
 
 
-def test_runs_and_constant_stretches_end_where_the_column_changes():
-    rng = np.random.default_rng(5)
-    for _ in range(50):
-        column = np.sort(rng.integers(0, 6, rng.integers(1, 40))).astype(np.int32)
-        runs = partition_runs(column)
-        assert [run.partition for run in runs for _ in range(run.begin, run.end)] == column.tolist()
-        stretches = list(_constant_stretches(column.tolist().__getitem__, 0, len(column)))
-        assert [value for begin, end, value in stretches for _ in range(begin, end)] == column.tolist()
-
-
 @pytest.fixture(scope="module")
 def mock():
     with MockKafka() as kafka:
@@ -374,24 +314,6 @@ def test_the_embedded_broker_carries_samples_in_and_beats_out(mock):
     assert sorted(value for _, value in read_to_end(mock.cluster, names.BEATS)) == sorted(values)
     assert commits.group_lag(mock.cluster, "g") == 0
     assert monitor.counters.beats == 500
-
-
-def test_an_error_event_is_not_a_payload(mock):
-    class Event:
-        def __init__(self, error):
-            self.error = lambda: error
-
-    bad, good = Event("why"), Event(None)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("beatwire.kafka.batch.Message", SimpleNamespace(error=lambda event: event.error()))
-        assert split_errors([good, bad, good]) == ([good, good], ["why"])
-
-
-def test_a_poll_without_messages_is_an_empty_part():
-    part = join_messages([])
-    assert len(part.payload) == len(part.length) == len(part.partition) == 0
-    assert part.next_offset == {}
-    assert truncate([], {0: 3}) == []
 
 
 def test_an_unreachable_broker_is_named_within_seconds():

@@ -28,20 +28,18 @@ from confluent_kafka import KafkaException, TopicPartition
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
+from beatwire.kafka.left_open import LeftOpen
 from beatwire.kafka.positions import Position
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.source import Source
-from beatwire.kafka.torn import find_torn
-from beatwire.kafka.transactions import OUTAGE_S, STUCK_S, TRANSACTION_S, StaleError, Transactions
+from beatwire.kafka.transactions import OUTAGE_S, STUCK_S, StaleError, Transactions
 from beatwire.records import Outgoing
-from beatwire.wire import names
 
 __all__ = ["Sink", "StaleError"]
 
 _RETRY_S = 0.05
 _SWEEPS = 5  # attempts: a broker that refuses them must not stop the monitor
-_OUTPUT = (names.BEATS, names.ALERTS, names.DEAD_LETTERS)
 
 
 class Sink:
@@ -62,6 +60,7 @@ class Sink:
 
     def __init__(self, cluster: Cluster, *, exactly_once: bool = True) -> None:
         self._cluster = cluster
+        self._left_open = LeftOpen(cluster)
         self._output: Transactions | Sender
         if exactly_once:
             self._output = Transactions(cluster, f"beatwire-{uuid.uuid4()}")  # until there are partitions
@@ -165,13 +164,7 @@ class Sink:
                 own.send_offsets(source.offsets(last), source.group_metadata)
                 own.commit()
                 return
-            for partition in pending:
-                name = source.transactional_id(partition)
-                if name == own.name and not own.discarded:
-                    self._sweep(own, source)
-                else:
-                    with contextlib.closing(Transactions(self._cluster, name)) as other:
-                        self._sweep(other, source, pending)
+            self._left_open.abort_pending(own, source, pending)
 
     def end_open_transactions(self, source: Source) -> None:
         """End what earlier holders of the transactional id have left open, so that the alerts can be read to their end.
@@ -186,15 +179,9 @@ class Sink:
         before = self._output
         transactions = self._transactions(source, source.epoch)
         if transactions is before:
-            self._end_torn(transactions, source)
-        if not self._known:
-            return
-        with contextlib.suppress(KafkaException, UnansweredError):
-            transactions.begin()
-            for topic, partitions in self._partitions([names.ALERTS]).items():
-                for partition in range(partitions):
-                    transactions.sender.producer.produce(topic, None, b"", partition)
-            transactions.commit()
+            self._left_open.end_torn(transactions, source)
+        if self._known:
+            self._left_open.end_alerts(transactions)
 
     def _current(self, source: Source, epoch: int) -> Transactions:
         """Return the producer of an epoch, or raise StaleError if it is over.
@@ -213,7 +200,7 @@ class Sink:
         name = source.transactional_id(min(source.assigned)) if source.assigned else transactions.name
         if epoch == self._epoch and name == transactions.name and not transactions.discarded:
             if self._sweeps > 0:
-                self._sweeps = 0 if self._sweep(transactions, source) else self._sweeps - 1
+                self._sweeps = 0 if self._left_open.abort(transactions, source) else self._sweeps - 1
             return transactions
         self._known = self._known and name == transactions.name and not transactions.discarded
         if not transactions.discarded:
@@ -221,8 +208,8 @@ class Sink:
         self._output = transactions = Transactions(self._cluster, name)
         self._epoch = epoch
         self._committed.clear()
-        self._end_torn(transactions, source)
-        self._sweeps = 0 if self._known or self._sweep(transactions, source) else _SWEEPS
+        self._left_open.end_torn(transactions, source)
+        self._sweeps = 0 if self._known or self._left_open.abort(transactions, source) else _SWEEPS
         return transactions
 
     def _last_commits(self, partitions: Sequence[int], source: Source) -> dict[int, Position]:
@@ -233,39 +220,6 @@ class Sink:
             return {}
         before = source.committed(last)
         return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
-
-    def _end_torn(self, transactions: Transactions, source: Source) -> None:
-        """End what nobody else will end, by whichever transactional id of the group it was begun."""
-        torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
-        last = max((at.partition for at in torn), default=-1)
-        others = (source.transactional_id(partition) for partition in range(last + 1))
-        for name in (transactions.name, *(name for name in others if name != transactions.name)):
-            if not torn:
-                return
-            with contextlib.suppress(KafkaException, FatalError):
-                if name == transactions.name:
-                    transactions.end_torn(torn)
-                else:
-                    with contextlib.closing(Transactions(self._cluster, name)) as other:
-                        other.end_torn(torn)
-            torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
-
-    def _sweep(self, transactions: Transactions, source: Source, partitions: Sequence[int] | None = None) -> bool:
-        """Abort what is open on a transactional id; return False if the broker did not do it."""
-        of = sorted(source.assigned) if partitions is None else partitions
-        offsets = source.offsets({partition: Position(0, 0) for partition in of})
-        try:
-            transactions.sweep(self._partitions(_OUTPUT), offsets, source.group_metadata)
-        except (KafkaException, StaleError, FatalError, UnansweredError):
-            transactions.abort()
-            return False
-        return True
-
-    def _partitions(self, wanted: Sequence[str]) -> dict[str, int]:
-        """Return the partitions of topics, by their names at the brokers."""
-        found = self._cluster.metadata(TRANSACTION_S).topics
-        there = map(self._cluster.topic, wanted)
-        return {topic: len(found[topic].partitions) for topic in there if topic in found}
 
     def _transact(
         self,
