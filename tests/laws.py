@@ -175,3 +175,27 @@ def transitions_by_stream(run: Run) -> dict[str, list[tuple[Any, ...]]]:
     for a in run.alerts:
         by_stream.setdefault(a["stream"], []).append((a["decided"], a["rule"], a["state"], a["id"], a["onset"]))
     return {stream: sorted(rows) for stream, rows in by_stream.items()}
+
+
+def run_with_successors(ticks: list[list[bytes]], takeovers: Iterable[int]) -> Run:
+    """Return what is published if before each of some ticks a new graph takes over: by a replay, and from the log."""
+    pipeline, run, begin, log = Pipeline(Settings()), Run(), 0, dict[str, dict[str, Any]]()
+    collect(pipeline, run, published=True)
+    for before, at in itertools.pairwise([0, *takeovers, len(ticks)]):
+        if before > 0:
+            begin += pipeline.rewind_tick(0)
+            log |= {alert["id"]: alert for alert in run.alerts}
+            pipeline = successor(ticks[begin:before], [alert for alert in log.values() if alert["state"] != "off"])
+            collect(pipeline, run, published=True)
+        for values in ticks[before:at]:
+            pipeline.emit(RawTick.of(values))
+    return run
+
+
+def successor(replayed: list[list[bytes]], alerts: list[dict[str, Any]]) -> Pipeline:
+    """Return a graph that has replayed ticks and adopted the alerts of the log."""
+    pipeline = Pipeline(Settings())
+    for values in replayed:
+        pipeline.emit(RawTick.of(values))
+    pipeline.adopt(alerts)
+    return pipeline

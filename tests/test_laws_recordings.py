@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import wfdb
 from beatwire.pipeline.settings import Settings
-from laws import Run, Signal, assert_equal, cut, run_graph
+from laws import Run, Signal, assert_equal, cut, run_graph, run_with_successors
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 FOLDERS = ("mitdb", "svdb", "qtdb", "vfdb", "cudb")
@@ -93,3 +93,13 @@ def test_borders_drawn_around_every_decision_give_the_same_output(recorded: list
         return borders[(borders > 0) & (borders < signal.samples.shape[1])].tolist()
 
     assert_equal(run_graph(ticks_of(recorded, cut_each(recorded, around), lambda: 1)), whole, FEWEST_BEATS)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_successors_that_take_over_at_random_give_the_same_output(recorded: list[Signal], seed: int) -> None:
+    """Every one to four minutes of signal a new graph replays the horizon, and adopts the alerts of the log."""
+    rng = np.random.default_rng(seed)
+    ticks = list(ticks_of(recorded, cut_each(recorded, lambda s: regular(s, 2.0)), lambda: 1))
+    takeovers = np.cumsum(rng.integers(30, 120, len(ticks)))
+    undisturbed = run_with_successors(ticks, [])
+    assert_equal(run_with_successors(ticks, takeovers[takeovers < len(ticks)].tolist()), undisturbed, FEWEST_BEATS)

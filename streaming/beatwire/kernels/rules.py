@@ -5,8 +5,10 @@ Out:   ``Transitions``
 State: int64 ``state[slot, STATE_COLUMNS]``
 
 Work item ``i`` is the run of events of one stream, ``run[i]`` up to ``run[i + 1]``. Every rule is a function of the
-stream's last beats and blocks, so a replay of the horizon ends in the same state. Only the rules of anomalous beats
-and of drift read scores; no rule waits for them. What silence and noise mean: ``kernels.unjudged``.
+stream's last beats and blocks, so a replay of the horizon ends in the same state. One is not: an alert of irregular
+rhythm that has begun goes on through ectopic beats and noise, which would not let it begin; after a replay the log says
+whether it is on. Only the rules of anomalous beats and of drift read scores; no rule waits for them. What silence and
+noise mean: ``kernels.unjudged``.
 
 A restart ends the stream's alerts. An alert ends in the session in which it began, at the last known sample of that
 session. Leads that are off stay off over a gap within a session: the event of such a restart has a ``value`` of 0 or
@@ -204,6 +206,7 @@ def apply_beat(
     typical_s = beats.typical_rr_s[beat, 1]
     rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
     ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
+    row[SINCE + IRREGULAR] = 0 if beats.atrial[beat] else FAST_HOLD_BEATS  # goes on while it holds: see `stages.alert`
     begins = (not beats.noisy[beat] and not ectopic) or row[FIRST_ONSET + IRREGULAR] >= 0
     return set_alert(row, slot, IRREGULAR, bool(beats.atrial[beat] and begins), sample, rate, transitions, n)
 

@@ -132,13 +132,19 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
 
 
 def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
-    """Adopt alerts that are on according to the log: they began before the horizon that was replayed."""
+    """Adopt alerts that are on according to the log: they began before the horizon that was replayed.
+
+    Whether an irregular rhythm is on is known to the log alone (see ``kernels.rules``): the alert of a replay that the
+    log does not have is dropped.
+    """
     state.logged.clear()
     for alert in alerts:
         if alert["state"] in ("on", "ack") and alert["rule"] in NUMBERS:
             state.logged.setdefault(alert["stream"], {})[NUMBERS[alert["rule"]]] = alert
     for slot, name in enumerate(state.limits.directory.names[: len(state.slots)]):
-        _adopt_stream(state, slot, state.logged.pop(name, {}))
+        logged = state.logged.pop(name, {})
+        _adopt_stream(state, slot, logged)
+        _adopt_irregular(state.slots[slot], logged.get(alert_state.IRREGULAR, {}))
 
 
 def watch_feed(state: State, newest_us: int) -> None:
@@ -165,6 +171,13 @@ def _adopt_stream(state: State, slot: int, logged: dict[int, dict[str, Any]]) ->
                 row[alert_state.SESSION] = alert["session"]
                 row[alert_state.IS_KNOWN] = 1
                 state.since_us[slot, rule] = alert["onset_us"]
+
+
+def _adopt_irregular(row: I64, alert: dict[str, Any]) -> None:
+    """Take from the log whether an irregular rhythm is on; ``alert`` is empty if none is."""
+    since, onset = alert_state.SINCE + alert_state.IRREGULAR, alert_state.FIRST_ONSET + alert_state.IRREGULAR
+    if row[alert_state.IS_KNOWN]:
+        row[onset] = alert["onset"] if row[since] == 0 and alert.get("session") == row[alert_state.SESSION] else -1
 
 
 def _grow(state: State, slots: int) -> None:
