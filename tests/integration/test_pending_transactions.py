@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -12,8 +12,9 @@ from beatwire.kafka.positions import Position
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
+from beatwire.kafka.transactions import Transactions
 from beatwire.wire import names
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from kafka_messages import beats, send, take, values_in
 
 pytestmark = pytest.mark.kafka
@@ -100,3 +101,22 @@ def test_ending_a_pending_transaction_repeats_the_last_commit_even_if_other_part
     assert called == ["begin_transaction", "send_offsets_to_transaction", "commit_transaction"]
     found = commits.committed_offsets(kafka.cluster, "g", names.SAMPLES, range(4))
     assert found == dict.fromkeys(range(4), 0) | {p: at.offset for p, at in positions.items()}
+
+
+def test_a_producer_that_is_fenced_while_reports_of_its_messages_arrive_says_so(kafka):
+    for k in range(3):
+        old = Transactions(kafka.cluster, f"t-{k}")
+        old.begin()
+        old.sender.send(names.BEATS, [None], [b"1"])
+        old.sender.producer.flush(10)
+        with closing(Transactions(kafka.cluster, f"t-{k}")), closing(old):
+            with pytest.raises(KafkaException) as caught:
+                send_and_wait(old)
+            assert caught.value.args[0].fatal()
+            assert caught.value.args[0].code() == KafkaError._FENCED
+
+
+def send_and_wait(transactions: Transactions) -> None:
+    for n in range(300):
+        transactions.sender.producer.produce((names.BEATS, names.ALERTS)[n % 2], b"2", None, n % 4)
+    transactions.sender.producer.flush(10)

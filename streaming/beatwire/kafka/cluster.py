@@ -15,10 +15,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata  # type: ignore[attr-defined]
 
 from beatwire.errors import UserError
+from beatwire.kafka.producer import Producer
 from beatwire.kafka.properties import masked
 
 _LOGGER = logging.getLogger("librdkafka")

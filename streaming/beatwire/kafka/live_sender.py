@@ -14,9 +14,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.producer import Producer
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.sender import Sender
 

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import DENIED, Cluster
+from beatwire.kafka.producer import Producer
 
 LARGEST_BYTES = 900_000  # a larger value is truncated: Kafka's default limit is 1 MB a message, headers included
 _TRUNCATED_BYTES = 65_536
@@ -133,7 +134,7 @@ class Sender:
 
     def close(self) -> None:
         """Close the connection; messages that have not been sent are discarded."""
-        with contextlib.suppress(SystemError, KafkaException, RuntimeError):  # a fenced or a closed producer
+        with contextlib.suppress(KafkaException, RuntimeError):  # a fenced or a closed producer
             self.producer.purge()
             self.producer.close()
 
