@@ -18,7 +18,7 @@ from beatwire.wire.avro import encode_chunk
 from monitored import get
 from prometheus_client.parser import text_string_to_metric_families
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.alone]
 
 STREAMS = 40
 

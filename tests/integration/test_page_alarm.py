@@ -22,7 +22,7 @@ from beatwire_producers.replay import play
 from page_browser import chromium, drawn, opened
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.alone]
 
 DECISION_S = 4.0 + 0.5  # no beat for 4 s, and the budget of the monitor
 PAGE_S = 1.0

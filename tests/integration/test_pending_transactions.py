@@ -113,7 +113,7 @@ def test_a_producer_that_is_fenced_while_reports_of_its_messages_arrive_says_so(
             with pytest.raises(KafkaException) as caught:
                 send_and_wait(old)
             assert caught.value.args[0].fatal()
-            assert caught.value.args[0].code() == KafkaError._FENCED
+            assert caught.value.args[0].code() in (KafkaError._FENCED, KafkaError._FATAL)
 
 
 def send_and_wait(transactions: Transactions) -> None:

@@ -33,7 +33,7 @@ from jsonschema import Draft202012Validator
 from laws import Signal
 from typer.testing import CliRunner
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.alone]
 
 SPEED, CHUNK_S, STREAMS = 4.0, 0.4, 3
 NARROW = {"tachycardia": 50.0}

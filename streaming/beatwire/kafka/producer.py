@@ -1,7 +1,8 @@
 """A producer of librdkafka whose fatal errors are raised as what they are.
 
 confluent-kafka (2.16.1) sets the exception of a fatal error while it serves its queue, and may go on to call
-``on_delivery`` for messages that failed with it. Python then raises SystemError, with the error as its cause.
+``on_delivery`` for messages that failed with it. Python then raises SystemError, with the error as its cause; or the
+error is lost, and all that is known is that there was one.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import warnings
 from collections.abc import Iterator
 
 import confluent_kafka
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 __all__ = ["Producer"]
 
@@ -52,6 +53,6 @@ def _as_it_is() -> Iterator[None]:
     try:
         yield
     except SystemError as error:
-        if not isinstance(error.__cause__, KafkaException):
-            raise
-        raise error.__cause__ from None
+        if isinstance(error.__cause__, KafkaException):
+            raise error.__cause__ from None
+        raise KafkaException(KafkaError(KafkaError._FATAL, str(error), fatal=True)) from error  # noqa: SLF001
