@@ -86,9 +86,13 @@ def check_allowed(cluster: Cluster, topics: Iterable[str], *, timeout_s: float =
     Raises
     ------
     UserError
-        It may not see one of them.
+        It may not see one of them, or no broker answers.
     """
-    asked = TopicCollection([cluster.topic(name) for name in topics])
+    existing = _existing(cluster, timeout_s)
+    unseen = [topic for topic in map(cluster.topic, topics) if topic not in existing]
+    if not unseen:
+        return
+    asked = TopicCollection(unseen)
     admin = cluster.admin()  # its requests end with it
     for name, future in admin.describe_topics(asked, request_timeout=timeout_s).items():
         try:

@@ -18,7 +18,7 @@ from typing import Self
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.topics import check_allowed, check_broker
+from beatwire.kafka.topics import check_allowed
 from beatwire.page.reader import Acknowledger, Reader
 from beatwire.page.ward import Ward
 from beatwire.wire.names import ACKS, ALERTS, BEATS, SAMPLES
@@ -85,7 +85,6 @@ class Dashboard:
             )
         if token is not None and len(token) < SHORTEST_TOKEN:
             raise UserError(f"dashboard: expected a token of {SHORTEST_TOKEN} characters or more; got {len(token)}")
-        check_broker(cluster)
         check_allowed(cluster, [SAMPLES, BEATS, ALERTS, ACKS])
         self._cluster, self._host, self._token, self._writable, self._model = cluster, host, token, writable, model
         self._socket = _listen(host, port)
