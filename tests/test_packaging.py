@@ -83,7 +83,7 @@ def test_the_wheel_holds_two_packages_with_their_data_and_nothing_else(wheel: Pa
 @pytest.mark.timeout(900)
 def test_the_wheel_installs_into_an_empty_environment_and_runs_the_demo(wheel: Path, tmp_path: Path) -> None:
     python = environment(tmp_path / "venv", dependencies_of_this_one=False)
-    run([str(python), "-m", "pip", "install", "--quiet", "--constraint", str(CONSTRAINTS), str(wheel)])
+    run([str(python), "-m", "pip", "install", "--quiet", "--no-compile", "--constraint", str(CONSTRAINTS), str(wheel)])
     assert "torch" not in run([str(python), "-m", "pip", "list"]), "training alone needs torch"
     beatwire = str(python.with_name("beatwire"))
     shown = run([beatwire, "demo", "--broker", "mock", "--seconds", "20", "--json"], tmp_path)

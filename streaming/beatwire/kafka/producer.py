@@ -1,15 +1,18 @@
-"""A producer of librdkafka whose fatal errors are raised as what they are.
+"""A producer of librdkafka whose errors are raised as what they are.
 
-confluent-kafka (2.16.1) sets the exception of a fatal error while it serves its queue, and may go on to call
-``on_delivery`` for messages that failed with it. Python then raises SystemError, with the error as its cause; or the
-error is lost, and all that is known is that there was one.
+While confluent-kafka (2.16.1) serves its queue, an exception that a callback raises, or that is pending while another
+callback runs, becomes a SystemError or is lost. Two occur: a fatal error, set while ``on_delivery`` is called for the
+messages that failed with it, and Ctrl-C, which Python raises wherever it is in the main thread.
 """
 
 from __future__ import annotations
 
 import contextlib
+import signal
+import threading
 import warnings
 from collections.abc import Iterator
+from types import FrameType
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
@@ -18,41 +21,59 @@ __all__ = ["Producer"]
 
 
 class Producer(confluent_kafka.Producer):
-    """A producer whose methods raise KafkaException, never SystemError, for an error of librdkafka."""
+    """A producer whose methods raise KafkaException for an error of librdkafka, and obey Ctrl-C when they return."""
 
     def poll(self, timeout: float = -1) -> int:
         """Handle the reports of delivered messages; return their number."""
-        with _as_it_is():
+        with _served():
             return super().poll(timeout)
 
     def flush(self, timeout: float = -1) -> int:
         """Wait until every message is delivered; return the number of those that are not."""
-        with _as_it_is():
+        with _served():
             return super().flush(timeout)
 
     def commit_transaction(self, timeout: float = -1) -> None:
         """Commit the transaction."""
-        with _as_it_is():
+        with _served():
             super().commit_transaction(timeout)
 
     def abort_transaction(self, timeout: float = -1) -> None:
         """Abort the transaction."""
-        with _as_it_is():
+        with _served():
             super().abort_transaction(timeout)
 
     def close(self) -> bool:
         """Close the connection; a transaction that is open is aborted, which a producer that has failed cannot do."""
-        with warnings.catch_warnings(), _as_it_is():
+        with warnings.catch_warnings(), _served():
             warnings.filterwarnings("ignore", "Producer abort_transaction failed during close", RuntimeWarning)
             return super().close()
 
 
 @contextlib.contextmanager
-def _as_it_is() -> Iterator[None]:
-    """Raise the KafkaException that a SystemError conceals."""
+def _served() -> Iterator[None]:
+    """Raise the KafkaException that a SystemError conceals; Ctrl-C has to wait."""
+    with _interrupt_later():
+        try:
+            yield
+        except SystemError as error:
+            if isinstance(error.__cause__, KafkaException):
+                raise error.__cause__ from None
+            raise KafkaException(KafkaError(KafkaError._FATAL, str(error), fatal=True)) from error  # noqa: SLF001
+
+
+@contextlib.contextmanager
+def _interrupt_later() -> Iterator[None]:
+    """Call what handles Ctrl-C at the end, and not inside a callback."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    came: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
     try:
         yield
-    except SystemError as error:
-        if isinstance(error.__cause__, KafkaException):
-            raise error.__cause__ from None
-        raise KafkaException(KafkaError(KafkaError._FATAL, str(error), fatal=True)) from error  # noqa: SLF001
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if came:
+            handler(signal.SIGINT, came[0])
