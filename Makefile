@@ -8,8 +8,8 @@ DEV_READY := $(VENV)/.dev-ready
 # pip does not compile modules to bytecode: Python does when it imports one, and few of them are imported.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 
-# Two processes share the tests by file; the tests that start a broker measure time and run alone.
-FAST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder -m "not slow and not kafka" --durations=8
+# Two processes share the tests by file; those that measure time run alone, after them.
+SHARED := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=8
 
 .PHONY: demo test check kernels test-fast test-heavy bench screenshots train clean
 
@@ -17,9 +17,10 @@ demo: $(RUN_READY)
 	$(BIN)/beatwire demo
 
 # What CI runs: style, types, import rules, then all tests except the slow ones.
-test: check kernels
-	$(FAST)
-	$(BIN)/pytest -m "kafka and not slow" --durations=8
+test: $(DEV_READY)
+	$(MAKE) -j 2 check kernels
+	$(SHARED) -m "not slow and not alone"
+	$(BIN)/pytest -m "alone and not slow" --durations=8
 
 check: $(DEV_READY)
 	$(BIN)/ruff format --check .
@@ -35,7 +36,7 @@ kernels: $(DEV_READY)
 
 # Without the tests that start a broker.
 test-fast: $(DEV_READY) kernels
-	$(FAST)
+	$(SHARED) -m "not slow and not kafka"
 
 # All tests, the slow ones included.
 test-heavy: $(DEV_READY)
@@ -83,11 +84,11 @@ $(RUN_READY): pyproject.toml constraints.txt
 	$(INSTALL) --editable '.[broker,report,dashboard]'
 	@touch $@
 
-# Bytecode of all packages: a test run turns warnings into errors, those of the compiler too.
+# Bytecode of all packages but the largest: a test run turns warnings into errors, those of the compiler too.
 $(DEV_READY): $(RUN_READY)
 	@echo "Installing into $(VENV) what tests, benchmarks and training need: several minutes, 6 GB (PyTorch brings CUDA)."
 	$(INSTALL) --editable '.[dev]'
-	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(nvidia|sympy|torch|triton)/' $(VENV)/lib || true
 	@touch $@
 
 clean:

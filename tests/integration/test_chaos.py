@@ -6,7 +6,7 @@ import pytest
 from beatwire.bench.chaos.plan import Counts
 from beatwire.bench.chaos.run import Settings, run_chaos
 
-pytestmark = [pytest.mark.kafka, pytest.mark.alone]
+pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture(autouse=True)

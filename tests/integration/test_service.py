@@ -16,7 +16,7 @@ from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
 
-pytestmark = [pytest.mark.kafka, pytest.mark.alone]
+pytestmark = pytest.mark.kafka
 
 STREAMS, SECONDS, SPEED = 10, 60, 2  # half a minute: long enough for beats on a busy machine too
 
