@@ -7,7 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from beatwire.errors import UserError
@@ -85,7 +88,30 @@ def test_a_fetch_that_fails_leaves_no_half_filled_cache(bare, tmp_path):
     bare.setattr(pytest.importorskip("jgo", reason="needs jgo (pip install 'beatwire[broker]')"), "build", build)
     with pytest.raises(UserError, match=r"got no network"):
         jvm.find_jars()
-    assert list((tmp_path / "cache" / "beatwire").iterdir()) == []
+    assert [path.name for path in (tmp_path / "cache" / "beatwire").iterdir()] == [f"kafka-{jvm.KAFKA}.lock"]
+
+
+def test_of_two_that_need_the_jars_one_fetches_them(bare, tmp_path):
+    inside, fetched, most = [], [], []
+
+    def build(*_: object, **__: object) -> SimpleNamespace:
+        inside.append(1)
+        most.append(len(inside))
+        fetched.append(1)
+        time.sleep(0.3)
+        inside.pop()
+        return SimpleNamespace(all_jars=[])
+
+    bare.undo()
+    bare.delenv(jvm.JARS_VARIABLE, raising=False)
+    bare.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    bare.setattr(pytest.importorskip("jgo", reason="needs jgo (pip install 'beatwire[broker]')"), "build", build)
+    threads = [threading.Thread(target=jvm.find_jars) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (most, fetched) == ([1], [1])
 
 
 def test_the_reason_why_kafka_is_unavailable_is_returned(bare):

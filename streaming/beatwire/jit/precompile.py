@@ -32,6 +32,7 @@ from numba.core import config
 from numba.core.errors import NumbaError
 
 from beatwire.jit import cpu
+from beatwire.locks import locked
 
 SIGNATURES = Path(__file__).with_name("signatures.txt")
 MOST_PROCESSES = 4  # the longest kernel takes a fifth of the time of all, and each process needs 250 MB
@@ -106,7 +107,7 @@ def precompile(names: Iterable[str], on_progress: Progress, processes: int | Non
     listed = table()
     kernels = [name for name in listed if name in set(names)]
     folder = cpu.folder()
-    with _locked(folder):
+    with locked(folder / "lock"):
         mark = folder / f"compiled-{_key(kernels)}"
         if mark.exists():
             return 0
@@ -220,21 +221,6 @@ def _key(kernels: list[str]) -> str:
         str(Path(__file__).parent), *kernels,  # Numba names what it stores by the path of its source
     ]  # fmt: skip
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
-
-
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time compile: several workers start at once, and the others load what the first stores."""
-    try:
-        import fcntl
-    except ImportError:  # not POSIX: each compiles
-        yield
-        return
-    with contextlib.ExitStack() as opened:
-        with contextlib.suppress(OSError):
-            file = opened.enter_context((folder / "lock").open("w"))
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _serve(lines: TextIO, folder: Path) -> None:

@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 from beatwire.errors import UserError
+from beatwire.locks import locked
 
 KAFKA = "4.3.1"
 COORDINATES = f"org.apache.kafka:kafka_2.13:{KAFKA}"
@@ -64,7 +65,10 @@ def find_jars(jars: Path | None = None) -> Path:
     """
     folder, is_cache = jars_folder(jars)
     if is_cache and not folder.is_dir():
-        _fetch_jars(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with locked(folder.with_name(f"{folder.name}.lock")):  # jgo fails if another process downloads the same files
+            if not folder.is_dir():
+                _fetch_jars(folder)
     if not is_cache and not any(folder.glob("kafka_2.13-*.jar")):
         raise UserError(f"broker: expected a folder with kafka_2.13-*.jar ({COORDINATES}); got {folder}")
     return folder
@@ -87,7 +91,6 @@ def _fetch_jars(cache: Path) -> None:
             f"broker: expected jgo to fetch {COORDINATES} ({_INSTALL}), or a folder of its jars "
             f"in --jars or {JARS_VARIABLE}; got neither"
         ) from error
-    cache.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache.parent) as scratch:
         try:
             environment = jgo.build(COORDINATES, cache_dir=Path(scratch) / "jgo")
@@ -100,8 +103,7 @@ def _fetch_jars(cache: Path) -> None:
         flat.mkdir()
         for jar in environment.all_jars:
             shutil.copyfile(jar, flat / jar.name)
-        with contextlib.suppress(OSError):  # another process has created it in the meantime
-            flat.rename(cache)
+        flat.rename(cache)
 
 
 def java_version(java: Path) -> int:
