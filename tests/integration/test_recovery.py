@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.alone]
 
 
 def test_a_worker_killed_in_mid_stream_is_replaced_without_loss_or_repetition(kafka, ward):
