@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import struct
-import time
 from uuid import UUID
 
 import pytest
@@ -88,35 +88,33 @@ def test_partitions_of_a_member_that_is_gone_are_assigned_again(
     assert said[0].getMessage().startswith("messages wait in partitions 0, 1, 2")
 
 
-def test_partitions_that_others_work_on_or_without_messages_are_not_reported(
-    kafka: LocalKafka, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(unassigned, "EVERY_S", 0.0)
-    monkeypatch.setattr(unassigned, "LONG_S", 0.2)
-    monkeypatch.setattr(unassigned, "SPREAD_S", 0.0)
-    monkeypatch.setattr(unassigned, "PAUSE_S", 0.0)
-    state = unassigned.Unassigned(kafka.cluster, GROUP, names.SAMPLES)
+def test_partitions_that_others_work_on_or_without_messages_are_not_reported(kafka: LocalKafka) -> None:
+    now_s = [0.0]
+    state = unassigned.Unassigned(kafka.cluster, GROUP, names.SAMPLES, lambda: now_s[0])
     with Source(kafka.cluster, GROUP) as source:
-        send(kafka, *[b"x"] * 20)  # one key: one partition
+        send(kafka, *[b"x"] * 30)  # one key: one partition
         (partition,) = take(source).positions
+        committed = 0
 
-        def find_for(seconds: float, own: set[int], *, commits: bool) -> list[int]:
+        def find_for(requests: int, own: set[int], *, commits: bool) -> list[int]:
+            nonlocal committed
             found: set[int] = set()
-            deadline, offset = time.monotonic() + seconds, 0
-            while time.monotonic() < deadline:
-                if commits and offset < 18:
-                    offset += 1
-                    source.commit({partition: Position(offset, offset)})
-                source.take(0.02)
+            for _ in range(requests):
+                if commits:
+                    committed += 1
+                    source.commit({partition: Position(committed, committed)})
+                now_s[0] += unassigned.EVERY_S
                 found |= set(state.find(own))
             return sorted(found)
 
-        assert find_for(0.6, {partition}, commits=False) == []
-        assert find_for(0.3, set(), commits=True) == []
-        assert find_for(0.6, set(), commits=False) == [partition]
+        long = math.ceil((unassigned.LONG_S + unassigned.SPREAD_S) / unassigned.EVERY_S) + 1
+        assert find_for(2 * long, {partition}, commits=False) == []
+        assert find_for(2 * long, set(), commits=True) == []
+        assert find_for(long, set(), commits=False) == [partition]
+        assert find_for(long, set(), commits=False) == []  # an attempt was made: it pauses
 
 
-def test_a_broker_that_is_away_leaves_nothing_unassigned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unassigned, "EVERY_S", 0.0)
-    away = unassigned.Unassigned(Cluster("127.0.0.1:1"), GROUP, names.SAMPLES)
+def test_a_broker_that_is_away_leaves_nothing_unassigned() -> None:
+    now_s = iter((0.0, unassigned.EVERY_S))
+    away = unassigned.Unassigned(Cluster("127.0.0.1:1"), GROUP, names.SAMPLES, lambda: next(now_s))
     assert away.find([]) == []

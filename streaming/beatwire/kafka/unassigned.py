@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
@@ -38,12 +38,14 @@ class Unassigned:
     ----------
     cluster, group, topic
         The cluster, the group, and the topic that its members read.
+    clock_s
+        Returns a time that only grows, seconds.
     """
 
-    def __init__(self, cluster: Cluster, group: str, topic: str) -> None:
-        self._cluster, self._group, self._topic = cluster, group, topic
+    def __init__(self, cluster: Cluster, group: str, topic: str, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._cluster, self._group, self._topic, self._clock_s = cluster, group, topic, clock_s
         self._patience_s = LONG_S + random.uniform(0.0, SPREAD_S)  # noqa: S311
-        self._next_s = time.monotonic() + EVERY_S
+        self._next_s = clock_s() + EVERY_S
         self._last: dict[int, tuple[int, float]] = {}  # partition -> commit, and since when it is the same
 
     def find(self, own: Collection[int]) -> list[int]:
@@ -56,7 +58,7 @@ class Unassigned:
         own
             The partitions of this member.
         """
-        now_s = time.monotonic()
+        now_s = self._clock_s()
         if now_s < self._next_s:
             return []
         self._next_s = now_s + EVERY_S
