@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from beatwire.kafka import commits
 from beatwire.kafka.positions import Position
+from beatwire.kafka.readers import read_to_end
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
@@ -59,6 +60,32 @@ def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitio
         sink.publish(beats(b"2"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
     assert values_in(kafka, names.BEATS) == [b"1", b"2"]
     dead.close()
+
+
+@pytest.mark.parametrize("pending", [False, True], ids=["for the alerts", "for commits"])
+def test_a_sink_whose_producer_was_fenced_ends_what_is_open_with_a_new_one(kafka, pending):
+    with one_published(kafka) as (source, sink, positions):
+        first = min(source.assigned)
+        other = Sender(
+            kafka.cluster, {"transactional.id": source.transactional_id(first), "transaction.timeout.ms": 60_000}
+        )
+        other.producer.init_transactions(20)
+        other.producer.begin_transaction()
+        other.send(names.ALERTS, [b"a"], [b"{}"])
+        other.producer.flush(10)
+        other.producer.send_offsets_to_transaction(
+            source.offsets({p: Position(at.offset + 1, at.offset) for p, at in positions.items()}),
+            source.group_metadata,
+            10,
+        )
+        if pending:
+            for _ in range(2):  # the first attempt finds out
+                sink.end_pending_transactions([TopicPartition(names.SAMPLES, p) for p in source.assigned], source)
+        else:
+            sink.end_open_transactions(source)
+        assert [value for _, value in read_to_end(kafka.cluster, names.ALERTS, timeout_s=10) if value] == []
+        assert not commits.has_pending_commits(kafka.cluster, "g", names.SAMPLES, positions)
+        other.close()
 
 
 def test_pending_commits_are_detected_and_ending_a_transaction_of_ours_changes_no_commit(kafka, wait):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 import time
@@ -57,6 +58,29 @@ def test_a_broker_stopped_killed_and_started_again_changes_nothing(own_kafka, wa
             end_broker()
             own_kafka.start()
         feed(150, rate_hz=150)
+    ours.wait_done()
+    ours.stop(worker)
+    assert ours.surplus_and_missing() == ({}, {})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_broker_stopped_or_killed_forty_times_at_random_changes_nothing(own_kafka, ward, seed):
+    rng = random.Random(seed)
+    ours = ward(own_kafka.cluster)
+    worker = ours.start_worker()
+    with ours.feeding() as feed:
+        feed(150, rate_hz=150)
+        ours.wait_published(1)
+        for _ in range(40):
+            feed(150, rate_hz=150)
+            time.sleep(rng.choice((0.0, 2.0)) * rng.random())
+            rng.choice((own_kafka.stop, own_kafka.kill))()
+            own_kafka.start()
+            feed(rng.choice((20, 150)), rate_hz=150)
+            if rng.random() < 0.5:
+                ours.wait_done()
     ours.wait_done()
     ours.stop(worker)
     assert ours.surplus_and_missing() == ({}, {})

@@ -41,7 +41,7 @@ def expected(stream: str, count: int) -> tuple[list[str], list[str], list[str]]:
         beats.append(beat(stream, [k for k in range(max(0, n - 3 * REACH), n + 1) if k % 97 != 96][-REACH:]))
         if n % 100 == 0:
             alerts.append(f"{stream}-{n} on")
-        elif n % 100 == 50:
+        elif n % 100 == 50 and (n - 50) % 97 != 96:
             alerts.append(f"{stream}-{n - 50} off")
     return beats, alerts, dead
 

@@ -7,7 +7,8 @@ so that readers of committed messages read on. No state.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from confluent_kafka import KafkaException
 
@@ -19,6 +20,7 @@ from beatwire.kafka.torn import find_torn
 from beatwire.kafka.transactions import TRANSACTION_S, StaleError, Transactions
 from beatwire.wire import names
 
+_LOGGER = logging.getLogger("beatwire")
 _OUTPUT = (names.BEATS, names.ALERTS, names.DEAD_LETTERS)
 
 
@@ -37,6 +39,8 @@ class LeftOpen:
     def abort(self, transactions: Transactions, source: Source, partitions: Iterable[int] | None = None) -> bool:
         """Abort what is open of a transactional id; return False if the broker did not do it.
 
+        A producer that the broker refuses, or that no longer reaches it, is discarded.
+
         Parameters
         ----------
         transactions
@@ -49,8 +53,13 @@ class LeftOpen:
         of = sorted(source.assigned) if partitions is None else partitions
         offsets = source.offsets({partition: Position(0, 0) for partition in of})
         try:
-            transactions.sweep(self._partitions(_OUTPUT), offsets, source.group_metadata)
-        except (KafkaException, StaleError, FatalError, UnansweredError):
+            output = self._partitions(_OUTPUT)
+        except UnansweredError:
+            return False
+        try:
+            transactions.sweep(output, offsets, source.group_metadata)
+        except (KafkaException, StaleError, FatalError) as error:
+            _LOGGER.debug("transactions of %s that were left open could not be ended: %s", transactions.name, error)
             transactions.abort()
             return False
         return True
@@ -68,8 +77,25 @@ class LeftOpen:
             if name == own.name and not own.discarded:
                 self.abort(own, source)
             else:
-                with contextlib.closing(Transactions(self._cluster, name)) as other:
+                with self._other(name) as other:
                     self.abort(other, source, pending)
+
+    def commit_again(self, own: Transactions, source: Source, positions: Mapping[int, Position]) -> bool:
+        """Commit positions that were committed before; return False if the broker did not do it.
+
+        Raises
+        ------
+        StaleError
+            As `Transactions.send_offsets`.
+        """
+        try:
+            own.begin()
+            own.send_offsets(source.offsets(positions), source.group_metadata)
+            own.commit()
+        except KafkaException:
+            own.abort()
+            return False
+        return True
 
     def end_torn(self, own: Transactions, source: Source) -> None:
         """End what the broker has ended in some partitions only, by whichever transactional id it was begun."""
@@ -83,21 +109,39 @@ class LeftOpen:
                 if name == own.name:
                     own.end_torn(torn)
                 else:
-                    with contextlib.closing(Transactions(self._cluster, name)) as other:
+                    with self._other(name) as other:
                         other.end_torn(torn)
             torn = find_torn(self._cluster, source.group, source.topic, _OUTPUT)
 
     def end_alerts(self, own: Transactions) -> None:
         """End what is open behind a committed transaction of the same id in any partition of the alerts.
 
-        A tombstone without a key is committed to each; readers skip it. Failures are ignored.
+        A tombstone without a key is committed to each; readers skip it. A failure is not raised.
         """
-        with contextlib.suppress(KafkaException, UnansweredError):
+        try:
             own.begin()
             for topic, partitions in self._partitions([names.ALERTS]).items():
                 for partition in range(partitions):
                     own.sender.producer.produce(topic, None, b"", partition)
             own.commit()
+        except (KafkaException, UnansweredError):
+            own.abort()
+
+    @contextlib.contextmanager
+    def _other(self, name: str) -> Iterator[Transactions]:
+        """Open a producer of a transactional id; give it up at the end, as closing one that has failed may not return.
+
+        Raises
+        ------
+        FatalError
+            The broker does not give the transactional id.
+        """
+        other = Transactions(self._cluster, name)
+        try:
+            yield other
+        finally:
+            if not other.discarded:
+                other.discard()
 
     def _partitions(self, wanted: Sequence[str]) -> dict[str, int]:
         """Return the partitions of topics, by their names at the brokers."""

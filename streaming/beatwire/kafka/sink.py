@@ -121,8 +121,7 @@ class Sink:
                 return
             except KafkaException as error:
                 self._raise_if_permanent(transactions, error)
-                if error.args[0].fatal() or not transactions.abort():
-                    transactions.discard()
+                if not transactions.abort():
                     raise StaleError from error
                 if source.epoch != epoch:  # not to be taken for an outage
                     raise StaleError from error
@@ -159,12 +158,10 @@ class Sink:
         pending = [at.partition for at in partitions]
         with contextlib.suppress(KafkaException, StaleError, FatalError, UnansweredError):
             last = self._last_commits(pending, source)
-            if last:
-                own.begin()
-                own.send_offsets(source.offsets(last), source.group_metadata)
-                own.commit()
-                return
-            self._left_open.abort_pending(own, source, pending)
+            if not last:
+                self._left_open.abort_pending(own, source, pending)
+            elif not self._left_open.commit_again(own, source, last):
+                self._known = False
 
     def end_open_transactions(self, source: Source) -> None:
         """End what earlier holders of the transactional id have left open, so that the alerts can be read to their end.
@@ -174,27 +171,33 @@ class Sink:
         """
         if isinstance(self._output, Sender) or not source.assigned:
             return
-        if not self._known:
-            self._sweeps = _SWEEPS
-        before = self._output
-        transactions = self._transactions(source, source.epoch)
-        if transactions is before:
-            self._left_open.end_torn(transactions, source)
-        if self._known:
-            self._left_open.end_alerts(transactions)
+        for _ in range(2):  # a producer that the broker refuses is found out by its first transaction
+            if not self._known:
+                self._sweeps = _SWEEPS
+            before = self._output
+            transactions = self._transactions(source, source.epoch)
+            if transactions is before and not transactions.discarded:
+                self._left_open.end_torn(transactions, source)
+            if self._known and not transactions.discarded:
+                self._left_open.end_alerts(transactions)
+            if not transactions.discarded:
+                return
 
     def _current(self, source: Source, epoch: int) -> Transactions:
-        """Return the producer of an epoch, or raise StaleError if it is over.
+        """Return the producer of an epoch, or raise StaleError if it is over or the producer does not work.
 
         The broker takes the offsets of a member that did not give a partition up in time, although others have it.
         """
         transactions = self._transactions(source, epoch) if source.epoch == epoch else None
-        if transactions is None or source.epoch != epoch:
+        if transactions is None or transactions.discarded or source.epoch != epoch:
             raise StaleError
         return transactions
 
     def _transactions(self, source: Source, epoch: int) -> Transactions:
-        """Return the producer of an epoch; open it for the first tick, and after it has stopped working."""
+        """Return the producer of an epoch; open it for the first tick, and after it has stopped working.
+
+        It is discarded if it stopped working while it ended what others have left open.
+        """
         transactions = self._output
         assert isinstance(transactions, Transactions)
         name = source.transactional_id(min(source.assigned)) if source.assigned else transactions.name

@@ -114,12 +114,14 @@ class Transactions:
                     raise
 
     def abort(self) -> bool:
-        """Abort the transaction; return False if its outcome is unknown."""
+        """Abort the transaction; discard the producer and return False if the broker refuses it or does not answer."""
+        if self.discarded:
+            return False
         try:
             self.sender.producer.abort_transaction(TRANSACTION_S)
         except KafkaException:
-            return False
-        return True
+            self.discard()
+        return not self.discarded
 
     def sweep(self, empty: Mapping[str, int], offsets: list[TopicPartition], group_metadata: object) -> None:
         """Abort what earlier holders of the transactional id have left open in partitions of topics and on offsets.
