@@ -17,7 +17,7 @@ import numba
 import numpy as np
 import pytest
 from beatwire.backends.cuda import card
-from beatwire.jit import bitcode
+from beatwire.jit import bitcode, locator
 from beatwire.jit.cuda import numba_patches
 from beatwire.jit.x86 import pair_filter, shuffle
 from numba.core import cgutils, codegen, compiler, config, cpu, dispatcher, typed_passes, types
@@ -42,7 +42,7 @@ def test_an_option_of_numba_s_compiler_exists(name: str) -> None:
     check(hasattr(cpu.CPUTargetOptions, name), "cpu.py and bitcode.py", f"the option {name} of numba.njit")
 
 
-@pytest.mark.parametrize("name", ["CACHE_DIR", "CPU_NAME", "CPU_FEATURES", "ENABLE_CUDASIM"])
+@pytest.mark.parametrize("name", ["CACHE_DIR", "CACHE_LOCATOR_CLASSES", "CPU_NAME", "CPU_FEATURES", "ENABLE_CUDASIM"])
 def test_a_setting_of_numba_exists(name: str) -> None:
     check(hasattr(config, name), "cpu.py, precompile.py, x86/llvm.py or cuda/team.py", f"numba.core.config.{name}")
 
@@ -51,9 +51,11 @@ def test_a_dispatcher_reads_the_folder_of_machine_code_when_it_is_made(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(config, "CACHE_LOCATOR_CLASSES", locator.CLASS)
     stored = numba.njit(lambda n: n + 1, cache=True)
     monkeypatch.undo()
     check(str(tmp_path) in stored.stats.cache_path, "cpu.py (_stored)", "config.CACHE_DIR to be read by numba.njit")
+    check("numba-" in stored.stats.cache_path, "locator.py", "config.CACHE_LOCATOR_CLASSES to be read by numba.njit")
 
 
 def test_a_dispatcher_lists_its_signatures_and_compiles_one_of_them() -> None:

@@ -165,8 +165,13 @@ def test_every_listed_signature_can_be_read_and_written() -> None:
 SMALL = ("enter", "find_runs", "mark_embedded", "write_scale", "time_beat")  # each compiles in a tenth of a second
 
 
-def precompiled(folder: Path, before: str = "", processes: int = 2) -> tuple[int, list[tuple[int, int]], int]:
-    """Compile ``SMALL`` in a process of its own: the number returned, the progress, and what that process compiled."""
+def precompiled(
+    folder: Path, before: str = "", processes: int = 2, at: Path = cache.PACKAGE.parent
+) -> tuple[int, list[tuple[int, int]], int]:
+    """Compile ``SMALL`` of the package in ``at`` in a process of its own.
+
+    Returns the number that was returned, the progress, and what that process compiled.
+    """
     script = f"""
 import json, sys
 from beatwire.jit import cpu, precompile
@@ -176,7 +181,7 @@ n = precompile.precompile({SMALL}, lambda done, of: seen.append((done, of)), {pr
 own = sum(bool(kernel.dispatcher.signatures) for kernel in vars(cpu.kernels).values())
 print(json.dumps([n, seen, own]))
 """
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder)}
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder), "PYTHONPATH": str(at)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     n, seen, own = json.loads(done.stdout)
     return n, [(a, b) for a, b in seen], own
@@ -189,6 +194,17 @@ def test_kernels_are_compiled_once_and_counted(tmp_path: Path) -> None:
     stored = {path.name.split(".")[1].split("-")[0] for path in tmp_path.rglob("*.nbi")}
     assert len(stored) == len(SMALL), "each kernel is stored once, functions that kernels call are not"
     assert precompiled(tmp_path) == (0, [], 0), "the next start finds them"
+
+
+def test_another_installation_of_the_same_text_finds_them(tmp_path: Path) -> None:
+    assert precompiled(tmp_path)[0] == len(SMALL)
+    ignored = shutil.ignore_patterns("__pycache__", "weights")
+    for other in ("one", "two"):
+        shutil.copytree(cache.PACKAGE, tmp_path / other / "beatwire", ignore=ignored)
+    ring = tmp_path / "two" / "beatwire" / "kernels" / "ring.py"
+    ring.write_text(ring.read_text() + "# another text\n")
+    assert precompiled(tmp_path, at=tmp_path / "one") == (0, [], 0)
+    assert precompiled(tmp_path, at=tmp_path / "two")[0] == len(SMALL), "another text is compiled"
 
 
 def test_a_helper_compiles_what_this_process_does_not(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 import numba
 from numba.core import config
 
-from beatwire.jit import bitcode
+from beatwire.jit import bitcode, locator
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import enabled
@@ -152,14 +152,14 @@ class CpuKernels(HostKernels):
 
 @contextmanager
 def _stored() -> Iterator[None]:
-    """Let Numba store machine code in the folder of these kernels; it reads the setting when a dispatcher is made."""
+    """Let Numba store machine code in the folder of these kernels; it reads the settings when a dispatcher is made."""
     with _LOCK:
-        before = config.CACHE_DIR
-        config.CACHE_DIR = str(folder())
+        before = config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES
+        config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = str(folder()), locator.CLASS
         try:
             yield
         finally:
-            config.CACHE_DIR = before
+            config.CACHE_DIR, config.CACHE_LOCATOR_CLASSES = before
 
 
 @functools.cache

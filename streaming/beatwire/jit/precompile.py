@@ -217,8 +217,7 @@ def _key(kernels: list[str]) -> str:
     """Return a name for what the machine code depends on besides the text of the kernels, and which they are."""
     parts = [
         sys.version, platform.machine(), numba.__version__, llvmlite.__version__, llvm.get_host_cpu_name(),
-        llvm.get_host_cpu_features().flatten(), str(config.CPU_NAME), str(config.CPU_FEATURES),
-        str(Path(__file__).parent), *kernels,  # Numba names what it stores by the path of its source
+        llvm.get_host_cpu_features().flatten(), str(config.CPU_NAME), str(config.CPU_FEATURES), *kernels,
     ]  # fmt: skip
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
