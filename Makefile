@@ -11,16 +11,21 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 # Two processes share the tests by file; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=8
 
-.PHONY: demo test check kernels test-fast test-heavy bench screenshots train clean
+.PHONY: demo test dev shared check kernels test-fast test-heavy bench screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
 
-# What CI runs: style, types, import rules, then all tests except the slow ones.
-test: $(DEV_READY)
-	$(MAKE) -j 2 check kernels
-	$(SHARED) -m "not slow and not alone"
+# What CI runs: style, types, import rules, and all tests except the slow ones.
+test: $(RUN_READY)
+	$(MAKE) --no-print-directory -j 2 dev kernels
+	$(MAKE) --no-print-directory -j 2 check shared
 	$(BIN)/pytest -m "alone and not slow" --durations=8
+
+dev: $(DEV_READY)
+
+shared: $(DEV_READY)
+	$(SHARED) -m "not slow and not alone"
 
 check: $(DEV_READY)
 	$(BIN)/ruff format --check .
@@ -30,8 +35,8 @@ check: $(DEV_READY)
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose/compose*.yaml
 	$(BIN)/hadolint compose/Dockerfile
 
-# Compiled once, before two processes of tests would both compile them.
-kernels: $(DEV_READY)
+# Compiled once, before two processes of tests would both compile them; and while pip downloads what tests need.
+kernels: $(RUN_READY)
 	$(BIN)/python -c 'from beatwire.service.warmup import warm_up; warm_up(print)'
 
 # Without the tests that start a broker.

@@ -216,18 +216,15 @@ def test_an_alert_that_the_beginning_of_a_replay_alone_has_raised_is_not_kept(ec
     ticks = [[signal.chunk(at, at + 720)] for at in range(0, 450 * 360, 720)]
     begun, over = 872 - 740, 993 - 740
     alone = run_graph(ticks[begun // 2 : over // 2]).alerts
-    assert [a["state"] for a in alone if a["rule"] == "irregular rhythm"] == ["on"], (
-        "expected the beginning to raise it"
-    )
+    states = [a["state"] for a in alone if a["rule"] == "irregular rhythm"]
+    assert states == ["on"], "expected the beginning to raise it"
     pipeline, run = Pipeline(Settings()), Run()
     collect(pipeline, run, published=True)
     for values in ticks[: over // 2]:
         pipeline.emit(RawTick.of(values))
-    open_alerts = {a["id"]: a for a in run.alerts}
-    second, found = (
-        successor(ticks[begun // 2 : over // 2], [a for a in open_alerts.values() if a["state"] != "off"]),
-        Run(),
-    )
+    log = {a["id"]: a for a in run.alerts}
+    second = successor(ticks[begun // 2 : over // 2], [a for a in log.values() if a["state"] != "off"])
+    found = Run()
     collect(second, found, published=True)
     run.beats.clear()
     run.alerts.clear()
