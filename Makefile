@@ -9,8 +9,8 @@ DEV_READY := $(VENV)/.dev-ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt
 # uv installs in a third of the time. Where it fails, and where pip is configured to use an index of its own, pip does.
-install = if $(BIN)/python -m pip config list | grep -q index-url || ! { $(PIP) uv && $(UV) --editable $(1); }; then \
-	$(PIP) --editable $(1); fi
+INSTALL = if $(BIN)/python -m pip config list | grep -q index-url || \
+	! { $(PIP) uv && $(UV) --editable '.[$(EXTRAS)]'; }; then $(PIP) --editable '.[$(EXTRAS)]'; fi
 
 # Two processes share the tests by file; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=8
@@ -85,18 +85,20 @@ screenshots: $(DEV_READY)
 bench: $(DEV_READY)
 	$(BIN)/beatwire bench
 
+$(RUN_READY): EXTRAS = broker,report,dashboard
 $(RUN_READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "make: expected Python 3.11 or newer; got $$($(PYTHON) --version 2>&1) as $(PYTHON). Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Installing into $(VENV) what running needs: less than a minute, 0.9 GB."
 	$(PYTHON) -m venv $(VENV)
-	@$(call install,'.[broker,report,dashboard]')
+	@$(INSTALL)
 	@touch $@
 
 # Bytecode of all packages but the largest: a test run turns warnings into errors, those of the compiler too.
+$(DEV_READY): EXTRAS = dev
 $(DEV_READY): $(RUN_READY)
 	@echo "Installing into $(VENV) what tests, benchmarks and training need: about a minute, 6 GB (PyTorch brings CUDA)."
-	@$(call install,'.[dev]')
+	@$(INSTALL)
 	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(nvidia|sympy|torch|triton)/' $(VENV)/lib || true
 	@touch $@
 
