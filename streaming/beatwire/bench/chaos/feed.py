@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from beatwire_producers.feeds import Feed, feeds_of
@@ -58,6 +58,7 @@ class LiveFeed:
         self._feeds, self._cluster, self._speed = list(feeds), cluster, speed
         self._left_s = float("inf") if seconds is None else seconds
         self._stop = threading.Event()
+        self._begun = threading.Event()
         self._failure: BaseException | None = None
         self.messages = 0
         self._thread = threading.Thread(target=self._run, name="chaos-feed", daemon=True)
@@ -65,6 +66,11 @@ class LiveFeed:
     def start(self) -> None:
         """Start to play."""
         self._thread.start()
+
+    @property
+    def begun(self) -> bool:
+        """Return True from the first message on."""
+        return self._begun.is_set()
 
     @property
     def over(self) -> bool:
@@ -88,15 +94,19 @@ class LiveFeed:
         try:
             with LiveSender(self._cluster) as sender:
                 while self._left_s > 0 and not self._stop.is_set():
-                    self._play_session(sender, self._stop.is_set)
+                    self._play_session(sender)
         except BaseException as error:
             self._failure = error
 
-    def _play_session(self, sender: LiveSender, stop: Callable[[], bool]) -> None:
+    def _is_stopped(self) -> bool:
+        self._begun.set()
+        return self._stop.is_set()
+
+    def _play_session(self, sender: LiveSender) -> None:
         session = time.time_ns() // 1000
         longest_s = max(feed.recording.seconds for feed in self._feeds)
         seconds = min(longest_s, self._left_s)
         feeds = [replace(feed, session=session) for feed in self._feeds]
-        summary = play(feeds, sender, speed=self._speed, chunk_ms=CHUNK_MS, seconds=seconds, stop=stop)
+        summary = play(feeds, sender, speed=self._speed, chunk_ms=CHUNK_MS, seconds=seconds, stop=self._is_stopped)
         self.messages += summary.chunks
         self._left_s -= seconds

@@ -143,8 +143,9 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
                 workers.start()
             if not workers.wait_ready(_START_S):
                 raise FatalError(f"chaos: expected {settings.workers} workers within {_START_S:g} s; see {folder}")
-            began_s = time.monotonic()
             feed.start()
+            workers.wait_until(lambda: feed.begun or feed.over, _START_S)
+            began_s = time.monotonic()
             events = _disturb(settings, workers, kafka, feed, log)
             seconds = time.monotonic() - began_s
             unpublished = _settle(workers, feed, log)
