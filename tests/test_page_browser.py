@@ -107,12 +107,12 @@ def test_a_page_whose_token_is_no_longer_valid_says_what_to_do(browser: Browser,
 def test_a_browser_that_is_too_slow_says_so_and_goes_on_with_a_gap(
     browser: Browser, page: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("beatwire.page.traces.RING_S", 2.0)
+    monkeypatch.setattr("beatwire.page.traces.RING_S", 0.75)  # a quarter of the time for which the browser stands
     monkeypatch.setattr("beatwire.page.browser.MOST_UNSEEN", 2)
     signal = heart("bed-1")
     with Feed(page, [signal]), opened(browser, page.url) as seen:
         before = drawn(seen, "bed-1", least=100)
-        seen.evaluate("() => { const end = performance.now() + 2600; while (performance.now() < end); }")
+        seen.evaluate("() => { const end = performance.now() + 3000; while (performance.now() < end); }")
         expect(seen.locator("#banner")).to_have_text(re.compile(r"This browser is too slow: \d+ samples were left out"))
         shown = drawn(seen, "bed-1", beyond=before["drawn"] + 600)
         samples = np.array(shown["samples"])
