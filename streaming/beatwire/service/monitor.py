@@ -34,6 +34,7 @@ from beatwire.service.health import LoopState
 from beatwire.service.instruments import Instruments
 from beatwire.service.interfaces import Graph, NoStaff, Staff
 from beatwire.service.logs import log_event, log_expired
+from beatwire.service.process_tuning import MemoryReturn
 from beatwire.service.tick_log import TickLog
 from beatwire.stages.support.service_alerts import blind_messages
 from beatwire.wire import names
@@ -108,6 +109,7 @@ class Monitor:
         self._read_alerts = read_alerts or (lambda: read_active_alerts(source.cluster))
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
+        self._memory = MemoryReturn()
         self._log = TickLog()
         self._epoch = -1
         self._adopted = False
@@ -130,7 +132,9 @@ class Monitor:
                     self._process(polled)
                 elif pending := self._source.take_pending():
                     self._sink.end_pending_transactions(pending, self._source)
+                messages = 0 if polled is None else len(polled.tick.arrival_us)
                 polled = None  # frees its messages before those of the next tick are joined
+                self._memory.after_tick(messages)
         finally:
             self.loop.ended = True
         return self.counters

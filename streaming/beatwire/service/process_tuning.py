@@ -4,6 +4,9 @@ glibc returns freed blocks of more than a few hundred kilobytes to the system, a
 anew: page faults took a fifth of the time of the graph in memory. Python's collector searches for cycles after every
 700 new objects, and messages are objects without cycles: it took two thirds of the reading thread's time on a
 preloaded topic.
+
+Blocks of very large ticks, as after an outage, leave holes between them, and each such tick takes a little more memory
+than the last. So after each of them what is free is returned after all.
 """
 
 from __future__ import annotations
@@ -11,9 +14,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from collections.abc import Callable
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
 _KEEP_BYTES = 1 << 30  # freed memory up to which, and blocks up to which, nothing is returned to the system
+_LARGE_TICK = 16_384  # messages; live ticks have fewer
 _OBJECTS = 200_000  # new objects between two collections: more than a tick has messages
 
 
@@ -32,3 +37,27 @@ def keep_freed_memory() -> bool:
     if mallopt is None:
         return False
     return bool(mallopt(_MMAP_THRESHOLD, _KEEP_BYTES)) and bool(mallopt(_TRIM_THRESHOLD, _KEEP_BYTES))
+
+
+class MemoryReturn:
+    """Returns freed memory to the system after large ticks.
+
+    Parameters
+    ----------
+    trim
+        Returns what is free to the system; by default glibc's ``malloc_trim(0)``, where that is the allocator.
+    """
+
+    def __init__(self, trim: Callable[[], object] | None = None) -> None:
+        self._trim = _glibc_trim() if trim is None else trim
+
+    def after_tick(self, messages: int) -> None:
+        """Return freed memory if a tick was large."""
+        if self._trim is not None and messages >= _LARGE_TICK:
+            self._trim()
+
+
+def _glibc_trim() -> Callable[[], object] | None:
+    """Return the function that returns freed memory; None where the allocator is another one."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform.startswith("linux") else None
+    return None if trim is None else lambda: trim(0)
