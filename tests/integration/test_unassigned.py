@@ -88,7 +88,7 @@ def test_partitions_of_a_member_that_is_gone_are_assigned_again(
     assert said[0].getMessage().startswith("messages wait in partitions 0, 1, 2")
 
 
-def test_partitions_that_others_work_on_or_without_messages_are_not_reported(kafka: LocalKafka) -> None:
+def test_partitions_that_others_work_on_or_without_messages_are_not_reported(kafka: LocalKafka, wait) -> None:
     now_s = [0.0]
     state = unassigned.Unassigned(kafka.cluster, GROUP, names.SAMPLES, lambda: now_s[0])
     with Source(kafka.cluster, GROUP) as source:
@@ -96,13 +96,17 @@ def test_partitions_that_others_work_on_or_without_messages_are_not_reported(kaf
         (partition,) = take(source).positions
         committed = 0
 
-        def find_for(requests: int, own: set[int], *, commits: bool) -> list[int]:
+        def commit_next() -> None:
             nonlocal committed
+            committed += 1
+            source.commit({partition: Position(committed, committed)})  # is carried out after a poll
+            wait(lambda: source.committed([partition]) == {partition: committed}, 30)
+
+        def find_for(requests: int, own: set[int], *, commits: bool) -> list[int]:
             found: set[int] = set()
             for _ in range(requests):
                 if commits:
-                    committed += 1
-                    source.commit({partition: Position(committed, committed)})
+                    commit_next()
                 now_s[0] += unassigned.EVERY_S
                 found |= set(state.find(own))
             return sorted(found)
