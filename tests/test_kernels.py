@@ -40,6 +40,7 @@ from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
 from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
+from pulses import with_pulses
 
 BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
 SCRATCH = {"work", "stretch", "numbers", "features"}  # scratch: its content after a call is undefined
@@ -74,13 +75,15 @@ def bodies() -> dict[str, Callable[..., Any]]:
 
 
 def messages() -> list[list[bytes]]:
-    """Return ticks of three people with faults of every kind, and of a fourth for longer than a minute."""
+    """Return ticks of three people with faults of every kind, and of a fourth with pulses for longer than a minute."""
     rng = np.random.default_rng(5)
     queues = []
     for number, (rate_hz, leads, seconds) in enumerate(
-        [(250.0, 1, 11), (128.0, 3, 11), (250.0, 1, 11), (128.0, 1, 75)]
+        [(250.0, 1, 11), (128.0, 3, 11), (250.0, 1, 11), (250.0, 1, 75)]
     ):
         samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=seconds).recording.samples
+        if seconds > 60:
+            samples = with_pulses(samples, rate_hz, np.arange(60.0, 74.0, 0.73) * rate_hz, 2.0)
         signal = Signal(f"bed-{number}", samples, rate_hz, 2.0)
         queue = []
         for a, b in cut(samples.shape[1], rng, 60):

@@ -6,20 +6,7 @@ import beatwire
 import numpy as np
 import pytest
 from beatwire.recordings.synthetic.person import synthesise
-
-PULSE_MV = 2.4
-CUTOFF_HZ = 150.0  # of a monitor's filter: what it makes of a pulse of one millisecond
-
-
-def with_pulses(samples: np.ndarray, rate_hz: float, at: np.ndarray, uv_per_unit: float) -> np.ndarray:
-    """Add the impulse response of a low-pass filter to each lead at samples ``at``."""
-    t = np.arange(-round(0.06 * rate_hz), round(0.06 * rate_hz) + 1) / rate_hz
-    pulse = np.sinc(2 * min(CUTOFF_HZ, 0.4 * rate_hz) * t) * np.hanning(len(t))
-    added = np.zeros(samples.shape[1] + len(t))
-    for one in at:
-        added[one : one + len(t)] += pulse * PULSE_MV * 1000 / uv_per_unit
-    half = len(t) // 2
-    return np.clip(samples + added[half : half + samples.shape[1]], -32000, 32000).astype(np.int16)
+from pulses import with_pulses
 
 
 def samples_of(signal: np.ndarray, rate_hz: float) -> np.ndarray:
@@ -46,6 +33,15 @@ def test_pulses_between_the_beats_are_no_beats(person) -> None:
     found = samples_of(with_pulses(samples, rate_hz, pulses, unit), rate_hz)
     assert share_near(pulses, found, 0.1 * rate_hz) <= 0.1
     assert share_near(beats, found, 0.05 * rate_hz) >= 0.98
+
+
+def test_beats_are_found_between_pulses_of_six_times_their_height(person) -> None:
+    """The level is that of the beats: every pulse is as large as the largest response of its two seconds."""
+    samples, rate_hz, beats, unit = person
+    pulses = (beats[5:-1] + beats[6:]) // 2
+    found = samples_of(with_pulses(samples // 3, rate_hz, pulses, unit), rate_hz)
+    assert share_near(pulses[10:], found, 0.1 * rate_hz) <= 0.1
+    assert share_near(beats[20:], found, 0.05 * rate_hz) >= 0.95
 
 
 def test_no_beat_is_lost_behind_a_pulse_before_it(person) -> None:

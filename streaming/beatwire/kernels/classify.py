@@ -17,10 +17,18 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.lead_agreement import compare_leads, write_neutral
-from beatwire.kernels.pacing import is_pulse, may_be_pulse
+from beatwire.kernels.pacing import (
+    FEWEST_WINDOWS,
+    follows_pulse,
+    has_others,
+    is_like_pulse,
+    may_be_pulse,
+    write_window_maxima,
+)
 from beatwire.kernels.peak_features import (
     AFTER_60,
     AFTER_120,
+    AFTER_PULSE,
     BEFORE_120,
     BEFORE_400,
     BLOCK_COUNT,
@@ -29,6 +37,7 @@ from beatwire.kernels.peak_features import (
     HEIGHT,
     IRREGULAR,
     LOOKBACK,
+    MEDIAN_SIZE,
     MS220,
     MS400,
     NOISE,
@@ -42,7 +51,7 @@ from beatwire.kernels.peak_features import (
     W22_OF_LAST,
     W32_OF_LAST,
 )
-from beatwire.kernels.peak_history import store_peak
+from beatwire.kernels.peak_history import lower_median, store_peak
 from beatwire.kernels.peak_shape import write_basic_features, write_further_features
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
@@ -134,11 +143,11 @@ def describe_peak(
     peak: Candidate, base: int, all_features: bool, settings: FeatureSettings, x: I16, f: I32, memory: PeakMemory,
     work: PeakScratch,
 ) -> bool:  # fmt: skip
-    """Write the features of a candidate peak, store it in the lane's memory, and return True if it is typical.
+    """Write the features of a candidate peak and return True if it is typical.
 
     Of a typical peak only the basic features are written, unless ``all_features`` is set or it may be the pulse of a
     pacemaker. The other parameters are those of ``peak_shape.write_basic_features``; block maxima below zero stand for
-    those in the lane's memory.
+    those in the lane's memory. The peak is not stored there.
     """
     write_basic_features(peak, base, settings, x, f, memory, work)
     typical = is_typical(work.features)
@@ -151,10 +160,25 @@ def describe_peak(
                 )
             else:
                 write_neutral(work.features)
-    if member() == 0:
-        store_peak(peak.sample, peak.height, memory.log, memory.past, work.numbers, work.features)
     wait()
     return typical
+
+
+def beside_pulses(peak: Candidate, spans: I64, memory: PeakMemory, numbers: F64) -> Candidate:
+    """Return a candidate with the level of the past peaks, if there were pulses before it and enough of others."""
+    if not follows_pulse(peak.sample, spans, memory.log):
+        return peak
+    if member() == 0:
+        numbers[MEDIAN_SIZE] = write_window_maxima(peak.sample, spans, memory.log, memory.past, numbers)
+    wait()
+    n, beside = int(numbers[MEDIAN_SIZE]), peak
+    if n >= FEWEST_WINDOWS:
+        largest = smallest = int(numbers[0])
+        for k in range(1, n):
+            largest, smallest = max(largest, int(numbers[k])), min(smallest, int(numbers[k]))
+        beside = Candidate(peak.sample, peak.height, int(lower_median(numbers, n)), largest, max(1, smallest))
+    wait()
+    return beside
 
 
 def classify_peaks(
@@ -180,6 +204,7 @@ def classify_peaks(
     if fresh.start[i] == fresh.base[i]:
         if member() == 0:
             past.log[PEAK_COUNT] = 0
+            past.log[AFTER_PULSE] = 0
             past.log[BLOCK_COUNT] = 0
         wait()
     blocks, closed, stored = peaks.blocks[i], int(peaks.closed[i]), 0
@@ -196,9 +221,11 @@ def classify_peaks(
             candidate = Candidate(c, height, median, largest, smallest)
             if median <= 0:  # no level is known yet
                 candidate = Candidate(c, height, height, height, height)
+            candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
             typical = describe_peak(candidate, base, False, settings, x, f, past, work)
             logit = TYPICAL_LOGIT
-            if is_pulse(c, float(height), settings.spans, past.log, past.past, work.features):
+            pulse = is_like_pulse(work.features)
+            if pulse and has_others(c, settings.spans, past.log, past.past):
                 logit = -LOGIT_RANGE
             elif not typical:
                 logit = evaluate_trees(
@@ -208,7 +235,13 @@ def classify_peaks(
                 logit = min(logit, FIRST_LOGIT)
             wait()
             if member() == 0:
-                errors = expected_errors(c, logit, trees.probability, settings.spans, past)
+                if pulse:
+                    past.log[AFTER_PULSE] = c + 1
+                else:
+                    store_peak(c, height, past.log, past.past, work.numbers, work.features)
+                    store_risk(logit, trees.probability, past)
+                errors = expected_errors(c, settings.spans, past)
+            wait()
         if member() == 0:
             logits[i, k, 0] = logit
             logits[i, k, 1] = errors
@@ -230,22 +263,22 @@ def store_block_maxima(log: I64, blocks: I64, stored: int, closed: int, stop: in
     return stored
 
 
-def expected_errors(c: int, logit: float, probability: F64, spans: I64, memory: PeakMemory) -> float:
-    """Store the risk of the last peak, at sample ``c``, and return the sum of the risks of the ten seconds up to it.
-
-    The risk of a peak is the probability that its classification is wrong.
-    """
-    log, past = memory.log, memory.past
-    last = int(log[PEAK_COUNT]) - 1
+def store_risk(logit: float, probability: F64, memory: PeakMemory) -> None:
+    """Store the risk of the peak that was stored last: the probability that its classification is wrong."""
     chance = beat_probability(logit, probability)
-    past[last % PAST_PEAKS, PAST_RISK] = 1.0 - chance if logit > 0.0 else chance
+    memory.past[(int(memory.log[PEAK_COUNT]) - 1) % PAST_PEAKS, PAST_RISK] = 1.0 - chance if logit > 0.0 else chance
+
+
+def expected_errors(c: int, spans: I64, memory: PeakMemory) -> float:
+    """Return the sum of the risks of the peaks in the ten seconds up to sample ``c``."""
+    log, past = memory.log, memory.past
     total = 0.0
-    at = last % PAST_PEAKS
-    for _ in range(min(PAST_PEAKS, last + 1)):
+    at = int(log[PEAK_COUNT]) % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, int(log[PEAK_COUNT]))):
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
         if c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
             break
         total += float(past[at, PAST_RISK])
-        at = PAST_PEAKS - 1 if at == 0 else at - 1
     return total
 
 

@@ -7,13 +7,14 @@ computed in ``kernels.peak_shape``, ``kernels.peak_history`` and ``kernels.lead_
 The state of a lane are two arrays:
 
 ``log[lane]``, int64 ``[LOG_COLUMNS]``
-    The number of peaks described so far, the number of block maxima stored so far, the maxima of the last
-    ``PAST_BLOCKS`` blocks, and the sample of peak ``k`` in column ``PEAK_SAMPLES + k % PAST_PEAKS``.
+    The number of peaks stored so far, the sample after the last pulse of a pacemaker (``kernels.pacing``; 0: none), the
+    number of block maxima stored so far, the maxima of the last ``PAST_BLOCKS`` blocks, and the sample of peak ``k`` in
+    column ``PEAK_SAMPLES + k % PAST_PEAKS``.
 ``past[lane, k % PAST_PEAKS]``, float32 ``[PAST_COLUMNS]``
     Peak ``k``: its height, its widths, its valleys and the probability that its classification is wrong; in streams of
     several leads also the response of each lead (``kernels.lead_agreement``).
 
-Invariant: features depend on this state and on the rings alone. No classification is fed back into them.
+Invariant: features depend on this state and on the rings alone. No classification by the trees is fed back into them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PAST_PEAKS = 48  # more than the peaks that are 0.22 s apart in 10 s
 PAST_BLOCKS = 5  # block maxima whose median is the level of a peak (``kernels.nms``)
 
 # Columns of ``log``.
-PEAK_COUNT, BLOCK_COUNT, BLOCK_MAXIMA = range(3)
+PEAK_COUNT, AFTER_PULSE, BLOCK_COUNT, BLOCK_MAXIMA = range(4)
 PEAK_SAMPLES = BLOCK_MAXIMA + PAST_BLOCKS
 LOG_COLUMNS = PEAK_SAMPLES + PAST_PEAKS
 

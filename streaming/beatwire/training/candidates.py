@@ -23,6 +23,7 @@ from beatwire.kernels import (
     lead_agreement,
     nms,
     peak_features,
+    peak_history,
     team,
 )
 from beatwire.records import F32, I32, I64, Bool
@@ -145,6 +146,7 @@ def _are_typical() -> Callable[..., None]:
 def _describe_all() -> Callable[..., None]:
     """Compile a function that describes the candidates of a lane in turn, as ``classify_peaks`` does."""
     describe, store_maxima = cpu.compiled(classify.describe_peak), cpu.compiled(classify.store_block_maxima)
+    store = cpu.compiled(peak_history.store_peak)
     ms220 = peak_features.MS220
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
@@ -160,5 +162,6 @@ def _describe_all() -> Callable[..., None]:
             if peak.level <= 0:
                 peak = Candidate(row[0], row[1], row[1], row[1], row[1])
             describe(peak, 0, True, settings, x, f, memory, PeakScratch(stretch, numbers, features[k]))
+            store(row[0], row[1], memory.log, memory.past, numbers, features[k])
 
     return describe_all  # type: ignore[no-any-return]

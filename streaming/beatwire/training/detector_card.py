@@ -60,6 +60,8 @@ def detector_card(name: str, metrics: dict[str, Any]) -> str:
             "",
             f"- F1 below {LOW_F1} as recorded: {', '.join(low) or 'none'}.",
             "- Ventricular flutter is excluded from training and evaluation. Its beats are not detected one by one.",
+            "- Pulses of a pacemaker count as beats in a lead without three other peaks of a tenth of their height in",
+            "  ten seconds, and where a QRS complex may follow within 0.22 s: they may hide a heart that stands still.",
             "",
         ]
     )
