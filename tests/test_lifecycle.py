@@ -261,6 +261,20 @@ def test_what_was_due_between_two_sessions_is_not_published(session: int) -> Non
     assert published[0] == [("latched", 0), ("latched", passed + 1), ("latched", passed + 2)]
 
 
+@pytest.mark.parametrize("step", [10, 6_000])
+def test_what_was_due_in_a_hole_of_the_samples_is_not_published(step: int) -> None:
+    """A message may claim that 2**53 samples are missing; here it is fewer, so that the test ends without the rule."""
+    ward, found, hole = Ward(), [], 1 << 32
+    ward.tick(device_chunk())
+    ward.tick(beats=[("bed", 50)], known=[("bed", 600)])
+    for begin in range(hole, hole + 12_000, step):
+        ward.tick(device_chunk(begin, step), known=[("bed", begin + step)], beats=[("bed", begin + 9)])
+        found += [(a["onset"], a["state"], a["reminders"]) for a in ward.published if a["rule"] == "asystole"]
+    passed = (hole - 450) // 6_000
+    first = [row[1:] for row in found if row[0] == 450]
+    assert sorted(first) == [("latched", 0), ("latched", passed + 1), ("latched", passed + 2)]
+
+
 @pytest.mark.parametrize(("ticks", "last", "decided"), [("one", 300, 120), ("each", 300, 120), ("each", 900, 600)])
 def test_a_held_alert_of_a_session_that_is_over_ends_the_same_in_every_tick(
     ticks: str, last: int, decided: int

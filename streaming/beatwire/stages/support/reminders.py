@@ -63,8 +63,8 @@ def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, marks: I64, interval:
 def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval) -> Iterator[dict[str, Any]]:
     """Yield the reminders of an alert that are due in a tick, and count them in the alert.
 
-    In the session of the alert samples decide; in a later one, device time. What was due between two sessions is
-    counted and not published: nobody was monitored.
+    In the session of the alert samples decide; in a later one, device time. What was due between two sessions, or in
+    a hole of the samples that restarts the stream, is counted and not published: nobody was monitored.
 
     Parameters
     ----------
@@ -86,6 +86,8 @@ def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval
         if stretch.session == one.message["session"]:
             whole = end is None or (not stretch.last and end >= stretch.last_beat)
             mark = stretch.mark if whole or end is None else min(end, stretch.mark)
+            if stretch.begin >= 0:  # after a hole: one message may claim one of 2**53 samples
+                _count(one, (stretch.begin - one.message["onset"]) // step)
             number = (mark - one.message["onset"]) // step
         elif end is None:
             before, now = _intervals_passed(one, tick, stretch, interval_s)
