@@ -132,7 +132,8 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
         rows = tick.events[tick.events[:, ORDERED_KIND] == WATERMARK]
         marks = _watermarks(rows, len(kept.due))
-        _end_held(state, tick, marks, published)
+        if kept.held:
+            _end_held(state, tick, marks, _touched(alerts, marks), published)
         published += remind_by_samples(kept, tick, marks, s.remind_s)
         kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
         aligned = tick.aligned
@@ -208,10 +209,25 @@ def _held_until(state: State, tick: TickBeats, one: Open) -> int:
     return int(one.message["onset"]) + math.ceil(state.settings.shortest_s * rate_hz)
 
 
-def _end_held(state: State, tick: TickBeats, marks: I64, out: list[dict[str, Any]]) -> None:
-    """End the alerts that have lasted long enough, and those whose session has ended."""
+def _touched(alerts: Alerts, marks: I64) -> list[bool]:
+    """Return for each slot whether anything in this tick can end a held alert of its stream; the last one, of none."""
+    aligned = alerts.beats.aligned
+    touched = np.append(marks >= 0, True)
+    for slots in (aligned.seen, aligned.evicted, alerts.slots):
+        touched[slots] = True
+    found: list[bool] = touched.tolist()
+    return found
+
+
+def _end_held(
+    state: State, tick: TickBeats, marks: I64, touched: Sequence[bool], out: list[dict[str, Any]]
+) -> None:  # fmt: skip
+    """End the alerts that have lasted long enough, and those whose session has ended.
+
+    Of streams that send nothing many may be held: they are passed over by ``touched``, see there.
+    """
     aligned, kept = tick.aligned, state.alerts
-    for name in list(kept.held):
+    for name in [name for name in kept.held if touched[kept.by_id[name].slot]]:
         one = kept.by_id[name]
         if one.slot in aligned.evicted or aligned.slots.session[one.slot] != one.message["session"]:
             _end_with_session(state, tick, one, out)
