@@ -25,8 +25,9 @@ OUTPUTS = re.compile(r"(?:--(?:alerts|out|html)|>) (\w\S+)")
 
 
 def marked(line: str) -> object:
-    """Return a line as a parameter: training takes a minute, a GPU is not everywhere."""
-    marks = [pytest.mark.slow, pytest.mark.timeout(1800)] if line.startswith("beatwire train ") else []
+    """Return a line as a parameter: training and filling a topic take a minute, a GPU is not everywhere."""
+    is_long = line.startswith(("beatwire train ", "beatwire bench preloaded"))
+    marks = [pytest.mark.slow, pytest.mark.timeout(1800)] if is_long else []
     if needs_gpu(line):
         marks += [
             pytest.mark.gpu,
