@@ -18,6 +18,8 @@ from beatwire.stages.support.limits import Limits
 from oracles import SentChunk
 from steps import Aligner
 
+PASS = 200  # samples
+
 
 class Ward:
     """Streams at 100 Hz: chunks, beats and blocks in, transitions of alerts out."""
@@ -26,6 +28,7 @@ class Ward:
         self.aligner = Aligner()
         self.gather = gather.State()
         self.last: dict[str, int] = {}
+        self.known: dict[str, int] = {}
         self.expected_errors = float("nan")
         settings = alert.Settings(**limits)
         self.limits = Limits(settings.limits, self.aligner.directory)
@@ -57,7 +60,7 @@ class Ward:
             (stream, sample, median rate in 1/min = 70, anomalous = False, expected errors = those of the ward);
             RR is the distance from the beat before of the same stream.
         known
-            Watermarks: (stream, sample).
+            Watermarks: (stream, sample), and one for each pass of 2 s before it, as the graph has them.
         blocks
             (stream, end, bits): 1 is flat, 2 is waves, 4 is at rest, 8 is saturated.
         drifts
@@ -81,12 +84,16 @@ class Ward:
         rows = [(name, Event.BEAT, sample, row) for row, (name, sample, *_) in enumerate(beats)]
         rows += [(name, Event.BLOCK, end, int(flat)) for name, end, flat in blocks]
         rows += [(name, DRIFTED, sample, value) for name, sample, value in drifts]
-        rows += [(name, Event.WATERMARK, sample, sample) for name, sample in known]
+        for name, sample in known:
+            begin = max([self.known.get(name, 0), *(c.first for c in chunks if c.stream == name)])
+            passes = range(begin + PASS, sample, PASS)
+            rows += [(name, Event.WATERMARK, mark, mark) for mark in (*passes, sample)]
+            self.known[name] = sample
         rows.sort(key=lambda row: (row[2], row[1]))
         slots = [self.aligner.directory.names.index(name) for name, *_ in rows]
         sessions = [self.aligner.position(name)[0] for name, *_ in rows]
-        made = [(s, own, *row[1:]) for s, own, row in zip(slots, sessions, rows, strict=True)]
-        events = np.concatenate([tick.events, np.array(made, np.int64).reshape(-1, 5)])
+        made = [(s, own, *row[1:], 0) for s, own, row in zip(slots, sessions, rows, strict=True)]
+        events = np.concatenate([tick.events, np.array(made, np.int64).reshape(-1, 6)])
         measures = np.ones((len(beats), MEASURED), np.float32)
         measures[:, SIZE] = sizes or 1.0
         judged = [np.array(one or runs or [np.nan] * len(beats)) for one in (fast_runs, runs)]

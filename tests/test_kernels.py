@@ -162,22 +162,22 @@ def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
 def of_drift() -> None:
     """Call the kernel of drift with a stream that crosses the limit, which takes a minute of beats elsewhere."""
     rows = [(RESTART, 0, 0), *[(BEAT, k, 0) for k in range(20)], (WATERMARK, 400, 400)]
-    events = np.array([(0, 1, *row) for row in rows], np.int64)
+    events = np.array([(0, 1, *row, 0) for row in rows], np.int64)
     state = DriftState(
         np.zeros((1, DRIFT_BLOCKS, 4), np.uint8), np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.bool_)
     )
-    found = Crossings(np.zeros(1, np.int64), np.zeros(99, np.int64), np.zeros((99, 5), np.int64))
-    run, upper, bank = np.array([0, len(events)]), np.array([[1, 3]], np.uint8), np.zeros(1, np.int64)
+    found = Crossings(np.zeros(1, np.int64), np.zeros(99, np.int64), np.zeros((99, 6), np.int64))
+    run, upper = np.array([0, len(events)]), np.array([[1, 3]], np.uint8)
     levels, scored, length = np.array([0.5]), np.ones(1, np.bool_), np.array([100])
-    cpu.kernels.track_drift(1, run, events, upper, scored, bank, length, levels, 0.4, state, found)
-    assert found.rows[: found.counts[0], 3:].tolist() == [[100, 500], [400, 0]]
+    cpu.kernels.track_drift(1, run, events, upper, scored, length, levels, 0.4, state, found)
+    assert found.rows[: found.counts[0], 3:5].tolist() == [[100, 500], [400, 0]]
 
 
 def of_rhythm() -> None:
     """Call the kernel of the rhythm with an irregular stream, which takes a minute of beats elsewhere."""
     at = np.cumsum(np.random.default_rng(0).integers(120, 320, 90))
     rows = [(RESTART, 0, 0), (BLOCK, 100, FLAT), *((BEAT, s, k) for k, s in enumerate(at.tolist()))]
-    events = np.array([(0, 1, *row) for row in rows], np.int64)
+    events = np.array([(0, 1, *row, 0) for row in rows], np.int64)
     tick = RhythmBeats(np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32))
     judges = load_judges()
     trees = RhythmTrees(judges.feature, judges.threshold, judges.leaf)
@@ -187,8 +187,8 @@ def of_rhythm() -> None:
             np.zeros((1, BEATS), np.int64), np.zeros((1, BEATS), np.uint8), np.zeros((1, rhythm.NUMBERS), np.int64)
         )
         judged = Judged(np.zeros(92, np.int64), found, np.zeros((1, rhythm.FEATURES), np.float32), np.zeros(92))
-        run, bank = np.array([0, len(events)]), np.zeros(1, np.int64)
-        cpu.kernels.judge_rhythm(1, run, events, tick, bank, np.array([250.0]), trees, memory, judged)
+        run = np.array([0, len(events)])
+        cpu.kernels.judge_rhythm(1, run, events, tick, np.array([250.0]), trees, memory, judged)
     assert not np.isnan(judged.logit[-15:]).all()
 
 
@@ -202,7 +202,7 @@ def of_silence() -> None:
 def of_runs(rng: np.random.Generator) -> None:
     """Call the judge of ventricular runs with beats that are likely ventricular, and the rules with its judgement."""
     n, judge = 30, load_judge()
-    events = np.array([(0, 1, RESTART, 0, 0), *((0, 1, BEAT, 100 * (k + 1), k) for k in range(n))], np.int64)
+    events = np.array([(0, 1, RESTART, 0, 0, 0), *((0, 1, BEAT, 100 * (k + 1), k, 0) for k in range(n))], np.int64)
     beats = VentricularBeats(
         np.full(n, 0.4), np.full(n, 0.8), np.ones(n, np.float32), np.zeros(n, np.float32),
         rng.random((n, MEASURED)).astype(np.float32),
@@ -213,8 +213,8 @@ def of_runs(rng: np.random.Generator) -> None:
             np.zeros((1, PAST, COLUMNS), np.float32), np.zeros((1, PAST), np.int64), np.zeros(1, np.int64)
         )
         features, found = np.zeros((n, RUN_FEATURES), np.float32), Ventricular(np.zeros(n), np.zeros(n), np.zeros(n))
-        run, bank = np.array([0, len(events)]), np.zeros(1, np.int64)
-        cpu.kernels.judge_ventricular(1, run, events, beats, bank, np.array([3000]), trees, memory, features, found)
+        run = np.array([0, len(events)])
+        cpu.kernels.judge_ventricular(1, run, events, beats, np.array([3000]), trees, memory, features, found)
     assert not np.isnan(found.tachycardia[3:]).all()
     assert not np.isnan(found.run[3:]).all()
     ward = Ward()

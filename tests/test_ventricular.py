@@ -156,10 +156,10 @@ def test_no_run_is_judged_before_the_third_beat() -> None:
         np.zeros(1, np.int64),
     )
     found = Ventricular(np.zeros(n), np.zeros(n), np.zeros(n))
-    events = np.array([(0, 1, BEAT, 40 * k, k) for k in range(n)], np.int64)
+    events = np.array([(0, 1, BEAT, 40 * k, k, 0) for k in range(n)], np.int64)
     trees = VentricularTrees(judge.feature, judge.threshold, judge.leaf)
     kernel.judge_ventricular(
-        0, np.array([0, n]), events, beats, np.zeros(1, np.int64), np.array([1200]), trees, memory,
+        0, np.array([0, n]), events, beats, np.array([1200]), trees, memory,
         np.zeros((1, kernel.FEATURES), np.float32), found,
     )  # fmt: skip
     assert np.isnan(found.run).tolist() == [True, True, False, False]

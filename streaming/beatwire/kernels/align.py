@@ -96,7 +96,8 @@ def put_event(slots: I64, slot: int, rows: AlignRows, kind: int, sample: int, va
     """Append an event of the slot's current pass."""
     number = int(rows.sizes[EVENT_ROWS])
     rows.sizes[EVENT_ROWS] = number + 1
-    write_event(rows.event[number], slots[slot, SLOT_PASS], slot, kind, sample, value, slots[slot, SLOT_SESSION])
+    state = slots[slot]
+    write_event(rows.event[number], state[SLOT_PASS], slot, kind, sample, value, state[SLOT_SESSION], state[SLOT_BANK])
 
 
 def restart(slots: I64, slot: int, rows: AlignRows, sample: int, value: int) -> None:

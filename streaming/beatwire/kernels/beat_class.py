@@ -37,7 +37,7 @@ from beatwire.kernels.normal_beat import BLOCK, SHARE, drop_before, find_normal,
 from beatwire.records import F32, F64, I64
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import Trees
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, RESTART
 
 N, S, V, Q = range(4)  # classes of beats; Q: cannot tell
@@ -127,17 +127,15 @@ def probability_of(row: int, trees: Trees, features: F32) -> float:
 
 
 def classify_beats(
-    i: int, run: I64, events: I64, beats: ClassBeats, bank: I64, settings: ClassSettings, trees: Trees,
+    i: int, run: I64, events: I64, beats: ClassBeats, settings: ClassSettings, trees: Trees,
     history: ClassHistory, work: ClassScratch, classes: BeatClasses,
 ) -> None:  # fmt: skip
     """Determine the class of each beat of one stream.
 
     Parameters
     ----------
-    events : int64 [e, 5]
+    events : int64 [e, 6]
         Columns ``ORDERED_SLOT``, ... of ``records.columns``.
-    bank : int64 [slots]
-        Bank of each stream.
     trees
         Row 0: whether a beat is ventricular; row 1: whether one that is not is supraventricular.
     history
@@ -145,10 +143,10 @@ def classify_beats(
     classes
         Written.
     """
-    of_bank = bank[events[run[i], ORDERED_SLOT]]
-    length, leads = settings.block[of_bank], int(settings.leads[of_bank])
     for e in range(run[i], run[i + 1]):
         slot, kind, sample = int(events[e, ORDERED_SLOT]), int(events[e, ORDERED_KIND]), int(events[e, ORDERED_SAMPLE])
+        of_bank = int(events[e, ORDERED_BANK])
+        length, leads = settings.block[of_bank], int(settings.leads[of_bank])
         if kind == RESTART:
             forget(slot, history)
         elif kind == BEAT:

@@ -53,7 +53,7 @@ def anchor(
     if n >= MAX_ANCHORS:
         row = int(rows.sizes[EVENT_ROWS])
         rows.sizes[EVENT_ROWS] = row + 1
-        write_event(rows.event[row], 0, slot, CLOCK, anchors[at + 1], anchors[at + 2], anchors[at])
+        write_event(rows.event[row], 0, slot, CLOCK, anchors[at + 1], anchors[at + 2], anchors[at], -1)
     anchors[at] = session
     anchors[at + 1] = first
     anchors[at + 2] = zero_us

@@ -21,7 +21,14 @@ import math
 
 from beatwire.records import F32, F64, I64, U8, Bool
 from beatwire.records.alerting import Borders, Crossings, DriftState
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import (
+    ORDERED_BANK,
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_SLOT,
+    ORDERED_VALUE,
+)
 from beatwire.records.events import BEAT, DRIFTED, RESTART, WATERMARK
 
 DRIFT_BLOCKS = 3
@@ -73,21 +80,19 @@ def borders_below(borders: F64, value: float) -> int:
 
 
 def track_drift(
-    i: int, run: I64, events: I64, bins: U8, scored: Bool, bank: I64, block_samples: I64, levels: F64, limit: float,
+    i: int, run: I64, events: I64, bins: U8, scored: Bool, block_samples: I64, levels: F64, limit: float,
     state: DriftState, crossings: Crossings,
 ) -> None:  # fmt: skip
     """Count the beats of one stream and find where its distance from the reference crosses the limit.
 
     Parameters
     ----------
-    events : int64 [e, 5]
+    events : int64 [e, 6]
         Columns ``ORDERED_SLOT``, ... of ``records.columns``.
     bins : uint8 [b, 11]
         Of the beats that events of kind BEAT name, see ``find_bins``.
     scored : bool [b]
         Beats that are counted: those with a score.
-    bank : int64 [slots]
-        Bank of each stream.
     block_samples : int64 [banks]
         Length of a block.
     levels : float64 [q]
@@ -102,11 +107,11 @@ def track_drift(
     """
     first = BLOCKS_TO_EMPTY * int(run[i])
     n = first
-    length = block_samples[bank[events[run[i], ORDERED_SLOT]]]
     for e in range(run[i], run[i + 1]):
         event = events[e]
         slot, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_KIND])
         sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
+        length = block_samples[event[ORDERED_BANK]]
         if kind == RESTART:
             for k in range(DRIFT_BLOCKS):
                 clear_counts(state.counts[slot, k])
@@ -141,6 +146,7 @@ def write_crossing(state: DriftState, event: I64, sample: int, place: int, cross
     row[ORDERED_KIND] = DRIFTED
     row[ORDERED_SAMPLE] = sample
     row[ORDERED_VALUE] = thousandths if state.above[slot] else -thousandths
+    row[ORDERED_BANK] = event[ORDERED_BANK]
     return n + 1
 
 

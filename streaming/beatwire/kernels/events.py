@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from beatwire.records import I64
-from beatwire.records.columns import EVENT_KIND, EVENT_PASS, EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE
+from beatwire.records.columns import (
+    EVENT_BANK,
+    EVENT_KIND,
+    EVENT_PASS,
+    EVENT_SAMPLE,
+    EVENT_SESSION,
+    EVENT_SLOT,
+    EVENT_VALUE,
+)
 
 
-def write_event(row: I64, number: int, slot: int, kind: int, sample: int, value: int, session: int) -> None:
+def write_event(row: I64, number: int, slot: int, kind: int, sample: int, value: int, session: int, bank: int) -> None:
     """Write an event of pass ``number`` to a row of events."""
     row[EVENT_PASS] = number
     row[EVENT_SLOT] = slot
@@ -14,3 +22,4 @@ def write_event(row: I64, number: int, slot: int, kind: int, sample: int, value:
     row[EVENT_SAMPLE] = sample
     row[EVENT_VALUE] = value
     row[EVENT_SESSION] = session
+    row[EVENT_BANK] = bank

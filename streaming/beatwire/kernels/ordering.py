@@ -10,12 +10,14 @@ from beatwire.kernels.events import write_event
 from beatwire.records import I64
 from beatwire.records.alignment import PassBeats, PassLanes
 from beatwire.records.columns import (
+    EVENT_BANK,
     EVENT_KIND,
     EVENT_PASS,
     EVENT_SAMPLE,
     EVENT_SESSION,
     EVENT_SLOT,
     EVENT_VALUE,
+    ORDERED_BANK,
     ORDERED_KIND,
     ORDERED_SAMPLE,
     ORDERED_SESSION,
@@ -49,21 +51,21 @@ def merge_pass(
     b = 0
     k = 0
     for lane in range(len(lanes.slot)):
-        slot, session = lanes.slot[lane], lanes.session[lane]
+        slot, session, bank = lanes.slot[lane], lanes.session[lane], lanes.bank
         while True:
             beat = b < len(beats.row) and beats.row[b] <= lane
             block = k < len(blocks.row) and blocks.row[k] <= lane
             if beat and (not block or beats.sample[b] <= blocks.end[k]):
-                write_event(events[n], number, slot, BEAT, beats.sample[b], first + b, session)
+                write_event(events[n], number, slot, BEAT, beats.sample[b], first + b, session, bank)
                 b += 1
             elif block:
-                write_event(events[n], number, slot, BLOCK, blocks.end[k], blocks.kind[k], session)
+                write_event(events[n], number, slot, BLOCK, blocks.end[k], blocks.kind[k], session, bank)
                 k += 1
             else:
                 break
             n += 1
         watermark = lanes.watermark[lane]
-        write_event(events[n], number, slot, WATERMARK, watermark, watermark, session)
+        write_event(events[n], number, slot, WATERMARK, watermark, watermark, session, bank)
         n += 1
     return n
 
@@ -101,6 +103,7 @@ def by_stream(events: I64, first: I64, at: I64, place: I64, ordered: I64) -> Non
         row[ORDERED_KIND] = event[EVENT_KIND]
         row[ORDERED_SAMPLE] = event[EVENT_SAMPLE]
         row[ORDERED_VALUE] = event[EVENT_VALUE]
+        row[ORDERED_BANK] = event[EVENT_BANK]
 
 
 def is_before(one: I64, other: I64) -> bool:

@@ -25,7 +25,7 @@ from beatwire.kernels.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rest import has_artefact, is_at_rest
 from beatwire.kernels.wave_shape import DESCRIBED, KIND_MASK, LIMITED
 from beatwire.records import F32, F64, I64, U8
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, BLOCK, RESTART
 from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory, RhythmTrees
 
@@ -58,7 +58,7 @@ MOST_DOUBTFUL = 0.5  # share of the beats of a minute: with more, and ``MOST_ERR
 
 
 def judge_rhythm(
-    i: int, run: I64, events: I64, beats: RhythmBeats, bank: I64, rates_hz: F64, trees: RhythmTrees,
+    i: int, run: I64, events: I64, beats: RhythmBeats, rates_hz: F64, trees: RhythmTrees,
     memory: RhythmMemory, judged: Judged,
 ) -> None:  # fmt: skip
     """Judge the blocks and beats of one stream.
@@ -67,10 +67,8 @@ def judge_rhythm(
     ----------
     run : int64 [runs + 1]
         First event of each stream.
-    events : int64 [e, 5]
+    events : int64 [e, 6]
         Columns ``ORDERED_SLOT``, ... of ``records.columns``.
-    bank : int64 [slots]
-        Bank of each stream.
     rates_hz : float64 [banks]
     memory
         Read and written.
@@ -79,7 +77,6 @@ def judge_rhythm(
     """
     slot = int(events[run[i], ORDERED_SLOT])
     samples, flags, numbers = memory.sample[slot], memory.flags[slot], memory.numbers[slot]
-    rate_hz = rates_hz[bank[slot]]
     several = judged.features.shape[0] > 1
     for e in range(run[i], run[i + 1]):
         kind, sample, value = (
@@ -87,6 +84,7 @@ def judge_rhythm(
             int(events[e, ORDERED_SAMPLE]),
             int(events[e, ORDERED_VALUE]),
         )
+        rate_hz = rates_hz[events[e, ORDERED_BANK]]
         features = judged.features[e if several else 0]
         judged.logit[e] = math.nan
         judged.kind[e] = 0

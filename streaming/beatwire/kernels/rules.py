@@ -89,6 +89,7 @@ from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import (
     ASYSTOLE_SAMPLES,
     MISSED_SAMPLES,
+    ORDERED_BANK,
     ORDERED_KIND,
     ORDERED_SAMPLE,
     ORDERED_SESSION,
@@ -212,17 +213,15 @@ def apply_beat(
 
 
 def apply_rules(
-    i: int, run: I64, events: I64, beats: RuleBeats, bank: I64, durations: I64, limits: F64, state: I64,
+    i: int, run: I64, events: I64, beats: RuleBeats, durations: I64, limits: F64, state: I64,
     transitions: Transitions,
 ) -> None:  # fmt: skip
     """Apply the rules to the events of one stream.
 
     Parameters
     ----------
-    events : int64 [e, 5]
+    events : int64 [e, 6]
         Columns ``ORDERED_SLOT``, ... of ``records.columns``.
-    bank : int64 [slots]
-        Bank of each stream.
     durations : int64 [limits, banks, 7]
         Columns ``ASYSTOLE_SAMPLES``, ... of ``records.columns``, by row of the table of limits.
     limits : float64 [limits, RULES]
@@ -234,13 +233,14 @@ def apply_rules(
     first = MOST_TRANSITIONS * int(run[i])
     n = first
     own = state[events[run[i], ORDERED_SLOT]]
-    lengths = durations[own[LIMITS], bank[events[run[i], ORDERED_SLOT]]]
+    lengths = durations[own[LIMITS], events[run[i], ORDERED_BANK]]
     for e in range(run[i], run[i + 1]):
         event = events[e]
         slot, session, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_SESSION]), int(event[ORDERED_KIND])
         sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
         row = state[slot]
         if kind == RESTART:
+            lengths = durations[row[LIMITS], event[ORDERED_BANK]]
             n = apply_restart(row, slot, session, sample, value, transitions, n)
         elif kind == LEADS_CHANGED:
             n = set_alert(row, slot, LEADS_OFF, value != 0, sample, float(value), transitions, n)
@@ -257,7 +257,7 @@ def apply_rules(
                 n = apply_beat(row, slot, sample, value, beats, lengths, limits[row[LIMITS]], transitions, n)
             elif kind == LIMITS_CHANGED:
                 row[LIMITS] = value
-                lengths = durations[value, bank[slot]]
+                lengths = durations[value, event[ORDERED_BANK]]
                 late = int(row[LAST_BEAT]) + int(lengths[ASYSTOLE_SAMPLES])
                 if sample > late and is_silence(row[SIGNAL:SINCE]):
                     n = set_alert(row, slot, ASYSTOLE, True, sample, 0.0, transitions, n)

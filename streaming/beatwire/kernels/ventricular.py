@@ -19,7 +19,7 @@ from numpy import float64
 from beatwire.kernels.beat_class import FIRST_MEASURED, MEASURED, MEASURED_NAMES, P_S, P_V
 from beatwire.kernels.classify import evaluate_trees
 from beatwire.records import F32, I64
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, RESTART
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
 
@@ -61,7 +61,7 @@ USUAL_RR_S = 0.8  # where no interval is known
 
 
 def judge_ventricular(
-    i: int, run: I64, events: I64, beats: VentricularBeats, bank: I64, window: I64, trees: VentricularTrees,
+    i: int, run: I64, events: I64, beats: VentricularBeats, window: I64, trees: VentricularTrees,
     memory: VentricularMemory, features: F32, found: Ventricular,
 ) -> None:  # fmt: skip
     """Judge the beats of one stream.
@@ -70,10 +70,8 @@ def judge_ventricular(
     ----------
     run : int64 [runs + 1]
         First event of each stream.
-    events : int64 [e, 5]
+    events : int64 [e, 6]
         Columns ``ORDERED_SLOT``, ... of ``records.columns``.
-    bank : int64 [slots]
-        Bank of each stream.
     window : int64 [banks]
         ``WINDOW_S`` in samples.
     memory
@@ -91,7 +89,8 @@ def judge_ventricular(
             memory.kept[slot] = 0
         elif kind == BEAT:
             b, sample = int(events[e, ORDERED_VALUE]), int(events[e, ORDERED_SAMPLE])
-            count = forget(sample - window[bank[slot]], int(memory.kept[slot]), past, memory.sample[slot]) + 1
+            oldest = int(sample - window[events[e, ORDERED_BANK]])
+            count = forget(oldest, int(memory.kept[slot]), past, memory.sample[slot]) + 1
             memory.sample[slot, count - 1] = sample
             store(b, past[count - 1], beats)
             memory.kept[slot] = count

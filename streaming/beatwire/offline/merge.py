@@ -12,6 +12,14 @@ from beatwire.kernels import clock
 from beatwire.offline.batch import ShardResults
 from beatwire.offline.coverage import Coverage
 from beatwire.records import I64, Aligned, Bank, Event, Rejects, Terms, TickBeats
+from beatwire.records.columns import (
+    EVENT_COLUMNS,
+    ORDERED_COLUMNS,
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_VALUE,
+)
 from beatwire.records.samples import SlotColumns
 
 START_US = 1_000_000_000_000_000  # time of sample 0, microseconds since 1970; a recording has no clock of its own
@@ -28,7 +36,7 @@ def merge(results: ShardResults, coverage: Coverage, bank: Bank, *, rules: bool 
         time_us=START_US + np.floor(sample * 1e6 / bank.rate_hz + 0.5).astype(np.int64),
         rate_hz=np.full(b, bank.rate_hz), restart=np.zeros(b, np.bool_),
         terms=Terms(column["reconstruction_error"], none, none, none, column["prematurity"], column["latent"]),
-        events=_events(results, coverage, sample) if rules else np.zeros((0, 5), np.int64), **column,
+        events=_events(results, coverage, sample) if rules else np.zeros((0, ORDERED_COLUMNS), np.int64), **column,
     )  # fmt: skip
 
 
@@ -42,14 +50,14 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
     anchors[:, clock.COUNT] = 1
     anchors[:, clock.FIRST_ANCHOR : clock.FIRST_ANCHOR + 3] = 1, 0, START_US
     return Aligned(
-        passes=[], events=np.zeros((0, 6), np.int64), seen=np.arange(slots),
-        slots=columns, anchors=anchors, clocks=np.zeros((0, 6), np.int64), banks=(bank,),
+        passes=[], events=np.zeros((0, EVENT_COLUMNS), np.int64), seen=np.arange(slots),
+        slots=columns, anchors=anchors, clocks=np.zeros((0, EVENT_COLUMNS), np.int64), banks=(bank,),
         refused=np.zeros((0, 3), np.int64), rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
     )  # fmt: skip
 
 
 def _events(results: ShardResults, coverage: Coverage, sample: I64) -> I64:
-    """Return the events in order of samples, int64 [e, 5] as in ``TickBeats``.
+    """Return the events in order of samples, int64 [e, 6] as in ``TickBeats``.
 
     No event of a segment precedes its restart or follows the restart of the next segment.
     """
@@ -64,6 +72,7 @@ def _events(results: ShardResults, coverage: Coverage, sample: I64) -> I64:
     )
     kind, position, value = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.argsort(8 * position + kind, kind="stable")  # 8 kinds: at the same sample, in order of kinds
-    rows = np.zeros((len(order), 5), np.int64)
-    rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4] = 1, kind[order], position[order], value[order]
+    rows = np.zeros((len(order), ORDERED_COLUMNS), np.int64)
+    rows[:, ORDERED_SESSION] = 1
+    rows[:, ORDERED_KIND], rows[:, ORDERED_SAMPLE], rows[:, ORDERED_VALUE] = kind[order], position[order], value[order]
     return rows

@@ -88,10 +88,12 @@ class StreamIds(NamedTuple):
 class PassLanes(NamedTuple):
     """Lanes of a pass.
 
+    bank           number of the bank
     slot, session  int64 [n]
     watermark      int64 [n]  every beat before this sample is decided
     """
 
+    bank: int
     slot: I64
     session: I64
     watermark: I64

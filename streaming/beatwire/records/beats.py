@@ -108,7 +108,7 @@ class TickBeats:
     restart                          bool [b], the first beat after a restart of its stream
     terms                            of the score of each beat
     shape                            float32 [b, SHAPE_LEADS, POINTS], see ``kernels.beat_shape``
-    events                           int64 [e, 5], columns ``ORDERED_...``: all events, by slot and in order
+    events                           int64 [e, 6], columns ``ORDERED_...``: all events, by slot and in order
     overloaded                       beats are not scored
 
     From the score stage on (``None`` before):

@@ -31,16 +31,17 @@ QUIET_LANE, QUIET_START, QUIET_STOP = range(3)
 QUIET_COLUMNS = 3
 
 # ``Aligned.events`` and ``Aligned.clocks``.
-EVENT_PASS, EVENT_SLOT, EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE, EVENT_SESSION = range(6)
-EVENT_COLUMNS = 6
+EVENT_PASS, EVENT_SLOT, EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE, EVENT_SESSION, EVENT_BANK = range(7)
+EVENT_COLUMNS = 7
 
 # ``Aligned.limits``: the same columns, and the arrival of the first chunk that is decided by the limits.
-LIMITS_ARRIVED_US = 6
-LIMITS_COLUMNS = 7
+LIMITS_ARRIVED_US = 7
+LIMITS_COLUMNS = 8
 
-# ``TickBeats.events``: the events of a tick in the order of each stream.
-ORDERED_SLOT, ORDERED_SESSION, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE = range(5)
-ORDERED_COLUMNS = 5
+# ``TickBeats.events``: the events of a tick in the order of each stream. With a restart a stream may come to another
+# bank, so an event has the bank that its stream is in then.
+ORDERED_SLOT, ORDERED_SESSION, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE, ORDERED_BANK = range(6)
+ORDERED_COLUMNS = 6
 
 # ``PeakTable.peaks``: sample, response f, median of the last five block maxima, 80 % quantile of the last ten, and the
 # sum of the least f within ``right`` samples on both sides.

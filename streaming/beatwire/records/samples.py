@@ -200,18 +200,19 @@ class Aligned:
     """The placed chunks of a tick.
 
     passes       placements, by pass and bank
-    events       int64 [e, 6], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks
+    events       int64 [e, 7], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks
     seen         int64 [s]: the slots that have a chunk in this tick, each once, ascending
     slots        positions of the streams, by slot: copies
+    before       the same after the tick before; None: this is the first
     anchors      int64 [slots, .]: device times, see ``kernels.clock``. A read-only view of the state of align, valid
                  until the next tick: a copy would be 39 MB for 100,000 streams
-    clocks       int64 [c, 6], columns ``EVENT_...``: device times that are not in ``anchors`` any more, by slot
+    clocks       int64 [c, 7], columns ``EVENT_...``: device times that are not in ``anchors`` any more, by slot
     banks        by number
     refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there is no memory
     rejects      messages that decode and align reject
     evicted      int64 [f]: slots of streams that are removed after this tick
     waited       int64 [w, 2]: slot and tick of chunks that came in an earlier tick and are placed in this one
-    limits       int64 [l, 7], columns ``EVENT_...`` and ``LIMITS_ARRIVED_US``: changes of the limits of streams
+    limits       int64 [l, 8], columns ``EVENT_...`` and ``LIMITS_ARRIVED_US``: changes of the limits of streams
     now_us, caught_up, overloaded  as in ``RawTick``
     """
 
@@ -230,6 +231,7 @@ class Aligned:
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     waited: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     limits: I64 = field(default_factory=lambda: np.zeros((0, LIMITS_COLUMNS), np.int64))
+    before: SlotColumns | None = None
 
     def __post_init__(self) -> None:
         """Make the anchors read-only: they are the state of align."""

@@ -203,7 +203,7 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
     transitions = Transitions(np.zeros(n, np.int64), np.empty((room, TRANSITION_COLUMNS), np.int64), np.empty(room))
     durations, limits = _kernel_limits(state, tick)
     beats = _rule_beats(state.settings, tick)
-    cpu.kernels.apply_rules(n, run, events, beats, tick.aligned.slots.bank, durations, limits, state.slots, transitions)
+    cpu.kernels.apply_rules(n, run, events, beats, durations, limits, state.slots, transitions)
     rows = rows_written(transitions.counts, run, alert_state.MOST_TRANSITIONS)
     return transitions.rows[rows], transitions.value[rows]
 

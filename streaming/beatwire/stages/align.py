@@ -90,6 +90,7 @@ class State:
     evicted     int64, slots of streams that were evicted in the last tick
     waiting     chunks of new streams that would open a bank
     changes     of the limits of streams; None: there are none
+    columns     positions after the last tick, as the later stages have them; None: there was none
     """
 
     settings: Settings
@@ -108,6 +109,7 @@ class State:
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     waiting: WaitingRoom = field(default_factory=WaitingRoom)
     changes: Limits | None = None
+    columns: SlotColumns | None = None
 
 
 def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
@@ -136,11 +138,13 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     seen = _seen(slot, len(state.slots))
     _find_silent(state, chunks, seen)
     no_room = verdicts.code == arrivals.REFUSED
+    before, state.columns = state.columns, _columns(state.slots)
     return state, Aligned(
         passes=placements(chunks, state.banks, state.lanes, rows._replace(event=events)),
         events=events,
         seen=seen,
-        slots=_columns(state.slots),
+        slots=state.columns,
+        before=before,
         anchors=state.anchors,
         clocks=clocks[np.argsort(clocks[:, EVENT_SLOT], kind="stable")],
         banks=tuple(state.banks),

@@ -116,7 +116,7 @@ def classify(state: State, beats: TickBeats, *, keep_features: bool = False) -> 
     )
     least = NO_LEAST if state.settings is None else state.settings.least
     cpu.kernels.classify_beats(
-        n, run, events, _inputs(beats), aligned.slots.bank, _limits(least, aligned), state.trees, state.history, work,
+        n, run, events, _inputs(beats), _limits(least, aligned), state.trees, state.history, work,
         classes,
     )  # fmt: skip
     return classes, features

@@ -100,7 +100,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
     room = BLOCKS_TO_EMPTY * len(events)
     crossings = Crossings(np.zeros(n, np.int64), np.empty(room, np.int64), np.empty((room, ORDERED_COLUMNS), np.int64))
     cpu.kernels.track_drift(
-        n, run, events, bins, scored, beats.aligned.slots.bank, block_samples, reference.levels, reference.limit,
+        n, run, events, bins, scored, block_samples, reference.levels, reference.limit,
         state.streams, crossings,
     )  # fmt: skip
     if not crossings.counts.any():

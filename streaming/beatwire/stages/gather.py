@@ -116,7 +116,7 @@ def _events(aligned: Aligned, passes: list[PassResults]) -> I64:
     beats = 0
     for p in passes:
         fresh = p.fresh
-        lanes = PassLanes(fresh.slot, fresh.session, p.watermark)
+        lanes = PassLanes(fresh.bank.number, fresh.slot, fresh.session, p.watermark)
         found = PassBeats(p.beats.row, p.beats.sample)
         n = cpu.kernels.merge_pass(fresh.number, lanes, found, beats, p.blocks, events, n)
         beats += len(p.beats.row)

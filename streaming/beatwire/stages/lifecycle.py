@@ -40,6 +40,7 @@ from beatwire.stages.support.service_alerts import (
     end_of_expired,
     feed_transition,
 )
+from beatwire.stages.support.sessions import bank_of
 
 LONGEST_SHORTEST_S = 60.0  # a successor replays 120 s: it finds every alert that is held
 _SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
@@ -204,7 +205,7 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
 
 def _held_until(state: State, tick: TickBeats, one: Open) -> int:
     """Return the sample up to which an alert lasts at least."""
-    bank = int(tick.aligned.slots.bank[one.slot])
+    bank = bank_of(tick, one.slot, one.message["session"])
     rate_hz = tick.aligned.banks[bank].rate_hz if bank >= 0 else 0.0
     return int(one.message["onset"]) + math.ceil(state.settings.shortest_s * rate_hz)
 

@@ -74,7 +74,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     beats = RhythmBeats(tick.rr_s, tick.quality, tick.expected_errors)
     rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
     trees = RhythmTrees(state.judges.feature, state.judges.threshold, state.judges.leaf)
-    cpu.kernels.judge_rhythm(n, run, events, beats, tick.aligned.slots.bank, rates_hz, trees, state.memory, judged)
+    cpu.kernels.judge_rhythm(n, run, events, beats, rates_hz, trees, state.memory, judged)
     decided = events.copy()
     blocks = events[:, ORDERED_KIND] == BLOCK
     decided[blocks, ORDERED_VALUE] = judged.kind[blocks]

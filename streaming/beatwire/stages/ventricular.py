@@ -77,9 +77,7 @@ def judge(state: State, tick: TickBeats, *, keep_features: bool = False) -> tupl
         trees = VentricularTrees(state.judge.feature, state.judge.threshold, state.judge.leaf)
         banks = tick.aligned.banks
         window = np.array([round(ventricular.WINDOW_S * bank.rate_hz) for bank in banks], np.int64)
-        cpu.kernels.judge_ventricular(
-            n, run, tick.events, beats, tick.aligned.slots.bank, window, trees, state.memory, features, found
-        )
+        cpu.kernels.judge_ventricular(n, run, tick.events, beats, window, trees, state.memory, features, found)
     return found, features
 
 

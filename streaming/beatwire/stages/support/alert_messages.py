@@ -9,8 +9,9 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.records import Event, TickBeats
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_VALUE
 from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
+from beatwire.stages.support.sessions import bank_of, events_of
 
 
 def message_of(
@@ -69,7 +70,7 @@ def over(alert: dict[str, Any]) -> dict[str, Any]:
 def device_times(tick: TickBeats, slot: int, session: int, samples: list[int], at: int) -> list[int]:
     """Return the device time of samples of a stream, microseconds, for an output that is decided at sample ``at``."""
     n = len(samples)
-    rate_hz = tick.aligned.banks[tick.aligned.slots.bank[slot]].rate_hz
+    rate_hz = tick.aligned.banks[bank_of(tick, slot, session)].rate_hz
     time_us = np.empty(n, np.int64)
     cpu.kernels.device_time(
         n, np.full(n, slot), np.full(n, session), np.array(samples), np.full(n, at), np.full(n, rate_hz),
@@ -85,8 +86,7 @@ def _confidence(tick: TickBeats, slot: int, session: int, at: int, state: str) -
     """
     if state == "off":
         return ""
-    slots = tick.events[:, ORDERED_SLOT]
-    events = tick.events[np.searchsorted(slots, slot) : np.searchsorted(slots, slot, "right")]
+    events = events_of(tick, slot)
     of_session = (events[:, ORDERED_SESSION] == session) & (events[:, ORDERED_SAMPLE] == at)
     for beat in events[of_session & (events[:, ORDERED_KIND] == Event.BEAT), ORDERED_VALUE].tolist():
         errors = float(tick.expected_errors[beat])

@@ -23,6 +23,7 @@ from beatwire.records import F64, I64, LimitChange
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
+    EVENT_BANK,
     EVENT_KIND,
     EVENT_SAMPLE,
     EVENT_SESSION,
@@ -188,7 +189,7 @@ def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping
 
     Parameters
     ----------
-    events : int64 [e, 5]
+    events : int64 [e, 6]
         Columns ``ORDERED_...``.
     pending
         Slot -> changes that have no place yet, columns ``EVENT_...``; read and written.
@@ -207,7 +208,8 @@ def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping
                 change = waiting.pop(0)
                 ended = change[EVENT_SESSION] != own  # nothing is decided at its sample
                 at.append(e)
-                rows.append((slot, session, LIMITS_CHANGED, -1 if ended else change[EVENT_SAMPLE], change[EVENT_VALUE]))
+                own_sample = -1 if ended else change[EVENT_SAMPLE]
+                rows.append((slot, session, LIMITS_CHANGED, own_sample, change[EVENT_VALUE], change[EVENT_BANK]))
             session = own if kind == RESTART else session
         if not pending[slot]:
             del pending[slot]
@@ -227,7 +229,7 @@ def limits_in_force(limits: Limits | None, slot: I64, arrived_us: I64) -> I64:
 
 
 def with_arrivals(events: I64, given: AlignChunks) -> I64:
-    """Return events of changed limits, int64 [l, 7], with the arrival of the first chunk that they are about."""
+    """Return events of changed limits, int64 [l, 8], with the arrival of the first chunk that they are about."""
     arrived_us = np.zeros(len(events), np.int64)
     for k, row in enumerate(events):
         first = np.flatnonzero((given.slot == row[EVENT_SLOT]) & (given.limits == row[EVENT_VALUE]))[0]

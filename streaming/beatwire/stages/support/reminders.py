@@ -15,13 +15,16 @@ from typing import Any
 import numpy as np
 
 from beatwire.records import I64, TickBeats
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
+from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
 from beatwire.records.events import BEAT, RESTART, WATERMARK
 from beatwire.stages.support.alert_messages import device_times
 from beatwire.stages.support.open_alerts import NEVER, Open, OpenAlerts
+from beatwire.stages.support.sessions import events_of
 
 # Rules about streams that send nothing, or of which nothing is analysed, and about whole partitions.
 BY_CLOCK = ("no data", "refused", "expired")
+
+_BEFORE = 5  # intervals that may have passed from the last watermark of a tick to the first event of the next one
 
 Interval = Callable[[str], float]  # priority -> seconds, 0: never
 
@@ -31,6 +34,7 @@ class Stretch:
     """A part of a tick in which a stream did not restart.
 
     session    of the device
+    bank       of the stream in it
     begin      first sample, -1: it began before the tick
     earliest   sample of its first event in the tick
     last_beat  sample of its last beat in the tick, -1: none
@@ -39,6 +43,7 @@ class Stretch:
     """
 
     session: int
+    bank: int
     begin: int
     earliest: int
     last_beat: int
@@ -49,14 +54,15 @@ class Stretch:
 def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, marks: I64, interval: Interval) -> list[dict[str, Any]]:
     """Return the reminders that are due by the watermarks of a tick, int64 [slots]."""
     due = marks >= alerts.due
-    restarted = tick.events[tick.events[:, ORDERED_KIND] == RESTART, ORDERED_SLOT]
-    due[restarted] |= marks[restarted] >= 0  # it may have been due in the session before
+    due[tick.events[tick.events[:, ORDERED_KIND] == RESTART, ORDERED_SLOT]] = True
     published: list[dict[str, Any]] = []
     for slot in np.flatnonzero(due).tolist():
         alerts.due[slot] = NEVER
+        mark = int(marks[slot])
         for one in alerts.of_slot(slot):
             published += remind_until(one, tick, None, interval)
-            alerts.due[slot] = min(alerts.due[slot], _next_due(one, tick, int(marks[slot]), interval))
+            # Without a watermark in the tick, which only restarted the stream, the next one decides.
+            alerts.due[slot] = min(alerts.due[slot], _next_due(one, tick, mark, interval) if mark >= 0 else 0)
     return published
 
 
@@ -75,29 +81,25 @@ def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval
     interval_s = _interval_s(one, interval)
     if not interval_s or one.slot < 0 or tick.aligned.slots.bank[one.slot] < 0:
         return
-    step = _step(one, tick, interval_s)
     stretches = _stretches(tick, one.slot)
     own = [number for number, stretch in enumerate(stretches) if stretch.session == one.message["session"]]
     for stretch in stretches[own[0] if own else 0 :]:
         if end is not None and stretch.begin >= end:
             return
+        step = _step(tick, stretch.bank, interval_s)
+        own_session = stretch.session == one.message["session"]
+        if not own_session and end is not None:
+            return
+        if stretch.begin >= 0:
+            _count(one, _passed(one, tick, stretch, stretch.begin, interval_s))
         if stretch.mark < 0:
             continue
-        if stretch.session == one.message["session"]:
-            whole = end is None or (not stretch.last and end >= stretch.last_beat)
-            mark = stretch.mark if whole or end is None else min(end, stretch.mark)
-            if stretch.begin >= 0:  # after a hole: one message may claim one of 2**53 samples
-                _count(one, (stretch.begin - one.message["onset"]) // step)
-            number = (mark - one.message["onset"]) // step
-        elif end is None:
-            before, now = _intervals_passed(one, tick, stretch, interval_s)
-            if stretch.begin >= 0:
-                _count(one, before)
-            # The clock of a device may jump within a session: no more than samples have come for.
-            number = now
-            _count(one, now - 2 - (stretch.mark - stretch.earliest) // step)
-        else:
-            return
+        mark = stretch.mark
+        if end is not None and (stretch.last or end < stretch.last_beat):
+            mark = min(end, mark)
+        number = _passed(one, tick, stretch, mark, interval_s)
+        # A device may count or clock as it likes, and use the number of a session again: no more than samples came for.
+        _count(one, number - _BEFORE - (stretch.mark - stretch.earliest) // step)
         while one.message["reminders"] < number:
             _count(one, one.message["reminders"] + 1)
             yield one.message
@@ -115,20 +117,19 @@ def _interval_s(one: Open, interval: Interval) -> float:
     return interval(one.message["priority"]) if by_samples else 0.0
 
 
-def _step(one: Open, tick: TickBeats, interval_s: float) -> int:
+def _step(tick: TickBeats, bank: int, interval_s: float) -> int:
     """Return the samples between two reminders."""
-    rate_hz = float(tick.aligned.banks[tick.aligned.slots.bank[one.slot]].rate_hz)
-    return math.ceil(interval_s * rate_hz)
+    return math.ceil(interval_s * float(tick.aligned.banks[bank].rate_hz))
 
 
-def _intervals_passed(one: Open, tick: TickBeats, stretch: Stretch, interval_s: float) -> tuple[int, int]:
-    """Return the intervals from the onset of an alert to the begin and to the end of a stretch of a later session."""
-    times_us = [
-        device_times(tick, one.slot, stretch.session, [sample], sample)[0]
-        for sample in (max(stretch.begin, stretch.earliest), stretch.mark)
-    ]
-    before, now = (math.floor((time_us - one.message["onset_us"]) / 1e6 / interval_s) for time_us in times_us)
-    return before, now
+def _passed(one: Open, tick: TickBeats, stretch: Stretch, sample: int, interval_s: float) -> int:
+    """Return the intervals from the onset of an alert to a sample of a stretch: by samples, or by device time."""
+    if stretch.session == one.message["session"]:
+        onset = int(one.message["onset"])
+        return (sample - onset) // _step(tick, stretch.bank, interval_s)
+    (time_us,) = device_times(tick, one.slot, stretch.session, [sample], sample)
+    onset_us = int(one.message["onset_us"])
+    return math.floor((time_us - onset_us) / 1e6 / interval_s)
 
 
 def _next_due(one: Open, tick: TickBeats, mark: int, interval: Interval) -> int:
@@ -136,7 +137,7 @@ def _next_due(one: Open, tick: TickBeats, mark: int, interval: Interval) -> int:
     interval_s = _interval_s(one, interval)
     if not interval_s or tick.aligned.slots.bank[one.slot] < 0:
         return NEVER
-    message, step = one.message, _step(one, tick, interval_s)
+    message, step = one.message, _step(tick, int(tick.aligned.slots.bank[one.slot]), interval_s)
     session = int(tick.aligned.slots.session[one.slot])
     if session == message["session"]:
         return int(message["onset"] + (message["reminders"] + 1) * step)
@@ -152,8 +153,7 @@ def last_mark(tick: TickBeats, slot: int, session: int) -> int:
 
 def _stretches(tick: TickBeats, slot: int) -> list[Stretch]:
     """Return the stretches of a stream in a tick, in order."""
-    slots = tick.events[:, ORDERED_SLOT]
-    events = tick.events[np.searchsorted(slots, slot) : np.searchsorted(slots, slot, "right")]
+    events = events_of(tick, slot)
     parts = [part for part in np.split(events, np.flatnonzero(events[:, ORDERED_KIND] == RESTART)) if len(part)]
     return [_stretch(part, last=number == len(parts) - 1) for number, part in enumerate(parts)]
 
@@ -163,6 +163,7 @@ def _stretch(events: I64, *, last: bool) -> Stretch:
     beats, marks = sample[kind == BEAT], sample[kind == WATERMARK]
     return Stretch(
         session=int(events[0, ORDERED_SESSION]),
+        bank=int(events[0, ORDERED_BANK]),
         begin=int(sample[0]) if kind[0] == RESTART else -1,
         earliest=int(sample[0]),
         last_beat=int(beats[-1]) if len(beats) else -1,
