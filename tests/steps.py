@@ -82,7 +82,7 @@ class Aligner:
         """Return the events of a tick: (stream, kind, sample, value)."""
         names = {v: k for k, v in vars(Event).items() if k.isupper()}
         return [
-            (self.directory.names[s], names[kind], at, value) for _, s, kind, at, value, _ in aligned.events.tolist()
+            (self.directory.names[s], names[kind], at, value) for _, s, kind, at, value, *_ in aligned.events.tolist()
         ]
 
     @property

@@ -47,6 +47,21 @@ def test_a_stream_without_memory_is_refused_and_raises_one_alert() -> None:
     }
 
 
+def test_a_stream_of_one_rate_too_many_is_refused_and_raises_one_alert() -> None:
+    heart = synthesise(1, rate_hz=250.0, seconds=12).recording.samples
+    rates_hz = (250.0, 251.0, 252.0, 250.0)
+    signals = [Signal(f"bed-{k}", heart[:, 7 * k :], rate_hz, 2.0) for k, rate_hz in enumerate(rates_hz)]
+    pipeline, run = Pipeline(Settings(most_banks=2)), Run()
+    collect(pipeline, run)
+    for a in range(0, 2500, 125):
+        pipeline.emit(RawTick.of([s.chunk(a, a + 125) for s in signals]))
+    assert set(run.beats) == {"bed-0", "bed-1", "bed-3"}
+    assert [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "refused"] == [("bed-2", "on")]
+    text = "align: stream 'bed-2' is refused: 252 Hz and 1 leads; expected one of the 2 kinds of streams there are"
+    assert set(run.rejects) == {text}
+    assert len(run.rejects) == 18, "the first second waited, until a second rate was admitted"
+
+
 def test_refused_streams_do_not_change_the_output_of_admitted_streams() -> None:
     _, crowded = run_on(beds(70), Small())
     names = [f"bed-{k}" for k in range(64)]

@@ -70,6 +70,7 @@ _STREAMS = {
     "evict_s": "Silence after which a stream is forgotten: its alerts end, its memory goes to others.",
     "duplicate_s": "A chunk that goes back by at most this is a duplicate; further back it is an error.",
     "most_streams": "More streams than this are not accepted.",
+    "most_banks": "More combinations of a sampling rate and a number of leads than this are not accepted.",
     "schema_id": "Id that Avro messages in Confluent framing must have; without it any.",
 }
 

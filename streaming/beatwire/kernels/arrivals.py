@@ -61,7 +61,7 @@ from beatwire.records.events import LEADS_CHANGED, LIMITS_CHANGED
 DONE, NO_LANE, NO_ROOM = range(3)  # why ``align_rows`` stopped
 
 PLACED = 0  # codes of chunks; those from 21 on are reasons of align to reject one
-RATE_CHANGED, LEADS_COUNT_CHANGED, BACKWARDS, UNITS_CHANGED, REFUSED = range(21, 26)
+RATE_CHANGED, LEADS_COUNT_CHANGED, BACKWARDS, UNITS_CHANGED, REFUSED, NO_BANK = range(21, 27)
 
 
 def no_value(payload: U8, at: int, stride: int, leads: int, lead_off: int, j: int) -> bool:

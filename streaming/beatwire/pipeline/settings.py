@@ -44,6 +44,7 @@ class Settings:
     evict_s      silence after which a stream is removed: its alerts end, its memory goes to others
     duplicate_s  how far back a chunk is a duplicate and not an error
     most_streams streams at most
+    most_banks   kinds of streams at most: combinations of a sampling rate and a number of leads
     admit_s      samples of a new stream with a rate or a number of leads that no stream has, before it is placed
     schema_id    id that Avro messages in Confluent framing must have; None accepts any
     cloud_events which messages have headers of CloudEvents: "alerts", or "all", beats too
@@ -65,6 +66,7 @@ class Settings:
     evict_s: float = 86_400.0
     duplicate_s: float = 60.0
     most_streams: int = 1_000_000
+    most_banks: int = 128
     admit_s: float = 1.0
     schema_id: int | None = None
     cloud_events: Literal["alerts", "all"] = "alerts"
@@ -137,6 +139,7 @@ class Settings:
             self.duplicate_s,
             self.evict_s,
             self.most_streams,
+            self.most_banks,
         )
 
     def ring(self) -> ring.Settings:

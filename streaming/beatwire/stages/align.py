@@ -60,6 +60,7 @@ class Settings:
     duplicate_s   how far back a chunk is a duplicate and not an error
     evict_s       silence after which a stream is removed
     most_streams  bounds memory against stray stream ids
+    most_banks    bounds the time of a tick against stray rates: each bank is a run of all stages
     """
 
     pass_s: float
@@ -69,6 +70,7 @@ class Settings:
     duplicate_s: float
     evict_s: float
     most_streams: int
+    most_banks: int
 
 
 @dataclass(slots=True)
@@ -128,7 +130,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     state.waiting.hold(chunks, strays, state.tick - 1)
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
-        expected = float(sum(state.lanes) if code == arrivals.REFUSED else verdicts.expected[i])
+        room = {arrivals.REFUSED: sum(state.lanes), arrivals.NO_BANK: state.settings.most_banks}
+        expected = float(room.get(code, verdicts.expected[i]))
         reason = reason_of(stream, code, expected, given, i, state.banks)
         rejects.add(int(chunks.message[i]), KINDS.get(code, "changed"), f"align: {reason}")
     state.counts += rows.sizes[align.DUPLICATES :]
@@ -137,7 +140,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     events = rows.event[(kind != CLOCK) & (kind != LIMITS_CHANGED)]
     seen = _seen(slot, len(state.slots))
     _find_silent(state, chunks, seen)
-    no_room = verdicts.code == arrivals.REFUSED
+    no_room = (verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK)
     before, state.columns = state.columns, _columns(state.slots)
     return state, Aligned(
         passes=placements(chunks, state.banks, state.lanes, rows._replace(event=events)),
@@ -161,7 +164,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
 
 def _without_stray_banks(state: State, chunks: Chunks) -> tuple[Chunks, I64]:
     """Exchange the chunks that would open a bank with the waiting room."""
-    rows = without_bank(state.banks, chunks) if state.waiting.enough_s else np.zeros(0, np.int64)
+    may_wait = state.waiting.enough_s > 0 and len(state.banks) < state.settings.most_banks
+    rows = without_bank(state.banks, chunks) if may_wait else np.zeros(0, np.int64)
     if len(rows):  # without a new session a stream may not change its rate: that is a reject
         slot = state.directory.look_up(chunks.payload, chunks.ints[rows])
         known = np.flatnonzero(slot >= 0)
@@ -185,6 +189,10 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, 
             break
         if rows.sizes[align.STATUS] == arrivals.NO_LANE:
             if given.bank[at] < 0:
+                if len(state.banks) >= state.settings.most_banks:
+                    verdicts.code[at] = arrivals.NO_BANK
+                    at += 1
+                    continue
                 if state.banks and not state.waiting.admits(given, at):
                     strays.append(at)
                     at += 1

@@ -137,8 +137,10 @@ RULES = (
         "PhysioNet/CinC Challenge 2015: fibrillation or flutter for at least 4 s.",
     ),
     Rule(
-        "refused", "high", True, "not monitored: no memory for another stream",
-        "Not monitored", "The monitor has no memory for another stream; this one is not analysed.", "",
+        "refused", "high", True, "not monitored: no room for another stream",
+        "Not monitored",
+        "The monitor has no memory for another stream, or too many sampling rates; this one is not analysed.",
+        "",
     ),
     Rule(
         "noise", "low", True, "{value:.1f} errors expected in 10 s, limit {limit:g}",
