@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from beatwire.kernels.flutter import WAVES
+from beatwire.stages import alert, lifecycle
 from bedside import Ward, device_chunk, rows_of
 
 RUN, NO_RUN = 2.0, -5.0
@@ -164,3 +165,28 @@ def test_a_rhythm_that_ventricular_beats_make_irregular_is_no_fibrillation(class
     ward.tick(beats=beats, classes=classes)
     last = [("bed", 100 * len(classes) + 100, 60.0)]
     assert bool(states(rows_of(ward.tick(beats=last, classes="N", atrial=True)), "irregular rhythm")) == begins
+
+
+def test_an_irregular_rhythm_that_the_beginning_of_a_replay_alone_has_raised_is_not_kept() -> None:
+    """A graph that begins has no ventricular beats yet, and announces what they would not let begin."""
+
+    def beats(begin: int, end: int) -> list[tuple[str, int, float]]:
+        return [("bed", 100 * k, 60.0) for k in range(begin, end)]
+
+    undisturbed, successor = Ward(), Ward()
+    undisturbed.tick(device_chunk())
+    successor.tick(device_chunk(1850))
+    undisturbed.tick(beats=beats(1, 19), classes="NNV" * 6)
+    log = undisturbed.published
+    for ward in (undisturbed, successor):
+        ward.tick(beats=beats(19, 43), classes="NNV" * 8, atrial=True)
+    begun = [a["state"] for a in successor.published if a["rule"] == "irregular rhythm"]
+    assert begun == ["on"], "expected the replay to raise it"
+    log += undisturbed.published
+    assert {(a["rule"], a["state"]) for a in log} == {("trigeminy", "on"), ("frequent ventricular beats", "on")}
+    alert.adopt(successor.alert, log)
+    lifecycle.adopt(successor.lifecycle, log)
+    for begin, classes in ((43, "NNV" * 6), (61, "N" * 18)):
+        for ward in (undisturbed, successor):
+            ward.tick(beats=beats(begin, begin + 18), classes=classes, atrial=begin == 43)
+        assert successor.published == undisturbed.published

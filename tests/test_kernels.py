@@ -20,6 +20,7 @@ from beatwire.kernels.beat_class import MEASURED
 from beatwire.kernels.beat_ring import BEATS
 from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.kernels.flutter import FLAT
+from beatwire.kernels.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
 from beatwire.kernels.ventricular import COLUMNS, PAST
 from beatwire.kernels.ventricular import FEATURES as RUN_FEATURES
@@ -178,7 +179,9 @@ def of_rhythm() -> None:
     at = np.cumsum(np.random.default_rng(0).integers(120, 320, 90))
     rows = [(RESTART, 0, 0), (BLOCK, 100, FLAT), *((BEAT, s, k) for k, s in enumerate(at.tolist()))]
     events = np.array([(0, 1, *row, 0) for row in rows], np.int64)
-    tick = RhythmBeats(np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32))
+    tick = RhythmBeats(
+        np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32), np.zeros((90, NORMAL_MEASURES), np.float32)
+    )
     judges = load_judges()
     trees = RhythmTrees(judges.feature, judges.threshold, judges.leaf)
     found = Rhythm(np.zeros((90, rhythm.SPANS)), np.zeros(90, np.bool_))

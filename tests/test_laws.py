@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-import wfdb
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import RawTick
@@ -24,7 +22,6 @@ from laws import (
     grouped,
     run_graph,
     shuffled,
-    successor,
     ticks_of,
     transitions_by_stream,
 )
@@ -207,31 +204,6 @@ def test_a_successor_that_replays_from_the_rewind_mark_gives_the_output_of_an_un
     published.alerts += discarded.alerts
     assert len(undisturbed.alerts) > 10, "expected alerts to compare: five times the planted ones"
     assert_equal(published, undisturbed)
-
-
-def test_an_alert_that_the_beginning_of_a_replay_alone_has_raised_is_not_kept(ecg_folder: Path) -> None:
-    """208: for minutes of ectopic beats that look irregular, which only a graph that has just begun announces."""
-    record = wfdb.rdrecord(str(ecg_folder / "mitdb" / "208"), sampfrom=740 * 360, sampto=1190 * 360, physical=False)
-    signal = Signal("208", record.d_signal.T.astype(np.int16) - 1024, 360.0)
-    ticks = [[signal.chunk(at, at + 720)] for at in range(0, 450 * 360, 720)]
-    begun, over = 872 - 740, 993 - 740
-    alone = run_graph(ticks[begun // 2 : over // 2]).alerts
-    states = [a["state"] for a in alone if a["rule"] == "irregular rhythm"]
-    assert states == ["on"], "expected the beginning to raise it"
-    pipeline, run = Pipeline(Settings()), Run()
-    collect(pipeline, run, published=True)
-    for values in ticks[: over // 2]:
-        pipeline.emit(RawTick.of(values))
-    log = {a["id"]: a for a in run.alerts}
-    second = successor(ticks[begun // 2 : over // 2], [a for a in log.values() if a["state"] != "off"])
-    found = Run()
-    collect(second, found, published=True)
-    run.beats.clear()
-    run.alerts.clear()
-    for values in ticks[over // 2 :]:
-        pipeline.emit(RawTick.of(values))
-        second.emit(RawTick.of(values))
-    assert_equal(found, run)
 
 
 def test_a_worker_that_takes_streams_over_while_its_own_go_on_gives_the_output_of_an_undisturbed_run(

@@ -1,12 +1,14 @@
 """Features by which the last minute of beats is judged to be atrial fibrillation.
 
-In:    the last 64 beats of a stream, those of a minute
+In:    the last 64 beats of a stream, those of a minute; the measures of its normal beat (``kernels.normal_beat``)
 Out:   float32 features in the order of ``NAMES``
 State: none
 
 In atrial fibrillation an interval is unlike the one before, and so is each difference: pairs of differences fill many
 cells of a plane (Sarkar, Ritscher, Mehra, IEEE Trans Biomed Eng 55, 2008). Ectopic beats fill few cells, and the
-intervals two beats apart are alike in bigeminy; sinus arrhythmia changes slowly.
+intervals two beats apart are alike in bigeminy; sinus arrhythmia changes slowly. In atrial fibrillation there is no P
+wave: before the QRS complex the beats do not look like their mean, as they do in sinus arrhythmia and between ectopic
+beats.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ MOST_CELLS = 12  # larger differences are in the last cell
 NAMES = (
     "intervals", "typical interval", "differ by 5 %", "by 10 %", "by 20 %", "cells", "zero cells", "alike two apart",
     "short then long", "near the typical", "mean difference", "turns", "doubtful", "unsure", "short", "long",
+    "steadiness of p", "most steadiness of p", "p size", "share of normal", "spread",
 )  # fmt: skip
 DOUBTFUL_SHARE = 12  # the feature "doubtful"
+FIRST_NORMAL = 16  # the measures of the normal beat, written by ``kernels.rhythm``
 
 
 def write_features(rate_hz: float, count: int, samples: I64, flags: U8, features: F32) -> bool:

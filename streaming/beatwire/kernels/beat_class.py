@@ -33,7 +33,7 @@ from beatwire.kernels.class_features import (
 )
 from beatwire.kernels.class_rhythm import EARLY
 from beatwire.kernels.classify import beat_probability, evaluate_trees
-from beatwire.kernels.normal_beat import BLOCK, SHARE, drop_before, find_normal, forget, store_beat
+from beatwire.kernels.normal_beat import BLOCK, SHARE, drop_before, find_normal, forget, measure_normal, store_beat
 from beatwire.records import F32, F64, I64
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import Trees
@@ -156,6 +156,7 @@ def classify_beats(
                 drop_before(slot, int(block * length - settings.memory[of_bank]), history)
                 find_normal(slot, leads, history, work)
             drop_before(slot, int(sample - settings.memory[of_bank]), history)
+            measure_normal(slot, leads, history, classes.normal[b])
             classes.beat_class[b], classes.probability[b] = classify_beat(
                 b, slot, sample, leads, beats, settings.least, trees, history, work, classes.measures[b]
             )

@@ -15,7 +15,17 @@ import math
 
 from numpy import float64
 
-from beatwire.kernels.beat_shape import P_BEGIN, P_END, POINTS, SHAPE_LEADS, TINY, correlation
+from beatwire.kernels.beat_shape import (
+    P_BEGIN,
+    P_END,
+    POINTS,
+    QRS_BEGIN,
+    QRS_END,
+    SHAPE_LEADS,
+    TINY,
+    correlation,
+    extent,
+)
 from beatwire.records import F32, F64, I64
 from beatwire.records.beat_classes import ClassHistory, ClassScratch
 
@@ -29,9 +39,14 @@ NEAR = 2.0  # beats at most this many times as far from the best candidate, squa
 # Columns of ``ClassHistory.ring``: place of the oldest beat, number of beats, number of the block.
 HEAD, COUNT, BLOCK = range(3)
 RING_COLUMNS = 3
-# Columns of ``ClassHistory.known``; the last one for each lead.
+# Columns of ``ClassHistory.known``; those from ``STEADINESS`` on have one for each lead.
 SHARE, SPREAD, USUAL_RR, REACH, STEADINESS = range(5)
-KNOWN = STEADINESS + SHAPE_LEADS
+P_SIZE = STEADINESS + SHAPE_LEADS  # of the P wave of the normal beat over its QRS complex
+KNOWN = P_SIZE + SHAPE_LEADS
+# What other judgements read of the normal beat: the mean and the largest ``STEADINESS`` of the leads, their mean
+# ``P_SIZE``, ``SHARE`` and ``SPREAD``.
+NORMAL_MEASURES = 5
+NO_NORMAL = -1.0  # each of them without a normal beat
 
 
 def forget(slot: int, history: ClassHistory) -> None:
@@ -116,9 +131,27 @@ def find_normal(slot: int, leads: int, history: ClassHistory, work: ClassScratch
             energy += float64(history.normal[slot, lead, k]) * float64(history.normal[slot, lead, k])
     for lead in range(leads):
         known[STEADINESS + lead] = steadiness(slot, lead, near, history, work.rows)
+        normal = history.normal[slot, lead]
+        known[P_SIZE + lead] = extent(normal, P_BEGIN, P_END) / (extent(normal, QRS_BEGIN, QRS_END) + TINY)
     known[SHARE] = near / n
     known[REACH] = reach
     known[SPREAD] = math.log(reach / energy + 1.0e-6)
+
+
+def measure_normal(slot: int, leads: int, history: ClassHistory, out: F32) -> None:
+    """Write the measures of the normal beat of a slot, ``out`` [NORMAL_MEASURES]."""
+    known = history.known[slot]
+    for k in range(NORMAL_MEASURES):
+        out[k] = NO_NORMAL
+    if not known[SHARE] > 0.0:
+        return
+    mean, most, size = 0.0, -1.0, 0.0
+    for lead in range(leads):
+        mean += float64(known[STEADINESS + lead]) / leads
+        most = max(most, float64(known[STEADINESS + lead]))
+        size += float64(known[P_SIZE + lead]) / leads
+    out[0], out[1], out[2] = mean, most, size
+    out[3], out[4] = known[SHARE], known[SPREAD]
 
 
 def best_candidate(

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.atrial import DOUBTFUL_SHARE
+from beatwire.kernels.atrial import DOUBTFUL_SHARE, FIRST_NORMAL
 from beatwire.kernels.atrial import write_features as write_atrial_features
 from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.classify import evaluate_trees
 from beatwire.kernels.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.fibrillation import write_features as write_fibrillation_features
 from beatwire.kernels.flutter import FLAT, POSSIBLE, REST, SATURATED, WAVES
+from beatwire.kernels.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rest import has_artefact, is_at_rest
 from beatwire.kernels.wave_shape import DESCRIBED, KIND_MASK, LIMITED
@@ -101,6 +102,8 @@ def judge_rhythm(
                 beats.expected_errors[value], rate_hz, samples, flags, numbers, judged.rhythm.typical_rr_s[value]
             )
             errors = float(beats.expected_errors[value])
+            for k in range(NORMAL_MEASURES):
+                features[FIRST_NORMAL + k] = beats.normal[value, k]
             judged.logit[e] = judge_beat(sample, errors, rate_hz, samples, flags, numbers, trees, features)
             judged.rhythm.atrial[value] = is_atrial(int(numbers[AF_BITS]))
 

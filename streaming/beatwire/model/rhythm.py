@@ -20,7 +20,7 @@ from beatwire.model.trees import load_halves, save_halves
 from beatwire.stages.rhythm import Judges
 
 FORMAT = 1
-VERSION = "rhythm-1"
+VERSION = "rhythm-2"
 SHIPPED = Path(__file__).parent / "weights" / "rhythm.safetensors"
 
 

@@ -54,7 +54,8 @@ class ClassHistory(NamedTuple):
     known    float32 [slots, KNOWN]                       ``SHARE`` of the beats that it is the mean of (0: there is
                                                           none), ``SPREAD`` of the beats, ``USUAL_RR`` of them, and
                                                           ``REACH``: their squared distance from each other;
-                                                          from ``STEADINESS`` on, of each lead, that of their P waves
+                                                          from ``STEADINESS`` on, of each lead, that of their P waves;
+                                                          from ``P_SIZE`` on, of each lead, the size of that wave
     """
 
     sample: I64
@@ -93,8 +94,10 @@ class BeatClasses(NamedTuple):
     beat_class    uint8 [b]              one of ``kernels.beat_class``
     probability   float32 [b]            of the class; NaN: unknown
     measures      float32 [b, MEASURED]  see ``kernels.beat_class``
+    normal        float32 [b, NORMAL_MEASURES]  of the normal beat of the stream, see ``kernels.normal_beat``
     """
 
     beat_class: U8
     probability: F32
     measures: F32
+    normal: F32

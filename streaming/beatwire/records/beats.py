@@ -121,6 +121,7 @@ class TickBeats:
     beat_class                       uint8 [b], see ``kernels.beat_class``; from the beat_class stage on
     class_probability                float32 [b], of that class; NaN: unknown
     class_measures                   float32 [b, MEASURED], see ``kernels.beat_class``
+    normal_measures                  float32 [b, NORMAL_MEASURES], of the normal beat, see ``kernels.normal_beat``
 
     From the ventricular stage on (``None`` before):
 
@@ -158,6 +159,7 @@ class TickBeats:
     beat_class: U8 | None = None
     class_probability: F32 | None = None
     class_measures: F32 | None = None
+    normal_measures: F32 | None = None
     ventricular: Ventricular | None = None
     rhythm: Rhythm | None = None
 

@@ -25,11 +25,13 @@ class RhythmBeats(NamedTuple):
 
     rr_s                      float64 [b]  NaN: unknown
     quality, expected_errors  float32 [b]
+    normal                    float32 [b, NORMAL_MEASURES], of the normal beat, see ``kernels.normal_beat``
     """
 
     rr_s: F64
     quality: F32
     expected_errors: F32
+    normal: F32
 
 
 class RhythmMemory(NamedTuple):

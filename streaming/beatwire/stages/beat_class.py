@@ -24,7 +24,17 @@ from beatwire.jit import cpu
 from beatwire.kernels.beat_class import MEASURED, Q
 from beatwire.kernels.beat_shape import POINTS, SHAPE_LEADS
 from beatwire.kernels.class_features import FEATURES, MEASURES
-from beatwire.kernels.normal_beat import BLOCK, BLOCK_S, CANDIDATES, KNOWN, MEMORY_S, PAST, RING_COLUMNS
+from beatwire.kernels.normal_beat import (
+    BLOCK,
+    BLOCK_S,
+    CANDIDATES,
+    KNOWN,
+    MEMORY_S,
+    NO_NORMAL,
+    NORMAL_MEASURES,
+    PAST,
+    RING_COLUMNS,
+)
 from beatwire.records import F32, F64, Aligned, TickBeats
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import Trees
@@ -88,6 +98,7 @@ def step(state: State, beats: TickBeats) -> tuple[State, TickBeats]:
         beat_class=classes.beat_class,
         class_probability=classes.probability,
         class_measures=classes.measures,
+        normal_measures=classes.normal,
     )
 
 
@@ -100,7 +111,12 @@ def classify(state: State, beats: TickBeats, *, keep_features: bool = False) -> 
         Return the features of all beats; they are the training data. Those of typical beats are NaN.
     """
     b, events, aligned = len(beats.slot), beats.events, beats.aligned
-    classes = BeatClasses(np.full(b, Q, np.uint8), np.full(b, np.nan, np.float32), np.zeros((b, MEASURED), np.float32))
+    classes = BeatClasses(
+        np.full(b, Q, np.uint8),
+        np.full(b, np.nan, np.float32),
+        np.zeros((b, MEASURED), np.float32),
+        np.full((b, NORMAL_MEASURES), NO_NORMAL, np.float32),
+    )
     features = np.full((b if keep_features else 1, FEATURES), np.nan, np.float32)
     if len(events) == 0:  # a tick without beats may have a restart
         return classes, features

@@ -5,7 +5,8 @@ Out:   TickBeats with ``rhythm``; the value of an event of kind BLOCK is the blo
 State: per slot the last 64 beats, the last three blocks, and slopes and waves of 15 (``kernels.rhythm``)
 
 A judgement about fibrillation depends on the blocks of 6 s and the beats of 6.4 s, one about atrial fibrillation on the
-beats of a minute and three earlier ones, once in 8 s each: 22.4 + 60 + 24 + 8 s. Neither reads scores.
+beats of a minute, the normal beat at its last one, and three earlier ones, once in 8 s each: 22.4 + 60 + 24 + 8 s.
+Neither reads scores or classes. Without classes (``Settings.with_classes``) there is no normal beat.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels import rhythm
 from beatwire.kernels.beat_ring import BEATS
+from beatwire.kernels.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.records import F32, I16, I32, TickBeats
 from beatwire.records.columns import ORDERED_KIND, ORDERED_VALUE
 from beatwire.records.events import BLOCK
@@ -71,7 +73,10 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     if e == 0:
         return state, replace(tick, rhythm=found)
     n, run = runs_of(events)
-    beats = RhythmBeats(tick.rr_s, tick.quality, tick.expected_errors)
+    normal = (
+        np.full((b, NORMAL_MEASURES), NO_NORMAL, np.float32) if tick.normal_measures is None else tick.normal_measures
+    )
+    beats = RhythmBeats(tick.rr_s, tick.quality, tick.expected_errors, normal)
     rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
     trees = RhythmTrees(state.judges.feature, state.judges.threshold, state.judges.leaf)
     cpu.kernels.judge_rhythm(n, run, events, beats, rates_hz, trees, state.memory, judged)

@@ -68,7 +68,7 @@ def read_examples(
         Of the graph: any, as features do not depend on them.
     """
     examples = []
-    fixed, changed = {"rhythm": judges_path, "classes": None, "ventricular": None}, {"with_classes": False}
+    fixed, changed = {"rhythm": judges_path, "classes": None, "ventricular": None}, {"with_ventricular": False}
     for one in run_references(paths, lambda alerting: alerting.compared, fixed, changed):
         path = one.path
         progress(f"{path.parent.name}/{path.name}")
