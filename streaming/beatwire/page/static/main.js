@@ -212,7 +212,7 @@ function focusSearch() {
 function stateOf(id) {
   const stream = store.streams.get(id);
   const trace = page.view.drawn().get(id);
-  if (!stream?.ring || !trace) return null;
+  if (!stream?.ring || trace?.generation !== stream.ring.generation) return null; // not drawn yet
   const from = Math.max(trace.from, stream.ring.oldest);
   return Object.freeze({
     first: from, drawn: trace.drawn, newest: stream.ring.end, samples: [...stream.ring.slice(0, from, trace.drawn)],

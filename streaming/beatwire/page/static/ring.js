@@ -8,6 +8,8 @@
 
 import { NO_VALUE } from "./protocol.js";
 
+let generations = 0; // of all rings: what was drawn from one ring is never taken for what another holds
+
 export class SampleRing {
   /**
    * @param {number} leads
@@ -19,7 +21,7 @@ export class SampleRing {
     this.capacity = Math.ceil(rateHz * seconds);
     this.leads = Array.from({ length: leads }, () => new Int16Array(this.capacity).fill(NO_VALUE));
     this.uvPerUnit = 0;
-    /** Counts restarts of the sample index: what was drawn before one belongs to another session. */
+    /** Another number after each restart of the sample index: what was drawn before it belongs to another session. */
     this.generation = 0;
     this.oldest = 0;
     this.end = 0;
@@ -29,7 +31,8 @@ export class SampleRing {
 
   /** Empty the ring; the next sample has this index. @param {number} first */
   restart(first) {
-    this.generation += 1;
+    generations += 1;
+    this.generation = generations;
     this.oldest = first;
     this.end = first;
     for (const lead of this.leads) lead.fill(NO_VALUE);
