@@ -35,6 +35,7 @@ _REGISTRY = "needs a registry; tests/integration/test_registry_kafka.py runs it 
 _FILES = "tests/test_fhir.py runs it with such files"
 _AT_REGISTRY = f"--bootstrap-servers {ADDRESS} --registry http://127.0.0.1:8081/apis/ccompat/v7"
 _TOKEN = "tests/test_compose.py runs it and checks the token"
+_REFERENCES = "trains on the references of alarms (make train); the synthetic folder has no marked rhythm"
 _PROFILER = "needs a GPU and NVIDIA's profilers"
 # The lines that no test here runs, each with its reason.
 NOT_RUN = {
@@ -54,6 +55,8 @@ NOT_RUN = {
     "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20": _CHAOS,
     "beatwire chaos mitdb/100 mitdb/203 --events kill --streams 80 --speed 10 --json": _CHAOS,
     "beatwire chaos mitdb/100 mitdb/203 --events kill --every 4 --json": _CHAOS,
+    "beatwire train rhythm cinc2015 cinc2017 cudb mimicaf mitdb vfdb --out r.safetensors": _REFERENCES,
+    "beatwire train ventricular cinc2015 cinc2017 mimicaf mitdb svdb vfdb --out v.safetensors": _REFERENCES,
     "pip install 'beatwire[report]'": _DOWNLOADS,
     f"beatwire topics {_AT_REGISTRY}": _REGISTRY,
     f"beatwire monitor {_AT_REGISTRY}": _REGISTRY,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.kernels import classify, peak_features
-from beatwire.model.trees import INPUTS_KEY, KNOTS, SHIPPED, complete, load_trees
+from beatwire.model.trees import INPUTS_KEY, KNOTS, SHIPPED, complete, in_halves, load_trees
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.training.detector_card import detector_card
-from beatwire.training.forest import calibrate, flatten
+from beatwire.training.forest import calibrate, flatten, joined
 from safetensors.numpy import load_file, save_file
 
 
@@ -149,3 +149,18 @@ def test_the_calibration_is_monotonic_and_follows_the_share_of_beats() -> None:
     assert np.all(np.diff(table) >= 0)
     for at in (-4.0, 0.0, 2.0, 5.0):
         assert classify.beat_probability(at, table) == pytest.approx(1 / (1 + np.exp(-(at - 2.0))), abs=0.03)
+
+
+def test_boosters_of_different_numbers_of_trees_stay_apart(tmp_path: Path) -> None:
+    """LightGBM stops early where there are few examples; each half of the trees is that of one booster."""
+    few, many = (
+        {
+            "feature": np.full(n, -1, np.int32), "threshold": np.zeros(n, np.float32), "below": np.zeros(n, np.int32),
+            "leaf": np.full(n, leaf, np.int32), "roots": np.arange(n, dtype=np.int32),
+        }
+        for n, leaf in ((1, 3), (4, 5))
+    )  # fmt: skip
+    for one, other, sums in ((few, many, [3, 20]), (many, few, [20, 3])):
+        arrays = joined(one, other)
+        _, _, leaf = in_halves(tmp_path / "mine.safetensors", arrays)
+        assert leaf[:, :, 0].sum(axis=1).tolist() == sums

@@ -108,13 +108,26 @@ def arrays_of(forest: Forest, settings: TreeSettings) -> dict[str, Any]:
 
 
 def joined(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return the nodes of two flattened boosters as one set of arrays."""
+    """Return the nodes of two flattened boosters as one set of arrays, with as many trees of each.
+
+    LightGBM stops where no split gains anything: where there are few examples, one has fewer trees than the other.
+    """
+    trees = max(len(one["roots"]), len(other["roots"]))
+    one, other = filled_up(one, trees), filled_up(other, trees)
     nodes = len(one["feature"])
     shifted = other | {
         "below": np.where(other["feature"] >= 0, other["below"] + nodes, 0),
         "roots": other["roots"] + nodes,
     }
     return {name: np.concatenate([one[name], shifted[name]]).astype(one[name].dtype) for name in one}
+
+
+def filled_up(flat: dict[str, Any], trees: int) -> dict[str, Any]:
+    """Return the nodes of a flattened booster with trees of a single leaf, 0, behind its own: so many trees in all."""
+    missing, nodes = trees - len(flat["roots"]), len(flat["feature"])
+    leaf = {"feature": -1, "threshold": 0.0, "below": 0, "leaf": 0}
+    more = {name: np.full(missing, value) for name, value in leaf.items()} | {"roots": nodes + np.arange(missing)}
+    return {name: np.concatenate([values, more[name]]).astype(values.dtype) for name, values in flat.items()}
 
 
 def flatten(booster: Any, bias: float) -> dict[str, Any]:

@@ -114,8 +114,8 @@ RULES = (
     Rule(
         "irregular rhythm", "medium", False, "atrial fibrillation suspected, rate {value:.0f}/min",
         "Irregular rhythm",
-        "The intervals of the last minute are those of atrial fibrillation and its beats have no steady P wave, as trees "
-        "judge, in two of the last four decisions; "
+        "The intervals of the last minute are those of atrial fibrillation and its beats have no steady P wave, "
+        "as trees judge, in two of the last four decisions; "
         "none counts where an error or more is expected in ten seconds and half of the beats are doubtful. Does not "
         "begin while more than a quarter of the beats of 15 s are ventricular.",
         "",
