@@ -1,7 +1,8 @@
 """Beat class: whether each beat is normal (N), supraventricular (S), ventricular (V) or unknown (Q).
 
 In:    TickBeats, scored
-Out:   TickBeats, with the class of each beat and its probability; without trees, as they are
+Out:   TickBeats, with the class of each beat, its probability, and the measures of the normal beat of its stream;
+       without trees, as they are
 State: per slot the last beats (32 of at most 30 s) and the normal beat, see ``kernels.normal_beat``: 9 kB a lead
 
 The classes are those of ANSI/AAMI EC57 without F: a fusion of a normal and a ventricular beat is one of the two. A
