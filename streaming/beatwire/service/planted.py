@@ -128,7 +128,8 @@ def print_alarms(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     """Print the rows of :func:`alarms_by_bed`; a bed, and an event, stand in the first of their rows."""
     width = max([6, *(len(row["bed"]) for row in rows)])
     console.print()
-    head = f"{'STREAM':{width}}  {'PLANTED EVENT':17}  {'ALARM':24}  {'AT':>6}  {'DELAY':>6}"
+    longest = max([20, *(len(row["alarm"] or "") for row in rows)])
+    head = f"{'STREAM':{width}}  {'PLANTED EVENT':17}  {'ALARM':{4 + longest}}  {'AT':>6}  {'DELAY':>6}"
     console.print(Text(head, style="bold"))
     before: Mapping[str, Any] = {"bed": None}
     for row in rows:
@@ -138,7 +139,7 @@ def print_alarms(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
         begin, alarm, times = f"{'' if same_bed else row['bed']:{width}}  {event:17}  ", ("missed", "red"), ""
         if row["alarm"] is not None:
             delay = "" if row["delay_s"] is None else f"{row['delay_s']:.1f} s"
-            alarm = f"{STARS.get(row['priority'], ''):4}{row['alarm']:20}", STYLES.get(row["priority"], "")
+            alarm = f"{STARS.get(row['priority'], ''):4}{row['alarm']:{longest}}", STYLES.get(row["priority"], "")
             times = f"  {row['at_s']:4.1f} s  {delay:>6}"
         line = Text.assemble(begin, alarm, times)
         line.rstrip()
