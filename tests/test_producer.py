@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from beatwire.kafka.local.mock import MockKafka
-from beatwire.kafka.producer import Producer
+from beatwire.kafka.producer import Producer, _again
 from beatwire.wire import names
 from confluent_kafka import KafkaError, KafkaException
 
@@ -57,3 +57,17 @@ def test_an_error_of_a_callback_that_the_client_has_lost_is_a_fatal_error() -> N
         with pytest.raises((Broken, KafkaException)):
             producer.flush(5.0)
         producer.close()
+
+
+def test_what_is_left_of_an_interrupt_does_not_end_a_producer() -> None:
+    left = [SystemError("_PyErr_SetObject: exception <class 'str'> is not a BaseException subclass")]
+
+    def flush(timeout: float) -> int:
+        if left:
+            raise left.pop()
+        return round(timeout)
+
+    assert _again(flush, 3.0) == 3
+    left.append(SystemError("flush returned a result with an exception set"))
+    with pytest.raises(SystemError, match="a result with an exception set"):
+        _again(flush, 3.0)

@@ -11,13 +11,15 @@ import contextlib
 import signal
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
 
 __all__ = ["Producer"]
+
+_LEFT = "is not a BaseException subclass"
 
 
 class Producer(confluent_kafka.Producer):
@@ -26,12 +28,12 @@ class Producer(confluent_kafka.Producer):
     def poll(self, timeout: float = -1) -> int:
         """Handle the reports of delivered messages; return their number."""
         with _served():
-            return super().poll(timeout)
+            return _again(super().poll, timeout)
 
     def flush(self, timeout: float = -1) -> int:
         """Wait until every message is delivered; return the number of those that are not."""
         with _served():
-            return super().flush(timeout)
+            return _again(super().flush, timeout)
 
     def commit_transaction(self, timeout: float = -1) -> None:
         """Commit the transaction."""
@@ -48,6 +50,19 @@ class Producer(confluent_kafka.Producer):
         with warnings.catch_warnings(), _served():
             warnings.filterwarnings("ignore", "Producer abort_transaction failed during close", RuntimeWarning)
             return super().close()
+
+
+def _again(call: Callable[[float], int], timeout: float) -> int:
+    """Call a method that may be repeated; a second time if the first raised what is left of another exception.
+
+    After a Ctrl-C outside of these methods the first of them may raise ``_LEFT``, which no error of librdkafka is.
+    """
+    try:
+        return call(timeout)
+    except SystemError as error:
+        if _LEFT not in str(error):
+            raise
+        return call(timeout)
 
 
 @contextlib.contextmanager
