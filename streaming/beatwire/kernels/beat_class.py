@@ -145,11 +145,11 @@ def classify_beats(
     """
     for e in range(run[i], run[i + 1]):
         slot, kind, sample = int(events[e, ORDERED_SLOT]), int(events[e, ORDERED_KIND]), int(events[e, ORDERED_SAMPLE])
-        of_bank = int(events[e, ORDERED_BANK])
-        length, leads = settings.block[of_bank], int(settings.leads[of_bank])
         if kind == RESTART:
             forget(slot, history)
         elif kind == BEAT:
+            of_bank = int(events[e, ORDERED_BANK])
+            length, leads = settings.block[of_bank], int(settings.leads[of_bank])
             b, block = int(events[e, ORDERED_VALUE]), sample // length
             if history.ring[slot, BLOCK] != block:
                 history.ring[slot, BLOCK] = block

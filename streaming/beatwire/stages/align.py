@@ -128,9 +128,9 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64), in_force)
     rows, verdicts, strays = _align(state, given)
     state.waiting.hold(chunks, strays, state.tick - 1)
+    room = {arrivals.REFUSED: sum(state.lanes), arrivals.NO_BANK: state.settings.most_banks}
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
-        room = {arrivals.REFUSED: sum(state.lanes), arrivals.NO_BANK: state.settings.most_banks}
         expected = float(room.get(code, verdicts.expected[i]))
         reason = reason_of(stream, code, expected, given, i, state.banks)
         rejects.add(int(chunks.message[i]), KINDS.get(code, "changed"), f"align: {reason}")

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.records import I64, Acknowledgement, Alerts, Expired, TickBeats
+from beatwire.records import I64, Acknowledgement, Alerts, Bool, Expired, TickBeats
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
 from beatwire.records.events import WATERMARK
 from beatwire.stages.support.alert_messages import acknowledged, device_times, over
@@ -210,18 +210,17 @@ def _held_until(state: State, tick: TickBeats, one: Open) -> int:
     return int(one.message["onset"]) + math.ceil(state.settings.shortest_s * rate_hz)
 
 
-def _touched(alerts: Alerts, marks: I64) -> list[bool]:
-    """Return for each slot whether anything in this tick can end a held alert of its stream; the last one, of none."""
+def _touched(alerts: Alerts, marks: I64) -> Bool:
+    """Return whether anything in this tick can end a held alert, bool [slots + 1]: of each stream; the last, of none."""
     aligned = alerts.beats.aligned
-    touched = np.append(marks >= 0, True)
+    touched: Bool = np.append(marks >= 0, True)
     for slots in (aligned.seen, aligned.evicted, alerts.slots):
         touched[slots] = True
-    found: list[bool] = touched.tolist()
-    return found
+    return touched
 
 
 def _end_held(
-    state: State, tick: TickBeats, marks: I64, touched: Sequence[bool], out: list[dict[str, Any]]
+    state: State, tick: TickBeats, marks: I64, touched: Bool, out: list[dict[str, Any]]
 ) -> None:  # fmt: skip
     """End the alerts that have lasted long enough, and those whose session has ended.
 

@@ -84,11 +84,7 @@ def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval
     stretches = _stretches(tick, one.slot)
     own = [number for number, stretch in enumerate(stretches) if stretch.session == one.message["session"]]
     for stretch in stretches[own[0] if own else 0 :]:
-        if end is not None and stretch.begin >= end:
-            return
-        step = _step(tick, stretch.bank, interval_s)
-        own_session = stretch.session == one.message["session"]
-        if not own_session and end is not None:
+        if end is not None and (stretch.begin >= end or stretch.session != one.message["session"]):
             return
         if stretch.begin >= 0:
             _count(one, _passed(one, tick, stretch, stretch.begin, interval_s))
@@ -99,7 +95,8 @@ def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval
             mark = min(end, mark)
         number = _passed(one, tick, stretch, mark, interval_s)
         # A device may count or clock as it likes, and use the number of a session again: no more than samples came for.
-        _count(one, number - _BEFORE - (stretch.mark - stretch.earliest) // step)
+        came_for = (stretch.mark - stretch.earliest) // _step(tick, stretch.bank, interval_s)
+        _count(one, number - _BEFORE - came_for)
         while one.message["reminders"] < number:
             _count(one, one.message["reminders"] + 1)
             yield one.message
