@@ -130,11 +130,13 @@ def collect(pipeline: Pipeline, run: Run, *, published: bool = False) -> None:
     pipeline.subscribe(pipeline.rejects, lambda rejects: run.rejects.extend(rejects.reason))
 
 
-def run_graph(ticks: Iterable[list[bytes]], settings: Settings | None = None, **tick: Any) -> Run:
-    """Return the output of a new graph for ticks of messages."""
+def run_graph(
+    ticks: Iterable[list[bytes]], settings: Settings | None = None, *, published: bool = False, **tick: Any
+) -> Run:
+    """Return the output of a new graph for ticks of messages; alerts as the rules raise them, or as ``published``."""
     pipeline = Pipeline(settings or Settings())
     run = Run()
-    collect(pipeline, run)
+    collect(pipeline, run, published=published)
     for values in ticks:
         pipeline.emit(replace(RawTick.of(values), **tick))
     return run

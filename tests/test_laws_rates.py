@@ -7,10 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import wfdb
-from beatwire.pipeline.graph import Pipeline
-from beatwire.pipeline.settings import Settings
-from beatwire.records import RawTick
-from laws import Run, Signal, assert_equal, collect
+from laws import Run, Signal, assert_equal, run_graph
 
 SESSIONS = ((360.0, 1), (250.0, 1), (250.0, 2), (500.0, 1), (360.0, 2))  # Hz and leads, one after another
 SESSION_S = 40
@@ -37,11 +34,8 @@ def queues(ecg_folder: Path) -> list[list[bytes]]:
 
 def run(queues: list[list[bytes]], chunks: int) -> Run:
     """Return what is published if every tick has so many chunks of each stream."""
-    pipeline, found = Pipeline(Settings()), Run()
-    collect(pipeline, found, published=True)
-    for k in range(0, max(map(len, queues)), chunks):
-        pipeline.emit(RawTick.of([m for queue in queues for m in queue[k : k + chunks]]))
-    return found
+    starts = range(0, max(map(len, queues)), chunks)
+    return run_graph(([m for queue in queues for m in queue[k : k + chunks]] for k in starts), published=True)
 
 
 @pytest.mark.parametrize("chunks", [1, 7, 250])
