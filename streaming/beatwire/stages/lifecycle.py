@@ -211,7 +211,7 @@ def _held_until(state: State, tick: TickBeats, one: Open) -> int:
 
 
 def _touched(alerts: Alerts, marks: I64) -> Bool:
-    """Return whether anything in this tick can end a held alert, bool [slots + 1]: of each stream; the last, of none."""
+    """Return whether anything in this tick can end a held alert, bool [slots + 1]: of each stream; the last of none."""
     aligned = alerts.beats.aligned
     touched: Bool = np.append(marks >= 0, True)
     for slots in (aligned.seen, aligned.evicted, alerts.slots):
