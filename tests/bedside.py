@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from beatwire.kernels.beat_class import LETTERS, MEASURED
+from beatwire.kernels.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.kernels.ventricular import SIZE
 from beatwire.records import Event
 from beatwire.records.events import DRIFTED
@@ -50,6 +51,7 @@ class Ward:
         runs: Sequence[float] = (),
         fast_runs: Sequence[float] = (),
         sizes: Sequence[float] = (),
+        spread: float = NO_NORMAL,
         **clock: Any,
     ) -> list[dict[str, Any]]:
         """Run one tick; return the transitions of alerts.
@@ -75,6 +77,8 @@ class Ward:
             Logits that the beats are of a ventricular tachycardia; empty: those of ``runs``.
         sizes
             Of the beats, relative to the normal beat; empty: all are 1.
+        spread
+            Of the stream's beats, as ``kernels.normal_beat`` measures it.
         clock
             ``now_us`` and ``caught_up`` of the tick.
         """
@@ -109,6 +113,7 @@ class Ward:
             anomalous=np.array([len(b) > 3 and b[3] for b in beats], np.bool_),
             beat_class=np.array([LETTERS.index(c) for c in classes or "N" * len(beats)], np.uint8),
             class_measures=measures,
+            normal_measures=np.full((len(beats), NORMAL_MEASURES), spread, np.float32),
             ventricular=Ventricular(*judged, 60 / rates),
         )
         if atrial:

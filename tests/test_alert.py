@@ -7,6 +7,7 @@ import pytest
 from beatwire.jit import cpu
 from beatwire.kernels.alert_state import ENDING_BLOCKS, WAVE_BLOCKS, is_on
 from beatwire.kernels.flutter import POSSIBLE, WAVES
+from beatwire.kernels.normal_beat import NO_NORMAL, UNRELATED
 from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 
@@ -99,6 +100,16 @@ def test_a_rate_about_its_limit_is_one_alert(ward: Ward) -> None:
 def test_a_long_interval_counts_as_several_beats_so_that_an_alert_ends_in_time(ward: Ward) -> None:
     transitions = ward.tick(beats=[("bed", 50, 43), *[("bed", 50 + 210 * k, 50) for k in range(1, 4)]])
     assert rows_of(transitions) == [("bradycardia", "on", 50, 50), ("bradycardia", "off", 50, 680)]
+
+
+def test_beats_as_unlike_each_other_as_unrelated_signals_are_no_tachycardia_but_may_be_an_extreme_one() -> None:
+    found = {}
+    for spread in (NO_NORMAL, UNRELATED - 0.01, UNRELATED + 0.01):
+        ward = Ward()
+        ward.tick(device_chunk())
+        transitions = ward.tick(beats=[("bed", 100 + 40 * k, rate) for k, rate in enumerate((130, 150))], spread=spread)
+        found[spread] = [a["rule"] for a in transitions if a["state"] == "on"]
+    assert list(found.values()) == [["tachycardia", "extreme tachycardia"]] * 2 + [["extreme tachycardia"]]
 
 
 def test_limits_are_taken_from_the_settings() -> None:

@@ -86,6 +86,7 @@ def test_beats_that_have_been_faint_for_long_are_beats(ward: Ward) -> None:
     assert found == [("asystole", "on", 1400, 1400), ("asystole", "latched", 1400, 3000)]  # 20 s after 1000
 
 
+RHYTHM = [("bed", at, 70, False, 0.1) for at in (10, 30, 50, 70, 90)]
 SILENCES = [
     ((), []),  # nothing is known of the signal: it is not at rest
     ((FLAT, FLAT, FLAT, FLAT), []),
@@ -100,9 +101,31 @@ SILENCES = [
 def test_after_an_uncertain_beat_asystole_needs_a_signal_at_rest(
     ward: Ward, kinds: tuple[int, ...], onsets: list[int]
 ) -> None:
-    beat, blocks = noisy(100, 110), blocks_of(*kinds, first=200)
-    transitions = ward.tick(beats=beat, blocks=blocks, known=[("bed", 1400)])
+    beats, blocks = [*RHYTHM, *noisy(100, 110)], blocks_of(*kinds, first=200)
+    transitions = ward.tick(beats=beats, blocks=blocks, known=[("bed", 1400)])
     assert [at for rule, at in begun(transitions) if rule == "asystole"] == onsets
+
+
+@pytest.mark.parametrize(
+    ("beats", "onset"),
+    [
+        (noisy(100, 110), 1100),  # no beat that is certain
+        ([*RHYTHM[:4], *noisy(100, 110)], 1100),  # four
+        ([*RHYTHM, *noisy(100, 110)], 500),  # a rhythm
+        ([*noisy(100, 110), *noisy(200, 600, 0.1, 100)], 1500),  # four after one that is not
+        ([*noisy(100, 110), *noisy(200, 700, 0.1, 100)], 1000),  # five
+        ([*noisy(100, 110), *noisy(200, 500, 0.1, 100), *noisy(900, 1100, 0.1, 100)], 2000),  # with 5 s between them
+        ([*RHYTHM, *noisy(100, 4500)], 4420 + 400),  # a rhythm is remembered for 44 s
+        ([*RHYTHM, *noisy(100, 4600)], 4580 + 1000),
+        ([*noisy(100, 110), *noisy(4500, 4600, 0.1)], 4580 + 400),  # and so is a beat that is not certain
+    ],
+)  # fmt: skip
+def test_while_a_stream_shows_no_rhythm_asystole_needs_six_seconds_more(
+    ward: Ward, beats: list[tuple[Any, ...]], onset: int
+) -> None:
+    blocks = blocks_of(*[REST] * 40)
+    transitions = ward.tick(beats=beats, blocks=blocks, known=[("bed", 8000)])
+    assert [at for rule, at in begun(transitions) if rule == "asystole"][-1:] == [onset]
 
 
 @pytest.mark.parametrize("kind", [0, FLAT, WAVES, REST])

@@ -46,7 +46,11 @@ KNOWN = P_SIZE + SHAPE_LEADS
 # What other judgements read of the normal beat: the mean and the largest ``STEADINESS`` of the leads, their mean
 # ``P_SIZE``, ``SHARE`` and ``SPREAD``.
 NORMAL_MEASURES = 5
+OF_SPREAD = 4  # the column of ``SPREAD`` among them
 NO_NORMAL = -1.0  # each of them without a normal beat
+# ``SPREAD`` where half of the beats are as far from the best as unrelated signals of its size: the squared distance is
+# twice its square.
+UNRELATED = math.log(2.0 * NEAR)
 
 
 def forget(slot: int, history: ClassHistory) -> None:

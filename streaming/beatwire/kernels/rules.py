@@ -83,6 +83,7 @@ from beatwire.kernels.unjudged import (
     is_silence,
     next_step,
     pass_beat,
+    silent_from,
 )
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
@@ -164,11 +165,12 @@ def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Trans
 
 
 def apply_quality(
-    row: I64, slot: int, sample: int, beat: int, beats: RuleBeats, transitions: Transitions, n: int
-) -> int:
+    row: I64, slot: int, sample: int, passed: int, beat: int, beats: RuleBeats, lengths: I64,
+    transitions: Transitions, n: int,
+) -> int:  # fmt: skip
     """End the asystole before a beat, and the alerts of a signal that cannot be judged if the beat can."""
     judged = not beats.noisy[beat] or row[FIRST_ONSET + ASYSTOLE] >= 0
-    pass_beat(row[SIGNAL:SINCE], sample, bool(beats.sure[beat]), bool(judged))
+    pass_beat(row[SIGNAL:SINCE], sample, passed, bool(beats.sure[beat]), bool(judged), lengths)
     n = set_alert(row, slot, ASYSTOLE, False, sample, 0.0, transitions, n)
     if judged:
         n = set_alert(row, slot, UNJUDGED, False, sample, 0.0, transitions, n)
@@ -185,7 +187,7 @@ def apply_beat(
     passed = sample - int(row[LAST_BEAT])
     if is_faint(row[SIGNAL:SINCE], float(beats.size[beat]), sample, lengths):
         return n
-    n = apply_quality(row, slot, sample, beat, beats, transitions, n)
+    n = apply_quality(row, slot, sample, passed, beat, beats, lengths, transitions, n)
     counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
     interval = passed if beats.rr_s[beat] > 0.0 else 0
     row[LAST_BEAT] = sample
@@ -197,6 +199,8 @@ def apply_beat(
         typical_s = beats.typical_rr_s[beat, (rule - EXTREME_TACHYCARDIA + 1) // 2]  # of 16, 8, 8 and 4 intervals
         rate = 60.0 / typical_s if typical_s > 0.0 else -1.0
         beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
+        if rule == TACHYCARDIA:
+            beyond = beyond and not beats.unrelated[beat]
         holds = hold_rule(row, rule, beyond, counted) and not (rule == TACHYCARDIA and is_dominated(row, rule, sample))
         n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
     row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
@@ -258,7 +262,7 @@ def apply_rules(
             elif kind == LIMITS_CHANGED:
                 row[LIMITS] = value
                 lengths = durations[value, event[ORDERED_BANK]]
-                late = int(row[LAST_BEAT]) + int(lengths[ASYSTOLE_SAMPLES])
+                late = silent_from(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
                 if sample > late and is_silence(row[SIGNAL:SINCE]):
                     n = set_alert(row, slot, ASYSTOLE, True, sample, 0.0, transitions, n)
     transitions.counts[i] = n - first

@@ -65,6 +65,7 @@ class RuleBeats(NamedTuple):
     noisy         bool [b]        with so many errors that no rule of beats begins
     sure          bool [b]        certainly a beat, and few errors: silence after it is silence of the heart
     size          float32 [b]     relative to the normal beat of the stream; 1: unknown
+    unrelated     bool [b]        half of the stream's beats are as unlike each other as unrelated signals
     beat_class    uint8 [b]       see ``kernels.beat_class``
     tachycardia   float64 [b]     logit that the last beats are of a ventricular tachycardia; NaN: not judged
     run           float64 [b]     logit that the last three beats are a ventricular run; NaN: not judged
@@ -79,6 +80,7 @@ class RuleBeats(NamedTuple):
     noisy: Bool
     sure: Bool
     size: F32
+    unrelated: Bool
     beat_class: U8
     tachycardia: F64
     run: F64

@@ -20,6 +20,7 @@ from beatwire.jit import cpu
 from beatwire.kernels import alert_state, rhythm
 from beatwire.kernels.beat_class import Q
 from beatwire.kernels.ectopy import ECTOPY_S
+from beatwire.kernels.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
@@ -223,6 +224,7 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         noisy=noisy,
         sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
         size=np.ones(len(none), np.float32) if tick.class_measures is None else tick.class_measures[:, SIZE],
+        unrelated=none if tick.normal_measures is None else tick.normal_measures[:, OF_SPREAD] > UNRELATED,
         beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
         tachycardia=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.tachycardia),
         run=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.run),

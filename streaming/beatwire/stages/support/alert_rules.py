@@ -63,8 +63,9 @@ RULES = (
     Rule(
         "asystole", "high", False, "no beat for {limit:g} s",
         "Asystole",
-        "No beat for {limit} s while a lead is on; after an uncertain beat, the signal is at rest as well. Waves below "
-        "15 % of the normal beat, as P waves without a QRS complex, are no beats for 20 s. "
+        "No beat for {limit} s while a lead is on; after an uncertain beat, the signal is at rest as well; for 6 s "
+        "more while the stream has shown no rhythm: uncertain beats, and no five in a row that are certain. Waves "
+        "below 15 % of the normal beat, as P waves without a QRS complex, are no beats for 20 s. "
         "Stays until it is acknowledged.",
         "s",
         "PhysioNet/CinC Challenge 2015: no QRS complex for at least 4 s; 3 to 10 s by IEC 60601-2-27.",
@@ -74,7 +75,13 @@ RULES = (
         "Extreme tachycardia", _RATE.format(n=16, beyond="above"), "/min",
         "PhysioNet/CinC Challenge 2015: 17 beats in a row above 140/min.",
     ),
-    Rule("tachycardia", "medium", False, _RATE_TEXT, "Tachycardia", _RATE.format(n=8, beyond="above"), "/min"),
+    Rule(
+        "tachycardia", "medium", False, _RATE_TEXT,
+        "Tachycardia",
+        _RATE.format(n=8, beyond="above")
+        + " Does not hold while the beats of half a minute are as unlike each other as unrelated signals.",
+        "/min",
+    ),
     Rule("bradycardia", "medium", False, _RATE_TEXT, "Bradycardia", _RATE.format(n=8, beyond="below"), "/min"),
     Rule(
         "extreme bradycardia", "high", False, _RATE_TEXT,
