@@ -87,6 +87,13 @@ def test_beats_that_have_been_faint_for_long_are_beats(ward: Ward) -> None:
 
 
 RHYTHM = [("bed", at, 70, False, 0.1) for at in (10, 30, 50, 70, 90)]
+
+
+def sparse(gap: int) -> list[tuple[Any, ...]]:
+    """Return five certain beats with a gap between them."""
+    return noisy(100, 100 + 5 * gap - gap // 2, 0.1, gap)
+
+
 SILENCES = [
     ((), []),  # nothing is known of the signal: it is not at rest
     ((FLAT, FLAT, FLAT, FLAT), []),
@@ -112,15 +119,14 @@ def test_after_an_uncertain_beat_asystole_needs_a_signal_at_rest(
         (noisy(100, 110), 1100),  # no beat that is certain
         ([*RHYTHM[:4], *noisy(100, 110)], 1100),  # four
         ([*RHYTHM, *noisy(100, 110)], 500),  # a rhythm
-        ([*noisy(100, 110), *noisy(200, 600, 0.1, 100)], 1500),  # four after one that is not
-        ([*noisy(100, 110), *noisy(200, 700, 0.1, 100)], 1000),  # five
-        ([*noisy(100, 110), *noisy(200, 500, 0.1, 100), *noisy(900, 1100, 0.1, 100)], 2000),  # with 5 s between them
-        ([*RHYTHM, *noisy(100, 4500)], 4420 + 400),  # a rhythm is remembered for 44 s
+        ([*RHYTHM, *noisy(100, 4500)], 4420 + 400),  # which is remembered for 44 s
         ([*RHYTHM, *noisy(100, 4600)], 4580 + 1000),
-        ([*noisy(100, 110), *noisy(4500, 4600, 0.1)], 4580 + 400),  # and so is a beat that is not certain
+        ([*noisy(100, 110), *noisy(200, 600, 0.1, 100)], 500 + 400),  # the last beat is certain
+        ([*sparse(990), *noisy(4300, 4310)], 4700),
+        ([*sparse(1000), *noisy(4300, 4310)], 5300),  # a row with 10 s between two beats
     ],
 )  # fmt: skip
-def test_while_a_stream_shows_no_rhythm_asystole_needs_six_seconds_more(
+def test_after_an_uncertain_beat_without_a_rhythm_before_it_asystole_needs_six_seconds_more(
     ward: Ward, beats: list[tuple[Any, ...]], onset: int
 ) -> None:
     blocks = blocks_of(*[REST] * 40)

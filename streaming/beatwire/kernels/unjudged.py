@@ -6,10 +6,9 @@ State: int64 ``own[COLUMNS]``, a part of the state of ``kernels.rules``
 
 Asystole: no beat for so long; a faint beat is none. If the detector was not sure of the last beat, or errors were
 expected around it, the silence may be an electrode that came off: then a block without a beat must be at rest
-(``kernels.rest``), later two in a row. While a stream shows no rhythm, that is beats of which the detector is not sure
-and no five in a row of which it is, a silence has to be six seconds longer.
-A stretch is judged up to a beat without expected errors, to a block of a flat line or of fibrillation, and throughout
-an asystole.
+(``kernels.rest``), later two in a row. If it was not sure of five in a row before, the stream shows no rhythm, and the
+silence has to be six seconds longer. A stretch is judged up to a beat without expected errors, to a block of a flat
+line or of fibrillation, and throughout an asystole.
 
 A block is used when everything up to its end is decided: until then it is pending. So no cut changes a step.
 """
@@ -30,20 +29,16 @@ from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUD
 #   LARGE_AT      sample of the last beat that is not faint
 #   SURE_ROW      certain beats in a row, at most ``RHYTHM_BEATS``, with less than ``ROW_BLOCKS`` between them
 #   RHYTHM_BY     sample up to which the last row of ``RHYTHM_BEATS`` is remembered
-#   DOUBTED_BY    sample up to which the last beat that was not certain is
 (
-    JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, DOUBTED_BY,
-) = range(11)  # fmt: skip
-COLUMNS = 11
+    JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY,
+) = range(10)  # fmt: skip
+COLUMNS = 10
 
 NOTHING, ASYSTOLE_BEGINS, IS_JUDGED, CANNOT_ANALYSE, CANNOT_FOR_LONG = range(5)
 RESTS_NEEDED = 2  # 4 s, as the default limit of asystole
 FAINT, FAINT_BLOCKS = 0.15, 10  # share of the size of the normal beat; 20 s
-RHYTHM_BEATS, ROW_BLOCKS, MEMORY_BLOCKS = (
-    5,
-    2,
-    22,
-)  # a row is at most 16 s, it and a doubtful beat are remembered for 44 s
+RHYTHM_BEATS, ROW_BLOCKS = 5, 5  # a row takes 40 s at most: a heart that stands still at times has one
+MEMORY_BLOCKS = 22  # 44 s: how long a row is remembered
 DOUBT_BLOCKS = 3  # 6 s: how much longer a silence is if there was no rhythm
 NEVER = 1 << 62
 
@@ -65,8 +60,6 @@ def pass_beat(own: I64, sample: int, passed: int, sure: bool, judged: bool, leng
     own[SURE_ROW] = min(RHYTHM_BEATS, row + 1) if sure else 0
     if own[SURE_ROW] == RHYTHM_BEATS:
         own[RHYTHM_BY] = sample + MEMORY_BLOCKS * block
-    if not sure:
-        own[DOUBTED_BY] = sample + MEMORY_BLOCKS * block
     own[RESTS] = 0
     own[IS_TESTED] = 0
     if judged:
@@ -91,8 +84,9 @@ def is_faint(own: I64, size: float, sample: int, lengths: I64) -> bool:
 
 def silent_from(own: I64, last_beat: int, lengths: I64) -> int:
     """Return the sample at which a silence after the last beat reaches the limit of asystole."""
-    no_rhythm = last_beat < own[DOUBTED_BY] and last_beat >= own[RHYTHM_BY]
-    return last_beat + int(lengths[ASYSTOLE_SAMPLES]) + (DOUBT_BLOCKS * int(lengths[BLOCK_SAMPLES]) if no_rhythm else 0)
+    late = last_beat + int(lengths[ASYSTOLE_SAMPLES])
+    no_rhythm = own[IS_SURE] == 0 and last_beat >= own[RHYTHM_BY]
+    return late + DOUBT_BLOCKS * int(lengths[BLOCK_SAMPLES]) if no_rhythm else late
 
 
 def is_silence(own: I64) -> bool:
