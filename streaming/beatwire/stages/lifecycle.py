@@ -135,7 +135,7 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
         marks = _watermarks(rows, len(kept.due))
         if kept.held:
             _end_held(state, tick, marks, _touched(alerts, marks), published)
-        published += remind_by_samples(kept, tick, marks, s.remind_s)
+        published += remind_by_samples(kept, tick, marks, s.remind_s, lambda one: _held_until(state, tick, one))
         kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
         aligned = tick.aligned
         if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:

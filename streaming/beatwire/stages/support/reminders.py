@@ -51,8 +51,16 @@ class Stretch:
     last: bool
 
 
-def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, marks: I64, interval: Interval) -> list[dict[str, Any]]:
-    """Return the reminders that are due by the watermarks of a tick, int64 [slots]."""
+def remind_by_samples(
+    alerts: OpenAlerts, tick: TickBeats, marks: I64, interval: Interval, held_until: Callable[[Open], int]
+) -> list[dict[str, Any]]:
+    """Return the reminders that are due by the watermarks of a tick, int64 [slots].
+
+    Parameters
+    ----------
+    held_until
+        Returns the sample at which a held alert ends.
+    """
     due = marks >= alerts.due
     due[tick.events[tick.events[:, ORDERED_KIND] == RESTART, ORDERED_SLOT]] = True
     published: list[dict[str, Any]] = []
@@ -60,7 +68,8 @@ def remind_by_samples(alerts: OpenAlerts, tick: TickBeats, marks: I64, interval:
         alerts.due[slot] = NEVER
         mark = int(marks[slot])
         for one in alerts.of_slot(slot):
-            published += remind_until(one, tick, None, interval)
+            end = held_until(one) if one.message["id"] in alerts.held else None
+            published += remind_until(one, tick, end, interval)
             # Without a watermark in the tick, which only restarted the stream, the next one decides.
             alerts.due[slot] = min(alerts.due[slot], _next_due(one, tick, mark, interval) if mark >= 0 else 0)
     return published
