@@ -127,6 +127,7 @@ class PlacedStream:
     expected: int = 0
     kind: tuple[Any, ...] = ()
     arrival_us: int = 0
+    before_jump: int | None = None
     known: dict[int, tuple[int, ...]] = field(default_factory=dict)
     ahead: dict[int, tuple[tuple[int, ...], int]] = field(default_factory=dict)
     past: dict[tuple[int | None, int], dict[int, tuple[int, ...]]] = field(default_factory=dict)
@@ -149,13 +150,17 @@ class PlacedStream:
                 if own != other:
                     return reason
             if c.stop + self.duplicate < self.expected:
-                return "goes back"
-            if c.stop <= self.expected:
+                if not self.undoes_jump(c):
+                    return "goes back"
+                anew = True
+                self.counts["restarts"] += 1
+            elif c.stop <= self.expected:
                 self.counts["duplicates"] += 1
                 if not silent:
                     self.arrival_us = c.arrival_us
                 return ""
         self.arrival_us = c.arrival_us
+        self.note_jump(c, anew)
         if anew:
             self.session, self.kind = c.session, kind
             self.restart(c.first)
@@ -173,6 +178,17 @@ class PlacedStream:
                 self.run(c, first, a)
                 first = None
         return ""
+
+    def undoes_jump(self, c: SentChunk) -> bool:
+        """Return whether a chunk goes on where the stream was before its last one."""
+        before = self.before_jump
+        return before is not None and before <= c.first <= before + self.duplicate
+
+    def note_jump(self, c: SentChunk, anew: bool) -> None:
+        """Remember where the stream is before a chunk far ahead."""
+        jumps = not anew and c.first - self.expected > self.duplicate
+        if not jumps or self.before_jump is None:
+            self.before_jump = self.expected if jumps else None
 
     def run(self, c: SentChunk, first: int, stop: int) -> None:
         """Accept samples [first, stop) of a chunk, all of which have values."""

@@ -58,7 +58,7 @@ def test_no_data_begins_by_the_clock_and_ends_with_a_chunk() -> None:
     assert ward.tick(now_us=12 * second) == []
     begun = ward.tick(now_us=12 * second + 1)
     assert rows_of(begun) == [("no data", "on", 10, 10)]
-    assert (begun[0]["text"], begun[0]["priority"]) == ("no data: no message for 2 s", "high")
+    assert (begun[0]["text"], begun[0]["priority"]) == ("no data: no usable message for 2 s", "high")
     assert ward.tick(now_us=30 * second) == []
     ended = ward.tick(device_chunk(10, 10, arrival_us=31 * second), now_us=31 * second)
     assert rows_of(ended) == [("no data", "off", 10, 20)]
@@ -82,6 +82,17 @@ def test_a_restart_after_a_long_gap_ends_all_alerts_except_lead_off() -> None:
         ("flat line", "off", 400, 3000),
         ("tachycardia", "off", 5, 3000),
     ]
+
+
+def test_chunks_that_cannot_be_used_are_no_data() -> None:
+    second, ward = 1_000_000, Ward()
+    ward.tick(device_chunk(0, arrival_us=second))
+    rows = []
+    for k in range(2, 6):
+        usable = ward.tick(device_chunk(10, rate_hz=50.0, arrival_us=k * second), now_us=k * second)
+        rows.append(rows_of(usable))
+    assert rows == [[], [], [("no data", "on", 10, 10)], []]
+    assert rows_of(ward.tick(device_chunk(10, arrival_us=6 * second))) == [("no data", "off", 10, 20)]
 
 
 def test_a_new_session_ends_the_alerts_of_the_session_before() -> None:

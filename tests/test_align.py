@@ -52,6 +52,7 @@ def misfits(rng: np.random.Generator, c: SentChunk) -> dict[str, SentChunk]:
     """Return faulty chunks that may follow ``c``, by kind of fault."""
     return {
         "duplicate": replace(c, samples=rng.integers(-9, 9, c.samples.shape).astype(np.int16)),
+        "far ahead": replace(c, first=c.stop + int(rng.integers(150, 30_000))),
         "back": replace(c, first=max(0, c.first - int(rng.integers(1, 600)))),
         "rate": replace(c, first=c.stop, rate_hz=360.0),
         "leads": replace(c, first=c.stop, samples=np.ones((len(c.samples) + 1, 5), np.int16), lead_off=0),
@@ -60,7 +61,7 @@ def misfits(rng: np.random.Generator, c: SentChunk) -> dict[str, SentChunk]:
 
 
 KINDS = ["short gap", "long gap", "session", "overlap", "mask", "no value", "off without value", "duplicate",
-         "back", "rate", "leads", "scale"]  # fmt: skip
+         "far ahead", "back", "rate", "leads", "scale"]  # fmt: skip
 
 
 def arrive(rng: np.random.Generator, queues: list[list[SentChunk]]) -> list[SentChunk]:

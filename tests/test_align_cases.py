@@ -87,6 +87,43 @@ def test_a_long_gap_restarts_the_lane_at_the_first_sample_after_it() -> None:
     assert aligner.counts == {"restarts": 1, "lost_samples": 190}
 
 
+FAR = 30_000
+WRONG = sent(FAR)  # after one at 0
+
+
+@pytest.mark.parametrize("first", [10, 10 + 200])
+def test_a_stream_goes_on_where_it_was_after_one_chunk_far_ahead(first: int) -> None:
+    aligner, events = ticked([sent(0)], [WRONG], [sent(first)], [sent(first + 10)])
+    assert events[1:] == [[("bed-3", "RESTART", FAR, 10)], [("bed-3", "RESTART", first, FAR + 10)], []]
+    assert aligner.position("bed-3") == (1, first, first + 20)
+    assert aligner.ring_samples("bed-3", first, first + 20)[0].tolist() == list(range(first, first + 20))
+    assert aligner.counts == {"restarts": 2, "lost_samples": FAR - 10}
+    assert ticked([sent(0), WRONG, sent(first), sent(first + 10)])[0].counts == aligner.counts
+
+
+@pytest.mark.parametrize(
+    ("chunks", "at"),
+    [
+        ([sent(0), WRONG, sent(FAR + 10), sent(10)], FAR + 20),  # the device goes on ahead
+        ([sent(0), WRONG, sent(10 + 201)], FAR + 10),
+        ([sent(100), WRONG, sent(0)], FAR + 10),
+        ([sent(0), sent(0, session=2), sent(FAR, session=2), sent(FAR, session=3), sent(10, session=3)], FAR + 10),
+    ],
+)
+def test_a_stream_does_not_go_back_from_a_chunk_far_ahead_otherwise(chunks: list[SentChunk], at: int) -> None:
+    aligner = Aligner(SHORT)
+    for c in chunks:
+        aligned = aligner.tick([c.message()])
+    assert len(aligned.rejects.reason) == 1
+    assert "goes back" in aligned.rejects.reason[0]
+    assert aligner.position("bed-3")[2] == at
+
+
+def test_two_chunks_far_ahead_are_undone_as_one_is() -> None:
+    aligner, _ = ticked([sent(0)], [WRONG], [sent(FAR + 2_000)], [sent(10)])
+    assert aligner.position("bed-3") == (1, 10, 20)
+
+
 def test_a_chunk_that_arrives_after_its_gap_was_bridged_is_dropped() -> None:
     aligner, _ = ticked([sent(0)], [sent(14, 50)], [sent(10, 4, samples=np.full((1, 4), 999, np.int16))], [sent(64)])
     assert aligner.ring_samples("bed-3", 0, 74)[0].tolist() == list(range(74))

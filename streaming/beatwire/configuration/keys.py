@@ -43,7 +43,7 @@ _LIMITS = {
     "tachycardia_bpm": "Tachycardia: the rate is above this.",
     "bradycardia_bpm": "Bradycardia: the rate is below this.",
     "extreme_bradycardia_bpm": "Extreme bradycardia: the rate is below this.",
-    "no_data_s": "No data: no message for so long.",
+    "no_data_s": "No data: no usable message for so long.",
     "pause_s": "Pause: an interval longer than this, and no longer than limits.asystole_s.",
     "missed_s": "Where rules count beats, an interval counts as one beat for each time of this length in it.",
     "ventricular_tachycardia_bpm": "Ventricular tachycardia: the rate of ventricular beats is above this.",

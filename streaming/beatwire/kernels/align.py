@@ -21,6 +21,8 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_NANOVOLTS       of one unit
     SLOT_MASK, SLOT_MASK_FROM  lead-off mask of the last LEADS_CHANGED event, and the sample from which it holds
     SLOT_LIMITS          row of the table of limits that the last LIMITS_CHANGED event named
+    SLOT_BEFORE_JUMP     sample after the prefix that was known before the last chunk skipped more than can be repeated;
+                         -1: it did not
     SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
 
 Rows of ``AlignRows.place`` (columns in ``records.columns``): ``count`` samples at a position of the payload. A negative
@@ -56,7 +58,7 @@ from beatwire.records.events import GAP, RESTART
 
 SLOT_SESSION, SLOT_BASE, SLOT_EXPECTED, SLOT_BANK, SLOT_LANE, SLOT_LEADS, SLOT_LEAD_OFF, SLOT_ARRIVED_US = range(8)
 SLOT_TICK, SLOT_PASS, SLOT_PASS_BASE, SLOT_FRESH, SLOT_NANOVOLTS, SLOT_MASK, SLOT_MASK_FROM = range(8, 15)
-SLOT_LIMITS, SLOT_PENDING, FIRST_PENDING = 15, 16, 17
+SLOT_LIMITS, SLOT_BEFORE_JUMP, SLOT_PENDING, FIRST_PENDING = range(15, 19)
 MAX_PENDING = 8  # intervals; a chunk that would begin one more closes the gap before it
 SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING
 

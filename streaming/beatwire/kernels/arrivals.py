@@ -20,9 +20,11 @@ from beatwire.kernels.align import (
     MAX_PENDING,
     NO_VALUE,
     PLACED_ROWS,
+    RESTARTS,
     SILENCES,
     SLOT_ARRIVED_US,
     SLOT_BANK,
+    SLOT_BEFORE_JUMP,
     SLOT_EXPECTED,
     SLOT_LANE,
     SLOT_LEAD_OFF,
@@ -87,6 +89,20 @@ def is_silent(arrived_us: int, state: I64, limits: I64) -> bool:
     return bool(arrived_us - state[SLOT_ARRIVED_US] > limits[state[SLOT_BANK], LIMIT_SILENCE_US])
 
 
+def undoes_jump(first: int, state: I64, limits: I64) -> bool:
+    """Return True if a chunk goes on where the stream was before its last chunk, which then had a wrong place."""
+    before = int(state[SLOT_BEFORE_JUMP])
+    return bool(before >= 0 and before <= first <= before + limits[LIMIT_DUPLICATE])
+
+
+def note_jump(first: int, state: I64, limits: I64, fresh_start: bool) -> None:
+    """Remember where a stream is before a chunk skips more than can be repeated, until another goes on behind that."""
+    if fresh_start or first - state[SLOT_EXPECTED] <= limits[LIMIT_DUPLICATE]:
+        state[SLOT_BEFORE_JUMP] = -1
+    elif state[SLOT_BEFORE_JUMP] < 0:
+        state[SLOT_BEFORE_JUMP] = state[SLOT_EXPECTED]
+
+
 def align_row(
     i: int,
     chunks: AlignChunks,
@@ -134,14 +150,18 @@ def align_row(
             expected[i] = state[SLOT_NANOVOLTS]
             return UNITS_CHANGED
         if first + count + own[LIMIT_DUPLICATE] < state[SLOT_EXPECTED]:
-            expected[i] = state[SLOT_EXPECTED]
-            return BACKWARDS
-        if first + count <= state[SLOT_EXPECTED]:
+            if not undoes_jump(first, state, own):
+                expected[i] = state[SLOT_EXPECTED]
+                return BACKWARDS
+            rows.sizes[RESTARTS] += 1
+            fresh_start = True
+        elif first + count <= state[SLOT_EXPECTED]:
             rows.sizes[DUPLICATES] += 1
             if not silent:  # a repetition does not end a silence
                 state[SLOT_ARRIVED_US] = arrived_us
             return PLACED
     state[SLOT_ARRIVED_US] = arrived_us
+    note_jump(first, state, own, fresh_start)
     if state[SLOT_TICK] != tick:
         state[SLOT_TICK] = tick
         state[SLOT_PASS] = -1 if fresh_start else 0

@@ -118,9 +118,8 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
     """End the alerts of a stream whose lane begins anew, and begin its state."""
     for rule in range(RULES):
         if row[IS_KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
-            at = sample
-            if row[SESSION] != session:
-                at = max(int(row[LAST_BEAT]), int(row[FIRST_ONSET + rule]))
+            at = sample if row[SESSION] == session else int(row[LAST_BEAT])
+            at = max(at, int(row[FIRST_ONSET + rule]))  # a device may go back
             n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
         row[SINCE + rule] = FAST_HOLD_BEATS
     row[IS_KNOWN] = 1

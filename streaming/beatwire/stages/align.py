@@ -138,9 +138,9 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     kind = rows.event[:, EVENT_KIND]
     clocks, limits = rows.event[kind == CLOCK], rows.event[kind == LIMITS_CHANGED]
     events = rows.event[(kind != CLOCK) & (kind != LIMITS_CHANGED)]
-    seen = occurring(slot, len(state.slots))
-    _find_silent(state, chunks, seen)
     no_room = (verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK)
+    seen = occurring(slot[no_room | (verdicts.code == arrivals.PLACED)], len(state.slots))
+    _find_silent(state, chunks, seen)
     before, state.columns = state.columns, columns_of(state.slots)
     return state, Aligned(
         passes=placements(chunks, state.banks, state.lanes, rows._replace(event=events)),

@@ -63,9 +63,9 @@ RULES = (
     Rule(
         "asystole", "high", False, "no beat for {limit:g} s",
         "Asystole",
-        "No beat for {limit} s while a lead is on; after an uncertain beat, the signal is at rest as well; for 6 s "
-        "more while the stream has shown no rhythm: uncertain beats, and no five in a row that are certain. Waves "
-        "below 15 % of the normal beat, as P waves without a QRS complex, are no beats for 20 s. "
+        "No beat for {limit} s while a lead is on; after an uncertain beat the signal is at rest as well, and for 6 s "
+        "more if no five beats in a row were certain before. Waves below 15 % of the normal beat, as P waves without a "
+        "QRS complex, are no beats for 20 s. "
         "Stays until it is acknowledged.",
         "s",
         "PhysioNet/CinC Challenge 2015: no QRS complex for at least 4 s; 3 to 10 s by IEC 60601-2-27.",
@@ -103,8 +103,8 @@ RULES = (
         "Flat line", "No signal for {limit} s although the leads are on.", "s",
     ),
     Rule(
-        "no data", "high", True, "no message for {limit:g} s",
-        "No data", "No message has arrived from the device for {limit} s.", "s",
+        "no data", "high", True, "no usable message for {limit:g} s",
+        "No data", "No message that can be used has arrived from the device for {limit} s.", "s",
     ),
     Rule(
         "drift", "low", True,

@@ -14,7 +14,8 @@ from beatwire.records.samples import SlotColumns
 def new_slots(n: int) -> I64:
     """Return ``n`` slots without a stream, int64 [n, SLOT_COLUMNS]."""
     slots = np.zeros((n, align.SLOT_COLUMNS), np.int64)
-    slots[:, [align.SLOT_LANE, align.SLOT_BANK, align.SLOT_EXPECTED, align.SLOT_TICK]] = -1
+    none = [align.SLOT_LANE, align.SLOT_BANK, align.SLOT_EXPECTED, align.SLOT_TICK, align.SLOT_BEFORE_JUMP]
+    slots[:, none] = -1
     return slots
 
 
