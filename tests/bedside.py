@@ -118,7 +118,7 @@ class Ward:
         )
         if atrial:
             tick = replace(
-                tick, rhythm=Rhythm(np.repeat(60 / rates[:, None], 3, axis=1), np.ones(len(beats), np.bool_))
+                tick, rhythm=Rhythm(np.repeat(60 / rates[:, None], 3, axis=1), *2 * [np.ones(len(beats), np.bool_)])
             )
         alerts = alert.step(self.alert, tick)[1]
         lived = lifecycle.step(self.lifecycle, alerts)[1]

@@ -192,7 +192,7 @@ def examples() -> ClassExamples:
     label = np.where(features[:, 3] > 1, "V", np.where(features[:, 5] > 1, "S", "N"))
     features[:, class_features.NAMES.index("quality")] = 0.9
     features[:100] = np.nan
-    return ClassExamples(False, True, features, label, np.ones(3000, bool), np.array(["V"]))
+    return ClassExamples(False, True, features, label, np.ones(3000, bool), np.zeros(3000, bool), np.array(["V"]))
 
 
 def test_the_kernel_decides_as_the_trained_trees_do(examples: ClassExamples, tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ def messages() -> list[list[bytes]]:
                 queue.append(signal.chunk(a, b, samples=x, lead_off=int(wrong < 0.15) * 2 ** (leads - 1)))
             if 0.15 < wrong < 0.25:
                 queue.append(queue.pop(-2))
+        queue.insert(-2, signal.chunk(0, 40, first=10**9))
         queue.append(signal.chunk(0, 40, session=2))
         queues.append(queue)
     queues.append([b"", b"\0\0\0\0\7", b'{"stream": 1}', queues[0][0][:-3], queues[0][0] + b"x", b"\xff" * 30])
@@ -184,7 +185,7 @@ def of_rhythm() -> None:
     )
     judges = load_judges()
     trees = RhythmTrees(judges.feature, judges.threshold, judges.leaf)
-    found = Rhythm(np.zeros((90, rhythm.SPANS)), np.zeros(90, np.bool_))
+    found = Rhythm(np.zeros((90, rhythm.SPANS)), np.zeros(90, np.bool_), np.zeros(90, np.bool_))
     for _ in range(3):
         memory = RhythmMemory(
             np.zeros((1, BEATS), np.int64), np.zeros((1, BEATS), np.uint8), np.zeros((1, rhythm.NUMBERS), np.int64)

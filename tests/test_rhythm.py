@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.kernels import atrial, fibrillation, rhythm, wave_shape
+from beatwire.kernels.beat_class import P_V, N, S
 from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN
 from beatwire.kernels.flutter import POSSIBLE, WAVES
 from beatwire.model.rhythm import load_judges, save_judges
-from beatwire.offline.analyze import analyze
+from beatwire.offline.analyze import LONG_PASS_S, analyze
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.recordings.synthetic.rhythm import TACHYCARDIA, Event
+from beatwire.records import RawTick
 from beatwire.records.rhythm import RhythmTrees
 from laws import Signal, assert_same, run_graph, ticks_of
 
@@ -178,6 +182,30 @@ def test_any_cut_gives_the_same_alerts_of_a_record_in_fibrillation(ecg_folder) -
     assert "flutter" in {a["rule"] for a in whole.alerts}
     for seed, longest in enumerate((30, 400)):
         assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
+
+
+def test_in_atrial_fibrillation_no_beat_is_supraventricular(ecg_folder) -> None:
+    record = read_recording(ecg_folder / "mitdb" / "203.hea").pick(0)
+    kept = []
+    for judged in (True, False):
+        pipeline = Pipeline(Settings(pass_s=LONG_PASS_S))
+        if not judged:
+            pipeline.alerting.judged.func = lambda state, tick: (state, tick)
+        pipeline.subscribe(pipeline.alerting.judged, kept.append)
+        signal = Signal("bed", record.samples[:, : 180 * 360], 360.0)
+        pipeline.emit(RawTick.of(ticks_of([signal], np.random.default_rng(1), per_tick=10**9)[0]))
+    tick, classified = kept
+    assert tick.rhythm.certain.mean() > 0.3
+    assert [rhythm.is_atrial(0b1001, last) for last in (rhythm.AF_DECISIONS, rhythm.AF_CERTAIN)] == [True, False]
+    was_s, is_s = classified.beat_class == S, tick.beat_class == S
+    premature = was_s & tick.rhythm.certain
+    assert premature.sum() > 3
+    np.testing.assert_array_equal(is_s, was_s & ~premature)
+    np.testing.assert_array_equal(tick.beat_class[~premature], classified.beat_class[~premature])
+    assert (tick.beat_class[premature] == N).all()
+    not_v = 1.0 - tick.class_measures[premature, P_V]
+    np.testing.assert_array_equal(tick.class_probability[premature], not_v)
+    assert tick.class_probability.dtype == classified.class_probability.dtype == np.float32
 
 
 def test_judges_of_other_features_are_refused(tmp_path) -> None:

@@ -55,6 +55,7 @@ MOST_ERRORS_16 = 2.0  # of 16 intervals
 SLOW_S = 1.0  # a longer typical interval may be that of a heart whose beats are missed in noise
 AF_EVERY_S = 8.0
 AF_DECISIONS, AF_NEEDED = 4, 2  # atrial fibrillation: two of the last four decisions
+AF_CERTAIN = 3  # two of so many: there, no beat is supraventricular (two of four would look back beyond the horizon)
 MOST_DOUBTFUL = 0.5  # share of the beats of a minute: with more, and ``MOST_ERRORS``, there is no atrial fibrillation
 
 
@@ -105,7 +106,8 @@ def judge_rhythm(
             for k in range(NORMAL_MEASURES):
                 features[FIRST_NORMAL + k] = beats.normal[value, k]
             judged.logit[e] = judge_beat(sample, errors, rate_hz, samples, flags, numbers, trees, features)
-            judged.rhythm.atrial[value] = is_atrial(int(numbers[AF_BITS]))
+            judged.rhythm.atrial[value] = is_atrial(int(numbers[AF_BITS]), AF_DECISIONS)
+            judged.rhythm.certain[value] = is_atrial(int(numbers[AF_BITS]), AF_CERTAIN)
 
 
 def store_beat(sample: int, b: int, beats: RhythmBeats, samples: I64, flags: U8, numbers: I64) -> None:
@@ -219,9 +221,9 @@ def judge_beat(
     return logit
 
 
-def is_atrial(bits: int) -> bool:
-    """Return True if enough of the last decisions were for atrial fibrillation."""
+def is_atrial(bits: int, last: int) -> bool:
+    """Return True if enough of the ``last`` decisions were for atrial fibrillation."""
     decisions = 0
-    for k in range(AF_DECISIONS):
+    for k in range(last):
         decisions += (bits >> k) & 1
     return decisions >= AF_NEEDED

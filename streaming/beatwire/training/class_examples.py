@@ -25,12 +25,13 @@ from beatwire.evaluation.records import AnnotatedRecord, find_records, read_anno
 from beatwire.evaluation.result import NO_BEAT, WIDE_S, missed_classes
 from beatwire.evaluation.streamed import Streamed
 from beatwire.kernels.beat_class import LEAST_QUALITY
+from beatwire.model.rhythm import load_judges
 from beatwire.offline.analyze import LONG_PASS_S
 from beatwire.offline.archive import Archive
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording, read_recording
-from beatwire.records import F32, I64, Bool
-from beatwire.stages import beat_class
+from beatwire.records import F32, I64, Bool, TickBeats
+from beatwire.stages import beat_class, rhythm
 from beatwire.training.progress import Progress
 from beatwire.training.settings import FOLDS
 
@@ -48,6 +49,7 @@ class ClassExamples:
     features  float32 [b, FEATURES], NaN of typical beats
     label     str [b], annotated class, ``NO_BEAT`` where none is annotated, or a label of ``BY_COMMENT``
     use       bool [b], not in an excluded span
+    fibrillating  bool [b], in atrial fibrillation as a judge says that has not seen the record: it is not S
     missed    str [m], classes of annotated beats that were not found
     annotated whether beats of the record are annotated
     """
@@ -57,6 +59,7 @@ class ClassExamples:
     features: F32
     label: np.ndarray
     use: Bool
+    fibrillating: Bool
     missed: np.ndarray
     annotated: bool = True
 
@@ -138,15 +141,25 @@ def examples_of(record: AnnotatedRecord, graph: Streamed, comment: str = "") -> 
         samples = np.ascontiguousarray(recording.samples[leads])
         part = Recording(recording.name, recording.rate_hz, recording.leads[leads], recording.uv_per_unit, samples)
         beats = Archive(settings).analyze(part, recording.name)[0].beats
-        _, features = beat_class.classify(beat_class.State(None), beats, keep_features=True)
+        classes, features = beat_class.classify(beat_class.State(None), beats, keep_features=True)
+        fibrillating = in_fibrillation(replace(beats, normal_measures=classes.normal), graph.rhythm)
         features[np.isnan(features[:, -1])] = np.nan
         if comment:
             label = np.full(len(beats.sample), BY_COMMENT[comment])
             likely = beats.quality >= LEAST_QUALITY
-            yield ClassExamples(leads is BOTH, False, features, label, likely, np.zeros(0, "U1"), annotated=False)
+            yield ClassExamples(
+                leads is BOTH, False, features, label, likely, fibrillating, np.zeros(0, "U1"), annotated=False
+            )
         else:
             label, use, missed = label_beats(record, beats.sample)
-            yield ClassExamples(leads is BOTH, leads is not SECOND, features, label, use, missed)
+            yield ClassExamples(leads is BOTH, leads is not SECOND, features, label, use, fibrillating, missed)
+
+
+def in_fibrillation(beats: TickBeats, judges: Path | None) -> Bool:
+    """Return which beats of a record are in atrial fibrillation, bool [b]; None: by the shipped judges."""
+    judged = rhythm.step(rhythm.State(load_judges(judges)), beats)[1].rhythm
+    assert judged is not None
+    return judged.certain
 
 
 def label_beats(record: AnnotatedRecord, sample: I64) -> tuple[np.ndarray, Bool, np.ndarray]:

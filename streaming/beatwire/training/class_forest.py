@@ -66,7 +66,7 @@ def logits(forest: ClassForest, examples: ClassExamples) -> F64:
 
 
 def decide(examples: ClassExamples, probability: F64, least: tuple[float, float]) -> np.ndarray:
-    """Return the class of each beat, as the kernel decides it.
+    """Return the class of each beat, as the kernel decides it; in atrial fibrillation none is supraventricular.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def decide(examples: ClassExamples, probability: F64, least: tuple[float, float]
         From which on a beat is ventricular, and supraventricular.
     """
     v, s = probability[0], (1.0 - probability[0]) * probability[1]
-    decided = np.where(v >= least[0], "V", np.where(s >= least[1], "S", "N"))
+    decided = np.where(v >= least[0], "V", np.where((s >= least[1]) & ~examples.fibrillating, "S", "N"))
     decided[examples.features[:, QUALITY] < LEAST_QUALITY] = "Q"
     return np.where(examples.typical, "N", decided)
 
