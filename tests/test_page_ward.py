@@ -172,15 +172,16 @@ def test_a_rate_is_not_shown_when_the_stream_is_stale_or_without_beats() -> None
 
 
 @pytest.mark.parametrize("rule", UNJUDGED)
-def test_a_rate_is_not_shown_while_the_signal_cannot_be_analysed(rule: str) -> None:
+def test_a_rate_is_not_shown_while_it_cannot_be_told(rule: str) -> None:
     assert rule in {known.name for known in RULES}
     ward = ward_of("bed-1")
     ward.add_records([beat("bed-1", 0.1), alert("bed-1", "noise")])
     assert bed(ward, "bed-1")["bpm"] == 75.0
     ward.add_records([alert("bed-1", rule)])
     assert bed(ward, "bed-1")["bpm"] is None
-    ward.add_records([alert("bed-1", rule, "off")])
-    assert bed(ward, "bed-1")["bpm"] == 75.0
+    for state, bpm in (("latched", 75.0), ("ack", None), ("off", 75.0)):
+        ward.add_records([alert("bed-1", rule, state)])
+        assert bed(ward, "bed-1")["bpm"] == bpm
 
 
 def test_a_bed_whose_first_lead_is_off_says_so() -> None:

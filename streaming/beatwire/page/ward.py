@@ -26,7 +26,7 @@ from beatwire.wire.names import ACKS, ALERTS, BEATS
 STALE_US = 2_000_000  # as the rule ``no data``
 FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
-UNJUDGED = ("cannot analyse", "cannot analyse for long")  # nor while these alerts are in force
+UNJUDGED = ("cannot analyse", "cannot analyse for long", "flutter")  # nor while these alerts hold
 
 
 class Ward:
@@ -252,7 +252,7 @@ class Ward:
         last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
         last = self._beats.last.get(slot)
         alerts = self._alarms.in_force(stream)
-        unjudged = any(alert["rule"] in UNJUDGED for alert in alerts)
+        unjudged = any(alert["rule"] in UNJUDGED and alert["state"] != "latched" for alert in alerts)
         recent = last is not None and last_us is not None and last_us - last.time_us < NO_RATE_US
         has_rate = recent and not is_stale and not unjudged
         return {
