@@ -82,6 +82,28 @@ def test_a_successor_commits_a_tick_that_counts_as_published(kafka, of_first):
     assert [v for _, v in read_to_end(kafka.cluster, names.BEATS) if v] == [b"torn", b"2"]
 
 
+def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_tick(kafka, monkeypatch):
+    monkeypatch.setattr(torn, "_TICK_MS", 500)
+    leave_torn(kafka, of_first=True, later_ms=-1000)
+    send(kafka, b"2")
+    with (
+        Source(kafka.cluster, GROUP) as source,
+        Sender(kafka.cluster, {"transactional.id": "successor"}) as successor,
+    ):
+        polled = take(source)
+        successor.producer.init_transactions(20)
+        successor.producer.begin_transaction()
+        (outgoing,) = beats(b"again")
+        successor.send(outgoing.topic, outgoing.keys, outgoing.values)
+        successor.producer.commit_transaction(20)
+        at_ms = int(time.time() * 1000)
+        source.commit({p: Position(offset, offset, at_ms) for p, offset in polled.positions.items()})
+        source.take(0.5)
+    assert find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS]) == []
+    monkeypatch.setattr(torn, "_LONG_MS", 1_000)
+    assert [at.published for at in find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])] == [False]
+
+
 @pytest.mark.slow  # waits for as long as transactions last
 def test_what_the_broker_had_aborted_is_ended_for_readers_after_longer_than_transactions_last(kafka, monkeypatch):
     monkeypatch.setattr(torn, "_LONG_MS", 5_000)

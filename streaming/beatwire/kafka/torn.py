@@ -5,8 +5,9 @@ In: a cluster, a group and its commits. Out: partitions of the output with open 
 A broker with the only replica that stops while it ends a transaction may count it as ended after its start, without
 having written its end to every partition (Apache Kafka 4.3.1). If the producer lives, its next transaction there ends
 both. If it is gone, the commit of the input decides: a message that is open although the commit behind it was made
-belongs to a tick that counts as published. Any other message that is open for longer than transactions may last is
-of one that was aborted; readers of committed messages wait for its end.
+belongs to a tick that counts as published. The first open message decides: those behind it may be those of a
+successor, whose ticks are published. Any other message that is open for longer than transactions may last is of one
+that was aborted; readers of committed messages wait for its end.
 
 Input and output have the same keys. Where they have the same number of partitions, the input of a message is in the
 partition of its own number; elsewhere nothing is found.
@@ -40,7 +41,7 @@ class Open(NamedTuple):
 
     topic, partition  by the topic's name at the brokers
     offset            of the first open message
-    published         a message belongs to a tick that counts as published
+    published         the first message belongs to a tick that counts as published
     """
 
     topic: str
@@ -90,8 +91,8 @@ def _find(cluster: Cluster, group: str, topic: str, output: Sequence[str]) -> se
     times_ms = _open_times(cluster, begins, ends)
     now_ms = time.time_ns() // 1_000_000
     torn = set()
-    for at, (first_ms, others_ms) in times_ms.items():
-        published = any(0 <= made_ms.get(at[1], 0) - one_ms <= _TICK_MS for one_ms in others_ms)
+    for at, (first_ms, with_value_ms) in times_ms.items():
+        published = with_value_ms is not None and 0 <= made_ms.get(at[1], 0) - with_value_ms <= _TICK_MS
         if published or now_ms - first_ms > _LONG_MS:
             torn.add(Open(*at, begins[at], published))
     return torn
@@ -99,9 +100,9 @@ def _find(cluster: Cluster, group: str, topic: str, output: Sequence[str]) -> se
 
 def _open_times(
     cluster: Cluster, begins: Mapping[_At, int], ends: Mapping[_At, int]
-) -> dict[_At, tuple[int, list[int]]]:
-    """Return when the first open message of each partition was produced, and when all that have a value were."""
-    unfinished, found = set(begins), dict[_At, tuple[int, list[int]]]()
+) -> dict[_At, tuple[int, int | None]]:
+    """Return when the first open message of each partition was produced, and when the first with a value was."""
+    unfinished, found = set(begins), dict[_At, tuple[int, int | None]]()
     consumer = _reader(cluster, "read_uncommitted")
     try:
         consumer.assign([TopicPartition(*at, offset) for at, offset in begins.items()])
@@ -114,9 +115,9 @@ def _open_times(
                         raise KafkaException(error)
                     continue
                 _, at_ms = message.timestamp()
-                _, with_value_ms = found.setdefault(at, (at_ms, []))
-                if message.value() is not None and (message.offset() or 0) < ends[at]:
-                    with_value_ms.append(at_ms)
+                first_ms, with_value_ms = found.setdefault(at, (at_ms, None))
+                if with_value_ms is None and message.value() is not None and (message.offset() or 0) < ends[at]:
+                    found[at] = first_ms, at_ms
             for position in consumer.position([TopicPartition(*at) for at in unfinished]):
                 if position.offset >= ends[position.topic, position.partition]:
                     unfinished.discard((position.topic, position.partition))
