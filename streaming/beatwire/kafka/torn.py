@@ -118,6 +118,7 @@ def _open_times(
                 first_ms, with_value_ms = found.setdefault(at, (at_ms, None))
                 if with_value_ms is None and message.value() is not None and (message.offset() or 0) < ends[at]:
                     found[at] = first_ms, at_ms
+                    unfinished.discard(at)  # those behind it say nothing
             for position in consumer.position([TopicPartition(*at) for at in unfinished]):
                 if position.offset >= ends[position.topic, position.partition]:
                     unfinished.discard((position.topic, position.partition))
