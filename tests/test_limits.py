@@ -46,7 +46,10 @@ def test_a_limit_is_in_force_from_the_first_chunk_that_arrives_after_it() -> Non
     begun = ward.tick(beats=[("bed", 200, 110)])
     assert rows_of(begun) == [("tachycardia", "on", 200, 200)]
     assert begun[0]["limit"] == 100.0
-    assert begun[0]["definition"].startswith("The median rate of the last 8 intervals is above 100/min, and the ")
+    assert begun[0]["definition"] == (
+        "The median rate of the last 8 intervals is above 100/min, and the signal is good enough to say so. "
+        "Does not hold while the beats of half a minute are as unlike each other as unrelated signals."
+    )
 
 
 def test_a_longer_asystole_takes_nothing_back_and_a_shorter_one_begins_where_it_is_in_force() -> None:
