@@ -52,7 +52,7 @@ class Rhythm(NamedTuple):
 
     typical_rr_s  float64 [b, 3]  median of the last 16, 8 and 4 intervals; NaN: too few, or too much noise
     atrial        bool [b]        in atrial fibrillation
-    certain       bool [b]        in atrial fibrillation by more recent decisions
+    certain       bool [b]        in atrial fibrillation by the last ``AF_CERTAIN`` decisions; ``atrial``: four
     """
 
     typical_rr_s: F64
