@@ -10,7 +10,7 @@ import numpy as np
 from beatwire.kernels.beat_class import LETTERS, MEASURED
 from beatwire.kernels.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.kernels.ventricular import SIZE
-from beatwire.records import Event
+from beatwire.records import Acknowledgement, Event
 from beatwire.records.events import DRIFTED
 from beatwire.records.rhythm import Rhythm
 from beatwire.records.ventricular import Ventricular
@@ -139,3 +139,18 @@ def device_chunk(first: int = 0, n: int = 10, stream: str = "bed", **changed: An
 def rows_of(transitions: list[dict[str, Any]]) -> list[tuple[str, str, int, int]]:
     """Return (rule, state, onset, decided) of each transition."""
     return [(a["rule"], a["state"], a["onset"], a["decided"]) for a in transitions]
+
+
+def acknowledge(ward: Ward, message: dict[str, Any], by: str = "Ada", **changed: Any) -> None:
+    given: dict[str, Any] = {"alert": message["id"], "stream": message["stream"], "by": by, "at_us": 7}
+    ward.lifecycle.acks.append(Acknowledgement(**given | changed))
+
+
+def states(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    return [(a["rule"], a["state"]) for a in messages]
+
+
+def in_asystole(ward: Ward) -> dict[str, Any]:
+    ward.tick(beats=[("bed", 50)], known=[("bed", 500)])
+    (begun,) = ward.published
+    return begun

@@ -1,25 +1,13 @@
-"""What becomes of an alert: acknowledged, held, published again, taken over; on events made by the test."""
+"""What becomes of an alert: acknowledged, held, taken over; on events made by the test."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from beatwire.errors import UserError
-from beatwire.records import Acknowledgement
 from beatwire.stages import alert, lifecycle
-from bedside import Ward, device_chunk
+from bedside import Ward, acknowledge, device_chunk, in_asystole, states
 
 HZ = 100
-
-
-def acknowledge(ward: Ward, message: dict[str, Any], by: str = "Ada", **changed: Any) -> None:
-    given: dict[str, Any] = {"alert": message["id"], "stream": message["stream"], "by": by, "at_us": 7}
-    ward.lifecycle.acks.append(Acknowledgement(**given | changed))
-
-
-def states(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    return [(a["rule"], a["state"]) for a in messages]
 
 
 @pytest.fixture
@@ -27,12 +15,6 @@ def ward() -> Ward:
     one = Ward()
     one.tick(device_chunk())
     return one
-
-
-def in_asystole(ward: Ward) -> dict[str, Any]:
-    ward.tick(beats=[("bed", 50)], known=[("bed", 500)])
-    (begun,) = ward.published
-    return begun
 
 
 def test_an_alert_that_is_acknowledged_while_it_is_on_ends_with_its_condition_and_is_never_latched(ward: Ward) -> None:
@@ -116,55 +98,6 @@ def test_a_held_alert_ends_at_once_with_its_session(ward: Ward) -> None:
     assert [(a["state"], a["session"]) for a in ward.published] == [("off", 1)]
 
 
-def test_an_unanswered_alert_is_published_again_after_each_interval_until_it_is_acknowledged(ward: Ward) -> None:
-    begun = in_asystole(ward)
-    again = []
-    for minute in range(1, 4):
-        ward.tick(known=[("bed", begun["onset"] + 60 * HZ * minute - 1)])
-        assert ward.published == []
-        ward.tick(known=[("bed", begun["onset"] + 60 * HZ * minute)])
-        again += ward.published
-    assert [a | {"reminders": 0} for a in again] == 3 * [begun], "only the count changes"
-    assert [a["reminders"] for a in again] == [1, 2, 3]
-    acknowledge(ward, begun)
-    ward.tick(known=[("bed", 100_000)])
-    assert states(ward.published) == [("asystole", "ack")]
-    assert ward.published[0]["reminders"] == 3
-
-
-def test_reminders_do_not_depend_on_the_cutting_into_ticks() -> None:
-    published = []
-    for step in (50, 100_000):
-        ward = Ward()
-        ward.tick(device_chunk())
-        found = []
-        for known in range(step, 100_001, step):
-            ward.tick(known=[("bed", known)])
-            found += ward.published
-        published.append(found)
-    assert published[0] == published[1]
-    assert [a["reminders"] for a in published[0]] == list(range(17))
-
-
-def test_an_alert_because_nothing_arrives_is_published_again_by_the_clock(ward: Ward) -> None:
-    ward.tick(device_chunk(10, arrival_us=1_000_000), now_us=1_000_000)
-    ward.tick(now_us=3_100_000)
-    assert states(ward.published) == [("no data", "on")]
-    counts = []
-    for second in range(4, 200):
-        ward.tick(now_us=second * 1_000_000)
-        counts += [(second, a["reminders"]) for a in ward.published]
-    assert counts == [(64, 1), (124, 2), (184, 3)]
-    ward.tick(now_us=400_000_000, caught_up=False)
-    assert ward.published == [], "while messages wait, silence is not the device's"
-
-
-def test_low_alerts_are_not_published_again(ward: Ward) -> None:
-    ward.tick(drifts=[("bed", 2000, 931)])
-    ward.tick(known=[("bed", 100_000)])
-    assert {a["rule"] for a in ward.published} == {"asystole"}
-
-
 def test_a_successor_goes_on_with_what_the_log_has(ward: Ward) -> None:
     begun = in_asystole(ward)
     acknowledge(ward, begun)
@@ -222,57 +155,6 @@ def test_an_alert_that_only_the_log_has_ends_when_its_rule_begins_anew(ward: War
     lifecycle.adopt(ward.lifecycle, [ward.published[0] | {"id": "f" * 32, "state": "on"}])
     ward.tick(known=[("bed", 1100)])
     assert [(a["id"] == "f" * 32, a["state"]) for a in ward.published] == [(True, "off"), (False, "on")]
-
-
-def test_reminders_of_an_alert_that_ends_do_not_depend_on_the_cutting_into_ticks() -> None:
-    published = []
-    for step in (100, 20_000):
-        ward = Ward()
-        ward.tick(device_chunk())
-        found = []
-        for begin in range(50, 20_050, step):
-            now = begin + step
-            beats = [("bed", at) for at in (50, 15_000) if begin <= at < now]
-            ward.tick(beats=beats, known=[("bed", now)])
-            found += ward.published
-        published.append(sorted((a["onset"], a["state"], a["reminders"]) for a in found))
-    assert published[0] == published[1]
-    first = [(state, reminders) for onset, state, reminders in published[0] if onset == 450]
-    assert first == [("latched", 2), ("latched", 3), *(("on", k) for k in range(3))], "nobody acknowledged the first"
-
-
-@pytest.mark.parametrize("session", [2, 1001])
-def test_what_was_due_between_two_sessions_is_not_published(session: int) -> None:
-    published = []
-    for step in (10, 6_000):
-        ward = Ward()
-        ward.tick(device_chunk())
-        ward.tick(beats=[("bed", 50)], known=[("bed", 600)])
-        found = []
-        for begin in range(0, 12_000, step):
-            chunk = device_chunk(begin, step, session=session)
-            ward.tick(
-                chunk, known=[("bed", begin + step)], beats=[("bed", at) for at in range(begin, begin + step, 100)]
-            )
-            found += [a for a in ward.published if a["rule"] == "asystole" and a["session"] == 1]
-        published.append(sorted((a["state"], a["reminders"]) for a in found))
-    assert published[0] == published[1]
-    passed = (1000 * (session - 1) * HZ - 450) // 6_000  # the clock of the device is 1000 s further in each session
-    assert published[0] == [("latched", 0), ("latched", passed + 1), ("latched", passed + 2)]
-
-
-@pytest.mark.parametrize("step", [10, 6_000])
-def test_what_was_due_in_a_hole_of_the_samples_is_not_published(step: int) -> None:
-    """A message may claim that 2**53 samples are missing; here it is fewer, so that the test ends without the rule."""
-    ward, found, hole = Ward(), [], 1 << 32
-    ward.tick(device_chunk())
-    ward.tick(beats=[("bed", 50)], known=[("bed", 600)])
-    for begin in range(hole, hole + 12_000, step):
-        ward.tick(device_chunk(begin, step), known=[("bed", begin + step)], beats=[("bed", begin + 9)])
-        found += [(a["onset"], a["state"], a["reminders"]) for a in ward.published if a["rule"] == "asystole"]
-    passed = (hole - 450) // 6_000
-    first = [row[1:] for row in found if row[0] == 450]
-    assert sorted(first) == [("latched", 0), ("latched", passed + 1), ("latched", passed + 2)]
 
 
 @pytest.mark.parametrize(("ticks", "last", "decided"), [("one", 300, 120), ("each", 300, 120), ("each", 900, 600)])

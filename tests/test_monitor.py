@@ -1,4 +1,4 @@
-"""The monitor's loop with a source and a sink made of lists, and with real ones on the embedded broker."""
+"""The monitor's loop with a source and a sink made of lists."""
 
 from __future__ import annotations
 
@@ -10,61 +10,18 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from beatwire.errors import FatalError, UserError
-from beatwire.kafka import commits
+from beatwire.errors import FatalError
 from beatwire.kafka.batch import (
     PolledTick,
 )
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.positions import Position
 from beatwire.kafka.progress import Beginning
-from beatwire.kafka.readers import read_to_end, tail
-from beatwire.kafka.sender import Sender
-from beatwire.kafka.sink import Sink, StaleError
-from beatwire.kafka.source import Source
-from beatwire.records import Expired, Outgoing, RawTick
+from beatwire.kafka.sink import StaleError
+from beatwire.records import Expired, RawTick
 from beatwire.service.monitor import Monitor
 from beatwire.service.tick_log import TickLog
-from beatwire.wire import names
-
-
-class Graph:
-    """Publishes every message as a beat; its state depends on the last `reach` ticks."""
-
-    model_name = "model-1"
-
-    def __init__(self, reach: int = 2) -> None:
-        self.calls: list[str] = []
-        self.reach, self.tick = reach, 0
-
-    def reset(self):
-        self.calls.append("reset")
-        self.tick = 0
-
-    def adopt(self, alerts, acks):
-        self.calls.append(f"adopt {alerts}")
-
-    def acknowledge(self, acks):
-        assert not acks
-
-    def change_limits(self, changes):
-        assert not changes
-
-    def watch_feed(self, newest_us, *, raises):
-        assert not newest_us
-
-    def report_expired(self, expired):
-        self.calls.append(f"expired {dict(expired)}")
-
-    def rewind_tick(self, partition):
-        return self.tick - self.reach
-
-    def emit(self, tick: RawTick, origin):
-        self.calls.append(f"emit {tick.payload.tobytes().decode()}")
-        self.tick += 1
-        values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start, tick.start[1:], strict=False)]
-        return [Outgoing(names.BEATS, [None] * len(values), values)] if values else []
+from letters import Graph
 
 
 def polled(
@@ -296,41 +253,3 @@ def test_the_tick_log_keeps_the_ticks_that_were_not_discarded():
         log.add({0: start})
     log.discard_before(3)
     assert [log.offset(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
-
-
-@pytest.fixture(scope="module")
-def mock():
-    with MockKafka() as kafka:
-        yield kafka
-
-
-def test_the_embedded_broker_carries_samples_in_and_beats_out(mock):
-    values = [str(n).encode() for n in range(500)]
-    with Sender(mock.cluster) as sender:
-        sender.send(names.SAMPLES, [value[-1:] for value in values], list(values))
-    with Source(mock.cluster, "g") as source, Sink(mock.cluster, exactly_once=False) as sink:
-        monitor = Monitor(Graph(), source, sink)
-        monitor.run(threading.Event(), until=lambda counters: counters.messages == 500)
-    assert sorted(value for _, value in read_to_end(mock.cluster, names.BEATS)) == sorted(values)
-    assert commits.group_lag(mock.cluster, "g") == 0
-    assert monitor.counters.beats == 500
-
-
-def test_an_unreachable_broker_is_named_within_seconds():
-    with pytest.raises(UserError, match=r"expected a broker at 127\.0\.0\.1:1; got no answer in 5 s"):
-        Source(Cluster("127.0.0.1:1"), "g")
-
-
-def test_a_missing_topic_is_named(mock):
-    with pytest.raises(UserError, match=r"expected topic 'ecg\.none'"):
-        Source(mock.cluster, "g", topic="ecg.none")
-
-
-def test_tail_skips_messages_that_it_cannot_decode_and_reports_them(mock):
-    written = [b"{", b"[1]", b"\xff", b'{"rule": "pause"}']
-    with Sender(mock.cluster) as sender:
-        sender.send(names.ALERTS, [b"bed-1"] * 4, written)
-    notes = []
-    assert next(tail("alerts", mock.cluster, earliest=True, notes=notes.append)) == {"rule": "pause"}
-    assert [note.partition(" skipped")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 3
-    assert notes[1].endswith("expected a JSON object; got '[1]'")

@@ -1,0 +1,44 @@
+"""A graph of letters: what a monitor does around a graph shows in which letters are published."""
+
+from __future__ import annotations
+
+from beatwire.records import Outgoing, RawTick
+from beatwire.wire import names
+
+
+class Graph:
+    """Publishes every message as a beat; its state depends on the last `reach` ticks."""
+
+    model_name = "model-1"
+
+    def __init__(self, reach: int = 2) -> None:
+        self.calls: list[str] = []
+        self.reach, self.tick = reach, 0
+
+    def reset(self):
+        self.calls.append("reset")
+        self.tick = 0
+
+    def adopt(self, alerts, acks):
+        self.calls.append(f"adopt {alerts}")
+
+    def acknowledge(self, acks):
+        assert not acks
+
+    def change_limits(self, changes):
+        assert not changes
+
+    def watch_feed(self, newest_us, *, raises):
+        assert not newest_us
+
+    def report_expired(self, expired):
+        self.calls.append(f"expired {dict(expired)}")
+
+    def rewind_tick(self, partition):
+        return self.tick - self.reach
+
+    def emit(self, tick: RawTick, origin):
+        self.calls.append(f"emit {tick.payload.tobytes().decode()}")
+        self.tick += 1
+        values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start, tick.start[1:], strict=False)]
+        return [Outgoing(names.BEATS, [None] * len(values), values)] if values else []
