@@ -59,7 +59,7 @@ def test_a_stream_of_one_rate_too_many_is_refused_and_raises_one_alert() -> None
     assert [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "refused"] == [("bed-2", "on")]
     text = "align: stream 'bed-2' is refused: 252 Hz and 1 leads; expected one of the 2 kinds of streams there are"
     assert set(run.rejects) == {text}
-    assert len(run.rejects) == 18, "the first second waited, until a second rate was admitted"
+    assert len(run.rejects) == 20, "those of the first second as well, which waited until a second rate was admitted"
 
 
 def test_refused_streams_do_not_change_the_output_of_admitted_streams() -> None:

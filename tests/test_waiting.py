@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.wire.dead_letters import Originals
+from beatwire.wire.names import DEAD_LETTERS
 from laws import Run, Signal, assert_same, collect, shuffled
 
 RATES_HZ = (250.0, 360.0, 500.0)
@@ -144,3 +149,60 @@ def test_a_stream_that_changes_its_rate_without_a_session_is_rejected_at_once() 
     pipeline, run = run_over([chunks_of(beds()[:1], 0.25)[0], [wrong.chunk(63, 90)]])
     assert run.rejects == ["align: stream 'bed-0' is 250 Hz; this chunk says 251 Hz"]
     assert len(pipeline.aligned.state.waiting) == 0
+
+
+class Log:
+    """Messages at a broker: offsets go on from tick to tick, and the key of a message is its offset."""
+
+    def __init__(self) -> None:
+        self.first, self.values = 0, []
+
+    def append(self, values: list[bytes]) -> Log:
+        self.first, self.values = self.first + len(self.values), values
+        return self
+
+    def originals(self, numbers: Sequence[int]) -> Originals:
+        offsets = [self.first + k for k in numbers]
+        keys = [str(offset).encode() for offset in offsets]
+        return Originals("ecg.samples", [0] * len(numbers), offsets, keys, [self.values[k] for k in numbers])
+
+
+def letters_of(
+    ticks: list[list[bytes]], settings: Settings, tick_us: int
+) -> tuple[Pipeline, list[tuple[bytes | None, bytes, dict[str, bytes]]]]:
+    """Run ticks with their origins; return key, value and headers of all dead letters."""
+    pipeline, log, found = Pipeline(settings), Log(), []
+    for number, values in enumerate(ticks):
+        tick = RawTick.of(values, now_us=1_700_000_000_000_000 + number * tick_us, caught_up=False)
+        for messages in pipeline.emit(tick, log.append(values)):
+            if messages.topic == DEAD_LETTERS:
+                assert messages.headers is not None
+                found += zip(messages.keys, messages.values, map(dict, messages.headers), strict=True)
+    return pipeline, found
+
+
+def test_a_stray_that_is_dropped_is_a_dead_letter_with_its_own_place(rng: np.random.Generator) -> None:
+    first, sent = chunks_of(beds(), 0.25)[0][:1], strays(3, rng)
+    pipeline, letters = letters_of([first, sent[:2], [b"{", *first], sent[2:], []], Settings(), 40_000_000)
+    malformed, *dropped = letters
+    assert malformed[2]["offset"] == b"3"
+    assert [(key, value) for key, value, _ in dropped] == [(b"1", sent[0]), (b"2", sent[1])]
+    for _, _, headers in dropped:
+        assert (headers["topic"], headers["partition"]) == (b"ecg.samples", b"0")
+        assert b"expected 1 s of samples of a stream whose rate" in headers["reason"]
+        assert b"; got 0." in headers["reason"]
+    assert [headers["offset"] for _, _, headers in dropped] == [b"1", b"2"]
+    assert (pipeline.counts["strays"], len(pipeline.held)) == (2, 1), "the third still waits"
+
+
+def test_chunks_that_are_refused_after_they_have_waited_are_dead_letters() -> None:
+    first, *others = beds()
+    ticks = [[first.chunk(0, 63)]]
+    ticks += [[bed.chunk(*(round(bed.rate_hz * at / 4) for at in (k, k + 1))) for bed in others] for k in range(8)]
+    pipeline, letters = letters_of(ticks, replace(Settings(), most_banks=2), 250_000)
+    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    refused = [value for values in ticks for value in values if b"bed-2" in value]
+    assert [value for _, value, _ in letters] == refused
+    assert [headers["offset"] for _, _, headers in letters] == [b"%d" % (2 * k + 2) for k in range(8)]
+    assert all(b"'bed-2' is refused: 500 Hz" in headers["reason"] for _, _, headers in letters)
+    assert len(pipeline.held) == 0

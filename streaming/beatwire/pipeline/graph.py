@@ -21,6 +21,7 @@ from streamz import Stream
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
+from beatwire.pipeline.held import Held
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import HORIZON_S, Settings
@@ -100,6 +101,7 @@ class Pipeline(Part):
         self.limits = Limits(self.models.alert(self.settings).limits, self.directory)
         self.marks = Marks(HORIZON_S, self.settings.silence_s)
         self._tick = -1
+        self.held = Held()
         self._rejects = Rejects()
         self._aligned: Aligned | None = None
 
@@ -155,8 +157,12 @@ class Pipeline(Part):
         self.backend.begin()
         self.source.emit(tick)
         out = list(self._out)
-        if self._rejects.message and origin is not None:
-            out.append(dead_letters(self._rejects, origin))
+        if origin is not None:
+            waiting = self._align.waiting
+            self.held.enter(waiting, origin)
+            if self._rejects.message:
+                out.append(dead_letters(self._rejects, self.held.beside(origin)))
+            self.held.leave(waiting)
         return out
 
     def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:

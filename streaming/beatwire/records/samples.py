@@ -71,21 +71,22 @@ class RawTick:
 # Kinds of rejects, for counting: not Avro, or bytes that do not fit; JSON that is no SampleChunk; another schema; a
 # number out of its range; a stream id that cannot be used, or one stream too many; rate, leads or units changed within
 # a session; a sample count that went back; no memory for another stream, or too many rates.
-REJECT_KINDS = ("malformed", "json", "schema", "field", "stream", "changed", "backwards", "no_memory")
+REJECT_KINDS = ("malformed", "json", "schema", "field", "stream", "changed", "backwards", "no_memory", "stray")
 
 
 @dataclass(frozen=True, slots=True)
 class Rejects:
-    """Messages of a tick that cannot be used: their numbers in the tick, a reason of one line and a kind for each."""
+    """Messages that cannot be used: their numbers in the tick, a reason of one line and a kind for each.
+
+    A negative number is that of a message of an earlier tick, which has waited (``stages.support.waiting``).
+    """
 
     message: list[int] = field(default_factory=list)
     reason: list[str] = field(default_factory=list)
     kind: list[str] = field(default_factory=list)
 
     def add(self, message: int, kind: str, reason: str) -> None:
-        """Add a message; `kind` is one of ``REJECT_KINDS``. One of an earlier tick (-1) is not at hand any more."""
-        if message < 0:
-            return
+        """Add a message; `kind` is one of ``REJECT_KINDS``."""
         self.message.append(message)
         self.reason.append(reason)
         self.kind.append(kind)
@@ -98,7 +99,7 @@ class Chunks:
     payload      uint8 [bytes]   all messages joined, which ids and samples are read from
     ints         int64 [n, 11]   columns ``CHUNK_ID_AT``, ... of ``records.columns``
     floats       float64 [n, 3]  columns ``CHUNK_RATE_HZ``, ...
-    message      int64 [n]       number of the message in its tick; -1: it came in an earlier tick
+    message      int64 [n]       number of the message in its tick; negative: it has waited since an earlier tick
     partition    int32 [n]       its partition
     rejects      the messages that are not valid
     now_us, caught_up, overloaded  as in ``RawTick``

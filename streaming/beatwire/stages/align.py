@@ -127,7 +127,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     in_force = limits_in_force(state.changes, slot, chunks.ints[:, CHUNK_ARRIVED_US])
     given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64), in_force)
     rows, verdicts, strays = _align(state, given)
-    state.waiting.hold(chunks, strays, state.tick - 1)
+    for number, reason in state.waiting.hold(chunks, strays, state.tick - 1):
+        rejects.add(number, "stray", f"align: {reason}")
     room = {arrivals.REFUSED: sum(state.lanes), arrivals.NO_BANK: state.settings.most_banks}
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])

@@ -7,7 +7,9 @@ State: the chunks that wait
 A bank costs rings of its own and a run of all stages in each tick. A corrupt message can name any rate, and a device
 keeps to one: so the bank is opened once a session has sent ``enough_s`` of samples without a hole of more than
 ``HOLE_S``. Nothing is lost: its chunks are placed as they came, and a stream has no beat in its first second. What
-waits longer than ``silence_s`` is dropped and counted. The bank of the very first chunk is opened at once.
+waits longer than ``silence_s`` is dropped, counted and rejected. The bank of the very first chunk is opened at once.
+
+A chunk that waits has a negative number in place of the number of its message, until it is placed or rejected.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from beatwire.records.columns import (
     CHUNK_SESSION,
 )
 
-MOST_BYTES = 64 << 20  # of messages that wait; beyond that the oldest are dropped
+MOST_BYTES = 32 << 20  # of chunks that wait, whose messages `pipeline.held` keeps too; beyond that the oldest are dropped
 
 HOLE_S = 1.0  # chunks further apart, or out of order by more, do not add up
 Key = tuple[int, int, float, int]  # hash of the stream id, session, sampling rate, number of leads
@@ -39,7 +41,7 @@ Kind = tuple[float, int]  # of banks: sampling rate, number of leads
 
 @dataclass(slots=True)
 class Waiting:
-    """Chunks of one session: rows of ``Chunks`` with positions in ``raw``, and the tick in which each came.
+    """Chunks of one session: rows of ``Chunks`` with positions in ``raw``, their numbers, and their ticks.
 
     run, stop   samples that have come one after another so far, and the sample after them
     """
@@ -51,6 +53,7 @@ class Waiting:
     floats: list[F64] = field(default_factory=list)
     partition: list[int] = field(default_factory=list)
     tick: list[int] = field(default_factory=list)
+    number: list[int] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)
 
 
@@ -62,12 +65,18 @@ class WaitingRoom:
     silence_s  seconds without a chunk after which its chunks are dropped
     dropped    chunks dropped so far
     admitted   the banks that may be opened in this tick
+    entered    number of each chunk that has entered in this tick -> number of its message in the tick
+    left       numbers of the chunks that have left in this tick
     """
 
     enough_s: float = 0.0
     silence_s: float = 60.0
     dropped: int = 0
     admitted: set[Kind] = field(default_factory=set)
+    entered: dict[int, int] = field(default_factory=dict)
+    left: set[int] = field(default_factory=set)
+    _last: int = 0  # number given to a chunk
+    _dropped: list[tuple[int, str]] = field(default_factory=list)  # of this tick: number and reason
     _entries: dict[Key, Waiting] = field(default_factory=dict)
     _bytes: int = 0
     _ticks: dict[int, Counter[int]] = field(default_factory=dict)  # partition -> tick, ascending -> chunks that wait
@@ -85,10 +94,10 @@ class WaitingRoom:
         Returns
         -------
         Chunks, int64 [r]
-            The chunks to place, those that have waited first, with -1 as number of the message; and the ticks in which
-            these first ``r`` came.
+            The chunks to place, those that have waited first, by the numbers that they had here; and the ticks in
+            which these first ``r`` came.
         """
-        self.admitted = set()
+        self.admitted, self.entered, self.left, self._dropped = set(), {}, set(), []
         if not len(rows) and not self._entries:
             return chunks, np.zeros(0, np.int64)
         self._expire(chunks.now_us)
@@ -116,11 +125,18 @@ class WaitingRoom:
         kind = float(chunks.floats[i, CHUNK_RATE_HZ]), int(chunks.ints[i, CHUNK_LEADS])
         return not self.enough_s or kind in self.admitted
 
-    def hold(self, chunks: Chunks, rows: I64, tick: int) -> None:
-        """Take in chunks that were found to need a bank while they were placed: a session began between them."""
+    def hold(self, chunks: Chunks, rows: I64, tick: int) -> list[tuple[int, str]]:
+        """Take in chunks that were found to need a bank while they were placed: a session began between them.
+
+        Returns
+        -------
+        list of (int, str)
+            Number and reason of each chunk that was dropped in this tick.
+        """
         for key, of_stream in self._enter(chunks, rows).items():
             self._hold(self._entries[key], chunks, of_stream, tick)
         self._bound()
+        return self._dropped
 
     def _enter(self, chunks: Chunks, rows: I64) -> dict[Key, I64]:
         """Count the samples of the rows of each stream; return these rows."""
@@ -149,13 +165,24 @@ class WaitingRoom:
             entry.floats.append(chunks.floats[row])
             entry.partition.append(partition)
             entry.tick.append(tick)
+            entry.number.append(self._number(int(chunks.message[row])))
             entry.raw.append(chunks.payload[begin:stop].tobytes())
             self._bytes += stop - begin
             self._ticks.setdefault(partition, Counter())[tick] += 1
         entry.arrived_us = chunks.now_us
 
+    def _number(self, message: int) -> int:
+        """Return the number of a chunk that enters; one that has waited before keeps its number."""
+        if message < 0:
+            self.left.discard(message)
+            return message
+        self._last -= 1
+        self.entered[self._last] = message
+        return self._last
+
     def _forget(self, entry: Waiting) -> None:
         self._bytes -= sum(map(len, entry.raw))
+        self.left.update(entry.number)
         for partition, tick in zip(entry.partition, entry.tick, strict=True):
             ticks = self._ticks[partition]
             ticks[tick] -= 1
@@ -163,9 +190,16 @@ class WaitingRoom:
                 del ticks[tick]
 
     def _drop_oldest(self) -> None:
-        entry = self._entries.pop(next(iter(self._entries)))
+        key = next(iter(self._entries))
+        entry = self._entries.pop(key)
         self._forget(entry)
         self.dropped += len(entry.raw)
+        _, _, rate_hz, leads = key
+        reason = (
+            f"expected {self.enough_s:g} s of samples of a stream whose rate and number of leads no other stream has; "
+            f"got {entry.run / rate_hz:.3g} s at {rate_hz:g} Hz with {leads} leads"
+        )
+        self._dropped += [(number, reason) for number in entry.number]
 
     def _expire(self, now_us: int) -> None:
         while self._entries and now_us - next(iter(self._entries.values())).arrived_us > self.silence_s * 1e6:
@@ -216,6 +250,6 @@ def _joined(entries: list[Waiting], chunks: Chunks, stay: Bool) -> Chunks:
         payload=payload,
         ints=np.concatenate([ints, kept.ints]),
         floats=np.concatenate([np.stack([row for entry in entries for row in entry.floats]), kept.floats]),
-        message=np.concatenate([np.full(len(ints), -1, np.int64), kept.message]),
+        message=np.concatenate([np.array([k for entry in entries for k in entry.number], np.int64), kept.message]),
         partition=np.concatenate([partition, kept.partition]),
     )
