@@ -11,6 +11,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.stages.support import waiting
 from beatwire.wire.dead_letters import Originals
 from beatwire.wire.names import DEAD_LETTERS
 from laws import Run, Signal, assert_same, collect, shuffled
@@ -120,9 +121,9 @@ def test_a_successor_reads_the_chunks_that_wait() -> None:
     ticks = chunks_of(signals, 0.25)
     pipeline, _ = run_over([ticks[0][:1], *([] for _ in range(5)), ticks[0][1:], []])
     assert pipeline.rewind_tick(0) == 0  # of bed-0
-    waiting = pipeline.aligned.state.waiting
-    assert waiting.oldest_tick(0, 99) == 6
-    assert waiting.oldest_tick(1, 99) == 99
+    room = pipeline.aligned.state.waiting
+    assert room.oldest_tick(0, 99) == 6
+    assert room.oldest_tick(1, 99) == 99
 
 
 def test_a_stream_that_waited_is_replayed_from_its_first_chunk() -> None:
@@ -193,6 +194,18 @@ def test_a_stray_that_is_dropped_is_a_dead_letter_with_its_own_place(rng: np.ran
         assert b"; got 0." in headers["reason"]
     assert [headers["offset"] for _, _, headers in dropped] == [b"1", b"2"]
     assert (pipeline.counts["strays"], len(pipeline.held)) == (2, 1), "the third still waits"
+
+
+def test_what_has_no_room_to_wait_is_a_dead_letter_in_the_same_tick(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "MOST_BYTES", 300)
+    first, sent = chunks_of(beds(), 0.25)[0][:1], strays(5, rng)
+    pipeline, letters = letters_of([first, sent], Settings(), 250_000)
+    assert [(value, headers["offset"]) for _, value, headers in letters] == [
+        (v, b"%d" % k) for k, v in enumerate(sent[:3], 1)
+    ]
+    assert (pipeline.counts["strays"], len(pipeline.held)) == (3, 2)
 
 
 def test_chunks_that_are_refused_after_they_have_waited_are_dead_letters() -> None:

@@ -32,7 +32,7 @@ from beatwire.records.columns import (
     CHUNK_SESSION,
 )
 
-MOST_BYTES = 32 << 20  # of chunks that wait, whose messages `pipeline.held` keeps too; beyond that the oldest are dropped
+MOST_BYTES = 32 << 20  # of chunks that wait, beyond which the oldest are dropped; `pipeline.held` keeps their messages
 
 HOLE_S = 1.0  # chunks further apart, or out of order by more, do not add up
 Key = tuple[int, int, float, int]  # hash of the stream id, session, sampling rate, number of leads
