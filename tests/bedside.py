@@ -142,15 +142,18 @@ def rows_of(transitions: list[dict[str, Any]]) -> list[tuple[str, str, int, int]
 
 
 def acknowledge(ward: Ward, message: dict[str, Any], by: str = "Ada", **changed: Any) -> None:
+    """Acknowledge an alert with the next tick."""
     given: dict[str, Any] = {"alert": message["id"], "stream": message["stream"], "by": by, "at_us": 7}
     ward.lifecycle.acks.append(Acknowledgement(**given | changed))
 
 
 def states(messages: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return (rule, state) of each message."""
     return [(a["rule"], a["state"]) for a in messages]
 
 
 def in_asystole(ward: Ward) -> dict[str, Any]:
+    """Stop the heart of ``bed`` after a beat; return the alert that begins."""
     ward.tick(beats=[("bed", 50)], known=[("bed", 500)])
     (begun,) = ward.published
     return begun

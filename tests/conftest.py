@@ -1,4 +1,4 @@
-"""Fixtures of all tests: the annotated recordings, the local Kafka broker, the GPU, a random generator."""
+"""Fixtures of all tests: the annotated recordings, the local Kafka broker, the GPU, a ward, a random generator."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
+from bedside import Ward, device_chunk
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 
@@ -39,6 +40,14 @@ def need_kafka() -> None:
 def device() -> Any:
     """Return the GPU backend; all tests share one memory pool, because torch accepts an allocator only once."""
     return choose("gpu")
+
+
+@pytest.fixture
+def ward() -> Ward:
+    """Return a ward whose one stream, ``bed``, has begun without an alert."""
+    one = Ward()
+    assert one.tick(device_chunk()) == []
+    return one
 
 
 @pytest.fixture

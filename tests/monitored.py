@@ -22,19 +22,10 @@ from beatwire.service.instruments import Instruments
 from beatwire.service.metrics import MonitorAnswers
 from beatwire.service.monitor import Monitor
 from beatwire.service.server import Server
-from beatwire.wire.dead_letters import Originals
 from laws import Signal
+from received import Received
 
 NOW_US = 1_700_000_100_000_000
-
-
-class Origin:
-    def __init__(self, values: list[bytes]) -> None:
-        self.values = values
-
-    def originals(self, numbers: list[int]) -> Originals:
-        values = [self.values[k] for k in numbers]
-        return Originals("ecg.samples", [0] * len(numbers), numbers, [b"bed"] * len(numbers), values)
 
 
 def polled(
@@ -42,7 +33,7 @@ def polled(
 ) -> PolledTick:
     """Return a tick of messages that arrived `age_us` before ``NOW_US``."""
     tick = RawTick.of(values, now_us=NOW_US, arrival_us=np.full(len(values), NOW_US - age_us), caught_up=caught_up)
-    return PolledTick(tick, Origin(values), epoch, replay, {0: 0}, {0: len(values)} if values else {})  # type: ignore[arg-type]
+    return PolledTick(tick, Received(values), epoch, replay, {0: 0}, {0: len(values)} if values else {})  # type: ignore[arg-type]
 
 
 def feed(seconds: int = 12, *, flat_from_s: int | None = None) -> list[list[bytes]]:

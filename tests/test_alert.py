@@ -12,13 +12,6 @@ from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 
 
-@pytest.fixture
-def ward() -> Ward:
-    one = Ward()
-    assert one.tick(device_chunk()) == []
-    return one
-
-
 def test_asystole_begins_four_seconds_after_the_last_beat_and_the_next_beat_latches_it(ward: Ward) -> None:
     assert ward.tick(beats=[("bed", 50)], known=[("bed", 450)]) == []
     begun = ward.tick(known=[("bed", 451)])

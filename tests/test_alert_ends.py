@@ -14,13 +14,6 @@ from bedside import Ward, device_chunk, rows_of
 from oracles import SentChunk
 
 
-@pytest.fixture
-def ward() -> Ward:
-    one = Ward()
-    assert one.tick(device_chunk()) == []
-    return one
-
-
 def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
     def two(first: int, mask: int) -> SentChunk:
         return device_chunk(first, samples=np.zeros((2, 10), np.int16), lead_off=mask)

@@ -15,23 +15,10 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick, Rejects
 from beatwire.service.reject_log import EVERY_S, RejectLog
-from beatwire.wire.dead_letters import Originals
-from beatwire.wire.names import DEAD_LETTERS
 from laws import Run, Signal, assert_same, collect
+from received import Letter, Received, letters_among
 
 BEDS = [Signal(f"bed-{k}", synthesise(k, rate_hz=250.0, seconds=24).recording.samples) for k in range(6)]
-
-
-class Received:
-    """The messages of a tick as they were received."""
-
-    def __init__(self, values: list[bytes], first: int) -> None:
-        self.values, self.first = values, first
-
-    def originals(self, numbers: list[int]) -> Originals:
-        offsets = [self.first + k for k in numbers]
-        keys = [b"key %d" % offset for offset in offsets]
-        return Originals("ecg.samples", [3] * len(numbers), offsets, keys, [self.values[k] for k in numbers])
 
 
 def ticks(garbage: int, seed: int) -> list[list[bytes]]:
@@ -47,15 +34,13 @@ def ticks(garbage: int, seed: int) -> list[list[bytes]]:
     return made
 
 
-def run_over(all_ticks: list[list[bytes]]) -> tuple[Pipeline, Run, list[tuple[bytes, bytes, dict[str, bytes]]]]:
+def run_over(all_ticks: list[list[bytes]]) -> tuple[Pipeline, Run, list[Letter]]:
     """Return the graph, its output, and the dead letters: key, value, headers."""
     pipeline, run, letters, first = Pipeline(Settings()), Run(), [], 0
     collect(pipeline, run)
     for number, values in enumerate(all_ticks):
         tick = RawTick.of(values, now_us=1_700_000_000_000_000 + 256_000 * number)
-        for outgoing in pipeline.emit(tick, Received(values, first)):
-            if outgoing.topic == DEAD_LETTERS:
-                letters += zip(outgoing.keys, outgoing.values, map(dict, outgoing.headers or []), strict=True)
+        letters += letters_among(pipeline.emit(tick, Received(values, first)))
         first += len(values)
     return pipeline, run, letters
 

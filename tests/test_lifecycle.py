@@ -10,13 +10,6 @@ from bedside import Ward, acknowledge, device_chunk, in_asystole, states
 HZ = 100
 
 
-@pytest.fixture
-def ward() -> Ward:
-    one = Ward()
-    one.tick(device_chunk())
-    return one
-
-
 def test_an_alert_that_is_acknowledged_while_it_is_on_ends_with_its_condition_and_is_never_latched(ward: Ward) -> None:
     begun = in_asystole(ward)
     acknowledge(ward, begun)

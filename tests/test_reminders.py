@@ -8,13 +8,6 @@ from bedside import Ward, acknowledge, device_chunk, in_asystole, states
 HZ = 100
 
 
-@pytest.fixture
-def ward() -> Ward:
-    one = Ward()
-    one.tick(device_chunk())
-    return one
-
-
 def test_an_unanswered_alert_is_published_again_after_each_interval_until_it_is_acknowledged(ward: Ward) -> None:
     begun = in_asystole(ward)
     again = []

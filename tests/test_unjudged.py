@@ -35,13 +35,6 @@ def blocks_of(*kinds: int, first: int = 0) -> list[tuple[str, int, int]]:
     return [("bed", first + BLOCK * (k + 1), kind) for k, kind in enumerate(kinds)]
 
 
-@pytest.fixture
-def ward() -> Ward:
-    one = Ward()
-    one.tick(device_chunk())
-    return one
-
-
 def test_a_stretch_that_cannot_be_judged_is_announced_after_ten_seconds_and_with_high_priority_after_thirty(
     ward: Ward,
 ) -> None:

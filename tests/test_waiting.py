@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,9 +11,8 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire.stages.support import waiting
-from beatwire.wire.dead_letters import Originals
-from beatwire.wire.names import DEAD_LETTERS
 from laws import Run, Signal, assert_same, collect, shuffled
+from received import Letter, Received, letters_among
 
 RATES_HZ = (250.0, 360.0, 500.0)
 
@@ -152,34 +150,14 @@ def test_a_stream_that_changes_its_rate_without_a_session_is_rejected_at_once() 
     assert len(pipeline.aligned.state.waiting) == 0
 
 
-class Log:
-    """Messages at a broker: offsets go on from tick to tick, and the key of a message is its offset."""
-
-    def __init__(self) -> None:
-        self.first, self.values = 0, []
-
-    def append(self, values: list[bytes]) -> Log:
-        self.first, self.values = self.first + len(self.values), values
-        return self
-
-    def originals(self, numbers: Sequence[int]) -> Originals:
-        offsets = [self.first + k for k in numbers]
-        keys = [str(offset).encode() for offset in offsets]
-        return Originals("ecg.samples", [0] * len(numbers), offsets, keys, [self.values[k] for k in numbers])
-
-
-def letters_of(
-    ticks: list[list[bytes]], settings: Settings, tick_us: int
-) -> tuple[Pipeline, list[tuple[bytes | None, bytes, dict[str, bytes]]]]:
-    """Run ticks with their origins; return key, value and headers of all dead letters."""
-    pipeline, log, found = Pipeline(settings), Log(), []
+def letters_of(ticks: list[list[bytes]], settings: Settings, tick_us: int) -> tuple[Pipeline, list[Letter]]:
+    """Run ticks whose messages are at consecutive offsets; return all dead letters."""
+    pipeline, letters, first = Pipeline(settings), [], 0
     for number, values in enumerate(ticks):
         tick = RawTick.of(values, now_us=1_700_000_000_000_000 + number * tick_us, caught_up=False)
-        for messages in pipeline.emit(tick, log.append(values)):
-            if messages.topic == DEAD_LETTERS:
-                assert messages.headers is not None
-                found += zip(messages.keys, messages.values, map(dict, messages.headers), strict=True)
-    return pipeline, found
+        letters += letters_among(pipeline.emit(tick, Received(values, first)))
+        first += len(values)
+    return pipeline, letters
 
 
 def test_a_stray_that_is_dropped_is_a_dead_letter_with_its_own_place(rng: np.random.Generator) -> None:
@@ -187,9 +165,9 @@ def test_a_stray_that_is_dropped_is_a_dead_letter_with_its_own_place(rng: np.ran
     pipeline, letters = letters_of([first, sent[:2], [b"{", *first], sent[2:], []], Settings(), 40_000_000)
     malformed, *dropped = letters
     assert malformed[2]["offset"] == b"3"
-    assert [(key, value) for key, value, _ in dropped] == [(b"1", sent[0]), (b"2", sent[1])]
+    assert [(key, value) for key, value, _ in dropped] == [(b"key 1", sent[0]), (b"key 2", sent[1])]
     for _, _, headers in dropped:
-        assert (headers["topic"], headers["partition"]) == (b"ecg.samples", b"0")
+        assert (headers["topic"], headers["partition"]) == (b"ecg.samples", b"3")
         assert b"expected 1 s of samples of a stream whose rate" in headers["reason"]
         assert b"; got 0." in headers["reason"]
     assert [headers["offset"] for _, _, headers in dropped] == [b"1", b"2"]

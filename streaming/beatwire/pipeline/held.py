@@ -43,6 +43,8 @@ class Held:
 
 
 class _Both:
+    """The messages of a tick, and those that wait."""
+
     def __init__(self, topic: str, rows: dict[int, Row], origin: Origin) -> None:
         self._topic, self._waiting, self._origin = topic, rows, origin
 

@@ -70,7 +70,8 @@ class RawTick:
 
 # Kinds of rejects, for counting: not Avro, or bytes that do not fit; JSON that is no SampleChunk; another schema; a
 # number out of its range; a stream id that cannot be used, or one stream too many; rate, leads or units changed within
-# a session; a sample count that went back; no memory for another stream, or too many rates.
+# a session; a sample count that went back; no memory for another stream, or too many rates; a stray
+# (``stages.support.waiting``).
 REJECT_KINDS = ("malformed", "json", "schema", "field", "stream", "changed", "backwards", "no_memory", "stray")
 
 
