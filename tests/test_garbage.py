@@ -13,10 +13,11 @@ from beatwire.bench.mutations import KINDS, OVERSIZED_BYTES, mutated, oversized
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records import RawTick, Rejects
+from beatwire.records import Fault, RawTick, Rejects
 from beatwire.service.reject_log import EVERY_S, RejectLog
+from beatwire.wire.dead_letters import Letter
 from laws import Run, Signal, assert_same, collect
-from received import Letter, Received, letters_among
+from received import Received, letters_among
 
 BEDS = [Signal(f"bed-{k}", synthesise(k, rate_hz=250.0, seconds=24).recording.samples) for k in range(6)]
 
@@ -35,11 +36,11 @@ def ticks(garbage: int, seed: int) -> list[list[bytes]]:
 
 
 def run_over(all_ticks: list[list[bytes]]) -> tuple[Pipeline, Run, list[Letter]]:
-    """Return the graph, its output, and the dead letters: key, value, headers."""
+    """Return the graph, its output, and the dead letters."""
     pipeline, run, letters, first = Pipeline(Settings()), Run(), [], 0
     collect(pipeline, run)
     for number, values in enumerate(all_ticks):
-        tick = RawTick.of(values, now_us=1_700_000_000_000_000 + 256_000 * number)
+        tick = RawTick.of(values, now_us=1_700_000_000_000_000 + 256_000 * number, partition=[3] * len(values))
         letters += letters_among(pipeline.emit(tick, Received(values, first)))
         first += len(values)
     return pipeline, run, letters
@@ -53,12 +54,11 @@ def test_mutated_messages_change_no_other_stream_and_are_dead_letters_with_reaso
     assert_same(run.of(*(bed.stream for bed in BEDS)), alone)
     sent = [value for tick in mixed for value in tick]
     assert len(letters) > 0.5 * (len(sent) - 6 * 94)
-    for key, value, headers in letters:
-        number = int(headers["offset"])
-        assert (key, value) == (b"key %d" % number, sent[number])
-        assert (headers["topic"], headers["partition"]) == (b"ecg.samples", b"3")
-        assert headers["reason"].startswith((b"decode: ", b"align: "))
-    assert len({int(headers["offset"]) for _, _, headers in letters}) == len(letters)
+    for letter in letters:
+        assert (letter.key, letter.value) == (b"key %d" % letter.offset, sent[letter.offset])
+        assert (letter.topic, letter.partition) == ("ecg.samples", 3)
+        assert letter.reason.startswith(("decode: ", "align: "))
+    assert len({letter.offset for letter in letters}) == len(letters)
     assert len(pipeline.aligned.state.banks) <= 6  # 62.5 Hz: a chunk of 64 samples is longer than a second
 
 
@@ -78,7 +78,7 @@ def test_identical_reasons_are_counted_and_logged_once_a_minute(caplog: pytest.L
     now_s = [0.0]
     log = RejectLog(lambda: now_s[0])
     for _ in range(1000):
-        log.add(Rejects([0, 1], ["decode: truncated", "align: back"], ["malformed", "backwards"]))
+        log.add(Rejects.of([(0, Fault("malformed", "decode: truncated")), (1, Fault("backwards", "align: back"))]))
         now_s[0] += 0.05
     assert [record.fields["count"] for record in caplog.records] == [2]
     now_s[0] = EVERY_S

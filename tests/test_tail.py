@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import signal
@@ -14,13 +15,17 @@ from typing import Any
 
 import fastavro
 import pytest
-from beatwire.cli.tail import HEADS, Topic, alert_line, beat_line
+from beatwire.cli.tail import HEADS, Topic, alert_line, beat_line, letter_line
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.readers import tail
 from beatwire.kafka.sender import Sender
+from beatwire.records import Fault, RawTick, Rejects
 from beatwire.wire import names
 from beatwire.wire.avro import schema
+from beatwire.wire.background import import_in_background
+from beatwire.wire.dead_letters import MOST_ALONE, dead_letters
+from received import Received
 
 STREAMS = [f"bed-{k}" for k in range(12)]
 BEAT = {
@@ -51,6 +56,30 @@ def published() -> Iterator[Cluster]:
             sender.send(names.ALERTS, [f"{stream} {sample}".encode() for stream in STREAMS], alerts)
         sender.flush()
         yield kafka.cluster
+
+
+def test_dead_letters_are_lines_packed_or_not(published: Cluster) -> None:
+    import_in_background("beatwire.wire.packed_letters").join(60)
+    sent = [b"x" * k for k in range(MOST_ALONE + 20)]
+    with Sender(published) as sender:
+        for numbers in (range(MOST_ALONE + 20), range(3)):
+            rejects = Rejects.of((k, Fault("malformed", "decode: cut off")) for k in numbers)
+            for outgoing in dead_letters(rejects, RawTick.of(sent), Received(sent), {}):
+                sender.send_with_headers(outgoing.topic, outgoing.keys, outgoing.values, outgoing.headers or [])
+        sender.send(names.DEAD_LETTERS, [b"by hand"], [b"no headers"])
+    notes: list[str] = []
+    found, stop = [], threading.Event()
+    for record in tail("dead-letters", published, earliest=True, streams=["key 2"], stop=stop, notes=notes.append):
+        found.append(record)
+        if len(found) == 2:
+            stop.set()
+    for record in found:
+        assert (record["partition"], record["offset"], record["reason"]) == (0, 2, "decode: cut off")
+        assert base64.b64decode(record["value_base64"]) == b"xx"
+        assert str(letter_line(record))[14:].split() == ["key", "2", "0", "2", "2", "decode:", "cut", "off"]
+    assert not notes or "expected headers reason, topic" in notes[0]
+    head, line = HEADS[Topic.DEAD_LETTERS], str(letter_line(found[0]))
+    assert line[head.index("REASON") :] == "decode: cut off"
 
 
 @pytest.mark.parametrize(("kind", "index"), [("beats", "sample"), ("alerts", "onset")])

@@ -11,8 +11,9 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire.stages.support import waiting
+from beatwire.wire.dead_letters import Letter
 from laws import Run, Signal, assert_same, collect, shuffled
-from received import Letter, Received, letters_among
+from received import Received, letters_among
 
 RATES_HZ = (250.0, 360.0, 500.0)
 
@@ -154,7 +155,8 @@ def letters_of(ticks: list[list[bytes]], settings: Settings, tick_us: int) -> tu
     """Run ticks whose messages are at consecutive offsets; return all dead letters."""
     pipeline, letters, first = Pipeline(settings), [], 0
     for number, values in enumerate(ticks):
-        tick = RawTick.of(values, now_us=1_700_000_000_000_000 + number * tick_us, caught_up=False)
+        now_us = 1_700_000_000_000_000 + number * tick_us
+        tick = RawTick.of(values, now_us=now_us, partition=[3] * len(values), caught_up=False)
         letters += letters_among(pipeline.emit(tick, Received(values, first)))
         first += len(values)
     return pipeline, letters
@@ -164,13 +166,12 @@ def test_a_stray_that_is_dropped_is_a_dead_letter_with_its_own_place(rng: np.ran
     first, sent = chunks_of(beds(), 0.25)[0][:1], strays(3, rng)
     pipeline, letters = letters_of([first, sent[:2], [b"{", *first], sent[2:], []], Settings(), 40_000_000)
     malformed, *dropped = letters
-    assert malformed[2]["offset"] == b"3"
-    assert [(key, value) for key, value, _ in dropped] == [(b"key 1", sent[0]), (b"key 2", sent[1])]
-    for _, _, headers in dropped:
-        assert (headers["topic"], headers["partition"]) == (b"ecg.samples", b"3")
-        assert b"expected 1 s of samples of a stream whose rate" in headers["reason"]
-        assert b"; got 0." in headers["reason"]
-    assert [headers["offset"] for _, _, headers in dropped] == [b"1", b"2"]
+    assert malformed.offset == 3
+    for k, letter in enumerate(dropped):
+        assert letter[1:] == ("ecg.samples", 3, k + 1, b"key %d" % (k + 1), sent[k])
+        assert "expected 1 s of samples of a stream whose rate" in letter.reason
+        assert "; got 0." in letter.reason
+    assert len(dropped) == 2
     assert (pipeline.counts["strays"], len(pipeline.held)) == (2, 1), "the third still waits"
 
 
@@ -180,9 +181,7 @@ def test_what_has_no_room_to_wait_is_a_dead_letter_in_the_same_tick(
     monkeypatch.setattr(waiting, "MOST_BYTES", 300)
     first, sent = chunks_of(beds(), 0.25)[0][:1], strays(5, rng)
     pipeline, letters = letters_of([first, sent], Settings(), 250_000)
-    assert [(value, headers["offset"]) for _, value, headers in letters] == [
-        (v, b"%d" % k) for k, v in enumerate(sent[:3], 1)
-    ]
+    assert [(letter.value, letter.offset) for letter in letters] == [(v, k) for k, v in enumerate(sent[:3], 1)]
     assert (pipeline.counts["strays"], len(pipeline.held)) == (3, 2)
 
 
@@ -193,7 +192,7 @@ def test_chunks_that_are_refused_after_they_have_waited_are_dead_letters() -> No
     pipeline, letters = letters_of(ticks, replace(Settings(), most_banks=2), 250_000)
     assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
     refused = [value for values in ticks for value in values if b"bed-2" in value]
-    assert [value for _, value, _ in letters] == refused
-    assert [headers["offset"] for _, _, headers in letters] == [b"%d" % (2 * k + 2) for k in range(8)]
-    assert all(b"'bed-2' is refused: 500 Hz" in headers["reason"] for _, _, headers in letters)
+    assert [letter.value for letter in letters] == refused
+    assert [letter.offset for letter in letters] == [2 * k + 2 for k in range(8)]
+    assert all("'bed-2' is refused: 500 Hz" in letter.reason for letter in letters)
     assert len(pipeline.held) == 0

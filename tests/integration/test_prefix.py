@@ -37,7 +37,7 @@ def test_topics_with_a_prefix_are_read_and_written_by_their_logical_names(kafka:
     ]
     with Source(cluster, "prefixed") as source, Sink(cluster) as sink:
         polled = take(source)
-        assert polled.origin.originals([0]).topic == "icu.ecg.samples"  # where the message is
+        assert polled.origin.addresses([0]).topic == "icu.ecg.samples"  # where the message is
         while sum(polled.positions.values()) < 3:
             polled = take(source)
         sink.publish(outgoing, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)

@@ -11,7 +11,7 @@ from beatwire.kafka.sender import Sender
 from beatwire.kafka.source import Source
 from beatwire.records import Expired
 from beatwire.wire import names
-from beatwire.wire.dead_letters import Originals
+from beatwire.wire.dead_letters import Addresses
 from confluent_kafka import TopicPartition
 from kafka_messages import send, take
 
@@ -26,8 +26,7 @@ def test_ticks_contain_the_locations_of_their_messages_and_a_tombstone_is_empty(
         assert tick.payload.tobytes() == b"1333"
         assert tick.start.tolist() == [0, 1, 1, 4]
         (partition,) = set(tick.partition.tolist())
-        columns = [partition] * 2, [2, 1], [b"s"] * 2, [b"333", b""]
-        assert origin.originals([2, 1]) == Originals(names.SAMPLES, *columns)
+        assert origin.addresses([2, 1]) == Addresses(names.SAMPLES, [2, 1], [b"s"] * 2)
         assert polled.positions == {partition: 3}
         assert polled.start[partition] == 0
         assert np.all(np.abs(tick.now_us - tick.arrival_us) < 60e6)

@@ -97,10 +97,10 @@ class FakeGraph:
                 self.active.discard(f"{stream}-{n - 50}")
                 self._alert(alerts, f"{stream}-{n - 50}", "off")
         self.tick += 1
-        _, partitions, offsets, keys, values = origin.originals(dead)
-        headers = [
-            [("reason", b"every 97th"), ("origin", b"%d/%d" % at)] for at in zip(partitions, offsets, strict=True)
-        ]
+        _, offsets, keys = origin.addresses(dead)
+        values = [payload[tick.start[k] : tick.start[k + 1]] for k in dead]
+        origins = zip(tick.partition[dead].tolist(), offsets, strict=True)
+        headers = [[("reason", b"every 97th"), ("origin", b"%d/%d" % at)] for at in origins]
         letters = Outgoing(names.DEAD_LETTERS, keys, values, headers)
         return [outgoing for outgoing in (beats, alerts, letters) if outgoing.values]
 

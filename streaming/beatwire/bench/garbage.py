@@ -23,7 +23,7 @@ from beatwire.bench.preloaded import CHUNK, RATE_HZ, monitor_s
 from beatwire.bench.result import Log, Result
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local import broker
-from beatwire.kafka.readers import read_to_end
+from beatwire.kafka.readers import read_dead_letters, read_to_end
 from beatwire.kafka.sender import Sender
 from beatwire.wire import names
 
@@ -86,7 +86,7 @@ def run(feeds: Sequence[Feed], chunks: int, *, garbage: bool) -> Outcome:
             seconds,
             [value for key, value in read_to_end(kafka.cluster, names.BEATS) if value and key in keys],
             [value for _, value in read_to_end(kafka.cluster, names.ALERTS) if value],
-            sum(1 for _ in read_to_end(kafka.cluster, names.DEAD_LETTERS)),
+            sum(1 for _ in read_dead_letters(kafka.cluster)),
         )
 
 

@@ -48,9 +48,9 @@ class BeatConsumer(threading.Thread):
 
     def run(self) -> None:
         """Consume until ``stop`` is set."""
-        for _, value in follow(self.cluster, names.BEATS, stop=self.stop):
+        for message in follow(self.cluster, names.BEATS, stop=self.stop):
             self.received_us.append(time.time_ns() // 1000)
-            self.values.append(value)
+            self.values.append(message.value() or b"")
 
     def latencies_ms(self, kind: str) -> F64:
         """Return the latencies of all messages after the first seconds, float64."""

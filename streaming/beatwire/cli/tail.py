@@ -1,8 +1,8 @@
-"""``beatwire tail``: beats or alerts as they are published, one line each.
+"""``beatwire tail``: beats, alerts or dead letters as they are published, one line each.
 
 In:  the records of ``beatwire.kafka.readers.tail``
 Out: aligned lines under a head, or one JSON object per line. Times are those of the device, in UTC; a device without a
-     clock counts from its start.
+     clock counts from its start. The time of a dead letter is that of its publication.
 """
 
 from __future__ import annotations
@@ -25,8 +25,10 @@ EXAMPLES = examples(
     "beatwire tail alerts --bootstrap-servers localhost:9092",
     "beatwire tail beats --stream bed-1 --stream bed-2 --bootstrap-servers localhost:9092",
     "beatwire tail beats --json --from-beginning --bootstrap-servers localhost:9092",
+    "beatwire tail dead-letters --from-beginning --bootstrap-servers localhost:9092",
 )
 _BEAT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'RATE /MIN':>9}  {'SCORE':>5}  {'QUALITY %':>9}"
+_LETTER_HEAD = f"{'TIME (UTC)':12}  {'KEY':16}  {'PARTITION':>9}  {'OFFSET':>10}  {'BYTES':>6}  REASON"
 _ALERT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'':3}  {'STATE':7}  ALERT"
 
 
@@ -35,6 +37,7 @@ class Topic(StrEnum):
 
     BEATS = "beats"
     ALERTS = "alerts"
+    DEAD_LETTERS = "dead-letters"
 
 
 def tail(
@@ -49,7 +52,8 @@ def tail(
             "--stream",
             metavar="ID",
             show_default="all streams",
-            help="Print this stream only; may be repeated. A stream that does not exist yet is waited for.",
+            help="Print this stream only; may be repeated. A stream that does not exist yet is waited for. "
+            "Of dead letters: this key.",
         ),
     ] = None,
     earliest: Annotated[
@@ -60,10 +64,11 @@ def tail(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Print beats or alerts as they are published, until Ctrl-C.
+    """Print beats, alerts or dead letters as they are published, until Ctrl-C.
 
     A beat has the median rate of its last eight intervals, its score (2: 1 of 100 normal beats is as unusual) and its
-    quality (the probability that it is a beat). An alert has stars by priority (*** high, ** medium, * low).
+    quality (the probability that it is a beat). An alert has stars by priority (*** high, ** medium, * low). A dead
+    letter is a message that cannot be used: its key, its place, its size and the reason; --json adds its bytes.
     """
     from beatwire.cli.configured import cluster_with_options
     from beatwire.kafka.readers import tail as follow
@@ -112,6 +117,15 @@ def alert_line(alert: dict[str, Any]) -> Text:
     return Text(line, style=STYLES.get(priority, "") if state == "on" else "dim")
 
 
+def letter_line(letter: dict[str, Any]) -> Text:
+    """Return a rejected message as a line under its head: its time is that of its letter."""
+    key = "-" if letter["stream"] is None else letter["stream"]
+    return Text(
+        f"{_time(letter['published'])}  {key:16}  {letter['partition']:>9}  {letter['offset']:>10}  "
+        f"{letter['bytes']:>6}  {letter['reason']}"
+    )
+
+
 def _json_line(record: dict[str, Any]) -> str:
     return json.dumps(record, default=str)
 
@@ -128,5 +142,9 @@ def _time(time: datetime) -> str:
     return f"{time:%H:%M:%S}.{time.microsecond // 1000:03}"
 
 
-HEADS = {Topic.BEATS: _BEAT_HEAD, Topic.ALERTS: _ALERT_HEAD}
-LINES: dict[Topic, Callable[[dict[str, Any]], Text | str]] = {Topic.BEATS: beat_line, Topic.ALERTS: alert_line}
+HEADS = {Topic.BEATS: _BEAT_HEAD, Topic.ALERTS: _ALERT_HEAD, Topic.DEAD_LETTERS: _LETTER_HEAD}
+LINES: dict[Topic, Callable[[dict[str, Any]], Text | str]] = {
+    Topic.BEATS: beat_line,
+    Topic.ALERTS: alert_line,
+    Topic.DEAD_LETTERS: letter_line,
+}

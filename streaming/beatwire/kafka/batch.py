@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from beatwire.kafka.progress import Beginning
 from beatwire.records import I32, I64, U8, Expired, RawTick
-from beatwire.wire.dead_letters import Originals
+from beatwire.wire.dead_letters import Addresses
 
 _SHORT_RUN = 32  # messages; in a shorter run all timestamps are read: bisection would not save any
 
@@ -63,16 +63,13 @@ class MessageOrigin:
 
     messages: Sequence[Message]
 
-    def originals(self, numbers: Sequence[int]) -> Originals:
-        """Return the messages with these numbers, all of one topic; a tombstone's value is empty."""
+    def addresses(self, numbers: Sequence[int]) -> Addresses:
+        """Return where the messages with these numbers are, and their keys."""
         chosen = [self.messages[k] for k in numbers]
-        values = list(map(Message.value, chosen))
-        return Originals(
+        return Addresses(
             topic=(chosen[0].topic() or "") if chosen else "",
-            partitions=list(map(Message.partition, chosen)),  # type: ignore[arg-type]
             offsets=list(map(Message.offset, chosen)),  # type: ignore[arg-type]
             keys=list(map(Message.key, chosen)),
-            values=[value or b"" for value in values],
         )
 
 

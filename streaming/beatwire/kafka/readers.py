@@ -6,24 +6,27 @@ nothing.
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
+from beatwire.wire.dead_letters import Letter, letters_in
 
 _OFF = "off"
-_TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS}
+_TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS, "dead-letters": names.DEAD_LETTERS}
 
 
 def read_active_alerts(cluster: Cluster, *, topic: str = names.ALERTS, timeout_s: float = 60.0) -> list[dict[str, Any]]:
@@ -61,6 +64,24 @@ def read_to_end(
     FatalError
         The end was not reached within `timeout_s` seconds.
     """
+    return ((message.key(), message.value()) for message in _to_end(cluster, topic, timeout_s))
+
+
+def read_dead_letters(cluster: Cluster, *, timeout_s: float = 60.0) -> Iterator[Letter]:
+    """Yield every dead letter up to the present end of the topic, in the order of its partitions.
+
+    Raises
+    ------
+    FatalError
+        The end was not reached within `timeout_s` seconds.
+    ValueError
+        A message is none that a monitor has published.
+    """
+    for message in _to_end(cluster, names.DEAD_LETTERS, timeout_s):
+        yield from letters_in(message.key(), message.value(), message.headers())
+
+
+def _to_end(cluster: Cluster, topic: str, timeout_s: float) -> Iterator[Message]:
     ends = topics.end_offsets(cluster, topic)
     unfinished = {p for p, end in ends.items() if end > 0}
     deadline = time.monotonic() + timeout_s
@@ -77,7 +98,7 @@ def read_to_end(
                 if error is not None and error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                     raise cluster.denied(f"read {cluster.topic(topic)}", error)
                 if error is None and offset < ends[partition]:
-                    yield message.key(), message.value()
+                    yield message
                 at_end = error is not None and error.code() == KafkaError._PARTITION_EOF  # noqa: SLF001
                 if (error is None and offset + 1 >= ends[partition]) or (at_end and offset >= ends[partition]):
                     unfinished.discard(partition)
@@ -85,8 +106,8 @@ def read_to_end(
 
 def follow(
     cluster: Cluster, topic: str, *, stop: threading.Event | None = None, earliest: bool = False
-) -> Iterator[tuple[bytes | None, bytes]]:
-    """Yield key and value of every committed message of `topic` until `stop` is set.
+) -> Iterator[Message]:
+    """Yield every committed message of `topic` that is no tombstone until `stop` is set.
 
     Parameters
     ----------
@@ -113,11 +134,11 @@ def follow(
         while not stopped.is_set():
             first = consumer.consume(1, 0.1)
             for message in first + (consumer.consume(10_000, 0) if first else []):
-                value, error = message.value(), message.error()
+                error = message.error()
                 if error is not None and error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                     raise cluster.denied(f"read {cluster.topic(topic)}", error)
-                if error is None and value is not None:
-                    yield message.key(), value
+                if error is None and message.value() is not None:
+                    yield message
 
 
 def tail(
@@ -129,12 +150,12 @@ def tail(
     streams: Collection[str] = (),
     notes: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the beats or the alerts that the monitor publishes, decoded.
+    """Yield the beats, alerts or dead letters that the monitor publishes, decoded.
 
     Parameters
     ----------
     kind
-        ``beats`` or ``alerts``.
+        ``beats``, ``alerts`` or ``dead-letters``. Of a dead letter ``stream`` is the key of the rejected message.
     cluster
         The brokers, and how to reach them.
     stop, earliest
@@ -148,29 +169,52 @@ def tail(
     Raises
     ------
     UserError
-        `kind` is neither; no broker answers at `cluster`; the topic does not exist.
+        `kind` is none of these; no broker answers at `cluster`; the topic does not exist.
     """
     if kind not in _TOPIC_OF:
-        raise UserError(f"tail: expected 'beats' or 'alerts'; got {kind!r}")
-    decode = decode_beat if kind == "beats" else _decode_alert
-    keys = {stream.encode() for stream in streams} if kind == "beats" else set()  # the key of an alert is its id
-    for key, value in follow(cluster, _TOPIC_OF[kind], stop=stop, earliest=earliest):
-        if keys and key not in keys:
+        raise UserError(f"tail: expected {', '.join(map(repr, _TOPIC_OF))}; got {kind!r}")
+    decode = _DECODE[kind]
+    keys = {stream.encode() for stream in streams} if kind == "beats" else set()  # those of others are no stream ids
+    for message in follow(cluster, _TOPIC_OF[kind], stop=stop, earliest=earliest):
+        if keys and message.key() not in keys:
             continue
         try:
-            record = decode(value)
+            records = decode(message)
         except ValueError as error:
-            notes(f"{_TOPIC_OF[kind]}: message with key {key!r} skipped: {error}")
+            notes(f"{_TOPIC_OF[kind]}: message with key {message.key()!r} skipped: {error}")
             continue
-        if not streams or record.get("stream") in streams:
-            yield record
+        yield from (record for record in records if not streams or record.get("stream") in streams)
 
 
-def _decode_alert(value: bytes) -> dict[str, Any]:
-    alert = json.loads(value)
+def _decode_beat(message: Message) -> list[dict[str, Any]]:
+    return [decode_beat(message.value() or b"")]
+
+
+def _decode_alert(message: Message) -> list[dict[str, Any]]:
+    alert = json.loads(message.value() or b"")
     if not isinstance(alert, dict):
         raise ValueError(f"expected a JSON object; got {str(alert)[:40]!r}")
-    return alert
+    return [alert]
+
+
+def _decode_letters(message: Message) -> list[dict[str, Any]]:
+    published = datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC)
+    return [
+        {
+            "published": published,
+            "topic": letter.topic,
+            "partition": letter.partition,
+            "offset": letter.offset,
+            "stream": None if letter.key is None else letter.key.decode(errors="backslashreplace"),
+            "reason": letter.reason,
+            "bytes": len(letter.value),
+            "value_base64": base64.b64encode(letter.value).decode(),
+        }
+        for letter in letters_in(message.key(), message.value(), message.headers())
+    ]
+
+
+_DECODE = {"beats": _decode_beat, "alerts": _decode_alert, "dead-letters": _decode_letters}
 
 
 @contextlib.contextmanager

@@ -126,7 +126,7 @@ def analyze(
         if values:
             pipeline.emit(RawTick.of(values))
         done += len(values)
-        if pipeline.rejected.message:
+        if len(pipeline.rejected):
             raise UserError(f"{recording.name}: {pipeline.rejected.reason[0]}")
         progress(min(1.0, done / max(1, len(lengths))))
     return Analysis(*collector.take(), pipeline.counts, collector.model.name)

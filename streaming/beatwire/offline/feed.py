@@ -139,5 +139,5 @@ class Feed:
 
     def _tick(self, messages: list[bytes]) -> None:
         self.pipeline.emit(RawTick.of(messages, now_us=self.encoder.now_us + self._waited_us))
-        if self.pipeline.rejected.message:
+        if len(self.pipeline.rejected):
             raise UserError(f"{self.encoder.stream}: {self.pipeline.rejected.reason[0]}")

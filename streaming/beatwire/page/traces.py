@@ -78,7 +78,7 @@ class Traces:
     def add(self, tick: RawTick) -> bool:
         """Add the messages of a tick; return True if there are new streams among them."""
         _, chunks = decode.step(self._decoder, tick)
-        self.rejected += len(chunks.rejects.message)
+        self.rejected += len(chunks.rejects)
         slot = self._find(chunks)
         usable = np.flatnonzero(slot >= 0)
         self.rejected += len(slot) - len(usable)

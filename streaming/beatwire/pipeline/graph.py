@@ -159,9 +159,9 @@ class Pipeline(Part):
         out = list(self._out)
         if origin is not None:
             waiting = self._align.waiting
-            self.held.enter(waiting, origin)
-            if self._rejects.message:
-                out.append(dead_letters(self._rejects, self.held.beside(origin)))
+            self.held.enter(waiting, tick, origin)
+            if len(self._rejects):
+                out += dead_letters(self._rejects, tick, origin, self.held)
             self.held.leave(waiting)
         return out
 

@@ -23,15 +23,15 @@ A *slot* is the number of a stream until it is evicted. A *lane* is its row in t
 sampling rate and number of leads. A *pass* is a part of a tick that fits the rings. Sample indices are absolute in a
 session of a stream, int64. All arrays are on the host except the rings and those marked ``xp`` (NumPy or CuPy).
 
-``records.samples`` and ``records.beats`` describe the records, ``records.columns`` names columns of integer tables, the
-other modules have the NamedTuples that kernels take.
+``records.samples``, ``records.rejects`` and ``records.beats`` describe the records, ``records.columns`` names columns
+of integer tables, the other modules have the NamedTuples that kernels take.
 """
 
 from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, U64, Bool
 from beatwire.records.beats import Alerts, Beats, HistoryFeatures, Outgoing, Terms, TickBeats, Windows
+from beatwire.records.rejects import REJECT_KINDS, Fault, Rejects
 from beatwire.records.retention import Expired
 from beatwire.records.samples import (
-    REJECT_KINDS,
     Aligned,
     Bank,
     Chunks,
@@ -40,7 +40,6 @@ from beatwire.records.samples import (
     Peaks,
     Placement,
     RawTick,
-    Rejects,
     Response,
     Ringed,
 )
@@ -64,6 +63,7 @@ __all__ = [
     "Chunks",
     "Event",
     "Expired",
+    "Fault",
     "Fresh",
     "HistoryFeatures",
     "LimitChange",

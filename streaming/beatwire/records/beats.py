@@ -180,9 +180,16 @@ class Alerts:
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """Messages of one topic: keys, values and headers of each."""
+    """Messages of one topic: keys, values and headers of each.
+
+    ``records`` is the number of records that they contain, where that is not one each (``wire.dead_letters``).
+    """
 
     topic: str
     keys: list[bytes | None]
     values: list[bytes]
     headers: list[list[tuple[str, bytes]]] | None = None
+    records: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.values) if self.records is None else self.records

@@ -12,6 +12,7 @@ from beatwire.records import events
 from beatwire.records.arrays import F64, I32, I64, U8
 from beatwire.records.columns import LIMITS_COLUMNS
 from beatwire.records.detection import FreshLanes, LeadLevels, PeakTable, Rings
+from beatwire.records.rejects import Rejects
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +67,6 @@ class RawTick:
             caught_up=caught_up,
             schemas=schemas,
         )
-
-
-# Kinds of rejects, for counting: not Avro, or bytes that do not fit; JSON that is no SampleChunk; another schema; a
-# number out of its range; a stream id that cannot be used, or one stream too many; rate, leads or units changed within
-# a session; a sample count that went back; no memory for another stream, or too many rates; a stray
-# (``stages.support.waiting``).
-REJECT_KINDS = ("malformed", "json", "schema", "field", "stream", "changed", "backwards", "no_memory", "stray")
-
-
-@dataclass(frozen=True, slots=True)
-class Rejects:
-    """Messages that cannot be used: their numbers in the tick, a reason of one line and a kind for each.
-
-    A negative number is that of a message of an earlier tick, which has waited (``stages.support.waiting``).
-    """
-
-    message: list[int] = field(default_factory=list)
-    reason: list[str] = field(default_factory=list)
-    kind: list[str] = field(default_factory=list)
-
-    def add(self, message: int, kind: str, reason: str) -> None:
-        """Add a message; `kind` is one of ``REJECT_KINDS``."""
-        self.message.append(message)
-        self.reason.append(reason)
-        self.kind.append(kind)
 
 
 @dataclass(frozen=True, slots=True)

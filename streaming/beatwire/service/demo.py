@@ -28,8 +28,7 @@ from beatwire.kafka.source import Source
 from beatwire.kafka.staff import StaffReader
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.records import Alerts
-from beatwire.records.samples import Rejects
+from beatwire.records import Alerts, Rejects
 from beatwire.service.counters import Counters
 from beatwire.service.demo_page import long_ward, play_rounds, show_page
 from beatwire.service.monitor import Monitor
@@ -224,4 +223,4 @@ class _Log:
             self.printer.print(at_s, transition)
 
     def add_rejects(self, rejects: Rejects) -> None:
-        self.rejected_s += [time.monotonic() - self.began_s] * len(rejects.reason)
+        self.rejected_s += [time.monotonic() - self.began_s] * len(rejects)

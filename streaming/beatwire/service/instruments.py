@@ -84,7 +84,8 @@ class Instruments:
                 self.stages[name].add(seconds)
             if self._alerts is not None:
                 self.transitions.update((a["rule"], a["state"], a["priority"]) for a in self._alerts.transitions)
-            self.rejects.update(self._rejects.kind)
+            for fault, count in self._rejects.counts():
+                self.rejects[fault.kind] += count
         for name in self._spent_s:
             self._spent_s[name] = 0.0
 

@@ -288,7 +288,7 @@ class Monitor:
         counters.messages += len(tick.arrival_us)
         sent = dict.fromkeys((names.BEATS, names.ALERTS, names.DEAD_LETTERS), 0)
         for messages in result.outgoing:
-            sent[messages.topic] = sent.get(messages.topic, 0) + len(messages.values)
+            sent[messages.topic] = sent.get(messages.topic, 0) + len(messages)
         counters.beats += sent[names.BEATS]
         counters.alerts += sent[names.ALERTS]
         counters.rejects += sent[names.DEAD_LETTERS]

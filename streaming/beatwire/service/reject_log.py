@@ -34,11 +34,10 @@ class RejectLog:
 
     def add(self, rejects: Rejects) -> None:
         """Add the rejects of a tick, one without any included: it may be time for an event."""
-        if rejects.message:
-            self._counts.update(rejects.kind)
-            for kind in set(rejects.kind) - set(self._examples):
-                # Without what was found: it may be a sample. The dead letter has it.
-                self._examples[kind] = rejects.reason[rejects.kind.index(kind)].partition("; got ")[0]
+        for fault, count in rejects.counts():
+            self._counts[fault.kind] += count
+            # Without what was found: it may be a sample. The dead letter has it.
+            self._examples.setdefault(fault.kind, fault.reason.partition("; got ")[0])
         if self._counts and self._clock_s() >= self._due_s:
             self._due_s = self._clock_s() + EVERY_S
             self._log()

@@ -24,7 +24,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import align, arrivals, clock
-from beatwire.records import I64, Aligned, Bank, Chunks, Rejects
+from beatwire.records import I64, Aligned, Bank, Chunks, Fault, Rejects
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
@@ -116,25 +116,25 @@ class State:
 
 def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     """Place a tick."""
-    rejects = Rejects(list(chunks.rejects.message), list(chunks.rejects.reason), list(chunks.rejects.kind))
+    rejected: list[tuple[int, Fault]] = []
     _free_what_was_left(state)
     chunks, waited = _without_stray_banks(state, chunks)
     slot, refused = state.directory.find(chunks)
     for i, reason in refused:
-        rejects.add(int(chunks.message[i]), "stream", f"align: {reason}")
+        rejected.append((int(chunks.message[i]), Fault("stream", f"align: {reason}")))
     _make_room(state)
     state.tick += 1
     in_force = limits_in_force(state.changes, slot, chunks.ints[:, CHUNK_ARRIVED_US])
     given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64), in_force)
     rows, verdicts, strays = _align(state, given)
     for number, reason in state.waiting.hold(chunks, strays, state.tick - 1):
-        rejects.add(number, "stray", f"align: {reason}")
+        rejected.append((number, Fault("stray", f"align: {reason}")))
     room = {arrivals.REFUSED: sum(state.lanes), arrivals.NO_BANK: state.settings.most_banks}
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
         expected = float(room.get(code, verdicts.expected[i]))
         reason = reason_of(stream, code, expected, given, i, state.banks)
-        rejects.add(int(chunks.message[i]), KINDS.get(code, "changed"), f"align: {reason}")
+        rejected.append((int(chunks.message[i]), Fault(KINDS.get(code, "changed"), f"align: {reason}")))
     state.counts += rows.sizes[align.DUPLICATES :]
     kind = rows.event[:, EVENT_KIND]
     clocks, limits = rows.event[kind == CLOCK], rows.event[kind == LIMITS_CHANGED]
@@ -155,7 +155,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         evicted=state.evicted,
         refused=np.column_stack([slot[no_room], chunks.ints[no_room][:, [CHUNK_SESSION, CHUNK_FIRST]]]),
         waited=np.stack([slot[: len(waited)], waited], axis=1),
-        rejects=rejects,
+        rejects=Rejects.joined([chunks.rejects, Rejects.of(rejected)]),
         now_us=chunks.now_us,
         caught_up=chunks.caught_up,
         overloaded=chunks.overloaded,

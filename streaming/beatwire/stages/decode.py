@@ -18,7 +18,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import avro
-from beatwire.records import F64, I16, I64, Chunks, RawTick, Rejects
+from beatwire.records import F64, I16, I64, Chunks, Fault, RawTick, Rejects
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_WRONG
 from beatwire.wire.avro import REASONS, chunk_columns
 from beatwire.wire.json import json_tick_to_avro
@@ -33,6 +33,7 @@ KINDS = {
     avro.SCHEMA_ID: "schema",
     avro.STREAM_ID: "stream",
 }
+_REJECTED = -1  # code of a message that was rejected before the kernel read it
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,22 +55,24 @@ class State:
 def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     """Decode a tick: valid messages in their order, the others as rejects with a reason for each."""
     m = len(tick.arrival_us)
-    rejects = Rejects()
+    rejects: list[Rejects] = []
     if tick.schemas is not None:
         tick, resolved = _in_our_schema(tick, tick.schemas, rejects)
         state.resolved += resolved
-    unreadable = list(rejects.message)
     ints, floats, code = chunk_columns(m)
     schema_id = -1 if state.settings.schema_id is None else state.settings.schema_id
     cpu.kernels.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
-    code[unreadable] = avro.SCHEMA_ID
+    for unreadable in rejects:
+        code[unreadable.number] = _REJECTED
     if (code == avro.JSON).any():
-        values = _json_as_avro(tick, np.flatnonzero(code == avro.JSON), rejects, state.xp)
+        values, wrong = _json_as_avro(tick, np.flatnonzero(code == avro.JSON), state.xp)
+        rejects.append(wrong)
+        code[wrong.number] = _REJECTED
         rows, tick, start = list(values), *_appended(tick, list(values.values()))
         columns = chunk_columns(len(rows))
         cpu.kernels.read_chunk(len(rows), tick.payload, start, schema_id, *columns)
         ints[rows], floats[rows], code[rows] = columns
-    _reject(rejects, code, floats)
+    rejects.append(_unread(code, floats))
     ints[:, CHUNK_ARRIVED_US] = tick.arrival_us
     valid = np.flatnonzero(code == avro.OK)
     everything = len(valid) == m
@@ -79,29 +82,28 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         floats=floats if everything else floats[valid],
         message=valid,
         partition=tick.partition if everything else tick.partition[valid],
-        rejects=rejects,
+        rejects=Rejects.joined(rejects),
         now_us=tick.now_us,
         caught_up=tick.caught_up,
         overloaded=tick.overloaded,
     )
 
 
-def _reject(rejects: Rejects, code: I16, floats: F64) -> None:
-    """Add the messages that the kernel could not read; the same fault with the same number has one text."""
-    unread = code != avro.OK
-    unread[rejects.message] = False
-    rows = np.flatnonzero(unread)
-    what = code[rows].tolist()
-    faults = list(zip(what, floats[rows, CHUNK_WRONG].tolist(), strict=True))
-    texts = {(what, wrong): f"decode: {REASONS[what].format(wrong)}" for what, wrong in set(faults)}
-    kinds = {what: KINDS.get(what, "field") for what in set(what)}
-    rejects.message.extend(rows.tolist())
-    rejects.reason.extend(map(texts.__getitem__, faults))
-    rejects.kind.extend(map(kinds.__getitem__, what))
+def _unread(code: I16, floats: F64) -> Rejects:
+    """Return the messages that the kernel could not read; the same fault with the same number has one text."""
+    rows = np.flatnonzero((code != avro.OK) & (code != _REJECTED))
+    numbers, number = np.unique(floats[rows, CHUNK_WRONG], return_inverse=True)
+    pairs, fault = np.unique(code[rows].astype(np.int64) * max(1, len(numbers)) + number, return_inverse=True)
+    what, wrong = np.divmod(pairs, max(1, len(numbers)))
+    faults = [
+        Fault(KINDS.get(code, "field"), f"decode: {REASONS[code].format(value)}")
+        for code, value in zip(what.tolist(), numbers[wrong].tolist(), strict=True)
+    ]
+    return Rejects(rows, fault.astype(np.int32), tuple(faults))
 
 
-def _json_as_avro(tick: RawTick, rows: I64, rejects: Rejects, xp: Any) -> dict[int, bytes]:
-    """Return JSON messages as Avro: number in the tick -> value; those that cannot be converted are rejected."""
+def _json_as_avro(tick: RawTick, rows: I64, xp: Any) -> tuple[dict[int, bytes], Rejects]:
+    """Return JSON messages as Avro, number in the tick -> value, and those that cannot be converted."""
     payload, begin, end = tick.payload.data, tick.start[rows].tolist(), tick.start[rows + 1].tolist()
     made = json_tick_to_avro([payload[a:b].tobytes() for a, b in zip(begin, end, strict=True)], xp)
     converted, wrong = {}, {}
@@ -110,11 +112,8 @@ def _json_as_avro(tick: RawTick, rows: I64, rejects: Rejects, xp: Any) -> dict[i
             converted[k] = value
         else:
             wrong[k] = value
-    texts = {value: f"decode: {value}" for value in set(wrong.values())}
-    rejects.message.extend(wrong)
-    rejects.reason.extend(map(texts.__getitem__, wrong.values()))
-    rejects.kind.extend(["json"] * len(wrong))
-    return converted
+    faults = {value: Fault("json", f"decode: {value}") for value in set(wrong.values())}
+    return converted, Rejects.of((k, faults[value]) for k, value in wrong.items())
 
 
 def _appended(tick: RawTick, values: list[bytes]) -> tuple[RawTick, I64]:
@@ -125,7 +124,7 @@ def _appended(tick: RawTick, values: list[bytes]) -> tuple[RawTick, I64]:
     return replace(tick, payload=np.concatenate([tick.payload, np.frombuffer(b"".join(values), np.uint8)])), start
 
 
-def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: Rejects) -> tuple[RawTick, int]:
+def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: list[Rejects]) -> tuple[RawTick, int]:
     """Convert framed messages of other schemas; return the tick and their number. Those that cannot be are rejected."""
     ids = framed_ids(tick.payload, tick.start)
     writers = {k: writer(k, schemas.get(k, "")) for k in np.unique(ids[ids >= 0]).tolist()}
@@ -134,12 +133,14 @@ def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: Rejects) 
     if not rows:
         return tick, 0
     converted: dict[int, bytes] = {}
+    wrong: list[tuple[int, Fault]] = []
     for k in rows:
         made = writers[int(ids[k])].translate(tick.payload[tick.start[k] : tick.start[k + 1]].tobytes())
         if isinstance(made, bytes):
             converted[k] = made
         else:
-            rejects.add(k, "schema", f"decode: {made}")
+            wrong.append((k, Fault("schema", f"decode: {made}")))
+    rejects.append(Rejects.of(wrong))
     return _with_values(tick, converted), len(converted)
 
 

@@ -1,46 +1,140 @@
 """Dead letters: rejected messages, republished unchanged with the reason and their place in the log.
 
-In: the rejects of a tick and the `Origin` of its messages. Out: one `Outgoing` for ``ecg.samples.dlq``: the original
-keys and values, and the headers ``reason``, ``topic``, ``partition`` and ``offset``, all UTF-8 text.
+In: the rejects of a tick, its messages and their `Origin`. Out: what is published on ``ecg.samples.dlq``. No state.
 
-A tick may have tens of thousands of rejects, so letters share what they have in common: the texts of equal reasons and
-places are encoded once, and keys, values and offsets are read as columns.
+A rejected message is one letter: its key, its value, and the headers ``reason``, ``topic``, ``partition`` and
+``offset``, all UTF-8 text. In a tick with more than ``MOST_ALONE`` rejects their letters are packed, many into one
+message (``wire.packed_letters``): a sender that has gone wrong then costs its neighbours a third less. A message above
+``LARGEST_PACKED`` bytes, which may have to be truncated, has a letter of its own all the same.
+
+`letters_in` reads both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from beatwire.records import Outgoing, Rejects
+import numpy as np
+
+from beatwire.records import Bool, Outgoing, RawTick, Rejects
+from beatwire.wire.background import import_in_background
 from beatwire.wire.names import DEAD_LETTERS
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-class Originals(NamedTuple):
-    """Messages as they were received: a topic, and columns of equal length."""
+MOST_ALONE = 100  # rejects of a tick that have a message each
+LARGEST_PACKED = 1 << 16  # bytes; no chunk may be longer (``kernels.avro.MAX_BYTES``)
+_PACKED = "beatwire.wire.packed_letters"  # imports pyarrow, which takes a second
+
+
+class Addresses(NamedTuple):
+    """Where messages of one topic were, and their keys; columns of equal length."""
 
     topic: str
-    partitions: list[int]
     offsets: list[int]
     keys: list[bytes | None]
-    values: list[bytes]
 
 
 class Origin(Protocol):
-    """The messages of a tick as they were received."""
+    """Where the messages of a tick came from."""
 
-    def originals(self, numbers: Sequence[int]) -> Originals:
-        """Return the messages with these numbers in the tick, from 0; a tombstone's value is empty."""
+    def addresses(self, numbers: Sequence[int]) -> Addresses:
+        """Return where the messages with these numbers in the tick, from 0, were."""
 
 
-def dead_letters(rejects: Rejects, origin: Origin) -> Outgoing:
-    """Return the dead letters of a tick, in the order of its rejects."""
-    original = origin.originals(rejects.message)
-    topic = ("topic", original.topic.encode())
-    reasons = {text: ("reason", text.encode()) for text in set(rejects.reason)}
-    places = {partition: ("partition", b"%d" % partition) for partition in set(original.partitions)}
-    headers = [
-        [reasons[reason], topic, places[partition], ("offset", b"%d" % offset)]
-        for reason, partition, offset in zip(rejects.reason, original.partitions, original.offsets, strict=True)
-    ]
-    return Outgoing(DEAD_LETTERS, original.keys, original.values, headers)
+class Letter(NamedTuple):
+    """A rejected message as it was received, and why it was rejected; a tombstone's value is empty."""
+
+    reason: str
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes
+
+
+def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[int, Letter]) -> list[Outgoing]:
+    """Return the dead letters of a tick.
+
+    Parameters
+    ----------
+    rejects
+        The rejects.
+    tick, origin
+        The messages of the tick.
+    held
+        The messages of earlier ticks by their negative numbers; their reasons are not used.
+    """
+    packs = _packs() if len(rejects) > MOST_ALONE else None
+    if packs is None:
+        return [_alone(rejects, tick, origin, held)]
+    size = np.diff(tick.start)
+    packed = rejects.number >= 0
+    packed[packed] = size[rejects.number[packed]] <= LARGEST_PACKED
+    out = [packs.pack(_some(rejects, packed), tick, origin)] if packed.any() else []
+    return out if packed.all() else [*out, _alone(_some(rejects, ~packed), tick, origin, held)]
+
+
+def letters_in(
+    key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, Any]] | Mapping[str, Any] | None
+) -> Iterator[Letter]:
+    """Yield the letters in a message of ``ecg.samples.dlq``.
+
+    Raises
+    ------
+    ValueError
+        The message is not one that a monitor has published.
+    """
+    named = {name: _text(text) for name, text in dict(headers or ()).items()}
+    if "content-type" in named:
+        from beatwire.wire.packed_letters import CONTENT_TYPE, unpack
+
+        if named["content-type"] != CONTENT_TYPE:
+            raise ValueError(f"expected content-type {CONTENT_TYPE}; got {named['content-type']!r}")
+        yield from unpack(value or b"")
+        return
+    try:
+        place = int(named["partition"]), int(named["offset"])
+        yield Letter(named["reason"], named["topic"], *place, key, value or b"")
+    except (KeyError, ValueError):
+        raise ValueError(f"expected headers reason, topic, partition and offset; got {named}") from None
+
+
+def _text(header: str | bytes | None) -> str:
+    return header.decode(errors="replace") if isinstance(header, bytes) else header or ""
+
+
+def _packs() -> ModuleType | None:
+    """Return the module that packs, or None until it is imported."""
+    return None if import_in_background(_PACKED).is_alive() else sys.modules[_PACKED]
+
+
+def _some(rejects: Rejects, rows: Bool) -> Rejects:
+    return Rejects(rejects.number[rows], rejects.fault[rows], rejects.faults)
+
+
+def _alone(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[int, Letter]) -> Outgoing:
+    """Return a message for each reject, in their order; letters share the texts that they have in common."""
+    numbers = rejects.message
+    own = [k for k in numbers if k >= 0]
+    addresses = origin.addresses(own)
+    begin, end, payload = tick.start[own].tolist(), tick.start[np.array(own, np.int64) + 1].tolist(), tick.payload.data
+    partition = tick.partition[own].tolist()
+    columns = zip(partition, addresses.offsets, addresses.keys, begin, end, strict=True)
+    rows = iter([(addresses.topic, *place, payload[a:b].tobytes()) for *place, a, b in columns])
+    letters = [next(rows) if k >= 0 else held[k][1:] for k in numbers]
+    reasons = [("reason", fault.reason.encode()) for fault in rejects.faults]
+    topics = {topic: ("topic", topic.encode()) for topic in {letter[0] for letter in letters}}
+    places = {place: ("partition", b"%d" % place) for place in {letter[1] for letter in letters}}
+    return Outgoing(
+        DEAD_LETTERS,
+        [key for _, _, _, key, _ in letters],
+        [value for *_, value in letters],
+        [
+            [reasons[fault], topics[topic], places[partition], ("offset", b"%d" % offset)]
+            for fault, (topic, partition, offset, _, _) in zip(rejects.fault.tolist(), letters, strict=True)
+        ],
+    )

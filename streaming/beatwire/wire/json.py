@@ -13,18 +13,15 @@ messages go through a parser that is already imported.
 
 from __future__ import annotations
 
-import contextlib
 import struct
 import sys
 from collections.abc import Callable, Sequence
-from functools import cache
-from importlib import import_module
-from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from beatwire.wire.avro import encode_chunk, json_to_avro
+from beatwire.wire.background import import_in_background
 
 MIN_TABLE_MESSAGES = 8  # below this, a table costs more than parsing the messages singly
 MIN_GPU_MESSAGES = 1000  # cuDF takes 9 ms for a few messages and for a thousand; below this pyarrow is faster
@@ -79,19 +76,6 @@ def _table_reader() -> Callable[..., Any] | None:
     if reader is None:
         import_in_background("beatwire.tables")
     return reader
-
-
-@cache
-def import_in_background(name: str) -> Thread:
-    """Start a thread that imports a module, once a name; return the thread."""
-
-    def work() -> None:
-        with contextlib.suppress(ImportError):  # without cuDF, pyarrow parses the tables
-            import_module(name)
-
-    thread = Thread(target=work, daemon=True)
-    thread.start()
-    return thread
 
 
 def _uses_gpu(messages: int, xp: Any) -> bool:

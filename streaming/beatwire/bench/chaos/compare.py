@@ -95,7 +95,7 @@ def alert_records(values: Iterable[bytes]) -> list[Record]:
 
 
 def letter_records(values: Iterable[bytes]) -> list[Record]:
-    """Return dead letters by their bytes."""
+    """Return rejected messages by their bytes."""
     return [((value,), {}) for value in values]
 
 

@@ -26,7 +26,7 @@ from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.commits import group_lag
 from beatwire.kafka.local import broker
-from beatwire.kafka.readers import read_to_end
+from beatwire.kafka.readers import read_dead_letters, read_to_end
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 
@@ -219,7 +219,7 @@ def _lag(workers: Workers) -> int:
 
 
 def _published(cluster: Cluster) -> Output:
-    return {
-        topic: [value for _, value in read_to_end(cluster, topic) if value]
-        for topic in (names.BEATS, names.ALERTS, names.DEAD_LETTERS)
+    published = {
+        topic: [value for _, value in read_to_end(cluster, topic) if value] for topic in (names.BEATS, names.ALERTS)
     }
+    return published | {names.DEAD_LETTERS: [letter.value for letter in read_dead_letters(cluster)]}

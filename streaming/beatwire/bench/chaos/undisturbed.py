@@ -12,7 +12,9 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.source import Source
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
+from beatwire.records import Outgoing
 from beatwire.wire import names
+from beatwire.wire.dead_letters import letters_in
 
 GROUP = "undisturbed"
 _QUIET_S = 60.0  # without a message, before it is an error
@@ -43,5 +45,13 @@ def undisturbed_output(cluster: Cluster) -> Output:
                 continue
             read.update(polled.positions)
             for outgoing in pipeline.emit(polled.tick, polled.origin):
-                output[outgoing.topic] += [value for value in outgoing.values if value is not None]
+                output[outgoing.topic] += _values(outgoing)
     return output
+
+
+def _values(outgoing: Outgoing) -> list[bytes]:
+    """Return the values of messages, of dead letters those of the rejected messages."""
+    if outgoing.topic != names.DEAD_LETTERS:
+        return outgoing.values
+    messages = zip(outgoing.keys, outgoing.values, outgoing.headers or [], strict=True)
+    return [letter.value for message in messages for letter in letters_in(*message)]

@@ -1,0 +1,127 @@
+"""Packed dead letters: the letters of many rejected messages in one message, as an Arrow IPC stream.
+
+In: the rejects of a tick, its messages and their `Origin`; or such a message. Out: messages, or letters. No state.
+
+The columns, one row for each rejected message; every Arrow library reads them, pandas and Polars too::
+
+    reason     utf8    topic and reason are dictionary-encoded: a flood has few of them
+    topic      utf8
+    partition  int32
+    offset     int64
+    key        binary  null: the message had none
+    value      binary  empty: the message was a tombstone
+
+The message has no key, and the headers ``reason`` (how many messages it has), ``messages`` (the number alone) and
+``content-type``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from beatwire.records import I64, Outgoing, RawTick, Rejects
+from beatwire.wire.dead_letters import Letter, Origin
+from beatwire.wire.names import DEAD_LETTERS
+
+CONTENT_TYPE = "application/vnd.apache.arrow.stream"
+MOST_BYTES = 512 << 10  # of the keys and values in one message
+_ROW_BYTES = 32  # that a row takes beside its key and value
+
+_TEXT = pa.dictionary(pa.int32(), pa.utf8())
+SCHEMA = pa.schema(
+    [
+        pa.field("reason", _TEXT, nullable=False),
+        pa.field("topic", _TEXT, nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("offset", pa.int64(), nullable=False),
+        pa.field("key", pa.binary()),
+        pa.field("value", pa.binary(), nullable=False),
+    ]
+)
+
+
+def pack(rejects: Rejects, tick: RawTick, origin: Origin) -> Outgoing:
+    """Return the letters of rejects, all of the tick, in as few messages as ``MOST_BYTES`` allows."""
+    number = rejects.number
+    addresses = origin.addresses(rejects.message)
+    keys, values = pa.array(addresses.keys, pa.binary()), _values(tick, number)
+    reasons, topics = pa.array([fault.reason for fault in rejects.faults]), pa.array([addresses.topic])
+    batch = pa.record_batch(
+        [
+            pa.DictionaryArray.from_arrays(pa.array(rejects.fault), reasons),
+            pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(number), np.int32)), topics),
+            pa.array(tick.partition[number]),
+            pa.array(addresses.offsets, pa.int64()),
+            keys,
+            values,
+        ],
+        schema=SCHEMA,
+    )
+    packs: list[bytes] = []
+    headers: list[list[tuple[str, bytes]]] = []
+    end = np.cumsum(_sizes(keys) + _sizes(values) + _ROW_BYTES)
+    begin = 0
+    while begin < len(number):
+        limit = (end[begin - 1] if begin else 0) + MOST_BYTES
+        stop = max(begin + 1, int(np.searchsorted(end, limit, "right")))
+        packs.append(_stream(batch.slice(begin, stop - begin)))
+        headers.append(_headers(stop - begin))
+        begin = stop
+    return Outgoing(DEAD_LETTERS, [None] * len(packs), packs, headers, len(number))
+
+
+def unpack(value: bytes) -> Iterator[Letter]:
+    """Yield the letters of a packed message.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+    """
+    try:
+        with pa.ipc.open_stream(value) as reader:
+            batches = list(reader) if reader.schema.equals(SCHEMA) else None
+        for batch in batches or ():
+            batch.validate(full=True)
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"expected an Arrow IPC stream; got {len(value)} bytes: {error}") from error
+    if batches is None:
+        raise ValueError(f"expected columns {_names(SCHEMA)}; got {_names(reader.schema)}")
+    for batch in batches:
+        yield from map(Letter, *(column.to_pylist() for column in batch.columns))
+
+
+def _names(schema: pa.Schema) -> str:
+    return ", ".join(map(str, schema))
+
+
+def _values(tick: RawTick, number: I64) -> pa.Array:
+    """Return the values of messages of the tick."""
+    buffers = [None, pa.py_buffer(tick.start), pa.py_buffer(tick.payload)]
+    everything = pa.Array.from_buffers(pa.large_binary(), len(tick.start) - 1, buffers)
+    return everything.take(pa.array(number)).cast(pa.binary())
+
+
+def _sizes(column: pa.BinaryArray) -> I64:
+    lengths: I64 = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return lengths
+
+
+def _stream(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, SCHEMA) as writer:
+        writer.write_batch(batch)
+    stream: bytes = sink.getvalue().to_pybytes()
+    return stream
+
+
+def _headers(messages: int) -> list[tuple[str, bytes]]:
+    return [
+        ("reason", b"%d messages, each with its reason" % messages),
+        ("messages", b"%d" % messages),
+        ("content-type", CONTENT_TYPE.encode()),
+    ]
