@@ -18,8 +18,8 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import avro
-from beatwire.records import F64, I16, I64, Chunks, Fault, RawTick, Rejects
-from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_WRONG
+from beatwire.records import F64, I16, I64, U8, Chunks, Fault, RawTick, Rejects
+from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_AT, CHUNK_ID_AT, CHUNK_WRONG
 from beatwire.wire.avro import REASONS, chunk_columns
 from beatwire.wire.json import json_tick_to_avro
 from beatwire.wire.writers import framed_ids, writer
@@ -68,10 +68,14 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         values, wrong = _json_as_avro(tick, np.flatnonzero(code == avro.JSON), state.xp)
         rejects.append(wrong)
         code[wrong.number] = _REJECTED
-        rows, tick, start = list(values), *_appended(tick, list(values.values()))
-        columns = chunk_columns(len(rows))
-        cpu.kernels.read_chunk(len(rows), tick.payload, start, schema_id, *columns)
+        appended, start = _joined(list(values.values()))
+        columns = chunk_columns(len(values))
+        cpu.kernels.read_chunk(len(values), appended, start, schema_id, *columns)
+        columns[0][:, [CHUNK_ID_AT, CHUNK_AT]] += len(tick.payload)
+        rows = list(values)
         ints[rows], floats[rows], code[rows] = columns
+        if (columns[2] == avro.OK).any():
+            tick = replace(tick, payload=np.concatenate([tick.payload, appended]))
     rejects.append(_unread(code, floats))
     ints[:, CHUNK_ARRIVED_US] = tick.arrival_us
     valid = np.flatnonzero(code == avro.OK)
@@ -106,22 +110,17 @@ def _json_as_avro(tick: RawTick, rows: I64, xp: Any) -> tuple[dict[int, bytes], 
     """Return JSON messages as Avro, number in the tick -> value, and those that cannot be converted."""
     payload, begin, end = tick.payload.data, tick.start[rows].tolist(), tick.start[rows + 1].tolist()
     made = json_tick_to_avro([payload[a:b].tobytes() for a, b in zip(begin, end, strict=True)], xp)
-    converted, wrong = {}, {}
-    for k, value in zip(rows.tolist(), made, strict=True):
-        if isinstance(value, bytes):
-            converted[k] = value
-        else:
-            wrong[k] = value
-    faults = {value: Fault("json", f"decode: {value}") for value in set(wrong.values())}
-    return converted, Rejects.of((k, faults[value]) for k, value in wrong.items())
+    converted = {k: value for k, value in zip(rows.tolist(), made, strict=True) if isinstance(value, bytes)}
+    index: dict[str, int] = {}
+    fault = [-1 if isinstance(value, bytes) else index.setdefault(value, len(index)) for value in made]
+    wrong = np.array(fault, np.int32)
+    faults = tuple(Fault("json", f"decode: {text}") for text in index)
+    return converted, Rejects(rows[wrong >= 0], wrong[wrong >= 0], faults)
 
 
-def _appended(tick: RawTick, values: list[bytes]) -> tuple[RawTick, I64]:
-    """Append values to the payload; return the tick and where each begins, and the end."""
-    start = len(tick.payload) + np.cumsum([0, *map(len, values)])
-    if not values:
-        return tick, start
-    return replace(tick, payload=np.concatenate([tick.payload, np.frombuffer(b"".join(values), np.uint8)])), start
+def _joined(values: list[bytes]) -> tuple[U8, I64]:
+    """Return values in one piece, read-only as the kernels need it, and where each begins, and the end."""
+    return np.frombuffer(b"".join(values), np.uint8), np.cumsum([0, *map(len, values)])
 
 
 def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: list[Rejects]) -> tuple[RawTick, int]:

@@ -9,7 +9,7 @@ topic               constant          key            retention  value
 ``ecg.acks``        ``ACKS``          alert id       compacted  JSON, ``schemas/ack.schema.json``
 ``ecg.settings``    ``SETTINGS``      stream id      compacted  JSON, ``schemas/settings.schema.json``
 ``ecg.audit``       ``AUDIT``         stream id      by age     JSON, ``schemas/audit.schema.json``
-``ecg.samples.dlq`` ``DEAD_LETTERS``  as rejected    by age     the rejected message; its reason in headers
+``ecg.samples.dlq`` ``DEAD_LETTERS``  as rejected    by age     the rejected message: see ``letters_in``
 =================== ================= ============== ========== ===========================================
 
 The Avro and JSON schemas are files in ``schemas/``. Avro values may carry Confluent framing (a zero byte and a 4-byte
@@ -25,6 +25,7 @@ Nothing here performs I/O. A feed of one's own needs one function and one name:
 """
 
 from beatwire.wire.avro import decode_beat, decode_chunk, encode_chunk, frame, json_to_avro, schema, schema_text
+from beatwire.wire.dead_letters import Letter, letters_in
 from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
 __all__ = [
@@ -35,11 +36,13 @@ __all__ = [
     "DEAD_LETTERS",
     "SAMPLES",
     "SETTINGS",
+    "Letter",
     "decode_beat",
     "decode_chunk",
     "encode_chunk",
     "frame",
     "json_to_avro",
+    "letters_in",
     "schema",
     "schema_text",
 ]

@@ -25,10 +25,20 @@ def encode_alert(alert: Mapping[str, Any]) -> str:
     TypeError
         JSON cannot represent a value.
     """
-    plain = {name: _plain(value) for name, value in alert.items()}
-    return json.dumps(plain, ensure_ascii=False, allow_nan=False)
+    try:
+        return _ENCODER.encode(dict(alert))
+    except ValueError:  # a number that is not finite
+        return _ENCODER.encode({name: _finite(value) for name, value in alert.items()})
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float | np.floating) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:
-    value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    raise TypeError(f"alert: expected a value that JSON has; got {value!r}")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)

@@ -22,9 +22,8 @@ An event that is computed again after a crash has the same source and id, so a r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Literal
-
-import numpy as np
 
 from beatwire.records import I64
 
@@ -33,6 +32,7 @@ Headers = list[tuple[str, bytes]]
 
 ENTERED = "limits entered"  # the record of the audit log that the command writes, not the monitor
 MONITOR, STAFF = b"urn:beatwire:monitor", b"urn:beatwire:staff"
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - in UTC; without a zone it is written without "+00:00"
 _EARLIEST_US, _LATEST_US = -62_135_596_800_000_000, 253_402_300_799_999_999  # years 1 to 9999: all that RFC 3339 has
 
 
@@ -80,30 +80,29 @@ def beat_headers(keys: Sequence[bytes], session: I64, sample: I64, time_us: I64)
         Session, index and device time of its R peak.
     """
     fixed = _fixed("beat", MONITOR, b"application/avro")
-    rows = zip(keys, session.tolist(), sample.tolist(), times(time_us), strict=True)
+    rows = zip(keys, session.tolist(), sample.tolist(), map(time_of, time_us.tolist()), strict=True)
     return [
         [*fixed, ("ce_id", b"%b/%d/%d" % (key, number, at)), ("ce_subject", key), ("ce_time", time)]
         for key, number, at, time in rows
     ]
 
 
-def times(time_us: I64) -> list[bytes]:
-    """Return times as RFC 3339 writes them, in UTC; a time outside the years 1 to 9999 as the nearest in them.
+def time_of(time_us: int) -> bytes:
+    """Return a time as RFC 3339 writes it, in UTC; one outside the years 1 to 9999 as the nearest in them.
 
-    >>> times(np.array([1_767_323_045_678_000]))
-    [b'2026-01-02T03:04:05.678000Z']
+    >>> time_of(1_767_323_045_678_000)
+    b'2026-01-02T03:04:05.678000Z'
     """
-    within = np.clip(time_us, _EARLIEST_US, _LATEST_US).astype("datetime64[us]")
-    return [text + b"Z" for text in np.datetime_as_string(within).astype("S26").tolist()]
+    within = _EPOCH + timedelta(microseconds=min(max(time_us, _EARLIEST_US), _LATEST_US))
+    return within.isoformat(timespec="microseconds").encode() + b"Z"
 
 
 def _json(kind: str, source: bytes, event_id: str, time_us: int, subject: str) -> Headers:
-    (time,) = times(np.array([time_us]))
     return [
         *_fixed(kind, source, b"application/json"),
         ("ce_id", event_id.encode()),
         ("ce_subject", subject.encode()),
-        ("ce_time", time),
+        ("ce_time", time_of(time_us)),
     ]
 
 

@@ -45,14 +45,15 @@ SCHEMA = pa.schema(
 
 
 def pack(rejects: Rejects, tick: RawTick, origin: Origin) -> Outgoing:
-    """Return the letters of rejects, all of the tick, in as few messages as ``MOST_BYTES`` allows."""
-    number = rejects.number
-    addresses = origin.addresses(rejects.message)
+    """Return the letters of rejects of a tick, in its order, in as few messages as ``MOST_BYTES`` allows."""
+    order = np.argsort(rejects.number, kind="stable")
+    number, fault = rejects.number[order], rejects.fault[order]
+    addresses = origin.addresses(number.tolist())
     keys, values = pa.array(addresses.keys, pa.binary()), _values(tick, number)
     reasons, topics = pa.array([fault.reason for fault in rejects.faults]), pa.array([addresses.topic])
     batch = pa.record_batch(
         [
-            pa.DictionaryArray.from_arrays(pa.array(rejects.fault), reasons),
+            pa.DictionaryArray.from_arrays(pa.array(fault), reasons),
             pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(number), np.int32)), topics),
             pa.array(tick.partition[number]),
             pa.array(addresses.offsets, pa.int64()),
