@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from beatwire.records import Outgoing
-from beatwire.wire.dead_letters import Addresses, Letter, letters_in
+from beatwire.wire.dead_letters import Addresses, Letter, letters_of
 from beatwire.wire.names import DEAD_LETTERS
 
 
@@ -22,10 +22,4 @@ class Received:
 
 def letters_among(published: Iterable[Outgoing]) -> list[Letter]:
     """Return the dead letters of a tick, packed or alone."""
-    return [
-        letter
-        for messages in published
-        if messages.topic == DEAD_LETTERS
-        for message in zip(messages.keys, messages.values, messages.headers or [], strict=True)
-        for letter in letters_in(*message)
-    ]
+    return [letter for messages in published if messages.topic == DEAD_LETTERS for letter in letters_of(messages)]

@@ -82,6 +82,17 @@ def test_dead_letters_are_lines_packed_or_not(published: Cluster) -> None:
     assert line[head.index("REASON") :] == "decode: cut off"
 
 
+def test_the_key_of_a_rejected_message_does_not_control_the_terminal() -> None:
+    letter = {
+        "published": datetime(2026, 11, 22, tzinfo=UTC), "stream": "\x1b[2Jbed\n", "partition": 0, "offset": 1,
+        "bytes": 2, "reason": "decode: cut off\r",
+    }  # fmt: skip
+    line = str(letter_line(letter))
+    assert line.isprintable()
+    assert r"\x1b[2Jbed\n" in line
+    assert line.endswith(r"cut off\r")
+
+
 @pytest.mark.parametrize(("kind", "index"), [("beats", "sample"), ("alerts", "onset")])
 def test_only_the_streams_that_were_asked_for_are_followed(published: Cluster, kind: str, index: str) -> None:
     wanted, stop = ("bed-3", "bed-11", "bed-99"), threading.Event()  # the last one never sends

@@ -119,11 +119,16 @@ def alert_line(alert: dict[str, Any]) -> Text:
 
 def letter_line(letter: dict[str, Any]) -> Text:
     """Return a rejected message as a line under its head: its time is that of its letter."""
-    key = "-" if letter["stream"] is None else letter["stream"]
+    key = "-" if letter["stream"] is None else _printable(letter["stream"])
     return Text(
         f"{_time(letter['published'])}  {key:16}  {letter['partition']:>9}  {letter['offset']:>10}  "
-        f"{letter['bytes']:>6}  {letter['reason']}"
+        f"{letter['bytes']:>6}  {_printable(letter['reason'])}"
     )
+
+
+def _printable(text: str) -> str:
+    """Return text on one line that cannot control the terminal: a rejected message may contain anything."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _json_line(record: dict[str, Any]) -> str:

@@ -36,8 +36,9 @@ class RejectLog:
         """Add the rejects of a tick, one without any included: it may be time for an event."""
         for fault, count in rejects.counts():
             self._counts[fault.kind] += count
-            # Without what was found: it may be a sample. The dead letter has it.
-            self._examples.setdefault(fault.kind, fault.reason.partition("; got ")[0])
+            if fault.kind not in self._examples:
+                # Without what was found: it may be a sample. The dead letter has it.
+                self._examples[fault.kind] = fault.reason.partition("; got ")[0]
         if self._counts and self._clock_s() >= self._due_s:
             self._due_s = self._clock_s() + EVERY_S
             self._log()

@@ -4,7 +4,7 @@ In: the rejects of a tick, its messages and their `Origin`. Out: what is publish
 
 A rejected message is one letter: its key, its value, and the headers ``reason``, ``topic``, ``partition`` and
 ``offset``, all UTF-8 text. In a tick with more than ``MOST_ALONE`` rejects their letters are packed, many into one
-message (``wire.packed_letters``): a sender that has gone wrong then costs its neighbours a third less. A message above
+message (``wire.packed_letters``): a sender that has gone wrong then costs its neighbours a fifth less. A message above
 ``LARGEST_PACKED`` bytes, which may have to be truncated, has a letter of its own all the same.
 
 `letters_in` reads both.
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from beatwire.kernels.avro import MAX_BYTES
 from beatwire.records import Bool, Outgoing, RawTick, Rejects
 from beatwire.wire.background import import_in_background
 from beatwire.wire.names import DEAD_LETTERS
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 MOST_ALONE = 100  # rejects of a tick that have a message each
-LARGEST_PACKED = 1 << 16  # bytes; no chunk may be longer (``kernels.avro.MAX_BYTES``)
+LARGEST_PACKED = MAX_BYTES  # no chunk may be longer
 _PACKED = "beatwire.wire.packed_letters"  # imports pyarrow, which takes a second
 
 
@@ -78,6 +79,12 @@ def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[
     return out if packed.all() else [*out, _alone(_some(rejects, ~packed), tick, origin, held)]
 
 
+def letters_of(outgoing: Outgoing) -> Iterator[Letter]:
+    """Yield the letters in messages for ``ecg.samples.dlq``."""
+    for message in zip(outgoing.keys, outgoing.values, outgoing.headers or [], strict=True):
+        yield from letters_in(*message)
+
+
 def letters_in(
     key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, Any]] | Mapping[str, Any] | None
 ) -> Iterator[Letter]:
@@ -109,7 +116,7 @@ def _text(header: str | bytes | None) -> str:
 
 def _packs() -> ModuleType | None:
     """Return the module that packs, or None until it is imported."""
-    return None if import_in_background(_PACKED).is_alive() else sys.modules[_PACKED]
+    return None if import_in_background(_PACKED).is_alive() else sys.modules.get(_PACKED)
 
 
 def _some(rejects: Rejects, rows: Bool) -> Rejects:

@@ -4,7 +4,7 @@ In: the rejects of a tick, its messages and their `Origin`; or such a message. O
 
 The columns, one row for each rejected message; every Arrow library reads them, pandas and Polars too::
 
-    reason     utf8    topic and reason are dictionary-encoded: a flood has few of them
+    reason     utf8    topic and reason are dictionary-encoded; a message has the texts of its own rows
     topic      utf8
     partition  int32
     offset     int64
@@ -28,8 +28,8 @@ from beatwire.wire.dead_letters import Letter, Origin
 from beatwire.wire.names import DEAD_LETTERS
 
 CONTENT_TYPE = "application/vnd.apache.arrow.stream"
-MOST_BYTES = 512 << 10  # of the keys and values in one message
-_ROW_BYTES = 32  # that a row takes beside its key and value
+MOST_BYTES = 512 << 10  # of the reasons, keys and values in one message, equal reasons counted as often as they occur
+_ROW_BYTES = 32  # that a row takes beside them
 
 _TEXT = pa.dictionary(pa.int32(), pa.utf8())
 SCHEMA = pa.schema(
@@ -50,26 +50,21 @@ def pack(rejects: Rejects, tick: RawTick, origin: Origin) -> Outgoing:
     number, fault = rejects.number[order], rejects.fault[order]
     addresses = origin.addresses(number.tolist())
     keys, values = pa.array(addresses.keys, pa.binary()), _values(tick, number)
-    reasons, topics = pa.array([fault.reason for fault in rejects.faults]), pa.array([addresses.topic])
-    batch = pa.record_batch(
-        [
-            pa.DictionaryArray.from_arrays(pa.array(fault), reasons),
-            pa.DictionaryArray.from_arrays(pa.array(np.zeros(len(number), np.int32)), topics),
-            pa.array(tick.partition[number]),
-            pa.array(addresses.offsets, pa.int64()),
-            keys,
-            values,
-        ],
-        schema=SCHEMA,
-    )
+    reasons = pa.array([fault.reason for fault in rejects.faults]).take(pa.array(fault))
+    topics = pa.repeat(addresses.topic, len(number))
+    places = [pa.array(tick.partition[number]), pa.array(addresses.offsets, pa.int64())]
     packs: list[bytes] = []
     headers: list[list[tuple[str, bytes]]] = []
-    end = np.cumsum(_sizes(keys) + _sizes(values) + _ROW_BYTES)
+    end = np.cumsum(_sizes(reasons) + _sizes(keys) + _sizes(values) + _ROW_BYTES)
     begin = 0
     while begin < len(number):
         limit = (end[begin - 1] if begin else 0) + MOST_BYTES
         stop = max(begin + 1, int(np.searchsorted(end, limit, "right")))
-        packs.append(_stream(batch.slice(begin, stop - begin)))
+        texts, others = (
+            [column.slice(begin, stop - begin) for column in columns]
+            for columns in ((reasons, topics), (*places, keys, values))
+        )
+        packs.append(_stream([*(text.dictionary_encode() for text in texts), *others]))
         headers.append(_headers(stop - begin))
         begin = stop
     return Outgoing(DEAD_LETTERS, [None] * len(packs), packs, headers, len(number))
@@ -107,15 +102,15 @@ def _values(tick: RawTick, number: I64) -> pa.Array:
     return everything.take(pa.array(number)).cast(pa.binary())
 
 
-def _sizes(column: pa.BinaryArray) -> I64:
+def _sizes(column: pa.Array) -> I64:
     lengths: I64 = pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return lengths
 
 
-def _stream(batch: pa.RecordBatch) -> bytes:
+def _stream(columns: list[pa.Array]) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, SCHEMA) as writer:
-        writer.write_batch(batch)
+        writer.write_batch(pa.record_batch(columns, schema=SCHEMA))
     stream: bytes = sink.getvalue().to_pybytes()
     return stream
 

@@ -14,7 +14,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Outgoing
 from beatwire.wire import names
-from beatwire.wire.dead_letters import letters_in
+from beatwire.wire.dead_letters import letters_of
 
 GROUP = "undisturbed"
 _QUIET_S = 60.0  # without a message, before it is an error
@@ -53,5 +53,4 @@ def _values(outgoing: Outgoing) -> list[bytes]:
     """Return the values of messages, of dead letters those of the rejected messages."""
     if outgoing.topic != names.DEAD_LETTERS:
         return outgoing.values
-    messages = zip(outgoing.keys, outgoing.values, outgoing.headers or [], strict=True)
-    return [letter.value for message in messages for letter in letters_in(*message)]
+    return [letter.value for letter in letters_of(outgoing)]
