@@ -197,7 +197,14 @@ def publishes(monitor: Running, cluster: Cluster, wait) -> None:
 
 
 def follows(tail: Running, cluster: Cluster, wait) -> None:
-    tail.prints("bed-1", lambda: publish(cluster, beat("bed-1", 1.0), alert("bed-1")))
+    places = [("reason", b"decode: cut off"), ("topic", b"ecg.samples"), ("partition", b"0"), ("offset", b"7")]
+
+    def publish_one_of_each() -> None:
+        publish(cluster, beat("bed-1", 1.0), alert("bed-1"))
+        with Sender(cluster) as sender:
+            sender.send_with_headers(names.DEAD_LETTERS, [b"bed-1"], [b"?"], [places])
+
+    tail.prints("bed-1", publish_one_of_each)
 
 
 def serves(page: Running, cluster: Cluster, wait) -> None:

@@ -32,7 +32,8 @@ def encode_alert(alert: Mapping[str, Any]) -> str:
 
 
 def _finite(value: Any) -> Any:
-    return None if isinstance(value, float | np.floating) and not math.isfinite(value) else value
+    value = value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:
