@@ -73,29 +73,39 @@ def test_a_packed_letter_is_a_table_for_other_programs() -> None:
 
 
 def test_a_message_that_is_too_long_and_one_of_an_earlier_tick_have_letters_of_their_own() -> None:
+    class WithALongKey(Received):
+        def addresses(self, numbers):
+            addresses = super().addresses(numbers)
+            for k in np.flatnonzero(np.array(numbers) == 299):
+                addresses.keys[k] = bytes(LARGEST_PACKED + 1)
+            return addresses
+
     sent = [*values(300), bytes(LARGEST_PACKED + 1)]
     held = {-4: Letter("", "ecg.samples", 1, 2, None, b"waited")}
     numbers = [*range(301), -4]
-    published = dead_letters.dead_letters(rejects_of(numbers), tick_of(sent), Received(sent, 7), held)
+    published = dead_letters.dead_letters(rejects_of(numbers), tick_of(sent), WithALongKey(sent, 7), held)
     packed, alone = published
-    assert (len(packed), len(alone)) == (300, 2)
-    assert alone.values == [sent[300], b"waited"]
+    assert (len(packed), len(alone)) == (299, 3)
+    assert alone.values == [sent[299], sent[300], b"waited"]
+    assert alone.keys == [bytes(LARGEST_PACKED + 1), b"key 307", None]
     found = letters_among(published)
-    assert found[:301] == list(expected(sent, numbers[:301]))
+    wanted = list(expected(sent, numbers[:301]))
+    wanted[299] = wanted[299]._replace(key=bytes(LARGEST_PACKED + 1))
+    assert found[:301] == wanted
     assert found[301] == held[-4]._replace(reason=FAULTS[0].reason)
 
 
 def test_keys_count_for_the_size_of_a_message_and_may_be_absent() -> None:
     class Keyed(Received):
         def addresses(self, numbers):
-            keys = [None if k % 2 else bytes(100_000) for k in numbers]
+            keys = [None if k % 2 else bytes(60_000) for k in numbers]
             return super().addresses(numbers)._replace(keys=keys)
 
     sent = values(200)
     (outgoing,) = dead_letters.dead_letters(rejects_of(list(range(200))), tick_of(sent), Keyed(sent), {})
     assert max(map(len, outgoing.values)) < 1.1 * MOST_BYTES
     keys = [letter.key for letter in letters_among([outgoing])]
-    assert keys == [None if k % 2 else bytes(100_000) for k in range(200)]
+    assert keys == [None if k % 2 else bytes(60_000) for k in range(200)]
 
 
 def test_reasons_that_all_differ_keep_a_message_small() -> None:

@@ -168,23 +168,28 @@ def test_a_tick_of_an_earlier_epoch_is_read_again(kafka):
 
 
 def test_a_dead_letter_has_key_value_and_headers_and_is_truncated_when_too_large(kafka):
+    """The samples may have keys and values that the producer, which takes 1 MB a message, refuses."""
     send(kafka, b"1")
-    large = bytes(LARGEST_BYTES + 1)
-    letters = Outgoing(
-        names.DEAD_LETTERS, [b"k", None], [b"bad", large], [[("reason", b"why")], [("reason", b"large")]]
-    )
+    keys = [b"k", None, bytes(LARGEST_BYTES + 1), bytes(LARGEST_BYTES - 2), bytes(15_000_000), b"last"]
+    values = [b"bad", bytes(LARGEST_BYTES + 1), b"long key", b"sum", bytes(15_000_001), b""]
+    letters = Outgoing(names.DEAD_LETTERS, keys, values, [[("reason", b"%d" % k)] for k in range(6)])
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         sink.publish([letters], {}, source, take(source).epoch)
     with Source(kafka.cluster, "dlq", topic=names.DEAD_LETTERS) as source:
         found = {}
-        while len(found) < 2:
-            origin = take(source).origin
-            for message in origin.messages:
-                found[message.key()] = (message.value(), dict(message.headers()))
-    assert found[b"k"] == (b"bad", {"reason": b"why"})
-    value, headers = found[None]
-    assert large.startswith(value)
-    assert headers == {"reason": b"large", "cut-from-bytes": str(len(large)).encode()}
+        while len(found) < 6:
+            for message in take(source).origin.messages:
+                headers = dict(message.headers())
+                found[int(headers.pop("reason"))] = (message.key(), message.value(), headers)
+    cut = bytes(65_536)
+    assert found == {
+        0: (b"k", b"bad", {}),
+        1: (None, cut, {"cut-from-bytes": b"%d" % (LARGEST_BYTES + 1)}),
+        2: (cut, b"long key", {"key-cut-from-bytes": b"%d" % (LARGEST_BYTES + 1)}),
+        3: (cut, b"sum", {"key-cut-from-bytes": b"%d" % (LARGEST_BYTES - 2)}),
+        4: (cut, cut, {"key-cut-from-bytes": b"15000000", "cut-from-bytes": b"15000001"}),
+        5: (b"last", b"", {}),
+    }
 
 
 def test_a_missing_topic_is_named(kafka):

@@ -19,7 +19,7 @@ from beatwire.errors import FatalError
 from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.producer import Producer
 
-LARGEST_BYTES = 900_000  # a larger value is truncated: Kafka's default limit is 1 MB a message, headers included
+LARGEST_BYTES = 900_000  # of key and value together: Kafka's default limit is 1 MB a message, headers included
 _TRUNCATED_BYTES = 65_536
 _FLUSH_S = 30.0
 _CHECK_S = 0.5
@@ -81,13 +81,13 @@ class Sender:
     ) -> None:
         """Queue messages with headers; wait while the buffer is full.
 
-        A value above `LARGEST_BYTES` is truncated, and the header ``cut-from-bytes`` contains its full size.
+        If key and value are together above `LARGEST_BYTES`, what is long of them is truncated, and the headers
+        ``key-cut-from-bytes`` and ``cut-from-bytes`` contain the full sizes.
         """
         produce, topic = self.producer.produce, self.cluster.topic(topic)
         for key, value, fields in zip(keys, values, headers, strict=True):
-            if value is not None and len(value) > LARGEST_BYTES:
-                fields = [*fields, ("cut-from-bytes", str(len(value)).encode())]
-                value = value[:_TRUNCATED_BYTES]
+            if len(value or b"") + len(key or b"") > LARGEST_BYTES:
+                key, value, fields = _truncated(key, value, fields)
             try:
                 produce(topic, value, key, -1, None, None, 0, fields)  # type: ignore[arg-type]
             except BufferError:
@@ -197,3 +197,12 @@ class Sender:
             f"kafka: expected {self.cluster} to acknowledge every message; "
             f"got {left} unanswered, {self._failed} failed {self.refused}".rstrip()
         )
+
+
+def _truncated(key: bytes | None, value: bytes | None, fields: Headers) -> tuple[bytes | None, bytes | None, Headers]:
+    """Return a message of which neither key nor value is longer than `_TRUNCATED_BYTES`."""
+    fields = list(fields)
+    for name, part in (("key-cut-from-bytes", key), ("cut-from-bytes", value)):
+        if part is not None and len(part) > _TRUNCATED_BYTES:
+            fields.append((name, b"%d" % len(part)))
+    return key and key[:_TRUNCATED_BYTES], value and value[:_TRUNCATED_BYTES], fields

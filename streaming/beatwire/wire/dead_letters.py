@@ -4,8 +4,9 @@ In: the rejects of a tick, its messages and their `Origin`. Out: what is publish
 
 A rejected message is one letter: its key, its value, and the headers ``reason``, ``topic``, ``partition`` and
 ``offset``, all UTF-8 text. In a tick with more than ``MOST_ALONE`` rejects their letters are packed, many into one
-message (``wire.packed_letters``): a sender that has gone wrong then costs its neighbours a fifth less. A message above
-``LARGEST_PACKED`` bytes, which may have to be truncated, has a letter of its own all the same.
+message (``wire.packed_letters``): a sender that has gone wrong then costs its neighbours a fifth less. A message whose
+value or key is longer than ``LARGEST_PACKED`` bytes, which may have to be truncated, has a letter of its own all the
+same.
 
 `letters_in` reads both.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -37,6 +39,10 @@ class Addresses(NamedTuple):
     topic: str
     offsets: list[int]
     keys: list[bytes | None]
+
+    def some(self, rows: Bool) -> Addresses:
+        """Return those of some rows."""
+        return Addresses(self.topic, list(compress(self.offsets, rows)), list(compress(self.keys, rows)))
 
 
 class Origin(Protocol):
@@ -69,14 +75,17 @@ def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[
     held
         The messages of earlier ticks by their negative numbers; their reasons are not used.
     """
+    own = rejects.number >= 0
+    addresses = origin.addresses(rejects.number[own].tolist())
     packs = _packs() if len(rejects) > MOST_ALONE else None
     if packs is None:
-        return [_alone(rejects, tick, origin, held)]
-    size = np.diff(tick.start)
-    packed = rejects.number >= 0
-    packed[packed] = size[rejects.number[packed]] <= LARGEST_PACKED
-    out = [packs.pack(_some(rejects, packed), tick, origin)] if packed.any() else []
-    return out if packed.all() else [*out, _alone(_some(rejects, ~packed), tick, origin, held)]
+        return [_alone(rejects, tick, addresses, held)]
+    fits = np.diff(tick.start)[rejects.number[own]] <= LARGEST_PACKED
+    fits &= np.fromiter(map(len, (key or b"" for key in addresses.keys)), np.int64, len(fits)) <= LARGEST_PACKED
+    packed = own.copy()
+    packed[own] = fits
+    out = [packs.pack(_some(rejects, packed), tick, addresses.some(fits))] if fits.any() else []
+    return out if packed.all() else [*out, _alone(_some(rejects, ~packed), tick, addresses.some(~fits), held)]
 
 
 def letters_of(outgoing: Outgoing) -> Iterator[Letter]:
@@ -123,11 +132,13 @@ def _some(rejects: Rejects, rows: Bool) -> Rejects:
     return Rejects(rejects.number[rows], rejects.fault[rows], rejects.faults)
 
 
-def _alone(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[int, Letter]) -> Outgoing:
-    """Return a message for each reject, in their order; letters share the texts that they have in common."""
+def _alone(rejects: Rejects, tick: RawTick, addresses: Addresses, held: Mapping[int, Letter]) -> Outgoing:
+    """Return a message for each reject, in their order; letters share the texts that they have in common.
+
+    The addresses are those of the rejects of this tick.
+    """
     numbers = rejects.message
     own = [k for k in numbers if k >= 0]
-    addresses = origin.addresses(own)
     begin, end, payload = tick.start[own].tolist(), tick.start[np.array(own, np.int64) + 1].tolist(), tick.payload.data
     partition = tick.partition[own].tolist()
     columns = zip(partition, addresses.offsets, addresses.keys, begin, end, strict=True)

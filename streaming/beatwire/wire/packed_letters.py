@@ -1,6 +1,6 @@
 """Packed dead letters: the letters of many rejected messages in one message, as an Arrow IPC stream.
 
-In: the rejects of a tick, its messages and their `Origin`; or such a message. Out: messages, or letters. No state.
+In: the rejects of a tick, its messages and their `Addresses`; or such a message. Out: messages, or letters. No state.
 
 The columns, one row for each rejected message; every Arrow library reads them, pandas and Polars too::
 
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from beatwire.records import I64, Outgoing, RawTick, Rejects
-from beatwire.wire.dead_letters import Letter, Origin
+from beatwire.wire.dead_letters import Addresses, Letter
 from beatwire.wire.names import DEAD_LETTERS
 
 CONTENT_TYPE = "application/vnd.apache.arrow.stream"
@@ -44,15 +44,18 @@ SCHEMA = pa.schema(
 )
 
 
-def pack(rejects: Rejects, tick: RawTick, origin: Origin) -> Outgoing:
-    """Return the letters of rejects of a tick, in its order, in as few messages as ``MOST_BYTES`` allows."""
+def pack(rejects: Rejects, tick: RawTick, addresses: Addresses) -> Outgoing:
+    """Return the letters of rejects of a tick, in its order, in as few messages as ``MOST_BYTES`` allows.
+
+    The addresses are in the order of the rejects.
+    """
     order = np.argsort(rejects.number, kind="stable")
     number, fault = rejects.number[order], rejects.fault[order]
-    addresses = origin.addresses(number.tolist())
-    keys, values = pa.array(addresses.keys, pa.binary()), _values(tick, number)
+    keys, values = pa.array(addresses.keys, pa.binary()).take(pa.array(order)), _values(tick, number)
+    offsets = np.array(addresses.offsets, np.int64)[order]
     reasons = pa.array([fault.reason for fault in rejects.faults]).take(pa.array(fault))
     topics = pa.repeat(addresses.topic, len(number))
-    places = [pa.array(tick.partition[number]), pa.array(addresses.offsets, pa.int64())]
+    places = [pa.array(tick.partition[number]), pa.array(offsets)]
     packs: list[bytes] = []
     headers: list[list[tuple[str, bytes]]] = []
     end = np.cumsum(_sizes(reasons) + _sizes(keys) + _sizes(values) + _ROW_BYTES)
