@@ -42,7 +42,8 @@ class Addresses(NamedTuple):
 
     def some(self, rows: Bool) -> Addresses:
         """Return those of some rows."""
-        return Addresses(self.topic, list(compress(self.offsets, rows)), list(compress(self.keys, rows)))
+        kept = rows.tolist()
+        return Addresses(self.topic, list(compress(self.offsets, kept)), list(compress(self.keys, kept)))
 
 
 class Origin(Protocol):
@@ -81,11 +82,14 @@ def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[
     if packs is None:
         return [_alone(rejects, tick, addresses, held)]
     fits = np.diff(tick.start)[rejects.number[own]] <= LARGEST_PACKED
-    fits &= np.fromiter(map(len, (key or b"" for key in addresses.keys)), np.int64, len(fits)) <= LARGEST_PACKED
+    if max(map(len, filter(None, addresses.keys)), default=0) > LARGEST_PACKED:
+        fits &= np.array([len(key or b"") <= LARGEST_PACKED for key in addresses.keys])
     packed = own.copy()
     packed[own] = fits
+    if packed.all():
+        return [packs.pack(rejects, tick, addresses)]
     out = [packs.pack(_some(rejects, packed), tick, addresses.some(fits))] if fits.any() else []
-    return out if packed.all() else [*out, _alone(_some(rejects, ~packed), tick, addresses.some(~fits), held)]
+    return [*out, _alone(_some(rejects, ~packed), tick, addresses.some(~fits), held)]
 
 
 def letters_of(outgoing: Outgoing) -> Iterator[Letter]:

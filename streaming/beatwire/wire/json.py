@@ -13,6 +13,7 @@ messages go through a parser that is already imported.
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from collections.abc import Callable, Sequence
@@ -25,7 +26,7 @@ from beatwire.wire.background import import_in_background
 
 MIN_TABLE_MESSAGES = 8  # below this, a table costs more than parsing the messages singly
 MIN_GPU_MESSAGES = 1000  # cuDF takes 9 ms for a few messages and for a thousand; below this pyarrow is faster
-_AMBIGUOUS = (b"null", b"true", b"false", b"\\", b"NaN", b"Infinity")  # parsers differ in what they make of these
+_AMBIGUOUS = re.compile(rb"null|true|false|\\|NaN|Infinity")  # parsers differ in what they make of these
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -54,7 +55,7 @@ def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str
         made = dict(zip(distinct, json_tick_to_avro(distinct, xp), strict=True))
         return [made[value] for value in values]
     translated: list[bytes | str | None] = [None] * len(values)
-    plain = [k for k, value in enumerate(values) if not any(word in value for word in _AMBIGUOUS)]
+    plain = [k for k, value in enumerate(values) if not _AMBIGUOUS.search(value)]
     if len(plain) >= MIN_TABLE_MESSAGES:
         for k, message in zip(plain, _translate_table([values[k] for k in plain], xp), strict=True):
             translated[k] = message

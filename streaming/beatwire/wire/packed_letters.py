@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from beatwire.records import I64, Outgoing, RawTick, Rejects
+from beatwire.records import I32, I64, Outgoing, RawTick, Rejects
 from beatwire.wire.dead_letters import Addresses, Letter
 from beatwire.wire.names import DEAD_LETTERS
 
@@ -51,23 +51,19 @@ def pack(rejects: Rejects, tick: RawTick, addresses: Addresses) -> Outgoing:
     """
     order = np.argsort(rejects.number, kind="stable")
     number, fault = rejects.number[order], rejects.fault[order]
+    reasons = pa.array([fault.reason for fault in rejects.faults], pa.utf8())
     keys, values = pa.array(addresses.keys, pa.binary()).take(pa.array(order)), _values(tick, number)
-    offsets = np.array(addresses.offsets, np.int64)[order]
-    reasons = pa.array([fault.reason for fault in rejects.faults]).take(pa.array(fault))
-    topics = pa.repeat(addresses.topic, len(number))
-    places = [pa.array(tick.partition[number]), pa.array(offsets)]
+    places = [pa.array(tick.partition[number]), pa.array(np.array(addresses.offsets, np.int64)[order])]
     packs: list[bytes] = []
     headers: list[list[tuple[str, bytes]]] = []
-    end = np.cumsum(_sizes(reasons) + _sizes(keys) + _sizes(values) + _ROW_BYTES)
+    end = np.cumsum(_sizes(reasons)[fault] + _sizes(keys) + _sizes(values) + _ROW_BYTES)
     begin = 0
     while begin < len(number):
         limit = (end[begin - 1] if begin else 0) + MOST_BYTES
         stop = max(begin + 1, int(np.searchsorted(end, limit, "right")))
-        texts, others = (
-            [column.slice(begin, stop - begin) for column in columns]
-            for columns in ((reasons, topics), (*places, keys, values))
-        )
-        packs.append(_stream([*(text.dictionary_encode() for text in texts), *others]))
+        columns = [column.slice(begin, stop - begin) for column in (*places, keys, values)]
+        topics = _coded(np.zeros(stop - begin, np.int32), pa.array([addresses.topic]))
+        packs.append(_stream([_coded(fault[begin:stop], reasons), topics, *columns]))
         headers.append(_headers(stop - begin))
         begin = stop
     return Outgoing(DEAD_LETTERS, [None] * len(packs), packs, headers, len(number))
@@ -96,6 +92,14 @@ def unpack(value: bytes) -> Iterator[Letter]:
 
 def _names(schema: pa.Schema) -> str:
     return ", ".join(map(str, schema))
+
+
+def _coded(index: I32, texts: pa.Array) -> pa.DictionaryArray:
+    """Return the text of each index, dictionary-encoded with the texts that occur."""
+    occurs = np.zeros(len(texts), np.bool_)
+    occurs[index] = True
+    place = np.cumsum(occurs, dtype=np.int32) - 1
+    return pa.DictionaryArray.from_arrays(pa.array(place[index]), texts.filter(pa.array(occurs)))
 
 
 def _values(tick: RawTick, number: I64) -> pa.Array:
