@@ -122,13 +122,14 @@ def _distinct(values: I64) -> tuple[I64, I64]:
 def _json_as_avro(tick: RawTick, rows: I64, xp: Any) -> tuple[dict[int, bytes], Rejects]:
     """Return JSON messages as Avro, number in the tick -> value, and those that cannot be converted."""
     payload, begin, end = tick.payload.data, tick.start[rows].tolist(), tick.start[rows + 1].tolist()
-    made = json_tick_to_avro([payload[a:b].tobytes() for a, b in zip(begin, end, strict=True)], xp)
-    converted = {k: value for k, value in zip(rows.tolist(), made, strict=True) if isinstance(value, bytes)}
-    index: dict[str, int] = {}
-    fault = [-1 if isinstance(value, bytes) else index.setdefault(value, len(index)) for value in made]
-    wrong = np.array(fault, np.int32)
-    faults = tuple(Fault("json", f"decode: {text}") for text in index)
-    return converted, Rejects(rows[wrong >= 0], wrong[wrong >= 0], faults)
+    index: dict[bytes, int] = {}  # a sender that is out of order often repeats itself
+    number = [index.setdefault(payload[a:b].tobytes(), len(index)) for a, b in zip(begin, end, strict=True)]
+    made = json_tick_to_avro(list(index), xp)
+    converted = {k: value for k, n in zip(rows.tolist(), number, strict=True) if isinstance(value := made[n], bytes)}
+    wrong = np.array([isinstance(value, str) for value in made])
+    fault = np.where(wrong, np.cumsum(wrong, dtype=np.int32) - 1, -1)[number]
+    faults = tuple(Fault("json", f"decode: {value}") for value in made if isinstance(value, str))
+    return converted, Rejects(rows[fault >= 0], fault[fault >= 0], faults)
 
 
 def _joined(values: list[bytes]) -> tuple[U8, I64]:

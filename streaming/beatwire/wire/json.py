@@ -50,10 +50,6 @@ def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str
     >>> json_tick_to_avro([b'{"stream": 3}'])
     ["JSON: field 'samples' is missing"]
     """
-    distinct = list(dict.fromkeys(values))  # a sender that is out of order often repeats itself
-    if len(distinct) < len(values):
-        made = dict(zip(distinct, json_tick_to_avro(distinct, xp), strict=True))
-        return [made[value] for value in values]
     translated: list[bytes | str | None] = [None] * len(values)
     plain = [k for k, value in enumerate(values) if not _AMBIGUOUS.search(value)]
     if len(plain) >= MIN_TABLE_MESSAGES:

@@ -95,7 +95,7 @@ class Directory:
                     reasons[raw] = self._claim(raw, digest)
                 if reason := reasons[raw]:
                     refused.append((i, reason))
-            slot = self.look_up(chunks.payload, chunks.ints)
+            slot[unknown] = self.look_up(chunks.payload, chunks.ints[unknown])
         known = slot >= 0
         self.partition[slot[known]] = chunks.partition[known]
         return slot, refused

@@ -15,7 +15,9 @@ A chunk that waits has a negative number in place of the number of its message, 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 
@@ -114,9 +116,7 @@ class WaitingRoom:
             if entry.raw:
                 self._forget(entry)
                 out.append(entry)
-        for key, of_stream in of_streams.items():
-            if key[2:] not in opened:
-                self._hold(self._entries[key], chunks, of_stream, tick)
+        self._hold({key: of_stream for key, of_stream in of_streams.items() if key[2:] not in opened}, chunks, tick)
         self._bound()
         return _joined(out, chunks, stay), np.array([tick for entry in out for tick in entry.tick], np.int64)
 
@@ -133,18 +133,18 @@ class WaitingRoom:
         list of (int, str)
             Number and reason of each chunk that was dropped in this tick.
         """
-        for key, of_stream in self._enter(chunks, rows).items():
-            self._hold(self._entries[key], chunks, of_stream, tick)
+        self._hold(self._enter(chunks, rows), chunks, tick)
         self._bound()
         return self._dropped
 
-    def _enter(self, chunks: Chunks, rows: I64) -> dict[Key, I64]:
+    def _enter(self, chunks: Chunks, rows: I64) -> dict[Key, list[int]]:
         """Count the samples of the rows of each stream; return these rows."""
         of_streams = _by_stream(chunks, rows)
+        places = dict(zip(rows.tolist(), chunks.ints[rows][:, [CHUNK_FIRST, CHUNK_COUNT]].tolist(), strict=True))
         for key, of_stream in of_streams.items():
             entry = self._entries.pop(key, None) or Waiting()
             self._entries[key] = entry  # the last, in the order of the last chunk
-            _extend(entry, chunks.ints[of_stream], HOLE_S * key[2])
+            _extend(entry, [places[row] for row in of_stream], HOLE_S * key[2])
         return of_streams
 
     def oldest_tick(self, partition: int, default: int) -> int:
@@ -154,22 +154,27 @@ class WaitingRoom:
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _hold(self, entry: Waiting, chunks: Chunks, rows: I64, tick: int) -> None:
-        for row in rows.tolist():
-            ints = chunks.ints[row].copy()
-            begin = int(ints[CHUNK_ID_AT])
-            stop = int(ints[CHUNK_AT] + 2 * ints[CHUNK_LEADS] * ints[CHUNK_COUNT])
-            ints[[CHUNK_ID_AT, CHUNK_AT]] -= begin
-            partition = int(chunks.partition[row])
-            entry.ints.append(ints)
-            entry.floats.append(chunks.floats[row])
-            entry.partition.append(partition)
-            entry.tick.append(tick)
-            entry.number.append(self._number(int(chunks.message[row])))
-            entry.raw.append(chunks.payload[begin:stop].tobytes())
-            self._bytes += stop - begin
-            self._ticks.setdefault(partition, Counter())[tick] += 1
-        entry.arrived_us = chunks.now_us
+    def _hold(self, of_streams: Mapping[Key, Sequence[int]], chunks: Chunks, tick: int) -> None:
+        """Take in the rows of each stream."""
+        rows = [row for of_stream in of_streams.values() for row in of_stream]
+        ints, floats = chunks.ints[rows], chunks.floats[rows]
+        begin = ints[:, CHUNK_ID_AT].copy()
+        stop = ints[:, CHUNK_AT] + 2 * ints[:, CHUNK_LEADS] * ints[:, CHUNK_COUNT]
+        ints[:, [CHUNK_ID_AT, CHUNK_AT]] -= begin[:, None]
+        raw = [chunks.payload[a:b].tobytes() for a, b in zip(begin.tolist(), stop.tolist(), strict=True)]
+        columns = zip(ints, floats, chunks.partition[rows].tolist(), chunks.message[rows].tolist(), raw, strict=True)
+        for key, of_stream in of_streams.items():
+            entry = self._entries[key]
+            for own_ints, own_floats, partition, message, value in islice(columns, len(of_stream)):
+                entry.ints.append(own_ints.copy())  # views would keep the rows of all streams
+                entry.floats.append(own_floats.copy())
+                entry.partition.append(partition)
+                entry.tick.append(tick)
+                entry.number.append(self._number(message))
+                entry.raw.append(value)
+                self._bytes += len(value)
+                self._ticks.setdefault(partition, Counter())[tick] += 1
+            entry.arrived_us = chunks.now_us
 
     def _number(self, message: int) -> int:
         """Return the number of a chunk that enters; one that has waited before keeps its number."""
@@ -210,9 +215,9 @@ class WaitingRoom:
             self._drop_oldest()
 
 
-def _extend(entry: Waiting, ints: I64, hole: float) -> None:
-    """Count the samples of chunks that follow one another; one that is far away begins anew."""
-    for first, count in ints[:, [CHUNK_FIRST, CHUNK_COUNT]].tolist():
+def _extend(entry: Waiting, places: Iterable[Sequence[int]], hole: float) -> None:
+    """Count the samples of chunks, (first, count), that follow one another; one that is far away begins anew."""
+    for first, count in places:
         if not entry.run or abs(first - entry.stop) > hole:
             entry.run, entry.stop = count, first + count
         else:
@@ -220,14 +225,14 @@ def _extend(entry: Waiting, ints: I64, hole: float) -> None:
             entry.stop = max(entry.stop, first + count)
 
 
-def _by_stream(chunks: Chunks, rows: I64) -> dict[Key, I64]:
+def _by_stream(chunks: Chunks, rows: I64) -> dict[Key, list[int]]:
     """Return the rows of each stream, session, rate and number of leads, in their order."""
     found: dict[Key, list[int]] = {}
     columns = chunks.ints[rows][:, [CHUNK_ID_HASH, CHUNK_SESSION, CHUNK_LEADS]].tolist()
     rates_hz = chunks.floats[rows, CHUNK_RATE_HZ].tolist()
     for row, (digest, session, leads), rate_hz in zip(rows.tolist(), columns, rates_hz, strict=True):
         found.setdefault((digest, session, rate_hz, leads), []).append(row)
-    return {key: np.array(of_stream, np.int64) for key, of_stream in found.items()}
+    return found
 
 
 def _joined(entries: list[Waiting], chunks: Chunks, stay: Bool) -> Chunks:
