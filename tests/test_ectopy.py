@@ -117,6 +117,21 @@ def test_a_tachycardia_is_not_announced_beside_a_ventricular_one() -> None:
     assert states(beside, "ventricular tachycardia") == [("on", 200)]
 
 
+@pytest.mark.parametrize(
+    ("bpm", "begins"), [(130.0, [("on", 100), ("off", 300), ("on", 1300)]), (80.0, [("on", 100), ("off", 300)])]
+)
+def test_after_a_ventricular_one_a_tachycardia_is_announced_only_if_it_goes_on(bpm: float, begins: list) -> None:
+    """Alone it would be on until eight beats after its last fast one; hidden until then, it does not begin."""
+    rates = [130.0] * 8 + [bpm] * 8
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", 100 * k, rate, False, 0.0) for k, rate in enumerate(rates, 1)]
+    runs = [NO_RUN] + [RUN] * 3 + [NO_RUN] * 12
+    found = rows_of(ward.tick(beats=beats, classes="N" * 16, runs=runs))
+    assert states(found, "ventricular tachycardia")[-1] == ("latched", 1300)
+    assert states(found, "tachycardia") == begins
+
+
 def test_fibrillation_is_announced_in_place_of_ventricular_tachycardia() -> None:
     ward = Ward()
     ward.tick(device_chunk())

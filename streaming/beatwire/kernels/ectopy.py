@@ -31,6 +31,7 @@ from beatwire.kernels.alert_state import (
     VENTRICULAR,
     count_bits,
     hold_rule,
+    hold_undominated,
     set_alert,
 )
 from beatwire.kernels.beat_class import S, V
@@ -89,7 +90,7 @@ def apply_ectopy(
     in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
     own[IN_A_ROW] = min(MOST_IN_A_ROW, in_a_row + 1) if trusted and beats.beat_class[beat] == S else 0
     fast = own[IN_A_ROW] == MOST_IN_A_ROW and rate > limits[SUPRAVENTRICULAR]
-    holds = hold_rule(row, SUPRAVENTRICULAR, fast, counted) and not is_dominated(row, SUPRAVENTRICULAR, sample)
+    holds = hold_undominated(row, SUPRAVENTRICULAR, fast, counted, is_dominated(row, SUPRAVENTRICULAR, sample))
     return set_alert(row, slot, SUPRAVENTRICULAR, holds, sample, rate, transitions, n)
 
 
@@ -100,9 +101,9 @@ def apply_runs(
     """Apply the rules of ventricular tachycardia and of a run to the judgements of a beat."""
     own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(judged)) & JUDGED_BITS
     found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
-    holds = hold_rule(row, VENTRICULAR, found, counted) and not is_dominated(row, VENTRICULAR, sample)
+    holds = hold_undominated(row, VENTRICULAR, found, counted, is_dominated(row, VENTRICULAR, sample))
     n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
-    holds = hold_rule(row, RUN_OF_BEATS, is_run, counted) and not is_dominated(row, RUN_OF_BEATS, sample)
+    holds = hold_undominated(row, RUN_OF_BEATS, is_run, counted, is_dominated(row, RUN_OF_BEATS, sample))
     return set_alert(row, slot, RUN_OF_BEATS, holds, sample, rate, transitions, n)
 
 
