@@ -16,10 +16,13 @@ def _broker(need_kafka: None) -> None:
 
 def test_a_killed_a_frozen_and_an_additional_worker_change_nothing() -> None:
     counts = Counts(kills=1, freezes=1, scale_changes=1)
-    report = run_chaos(Settings(streams=8, speed=6.0, counts=counts, every_s=1.0, seed=3), print)
+    report = run_chaos(Settings(streams=8, speed=6.0, garbage=3.0, counts=counts, every_s=1.0, seed=3), print)
     assert report.equal, report.as_dict()
     assert sum(report.events.values()) == 3
     assert report.output["beats"].expected > 100
+    letters = report.output["dead letters"].expected
+    assert letters > 1000
+    assert report.letters < letters, "expected some to be packed"
 
 
 @pytest.mark.slow
@@ -27,7 +30,7 @@ def test_a_killed_a_frozen_and_an_additional_worker_change_nothing() -> None:
 def test_thirty_disturbances_of_workers_and_broker_change_nothing(ecg_folder) -> None:
     records = [str(header.with_suffix("")) for header in sorted((ecg_folder / "mitdb").glob("2*.hea"))]
     counts = Counts(kills=12, freezes=6, scale_changes=8, broker_restarts=4)
-    report = run_chaos(Settings(tuple(records[:5]), counts=counts, every_s=4.0), print)
+    report = run_chaos(Settings(tuple(records[:5]), garbage=2.0, counts=counts, every_s=4.0), print)
     assert report.equal, report.as_dict()
     assert sum(report.events.values()) == 30
     assert report.output["beats"].expected > 5_000

@@ -9,7 +9,9 @@ from __future__ import annotations
 import random
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 
+Mutation = Callable[[bytes, random.Random], bytes]
 HEAD = 40  # bytes: stream id, session, first sample, time, rate
 OVERSIZED_BYTES = 70_000
 OVERSIZED_SHARE = 0.001  # of the messages: their cost is that of their bytes
@@ -23,12 +25,17 @@ _JSON = (
 )
 
 
-def mutated(valid: Sequence[bytes], count: int, seed: int) -> Iterator[bytes]:
-    """Yield so many mutated messages: every kind equally often, but for messages that are too long."""
-    rng = random.Random(seed)  # noqa: S311
-    for _ in range(count):
+def mutated(
+    valid: Sequence[bytes], count: int | None, seed: int, *, kinds: Sequence[Mutation] | None = None
+) -> Iterator[bytes]:
+    """Yield so many mutated messages, None: without end: every kind equally often, but for messages that are too long.
+
+    ``kinds`` are those of `KINDS` to use; None: all.
+    """
+    rng, kinds = random.Random(seed), KINDS if kinds is None else kinds  # noqa: S311
+    for _ in repeat(None) if count is None else range(count):
         value = rng.choice(valid)
-        kind = oversized if rng.random() < OVERSIZED_SHARE else rng.choice(KINDS)
+        kind = oversized if rng.random() < OVERSIZED_SHARE else rng.choice(kinds)
         yield kind(value, rng)
 
 
@@ -78,9 +85,10 @@ def oversized(value: bytes, _rng: random.Random) -> bytes:
     return value + bytes(OVERSIZED_BYTES)
 
 
-KINDS: tuple[Callable[[bytes, random.Random], bytes], ...] = (
+KINDS: tuple[Mutation, ...] = (
     truncated, flipped, flipped_head, random_bytes, wrong_schema, huge_count, wrong_length, json_garbage,
 )  # fmt: skip
+UNREADABLE = tuple(kind for kind in KINDS if kind not in (flipped, flipped_head))  # what gives no chunk
 
 
 def _flip(value: bytes, rng: random.Random, bits: int, size: int) -> bytes:

@@ -21,6 +21,7 @@ EXAMPLES = examples(
     "beatwire chaos --minutes 5",
     "beatwire chaos mitdb/100 mitdb/203 --events kill --every 4 --json",
     "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20",
+    "beatwire chaos --garbage 2",
 )
 DISTURBANCES = "Disturbances"
 
@@ -61,6 +62,10 @@ def chaos(
     ] = None,
     streams: Annotated[int, typer.Option(min=1, metavar="INTEGER", help="Number of streams.")] = 40,
     speed: Annotated[float, typer.Option(min=0.1, metavar="FACTOR", help="Multiple of real time.")] = 5.0,
+    garbage: Annotated[
+        float,
+        typer.Option(min=0, metavar="SHARE", help="Unusable messages between the others, for each of them."),
+    ] = 0.0,
     workers: Annotated[int, typer.Option(min=1, max=4, metavar="INTEGER", help="Workers at the start, 1-4.")] = 2,
     events: Annotated[
         Events,
@@ -85,7 +90,8 @@ def chaos(
 
     Starts a broker and a group of workers, plays recordings, and kills, freezes, stops and adds workers, or restarts
     the broker. The same messages then go through one graph that nobody disturbs. With --kills, --freezes,
-    --scale-changes or --broker-restarts exactly these are made, however long it takes. Alerts of the rule 'no data' are
+    --scale-changes or --broker-restarts exactly these are made, however long it takes. --garbage 2 sends two unusable
+    messages behind each other one; their dead letters are compared as well. Alerts of the rule 'no data' are
     not compared: they depend on the clock. The exit code is 1 if anything is lost, twice or different.
     """
     from beatwire.bench.chaos.plan import Counts
@@ -93,8 +99,8 @@ def chaos(
 
     counts = Counts(kills, freezes, scale_changes, broker_restarts)
     settings = Settings(
-        tuple(sources or ()), streams=streams, seconds=seconds, speed=speed, workers=workers, events=events.value,
-        counts=counts, minutes=minutes, every_s=every, seed=seed,
+        tuple(sources or ()), streams=streams, seconds=seconds, speed=speed, garbage=garbage, workers=workers,
+        events=events.value, counts=counts, minutes=minutes, every_s=every, seed=seed,
     )  # fmt: skip
     report = run_chaos(settings, print_message)
     if as_json:
@@ -124,7 +130,8 @@ def _print(report: Report) -> None:
         table.add_row(kind, *(f"{count:,}" for count in counts))
     Console().print(table)
     made = ", ".join(f"{kind} {count}" for kind, count in sorted(report.events.items())) or "none"
-    typer.echo(f"disturbances in {report.seconds / 60:.1f} min: {made}; {report.messages:,} messages")
+    letters = f", dead letters in {report.letters:,}" if report.letters else ""
+    typer.echo(f"disturbances in {report.seconds / 60:.1f} min: {made}; {report.messages:,} messages{letters}")
     for c in report.output.values():
         for example in c.examples:
             typer.echo(f"  {example}")

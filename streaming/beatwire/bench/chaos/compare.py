@@ -16,6 +16,7 @@ from typing import Any
 
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
+from beatwire.wire.dead_letters import Letter
 
 SCORE_TOLERANCE = 1e-4  # law 1: float32 sums of a batch depend on its size
 _APPROXIMATE = {"score", "map_x", "map_y"}
@@ -23,6 +24,7 @@ _IGNORED = {"arrived"}
 _NOT_COMPARED = ("no data", "blind")
 _EXAMPLES = 5
 
+Output = dict[str, list[Any]]  # topic -> values; of dead letters the letters themselves
 Record = tuple[tuple[object, ...], dict[str, Any]]  # identity, and the fields that must agree
 
 
@@ -59,15 +61,15 @@ class Comparison:
         return asdict(self)
 
 
-def compare_outputs(expected: dict[str, list[bytes]], published: dict[str, list[bytes]]) -> dict[str, Comparison]:
-    """Compare topics: topic -> values.
+def compare_outputs(expected: Output, published: Output) -> dict[str, Comparison]:
+    """Compare outputs.
 
     Returns
     -------
     dict
         ``beats``, ``alerts`` (transitions) and ``dead letters``.
     """
-    kinds: dict[str, tuple[str, Callable[[Iterable[bytes]], list[Record]]]] = {
+    kinds: dict[str, tuple[str, Callable[[Iterable[Any]], list[Record]]]] = {
         "beats": (names.BEATS, beat_records),
         "alerts": (names.ALERTS, alert_records),
         "dead letters": (names.DEAD_LETTERS, letter_records),
@@ -94,9 +96,9 @@ def alert_records(values: Iterable[bytes]) -> list[Record]:
     ]
 
 
-def letter_records(values: Iterable[bytes]) -> list[Record]:
-    """Return rejected messages by their bytes."""
-    return [((value,), {}) for value in values]
+def letter_records(letters: Iterable[Letter]) -> list[Record]:
+    """Return rejected messages by their place in the log; reason, key and value must agree."""
+    return [((one.topic, one.partition, one.offset), one._asdict()) for one in letters]
 
 
 def compare_records(expected: list[Record], published: list[Record]) -> Comparison:

@@ -1,6 +1,7 @@
 """Recordings as live streams, again and again until they are stopped: each time as a new session of each stream.
 
-In: recordings, or a synthetic ward with planted events. Out: messages on the topic of samples, from a thread.
+In: recordings, or a synthetic ward with planted events. Out: messages on the topic of samples, from a thread; between
+them, where wanted, some that nobody can use.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from beatwire_producers.feeds import Feed, feeds_of
 from beatwire_producers.replay import play, read_sources
 from beatwire_producers.ward import ward
 
+from beatwire.bench.garbage import stray_messages
+from beatwire.bench.mutations import UNREADABLE, mutated
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.live_sender import LiveSender
 
@@ -34,6 +38,36 @@ def feeds_for(sources: Sequence[str], streams: int, seed: int) -> list[Feed]:
     return list(ward(streams, WARD_S, seed=seed, distinct=16).feeds)
 
 
+class LitteringSender(LiveSender):
+    """A sender that sends unusable messages between the others, with the same keys.
+
+    Parameters
+    ----------
+    cluster
+        The brokers, and how to reach them.
+    share
+        How many unusable messages for each that is given.
+    seed
+        Random seed.
+    """
+
+    def __init__(self, cluster: Cluster, share: float, seed: int = 1) -> None:
+        super().__init__(cluster)
+        self._garbage = mutated(stray_messages(), None, seed, kinds=UNREADABLE)
+        self._share, self._due = share, 0.0
+
+    def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
+        """Queue messages, and unusable ones behind each; wait while the buffer is full."""
+        all_keys, all_values = list[bytes | None](), list[bytes | None]()
+        for key, value in zip(keys, values, strict=True):
+            self._due += self._share
+            count = int(self._due)
+            self._due -= count
+            all_keys += [key] * (1 + count)
+            all_values += [value, *islice(self._garbage, count)]
+        super().send(topic, all_keys, all_values)
+
+
 class LiveFeed:
     """A thread that plays feeds until it is stopped.
 
@@ -47,6 +81,8 @@ class LiveFeed:
         A multiple of real time.
     seconds
         Signal to play of each stream; None: no limit.
+    garbage
+        Unusable messages between the others, for each of them.
 
     Attributes
     ----------
@@ -54,8 +90,10 @@ class LiveFeed:
         Sent so far in the sessions that are over.
     """
 
-    def __init__(self, feeds: Sequence[Feed], cluster: Cluster, speed: float, seconds: float | None = None) -> None:
-        self._feeds, self._cluster, self._speed = list(feeds), cluster, speed
+    def __init__(
+        self, feeds: Sequence[Feed], cluster: Cluster, speed: float, seconds: float | None = None, garbage: float = 0.0
+    ) -> None:
+        self._feeds, self._cluster, self._speed, self._garbage = list(feeds), cluster, speed, garbage
         self._left_s = float("inf") if seconds is None else seconds
         self._stop = threading.Event()
         self._begun = threading.Event()
@@ -92,7 +130,7 @@ class LiveFeed:
 
     def _run(self) -> None:
         try:
-            with LiveSender(self._cluster) as sender:
+            with LitteringSender(self._cluster, self._garbage) as sender:
                 while self._left_s > 0 and not self._stop.is_set():
                     self._play_session(sender)
         except BaseException as error:

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from beatwire.bench.chaos.compare import Comparison, compare_outputs
+from beatwire.bench.chaos.compare import Comparison, Output, compare_outputs
 from beatwire.bench.chaos.disturb import disturb
 from beatwire.bench.chaos.feed import LiveFeed, feeds_for
 from beatwire.bench.chaos.plan import Counts, Kind, counted, endless
-from beatwire.bench.chaos.undisturbed import Output, undisturbed_output
+from beatwire.bench.chaos.undisturbed import undisturbed_output
 from beatwire.bench.chaos.workers import Workers
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
@@ -46,6 +46,7 @@ class Settings:
     streams     number of streams
     seconds     signal of each stream; None: as the time allows
     speed       multiple of real time
+    garbage     unusable messages between the others, for each of them
     workers     at the start
     partitions  of the topics
     events      a name of ``plan.SETS``; used without `counts`
@@ -59,6 +60,7 @@ class Settings:
     streams: int = 40
     seconds: float | None = None
     speed: float = 5.0
+    garbage: float = 0.0
     workers: int = 2
     partitions: int = 8
     events: str = "all"
@@ -74,6 +76,7 @@ class Report:
 
     events       kind of disturbance -> how often it was made
     output       beats, alerts, dead letters: see `Comparison`
+    letters      messages with dead letters, one or many in each
     ended        workers that ended by themselves, a line each
     exit_codes   of the workers that were stopped
     unpublished  messages that were not published in time
@@ -84,6 +87,7 @@ class Report:
 
     events: dict[str, int]
     output: dict[str, Comparison]
+    letters: int
     ended: list[str]
     exit_codes: list[int]
     unpublished: int
@@ -103,6 +107,7 @@ class Report:
             "equal": self.equal,
             "events": self.events,
             **{kind.replace(" ", "_"): comparison.as_dict() for kind, comparison in self.output.items()},
+            "dead_letter_messages": self.letters,
             "messages": self.messages,
             "unpublished": self.unpublished,
             "workers_ended": self.ended,
@@ -137,7 +142,7 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
     folder = Path(tempfile.mkdtemp(prefix="beatwire-chaos-"))
     with broker.LocalKafka(folder / "kafka", partitions=settings.partitions) as kafka:
         workers = Workers(kafka.cluster, GROUP, folder)
-        feed = LiveFeed(feeds, kafka.cluster, settings.speed, settings.seconds)
+        feed = LiveFeed(feeds, kafka.cluster, settings.speed, settings.seconds, garbage=settings.garbage)
         try:
             for _ in range(settings.workers):
                 workers.start()
@@ -153,9 +158,11 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
             workers.close()
         log("reading what was published, and what an undisturbed run publishes")
         output = compare_outputs(undisturbed_output(kafka.cluster), _published(kafka.cluster))
+        letters = sum(1 for _ in read_to_end(kafka.cluster, names.DEAD_LETTERS))
     report = Report(
-        dict(events), output, workers.ended, workers.exit_codes, unpublished, feed.messages, seconds, str(folder)
-    )
+        dict(events), output, letters, workers.ended, workers.exit_codes, unpublished, feed.messages, seconds,
+        str(folder),
+    )  # fmt: skip
     if report.equal:
         shutil.rmtree(folder, ignore_errors=True)
         report.logs = None
@@ -222,4 +229,4 @@ def _published(cluster: Cluster) -> Output:
     published = {
         topic: [value for _, value in read_to_end(cluster, topic) if value] for topic in (names.BEATS, names.ALERTS)
     }
-    return published | {names.DEAD_LETTERS: [letter.value for letter in read_dead_letters(cluster)]}
+    return published | {names.DEAD_LETTERS: list(read_dead_letters(cluster))}

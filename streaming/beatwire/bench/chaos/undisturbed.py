@@ -6,6 +6,9 @@ published, and nothing is committed.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from beatwire.bench.chaos.compare import Output
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
@@ -19,11 +22,9 @@ from beatwire.wire.dead_letters import letters_of
 GROUP = "undisturbed"
 _QUIET_S = 60.0  # without a message, before it is an error
 
-Output = dict[str, list[bytes]]
-
 
 def undisturbed_output(cluster: Cluster) -> Output:
-    """Return topic -> the values that one undisturbed monitor publishes for all messages at the broker.
+    """Return what one undisturbed monitor publishes for all messages at the broker.
 
     Raises
     ------
@@ -49,8 +50,6 @@ def undisturbed_output(cluster: Cluster) -> Output:
     return output
 
 
-def _values(outgoing: Outgoing) -> list[bytes]:
-    """Return the values of messages, of dead letters those of the rejected messages."""
-    if outgoing.topic != names.DEAD_LETTERS:
-        return outgoing.values
-    return [letter.value for letter in letters_of(outgoing)]
+def _values(outgoing: Outgoing) -> Sequence[object]:
+    """Return the values of messages, or the dead letters in them."""
+    return list(letters_of(outgoing)) if outgoing.topic == names.DEAD_LETTERS else outgoing.values
