@@ -121,12 +121,6 @@ def hold_rule(row: I64, rule: int, holds: bool, beats: int) -> bool:
     return int(row[SINCE + rule]) < hold_of(rule)
 
 
-def hold_undominated(row: I64, rule: int, holds: bool, beats: int, dominated: bool) -> bool:
-    """Return what `hold_rule` returns, but False while a graver alert is on, and after it until the rule holds anew."""
-    held = hold_rule(row, rule, holds, beats)
-    return held and not dominated and (holds or row[FIRST_ONSET + rule] >= 0)
-
-
 def count_bits(bits: int, n: int) -> int:
     """Return how many of the lowest ``n`` bits are set."""
     count = 0

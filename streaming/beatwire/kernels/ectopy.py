@@ -31,7 +31,6 @@ from beatwire.kernels.alert_state import (
     VENTRICULAR,
     count_bits,
     hold_rule,
-    hold_undominated,
     set_alert,
 )
 from beatwire.kernels.beat_class import S, V
@@ -68,6 +67,12 @@ def is_dominated(row: I64, rule: int, sample: int) -> bool:
     return False
 
 
+def hold_undominated(row: I64, rule: int, holds: bool, beats: int, sample: int) -> bool:
+    """Return what `hold_rule` returns, but False while a graver alert is on, and after it until the rule holds anew."""
+    held = hold_rule(row, rule, holds, beats)
+    return held and not is_dominated(row, rule, sample) and (holds or row[FIRST_ONSET + rule] >= 0)
+
+
 def apply_ectopy(
     row: I64, own: I64, slot: int, sample: int, beat: int, beats: RuleBeats, lengths: I64, limits: F64, counted: int,
     transitions: Transitions, n: int,
@@ -90,7 +95,7 @@ def apply_ectopy(
     in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
     own[IN_A_ROW] = min(MOST_IN_A_ROW, in_a_row + 1) if trusted and beats.beat_class[beat] == S else 0
     fast = own[IN_A_ROW] == MOST_IN_A_ROW and rate > limits[SUPRAVENTRICULAR]
-    holds = hold_undominated(row, SUPRAVENTRICULAR, fast, counted, is_dominated(row, SUPRAVENTRICULAR, sample))
+    holds = hold_undominated(row, SUPRAVENTRICULAR, fast, counted, sample)
     return set_alert(row, slot, SUPRAVENTRICULAR, holds, sample, rate, transitions, n)
 
 
@@ -101,9 +106,9 @@ def apply_runs(
     """Apply the rules of ventricular tachycardia and of a run to the judgements of a beat."""
     own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(judged)) & JUDGED_BITS
     found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
-    holds = hold_undominated(row, VENTRICULAR, found, counted, is_dominated(row, VENTRICULAR, sample))
+    holds = hold_undominated(row, VENTRICULAR, found, counted, sample)
     n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
-    holds = hold_undominated(row, RUN_OF_BEATS, is_run, counted, is_dominated(row, RUN_OF_BEATS, sample))
+    holds = hold_undominated(row, RUN_OF_BEATS, is_run, counted, sample)
     return set_alert(row, slot, RUN_OF_BEATS, holds, sample, rate, transitions, n)
 
 

@@ -62,11 +62,10 @@ from beatwire.kernels.alert_state import (
     add_bit,
     count_bits,
     hold_rule,
-    hold_undominated,
     is_on,
     set_alert,
 )
-from beatwire.kernels.ectopy import apply_ectopy, is_dominated, ventricular_rate
+from beatwire.kernels.ectopy import apply_ectopy, hold_undominated, ventricular_rate
 from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
 from beatwire.kernels.flutter import POSSIBLE as POSSIBLE_BLOCK
 from beatwire.kernels.flutter import SATURATED as SATURATED_BLOCK
@@ -201,7 +200,7 @@ def apply_beat(
         beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
         if rule == TACHYCARDIA:
             beyond = beyond and not beats.unrelated[beat]
-        holds = hold_undominated(row, rule, beyond, counted, rule == TACHYCARDIA and is_dominated(row, rule, sample))
+        holds = hold_undominated(row, rule, beyond, counted, sample)
         n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
     row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
     count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
