@@ -25,20 +25,6 @@ _JSON = (
 )
 
 
-def mutated(
-    valid: Sequence[bytes], count: int | None, seed: int, *, kinds: Sequence[Mutation] | None = None
-) -> Iterator[bytes]:
-    """Yield so many mutated messages, None: without end: every kind equally often, but for messages that are too long.
-
-    ``kinds`` are those of `KINDS` to use; None: all.
-    """
-    rng, kinds = random.Random(seed), KINDS if kinds is None else kinds  # noqa: S311
-    for _ in repeat(None) if count is None else range(count):
-        value = rng.choice(valid)
-        kind = oversized if rng.random() < OVERSIZED_SHARE else rng.choice(kinds)
-        yield kind(value, rng)
-
-
 def truncated(value: bytes, rng: random.Random) -> bytes:
     """Return the beginning of a message."""
     return value[: rng.randrange(len(value))]
@@ -89,6 +75,17 @@ KINDS: tuple[Mutation, ...] = (
     truncated, flipped, flipped_head, random_bytes, wrong_schema, huge_count, wrong_length, json_garbage,
 )  # fmt: skip
 UNREADABLE = tuple(kind for kind in KINDS if kind not in (flipped, flipped_head))  # what gives no chunk
+
+
+def mutated(
+    valid: Sequence[bytes], count: int | None, seed: int, *, kinds: Sequence[Mutation] = KINDS
+) -> Iterator[bytes]:
+    """Yield so many mutated messages (None: without end), every kind equally often but those that are too long."""
+    rng = random.Random(seed)  # noqa: S311
+    for _ in repeat(None) if count is None else range(count):
+        value = rng.choice(valid)
+        kind = oversized if rng.random() < OVERSIZED_SHARE else rng.choice(kinds)
+        yield kind(value, rng)
 
 
 def _flip(value: bytes, rng: random.Random, bits: int, size: int) -> bytes:

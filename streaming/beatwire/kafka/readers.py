@@ -14,6 +14,7 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
@@ -72,13 +73,24 @@ def read_dead_letters(cluster: Cluster, *, timeout_s: float = 60.0) -> Iterator[
 
     Raises
     ------
+    FatalError, ValueError
+        As `read_letters_by_message` does.
+    """
+    return chain.from_iterable(read_letters_by_message(cluster, timeout_s=timeout_s))
+
+
+def read_letters_by_message(cluster: Cluster, *, timeout_s: float = 60.0) -> Iterator[list[Letter]]:
+    """Yield the dead letters in each message up to the present end of the topic, in the order of its partitions.
+
+    Raises
+    ------
     FatalError
         The end was not reached within `timeout_s` seconds.
     ValueError
         A message is none that a monitor has published.
     """
     for message in _to_end(cluster, names.DEAD_LETTERS, timeout_s):
-        yield from letters_in(message.key(), message.value(), message.headers())
+        yield list(letters_in(message.key(), message.value(), message.headers()))
 
 
 def _to_end(cluster: Cluster, topic: str, timeout_s: float) -> Iterator[Message]:

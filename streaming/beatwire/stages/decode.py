@@ -96,27 +96,16 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
 def _unread(code: I16, floats: F64) -> Rejects:
     """Return the messages that the kernel could not read; the same fault with the same number has one text."""
     rows = np.flatnonzero((code != avro.OK) & (code != _REJECTED))
-    bits, number = _distinct(floats[rows, CHUNK_WRONG].view(np.int64))
-    pair = code[rows].astype(np.int64) * len(bits) + number
-    occurs = np.zeros((max(REASONS) + 1) * len(bits), np.bool_)
+    numbers, number = np.unique(floats[rows, CHUNK_WRONG], return_inverse=True)
+    pair = code[rows].astype(np.int64) * len(numbers) + number
+    occurs = np.zeros((max(REASONS) + 1) * len(numbers), np.bool_)
     occurs[pair] = True
-    what, wrong = np.divmod(np.flatnonzero(occurs), max(1, len(bits)))
+    what, wrong = np.divmod(np.flatnonzero(occurs), max(1, len(numbers)))
     faults = [
         Fault(KINDS.get(code, "field"), f"decode: {REASONS[code].format(value)}")
-        for code, value in zip(what.tolist(), bits[wrong].view(np.float64).tolist(), strict=True)
+        for code, value in zip(what.tolist(), numbers[wrong].tolist(), strict=True)
     ]
     return Rejects(rows, (np.cumsum(occurs, dtype=np.int32) - 1)[pair], tuple(faults))
-
-
-def _distinct(values: I64) -> tuple[I64, I64]:
-    """Return what occurs, in ascending order, and the index of each value: ``np.unique`` in half the time."""
-    order = np.argsort(values, kind="stable")
-    ascending = values[order]
-    begins = np.ones(len(values), np.bool_)
-    begins[1:] = ascending[1:] != ascending[:-1]
-    index = np.empty(len(values), np.int64)
-    index[order] = np.cumsum(begins) - 1
-    return ascending[begins], index
 
 
 def _json_as_avro(tick: RawTick, rows: I64, xp: Any) -> tuple[dict[int, bytes], Rejects]:

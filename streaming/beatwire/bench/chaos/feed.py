@@ -51,7 +51,7 @@ class LitteringSender(LiveSender):
         Random seed.
     """
 
-    def __init__(self, cluster: Cluster, share: float, seed: int = 1) -> None:
+    def __init__(self, cluster: Cluster, share: float, seed: int) -> None:
         super().__init__(cluster)
         self._garbage = mutated(stray_messages(), None, seed, kinds=UNREADABLE)
         self._share, self._due = share, 0.0
@@ -81,8 +81,8 @@ class LiveFeed:
         A multiple of real time.
     seconds
         Signal to play of each stream; None: no limit.
-    garbage
-        Unusable messages between the others, for each of them.
+    garbage, seed
+        Unusable messages between the others, for each of them, and the random seed of these.
 
     Attributes
     ----------
@@ -91,9 +91,11 @@ class LiveFeed:
     """
 
     def __init__(
-        self, feeds: Sequence[Feed], cluster: Cluster, speed: float, seconds: float | None = None, garbage: float = 0.0
-    ) -> None:
-        self._feeds, self._cluster, self._speed, self._garbage = list(feeds), cluster, speed, garbage
+        self, feeds: Sequence[Feed], cluster: Cluster, speed: float, seconds: float | None = None, *,
+        garbage: float = 0.0, seed: int = 1,
+    ) -> None:  # fmt: skip
+        self._feeds, self._cluster, self._speed = list(feeds), cluster, speed
+        self._garbage, self._seed = garbage, seed
         self._left_s = float("inf") if seconds is None else seconds
         self._stop = threading.Event()
         self._begun = threading.Event()
@@ -130,11 +132,16 @@ class LiveFeed:
 
     def _run(self) -> None:
         try:
-            with LitteringSender(self._cluster, self._garbage) as sender:
+            with self._sender() as sender:
                 while self._left_s > 0 and not self._stop.is_set():
                     self._play_session(sender)
         except BaseException as error:
             self._failure = error
+
+    def _sender(self) -> LiveSender:
+        if not self._garbage:
+            return LiveSender(self._cluster)
+        return LitteringSender(self._cluster, self._garbage, self._seed)
 
     def _is_stopped(self) -> bool:
         self._begun.set()

@@ -11,8 +11,9 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,10 @@ from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.commits import group_lag
 from beatwire.kafka.local import broker
-from beatwire.kafka.readers import read_dead_letters, read_to_end
+from beatwire.kafka.readers import read_letters_by_message, read_to_end
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
+from beatwire.wire.dead_letters import Letter
 
 GROUP = "chaos"
 _START_S = 120.0  # until the first workers have joined
@@ -142,7 +144,9 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
     folder = Path(tempfile.mkdtemp(prefix="beatwire-chaos-"))
     with broker.LocalKafka(folder / "kafka", partitions=settings.partitions) as kafka:
         workers = Workers(kafka.cluster, GROUP, folder)
-        feed = LiveFeed(feeds, kafka.cluster, settings.speed, settings.seconds, garbage=settings.garbage)
+        feed = LiveFeed(
+            feeds, kafka.cluster, settings.speed, settings.seconds, garbage=settings.garbage, seed=settings.seed
+        )
         try:
             for _ in range(settings.workers):
                 workers.start()
@@ -157,10 +161,10 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
         finally:
             workers.close()
         log("reading what was published, and what an undisturbed run publishes")
-        output = compare_outputs(undisturbed_output(kafka.cluster), _published(kafka.cluster))
-        letters = sum(1 for _ in read_to_end(kafka.cluster, names.DEAD_LETTERS))
+        letters = list(read_letters_by_message(kafka.cluster))
+        output = compare_outputs(undisturbed_output(kafka.cluster), _published(kafka.cluster, letters))
     report = Report(
-        dict(events), output, letters, workers.ended, workers.exit_codes, unpublished, feed.messages, seconds,
+        dict(events), output, len(letters), workers.ended, workers.exit_codes, unpublished, feed.messages, seconds,
         str(folder),
     )  # fmt: skip
     if report.equal:
@@ -225,8 +229,8 @@ def _lag(workers: Workers) -> int:
         return -1
 
 
-def _published(cluster: Cluster) -> Output:
+def _published(cluster: Cluster, letters: Iterable[list[Letter]]) -> Output:
     published = {
         topic: [value for _, value in read_to_end(cluster, topic) if value] for topic in (names.BEATS, names.ALERTS)
     }
-    return published | {names.DEAD_LETTERS: list(read_dead_letters(cluster))}
+    return published | {names.DEAD_LETTERS: list(chain.from_iterable(letters))}

@@ -156,6 +156,8 @@ class WaitingRoom:
 
     def _hold(self, of_streams: Mapping[Key, Sequence[int]], chunks: Chunks, tick: int) -> None:
         """Take in the rows of each stream."""
+        if not of_streams:  # in almost every tick
+            return
         rows = [row for of_stream in of_streams.values() for row in of_stream]
         ints, floats = chunks.ints[rows], chunks.floats[rows]
         begin = ints[:, CHUNK_ID_AT].copy()
