@@ -9,7 +9,7 @@ import pytest
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.evaluation import Alarm
-from beatwire.evaluation.bedside import atrial, challenge, fibrillation, load, runs, wearable
+from beatwire.evaluation.bedside import atrial, challenge, fibrillation, load, missed_beats, runs, wearable
 from beatwire.evaluation.bedside.folders import find_references, is_alarm_folder
 from beatwire.evaluation.bedside.rows import PER_HOUR, Count, Row
 from beatwire.evaluation.bedside.watched import Watched, ecg_leads, half_of
@@ -78,6 +78,26 @@ def test_ventricular_runs_are_found_and_false_alarms_counted():
     assert value(rows, "ventricular runs of three and more")["hits"] == 1.0
     assert value(rows, "ventricular runs of three and more")["delay_s"]["median"] == 1.0  # after the third beat
     assert value(rows, "ventricular runs: false alarms")["hits"] == 1.0
+
+
+def test_missed_beats_are_those_of_the_rule_at_annotated_beats():
+    missing = (60, 200, 300)  # the second in atrial fibrillation
+    beats = [k * RATE for k in range(1, 500) if k not in missing]
+    classes = "".join("V" if k == 400 else "N" for k in range(1, 500) if k not in missing)
+    truth = annotated(beats=beats, classes=classes, rhythms=[("N", 0, 150), ("AFIB", 150, 250), ("N", 250, 599)])
+    alarms = [(missed_beats.RULE, at, at, at + 8) for at in (61, 201, 350)]
+    rows = missed_beats.rows("folder", [watched(alarms=alarms, annotated=truth)])
+    found = value(rows, "missed beats: found")
+    assert (found["hits"], found["trials"]) == (1.0, 2.0)
+    assert value(rows, "missed beats: false alarms")["hits"] == 1.0
+
+
+def test_a_late_beat_after_an_ectopic_one_is_no_missed_beat():
+    beats = np.array([k for k in range(1, 100) if k != 60]) * RATE
+    for before in (57, 58, 59):
+        classes = "".join("V" if k == before else "N" for k in range(1, 100) if k != 60)
+        assert missed_beats.missed_beats(annotated(beats=beats, classes=classes)) == []
+    assert missed_beats.missed_beats(annotated(beats=beats, classes="N" * 98)) == [61 * RATE]
 
 
 def test_the_first_minute_of_atrial_fibrillation_is_left_out():

@@ -36,7 +36,10 @@ def limit_key(rule: str) -> str:
 
 
 # Limit -> least and most value. missed_s is bounded by the horizon: sixteen beats of at most 1.4 s.
-_RANGES = {limit_key(rule): (least, most) for rule, (least, most, _) in SETTABLE.items()} | {"missed_s": (0.35, 0.7)}
+_RANGES = {limit_key(rule): (least, most) for rule, (least, most, _) in SETTABLE.items()} | {
+    "missed_s": (0.35, 0.7),
+    "missed_beat_ratio": (1.25, 5.0),
+}
 _LIMITS = {
     "asystole_s": "Asystole: no beat for so long.",
     "extreme_tachycardia_bpm": "Extreme tachycardia: the rate is above this.",
@@ -49,6 +52,7 @@ _LIMITS = {
     "ventricular_tachycardia_bpm": "Ventricular tachycardia: the rate of ventricular beats is above this.",
     "supraventricular_tachycardia_bpm": "Supraventricular tachycardia: the rate is above this.",
     "frequent_ventricular_beats_bpm": "Frequent ventricular beats: more than this a minute.",
+    "missed_beat_ratio": "Missed beat: an interval is longer than so many median ones.",
     "most_errors": "With more errors than this expected in 10 s an interval is no pause, and a beat belongs to no run.",
     "ventricular_most_errors": "With so many errors expected in 10 s the last beats are no ventricular run.",
     "sure": "Probability of a beat that is certain: silence after it is asystole, whatever the signal.",

@@ -23,8 +23,8 @@ ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = r
 ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER = range(5, 14)
 REFUSED = 14
 NOISE, SATURATED, UNJUDGED, LONG_UNJUDGED = range(15, 19)
-VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR = range(19, 25)
-RULES = 25
+VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR, MISSED_BEAT = range(19, 26)
+RULES = 26
 
 # Columns of ``kernels.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last three,
 # supraventricular beats in a row, and the samples of the last ventricular beats.
@@ -45,6 +45,8 @@ OFF, ON, LATCHED = range(3)
 #   WAVE_BITS       the last 30 blocks as bits, 1: fibrillation
 #   POSSIBLE_BITS   the same, 1: fibrillation is possible
 #   FLUTTER_FROM, FLUTTER_UNTIL  the samples at which the last alert of fibrillation that is over began and ended
+#   NORMAL_IN_A_ROW  normal beats in a row up to the last beat, at most 3
+#   LAST_INTERVAL   samples of the interval before the last beat, 0: unknown
 #   ECTOPY          columns of ``kernels.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.unjudged``
@@ -52,8 +54,8 @@ OFF, ON, LATCHED = range(3)
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
-    FLUTTER_FROM, FLUTTER_UNTIL, ECTOPY,
-) = range(12)  # fmt: skip
+    FLUTTER_FROM, FLUTTER_UNTIL, NORMAL_IN_A_ROW, LAST_INTERVAL, ECTOPY,
+) = range(14)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS
 FIRST_ONSET = SINCE + RULES

@@ -45,7 +45,6 @@ from beatwire.kernels.alert_state import (
     MOST_TRANSITIONS,
     NO_DATA,
     NOISE,
-    PAUSE,
     POSSIBLE_BITS,
     RECENT_BEATS,
     REFUSED,
@@ -70,6 +69,7 @@ from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
 from beatwire.kernels.flutter import POSSIBLE as POSSIBLE_BLOCK
 from beatwire.kernels.flutter import SATURATED as SATURATED_BLOCK
 from beatwire.kernels.flutter import WAVES as WAVE_BLOCK
+from beatwire.kernels.long_intervals import apply_long_intervals
 from beatwire.kernels.unjudged import (
     ASYSTOLE_BEGINS,
     AT,
@@ -88,7 +88,6 @@ from beatwire.kernels.unjudged import (
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import (
-    ASYSTOLE_SAMPLES,
     MISSED_SAMPLES,
     ORDERED_BANK,
     ORDERED_KIND,
@@ -96,22 +95,10 @@ from beatwire.records.columns import (
     ORDERED_SESSION,
     ORDERED_SLOT,
     ORDERED_VALUE,
-    PAUSE_SAMPLES,
 )
 from beatwire.records.events import BEAT, BLOCK, DRIFTED, LEADS_CHANGED, LIMITS_CHANGED, RESTART, WATERMARK
 
 MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
-
-
-def apply_pause(
-    row: I64, slot: int, interval: int, lengths: I64, beats: int, at: int, rr_s: float, transitions: Transitions, n: int
-) -> int:
-    """Apply the rule of a pause to the ``interval`` that ends with the beat ``at``.
-
-    ``interval`` is in samples, 0 if unknown; ``lengths`` is the bank's row of the durations.
-    """
-    paused = lengths[PAUSE_SAMPLES] < interval <= lengths[ASYSTOLE_SAMPLES]
-    return set_alert(row, slot, PAUSE, hold_rule(row, PAUSE, paused, beats), at, rr_s, transitions, n)
 
 
 def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
@@ -206,7 +193,7 @@ def apply_beat(
     count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
     burst = hold_rule(row, ANOMALOUS_BEATS, count >= FEWEST_ANOMALOUS, counted)
     n = set_alert(row, slot, ANOMALOUS_BEATS, burst, sample, float(count), transitions, n)
-    n = apply_pause(row, slot, interval, lengths, counted, sample, float(beats.rr_s[beat]), transitions, n)
+    n = apply_long_intervals(row, slot, interval, beat, beats, lengths, limits, counted, sample, transitions, n)
     typical_s = beats.typical_rr_s[beat, 1]
     rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
     ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate

@@ -44,6 +44,7 @@ class Settings:
     pause_s     an interval longer than that, and no longer than ``asystole_s``, is a pause
     missed_s    where rules count beats, an interval counts as one for each of these: so eight beats are at most 11.2 s
     frequent_ventricular_beats_bpm  ventricular beats a minute
+    missed_beat_ratio  an interval longer than so many median ones has a beat missing
     most_errors expected in ten seconds: with more the signal is noisy, and an interval is no pause
     ventricular_most_errors  expected in ten seconds: with so many the last beats are no ventricular run
     sure        probability of a beat that is certain
@@ -62,6 +63,7 @@ class Settings:
     ventricular_tachycardia_bpm: float = 100.0
     supraventricular_tachycardia_bpm: float = 150.0
     frequent_ventricular_beats_bpm: float = 10.0
+    missed_beat_ratio: float = 1.75
     most_errors: float = 1.0
     ventricular_most_errors: float = 3.0
     sure: float = 0.9
@@ -77,7 +79,7 @@ class Settings:
             self.extreme_bradycardia_bpm, 3.0, 0.0, 4.0, self.no_data_s, self.drift, self.pause_s, 0.0, 3.0, 0.0, 0.0,
             self.most_errors, 0.0, self.unjudged_s, self.long_unjudged_s,
             self.ventricular_tachycardia_bpm, 0.0, 0.0, 0.0, self.frequent_ventricular_beats_bpm,
-            self.supraventricular_tachycardia_bpm,
+            self.supraventricular_tachycardia_bpm, self.missed_beat_ratio,
         )  # fmt: skip
 
 

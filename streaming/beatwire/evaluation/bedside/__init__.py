@@ -1,4 +1,4 @@
-"""Alarms judged on the public references: true and false bedside alarms, fibrillation, ventricular runs, AF, noise.
+"""Alarms judged on the public references: bedside alarms, fibrillation, runs, AF, missed beats, noise.
 
 :func:`alarm_table` runs the records of one or several folders through the graph and returns one row for each figure,
 with an interval by person. What a folder is follows from its content (``folders``), not from its name.
