@@ -9,7 +9,7 @@ import pytest
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.evaluation import Alarm
-from beatwire.evaluation.bedside import atrial, challenge, fibrillation, load, missed_beats, runs, wearable
+from beatwire.evaluation.bedside import atrial, challenge, fibrillation, load, missed_beats, rates, runs, wearable
 from beatwire.evaluation.bedside.folders import find_references, is_alarm_folder
 from beatwire.evaluation.bedside.rows import PER_HOUR, Count, Row
 from beatwire.evaluation.bedside.watched import Watched, ecg_leads, half_of
@@ -98,6 +98,21 @@ def test_a_late_beat_after_an_ectopic_one_is_no_missed_beat():
         classes = "".join("V" if k == before else "N" for k in range(1, 100) if k != 60)
         assert missed_beats.missed_beats(annotated(beats=beats, classes=classes)) == []
     assert missed_beats.missed_beats(annotated(beats=beats, classes="N" * 98)) == [61 * RATE]
+
+
+def test_an_alarm_of_a_rate_is_confirmed_by_annotated_beats_near_its_beginning():
+    fast = np.arange(100, 130, 0.45) * RATE  # 133/min
+    beats = np.concatenate(
+        [np.arange(1, 100) * RATE, fast, np.arange(130, 300) * RATE, np.arange(301, 310, 2.95) * RATE]
+    )
+    truth = annotated(beats=beats, classes="N" * (len(beats) - 1) + "V")
+    alarms = [("tachycardia", 104, 104, 130), ("tachycardia", 200, 200, 210), ("extreme tachycardia", 110, 110, 130)]
+    alarms += [("extreme bradycardia", 310, 310, 320), ("pause", 304, 304, 312), ("bradycardia", 50, 50, 60)]
+    (row,) = rates.rows("folder", [watched(alarms=alarms, annotated=truth)])
+    assert (row.as_json()["hits"], row.as_json()["trials"]) == (3.0, 6.0)  # 2.95 s are a pause, but for 3 %
+    assert (
+        rates.rows("folder", [watched(alarms=alarms, annotated=annotated(beats=beats, classes="N" * len(beats)))]) == []
+    )
 
 
 def test_the_first_minute_of_atrial_fibrillation_is_left_out():

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from beatwire.errors import UserError
-from beatwire.evaluation.bedside import atrial, challenge, fibrillation, load, missed_beats, runs, wearable
+from beatwire.evaluation.bedside import atrial, challenge, fibrillation, load, missed_beats, rates, runs, wearable
 from beatwire.evaluation.bedside.folders import find_references
 from beatwire.evaluation.bedside.rows import Row
 from beatwire.evaluation.bedside.watched import PEOPLE, Watched, Watcher
 from beatwire.evaluation.streamed import Streamed
 
-_REFERENCES = (challenge, fibrillation, runs, atrial, missed_beats, wearable)
+_REFERENCES = (challenge, fibrillation, runs, atrial, missed_beats, rates, wearable)
 
 
 def alarm_table(
