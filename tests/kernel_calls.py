@@ -16,16 +16,16 @@ from beatwire.kernels.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.ventricular import COLUMNS, PAST
 from beatwire.kernels.ventricular import FEATURES as RUN_FEATURES
 from beatwire.model.checkpoint import load_model
-from beatwire.model.rhythm import load_judges
-from beatwire.model.ventricular import load_judge
+from beatwire.model.rhythm import load_rhythm_judges
+from beatwire.model.ventricular import load_ventricular_judges
 from beatwire.offline import archive
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records.alerting import Crossings, DriftState
 from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
-from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory, RhythmTrees
-from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
+from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
 
@@ -65,8 +65,7 @@ def of_rhythm() -> None:
     tick = RhythmBeats(
         np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32), np.zeros((90, NORMAL_MEASURES), np.float32)
     )
-    judges = load_judges()
-    trees = RhythmTrees(judges.feature, judges.threshold, judges.leaf)
+    trees = load_rhythm_judges().trees
     found = Rhythm(np.zeros((90, rhythm.SPANS)), np.zeros(90, np.bool_), np.zeros(90, np.bool_))
     for _ in range(3):
         memory = RhythmMemory(
@@ -87,13 +86,12 @@ def of_silence() -> None:
 
 def of_runs(rng: np.random.Generator) -> None:
     """Call the judge of ventricular runs with beats that are likely ventricular, and the rules with its judgement."""
-    n, judge = 30, load_judge()
+    n, trees = 30, load_ventricular_judges().trees
     events = np.array([(0, 1, RESTART, 0, 0, 0), *((0, 1, BEAT, 100 * (k + 1), k, 0) for k in range(n))], np.int64)
     beats = VentricularBeats(
         np.full(n, 0.4), np.full(n, 0.8), np.ones(n, np.float32), np.zeros(n, np.float32),
         rng.random((n, MEASURED)).astype(np.float32),
     )  # fmt: skip
-    trees = VentricularTrees(judge.feature, judge.threshold, judge.leaf)
     for _ in range(3):
         memory = VentricularMemory(
             np.zeros((1, PAST, COLUMNS), np.float32), np.zeros((1, PAST), np.int64), np.zeros(1, np.int64)

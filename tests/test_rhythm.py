@@ -11,7 +11,7 @@ from beatwire.kernels import atrial, fibrillation, rhythm, wave_shape
 from beatwire.kernels.beat_class import P_V, N, S
 from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN
 from beatwire.kernels.flutter import POSSIBLE, WAVES
-from beatwire.model.rhythm import load_judges, save_judges
+from beatwire.model.rhythm import load_rhythm_judges, save_rhythm_judges
 from beatwire.offline.analyze import LONG_PASS_S, analyze
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
@@ -19,7 +19,6 @@ from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.recordings.synthetic.rhythm import TACHYCARDIA, Event
 from beatwire.records import RawTick
-from beatwire.records.rhythm import RhythmTrees
 from laws import Signal, assert_same, run_graph, ticks_of
 
 RATE = 250.0
@@ -109,14 +108,13 @@ def test_a_regular_rhythm_is_not_judged(rng) -> None:
 
 @pytest.mark.parametrize(("errors", "doubtful", "counts"), [(0.2, DOUBTFUL, 1), (1.5, 0, 1), (1.5, DOUBTFUL, 0)])
 def test_noise_is_not_judged_to_be_atrial_fibrillation(errors: float, doubtful: int, counts: int) -> None:
-    judges = load_judges()
+    trees = load_rhythm_judges().trees
     at = np.array(beats_with(np.random.default_rng(0).integers(120, 320, 62)))
     every = int(rhythm.AF_EVERY_S * RATE)
     samples, flags = ring_of((at + every - at[-1] % every).tolist())  # the last beat is the first of its 8 s
     flags |= np.uint8(doubtful)
     numbers, features = np.zeros(rhythm.NUMBERS, np.int64), np.zeros(rhythm.FEATURES, np.float32)
     numbers[rhythm.COUNT] = len(at)
-    trees = RhythmTrees(judges.feature, judges.threshold, judges.leaf)
     last = int(samples[len(at) - 1])
     assert rhythm.judge_beat(last, errors, RATE, samples, flags, numbers, trees, features) > 0
     assert numbers[rhythm.AF_BITS] == counts
@@ -209,14 +207,13 @@ def test_in_atrial_fibrillation_no_beat_is_supraventricular(ecg_folder) -> None:
 
 
 def test_judges_of_other_features_are_refused(tmp_path) -> None:
-    judges = load_judges()
-    assert judges.feature.shape[0] == 2
+    assert load_rhythm_judges().trees.feature.shape[0] == 2
     leaf = {"feature": [-1, -1], "threshold": [0, 0], "below": [0, 0], "leaf": [0, 0], "roots": [0, 1]}
     path = tmp_path / "j.safetensors"
-    save_judges(path, leaf, {})
+    save_rhythm_judges(path, leaf, {})
     config = path.with_suffix(".json")
     config.write_text(config.read_text().replace("crest", "height"))
     with pytest.raises(UserError, match="expected judges of the rhythm trained with fibrillation"):
-        load_judges(path)
+        load_rhythm_judges(path)
     with pytest.raises(UserError, match="there is no such file"):
-        load_judges(tmp_path / "none.safetensors")
+        load_rhythm_judges(tmp_path / "none.safetensors")

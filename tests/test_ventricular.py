@@ -12,10 +12,10 @@ from beatwire.evaluation.records import AnnotatedRecord, Rhythm
 from beatwire.kernels import ventricular as kernel
 from beatwire.kernels.beat_class import MEASURED, MEASURED_NAMES, P_S, P_V
 from beatwire.kernels.classify import LEAF_UNIT
-from beatwire.model.ventricular import load_judge, save_judge
+from beatwire.model.ventricular import load_ventricular_judges, save_ventricular_judges
 from beatwire.recordings import Recording
 from beatwire.records.events import BEAT
-from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 from beatwire.training.forest import joined
 from beatwire.training.ventricular_examples import LEFT_OUT, NONE, RUN, UNMARKED, group_of, label_beats
 
@@ -127,10 +127,10 @@ def test_bedside_records_with_near_numbers_may_be_of_one_patient() -> None:
 def test_a_judge_of_other_features_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     leaf = {"feature": [-1, -1], "threshold": [0.0, 0.0], "below": [0, 0], "leaf": [0, 0], "roots": [0, 1]}
     path = tmp_path / "mine.safetensors"
-    save_judge(path, leaf, {})
+    save_ventricular_judges(path, leaf, {})
     monkeypatch.setattr(kernel, "PAST", 9)
-    with pytest.raises(UserError, match=r"mine.json: expected a judge of ventricular runs trained with beats 9; got 8"):
-        load_judge(path)
+    with pytest.raises(UserError, match=r"mine.json: expected judges of ventricular runs trained with beats 9; got 8"):
+        load_ventricular_judges(path)
 
 
 def test_the_first_trees_judge_tachycardia_and_the_others_runs(tmp_path: Path) -> None:
@@ -138,14 +138,13 @@ def test_the_first_trees_judge_tachycardia_and_the_others_runs(tmp_path: Path) -
         one = {"feature": [-1], "threshold": [0.0], "below": [0], "leaf": [round(logit * LEAF_UNIT)], "roots": [0]}
         return {name: np.array(values) for name, values in one.items()}
 
-    judge = save_judge(tmp_path / "mine.safetensors", joined(leaf(-1.0), leaf(2.0)), {})
-    trees = VentricularTrees(judge.feature, judge.threshold, judge.leaf)
+    trees = save_ventricular_judges(tmp_path / "mine.safetensors", joined(leaf(-1.0), leaf(2.0)), {}).trees
     features = np.zeros(kernel.FEATURES, np.float32)
     assert [kernel.logit_of(row, trees, features) for row in (kernel.TACHYCARDIA, kernel.RUN)] == [-1.0, 2.0]
 
 
 def test_no_run_is_judged_before_the_third_beat() -> None:
-    judge, n = load_judge(), 4
+    trees, n = load_ventricular_judges().trees, 4
     measures = np.ones((n, MEASURED), np.float32)
     beats = VentricularBeats(
         np.full(n, 0.4), np.full(n, 0.8), np.ones(n, np.float32), np.zeros(n, np.float32), measures
@@ -157,7 +156,6 @@ def test_no_run_is_judged_before_the_third_beat() -> None:
     )
     found = Ventricular(np.zeros(n), np.zeros(n), np.zeros(n))
     events = np.array([(0, 1, BEAT, 40 * k, k, 0) for k in range(n)], np.int64)
-    trees = VentricularTrees(judge.feature, judge.threshold, judge.leaf)
     kernel.judge_ventricular(
         0, np.array([0, n]), events, beats, np.array([1200]), trees, memory,
         np.zeros((1, kernel.FEATURES), np.float32), found,

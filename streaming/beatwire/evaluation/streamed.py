@@ -14,9 +14,9 @@ from beatwire.backends.cpu import CPU
 from beatwire.evaluation.detection import ERROR_WINDOW_S, Alarm, Cuts, Detected
 from beatwire.model.checkpoint import held_out_models, load_model
 from beatwire.model.classes import SHIPPED as SHIPPED_CLASSES
-from beatwire.model.rhythm import SHIPPED as SHIPPED_JUDGES
+from beatwire.model.rhythm import SHIPPED as SHIPPED_RHYTHM
 from beatwire.model.trees import SHIPPED as SHIPPED_TREES
-from beatwire.model.ventricular import SHIPPED as SHIPPED_JUDGE
+from beatwire.model.ventricular import SHIPPED as SHIPPED_VENTRICULAR
 from beatwire.offline.analyze import LONG_PASS_S, analyze
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
@@ -45,9 +45,9 @@ class Streamed:
         Keys are the record's name and its number of samples per lead.
         """
         models, trees = held_out_models(self.model), held_out_models(self.trees or SHIPPED_TREES)
-        judges = held_out_models(self.rhythm or SHIPPED_JUDGES)
+        judges = held_out_models(self.rhythm or SHIPPED_RHYTHM)
         classes = held_out_models(self.classes or SHIPPED_CLASSES)
-        runs = held_out_models(self.ventricular or SHIPPED_JUDGE)
+        runs = held_out_models(self.ventricular or SHIPPED_VENTRICULAR)
         return {
             r: Streamed(
                 models.get(r, self.model),

@@ -26,9 +26,10 @@ from beatwire.kernels.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rest import has_artefact, is_at_rest
 from beatwire.kernels.wave_shape import DESCRIBED, KIND_MASK, LIMITED
 from beatwire.records import F32, F64, I64, U8
+from beatwire.records.classification import JudgeTrees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, BLOCK, RESTART
-from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory, RhythmTrees
+from beatwire.records.rhythm import Judged, RhythmBeats, RhythmMemory
 
 FEATURES = 32  # room for those of either judge
 
@@ -60,7 +61,7 @@ MOST_DOUBTFUL = 0.5  # share of the beats of a minute: with more, and ``MOST_ERR
 
 
 def judge_rhythm(
-    i: int, run: I64, events: I64, beats: RhythmBeats, rates_hz: F64, trees: RhythmTrees,
+    i: int, run: I64, events: I64, beats: RhythmBeats, rates_hz: F64, trees: JudgeTrees,
     memory: RhythmMemory, judged: Judged,
 ) -> None:  # fmt: skip
     """Judge the blocks and beats of one stream.
@@ -168,7 +169,7 @@ def median_interval(n: int, count: int, samples: I64) -> float:
 
 
 def judge_block(
-    end: int, value: int, rate_hz: float, samples: I64, flags: U8, numbers: I64, trees: RhythmTrees, features: F32
+    end: int, value: int, rate_hz: float, samples: I64, flags: U8, numbers: I64, trees: JudgeTrees, features: F32
 ) -> float:
     """Return the logit that fibrillation fills the last blocks; NaN if the block has no description."""
     if value & DESCRIBED == 0:
@@ -201,7 +202,7 @@ def kind_of_block(value: int, logit: float, past: I64) -> int:
 
 
 def judge_beat(
-    sample: int, errors: float, rate_hz: float, samples: I64, flags: U8, numbers: I64, trees: RhythmTrees, features: F32
+    sample: int, errors: float, rate_hz: float, samples: I64, flags: U8, numbers: I64, trees: JudgeTrees, features: F32
 ) -> float:
     """Decide about atrial fibrillation at the first beat of every ``AF_EVERY_S``; return the logit, NaN: undecided."""
     count = int(numbers[COUNT])

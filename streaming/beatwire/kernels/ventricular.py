@@ -19,9 +19,10 @@ from numpy import float64
 from beatwire.kernels.beat_class import FIRST_MEASURED, MEASURED, MEASURED_NAMES, P_S, P_V
 from beatwire.kernels.classify import evaluate_trees
 from beatwire.records import F32, I64
+from beatwire.records.classification import JudgeTrees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import BEAT, RESTART
-from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 
 PAST = 8  # beats
 # Columns of ``VentricularMemory.beats``: the measures of a beat, then these.
@@ -61,7 +62,7 @@ USUAL_RR_S = 0.8  # where no interval is known
 
 
 def judge_ventricular(
-    i: int, run: I64, events: I64, beats: VentricularBeats, window: I64, trees: VentricularTrees,
+    i: int, run: I64, events: I64, beats: VentricularBeats, window: I64, trees: JudgeTrees,
     memory: VentricularMemory, features: F32, found: Ventricular,
 ) -> None:  # fmt: skip
     """Judge the beats of one stream.
@@ -103,7 +104,7 @@ def judge_ventricular(
                 found.run[b] = logit_of(RUN, trees, own) if count >= RUN_BEATS else math.nan
 
 
-def logit_of(row: int, trees: VentricularTrees, features: F32) -> float:
+def logit_of(row: int, trees: JudgeTrees, features: F32) -> float:
     """Return the logit by one of the two judges."""
     return evaluate_trees(trees.feature[row], trees.threshold[row], trees.leaf[row], features)
 

@@ -140,41 +140,6 @@ def in_halves(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
     return feature.reshape(halves), threshold.reshape(halves), leaf.reshape(2, trees, nodes + 1)
 
 
-def save_halves(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> None:
-    """Write trees without probabilities, and their config."""
-    write_model(path, {name: np.asarray(arrays[name], kind) for name, kind in NODE_ARRAYS.items()}, config)
-
-
-def load_halves(
-    path: Path, what: str, model_format: int, expected: Mapping[str, Any], features: int
-) -> tuple[I16, F32, I32, str]:
-    """Read trees without probabilities; return them as `in_halves` does, and their name.
-
-    Parameters
-    ----------
-    path
-        ``NAME.safetensors``.
-    what
-        The model, for error messages.
-    model_format
-        Of the file.
-    expected
-        The inputs that this program computes; those of the training are under the key ``inputs`` of the config.
-    features
-        Number of features that trees may name.
-
-    Raises
-    ------
-    UserError
-        There is no such file, it holds no trees, or they were trained on other inputs than this program's.
-    """
-    arrays, config, config_path, name = read_model(path, what, model_format)
-    check_inputs(config_path, config.get("inputs"), what, expected)
-    check_arrays(path, arrays, NODE_ARRAYS)
-    check_trees(path, arrays, features)
-    return *in_halves(path, arrays), name
-
-
 def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
     """Return all trees as complete binary trees of the same depth, as ``kernels.classify.evaluate_trees`` reads them.
 

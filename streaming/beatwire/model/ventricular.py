@@ -1,23 +1,13 @@
-"""The judges of ventricular tachycardia and of runs on disk, read and checked.
-
-In:  ``NAME.safetensors`` (nodes and roots) and ``NAME.json`` (everything else), see ``model.storage``
-Out: ``stages.ventricular.Judge``
-
-The arrays are those of the detector's trees (``model.trees``), without probabilities: first the trees of the judge of
-tachycardia, then as many of the judge of runs. A judge is usable only if it was
-trained on the features of this program. Otherwise a ``UserError`` names the file, the expected and the actual value.
-"""
+"""The judges of ventricular beats on disk (``model.judges``): first that of tachycardia, then that of runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from beatwire.kernels import ventricular
-from beatwire.model.trees import load_halves, save_halves
-from beatwire.stages.ventricular import Judge
+from beatwire.model.judges import load_judges, save_judges
+from beatwire.records.classification import Judges
 
 FORMAT = 1
 VERSION = "ventricular-2"
@@ -25,28 +15,22 @@ SHIPPED = Path(__file__).parent / "weights" / "ventricular.safetensors"
 
 
 def inputs() -> dict[str, Any]:
-    """Return what the judge reads: its features, and how far back it looks."""
+    """Return what the judges read: their features, and how far back they look."""
     return {"features": list(ventricular.NAMES), "beats": ventricular.PAST, "window_s": ventricular.WINDOW_S}
 
 
-def save_judge(path: Path, arrays: dict[str, Any], metadata: dict[str, Any]) -> Judge:
-    """Write a judge and return it as read back; ``metadata`` are further keys of the config."""
-    save_halves(path, arrays, {"format": FORMAT, "version": VERSION, "inputs": inputs(), **metadata})
-    return load_judge(path)
+def save_ventricular_judges(path: Path, arrays: dict[str, Any], metadata: dict[str, Any]) -> Judges:
+    """Write judges and return them as read back; ``metadata`` are further keys of the config."""
+    save_judges(path, arrays, {"format": FORMAT, "version": VERSION, "inputs": inputs(), **metadata})
+    return load_ventricular_judges(path)
 
 
-def load_judge(path: Path | None = None) -> Judge:
-    """Read a judge; the one in the package by default.
+def load_ventricular_judges(path: Path | None = None) -> Judges:
+    """Read judges; those in the package by default.
 
     Raises
     ------
     UserError
-        There is no such file, it holds no trees, or it was trained on other features than this program's.
+        As `load_judges`.
     """
-    return Judge(*load_halves(path or SHIPPED, "a judge of ventricular runs", FORMAT, inputs(), ventricular.FEATURES))
-
-
-def no_judge() -> Judge:
-    """Return a judge that finds no run, for the training."""
-    shape = (ventricular.JUDGES, 1, 1)
-    return Judge(np.zeros(shape, np.int16), np.zeros(shape, np.float32), np.full((*shape[:2], 2), -1, np.int32), "none")
+    return load_judges(path or SHIPPED, "judges of ventricular runs", FORMAT, inputs(), ventricular.FEATURES)

@@ -17,10 +17,11 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.model.checkpoint import Model, load_model
 from beatwire.model.classes import load_classes
-from beatwire.model.rhythm import load_judges
+from beatwire.model.rhythm import load_rhythm_judges
 from beatwire.model.trees import load_trees
-from beatwire.model.ventricular import load_judge
+from beatwire.model.ventricular import load_ventricular_judges
 from beatwire.pipeline.settings import Settings
+from beatwire.records.classification import Judges
 from beatwire.stages import (
     alert,
     beat_class,
@@ -35,7 +36,6 @@ from beatwire.stages import (
     ventricular,
     windows,
 )
-from beatwire.stages.rhythm import Judges
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.limits import Limits
 
@@ -44,16 +44,16 @@ class Models(NamedTuple):
     """The scoring model, trees and judges.
 
     trees        of the detector; None: the rule
-    judges       of the rhythm
+    rhythm       the judges of fibrillation and of atrial fibrillation
     classes      the trees of beat classes; None: no classes
-    ventricular  the judge of ventricular runs; None: none
+    ventricular  the judges of ventricular tachycardia and of runs; None: none
     """
 
     scoring: Model
     trees: Ensemble | None
-    judges: Judges
+    rhythm: Judges
     classes: beat_class.Settings | None
-    ventricular: ventricular.Judge | None
+    ventricular: Judges | None
 
     @staticmethod
     def of(settings: Settings) -> Models:
@@ -66,8 +66,9 @@ class Models(NamedTuple):
         """
         trees = load_trees(settings.trees) if settings.detector == "trees" else None
         classes = load_classes(settings.classes) if settings.with_classes else None
-        judge = load_judge(settings.ventricular) if settings.with_classes and settings.with_ventricular else None
-        return Models(load_model(settings.model), trees, load_judges(settings.rhythm), classes, judge)
+        with_runs = settings.with_classes and settings.with_ventricular
+        of_runs = load_ventricular_judges(settings.ventricular) if with_runs else None
+        return Models(load_model(settings.model), trees, load_rhythm_judges(settings.rhythm), classes, of_runs)
 
     def alert(self, settings: Settings) -> alert.Settings:
         """Return the settings of the alert stage: the limit of drift is the model's."""
@@ -185,7 +186,7 @@ class Alerting(Part):
         self.compared = self.stage(self.labelled, drift.step, lambda: drift.State(reference))     # TickBeats, compared
         self.of_runs = self.stage(
             self.compared, ventricular.step, lambda: ventricular.State(models.ventricular))       # TickBeats, runs
-        self.judged = self.stage(self.of_runs, rhythm.step, lambda: rhythm.State(models.judges))  # TickBeats, judged
+        self.judged = self.stage(self.of_runs, rhythm.step, lambda: rhythm.State(models.rhythm))  # TickBeats, judged
         self.alerts = self.stage(
             self.judged, alert.step, lambda: alert.State(self.settings, limits()))              # Alerts
         # fmt: on

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from beatwire.records.arrays import F32, F64, I16, I32, I64
@@ -62,3 +63,24 @@ class Trees(NamedTuple):
     threshold: F32
     leaf: I32
     probability: F64
+
+
+class JudgeTrees(NamedTuple):
+    """Complete trees of two judges (``kernels.classify.evaluate_trees``), those of the first one in row 0.
+
+    feature    int16 [2, trees, nodes]
+    threshold  float32 [2, trees, nodes]
+    leaf       int32 [2, trees, nodes + 1]  in ``kernels.classify.LEAF_UNIT``
+    """
+
+    feature: I16
+    threshold: F32
+    leaf: I32
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """Two judges that were trained together: their trees, and ``name``: version and hash."""
+
+    trees: JudgeTrees
+    name: str

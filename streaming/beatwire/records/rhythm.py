@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I16, I32, I64, U8, Bool
-
-
-class RhythmTrees(NamedTuple):
-    """Complete trees (``kernels.classify.evaluate_trees``): row 0 judges fibrillation, row 1 atrial fibrillation.
-
-    feature      int16 [2, trees, nodes]
-    threshold    float32 [2, trees, nodes]
-    leaf         int32 [2, trees, nodes + 1]  in ``classify.LEAF_UNIT``
-    """
-
-    feature: I16
-    threshold: F32
-    leaf: I32
+from beatwire.records.arrays import F32, F64, I64, U8, Bool
 
 
 class RhythmBeats(NamedTuple):

@@ -25,27 +25,12 @@ from beatwire.kernels import rhythm
 from beatwire.kernels.beat_class import P_V, N, S
 from beatwire.kernels.beat_ring import BEATS
 from beatwire.kernels.normal_beat import NO_NORMAL, NORMAL_MEASURES
-from beatwire.records import F32, I16, I32, TickBeats
+from beatwire.records import TickBeats
+from beatwire.records.classification import Judges
 from beatwire.records.columns import ORDERED_KIND, ORDERED_VALUE
 from beatwire.records.events import BLOCK
-from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory, RhythmTrees
+from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
 from beatwire.stages.support.runs import runs_of
-
-
-@dataclass(frozen=True, slots=True)
-class Judges:
-    """Boosted trees, complete ones: row 0 judges fibrillation, row 1 atrial fibrillation; a logit above 0 is a yes.
-
-    feature    int16 [2, trees, nodes]
-    threshold  float32 [2, trees, nodes]
-    leaf       int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
-    name       version and hash
-    """
-
-    feature: I16
-    threshold: F32
-    leaf: I32
-    name: str
 
 
 @dataclass(slots=True)
@@ -84,8 +69,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     )
     beats = RhythmBeats(tick.rr_s, tick.quality, tick.expected_errors, normal)
     rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
-    trees = RhythmTrees(state.judges.feature, state.judges.threshold, state.judges.leaf)
-    cpu.kernels.judge_rhythm(n, run, events, beats, rates_hz, trees, state.memory, judged)
+    cpu.kernels.judge_rhythm(n, run, events, beats, rates_hz, state.judges.trees, state.memory, judged)
     decided = events.copy()
     blocks = events[:, ORDERED_KIND] == BLOCK
     decided[blocks, ORDERED_VALUE] = judged.kind[blocks]

@@ -15,38 +15,23 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import ventricular
-from beatwire.records import F32, I16, I32, TickBeats
-from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory, VentricularTrees
+from beatwire.records import F32, TickBeats
+from beatwire.records.classification import Judges
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
 from beatwire.stages.support.runs import runs_of
-
-
-@dataclass(frozen=True, slots=True)
-class Judge:
-    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``): of tachycardia, then of runs.
-
-    feature    int16 [2, trees, nodes]
-    threshold  float32 [2, trees, nodes]
-    leaf       int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
-    name       version and hash
-    """
-
-    feature: I16
-    threshold: F32
-    leaf: I32
-    name: str
 
 
 @dataclass(slots=True)
 class State:
-    """The judge, None: there is none; and the memory of the slots."""
+    """The judges of ventricular tachycardia and of runs, None: there are none; and the memory of the slots."""
 
-    judge: Judge | None
+    judges: Judges | None
     memory: VentricularMemory = field(default_factory=lambda: _memory(0))
 
 
 def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
     """Judge the beats of a tick."""
-    if tick.class_measures is None or state.judge is None:
+    if tick.class_measures is None or state.judges is None:
         return state, tick
     found, _ = judge(state, tick)
     return state, replace(tick, ventricular=found)
@@ -60,7 +45,7 @@ def judge(state: State, tick: TickBeats, *, keep_features: bool = False) -> tupl
     keep_features
         Return those of all beats that are judged; they are the training data.
     """
-    assert state.judge is not None
+    assert state.judges is not None
     assert tick.class_measures is not None
     slots, b = len(tick.aligned.anchors), len(tick.slot)
     known = len(state.memory.kept)
@@ -74,10 +59,10 @@ def judge(state: State, tick: TickBeats, *, keep_features: bool = False) -> tupl
     if len(tick.events):
         n, run = runs_of(tick.events)
         beats = VentricularBeats(tick.rr_s, tick.median_rr_s, tick.quality, tick.expected_errors, tick.class_measures)
-        trees = VentricularTrees(state.judge.feature, state.judge.threshold, state.judge.leaf)
         banks = tick.aligned.banks
         window = np.array([round(ventricular.WINDOW_S * bank.rate_hz) for bank in banks], np.int64)
-        cpu.kernels.judge_ventricular(n, run, tick.events, beats, window, trees, state.memory, features, found)
+        trees, memory = state.judges.trees, state.memory
+        cpu.kernels.judge_ventricular(n, run, tick.events, beats, window, trees, memory, features, found)
     return found, features
 
 

@@ -25,7 +25,7 @@ from beatwire.evaluation.records import AnnotatedRecord, find_records, read_anno
 from beatwire.evaluation.result import NO_BEAT, WIDE_S, missed_classes
 from beatwire.evaluation.streamed import Streamed
 from beatwire.kernels.beat_class import LEAST_QUALITY
-from beatwire.model.rhythm import load_judges
+from beatwire.model.rhythm import load_rhythm_judges
 from beatwire.offline.analyze import LONG_PASS_S
 from beatwire.offline.archive import Archive
 from beatwire.pipeline.settings import Settings
@@ -157,7 +157,7 @@ def examples_of(record: AnnotatedRecord, graph: Streamed, comment: str = "") -> 
 
 def in_fibrillation(beats: TickBeats, judges: Path | None) -> Bool:
     """Return which beats of a record are in atrial fibrillation, bool [b]; None: by the shipped judges."""
-    judged = rhythm.step(rhythm.State(load_judges(judges)), beats)[1].rhythm
+    judged = rhythm.step(rhythm.State(load_rhythm_judges(judges)), beats)[1].rhythm
     assert judged is not None
     return judged.certain
 

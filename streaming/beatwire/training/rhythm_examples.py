@@ -23,10 +23,10 @@ from beatwire.evaluation.bedside.watched import person_of
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.kernels.atrial import MINUTE_S
 from beatwire.records import F32, I64, TickBeats
+from beatwire.records.classification import Judges
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE
 from beatwire.records.events import BEAT, BLOCK
 from beatwire.stages import rhythm
-from beatwire.stages.rhythm import Judges
 from beatwire.training.references import run_references
 
 LEFT_OUT = -1  # label of a decision that is not used

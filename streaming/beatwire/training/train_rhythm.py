@@ -18,7 +18,8 @@ import numpy as np
 
 from beatwire.kernels import atrial, fibrillation
 from beatwire.model.checkpoint import fold_path
-from beatwire.model.rhythm import no_judges, save_judges
+from beatwire.model.judges import no_judges
+from beatwire.model.rhythm import save_rhythm_judges
 from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.records.events import BEAT, BLOCK
 from beatwire.training.forest import boost, flatten, joined
@@ -67,7 +68,7 @@ def train_rhythm(
     done = iter(range(len(paths)))
     with tempfile.TemporaryDirectory() as temporary:
         unjudged = Path(temporary) / "none.safetensors"
-        save_judges(unjudged, _LEAF, {})
+        save_rhythm_judges(unjudged, _LEAF, {})
         examples = read_examples(
             paths, unjudged, no_judges(), lambda name: progress(0.8 * next(done) / len(paths), name)
         )
@@ -86,8 +87,8 @@ def _train(
     metadata = {"settings": asdict(settings), "folders": sorted({e.folder for e in examples})}
     for fold in range(FOLDS):
         held_out = {e.name: e.samples for e in examples if fold_of(e.person) == fold}
-        save_judges(fold_path(out, fold), _arrays(boosters[fold], settings), metadata | {HELD_OUT_KEY: held_out})
-    judges = save_judges(out, _arrays(boosters[None], settings), metadata)
+        save_rhythm_judges(fold_path(out, fold), _arrays(boosters[fold], settings), metadata | {HELD_OUT_KEY: held_out})
+    judges = save_rhythm_judges(out, _arrays(boosters[None], settings), metadata)
     metrics = {"model": judges.name, **metadata, "decisions": _figures(examples, boosters, settings)}
     write_figures(out, metrics, rhythm_card(judges.name, metrics))
     progress(1.0, "done")

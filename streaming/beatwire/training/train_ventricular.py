@@ -21,7 +21,7 @@ import numpy as np
 from beatwire.kernels.ventricular import FEATURES, FEATURES_OF_BOTH
 from beatwire.model.checkpoint import fold_path
 from beatwire.model.storage import HELD_OUT_KEY
-from beatwire.model.ventricular import save_judge
+from beatwire.model.ventricular import save_ventricular_judges
 from beatwire.records import F64, I64
 from beatwire.training.forest import boost, flatten, joined
 from beatwire.training.progress import Progress, ignore
@@ -85,11 +85,11 @@ def _train(
     arrays = [joined(*(flatten(one, settings.bias) for one in both)) for both in zip(*judges, strict=True)]
     for fold in range(FOLDS):
         held_out = {e.name: e.samples for e in examples if fold_of(e.group) == fold}
-        save_judge(fold_path(out, fold), arrays[fold], metadata | {HELD_OUT_KEY: held_out})
-    judge = save_judge(out, arrays[FOLDS], metadata)
+        save_ventricular_judges(fold_path(out, fold), arrays[fold], metadata | {HELD_OUT_KEY: held_out})
+    shipped = save_ventricular_judges(out, arrays[FOLDS], metadata)
     figures = {name: _figures(examples, boosters, settings) for name, boosters in zip(JUDGED, judges, strict=True)}
-    metrics = {"model": judge.name, **metadata, "beats": figures}
-    write_figures(out, metrics, ventricular_card(judge.name, metrics))
+    metrics = {"model": shipped.name, **metadata, "beats": figures}
+    write_figures(out, metrics, ventricular_card(shipped.name, metrics))
     progress(1.0, "done")
     return metrics
 

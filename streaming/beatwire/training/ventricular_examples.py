@@ -24,7 +24,7 @@ from beatwire.evaluation.match import inside, pair
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.evaluation.result import WIDE_S
 from beatwire.kernels.beat_class import P_V
-from beatwire.model.ventricular import no_judge
+from beatwire.model.judges import no_judges
 from beatwire.records import F32, F64, I64
 from beatwire.stages import ventricular
 from beatwire.training.references import run_references
@@ -72,7 +72,7 @@ def read_run_examples(paths: Iterable[Path]) -> Iterator[RunExamples]:
     # The judges change no class.
     fixed, changed = {"rhythm": None, "ventricular": None}, {"with_ventricular": False}
     for one in run_references(paths, lambda alerting: alerting.labelled, fixed, changed):
-        _, features = ventricular.judge(ventricular.State(no_judge()), one.tick, keep_features=True)
+        _, features = ventricular.judge(ventricular.State(no_judges()), one.tick, keep_features=True)
         label = label_beats(one.tick.sample, one.rate_hz, one.samples, one.annotated, one.comments)
         assert one.tick.class_measures is not None
         likely = least_of_three(one.tick.class_measures[:, P_V])
