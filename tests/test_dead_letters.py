@@ -142,6 +142,16 @@ def test_a_message_that_no_monitor_has_published_is_an_error(value, headers, mes
         list(letters_in(b"k", value, headers))
 
 
+@pytest.mark.parametrize("nothing", [(None, None, None), (b"", b"", [])])
+def test_a_tombstone_that_ends_a_torn_transaction_holds_no_letter(nothing) -> None:
+    assert list(letters_in(*nothing)) == []
+
+
+def test_the_letter_of_an_empty_message_is_one() -> None:
+    headers = {"reason": "decode: 0 bytes", "topic": "t", "partition": "1", "offset": "2"}
+    assert list(letters_in(None, None, headers)) == [Letter("decode: 0 bytes", "t", 1, 2, None, b"")]
+
+
 def test_a_table_with_other_columns_is_an_error() -> None:
     batch = pa.record_batch({"a": [1]})
     sink = pa.BufferOutputStream()

@@ -100,7 +100,7 @@ def letters_of(outgoing: Outgoing) -> Iterator[Letter]:
 def letters_in(
     key: bytes | None, value: bytes | None, headers: Sequence[tuple[str, Any]] | Mapping[str, Any] | None
 ) -> Iterator[Letter]:
-    """Yield the letters in a message of ``ecg.samples.dlq``.
+    """Yield the letters in a message of ``ecg.samples.dlq``; none in a tombstone that ends a torn transaction.
 
     Raises
     ------
@@ -108,6 +108,8 @@ def letters_in(
         The message is not one that a monitor has published.
     """
     named = {name: _text(text) for name, text in dict(headers or ()).items()}
+    if not named and not value:
+        return
     if "content-type" in named:
         from beatwire.wire.packed_letters import CONTENT_TYPE, unpack
 
