@@ -61,6 +61,28 @@ def test_two_beats_are_too_few_and_three_are_enough() -> None:
     assert found([90, 90, 170]) == [("on", 400)]
 
 
+def test_normal_beats_that_are_further_apart_than_three_seconds_are_not_in_a_row() -> None:
+    assert found([90, 301, 90, 170]) == []
+    assert found([90, 301, 90, 90, 170]) == [("on", 791)]
+    assert found([90, 300, 90, 170]) == [("on", 700)]
+
+
+def test_a_longer_limit_of_pauses_makes_no_longer_missed_beats() -> None:
+    ward = Ward(pause_s=4.0, asystole_s=5.0)
+    ward.tick(device_chunk())
+    beats = [("bed", at, 67.0, False, 0.0) for at in accumulate([50, *REGULAR, 310])]
+    assert ward.tick(beats=beats) == []
+
+
+def test_a_wave_that_is_no_beat_does_not_divide_the_interval() -> None:
+    """A P wave without a QRS complex, found as a beat, is passed over; the interval is that between beats."""
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", at, 67.0, False, 0.0) for at in accumulate([50, *REGULAR, 80, 90])]
+    found = ward.tick(beats=beats, sizes=[1.0] * 5 + [0.1, 1.0])
+    assert [(a["rule"], a["value"]) for a in found if a["state"] == "on"] == [("missed beat", 1.7)]
+
+
 def test_there_is_none_in_noise_or_in_atrial_fibrillation() -> None:
     assert found([*REGULAR, 170], errors=2.0) == []
     assert found([*REGULAR, 170], atrial=True) == []

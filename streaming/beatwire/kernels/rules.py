@@ -212,7 +212,7 @@ def apply_rules(
     ----------
     events : int64 [e, 6]
         Columns ``ORDERED_SLOT``, ... of ``records.columns``.
-    durations : int64 [limits, banks, 7]
+    durations : int64 [limits, banks, 8]
         Columns ``ASYSTOLE_SAMPLES``, ... of ``records.columns``, by row of the table of limits.
     limits : float64 [limits, RULES]
         Of each rule, in its unit.

@@ -216,8 +216,9 @@ RULES = (
     Rule(
         "missed beat", "low", False, "{value:.1f} s between two beats",
         "Missed beat",
-        "An interval of more than {limit} times the median of the last 8, or at above 100/min of more than 1 s, and of "
-        "more than 1.5 times the one before, after three normal beats; no pause, and no atrial fibrillation.",
+        "An interval of at most 3 s that is more than {limit} times the median of the last 8, or at above 100/min more "
+        "than 1 s, and more than 1.5 times the one before, after three normal beats; no pause, and no atrial "
+        "fibrillation.",
         "median intervals",
         "Manuals of bedside monitors: 1.75 times the mean interval, or 1 s if the rate is high.",
     ),
