@@ -47,6 +47,7 @@ class Ward:
         blocks: Sequence[tuple[str, int, int]] = (),
         drifts: Sequence[tuple[str, int, int]] = (),
         atrial: bool = False,
+        atrial_possible: bool = False,
         classes: str = "",
         runs: Sequence[float] = (),
         fast_runs: Sequence[float] = (),
@@ -69,6 +70,8 @@ class Ward:
             Transitions of drift: (stream, sample, value in thousandths, negative at the end).
         atrial
             Whether the beats are in atrial fibrillation.
+        atrial_possible
+            Whether one of the last decisions was for it; always so with ``atrial``.
         classes
             A letter for each beat; empty: all are normal.
         runs
@@ -116,10 +119,9 @@ class Ward:
             normal_measures=np.full((len(beats), NORMAL_MEASURES), spread, np.float32),
             ventricular=Ventricular(*judged, 60 / rates),
         )
-        if atrial:
-            tick = replace(
-                tick, rhythm=Rhythm(np.repeat(60 / rates[:, None], 3, axis=1), *2 * [np.ones(len(beats), np.bool_)])
-            )
+        if atrial or atrial_possible:
+            found = (np.full(len(beats), holds) for holds in (atrial, atrial, True))
+            tick = replace(tick, rhythm=Rhythm(np.repeat(60 / rates[:, None], 3, axis=1), *found))
         alerts = alert.step(self.alert, tick)[1]
         lived = lifecycle.step(self.lifecycle, alerts)[1]
         self.published, self.audit = lived.transitions, lived.audit

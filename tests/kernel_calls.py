@@ -66,7 +66,7 @@ def of_rhythm() -> None:
         np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32), np.zeros((90, NORMAL_MEASURES), np.float32)
     )
     trees = load_rhythm_judges().trees
-    found = Rhythm(np.zeros((90, rhythm.SPANS)), np.zeros(90, np.bool_), np.zeros(90, np.bool_))
+    found = Rhythm(np.zeros((90, rhythm.SPANS)), *(np.zeros(90, np.bool_) for _ in range(3)))
     for _ in range(3):
         memory = RhythmMemory(
             np.zeros((1, BEATS), np.int64), np.zeros((1, BEATS), np.uint8), np.zeros((1, rhythm.NUMBERS), np.int64)

@@ -182,6 +182,20 @@ def test_a_rhythm_that_ventricular_beats_make_irregular_is_no_fibrillation(class
     assert bool(states(rows_of(ward.tick(beats=last, classes="N", atrial=True)), "irregular rhythm")) == begins
 
 
+def test_an_irregular_rhythm_ends_when_none_of_the_last_decisions_is_for_it() -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    found = []
+    for begin, held in (
+        (1, {"atrial_possible": True}),
+        (11, {"atrial": True}),
+        (21, {"atrial_possible": True}),
+        (31, {}),
+    ):
+        found += ward.tick(beats=[("bed", 100 * k, 60.0) for k in range(begin, begin + 10)], **held)
+    assert states(rows_of(found), "irregular rhythm") == [("on", 1100), ("off", 3100)]
+
+
 def test_an_irregular_rhythm_that_the_beginning_of_a_replay_alone_has_raised_is_not_kept() -> None:
     """A graph that begins has no ventricular beats yet, and announces what they would not let begin."""
 

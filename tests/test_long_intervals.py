@@ -86,6 +86,7 @@ def test_a_wave_that_is_no_beat_does_not_divide_the_interval() -> None:
 def test_there_is_none_in_noise_or_in_atrial_fibrillation() -> None:
     assert found([*REGULAR, 170], errors=2.0) == []
     assert found([*REGULAR, 170], atrial=True) == []
+    assert found([*REGULAR, 170], atrial_possible=True) == []
 
 
 def test_the_ratio_can_be_configured() -> None:

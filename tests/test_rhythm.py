@@ -194,6 +194,8 @@ def test_in_atrial_fibrillation_no_beat_is_supraventricular(ecg_folder) -> None:
         pipeline.emit(RawTick.of(ticks_of([signal], np.random.default_rng(1), per_tick=10**9)[0]))
     tick, classified = kept
     assert tick.rhythm.certain.mean() > 0.3
+    assert not (tick.rhythm.atrial & ~tick.rhythm.possible).any()
+    assert tick.rhythm.possible.sum() > tick.rhythm.atrial.sum()
     assert [rhythm.is_atrial(0b1001, last) for last in (rhythm.AF_DECISIONS, rhythm.AF_CERTAIN)] == [True, False]
     was_s, is_s = classified.beat_class == S, tick.beat_class == S
     premature = was_s & tick.rhythm.certain

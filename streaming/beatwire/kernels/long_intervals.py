@@ -53,7 +53,7 @@ def apply_long_intervals(
     missed = (
         interval <= min(lengths[PAUSE_SAMPLES], lengths[LONGEST_SAMPLES])
         and row[NORMAL_IN_A_ROW] == NORMAL_NEEDED
-        and not beats.atrial[beat]
+        and not beats.atrial_possible[beat]
         and is_long(interval_s, beats.typical_rr_s[beat, 1], limits[MISSED_BEAT])
         and interval > ABRUPT * row[LAST_INTERVAL] > 0.0
     )

@@ -109,6 +109,7 @@ def judge_rhythm(
             judged.logit[e] = judge_beat(sample, errors, rate_hz, samples, flags, numbers, trees, features)
             judged.rhythm.atrial[value] = is_atrial(int(numbers[AF_BITS]), AF_DECISIONS)
             judged.rhythm.certain[value] = is_atrial(int(numbers[AF_BITS]), AF_CERTAIN)
+            judged.rhythm.possible[value] = numbers[AF_BITS] != 0
 
 
 def store_beat(sample: int, b: int, beats: RhythmBeats, samples: I64, flags: U8, numbers: I64) -> None:

@@ -197,9 +197,10 @@ def apply_beat(
     typical_s = beats.typical_rr_s[beat, 1]
     rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
     ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
-    row[SINCE + IRREGULAR] = 0 if beats.atrial[beat] else FAST_HOLD_BEATS  # goes on while it holds: see `stages.alert`
-    begins = (not beats.noisy[beat] and not ectopic) or row[FIRST_ONSET + IRREGULAR] >= 0
-    return set_alert(row, slot, IRREGULAR, bool(beats.atrial[beat] and begins), sample, rate, transitions, n)
+    row[SINCE + IRREGULAR] = 0 if beats.atrial_possible[beat] else FAST_HOLD_BEATS  # it may go on: see `stages.alert`
+    begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
+    goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]
+    return set_alert(row, slot, IRREGULAR, bool(begins or goes_on), sample, rate, transitions, n)
 
 
 def apply_rules(

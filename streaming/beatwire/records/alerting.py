@@ -60,6 +60,7 @@ class RuleBeats(NamedTuple):
     rr_s          float64 [b]     NaN: unknown, or in too much noise for a pause
     typical_rr_s  float64 [b, 3]  median of the last 16, 8 and 4 intervals; NaN: unknown
     atrial        bool [b]        in atrial fibrillation
+    atrial_possible  bool [b]     one of the last decisions was for it
     anomalous     bool [b]        scored as anomalous
     errors        float32 [b]     expected in the ten seconds before; NaN: unknown
     noisy         bool [b]        with so many errors that no rule of beats begins
@@ -75,6 +76,7 @@ class RuleBeats(NamedTuple):
     rr_s: F64
     typical_rr_s: F64
     atrial: Bool
+    atrial_possible: Bool
     anomalous: Bool
     errors: F32
     noisy: Bool

@@ -40,11 +40,13 @@ class Rhythm(NamedTuple):
     typical_rr_s  float64 [b, 3]  median of the last 16, 8 and 4 intervals; NaN: too few, or too much noise
     atrial        bool [b]        in atrial fibrillation
     certain       bool [b]        in atrial fibrillation by the last ``AF_CERTAIN`` decisions; ``atrial``: four
+    possible      bool [b]        one of these four was for atrial fibrillation: what has begun goes on
     """
 
     typical_rr_s: F64
     atrial: Bool
     certain: Bool
+    possible: Bool
 
 
 class Judged(NamedTuple):

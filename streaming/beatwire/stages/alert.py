@@ -222,6 +222,7 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         rr_s=np.where(noisy, np.nan, tick.rr_s),
         typical_rr_s=medians if tick.rhythm is None else tick.rhythm.typical_rr_s,
         atrial=none if tick.rhythm is None else tick.rhythm.atrial,
+        atrial_possible=none if tick.rhythm is None else tick.rhythm.possible,
         anomalous=none if tick.anomalous is None else tick.anomalous,
         errors=tick.expected_errors,
         noisy=noisy,

@@ -56,7 +56,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
         grown.numbers[:known] = state.memory.numbers
         state.memory = grown
     b, e = len(tick.slot), len(events)
-    found = Rhythm(np.full((b, rhythm.SPANS), np.nan), np.zeros(b, np.bool_), np.zeros(b, np.bool_))
+    found = Rhythm(np.full((b, rhythm.SPANS), np.nan), *(np.zeros(b, np.bool_) for _ in range(3)))
     rows = e if state.keeps_features else 1
     state.judged = judged = Judged(
         np.zeros(e, np.int64), found, np.zeros((rows, rhythm.FEATURES), np.float32), np.full(e, np.nan)

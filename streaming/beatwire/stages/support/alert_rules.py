@@ -124,7 +124,8 @@ RULES = (
         "The intervals of the last minute are those of atrial fibrillation and its beats have no steady P wave, "
         "as trees judge, in two of the last four decisions; "
         "none counts where an error or more is expected in ten seconds and half of the beats are doubtful. Does not "
-        "begin while more than a quarter of the beats of 15 s are ventricular.",
+        "begin while more than a quarter of the beats of 15 s are ventricular. Ends when none of the last four "
+        "decisions, one in 8 s, is for it.",
         "",
     ),
     Rule(
