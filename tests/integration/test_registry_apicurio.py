@@ -32,7 +32,8 @@ from writer_schemas import ours, with_field, without
 pytestmark = pytest.mark.slow
 VERSION = "3.3.3"
 ARTIFACT = f"io.apicurio:apicurio-registry-app:{VERSION}:tar.gz:all"
-CACHED = Path.home() / ".m2/repository/io/apicurio/apicurio-registry-app" / VERSION
+REPOSITORY = Path.home() / ".m2/repository"  # Maven itself takes the home of the account, whatever HOME says
+CACHED = REPOSITORY / "io/apicurio/apicurio-registry-app" / VERSION
 ARCHIVE = CACHED / f"apicurio-registry-app-{VERSION}-all.tar.gz"
 LEAST_JAVA = 21
 START_S = 240
@@ -54,6 +55,7 @@ def archive() -> Path:
         if maven is None:
             pytest.skip(f"expected Maven, or {ARTIFACT} in its cache")
         fetch = [maven, "-q", "-B", "dependency:get", f"-Dartifact={ARTIFACT}", "-Dtransitive=false"]
+        fetch.append(f"-Dmaven.repo.local={REPOSITORY}")
         done = subprocess.run(fetch, capture_output=True, text=True)
         if done.returncode:
             pytest.skip(f"Maven cannot fetch {ARTIFACT}: {done.stdout.strip().splitlines()[0]}")
