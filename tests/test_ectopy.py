@@ -132,6 +132,33 @@ def test_after_a_ventricular_one_a_tachycardia_is_announced_only_if_it_goes_on(b
     assert states(found, "tachycardia") == begins
 
 
+def test_a_tachycardia_of_a_replay_that_did_not_see_the_ventricular_one_is_not_kept() -> None:
+    undisturbed, successor = Ward(), Ward()
+    undisturbed.tick(device_chunk())
+    successor.tick(device_chunk(450))
+    log: dict[str, dict] = {}
+
+    def tick(ward: Ward, begin: int, end: int, bpm: float, run: float = NO_RUN) -> list[dict]:
+        beats = [("bed", 100 * k, bpm) for k in range(begin, end)]
+        ward.tick(beats=beats, runs=[run] * len(beats), known=[("bed", 100 * end - 50)])
+        if ward is undisturbed:
+            log.update({a["rule"]: a for a in ward.published})
+        return ward.published
+
+    tick(undisturbed, 1, 3, 130.0)
+    tick(undisturbed, 3, 5, 130.0, RUN)
+    for ward in (undisturbed, successor):
+        tick(ward, 5, 10, 130.0)
+        tick(ward, 10, 15, 80.0)
+    states = {rule: a["state"] for rule, a in log.items()}
+    assert states == {"tachycardia": "off", "ventricular run": "off", "ventricular tachycardia": "latched"}
+    assert alert.active(successor.alert)["tachycardia"] == 1, "expected the replay to raise it"
+    alert.adopt(successor.alert, list(log.values()))
+    lifecycle.adopt(successor.lifecycle, list(log.values()))
+    for ward in (undisturbed, successor):
+        assert tick(ward, 15, 60, 80.0) == []
+
+
 def test_fibrillation_is_announced_in_place_of_ventricular_tachycardia() -> None:
     ward = Ward()
     ward.tick(device_chunk())

@@ -11,6 +11,7 @@ no messages are waiting at the broker. The alerts of an evicted stream end, as t
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels import alert_state, rhythm
 from beatwire.kernels.beat_class import Q
-from beatwire.kernels.ectopy import ECTOPY_S
+from beatwire.kernels.ectopy import ECTOPY_S, HIDDEN
 from beatwire.kernels.long_intervals import LONGEST_S
 from beatwire.kernels.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.ventricular import SIZE
@@ -139,7 +140,7 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
     """Adopt alerts that are on according to the log: they began before the horizon that was replayed.
 
     Whether an irregular rhythm is on is known to the log alone (see ``kernels.rules``): the alert of a replay that the
-    log does not have is dropped.
+    log does not have is dropped. So is that of a rule that graver alerts hide: the replay may not have seen them.
     """
     state.logged.clear()
     for alert in alerts:
@@ -149,6 +150,7 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
         logged = state.logged.pop(name, {})
         _adopt_stream(state, slot, logged)
         _adopt_irregular(state.slots[slot], logged.get(alert_state.IRREGULAR, {}))
+        _drop_hidden(state.slots[slot], logged)
 
 
 def watch_feed(state: State, newest_us: int) -> None:
@@ -182,6 +184,13 @@ def _adopt_irregular(row: I64, alert: dict[str, Any]) -> None:
     since, onset = alert_state.SINCE + alert_state.IRREGULAR, alert_state.FIRST_ONSET + alert_state.IRREGULAR
     if row[alert_state.IS_KNOWN]:
         row[onset] = alert["onset"] if row[since] == 0 and alert.get("session") == row[alert_state.SESSION] else -1
+
+
+def _drop_hidden(row: I64, logged: Mapping[int, dict[str, Any]]) -> None:
+    """End alerts that a graver one may have hidden, if the log does not have them."""
+    for rule in HIDDEN:
+        if row[alert_state.IS_KNOWN] and logged.get(rule, {}).get("session") != row[alert_state.SESSION]:
+            row[alert_state.FIRST_ONSET + rule] = -1
 
 
 def _grow(state: State, slots: int) -> None:
