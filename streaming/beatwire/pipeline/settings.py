@@ -7,7 +7,7 @@
   by its own level);
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
-- a rate looks back 40 s, and its alert 16 beats more;
+- a rate looks back 40 s, and its alert 24 beats more: 96 s;
 - drift looks back a minute, once in 20 s, over features of beats that look back 15 s: 117.4 s;
 - asystole looks back 10 s to a beat, from there 84 s for a row of certain ones, of such beats: 116.4 s;
 - an irregular rhythm is judged by a minute of beats and three judgements before: 114.4 s;
