@@ -34,6 +34,8 @@ class Graph:
     def report_expired(self, expired):
         self.calls.append(f"expired {dict(expired)}")
 
+    open_banks = None
+
     def rewind_tick(self, partition):
         return self.tick - self.reach
 

@@ -217,6 +217,9 @@ def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
         def change_limits(self, changes): ...
         def acknowledge(self, acks): ...
         def watch_feed(self, newest_us, raises): ...
+
+        open_banks = None
+
         def rewind_tick(self, partition):
             return 0
 

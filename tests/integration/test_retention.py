@@ -50,6 +50,8 @@ class Echo:
 
     def report_expired(self, expired): ...
 
+    open_banks = None
+
     def rewind_tick(self, partition):
         return self.ticks
 

@@ -74,6 +74,8 @@ class FakeGraph:
     def change_limits(self, changes: object) -> None:
         pass
 
+    open_banks = None
+
     def rewind_tick(self, partition: int) -> int:
         return min((w[0][1] for s, w in self.window.items() if self.partition[s] == partition), default=self.tick)
 

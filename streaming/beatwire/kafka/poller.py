@@ -36,6 +36,7 @@ from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.replay import REQUEST_S, Replay, find_starts, seek
 from beatwire.kafka.writer_schemas import WriterSchemas
 from beatwire.records import Expired
+from beatwire.records.samples import BankKind
 
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
 _FINISH_S = 60.0  # wait for the monitor to publish the tick in work; a transaction takes milliseconds
@@ -65,6 +66,8 @@ class Poller:
         The assignment changes: the next epoch has not begun.
     start : dict of int to int
         partition -> the first offset of the epoch.
+    open_banks : dict of int to frozenset
+        partition that is replayed -> the banks that were open at its commit, where that is known.
     caught_up : bool
         The parts passed on so far contain every message at the broker.
     membership : object
@@ -93,6 +96,7 @@ class Poller:
         self.epoch = 0
         self.changing = True
         self.start: dict[int, int] = {}
+        self.open_banks: dict[int, frozenset[BankKind]] = {}
         self.caught_up = False
         self.membership: object = None
         self.holding = Holding(schemas)
@@ -261,6 +265,7 @@ class Poller:
         self._next_offset = {p: start.at.rewind for p, start in starts.items()}
         self._expired = {p: start.expired for p, start in starts.items() if any(start.expired)}
         self.start = dict(self._next_offset)
+        self.open_banks = {p: start.at.banks for p, start in starts.items() if start.at.banks is not None}
         self._resume(set(starts))
         if self.changing:
             return

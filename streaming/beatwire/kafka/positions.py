@@ -2,8 +2,8 @@
 
 In and out: a commit as Kafka stores it, an offset and a metadata string. Both offsets are in the commit. The offset
 itself is the next message to publish for; everything before it has been published. The metadata contains the offset
-from which a successor replays the partition, with its output discarded, to rebuild the state at the commit, and the
-time of the commit. A commit with other metadata needs no replay.
+from which a successor replays the partition, with its output discarded, to rebuild the state at the commit, the time of
+the commit, and the banks that were open. A commit with other metadata needs no replay.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import NamedTuple
 import numpy as np
 
 from beatwire.records import I64, Expired
+from beatwire.records.samples import BankKind
 
-_PATTERN = re.compile(r"beatwire rewind=(\d+)(?: at=(\d+))?$")
+_PATTERN = re.compile(r"beatwire rewind=(\d+)(?: at=(\d+))?(?: banks=(\S*))?$")
 
 
 class Position(NamedTuple):
@@ -25,11 +26,13 @@ class Position(NamedTuple):
     offset   of the next message to publish for
     rewind   of the first message that a successor has to replay; at most `offset`
     at_ms    of the commit: the messages of the tick are older; milliseconds since 1970, producer's clock; 0: unknown
+    banks    that were open at the commit; None: unknown
     """
 
     offset: int
     rewind: int
     at_ms: int = 0
+    banks: frozenset[BankKind] | None = None
 
     @property
     def metadata(self) -> str:
@@ -39,22 +42,33 @@ class Position(NamedTuple):
         'beatwire rewind=7'
         >>> Position(120, 7, 1795438456642).metadata
         'beatwire rewind=7 at=1795438456642'
+        >>> Position(120, 7, banks=frozenset({(360.0, 2), (128.0, 2)})).metadata
+        'beatwire rewind=7 banks=128.0x2,360.0x2'
         """
-        return f"beatwire rewind={self.rewind}" + (f" at={self.at_ms}" if self.at_ms else "")
+        text = f"beatwire rewind={self.rewind}" + (f" at={self.at_ms}" if self.at_ms else "")
+        if self.banks is None:
+            return text
+        return f"{text} banks={','.join(f'{rate_hz!r}x{leads}' for rate_hz, leads in sorted(self.banks))}"
 
     @staticmethod
     def from_commit(offset: int, metadata: str | None) -> Position:
         """Return the position that a commit contains.
 
         >>> Position.from_commit(120, 'beatwire rewind=7 at=1795438456642')
-        Position(offset=120, rewind=7, at_ms=1795438456642)
+        Position(offset=120, rewind=7, at_ms=1795438456642, banks=None)
+        >>> Position.from_commit(120, 'beatwire rewind=7 banks=128.0x2').banks
+        frozenset({(128.0, 2)})
         >>> Position.from_commit(120, None)
-        Position(offset=120, rewind=120, at_ms=0)
+        Position(offset=120, rewind=120, at_ms=0, banks=None)
         """
         found = _PATTERN.match(metadata or "")
         if found is None:
             return Position(offset, offset)
-        return Position(offset, min(offset, int(found[1])), int(found[2] or 0))
+        banks = None
+        if found[3] is not None:
+            kinds = (text.split("x") for text in found[3].split(",") if text)
+            banks = frozenset((float(rate_hz), int(leads)) for rate_hz, leads in kinds)
+        return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks)
 
 
 class OffsetRange(NamedTuple):
@@ -82,19 +96,19 @@ def clip_to_available(position: Position | None, available: OffsetRange) -> tupl
     Examples
     --------
     >>> clip_to_available(None, OffsetRange(5, 9))
-    (Position(offset=5, rewind=5, at_ms=0), Expired(unread=0, replay=0, first=0))
+    (Position(offset=5, rewind=5, at_ms=0, banks=None), Expired(unread=0, replay=0, first=0))
     >>> clip_to_available(Position(8, 2), OffsetRange(5, 9))
-    (Position(offset=8, rewind=5, at_ms=0), Expired(unread=0, replay=3, first=0))
+    (Position(offset=8, rewind=5, at_ms=0, banks=None), Expired(unread=0, replay=3, first=0))
     >>> clip_to_available(Position(4, 2), OffsetRange(5, 9))
-    (Position(offset=5, rewind=5, at_ms=0), Expired(unread=1, replay=2, first=4))
+    (Position(offset=5, rewind=5, at_ms=0, banks=None), Expired(unread=1, replay=2, first=4))
     >>> clip_to_available(Position(80, 20), OffsetRange(0, 9))  # the topic was deleted and created again
-    (Position(offset=0, rewind=0, at_ms=0), Expired(unread=0, replay=0, first=0))
+    (Position(offset=0, rewind=0, at_ms=0, banks=None), Expired(unread=0, replay=0, first=0))
     """
     if position is None or position.offset > available.high:
         return Position(available.low, available.low), Expired()
     offset, rewind = max(position.offset, available.low), max(position.rewind, available.low)
     unread, replay = offset - position.offset, min(position.offset, rewind) - min(position.offset, position.rewind)
-    return Position(offset, rewind), Expired(unread, replay, position.offset if unread else 0)
+    return Position(offset, rewind, banks=position.banks), Expired(unread, replay, position.offset if unread else 0)
 
 
 def skipped(offsets: I64, expected: int, low: int, until: int | None) -> Expired:

@@ -132,6 +132,8 @@ class Source:
         caught_up = not replay and all_taken and self._poller.caught_up
         now_us = int(parts[0].arrival_us.min()) if replay else time.time_ns() // 1000
         tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up)
+        if replay:
+            tick = replace(tick, open_banks=self._poller.open_banks)
         if self._schemas is not None:
             tick = replace(tick, schemas=self._schemas.known)
         expired: dict[int, Expired] = {}

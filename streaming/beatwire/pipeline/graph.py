@@ -26,6 +26,7 @@ from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
+from beatwire.records.samples import BankKind
 from beatwire.stages import alert, align, decode, drift, gather, lifecycle, publish, score
 from beatwire.stages.support.directory import Directory
 from beatwire.stages.support.limits import Limits
@@ -196,6 +197,11 @@ class Pipeline(Part):
         arrived_us = self._aligned.slots.arrived_us[:known]
         oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
         return self._align.waiting.oldest_tick(partition, oldest)
+
+    @property
+    def open_banks(self) -> frozenset[BankKind]:
+        """Return the banks that are open: the commit of each partition contains them, for a replay."""
+        return frozenset((bank.rate_hz, bank.leads) for bank in self._align.banks)
 
     @property
     def model_name(self) -> str:

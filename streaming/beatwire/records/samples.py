@@ -14,6 +14,8 @@ from beatwire.records.columns import LIMITS_COLUMNS
 from beatwire.records.detection import FreshLanes, LeadLevels, PeakTable, Rings
 from beatwire.records.rejects import Rejects
 
+BankKind = tuple[float, int]  # of a bank: sampling rate (Hz), number of leads
+
 
 @dataclass(frozen=True, slots=True)
 class RawTick:
@@ -27,6 +29,7 @@ class RawTick:
     caught_up    no more messages were waiting at the broker: a stream without a chunk is silent
     overloaded   so far behind that beats are not scored: rules and beats have priority
     schemas      schema id of a framed message -> its writer's schema (empty text: there is none); None: any id is ours
+    open_banks   of a replay: partition -> the banks that were open at its commit; None: this is no replay
     """
 
     payload: U8
@@ -37,6 +40,7 @@ class RawTick:
     caught_up: bool = True
     overloaded: bool = False
     schemas: Mapping[int, str] | None = None
+    open_banks: Mapping[int, frozenset[BankKind]] | None = None
 
     def __post_init__(self) -> None:
         """Make the payload read-only: Numba would compile each kernel again for one that can be written to."""
@@ -79,7 +83,7 @@ class Chunks:
     message      int64 [n]       number of the message in its tick; negative: it has waited since an earlier tick
     partition    int32 [n]       its partition
     rejects      the messages that are not valid
-    now_us, caught_up, overloaded  as in ``RawTick``
+    now_us, caught_up, overloaded, open_banks  as in ``RawTick``
     """
 
     payload: U8
@@ -91,6 +95,7 @@ class Chunks:
     now_us: int
     caught_up: bool
     overloaded: bool
+    open_banks: Mapping[int, frozenset[BankKind]] | None = None
 
 
 class Bank(NamedTuple):

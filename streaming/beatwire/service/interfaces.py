@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from beatwire.records import Acknowledgement, Expired, LimitChange, Outgoing, RawTick
+from beatwire.records.samples import BankKind
 from beatwire.wire.dead_letters import Origin
 
 
@@ -21,6 +22,10 @@ class Graph(Protocol):
 
     def rewind_tick(self, partition: int) -> int:
         """Return the tick from whose start `partition` must be replayed to rebuild the present state."""
+
+    @property
+    def open_banks(self) -> frozenset[BankKind] | None:
+        """Return the banks that are open, which a successor must know to replay; None: the graph has none."""
 
     def reset(self) -> None:
         """Return to the initial state."""

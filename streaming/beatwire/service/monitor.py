@@ -276,8 +276,9 @@ class Monitor:
         """
         rewind = {p: self._graph.rewind_tick(p) for p in polled.start}
         self._log.discard_before(min(rewind.values(), default=0))
+        banks = self._graph.open_banks
         return {
-            p: Position(offset, self._log.offset(p, rewind[p], otherwise=offset))
+            p: Position(offset, self._log.offset(p, rewind[p], otherwise=offset), banks=banks)
             for p, offset in (polled.positions or (polled.start if outgoing else {})).items()
         }
 

@@ -90,6 +90,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         now_us=tick.now_us,
         caught_up=tick.caught_up,
         overloaded=tick.overloaded,
+        open_banks=tick.open_banks,
     )
 
 

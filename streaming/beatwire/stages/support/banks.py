@@ -1,8 +1,8 @@
-"""Find the bank of each chunk: the rings of its sampling rate and number of leads."""
+"""Find the bank of each chunk: the rings of its sampling rate and number of leads; and which may be opened."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from beatwire.jit import cpu
 from beatwire.records import F64, I64, Bank, Chunks
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import CHUNK_LEADS, CHUNK_RATE_HZ
+from beatwire.records.samples import BankKind
 
 
 def find_banks(banks: Sequence[Bank], chunks: Chunks | AlignChunks, bank: I64) -> None:
@@ -26,3 +27,27 @@ def without_bank(banks: Sequence[Bank], chunks: Chunks) -> I64:
     bank = np.empty(len(chunks.ints), np.int64)
     find_banks(banks or [first], chunks, bank)
     return np.flatnonzero(bank < 0)
+
+
+def not_open(chunks: Chunks, open_banks: Mapping[int, frozenset[BankKind]]) -> I64:
+    """Return the rows of the chunks whose bank was not open at the commit of their partition.
+
+    Every bank counts as open in a partition that ``open_banks`` does not have.
+    """
+    known = np.isin(chunks.partition, list(open_banks))
+    rates_hz, leads = chunks.floats[:, CHUNK_RATE_HZ], chunks.ints[:, CHUNK_LEADS]
+    for kinds in set(open_banks.values()):
+        own = np.isin(chunks.partition, [p for p, of_partition in open_banks.items() if of_partition == kinds])
+        for rate_hz, number in kinds:
+            known &= ~(own & (rates_hz == rate_hz) & (leads == number))
+    return np.flatnonzero(known)
+
+
+def allowed_banks(banks: Sequence[Bank], chunks: Chunks) -> set[BankKind]:
+    """Return the banks that are open; in a replay those that may be."""
+    if chunks.open_banks is None:
+        return {(bank.rate_hz, bank.leads) for bank in banks}
+    if set(np.unique(chunks.partition).tolist()) <= chunks.open_banks.keys():
+        return set().union(*chunks.open_banks.values())
+    kinds = np.unique(np.column_stack([chunks.floats[:, CHUNK_RATE_HZ], chunks.ints[:, CHUNK_LEADS]]), axis=0)
+    return {(rate_hz, int(leads)) for rate_hz, leads in kinds.tolist()}

@@ -9,6 +9,9 @@ keeps to one: so the bank is opened once a session has sent ``enough_s`` of samp
 ``HOLE_S``. Nothing is lost: its chunks are placed as they came, and a stream has no beat in its first second. What
 waits longer than ``silence_s`` is dropped, counted and rejected. The bank of the very first chunk is opened at once.
 
+Which banks are open depends on all streams of a worker, and so on which partitions it has. A replay has to end with
+what was published: it opens the banks that were open at the commit of a partition, for its chunks, and no other.
+
 A chunk that waits has a negative number in place of the number of its message, until it is placed or rejected.
 """
 
@@ -16,6 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -33,12 +37,12 @@ from beatwire.records.columns import (
     CHUNK_RATE_HZ,
     CHUNK_SESSION,
 )
+from beatwire.records.samples import BankKind
 
 MOST_BYTES = 32 << 20  # of chunks that wait, beyond which the oldest are dropped; `pipeline.held` keeps their messages
 
 HOLE_S = 1.0  # chunks further apart, or out of order by more, do not add up
 Key = tuple[int, int, float, int]  # hash of the stream id, session, sampling rate, number of leads
-Kind = tuple[float, int]  # of banks: sampling rate, number of leads
 
 
 @dataclass(slots=True)
@@ -74,7 +78,7 @@ class WaitingRoom:
     enough_s: float = 0.0
     silence_s: float = 60.0
     dropped: int = 0
-    admitted: set[Kind] = field(default_factory=set)
+    admitted: AbstractSet[BankKind] = frozenset()
     entered: dict[int, int] = field(default_factory=dict)
     left: set[int] = field(default_factory=set)
     _last: int = 0  # number given to a chunk
@@ -83,7 +87,7 @@ class WaitingRoom:
     _bytes: int = 0
     _ticks: dict[int, Counter[int]] = field(default_factory=dict)  # partition -> tick, ascending -> chunks that wait
 
-    def exchange(self, chunks: Chunks, rows: I64, tick: int) -> tuple[Chunks, I64]:
+    def exchange(self, chunks: Chunks, rows: I64, tick: int, banks: AbstractSet[BankKind]) -> tuple[Chunks, I64]:
         """Take in the chunks that would open a bank, and let out the streams that have sent enough.
 
         Parameters
@@ -92,6 +96,8 @@ class WaitingRoom:
             The chunks that would open a bank.
         tick
             The number of the tick.
+        banks
+            Those that are open; in a replay those that may be opened.
 
         Returns
         -------
@@ -99,16 +105,23 @@ class WaitingRoom:
             The chunks to place, those that have waited first, by the numbers that they had here; and the ticks in
             which these first ``r`` came.
         """
-        self.admitted, self.entered, self.left, self._dropped = set(), {}, set(), []
+        replay = chunks.open_banks is not None
+        self.admitted, self.entered, self.left, self._dropped = banks if replay else frozenset(), {}, set(), []
         if not len(rows) and not self._entries:
             return chunks, np.zeros(0, np.int64)
         self._expire(chunks.now_us)
         stay = np.ones(len(chunks.message), np.bool_)
         stay[rows] = False
         of_streams = self._enter(chunks, rows)
-        # A bank that one stream opens is there for all that wait for it.
-        opened = {key[2:] for key, entry in self._entries.items() if entry.run >= self.enough_s * key[2]}
-        self.admitted = opened
+        # A bank that one stream opens is there for all that wait for it. What waits in a replay waits until its end.
+        opened = set()
+        if not replay:
+            opened = {
+                key[2:]
+                for key, entry in self._entries.items()
+                if entry.run >= self.enough_s * key[2] or key[2:] in banks
+            }
+            self.admitted = opened
         out: list[Waiting] = []
         for key in [key for key in self._entries if key[2:] in opened]:
             entry = self._entries.pop(key)
