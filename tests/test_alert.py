@@ -137,6 +137,16 @@ def test_the_text_of_an_alert_decided_by_a_beat_contains_the_probability_of_the_
     assert transitions[1]["text"] == "asystole: no beat for 4 s"
 
 
+@pytest.mark.parametrize("same_tick", [True, False])
+def test_the_text_of_an_alert_that_a_block_decides_has_no_beat_though_one_is_at_its_end(
+    ward: Ward, same_tick: bool
+) -> None:
+    ward.expected_errors = 0.86
+    beat, block = [("bed", 300, 70.0)], [("bed", 300, WAVES)]
+    found = ward.tick(beats=beat, blocks=block) if same_tick else [*ward.tick(beats=beat), *ward.tick(blocks=block)]
+    assert [a["text"] for a in found] == ["flutter: ventricular fibrillation or flutter suspected"]
+
+
 def test_the_text_of_an_alert_that_ended_says_so_and_a_latched_one_that_nobody_acknowledged_it(ward: Ward) -> None:
     ward.expected_errors = 0.0
     begun = ward.tick(beats=[("bed", 100, 130)], known=[("bed", 900)])

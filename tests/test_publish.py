@@ -191,7 +191,7 @@ def published_alerts() -> list[dict[str, Any]]:
     say(blocks=[("bed", 600, 2), ("bed", 800, 2), ("bed", 1000, 0), ("bed", 1200, 0), ("bed", 1400, 0)])
     say(beats=[("bed", 400 + 200 * k, 30) for k in range(1, 12)], known=[("bed", 4000)])
     say(beats=[("bed", 4000 + 80 * k + 10 * (k % 2), 70, k < 5) for k in range(1, 41)])
-    say(beats=[("bed", 7530, 70)], drifts=[("bed", 7600, 950), ("bed", 8000, -100)])
+    say(beats=[("bed", 7360, 70), ("bed", 7690, 70)], drifts=[("bed", 7760, 950), ("bed", 8000, -100)])
     say(beats=[("bed", 8100, 70)], atrial=True)
     say(now_us=10**9)
     say(device_chunk(9000, samples=np.zeros((2, 10), np.int16), session=2))

@@ -9,7 +9,9 @@ from beatwire.kernels.unjudged import COLUMNS as SIGNAL_COLUMNS
 from beatwire.records import I64
 from beatwire.records.alerting import Transitions
 from beatwire.records.columns import (
+    NO_BEAT,
     TRANSITION_AT,
+    TRANSITION_BEAT,
     TRANSITION_LIMITS,
     TRANSITION_ONSET,
     TRANSITION_RULE,
@@ -90,6 +92,7 @@ def write_transition(
     written[TRANSITION_ONSET] = onset
     written[TRANSITION_AT] = at
     written[TRANSITION_LIMITS] = row[LIMITS]
+    written[TRANSITION_BEAT] = NO_BEAT
     transitions.value[n] = value
     return n + 1
 

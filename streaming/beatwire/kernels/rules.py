@@ -95,6 +95,7 @@ from beatwire.records.columns import (
     ORDERED_SESSION,
     ORDERED_SLOT,
     ORDERED_VALUE,
+    TRANSITION_BEAT,
 )
 from beatwire.records.events import BEAT, BLOCK, DRIFTED, LEADS_CHANGED, LIMITS_CHANGED, RESTART, WATERMARK
 
@@ -245,7 +246,10 @@ def apply_rules(
         elif kind == BEAT or kind == WATERMARK or kind == LIMITS_CHANGED:
             n = pass_time(row, slot, sample, lengths, transitions, n)
             if kind == BEAT:
+                before = n
                 n = apply_beat(row, slot, sample, value, beats, lengths, limits[row[LIMITS]], transitions, n)
+                for decided in range(before, n):
+                    transitions.rows[decided, TRANSITION_BEAT] = value
             elif kind == LIMITS_CHANGED:
                 row[LIMITS] = value
                 lengths = durations[value, event[ORDERED_BANK]]

@@ -83,4 +83,6 @@ LONGEST_SAMPLES = 7  # of an interval in which a beat is missing
 # ``Transitions.rows``.
 TRANSITION_SLOT, TRANSITION_SESSION, TRANSITION_RULE, TRANSITION_STATE, TRANSITION_ONSET, TRANSITION_AT = range(6)
 TRANSITION_LIMITS = 6  # row of the table of limits by which it was decided
-TRANSITION_COLUMNS = 7
+TRANSITION_BEAT = 7  # row of the beat that decided it, ``NO_BEAT``: none did
+NO_BEAT = -1
+TRANSITION_COLUMNS = 8

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.records import Event, TickBeats
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_VALUE
+from beatwire.records import TickBeats
+from beatwire.records.columns import NO_BEAT
 from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
-from beatwire.stages.support.sessions import bank_of, events_of
+from beatwire.stages.support.sessions import bank_of
 
 
 def message_of(
@@ -28,7 +28,7 @@ def message_of(
     since_us
         Device time of the onset where it is known from the log; None: by the clock of the stream.
     """
-    slot, session, number, state, onset, at, _ = row
+    slot, session, number, state, onset, at, _, beat = row
     rule = RULES[number]
     onset_us, at_us = device_times(tick, slot, session, [onset, at], at)
     since_us = onset_us if since_us is None else since_us
@@ -47,7 +47,7 @@ def message_of(
         "value": round(value, 3) if math.isfinite(value) else None,
         "limit": limit,
         "definition": rule.definition_of(limit),
-        "text": rule.text_of(STATES[state], value, limit) + _confidence(tick, slot, session, at, STATES[state]),
+        "text": rule.text_of(STATES[state], value, limit) + _confidence(tick, beat, STATES[state]),
         "ack_by": None,
         "ack_us": None,
         "reminders": 0,
@@ -79,17 +79,13 @@ def device_times(tick: TickBeats, slot: int, session: int, samples: list[int], a
     return time_us.tolist()
 
 
-def _confidence(tick: TickBeats, slot: int, session: int, at: int, state: str) -> str:
+def _confidence(tick: TickBeats, beat: int, state: str) -> str:
     """Return the confidence of the beat that decided a transition, and the errors expected in the signal before it.
 
-    An alert that is off asks for no decision: its text is without them.
+    What a block or the time has decided is without them, though a beat may be at the same sample; and so is the text of
+    an alert that is off: it asks for no decision.
     """
-    if state == "off":
+    if state == "off" or beat == NO_BEAT or not tick.expected_errors[beat] >= 0:
         return ""
-    events = events_of(tick, slot)
-    of_session = (events[:, ORDERED_SESSION] == session) & (events[:, ORDERED_SAMPLE] == at)
-    for beat in events[of_session & (events[:, ORDERED_KIND] == Event.BEAT), ORDERED_VALUE].tolist():
-        errors = float(tick.expected_errors[beat])
-        if errors >= 0:
-            return f" (beat confidence {100 * float(tick.quality[beat]):.0f} %, {errors:.1f} errors expected in 10 s)"
-    return ""
+    errors = float(tick.expected_errors[beat])
+    return f" (beat confidence {100 * float(tick.quality[beat]):.0f} %, {errors:.1f} errors expected in 10 s)"

@@ -1,7 +1,7 @@
 """Transitions of alerts about streams rather than samples: evicted, without data, refused.
 
 In:    the tick, and the state of the rules ``slots`` (``kernels.alert_state``), int64 [slots, STATE_COLUMNS]
-Out:   transitions, int64 [t, 7] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
+Out:   transitions, int64 [t, 8] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
 
 Each function updates ``slots``. The order in which ``stages.alert`` calls them is part of the output.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from beatwire.kernels import alert_state
 from beatwire.records import F64, I64, Aligned
-from beatwire.records.columns import TRANSITION_COLUMNS
+from beatwire.records.columns import NO_BEAT, TRANSITION_COLUMNS
 from beatwire.stages.support.service_alerts import explained_by_feed
 
 _NO_DATA = alert_state.FIRST_ONSET + alert_state.NO_DATA
@@ -109,4 +109,4 @@ def begin_of_refused(slots: I64, aligned: Aligned) -> I64:
 
 
 def _transitions(rows: Sequence[tuple[int, ...]]) -> I64:
-    return np.array(rows, np.int64).reshape(-1, TRANSITION_COLUMNS)
+    return np.array([(*row, NO_BEAT) for row in rows], np.int64).reshape(-1, TRANSITION_COLUMNS)
