@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from beatwire.kernels.flutter import POSSIBLE, WAVES
 from bedside import Ward, acknowledge, device_chunk, in_asystole, states
 
 HZ = 100
@@ -36,6 +37,27 @@ def test_reminders_do_not_depend_on_the_cutting_into_ticks() -> None:
         published.append(found)
     assert published[0] == published[1]
     assert [a["reminders"] for a in published[0]] == list(range(17))
+
+
+@pytest.mark.parametrize("behind", [0, 30], ids=["with the watermark", "ahead of it"])
+def test_a_reminder_that_is_due_as_a_block_ends_the_alert_comes_before_its_end(behind: int) -> None:
+    """A flutter that is possible for a minute after its last block ends 60 s after it began, when a reminder is due."""
+    ward = Ward()
+    ward.tick(device_chunk())
+    found = []
+    for k in range(31):
+        end = 200 + 200 * k
+        ward.tick(
+            beats=[("bed", end - 90)],
+            blocks=[("bed", end, WAVES if k == 0 else POSSIBLE)],
+            known=[("bed", end - behind)],
+        )
+        found += ward.published
+    ward.tick(known=[("bed", 6400)])
+    found += ward.published
+    assert [(a["rule"], a["state"], a["reminders"]) for a in found] == [
+        ("flutter", "on", 0), ("flutter", "on", 1), ("flutter", "latched", 1),
+    ]  # fmt: skip
 
 
 def test_an_alert_because_nothing_arrives_is_published_again_by_the_clock(ward: Ward) -> None:

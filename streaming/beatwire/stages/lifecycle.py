@@ -188,7 +188,7 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
             kept.add(message, slot, tick.aligned.now_us)
         out.append(message)
         return
-    out += remind_until(one, tick, message["decided"], state.settings.remind_s)
+    out += remind_until(one, tick, message["decided"], state.settings.remind_s, decided=True)
     message = message | one.lasting
     if message["state"] == "latched" and one.message["state"] != "ack":
         kept.latch(one, message)

@@ -75,7 +75,9 @@ def remind_by_samples(
     return published
 
 
-def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval) -> Iterator[dict[str, Any]]:
+def remind_until(
+    one: Open, tick: TickBeats, end: int | None, interval: Interval, *, decided: bool = False
+) -> Iterator[dict[str, Any]]:
     """Yield the reminders of an alert that are due in a tick, and count them in the alert.
 
     In the session of the alert samples decide; in a later one, device time. What was due between two sessions, or in
@@ -86,6 +88,9 @@ def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval
     end
         The sample of the alert's session at which it ends; None: it goes on. An alert that nothing ends after the last
         beat of its session ends with the session.
+    decided
+        What ends it is in this tick, maybe a block that is ahead of the watermark: what is due by ``end`` is before
+        it.
     """
     interval_s = _interval_s(one, interval)
     if not interval_s or one.slot < 0 or tick.aligned.slots.bank[one.slot] < 0:
@@ -97,14 +102,14 @@ def remind_until(one: Open, tick: TickBeats, end: int | None, interval: Interval
             return
         if stretch.begin >= 0:
             _count(one, _passed(one, tick, stretch, stretch.begin, interval_s))
-        if stretch.mark < 0:
-            continue
         mark = stretch.mark
         if end is not None and (stretch.last or end < stretch.last_beat):
-            mark = min(end, mark)
+            mark = end if decided else min(end, mark)
+        if mark < 0:
+            continue
         number = _passed(one, tick, stretch, mark, interval_s)
         # A device may count or clock as it likes, and use the number of a session again: no more than samples came for.
-        came_for = (stretch.mark - stretch.earliest) // _step(tick, stretch.bank, interval_s)
+        came_for = (max(mark, stretch.mark) - stretch.earliest) // _step(tick, stretch.bank, interval_s)
         _count(one, number - _BEFORE - came_for)
         while one.message["reminders"] < number:
             _count(one, one.message["reminders"] + 1)
