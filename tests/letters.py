@@ -10,6 +10,7 @@ class Graph:
     """Publishes every message as a beat; its state depends on the last `reach` ticks."""
 
     model_name = "model-1"
+    open_banks = None
 
     def __init__(self, reach: int = 2) -> None:
         self.calls: list[str] = []
@@ -33,8 +34,6 @@ class Graph:
 
     def report_expired(self, expired):
         self.calls.append(f"expired {dict(expired)}")
-
-    open_banks = None
 
     def rewind_tick(self, partition):
         return self.tick - self.reach

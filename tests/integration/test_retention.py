@@ -37,6 +37,8 @@ SETTINGS = Settings(detector="rule", lifecycle=lifecycle.Settings(shortest_s=0.5
 class Echo:
     """A graph that publishes a beat for each message, and keeps no state."""
 
+    open_banks = None
+
     def reset(self):
         self.ticks = 0
 
@@ -49,8 +51,6 @@ class Echo:
     def watch_feed(self, newest_us, *, raises): ...
 
     def report_expired(self, expired): ...
-
-    open_banks = None
 
     def rewind_tick(self, partition):
         return self.ticks

@@ -53,6 +53,8 @@ def beat(stream: str, window: list[int]) -> str:
 class FakeGraph:
     """A graph with the interface of `beatwire.service.monitor.Graph`; see the module docstring."""
 
+    open_banks = None
+
     def __init__(self) -> None:
         self.reset()
 
@@ -73,8 +75,6 @@ class FakeGraph:
 
     def change_limits(self, changes: object) -> None:
         pass
-
-    open_banks = None
 
     def rewind_tick(self, partition: int) -> int:
         return min((w[0][1] for s, w in self.window.items() if self.partition[s] == partition), default=self.tick)

@@ -20,12 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from beatwire.evaluation.detection import Alarm
 from beatwire.evaluation.match import inside
 from beatwire.evaluation.records import AnnotatedRecord
+from beatwire.records import F64
 
 # Defaults of the monitor's rules.
 ASYSTOLE_S = 4.0
@@ -62,9 +65,7 @@ def reference_episodes(
         if not any(first <= b and a <= last for first, last in flutter):
             asystole.append((a, b))
     fast = np.zeros(len(rr), bool)
-    if len(rr) >= MEDIAN_BEATS:
-        medians = np.median(np.lib.stride_tricks.sliding_window_view(rr, MEDIAN_BEATS), axis=1)
-        fast[MEDIAN_BEATS - 1 :] = medians < 60.0 * rate_hz / tachycardia_bpm
+    fast[MEDIAN_BEATS - 1 :] = running_median(rr, MEDIAN_BEATS) < 60.0 * rate_hz / tachycardia_bpm
     edges = np.flatnonzero(np.diff(np.concatenate([[False], fast, [False]]).astype(int)))
     tachycardia = [(int(record.beat[a]), int(record.beat[b])) for a, b in edges.reshape(-1, 2)]
     pauses = np.flatnonzero((rr > PAUSE_S * rate_hz) & (rr <= ASYSTOLE_S * rate_hz))
@@ -78,6 +79,18 @@ def reference_episodes(
     if record.rhythms:
         episodes["irregular rhythm"] = _merged([(r.first, r.last) for r in record.rhythms if r.name == "AFIB"])
     return episodes
+
+
+def running_median(values: NDArray[Any], n: int) -> F64:
+    """Return the median of every ``n`` values that follow one another; none of fewer.
+
+    >>> running_median(np.array([1, 5, 3, 9]), 3).tolist(), running_median(np.array([1, 5]), 3).tolist()
+    ([3.0, 5.0], [])
+    """
+    if len(values) < n:
+        return np.zeros(0)
+    found: F64 = np.median(np.lib.stride_tricks.sliding_window_view(values, n), axis=1)
+    return found
 
 
 def _ventricular_runs(record: AnnotatedRecord) -> list[tuple[int, int]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ class Position(NamedTuple):
         text = f"beatwire rewind={self.rewind}" + (f" at={self.at_ms}" if self.at_ms else "")
         if self.banks is None:
             return text
-        return f"{text} banks={','.join(f'{rate_hz!r}x{leads}' for rate_hz, leads in sorted(self.banks))}"
+        return f"{text} banks={_banks_text(self.banks)}"
 
     @staticmethod
     def from_commit(offset: int, metadata: str | None) -> Position:
@@ -69,6 +70,11 @@ class Position(NamedTuple):
             kinds = (text.split("x") for text in found[3].split(",") if text)
             banks = frozenset((float(rate_hz), int(leads)) for rate_hz, leads in kinds)
         return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks)
+
+
+@lru_cache(maxsize=8)  # the partitions of a tick have the same, and so have most ticks
+def _banks_text(banks: frozenset[BankKind]) -> str:
+    return ",".join(f"{rate_hz!r}x{leads}" for rate_hz, leads in sorted(banks))
 
 
 class OffsetRange(NamedTuple):

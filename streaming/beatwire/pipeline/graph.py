@@ -28,6 +28,7 @@ from beatwire.pipeline.settings import HORIZON_S, Settings
 from beatwire.records import Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.samples import BankKind
 from beatwire.stages import alert, align, decode, drift, gather, lifecycle, publish, score
+from beatwire.stages.support.banks import kinds_of
 from beatwire.stages.support.directory import Directory
 from beatwire.stages.support.limits import Limits
 from beatwire.stages.support.waiting import WaitingRoom
@@ -201,7 +202,7 @@ class Pipeline(Part):
     @property
     def open_banks(self) -> frozenset[BankKind]:
         """Return the banks that are open: the commit of each partition contains them, for a replay."""
-        return frozenset((bank.rate_hz, bank.leads) for bank in self._align.banks)
+        return kinds_of(self._align.banks)
 
     @property
     def model_name(self) -> str:

@@ -39,7 +39,7 @@ from beatwire.records.columns import (
 from beatwire.records.events import CLOCK, LIMITS_CHANGED
 from beatwire.records.samples import SlotColumns
 from beatwire.stages.support.align_tables import columns_of, empty_rows, new_slots, occurring
-from beatwire.stages.support.banks import allowed_banks, find_banks, not_open, without_bank
+from beatwire.stages.support.banks import allowed_banks, find_banks, without_bank
 from beatwire.stages.support.directory import Directory
 from beatwire.stages.support.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.placements import placements, rounded
@@ -166,12 +166,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
 def _without_stray_banks(state: State, chunks: Chunks) -> tuple[Chunks, I64]:
     """Exchange the chunks that would open a bank with the waiting room."""
     may_wait = state.waiting.enough_s > 0 and len(state.banks) < state.settings.most_banks
-    if not may_wait:
-        rows = np.zeros(0, np.int64)
-    elif chunks.open_banks is None:
-        rows = without_bank(state.banks, chunks)
-    else:
-        rows = not_open(chunks, chunks.open_banks)
+    rows = without_bank(state.banks, chunks) if may_wait else np.zeros(0, np.int64)
     if len(rows):  # without a new session a stream may not change its rate: that is a reject
         slot = state.directory.look_up(chunks.payload, chunks.ints[rows])
         known = np.flatnonzero(slot >= 0)

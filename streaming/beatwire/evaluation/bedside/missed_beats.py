@@ -11,8 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.evaluation.alarms import MEDIAN_BEATS, running_median
 from beatwire.evaluation.bedside.rows import PER_DAY, Count, Row
-from beatwire.evaluation.bedside.watched import Watched
+from beatwire.evaluation.bedside.watched import Watched, classed
 from beatwire.evaluation.match import inside
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.kernels.long_intervals import ABRUPT, NORMAL_NEEDED, is_long
@@ -21,7 +22,6 @@ from beatwire.stages import alert
 RULE = "missed beat"
 WITHIN_S = 10.0
 TOLERANCE_S = 0.15  # between an annotated and a detected beat
-MEDIAN_BEATS = 8  # intervals of the median
 _IRREGULAR = ("AFIB", "AFL", "VFL", "VF")
 
 
@@ -29,26 +29,23 @@ def missed_beats(record: AnnotatedRecord) -> list[int]:
     """Return the sample of each annotated beat before which a beat is missing."""
     limits = alert.Settings()
     rr_s = np.diff(record.beat) / record.recording.rate_hz
-    found = []
-    for k in range(MEDIAN_BEATS, len(rr_s)):
-        typical_s = float(np.median(rr_s[k + 1 - MEDIAN_BEATS : k + 1]))
-        if (
-            is_long(float(rr_s[k]), typical_s, limits.missed_beat_ratio)
-            and ABRUPT * rr_s[k - 1] < rr_s[k] <= limits.pause_s
-            and all(c == "N" for c in record.beat_class[k + 1 - NORMAL_NEEDED : k + 1])
-        ):
-            found.append(int(record.beat[k + 1]))
-    return found
+    typical_s = running_median(rr_s, MEDIAN_BEATS)  # the first is that of the interval MEDIAN_BEATS - 1
+    return [
+        int(record.beat[k + 1])
+        for k in range(MEDIAN_BEATS, len(rr_s))
+        if is_long(float(rr_s[k]), float(typical_s[k + 1 - MEDIAN_BEATS]), limits.missed_beat_ratio)
+        and ABRUPT * rr_s[k - 1] < rr_s[k] <= limits.pause_s
+        and all(c == "N" for c in record.beat_class[k + 1 - NORMAL_NEEDED : k + 1])
+    ]
 
 
 def rows(folder: str, records: Sequence[Watched]) -> list[Row]:
     """Return the rows of a folder in which a beat is missing somewhere; none without."""
-    labelled = [(r, r.annotated) for r in records if r.annotated is not None and not r.annotated.paced]
-    if not any(set(annotated.beat_class) - {"N"} for _, annotated in labelled):  # beats have no classes
+    if not (of_folder := classed(records)):
         return []
     found: list[Count] = []
     false: list[Count] = []
-    for r, annotated in labelled:
+    for r, annotated in of_folder:
         missed = np.array(missed_beats(annotated), np.int64)
         spans = [(s - int(TOLERANCE_S * r.rate_hz), s + int(WITHIN_S * r.rate_hz)) for s in missed.tolist()]
         irregular = np.array([(e.first, e.last) for e in annotated.rhythms if e.name in _IRREGULAR]).reshape(-1, 2)

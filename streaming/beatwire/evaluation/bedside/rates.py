@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.evaluation.alarms import running_median
 from beatwire.evaluation.bedside.rows import Count, Row
-from beatwire.evaluation.bedside.watched import Watched
+from beatwire.evaluation.bedside.watched import Watched, classed
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.records import I64
 from beatwire.stages import alert
@@ -28,10 +29,8 @@ def beats_beyond(record: AnnotatedRecord, rule: str) -> I64:
     """Return the samples of the annotated beats at which the rule's limit is passed, or nearly."""
     limit = alert.Settings().limits[NUMBERS[rule]]
     longest_s = limit if rule == "pause" else 60.0 / limit
-    rr_s, n = np.diff(record.beat) / record.recording.rate_hz, INTERVALS[rule]
-    if len(rr_s) < n:
-        return np.zeros(0, np.int64)
-    median_s = np.median(np.lib.stride_tricks.sliding_window_view(rr_s, n), axis=1)
+    n = INTERVALS[rule]
+    median_s = running_median(np.diff(record.beat) / record.recording.rate_hz, n)
     fast = rule in _FAST
     beyond = median_s < (1 + TOLERANCE) * longest_s if fast else median_s > (1 - TOLERANCE) * longest_s
     return record.beat[n:][beyond]
@@ -39,11 +38,10 @@ def beats_beyond(record: AnnotatedRecord, rule: str) -> I64:
 
 def rows(folder: str, records: Sequence[Watched]) -> list[Row]:
     """Return the row of a folder whose beats have classes; none without such an alarm."""
-    labelled = [(r, r.annotated) for r in records if r.annotated is not None and not r.annotated.paced]
-    if not any(set(annotated.beat_class) - {"N"} for _, annotated in labelled):
+    if not (of_folder := classed(records)):
         return []
     confirmed = []
-    for r, annotated in labelled:
+    for r, annotated in of_folder:
         reach = WITHIN_S * r.rate_hz
         for rule in INTERVALS:
             alarms = r.of_rule(rule)

@@ -9,7 +9,7 @@ The graph runs over all leads that are ECG, with the companion models of records
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +59,12 @@ class Watched:
     def physiological(self, *priorities: str) -> list[Alarm]:
         """Return the alarms about the heart with one of these priorities."""
         return [a for a in self.alarms if (r := RULES[NUMBERS[a.rule]]).priority in priorities and not r.technical]
+
+
+def classed(records: Sequence[Watched]) -> list[tuple[Watched, AnnotatedRecord]]:
+    """Return the records whose annotated beats have classes, without paced ones; none if every beat of them is N."""
+    found = [(r, r.annotated) for r in records if r.annotated is not None and not r.annotated.paced]
+    return found if any(set(annotated.beat_class) - {"N"} for _, annotated in found) else []
 
 
 def rule_named(*names: str) -> str:

@@ -20,34 +20,44 @@ def find_banks(banks: Sequence[Bank], chunks: Chunks | AlignChunks, bank: I64) -
 
 
 def without_bank(banks: Sequence[Bank], chunks: Chunks) -> I64:
-    """Return the rows of the chunks that have no bank; if there are no banks yet, the first chunk counts as one."""
+    """Return the rows of the chunks that have no bank; if there are no banks yet, the first chunk counts as one.
+
+    In a replay a chunk has one if that was open at the commit of its partition.
+    """
     if not len(chunks.ints):
         return np.zeros(0, np.int64)
+    if chunks.open_banks is not None:
+        return _not_open(chunks, chunks.open_banks)
     first = Bank(0, float(chunks.floats[0, CHUNK_RATE_HZ]), int(chunks.ints[0, CHUNK_LEADS]))
     bank = np.empty(len(chunks.ints), np.int64)
     find_banks(banks or [first], chunks, bank)
     return np.flatnonzero(bank < 0)
 
 
-def not_open(chunks: Chunks, open_banks: Mapping[int, frozenset[BankKind]]) -> I64:
+def _not_open(chunks: Chunks, open_banks: Mapping[int, frozenset[BankKind]]) -> I64:
     """Return the rows of the chunks whose bank was not open at the commit of their partition.
 
     Every bank counts as open in a partition that ``open_banks`` does not have.
     """
-    known = np.isin(chunks.partition, list(open_banks))
+    closed = np.isin(chunks.partition, list(open_banks))
     rates_hz, leads = chunks.floats[:, CHUNK_RATE_HZ], chunks.ints[:, CHUNK_LEADS]
     for kinds in set(open_banks.values()):
         own = np.isin(chunks.partition, [p for p, of_partition in open_banks.items() if of_partition == kinds])
         for rate_hz, number in kinds:
-            known &= ~(own & (rates_hz == rate_hz) & (leads == number))
-    return np.flatnonzero(known)
+            closed &= ~(own & (rates_hz == rate_hz) & (leads == number))
+    return np.flatnonzero(closed)
 
 
-def allowed_banks(banks: Sequence[Bank], chunks: Chunks) -> set[BankKind]:
+def kinds_of(banks: Sequence[Bank]) -> frozenset[BankKind]:
+    """Return the sampling rates and numbers of leads of banks."""
+    return frozenset((bank.rate_hz, bank.leads) for bank in banks)
+
+
+def allowed_banks(banks: Sequence[Bank], chunks: Chunks) -> frozenset[BankKind]:
     """Return the banks that are open; in a replay those that may be."""
     if chunks.open_banks is None:
-        return {(bank.rate_hz, bank.leads) for bank in banks}
+        return kinds_of(banks)
     if set(np.unique(chunks.partition).tolist()) <= chunks.open_banks.keys():
-        return set().union(*chunks.open_banks.values())
+        return frozenset().union(*chunks.open_banks.values())
     kinds = np.unique(np.column_stack([chunks.floats[:, CHUNK_RATE_HZ], chunks.ints[:, CHUNK_LEADS]]), axis=0)
-    return {(rate_hz, int(leads)) for rate_hz, leads in kinds.tolist()}
+    return frozenset((rate_hz, int(leads)) for rate_hz, leads in kinds.tolist())
