@@ -115,6 +115,26 @@ def test_a_lead_that_is_on_again_in_a_new_session_or_after_a_silence_ends_its_al
         assert [(a["rule"], a["state"], a["session"], a["onset"]) for a in transitions] == [("lead off", "off", 1, 0)]
 
 
+@pytest.mark.parametrize("changed", [{"session": 2}, {"first": 900}], ids=["another session", "the same session"])
+def test_after_a_silence_alerts_end_equally_with_a_successor_that_replayed_nothing_of_the_stream(
+    changed: dict[str, int],
+) -> None:
+    two = {"samples": np.zeros((2, 10), np.int16), "lead_off": 2}
+    ward, successor = Ward(), Ward()
+    begun = ward.tick(device_chunk(**two)) + ward.tick(device_chunk(10, **two), now_us=9_000_000)
+    begun += ward.tick(now_us=90_000_000)
+    assert rows_of(begun) == [("lead off", "on", 0, 0), ("no data", "on", 20, 20)]
+    alert.adopt(successor.alert, begun)
+    later = device_chunk(**two | changed | {"arrival_us": 100_000_000})
+    ended = ward.tick(later)
+    assert successor.tick(later) == ended
+    assert [(a["rule"], a["state"], a["session"]) for a in ended][1:] == [
+        ("lead off", "off", 1),
+        ("lead off", "on", changed.get("session", 1)),
+    ]
+    assert ended[1]["decided"] == changed.get("first", 20)
+
+
 def test_alerts_of_a_stream_depend_on_no_other_stream() -> None:
     ward = Ward()
     ward.tick(*[device_chunk(stream=f"bed-{k}") for k in range(5)])

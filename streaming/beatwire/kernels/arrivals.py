@@ -139,6 +139,7 @@ def align_row(
         if arrived_us - state[SLOT_ARRIVED_US] > own[LIMIT_EVICT_US]:
             same = False
             fresh_start = True
+            silent = False  # a new stream
         elif not repeated or state[SLOT_BANK] != bank or state[SLOT_NANOVOLTS] != nanovolts:
             rows.sizes[SILENCES] += 1
             fresh_start = True
@@ -169,10 +170,12 @@ def align_row(
             open_pass(streams.slots, slot, rows)
     if fresh_start:
         known = -1
-        if same:
+        if same and not silent:
             known = state[SLOT_EXPECTED]
         else:
             state[SLOT_MASK] = 0
+            if silent and state[SLOT_EXPECTED] >= 0:
+                known = -2 - state[SLOT_EXPECTED]
         state[SLOT_SESSION] = session
         state[SLOT_LEADS] = leads
         state[SLOT_PENDING] = 0

@@ -10,9 +10,10 @@ rhythm that has begun goes on through ectopic beats and noise, which would not l
 whether it is on. Only the rules of anomalous beats and of drift read scores; no rule waits for them. What silence and
 noise mean: ``kernels.unjudged``.
 
-A restart ends the stream's alerts. An alert ends in the session in which it began, at the last known sample of that
-session. Leads that are off stay off over a gap within a session: the event of such a restart has a ``value`` of 0 or
-more.
+A restart ends the stream's alerts. An alert ends in the session in which it began: at the last beat of that session, or
+where its samples ended if the stream was silent for long. Such a stream is not replayed; the log has the end of its
+samples, as the onset of ``no data``. Leads that are off stay off over a gap within a session: the event of such a
+restart has a ``value`` of 0 or more.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
     """End the alerts of a stream whose lane begins anew, and begin its state."""
     for rule in range(RULES):
         if row[IS_KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
-            at = sample if row[SESSION] == session else int(row[LAST_BEAT])
+            before = int(row[LAST_BEAT]) if value >= -1 else -2 - value
+            at = sample if row[SESSION] == session else before
             at = max(at, int(row[FIRST_ONSET + rule]))  # a device may go back
             n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
         row[SINCE + rule] = FAST_HOLD_BEATS

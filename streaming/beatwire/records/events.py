@@ -1,6 +1,7 @@
 """Kinds of events of a stream. At the same sample of a pass they come in the order of these numbers.
 
-RESTART        the lane begins at ``sample``; ``value``: sample up to which the same session was known before, -1: none
+RESTART        the lane begins at ``sample``; ``value``: sample up to which the same session was known before, -1: none,
+               -2 - n: the stream was silent for long, and its session before the silence was known up to n
 GAP            samples from ``sample`` to ``value`` are bridged
 LEADS_CHANGED  the lead-off mask is ``value`` from ``sample`` on
 BEAT           R is at ``sample``; ``value``: row of the beat in its tick

@@ -26,7 +26,13 @@ from beatwire.kernels.normal_beat import OF_SPREAD, UNRELATED
 from beatwire.kernels.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import TRANSITION_COLUMNS, TRANSITION_LIMITS, TRANSITION_RULE, TRANSITION_SLOT
+from beatwire.records.columns import (
+    TRANSITION_COLUMNS,
+    TRANSITION_LIMITS,
+    TRANSITION_RULE,
+    TRANSITION_SESSION,
+    TRANSITION_SLOT,
+)
 from beatwire.stages.support import stream_alerts
 from beatwire.stages.support.alert_messages import message_of
 from beatwire.stages.support.alert_rules import NUMBERS
@@ -96,6 +102,7 @@ class State:
     newest_us arrival of the newest chunk of any stream, whoever reads it; 0: unknown
     resumed_us  the same of the first chunk after the last silence of all streams
     since_us  (slot, rule) -> device time at which an alert from the log began, where the stream's clock is unknown
+    ends_us   slot -> device time at which the samples of such a stream ended, if the log has it
     """
 
     settings: Settings
@@ -106,6 +113,7 @@ class State:
     newest_us: int = 0
     resumed_us: int = 0
     since_us: dict[tuple[int, int], int] = field(default_factory=dict)
+    ends_us: dict[int, int] = field(default_factory=dict)
 
 
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
@@ -176,6 +184,9 @@ def _adopt_stream(state: State, slot: int, logged: dict[int, dict[str, Any]]) ->
             if unseen:
                 row[alert_state.SESSION] = alert["session"]
                 row[alert_state.IS_KNOWN] = 1
+                if rule == alert_state.NO_DATA:  # where its samples ended
+                    row[alert_state.LAST_BEAT] = alert["onset"]
+                    state.ends_us[slot] = alert["onset_us"]
                 state.since_us[slot, rule] = alert["onset_us"]
 
 
@@ -281,4 +292,8 @@ def _message(state: State, tick: TickBeats, row: list[int], value: float) -> dic
     slot, number = row[TRANSITION_SLOT], row[TRANSITION_RULE]
     since_us = state.since_us.pop((slot, number), None)
     limit = float(state.limits.values[row[TRANSITION_LIMITS], number])
-    return message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us)
+    message = message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us)
+    ended = row[TRANSITION_SESSION] != tick.aligned.slots.session[slot]
+    if since_us is not None and ended and message["decided"] > message["onset"]:
+        message["decided_us"] = state.ends_us.get(slot, since_us)
+    return message
