@@ -40,7 +40,8 @@ OFF, ON, LATCHED = range(3)
 # Columns of the state:
 #   IS_KNOWN        1 if the stream is known
 #   SESSION         its session
-#   LAST_BEAT       sample of the last beat, or where the lane began
+#   LAST_BEAT       sample of the last beat, or where the lane began; of a stream known from the log alone, where its
+#                   samples ended
 #   LIMITS          row of the table of limits that is in force
 #   FLAT_BLOCKS     flat blocks in a row, at most 2
 #   ANOMALOUS_BITS  the last 8 beats as bits, 1: anomalous

@@ -105,11 +105,12 @@ MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that mak
 
 def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
     """End the alerts of a stream whose lane begins anew, and begin its state."""
+    end = int(row[LAST_BEAT]) if value >= -1 else -2 - value
+    if row[SESSION] == session:
+        end = sample
     for rule in range(RULES):
         if row[IS_KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
-            before = int(row[LAST_BEAT]) if value >= -1 else -2 - value
-            at = sample if row[SESSION] == session else before
-            at = max(at, int(row[FIRST_ONSET + rule]))  # a device may go back
+            at = max(end, int(row[FIRST_ONSET + rule]))  # a device may go back
             n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
         row[SINCE + rule] = FAST_HOLD_BEATS
     row[IS_KNOWN] = 1

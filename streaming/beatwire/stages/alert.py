@@ -288,12 +288,10 @@ def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:
 
 
 def _message(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
-    """Return the message of a transition; an alert from the log keeps the device time at which it began."""
+    """Return the message of a transition; an alert from the log has the device times that the log has."""
     slot, number = row[TRANSITION_SLOT], row[TRANSITION_RULE]
     since_us = state.since_us.pop((slot, number), None)
     limit = float(state.limits.values[row[TRANSITION_LIMITS], number])
-    message = message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us)
-    ended = row[TRANSITION_SESSION] != tick.aligned.slots.session[slot]
-    if since_us is not None and ended and message["decided"] > message["onset"]:
-        message["decided_us"] = state.ends_us.get(slot, since_us)
-    return message
+    is_over = row[TRANSITION_SESSION] != tick.aligned.slots.session[slot]
+    until_us = state.ends_us.get(slot) if since_us is not None and is_over else None
+    return message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us, until_us)

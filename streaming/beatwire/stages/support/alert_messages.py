@@ -15,7 +15,7 @@ from beatwire.stages.support.sessions import bank_of
 
 
 def message_of(
-    tick: TickBeats, stream: str, row: list[int], value: float, limit: float, since_us: int | None
+    tick: TickBeats, stream: str, row: list[int], value: float, limit: float, since_us: int | None, until_us: int | None
 ) -> dict[str, Any]:
     """Return a transition as a message.
 
@@ -25,13 +25,15 @@ def message_of(
         Columns ``TRANSITION_SLOT``, ... of ``records.columns``.
     value, limit
         What was found, and the limit of the rule; a value that is not finite is None in the message.
-    since_us
-        Device time of the onset where it is known from the log; None: by the clock of the stream.
+    since_us, until_us
+        Device times of the onset and of the sample at which it is decided, where they are known from the log; None: by
+        the clock of the stream.
     """
     slot, session, number, state, onset, at, _, beat = row
     rule = RULES[number]
     onset_us, at_us = device_times(tick, slot, session, [onset, at], at)
     since_us = onset_us if since_us is None else since_us
+    until_us = at_us if until_us is None else until_us
     return {
         "id": alert_id(stream, session, rule.name, onset),
         "stream": stream,
@@ -43,7 +45,7 @@ def message_of(
         "onset": onset,
         "onset_us": since_us,
         "decided": at,
-        "decided_us": at_us if at > onset else since_us,
+        "decided_us": until_us if at > onset else since_us,
         "value": round(value, 3) if math.isfinite(value) else None,
         "limit": limit,
         "definition": rule.definition_of(limit),
