@@ -61,7 +61,19 @@ def test_an_unusual_message_and_its_neighbours_give_the_same_results_as_singly(u
     assert json_tick_to_avro(values) == singly(values)
 
 
-@pytest.mark.parametrize("bad", [b"{", b'{"a": 1} x', b"{}{}", b'{"stream": "\xff"}', b"{" * 5000])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"{",
+        b'{"samples',
+        b' { "samples": [1 }',
+        b'{"samples": [1]}{"a": 1}',
+        b'{"a": 1} x',
+        b"{}{}",
+        b'{"stream": "\xff"}',
+        b"{" * 5000,
+    ],
+)
 def test_invalid_json_is_rejected_with_the_same_reason(bad: bytes) -> None:
     values = [message(k) for k in range(12)]
     values[3] = bad
@@ -74,6 +86,16 @@ def test_a_clean_tick_goes_through_the_table(monkeypatch: pytest.MonkeyPatch) ->
     expected = [singly(values) for values in (nested, spread)]
     monkeypatch.setattr(json_chunks, "json_to_avro", lambda _: pytest.fail("parsed singly"))
     assert [json_tick_to_avro(values) for values in (nested, spread)] == expected
+
+
+@pytest.mark.parametrize("bad", [b'{"stream": 3}', b"{\xff", b'{"a": [1, 2', b'{"samples": [1'])
+def test_what_can_be_no_row_leaves_the_others_in_the_table(bad: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [message(k) for k in range(20)]
+    values[7] = bad
+    expected, read_singly = singly(values), []
+    monkeypatch.setattr(json_chunks, "json_to_avro", lambda value: read_singly.append(value) or json_to_avro(value))
+    assert json_tick_to_avro(values) == expected
+    assert read_singly == [bad]
 
 
 def test_few_messages_are_parsed_singly(monkeypatch: pytest.MonkeyPatch) -> None:

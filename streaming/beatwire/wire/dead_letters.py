@@ -82,7 +82,8 @@ def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[
     if packs is None:
         return [_alone(rejects, tick, addresses, held)]
     fits = np.diff(tick.start)[rejects.number[own]] <= LARGEST_PACKED
-    fits &= np.array([len(key or b"") <= LARGEST_PACKED for key in addresses.keys], np.bool_)
+    if max(map(len, filter(None, addresses.keys)), default=0) > LARGEST_PACKED:
+        fits &= np.array([len(key or b"") <= LARGEST_PACKED for key in addresses.keys], np.bool_)
     packed = own.copy()
     packed[own] = fits
     if packed.all():

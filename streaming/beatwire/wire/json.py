@@ -5,7 +5,8 @@ In: message values. Out: for each message an Avro SampleChunk with the same cont
 Three parsers exist. ``wire.avro.json_to_avro`` parses one message and defines the result. pyarrow and, for many
 messages on a GPU, cuDF (``beatwire.tables``) parse all messages as one table. Invariant: all three give the same bytes
 and the same reasons. Therefore a message goes through ``json_to_avro`` if it contains anything that table parsers may
-interpret in their own way (escapes, ``null``, ``true``), or if its row of the table is not a valid SampleChunk.
+interpret in their own way (escapes, ``null``, ``true``), or if its row of the table is not a valid SampleChunk. One
+wrong message breaks the table of all, so those that cannot be a row are left out.
 
 Importing pyarrow takes a second, cuDF ten. A background thread imports each when the first tick needs it; until then
 messages go through a parser that is already imported.
@@ -26,6 +27,7 @@ from beatwire.wire.background import import_in_background
 
 MIN_TABLE_MESSAGES = 8  # below this, a table costs more than parsing the messages singly
 MIN_GPU_MESSAGES = 1000  # cuDF takes 9 ms for a few messages and for a thousand; below this pyarrow is faster
+_OBJECT = re.compile(rb'\s*\{\s*".*\}\s*', re.DOTALL)  # nothing else can be a row
 _AMBIGUOUS = re.compile(rb"null|true|false|\\|NaN|Infinity")  # parsers differ in what they make of these
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
@@ -51,13 +53,18 @@ def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str
     ["JSON: field 'samples' is missing"]
     """
     translated: list[bytes | str | None] = [None] * len(values)
-    plain = [k for k, value in enumerate(values) if not _AMBIGUOUS.search(value)]
-    if len(plain) >= MIN_TABLE_MESSAGES:
-        for k, message in zip(plain, _translate_table([values[k] for k in plain], xp), strict=True):
+    rows = [k for k, value in enumerate(values) if _may_be_row(value)]
+    if len(rows) >= MIN_TABLE_MESSAGES:
+        for k, message in zip(rows, _translate_table([values[k] for k in rows], xp), strict=True):
             translated[k] = message
     return [
         _translate_one(value) if message is None else message for value, message in zip(values, translated, strict=True)
     ]
+
+
+def _may_be_row(value: bytes) -> bool:
+    """Return True if a message may be a SampleChunk that every parser reads in the same way."""
+    return b'"samples"' in value and _OBJECT.fullmatch(value) is not None and not _AMBIGUOUS.search(value)
 
 
 def _translate_one(value: bytes) -> bytes | str:

@@ -6,6 +6,7 @@ allocates arrays; Numba launches kernels on them without a copy.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 from typing import Any
 
@@ -53,6 +54,7 @@ def make_pool(cupy: Any, limit_bytes: int | None, managed: bool) -> tuple[int, A
     rmm.mr.set_current_device_resource(counted)
     if importlib.util.find_spec("torch") is not None:  # torch is optional; where it is installed it uses the pool too
         torch, allocators = imported("torch"), imported("rmm.allocators.torch")
-        torch.cuda.memory.change_current_allocator(allocators.rmm_torch_allocator)
+        with contextlib.suppress(RuntimeError):  # torch has used the card already: it keeps the allocator that it has
+            torch.cuda.memory.change_current_allocator(allocators.rmm_torch_allocator)
     cupy.cuda.set_allocator(imported("rmm.allocators.cupy").rmm_cupy_allocator)
     return limit, counted
