@@ -115,6 +115,18 @@ def test_strays_are_dropped_and_counted_after_a_silence(rng: np.random.Generator
     assert len(pipeline.aligned.state.waiting) == 1
 
 
+def test_the_clock_alone_drops_nothing(rng: np.random.Generator) -> None:
+    first = chunks_of(beds(), 0.25)[0][:1]
+    pipeline, _ = run_over([first, strays(3, rng), [], [], []], tick_us=40_000_000)
+    assert (pipeline.counts["strays"], len(pipeline.aligned.state.waiting)) == (0, 3)
+
+
+def test_an_unusable_message_of_the_partition_ends_the_wait_as_well(rng: np.random.Generator) -> None:
+    first = chunks_of(beds(), 0.25)[0][:1]
+    pipeline, _ = run_over([first, strays(3, rng), [], [b"{"]], tick_us=40_000_000)
+    assert (pipeline.counts["strays"], len(pipeline.aligned.state.waiting)) == (3, 0)
+
+
 def test_a_successor_reads_the_chunks_that_wait() -> None:
     signals = beds()
     ticks = chunks_of(signals, 0.25)
@@ -153,13 +165,43 @@ def test_a_stream_that_changes_its_rate_without_a_session_is_rejected_at_once() 
 
 def letters_of(ticks: list[list[bytes]], settings: Settings, tick_us: int) -> tuple[Pipeline, list[Letter]]:
     """Run ticks whose messages are at consecutive offsets; return all dead letters."""
-    pipeline, letters, first = Pipeline(settings), [], 0
-    for number, values in enumerate(ticks):
-        now_us = 1_700_000_000_000_000 + number * tick_us
+    pipeline = Pipeline(settings)
+    return pipeline, emit_to(pipeline, [(number * tick_us, values) for number, values in enumerate(ticks)])
+
+
+def emit_to(pipeline: Pipeline, ticks: list[tuple[int, list[bytes]]], first: int = 0) -> list[Letter]:
+    """Run ticks, each with its time, whose messages are at consecutive offsets; return the dead letters."""
+    letters = []
+    for at_us, values in ticks:
+        now_us = 1_700_000_000_000_000 + at_us
         tick = RawTick.of(values, now_us=now_us, partition=[3] * len(values), caught_up=False)
         letters += letters_among(pipeline.emit(tick, Received(values, first)))
         first += len(values)
-    return pipeline, letters
+    return letters
+
+
+@pytest.mark.parametrize("taken_over_after", [1, 50, 62, 63, 70])
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_successor_rejects_what_waited_once(taken_over_after: int, goes_on: bool, rng: np.random.Generator) -> None:
+    bed = Signal("bed", np.zeros((1, 20_000), np.int16), 250.0)
+    messages = [(k, bed.chunk(250 * k, 250 * k + 50)) for k in range(80)]
+    stray = Signal("stray", np.zeros((1, 50_000), np.int16), 333.0)
+    messages.insert(1, (0, stray.chunk(0, 50)))
+    if goes_on:
+        messages.insert(65, (63, stray.chunk(21_000, 21_050)))  # more than a minute after the first
+    seconds, values = [at for at, _ in messages], [value for _, value in messages]
+    undisturbed = emit_to(Pipeline(Settings()), [(1_000_000 * at, [value]) for at, value in messages])
+
+    commit = seconds.index(taken_over_after)
+    before = emit_to(Pipeline(Settings()), [(1_000_000 * at, [value]) for at, value in messages[:commit]])
+    successor = Pipeline(Settings())
+    banks = {3: frozenset({(250.0, 1)})}
+    replayed = RawTick.of(values[:commit], now_us=1_700_000_000_000_000, partition=[3] * commit, caught_up=False)
+    arrival_us = 1_700_000_000_000_000 + 1_000_000 * np.array(seconds[:commit])
+    successor.emit(replace(replayed, arrival_us=arrival_us, open_banks=banks), Received(values[:commit], 0))
+    after = emit_to(successor, [(1_000_000 * at, [value]) for at, value in messages[commit:]], commit)
+    assert [letter.value for letter in undisturbed] == [stray.chunk(0, 50)]
+    assert [*before, *after] == undisturbed
 
 
 def test_a_stray_that_is_dropped_is_a_dead_letter_with_its_own_place(rng: np.random.Generator) -> None:

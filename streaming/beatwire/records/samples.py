@@ -83,6 +83,7 @@ class Chunks:
     message      int64 [n]       number of the message in its tick; negative: it has waited since an earlier tick
     partition    int32 [n]       its partition
     rejects      the messages that are not valid
+    received     partition, int32 [m], and arrival, int64 [m], of all messages of the tick, valid or not
     now_us, caught_up, overloaded, open_banks  as in ``RawTick``
     """
 
@@ -92,6 +93,7 @@ class Chunks:
     message: I64
     partition: I32
     rejects: Rejects
+    received: tuple[I32, I64]
     now_us: int
     caught_up: bool
     overloaded: bool

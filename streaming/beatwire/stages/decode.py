@@ -87,6 +87,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         message=valid,
         partition=tick.partition if everything else tick.partition[valid],
         rejects=Rejects.joined(rejects),
+        received=(tick.partition, tick.arrival_us),
         now_us=tick.now_us,
         caught_up=tick.caught_up,
         overloaded=tick.overloaded,

@@ -7,7 +7,9 @@ State: the chunks that wait
 A bank costs rings of its own and a run of all stages in each tick. A corrupt message can name any rate, and a device
 keeps to one: so the bank is opened once a session has sent ``enough_s`` of samples without a hole of more than
 ``HOLE_S``. Nothing is lost: its chunks are placed as they came, and a stream has no beat in its first second. What
-waits longer than ``silence_s`` is dropped, counted and rejected. The bank of the very first chunk is opened at once.
+waits is dropped, counted and rejected with the first message of its partition that arrived more than ``silence_s``
+after the last chunk of its session: so the log alone decides, and a successor rejects nothing again. The bank of the
+very first chunk is opened at once.
 
 Which banks are open depends on all streams of a worker, and so on which partitions it has. A replay has to end with
 what was published: it opens the banks that were open at the commit of a partition, for its chunks, and no other.
@@ -18,49 +20,30 @@ A chunk that waits has a negative number in place of the number of its message, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
 
-from beatwire.records import F64, I64, Bool, Chunks
+from beatwire.records import I64, Chunks
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import (
+    CHUNK_ARRIVED_US,
     CHUNK_AT,
     CHUNK_COUNT,
     CHUNK_FIRST,
     CHUNK_ID_AT,
-    CHUNK_ID_HASH,
     CHUNK_LEADS,
     CHUNK_RATE_HZ,
-    CHUNK_SESSION,
 )
 from beatwire.records.samples import BankKind
+from beatwire.stages.support.waiting_sessions import Key, Waiting, by_session, joined
 
 MOST_BYTES = 32 << 20  # of chunks that wait, beyond which the oldest are dropped; `pipeline.held` keeps their messages
 
 HOLE_S = 1.0  # chunks further apart, or out of order by more, do not add up
-Key = tuple[int, int, float, int]  # hash of the stream id, session, sampling rate, number of leads
-
-
-@dataclass(slots=True)
-class Waiting:
-    """Chunks of one session: rows of ``Chunks`` with positions in ``raw``, their numbers, and their ticks.
-
-    run, stop   samples that have come one after another so far, and the sample after them
-    """
-
-    run: int = 0
-    stop: int = 0
-    arrived_us: int = 0
-    ints: list[I64] = field(default_factory=list)
-    floats: list[F64] = field(default_factory=list)
-    partition: list[int] = field(default_factory=list)
-    tick: list[int] = field(default_factory=list)
-    number: list[int] = field(default_factory=list)
-    raw: list[bytes] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -68,7 +51,7 @@ class WaitingRoom:
     """The chunks that wait, in the order of the last chunk of each stream.
 
     enough_s   seconds of samples after which a stream is placed; 0: no chunk waits
-    silence_s  seconds without a chunk after which its chunks are dropped
+    silence_s  seconds without a chunk after which the chunks of a stream are dropped
     dropped    chunks dropped so far
     admitted   the banks that may be opened in this tick
     entered    number of each chunk that has entered in this tick -> number of its message in the tick
@@ -109,7 +92,6 @@ class WaitingRoom:
         self.admitted, self.entered, self.left, self._dropped = banks if replay else frozenset(), {}, set(), []
         if not len(rows) and not self._entries:
             return chunks, np.zeros(0, np.int64)
-        self._expire(chunks.now_us)
         stay = np.ones(len(chunks.message), np.bool_)
         stay[rows] = False
         of_streams = self._enter(chunks, rows)
@@ -117,21 +99,22 @@ class WaitingRoom:
         opened = set()
         if not replay:
             opened = {
-                key[2:]
+                key.bank
                 for key, entry in self._entries.items()
-                if entry.run >= self.enough_s * key[2] or key[2:] in banks
+                if entry.run >= self.enough_s * key.rate_hz or key.bank in banks
             }
             self.admitted = opened
-        out: list[Waiting] = []
-        for key in [key for key in self._entries if key[2:] in opened]:
+        out: list[tuple[Key, Waiting]] = []
+        for key in [key for key in self._entries if key.bank in opened]:
             entry = self._entries.pop(key)
             stay[of_streams.get(key, [])] = True
             if entry.raw:
-                self._forget(entry)
-                out.append(entry)
-        self._hold({key: of_stream for key, of_stream in of_streams.items() if key[2:] not in opened}, chunks, tick)
+                self._forget(key, entry)
+                out.append((key, entry))
+        self._hold({key: of_stream for key, of_stream in of_streams.items() if key.bank not in opened}, chunks, tick)
+        self._expire(chunks)
         self._bound()
-        return _joined(out, chunks, stay), np.array([tick for entry in out for tick in entry.tick], np.int64)
+        return joined(out, chunks, stay), np.array([tick for _, entry in out for tick in entry.tick], np.int64)
 
     def admits(self, chunks: AlignChunks, i: int) -> bool:
         """Return True if chunk ``i`` may open a bank in this tick."""
@@ -147,18 +130,37 @@ class WaitingRoom:
             Number and reason of each chunk that was dropped in this tick.
         """
         self._hold(self._enter(chunks, rows), chunks, tick)
+        if len(rows):
+            self._expire(chunks)
         self._bound()
         return self._dropped
 
     def _enter(self, chunks: Chunks, rows: I64) -> dict[Key, list[int]]:
-        """Count the samples of the rows of each stream; return these rows."""
-        of_streams = _by_stream(chunks, rows)
-        places = dict(zip(rows.tolist(), chunks.ints[rows][:, [CHUNK_FIRST, CHUNK_COUNT]].tolist(), strict=True))
-        for key, of_stream in of_streams.items():
-            entry = self._entries.pop(key, None) or Waiting()
-            self._entries[key] = entry  # the last, in the order of the last chunk
-            _extend(entry, [places[row] for row in of_stream], HOLE_S * key[2])
-        return of_streams
+        """Count the samples of the rows of each stream; return these rows, without those dropped by a later one."""
+        columns = chunks.ints[rows][:, [CHUNK_FIRST, CHUNK_COUNT, CHUNK_ARRIVED_US]].tolist()
+        places = dict(zip(rows.tolist(), columns, strict=True))
+        return {
+            key: self._extend(key, of_stream, places, chunks) for key, of_stream in by_session(chunks, rows).items()
+        }
+
+    def _extend(self, key: Key, rows: Sequence[int], places: Mapping[int, Sequence[int]], chunks: Chunks) -> list[int]:
+        """Count the samples of the rows of a stream; one that is far away begins anew, after a silence without all."""
+        entry = self._entries.pop(key, None) or Waiting()
+        kept: list[int] = []
+        for row in rows:
+            first, count, arrived_us = places[row]
+            if entry.run and arrived_us - entry.arrived_us > self.silence_s * 1e6:
+                self._drop(key, entry, chunks.message[kept].tolist())
+                entry, kept = Waiting(), []
+            if not entry.run or abs(first - entry.stop) > HOLE_S * key.rate_hz:
+                entry.run, entry.stop = count, first + count
+            else:
+                entry.run += max(0, first + count - max(first, entry.stop))
+                entry.stop = max(entry.stop, first + count)
+            entry.arrived_us = arrived_us
+            kept.append(row)
+        self._entries[key] = entry  # the last, in the order of the last chunk
+        return kept
 
     def oldest_tick(self, partition: int, default: int) -> int:
         """Return the oldest tick with a chunk of the partition that waits: a successor must read it."""
@@ -177,19 +179,17 @@ class WaitingRoom:
         stop = ints[:, CHUNK_AT] + 2 * ints[:, CHUNK_LEADS] * ints[:, CHUNK_COUNT]
         ints[:, [CHUNK_ID_AT, CHUNK_AT]] -= begin[:, None]
         raw = [chunks.payload[a:b].tobytes() for a, b in zip(begin.tolist(), stop.tolist(), strict=True)]
-        columns = zip(ints, floats, chunks.partition[rows].tolist(), chunks.message[rows].tolist(), raw, strict=True)
+        columns = zip(ints, floats, chunks.message[rows].tolist(), raw, strict=True)
         for key, of_stream in of_streams.items():
             entry = self._entries[key]
-            for own_ints, own_floats, partition, message, value in islice(columns, len(of_stream)):
+            for own_ints, own_floats, message, value in islice(columns, len(of_stream)):
                 entry.ints.append(own_ints.copy())  # views would keep the rows of all streams
                 entry.floats.append(own_floats.copy())
-                entry.partition.append(partition)
                 entry.tick.append(tick)
                 entry.number.append(self._number(message))
                 entry.raw.append(value)
                 self._bytes += len(value)
-                self._ticks.setdefault(partition, Counter())[tick] += 1
-            entry.arrived_us = chunks.now_us
+                self._ticks.setdefault(key.partition, Counter())[tick] += 1
 
     def _number(self, message: int) -> int:
         """Return the number of a chunk that enters; one that has waited before keeps its number."""
@@ -200,76 +200,38 @@ class WaitingRoom:
         self.entered[self._last] = message
         return self._last
 
-    def _forget(self, entry: Waiting) -> None:
+    def _forget(self, key: Key, entry: Waiting) -> None:
         self._bytes -= sum(map(len, entry.raw))
         self.left.update(entry.number)
-        for partition, tick in zip(entry.partition, entry.tick, strict=True):
-            ticks = self._ticks[partition]
+        ticks = self._ticks.get(key.partition, Counter())
+        for tick in entry.tick:
             ticks[tick] -= 1
             if not ticks[tick]:
                 del ticks[tick]
 
-    def _drop_oldest(self) -> None:
-        key = next(iter(self._entries))
-        entry = self._entries.pop(key)
-        self._forget(entry)
-        self.dropped += len(entry.raw)
-        _, _, rate_hz, leads = key
+    def _drop(self, key: Key, entry: Waiting, numbers: Sequence[int] = ()) -> None:
+        """Reject the chunks of an entry, and chunks with these numbers that have not entered."""
+        self._forget(key, entry)
+        self.dropped += len(entry.raw) + len(numbers)
         reason = (
             f"expected {self.enough_s:g} s of samples of a stream whose rate and number of leads no other stream has; "
-            f"got {entry.run / rate_hz:.3g} s at {rate_hz:g} Hz with {leads} leads"
+            f"got {entry.run / key.rate_hz:.3g} s at {key.rate_hz:g} Hz with {key.leads} leads"
         )
-        self._dropped += [(number, reason) for number in entry.number]
+        self._dropped += [(number, reason) for number in [*entry.number, *numbers]]
 
-    def _expire(self, now_us: int) -> None:
-        while self._entries and now_us - next(iter(self._entries.values())).arrived_us > self.silence_s * 1e6:
-            self._drop_oldest()
+    def _expire(self, chunks: Chunks) -> None:
+        """Drop what has waited for too long by the newest arrival in its partition."""
+        if not self._entries:
+            return
+        partition, arrived_us = chunks.received
+        newest_us = np.zeros(max(partition.max(initial=0), *(key.partition for key in self._entries)) + 1, np.int64)
+        np.maximum.at(newest_us, partition, arrived_us)
+        limit_us = round(self.silence_s * 1e6)
+        for key, entry in list(self._entries.items()):
+            if newest_us[key.partition] - entry.arrived_us > limit_us:
+                self._drop(key, self._entries.pop(key))
 
     def _bound(self) -> None:
         while self._bytes > MOST_BYTES:
-            self._drop_oldest()
-
-
-def _extend(entry: Waiting, places: Iterable[Sequence[int]], hole: float) -> None:
-    """Count the samples of chunks, (first, count), that follow one another; one that is far away begins anew."""
-    for first, count in places:
-        if not entry.run or abs(first - entry.stop) > hole:
-            entry.run, entry.stop = count, first + count
-        else:
-            entry.run += max(0, first + count - max(first, entry.stop))
-            entry.stop = max(entry.stop, first + count)
-
-
-def _by_stream(chunks: Chunks, rows: I64) -> dict[Key, list[int]]:
-    """Return the rows of each stream, session, rate and number of leads, in their order."""
-    found: dict[Key, list[int]] = {}
-    columns = chunks.ints[rows][:, [CHUNK_ID_HASH, CHUNK_SESSION, CHUNK_LEADS]].tolist()
-    rates_hz = chunks.floats[rows, CHUNK_RATE_HZ].tolist()
-    for row, (digest, session, leads), rate_hz in zip(rows.tolist(), columns, rates_hz, strict=True):
-        found.setdefault((digest, session, rate_hz, leads), []).append(row)
-    return found
-
-
-def _joined(entries: list[Waiting], chunks: Chunks, stay: Bool) -> Chunks:
-    """Return the chunks that stay, behind those of the entries."""
-    kept = replace(
-        chunks, ints=chunks.ints[stay], floats=chunks.floats[stay], message=chunks.message[stay],
-        partition=chunks.partition[stay],
-    )  # fmt: skip
-    if not entries:
-        return kept
-    raw = [value for entry in entries for value in entry.raw]
-    ints = np.stack([row for entry in entries for row in entry.ints])
-    at = len(chunks.payload) + np.cumsum([0, *map(len, raw[:-1])])
-    ints[:, [CHUNK_ID_AT, CHUNK_AT]] += at[:, None]
-    payload = np.concatenate([chunks.payload, np.frombuffer(b"".join(raw), np.uint8)])
-    payload.flags.writeable = False  # kernels are compiled for that
-    partition = np.array([p for entry in entries for p in entry.partition], chunks.partition.dtype)
-    return replace(
-        kept,
-        payload=payload,
-        ints=np.concatenate([ints, kept.ints]),
-        floats=np.concatenate([np.stack([row for entry in entries for row in entry.floats]), kept.floats]),
-        message=np.concatenate([np.array([k for entry in entries for k in entry.number], np.int64), kept.message]),
-        partition=np.concatenate([partition, kept.partition]),
-    )
+            key = next(iter(self._entries))
+            self._drop(key, self._entries.pop(key))
