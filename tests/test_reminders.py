@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from beatwire.kernels.flutter import POSSIBLE, WAVES
+from beatwire.stages import alert, lifecycle
 from bedside import Ward, acknowledge, device_chunk, in_asystole, states
 
 HZ = 100
@@ -128,3 +131,39 @@ def test_what_was_due_in_a_hole_of_the_samples_is_not_published(step: int) -> No
     passed = (hole - 450) // 6_000
     first = [row[1:] for row in found if row[0] == 450]
     assert sorted(first) == [("latched", 0), ("latched", passed + 1), ("latched", passed + 2)]
+
+
+@pytest.mark.parametrize("due_by", [6_300, 6_440, 6_449, 6_450, 12_440, 12_450, 12_900])
+def test_a_successor_publishes_nothing_that_was_due_in_a_hole_before_it(due_by: int) -> None:
+    """The worker before counts what was due in a hole, and the log does not show that."""
+    hole, end = 12_200, 12_700  # without samples: the second reminder of the asystole at 450 is due in it
+
+    def chunks_of(ward: Ward, first: int, last: int) -> list[tuple[str, int]]:
+        found = []
+        for begin in range(first, last, 10):
+            if hole <= begin < end:
+                continue
+            ward.tick(device_chunk(begin, 10), known=[("bed", begin + 10)], beats=[("bed", begin + 9)])
+            for a in ward.published:
+                log[a["id"]] = a
+                found += [(a["state"], a["reminders"])] if a["rule"] == "asystole" and a["onset"] == 450 else []
+        return found
+
+    def begun() -> Ward:
+        ward = Ward()
+        ward.tick(device_chunk())
+        ward.tick(beats=[("bed", 50)], known=[("bed", 600)])
+        log.update({a["id"]: a for a in ward.published})
+        return ward
+
+    log: dict[str, dict[str, Any]] = {}
+    undisturbed = chunks_of(begun(), 600, 20_000)
+    log.clear()
+    before = chunks_of(begun(), 600, due_by)
+    of_log = [a for a in log.values() if a["state"] != "off"]
+    successor = begun()
+    chunks_of(successor, 600, due_by)
+    lifecycle.adopt(successor.lifecycle, of_log)
+    alert.adopt(successor.alert, of_log)
+    assert [*before, *chunks_of(successor, due_by, 20_000)] == undisturbed
+    assert undisturbed == [("latched", 0), ("latched", 1), ("latched", 3)]

@@ -11,6 +11,11 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from itertools import repeat
 
+import numpy as np
+
+from beatwire.kernels.avro import MAX_RATE_HZ, MIN_RATE_HZ
+from beatwire.wire.avro import decode_chunk, encode_chunk
+
 Mutation = Callable[[bytes, random.Random], bytes]
 HEAD = 40  # bytes: stream id, session, first sample, time, rate
 OVERSIZED_BYTES = 70_000
@@ -71,10 +76,19 @@ def oversized(value: bytes, _rng: random.Random) -> bytes:
     return value + bytes(OVERSIZED_BYTES)
 
 
+def stray_rate(value: bytes, rng: random.Random) -> bytes:
+    """Return a valid message of a stream that sends nothing else, at a rate that no other has."""
+    chunk = decode_chunk(value)
+    samples = np.frombuffer(chunk["samples"], "<i2").reshape(len(chunk["leads"]), -1)
+    stream, rate_hz = f"~~stray~{rng.getrandbits(60):x}", rng.uniform(MIN_RATE_HZ, MAX_RATE_HZ)
+    return encode_chunk(stream, chunk["session"], chunk["first"], chunk["time"], rate_hz, chunk["leads"], samples)
+
+
 KINDS: tuple[Mutation, ...] = (
     truncated, flipped, flipped_head, random_bytes, wrong_schema, huge_count, wrong_length, json_garbage,
 )  # fmt: skip
-UNREADABLE = tuple(kind for kind in KINDS if kind not in (flipped, flipped_head))  # what gives no chunk
+_STILL_VALID = (flipped, flipped_head)  # some of what these return
+REJECTED = (*(kind for kind in KINDS if kind not in _STILL_VALID), stray_rate)  # at once, or after a minute of waiting
 
 
 def mutated(

@@ -17,7 +17,7 @@ from beatwire_producers.replay import play, read_sources
 from beatwire_producers.ward import ward
 
 from beatwire.bench.garbage import stray_messages
-from beatwire.bench.mutations import UNREADABLE, mutated
+from beatwire.bench.mutations import REJECTED, mutated
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.live_sender import LiveSender
 
@@ -53,7 +53,7 @@ class LitteringSender(LiveSender):
 
     def __init__(self, cluster: Cluster, share: float, seed: int) -> None:
         super().__init__(cluster)
-        self._garbage = mutated(stray_messages(), None, seed, kinds=UNREADABLE)
+        self._garbage = mutated(stray_messages(), None, seed, kinds=REJECTED)
         self._share, self._due = share, 0.0
 
     def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:

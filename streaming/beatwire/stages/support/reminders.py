@@ -75,6 +75,24 @@ def remind_by_samples(
     return published
 
 
+def count_before(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> None:
+    """Count what was due of the alerts of the log by the last watermark of the replay, with the next samples.
+
+    The worker before has published it, or counted it alone, as in a hole of the samples: the log does not tell.
+    """
+    for name in [name for name in alerts.adopted if name not in alerts.by_id]:
+        alerts.adopted.discard(name)
+    for name in list(alerts.adopted):
+        one = alerts.by_id[name]
+        stretches = _stretches(tick, one.slot) if one.slot >= 0 else []
+        if not stretches:
+            continue
+        alerts.adopted.discard(name)
+        interval_s, (session, mark) = _interval_s(one, interval), alerts.passed[one.slot].tolist()
+        if interval_s and mark >= 0 and stretches[0].begin < 0 and stretches[0].session == session:
+            _count(one, _passed(one, tick, stretches[0], mark, interval_s))
+
+
 def remind_until(
     one: Open, tick: TickBeats, end: int | None, interval: Interval, *, decided: bool = False
 ) -> Iterator[dict[str, Any]]:
