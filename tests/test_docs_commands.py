@@ -80,6 +80,8 @@ def run(line: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("line", [marked(line) for line in examples() if runs_offline(line)])
 def test_a_line_runs_as_printed(line: str, folder: Path) -> None:
+    if needs_gpu(line) and ".csv" in line:
+        pytest.importorskip("cudf", reason="needs cuDF, which reads CSV files on a GPU (pip install 'beatwire[gpu]')")
     files = OUTPUTS.findall(line)
     for file in files:
         (folder / file).parent.mkdir(exist_ok=True)
