@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from beatwire.service.process_tuning import MemoryReturn
+from beatwire.service import process_tuning
+from beatwire.service.process_tuning import MemoryReturn, keep_freed_memory
 
 LARGE = 20_000
 
@@ -38,3 +39,20 @@ def test_memory_is_returned_after_large_ticks_only() -> None:
 def test_what_is_free_between_blocks_in_use_is_no_longer_resident() -> None:
     done = subprocess.run([sys.executable, "-c", HOLES], capture_output=True, text=True, check=True)
     assert float(done.stdout) > 200
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="glibc is Linux's")
+def test_older_versions_of_glibc_keep_blocks_up_to_the_size_that_they_accept(monkeypatch: pytest.MonkeyPatch) -> None:
+    accepted: dict[int, int] = {}
+
+    class Older:
+        @staticmethod
+        def mallopt(parameter: int, value: int) -> int:
+            is_accepted = parameter != -3 or value <= 32 << 20
+            if is_accepted:
+                accepted[parameter] = value
+            return int(is_accepted)
+
+    monkeypatch.setattr(process_tuning.ctypes, "CDLL", lambda _: Older)
+    assert keep_freed_memory()
+    assert accepted == {-1: 1 << 30, -3: 32 << 20}

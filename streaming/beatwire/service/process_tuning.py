@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # parameters of glibc's mallopt
 _KEEP_BYTES = 1 << 30  # freed memory up to which, and blocks up to which, nothing is returned to the system
+_LARGEST_BLOCK = 32 << 20  # that older versions of glibc accept as the latter
 _LARGE_TICK = 16_384  # messages; live ticks have fewer
 _OBJECTS = 200_000  # new objects between two collections: more than a tick has messages
 
@@ -36,7 +37,8 @@ def keep_freed_memory() -> bool:
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return False
-    return bool(mallopt(_MMAP_THRESHOLD, _KEEP_BYTES)) and bool(mallopt(_TRIM_THRESHOLD, _KEEP_BYTES))
+    blocks = mallopt(_MMAP_THRESHOLD, _KEEP_BYTES) or mallopt(_MMAP_THRESHOLD, _LARGEST_BLOCK)
+    return bool(mallopt(_TRIM_THRESHOLD, _KEEP_BYTES) and blocks)
 
 
 class MemoryReturn:
