@@ -77,10 +77,11 @@ def oversized(value: bytes, _rng: random.Random) -> bytes:
 
 
 def stray_rate(value: bytes, rng: random.Random) -> bytes:
-    """Return a valid message of a stream that sends nothing else, at a rate that no other has: half a second at most."""
+    """Return a valid message of a stream that sends nothing else, at a rate of its own: half a second at most."""
     chunk = decode_chunk(value)
     samples = np.frombuffer(chunk["samples"], "<i2").reshape(len(chunk["leads"]), -1)
-    stream, rate_hz = f"~~stray~{rng.getrandbits(60):x}", rng.uniform(max(MIN_RATE_HZ, 2.0 * samples.shape[1]), MAX_RATE_HZ)
+    rate_hz = rng.uniform(max(MIN_RATE_HZ, 2.0 * samples.shape[1]), MAX_RATE_HZ)
+    stream = f"~~stray~{rng.getrandbits(60):x}"
     return encode_chunk(stream, chunk["session"], chunk["first"], chunk["time"], rate_hz, chunk["leads"], samples)
 
 
