@@ -33,7 +33,7 @@ from beatwire.stages.support.alert_messages import acknowledged, device_times, o
 from beatwire.stages.support.audit import acknowledgement_record, limit_records
 from beatwire.stages.support.limits import Limits
 from beatwire.stages.support.open_alerts import Open, OpenAlerts
-from beatwire.stages.support.reminders import count_before, last_mark, remind_by_clock, remind_by_samples, remind_until
+from beatwire.stages.support.reminders import last_mark, remind_by_clock, remind_by_samples, remind_until
 from beatwire.stages.support.service_alerts import (
     begin_of_expired,
     end_of_blind,
@@ -116,8 +116,6 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     tick, kept, s = alerts.beats, state.alerts, state.settings
     kept.find_streams(len(tick.aligned.anchors))
     published: list[dict[str, Any]] = []
-    if kept.adopted:
-        count_before(kept, tick, s.remind_s)
     audit = [record for row in tick.aligned.limits for record in limit_records(state.limits, state.audited, row, tick)]
     for ack in state.acks:
         _acknowledge(state, ack, published, audit)
@@ -129,21 +127,21 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)
     published += begin_of_expired(kept, state.expired, tick.aligned.now_us)
     state.expired.clear()
-    rows = tick.events[tick.events[:, ORDERED_KIND] == WATERMARK]
     if kept.by_id:
         published += end_of_blind(kept, tick.aligned.now_us)
         if tick.aligned.caught_up:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
+        rows = tick.events[tick.events[:, ORDERED_KIND] == WATERMARK]
         marks = _watermarks(rows, len(kept.due))
         if kept.held:
             _end_held(state, tick, marks, _touched(alerts, marks), published)
         published += remind_by_samples(kept, tick, marks, s.remind_s, lambda one: _held_until(state, tick, one))
+        kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
         aligned = tick.aligned
         if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:
             state.scanned_us = aligned.now_us
             published += remind_by_clock(kept, tick, s.remind_s)
-    kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
-    kept.forget_evicted(tick.aligned)
+        kept.forget_evicted(aligned)
     return state, Alerts(tick, published, audit=audit)
 
 

@@ -48,7 +48,6 @@ class OpenAlerts:
     held       id -> the message that ends it
     due        int64 [slots]: watermark from which the stream has a reminder to be published
     passed     int64 [slots, 2]: session and last watermark of the stream; a session may end a tick later
-    adopted    ids of those from the log whose stream has sent nothing since
     """
 
     directory: Directory
@@ -58,7 +57,6 @@ class OpenAlerts:
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
     due: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     passed: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
-    adopted: set[str] = field(default_factory=set)
 
     def add(self, message: dict[str, Any], slot: int, raised_us: int = 0) -> None:
         """Add an alert by its message."""
@@ -102,7 +100,6 @@ class OpenAlerts:
             self.add(message, slots.get(message["stream"], -1))
         going_on = set(self.current.values())
         self.held = {name: end for name, end in held.items() if name in going_on}
-        self.adopted = set(self.by_id)
 
     def find_streams(self, slots: int) -> None:
         """Give alerts from the log the slots of streams that were seen for the first time; make room for ``slots``."""

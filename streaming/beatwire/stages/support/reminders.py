@@ -75,31 +75,14 @@ def remind_by_samples(
     return published
 
 
-def count_before(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> None:
-    """Count what was due of the alerts of the log by the last watermark of the replay, with the next samples.
-
-    The worker before has published it, or counted it alone, as in a hole of the samples: the log does not tell.
-    """
-    for name in [name for name in alerts.adopted if name not in alerts.by_id]:
-        alerts.adopted.discard(name)
-    for name in list(alerts.adopted):
-        one = alerts.by_id[name]
-        stretches = _stretches(tick, one.slot) if one.slot >= 0 else []
-        if not stretches:
-            continue
-        alerts.adopted.discard(name)
-        interval_s, (session, mark) = _interval_s(one, interval), alerts.passed[one.slot].tolist()
-        if interval_s and mark >= 0 and stretches[0].begin < 0 and stretches[0].session == session:
-            _count(one, _passed(one, tick, stretches[0], mark, interval_s))
-
-
 def remind_until(
     one: Open, tick: TickBeats, end: int | None, interval: Interval, *, decided: bool = False
 ) -> Iterator[dict[str, Any]]:
     """Yield the reminders of an alert that are due in a tick, and count them in the alert.
 
-    In the session of the alert samples decide; in a later one, device time. What was due between two sessions, or in
-    a hole of the samples that restarts the stream, is counted and not published: nobody was monitored.
+    In the session of the alert samples decide; in a later one, device time. Of what was due between two sessions, or
+    in a hole of the samples that restarts the stream, the last is published where the samples go on: so the log says
+    how many have passed.
 
     Parameters
     ----------
@@ -119,7 +102,10 @@ def remind_until(
         if end is not None and (stretch.begin >= end or stretch.session != one.message["session"]):
             return
         if stretch.begin >= 0:
-            _count(one, _passed(one, tick, stretch, stretch.begin, interval_s))
+            number = _passed(one, tick, stretch, stretch.begin, interval_s)
+            if number > one.message["reminders"]:
+                _count(one, number)
+                yield one.message
         mark = stretch.mark
         if end is not None and (stretch.last or end < stretch.last_beat):
             mark = end if decided else min(end, mark)
