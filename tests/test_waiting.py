@@ -182,7 +182,7 @@ def emit_to(pipeline: Pipeline, ticks: list[tuple[int, list[bytes]]], first: int
 
 @pytest.mark.parametrize("taken_over_after", [1, 50, 62, 63, 70])
 @pytest.mark.parametrize("goes_on", [True, False])
-def test_a_successor_rejects_what_waited_once(taken_over_after: int, goes_on: bool, rng: np.random.Generator) -> None:
+def test_a_successor_rejects_what_waited_once(taken_over_after: int, goes_on: bool) -> None:
     bed = Signal("bed", np.zeros((1, 20_000), np.int16), 250.0)
     messages = [(k, bed.chunk(250 * k, 250 * k + 50)) for k in range(80)]
     stray = Signal("stray", np.zeros((1, 50_000), np.int16), 333.0)

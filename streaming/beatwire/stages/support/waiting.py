@@ -203,8 +203,8 @@ class WaitingRoom:
     def _forget(self, key: Key, entry: Waiting) -> None:
         self._bytes -= sum(map(len, entry.raw))
         self.left.update(entry.number)
-        ticks = self._ticks.get(key.partition, Counter())
         for tick in entry.tick:
+            ticks = self._ticks[key.partition]
             ticks[tick] -= 1
             if not ticks[tick]:
                 del ticks[tick]
