@@ -64,9 +64,19 @@ def test_a_judged_run_is_announced_at_the_beat_that_ends_it() -> None:
 
 
 def test_two_judgements_in_three_fast_beats_are_tachycardia_in_place_of_the_run() -> None:
-    found = ward_with("N" * 16, bpm=130, runs=[NO_RUN, NO_RUN, RUN, RUN] + [NO_RUN] * 12)
+    found = ward_with("N" * 20, bpm=130, runs=[NO_RUN, NO_RUN, RUN, RUN] + [NO_RUN] * 16)
     assert states(found, "ventricular run") == [("on", 300), ("off", 400)]
-    assert states(found, "ventricular tachycardia") == [("on", 400), ("latched", 1300)]
+    # It last holds at 500, and goes on for 12 s.
+    assert states(found, "ventricular tachycardia") == [("on", 400), ("latched", 1700)]
+
+
+def test_a_ventricular_tachycardia_goes_on_for_twelve_seconds_at_any_rate() -> None:
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats = [("bed", 50 * k, 120.0, False, 0.0) for k in range(1, 40)]
+    found = rows_of(ward.tick(beats=beats, classes="N" * 39, runs=[RUN] * 4 + [NO_RUN] * 35))
+    # It last holds at 250.
+    assert states(found, "ventricular tachycardia") == [("on", 100), ("latched", 1450)]
 
 
 def test_a_slow_run_is_no_tachycardia() -> None:
@@ -118,17 +128,17 @@ def test_a_tachycardia_is_not_announced_beside_a_ventricular_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bpm", "begins"), [(130.0, [("on", 100), ("off", 300), ("on", 1300)]), (80.0, [("on", 100), ("off", 300)])]
+    ("bpm", "begins"), [(130.0, [("on", 100), ("off", 300), ("on", 1700)]), (80.0, [("on", 100), ("off", 300)])]
 )
 def test_after_a_ventricular_one_a_tachycardia_is_announced_only_if_it_goes_on(bpm: float, begins: list) -> None:
-    """Alone it would be on until eight beats after its last fast one; hidden until then, it does not begin."""
-    rates = [130.0] * 8 + [bpm] * 8
+    """Alone it would be on until 24 beats after its last fast one; hidden until then, it does not begin."""
+    rates = [130.0] * 8 + [bpm] * 12
     ward = Ward()
     ward.tick(device_chunk())
     beats = [("bed", 100 * k, rate, False, 0.0) for k, rate in enumerate(rates, 1)]
-    runs = [NO_RUN] + [RUN] * 3 + [NO_RUN] * 12
-    found = rows_of(ward.tick(beats=beats, classes="N" * 16, runs=runs))
-    assert states(found, "ventricular tachycardia")[-1] == ("latched", 1300)
+    runs = [NO_RUN] + [RUN] * 3 + [NO_RUN] * 16
+    found = rows_of(ward.tick(beats=beats, classes="N" * 20, runs=runs))
+    assert states(found, "ventricular tachycardia")[-1] == ("latched", 1700)
     assert states(found, "tachycardia") == begins
 
 
@@ -149,14 +159,14 @@ def test_a_tachycardia_of_a_replay_that_did_not_see_the_ventricular_one_is_not_k
     tick(undisturbed, 3, 5, 130.0, RUN)
     for ward in (undisturbed, successor):
         tick(ward, 5, 10, 130.0)
-        tick(ward, 10, 15, 80.0)
+        tick(ward, 10, 19, 80.0)
     states = {rule: a["state"] for rule, a in log.items()}
     assert states == {"tachycardia": "off", "ventricular run": "off", "ventricular tachycardia": "latched"}
     assert alert.active(successor.alert)["tachycardia"] == 1, "expected the replay to raise it"
     alert.adopt(successor.alert, list(log.values()))
     lifecycle.adopt(successor.lifecycle, list(log.values()))
     for ward in (undisturbed, successor):
-        assert tick(ward, 15, 60, 80.0) == []
+        assert tick(ward, 19, 60, 80.0) == []
 
 
 def test_fibrillation_is_announced_in_place_of_ventricular_tachycardia() -> None:

@@ -53,7 +53,7 @@ OFF, ON, LATCHED = range(3)
 #   ECTOPY          columns of ``kernels.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.unjudged``
-#   SINCE + rule    beats since the rule last held, at most ``FAST_HOLD_BEATS``
+#   SINCE + rule    beats, of ventricular tachycardia samples, since the rule last held; at most those of its hold
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
@@ -68,6 +68,8 @@ MOST_TRANSITIONS = 2 * RULES  # of an event: before it is applied, alerts of its
 
 HOLD_BEATS = 8  # an alert of beats ends when its rule has not held for so many
 FAST_HOLD_BEATS = 24  # one of a fast rate: a rate about its limit is one alert, not one for each time it passes it
+VENTRICULAR_HOLD_S = 12.0  # one of ventricular tachycardia: so many beats of 120/min; more is beyond the horizon
+NEVER = 1 << 40  # in ``SINCE``: the rule has not held
 RECENT_BEATS = 8  # of the rule of anomalous beats
 FEWEST_ANOMALOUS = 3  # of these
 EIGHT_BITS, TWO_BITS = 255, 3
@@ -118,13 +120,15 @@ def hold_of(rule: int) -> int:
     return FAST_HOLD_BEATS if rule == EXTREME_TACHYCARDIA or rule == TACHYCARDIA else HOLD_BEATS
 
 
+def hold_for(row: I64, rule: int, holds: bool, passed: int, hold: int) -> bool:
+    """Return True until a rule has not held for ``hold``; ``passed``: since the last beat. Both in beats or samples."""
+    row[SINCE + rule] = 0 if holds else min(hold, int(row[SINCE + rule]) + passed)
+    return int(row[SINCE + rule]) < hold
+
+
 def hold_rule(row: I64, rule: int, holds: bool, beats: int) -> bool:
     """Return True until a rule of beats has not held for ``hold_of``; a long interval counts as several beats."""
-    if holds:
-        row[SINCE + rule] = 0
-    else:
-        row[SINCE + rule] = min(FAST_HOLD_BEATS, int(row[SINCE + rule]) + beats)
-    return int(row[SINCE + rule]) < hold_of(rule)
+    return hold_for(row, rule, holds, beats, hold_of(rule))
 
 
 def count_bits(bits: int, n: int) -> int:

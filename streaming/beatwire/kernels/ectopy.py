@@ -30,13 +30,15 @@ from beatwire.kernels.alert_state import (
     TRIGEMINY,
     VENTRICULAR,
     count_bits,
+    hold_for,
+    hold_of,
     hold_rule,
     set_alert,
 )
 from beatwire.kernels.beat_class import S, V
 from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
-from beatwire.records.columns import ECTOPY_SAMPLES
+from beatwire.records.columns import ECTOPY_SAMPLES, VENTRICULAR_HOLD_SAMPLES
 
 # Logits of the judges. Ventricular tachycardia needs two of the last three; with a run's three beats these are five.
 # A beat that the judge of runs refuses is none of them.
@@ -68,21 +70,26 @@ def is_dominated(row: I64, rule: int, sample: int) -> bool:
     return False
 
 
-def hold_undominated(row: I64, rule: int, holds: bool, beats: int, sample: int) -> bool:
-    """Return what `hold_rule` returns, but False while a graver alert is on, and after it until the rule holds anew."""
-    held = hold_rule(row, rule, holds, beats)
+def hold_undominated(row: I64, rule: int, holds: bool, passed: int, hold: int, sample: int) -> bool:
+    """Return what `hold_for` returns, but False while a graver alert is on, and after it until the rule holds anew."""
+    held = hold_for(row, rule, holds, passed, hold)
     return held and not is_dominated(row, rule, sample) and (holds or row[FIRST_ONSET + rule] >= 0)
 
 
 def apply_ectopy(
-    row: I64, own: I64, slot: int, sample: int, beat: int, beats: RuleBeats, lengths: I64, limits: F64, counted: int,
-    transitions: Transitions, n: int,
+    row: I64, own: I64, slot: int, sample: int, passed: int, beat: int, beats: RuleBeats, lengths: I64, limits: F64,
+    counted: int, transitions: Transitions, n: int,
 ) -> int:  # fmt: skip
-    """Apply the rules to row ``beat`` of ``beats``, at ``sample``; a long interval counts as ``counted`` beats."""
+    """Apply the rules to row ``beat`` of ``beats``, at ``sample``.
+
+    The ``passed`` samples since the beat before count as ``counted`` beats.
+    """
     rate = 60.0 / beats.mean_rr_s[beat] if beats.mean_rr_s[beat] > 0.0 else 0.0
     judged = beats.tachycardia[beat] > TACHYCARDIA_LOGIT and beats.run[beat] > REFUSED_LOGIT
     is_run = beats.run[beat] > (SLOW_RUN_LOGIT if rate < SLOW_BPM else RUN_LOGIT)
-    n = apply_runs(row, own, slot, sample, bool(judged), bool(is_run), rate, limits, counted, transitions, n)
+    n = apply_runs(
+        row, own, slot, sample, passed, bool(judged), bool(is_run), rate, lengths, limits, counted, transitions, n
+    )
     trusted = not beats.noisy[beat]
     is_v = trusted and beats.beat_class[beat] == V
     own[CLASS_BITS] = ((int(own[CLASS_BITS]) << counted) | int(is_v)) & CLASS_MASK
@@ -96,20 +103,21 @@ def apply_ectopy(
     in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
     own[IN_A_ROW] = min(MOST_IN_A_ROW, in_a_row + 1) if trusted and beats.beat_class[beat] == S else 0
     fast = own[IN_A_ROW] == MOST_IN_A_ROW and rate > limits[SUPRAVENTRICULAR]
-    holds = hold_undominated(row, SUPRAVENTRICULAR, fast, counted, sample)
+    holds = hold_undominated(row, SUPRAVENTRICULAR, fast, counted, hold_of(SUPRAVENTRICULAR), sample)
     return set_alert(row, slot, SUPRAVENTRICULAR, holds, sample, rate, transitions, n)
 
 
 def apply_runs(
-    row: I64, own: I64, slot: int, sample: int, judged: bool, is_run: bool, rate: float, limits: F64, counted: int,
-    transitions: Transitions, n: int,
+    row: I64, own: I64, slot: int, sample: int, passed: int, judged: bool, is_run: bool, rate: float, lengths: I64,
+    limits: F64, counted: int, transitions: Transitions, n: int,
 ) -> int:  # fmt: skip
     """Apply the rules of ventricular tachycardia and of a run to the judgements of a beat."""
     own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(judged)) & JUDGED_BITS
     found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
-    holds = hold_undominated(row, VENTRICULAR, found, counted, sample)
+    hold = int(lengths[VENTRICULAR_HOLD_SAMPLES])
+    holds = hold_undominated(row, VENTRICULAR, found, passed, hold, sample)
     n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
-    holds = hold_undominated(row, RUN_OF_BEATS, is_run, counted, sample)
+    holds = hold_undominated(row, RUN_OF_BEATS, is_run, counted, hold_of(RUN_OF_BEATS), sample)
     return set_alert(row, slot, RUN_OF_BEATS, holds, sample, rate, transitions, n)
 
 

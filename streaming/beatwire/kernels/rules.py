@@ -44,6 +44,7 @@ from beatwire.kernels.alert_state import (
     LIMITS,
     LONG_UNJUDGED,
     MOST_TRANSITIONS,
+    NEVER,
     NO_DATA,
     NOISE,
     POSSIBLE_BITS,
@@ -61,6 +62,7 @@ from beatwire.kernels.alert_state import (
     WAVE_BLOCKS,
     add_bit,
     count_bits,
+    hold_of,
     hold_rule,
     is_on,
     set_alert,
@@ -112,7 +114,7 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
         if row[IS_KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
             at = max(end, int(row[FIRST_ONSET + rule]))  # a device may go back
             n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
-        row[SINCE + rule] = FAST_HOLD_BEATS
+        row[SINCE + rule] = NEVER
     row[IS_KNOWN] = 1
     row[SESSION] = session
     row[LAST_BEAT] = sample
@@ -181,7 +183,7 @@ def apply_beat(
     counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
     interval = passed if beats.rr_s[beat] > 0.0 else 0
     row[LAST_BEAT] = sample
-    n = apply_ectopy(row, ectopy, slot, sample, beat, beats, lengths, limits, counted, transitions, n)
+    n = apply_ectopy(row, ectopy, slot, sample, passed, beat, beats, lengths, limits, counted, transitions, n)
     noise = hold_rule(row, NOISE, bool(beats.noisy[beat]), counted)
     n = set_alert(row, slot, NOISE, noise, sample, float(beats.errors[beat]), transitions, n)
     for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
@@ -191,7 +193,7 @@ def apply_beat(
         beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
         if rule == TACHYCARDIA:
             beyond = beyond and not beats.unrelated[beat]
-        holds = hold_undominated(row, rule, beyond, counted, sample)
+        holds = hold_undominated(row, rule, beyond, counted, hold_of(rule), sample)
         n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
     row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
     count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
@@ -201,7 +203,7 @@ def apply_beat(
     typical_s = beats.typical_rr_s[beat, 1]
     rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
     ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
-    row[SINCE + IRREGULAR] = 0 if beats.atrial_possible[beat] else FAST_HOLD_BEATS  # it may go on: see `stages.alert`
+    row[SINCE + IRREGULAR] = 0 if beats.atrial_possible[beat] else NEVER  # it may go on: see `stages.alert`
     begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
     goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]
     return set_alert(row, slot, IRREGULAR, bool(begins or goes_on), sample, rate, transitions, n)
@@ -217,7 +219,7 @@ def apply_rules(
     ----------
     events : int64 [e, 6]
         Columns ``ORDERED_SLOT``, ... of ``records.columns``.
-    durations : int64 [limits, banks, 8]
+    durations : int64 [limits, banks, 9]
         Columns ``ASYSTOLE_SAMPLES``, ... of ``records.columns``, by row of the table of limits.
     limits : float64 [limits, RULES]
         Of each rule, in its unit.

@@ -11,6 +11,7 @@
 - drift looks back a minute, once in 20 s, over features of beats that look back 15 s: 117.4 s;
 - asystole looks back 10 s to a beat, from there 84 s for a row of certain ones, of such beats: 116.4 s;
 - an irregular rhythm is judged by a minute of beats and three judgements before: 114.4 s;
+- ventricular tachycardia looks back 12 s over a judge of eight beats and two more, all of them with classes: 119.2 s;
 - an alert of supraventricular tachycardia looks back 12.8 s over classes, which look back two such judgements: 119.2 s.
 """
 

@@ -79,6 +79,7 @@ ASYSTOLE_SAMPLES, PAUSE_SAMPLES, MISSED_SAMPLES = range(3)
 UNJUDGED_SAMPLES, LONG_UNJUDGED_SAMPLES, BLOCK_SAMPLES = range(3, 6)
 ECTOPY_SAMPLES = 6  # in which ventricular beats are counted
 LONGEST_SAMPLES = 7  # of an interval in which a beat is missing
+VENTRICULAR_HOLD_SAMPLES = 8  # for which ventricular tachycardia goes on after its rule last held
 
 # ``Transitions.rows``.
 TRANSITION_SLOT, TRANSITION_SESSION, TRANSITION_RULE, TRANSITION_STATE, TRANSITION_ONSET, TRANSITION_AT = range(6)

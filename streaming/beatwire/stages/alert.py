@@ -270,18 +270,18 @@ def _ordered_events(state: State, tick: TickBeats) -> I64:
 
 
 def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:
-    """Return the limits as the kernel takes them: int64 [limits, banks, 8] samples, float64 [limits, RULES]."""
+    """Return the limits as the kernel takes them: int64 [limits, banks, 9] samples, float64 [limits, RULES]."""
     values = state.limits.values
     rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
-    same = (state.settings.missed_s, _BLOCK_S, ECTOPY_S, LONGEST_S)
-    missed_s, block_s, ectopy_s, longest_s = (np.full(len(values), s) for s in same)
+    same = (state.settings.missed_s, _BLOCK_S, ECTOPY_S, LONGEST_S, alert_state.VENTRICULAR_HOLD_S)
+    missed_s, block_s, ectopy_s, longest_s, hold_s = (np.full(len(values), s) for s in same)
     of_rules = (
         values[:, rule]
         for rule in (alert_state.ASYSTOLE, alert_state.PAUSE, alert_state.UNJUDGED, alert_state.LONG_UNJUDGED)
     )
     asystole_s, pause_s, unjudged_s, long_unjudged_s = of_rules
     seconds = np.stack(
-        [asystole_s, pause_s, missed_s, unjudged_s, long_unjudged_s, block_s, ectopy_s, longest_s], axis=1
+        [asystole_s, pause_s, missed_s, unjudged_s, long_unjudged_s, block_s, ectopy_s, longest_s, hold_s], axis=1
     )
     durations = np.rint(rates_hz[None, :, None] * seconds[:, None, :]).astype(np.int64)
     return durations, values
