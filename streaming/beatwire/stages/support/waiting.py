@@ -67,6 +67,9 @@ class WaitingRoom:
     _last: int = 0  # number given to a chunk
     _dropped: list[tuple[int, str]] = field(default_factory=list)  # of this tick: number and reason
     _entries: dict[Key, Waiting] = field(default_factory=dict)
+    _oldest_us: dict[int, int] = field(default_factory=dict)  # partition -> its last chunks arrived no earlier
+    _changed: set[Key] = field(default_factory=set)  # that have sent something since `_opened` was called
+    _banks: AbstractSet[BankKind] = frozenset()  # that were open then
     _bytes: int = 0
     _ticks: dict[int, Counter[int]] = field(default_factory=dict)  # partition -> tick, ascending -> chunks that wait
 
@@ -95,17 +98,11 @@ class WaitingRoom:
         stay = np.ones(len(chunks.message), np.bool_)
         stay[rows] = False
         of_streams = self._enter(chunks, rows)
-        # A bank that one stream opens is there for all that wait for it. What waits in a replay waits until its end.
-        opened = set()
+        opened = frozenset() if replay else self._opened(banks)  # what waits in a replay waits until its end
         if not replay:
-            opened = {
-                key.bank
-                for key, entry in self._entries.items()
-                if entry.run >= self.enough_s * key.rate_hz or key.bank in banks
-            }
             self.admitted = opened
         out: list[tuple[Key, Waiting]] = []
-        for key in [key for key in self._entries if key.bank in opened]:
+        for key in [key for key in self._entries if key.bank in opened] if opened else []:
             entry = self._entries.pop(key)
             stay[of_streams.get(key, [])] = True
             if entry.raw:
@@ -115,6 +112,18 @@ class WaitingRoom:
         self._expire(chunks)
         self._bound()
         return joined(out, chunks, stay), np.array([tick for _, entry in out for tick in entry.tick], np.int64)
+
+    def _opened(self, banks: AbstractSet[BankKind]) -> frozenset[BankKind]:
+        """Return the banks that are opened: a stream that has sent enough opens its bank for all that wait for it.
+
+        Only streams that have sent something since the last call can have sent enough.
+        """
+        looked_at = self._changed & self._entries.keys() if banks == self._banks else set(self._entries)
+        self._banks = banks
+        self._changed.clear()
+        return frozenset(
+            key.bank for key in looked_at if self._entries[key].run >= self.enough_s * key.rate_hz or key.bank in banks
+        )
 
     def admits(self, chunks: AlignChunks, i: int) -> bool:
         """Return True if chunk ``i`` may open a bank in this tick."""
@@ -158,8 +167,10 @@ class WaitingRoom:
                 entry.run += max(0, first + count - max(first, entry.stop))
                 entry.stop = max(entry.stop, first + count)
             entry.arrived_us = arrived_us
+            self._oldest_us[key.partition] = min(arrived_us, self._oldest_us.get(key.partition, arrived_us))
             kept.append(row)
         self._entries[key] = entry  # the last, in the order of the last chunk
+        self._changed.add(key)
         return kept
 
     def oldest_tick(self, partition: int, default: int) -> int:
@@ -224,12 +235,20 @@ class WaitingRoom:
         if not self._entries:
             return
         partition, arrived_us = chunks.received
-        newest_us = np.zeros(max(partition.max(initial=0), *(key.partition for key in self._entries)) + 1, np.int64)
+        newest_us = np.zeros(max(partition.max(initial=0), *self._oldest_us) + 1, np.int64)
         np.maximum.at(newest_us, partition, arrived_us)
         limit_us = round(self.silence_s * 1e6)
-        for key, entry in list(self._entries.items()):
+        late = {p for p, oldest_us in self._oldest_us.items() if newest_us[p] - oldest_us > limit_us}
+        for p in late:
+            del self._oldest_us[p]
+        for key, entry in list(self._entries.items()) if late else ():
+            if key.partition not in late:
+                continue
             if newest_us[key.partition] - entry.arrived_us > limit_us:
                 self._drop(key, self._entries.pop(key))
+            else:
+                oldest_us = self._oldest_us.get(key.partition, entry.arrived_us)
+                self._oldest_us[key.partition] = min(entry.arrived_us, oldest_us)
 
     def _bound(self) -> None:
         while self._bytes > MOST_BYTES:
