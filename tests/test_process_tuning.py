@@ -22,17 +22,30 @@ blocks = [bytes(30_000) for _ in range(10_000)]
 kept = blocks[::100]
 del blocks
 before = resident_mb(os.getpid())
-MemoryReturn().after_tick(20_000)
+memory = MemoryReturn()
+memory.after_tick(20_000)
+memory.after_tick(0)
 print(before - resident_mb(os.getpid()))
 """
 
 
-def test_memory_is_returned_after_large_ticks_only() -> None:
-    returned: list[int] = []
-    memory = MemoryReturn(lambda: returned.append(messages))
-    for messages in (0, 1000, LARGE, 1000, LARGE + 1):
+def returned_after(ticks: list[int]) -> list[int]:
+    """Return the numbers of the ticks of so many messages after which memory is returned."""
+    calls: list[None] = []
+    memory, returned = MemoryReturn(lambda: calls.append(None)), []
+    for number, messages in enumerate(ticks):
+        before = len(calls)
         memory.after_tick(messages)
-    assert returned == [LARGE, LARGE + 1]
+        returned += [number] * (len(calls) - before)
+    return returned
+
+
+def test_memory_is_returned_when_a_row_of_large_ticks_has_ended() -> None:
+    assert returned_after([0, 1000, LARGE, LARGE, 0, 0, LARGE + 1, 1000, 1000]) == [4, 7]
+
+
+def test_memory_is_returned_within_a_long_row_of_large_ticks() -> None:
+    assert returned_after([LARGE] * 40) == [15, 31]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory of a process is read from /proc, and returned by glibc")
