@@ -38,7 +38,7 @@ class Graph:
     def rewind_tick(self, partition):
         return self.tick - self.reach
 
-    def emit(self, tick: RawTick, origin):
+    def emit(self, tick: RawTick, origin, ahead):
         self.calls.append(f"emit {tick.payload.tobytes().decode()}")
         self.tick += 1
         values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start, tick.start[1:], strict=False)]

@@ -70,6 +70,9 @@ class Source:
     def end_open_transactions(self, source: object) -> None:
         pass
 
+    def send_ahead(self, outgoing: object, source: object, epoch: int) -> None:
+        pass
+
     def publish(self, outgoing: object, positions: object, source: object, epoch: int) -> None:
         if self.stale:
             self.stale -= 1

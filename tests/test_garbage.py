@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from beatwire.bench.mutations import KINDS, OVERSIZED_BYTES, mutated, oversized
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records import Fault, RawTick, Rejects
+from beatwire.records import Fault, Outgoing, RawTick, Rejects
 from beatwire.service.reject_log import EVERY_S, RejectLog
 from beatwire.wire.dead_letters import Letter
 from laws import Run, Signal, assert_same, collect
@@ -44,6 +45,19 @@ def run_over(all_ticks: list[list[bytes]]) -> tuple[Pipeline, Run, list[Letter]]
         letters += letters_among(pipeline.emit(tick, Received(values, first)))
         first += len(values)
     return pipeline, run, letters
+
+
+def test_dead_letters_are_known_before_the_samples_of_their_tick_are_processed() -> None:
+    pipeline, order = Pipeline(Settings()), []
+    pipeline.subscribe(pipeline.ringed, lambda _: order.append("samples"))
+    values = [BEDS[0].chunk(0, 500), b"no chunk"]
+
+    def ahead(outgoing: Sequence[Outgoing]) -> None:
+        order.append([letter.value for letter in letters_among(outgoing)])
+
+    out = pipeline.emit(RawTick.of(values, now_us=1_700_000_000_000_000), Received(values), ahead)
+    assert order == [[b"no chunk"], "samples"]
+    assert [letter.value for letter in letters_among(out[:1])] == [b"no chunk"]
 
 
 def test_mutated_messages_change_no_other_stream_and_are_dead_letters_with_reason_and_origin() -> None:

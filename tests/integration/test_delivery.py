@@ -43,11 +43,46 @@ def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
         assert commits.group_lag(kafka.cluster, "g") == 0
 
 
+def letters(value: bytes) -> Outgoing:
+    return Outgoing(names.DEAD_LETTERS, [None], [value], [[]])
+
+
+def test_what_was_sent_ahead_becomes_visible_with_the_rest_of_its_tick(kafka):
+    send(kafka, b"1")
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
+        polled = take(source)
+        tick = [letters(b"ahead"), *beats(b"rest")]
+        sink.send_ahead(tick[:1], source, polled.epoch)
+        sink._output.sender.producer.flush()
+        with pytest.raises(FatalError, match=r"to its end in 1 s"):
+            values_in_time(kafka, names.DEAD_LETTERS, 1.0)
+        sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        assert (values_in(kafka, names.DEAD_LETTERS), values_in(kafka, names.BEATS)) == ([b"ahead"], [b"rest"])
+        assert commits.group_lag(kafka.cluster, "g") == 0
+
+
+def test_what_was_sent_ahead_in_an_epoch_that_is_over_is_aborted(kafka):
+    send(kafka, b"1")
+    with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
+        polled = take(source)
+        tick = [letters(b"ahead"), *beats(b"rest")]
+        sink.send_ahead(tick[:1], source, polled.epoch)
+        sink._output.sender.producer.flush()
+        source.rewind(anew=True)
+        with pytest.raises(StaleError):
+            sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        assert values_in_time(kafka, names.DEAD_LETTERS, 1.0) == []
+        again = take(source)
+        sink.publish(tick, {p: Position(at, at) for p, at in again.positions.items()}, source, again.epoch)
+    assert (values_in(kafka, names.DEAD_LETTERS), values_in(kafka, names.BEATS)) == ([b"ahead"], [b"rest"])
+
+
 def values_in_time(kafka, topic, timeout_s):
     return list(read_to_end(kafka.cluster, topic, timeout_s=timeout_s))
 
 
-def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_try(kafka):
+@pytest.mark.parametrize("ahead", [False, True])
+def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_try(kafka, ahead):
     send(kafka, b"1")
     with (
         Source(kafka.cluster, "other") as stranger,
@@ -70,9 +105,12 @@ def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_tr
 
         FORGED = forged(source.group_metadata)
         confused = Confused()
-        sink.publish(beats(b"b"), {p: Position(at, at) for p, at in polled.positions.items()}, confused, polled.epoch)
+        if ahead:
+            sink.send_ahead(beats(b"a"), confused, polled.epoch)
+        tick = [*beats(b"a"), *beats(b"b")]
+        sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, confused, polled.epoch)
         assert confused.requests == 4
-    assert values_in(kafka, names.BEATS) == [b"b"]
+    assert values_in(kafka, names.BEATS) == [b"a", b"b"]
 
 
 def forged(metadata: bytes) -> bytes:
@@ -223,7 +261,7 @@ def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
         def rewind_tick(self, partition):
             return 0
 
-        def emit(self, tick, origin):
+        def emit(self, tick, origin, ahead):
             if len(tick.arrival_us):
                 raise ZeroDivisionError("broken")
             return []

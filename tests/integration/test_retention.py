@@ -55,7 +55,7 @@ class Echo:
     def rewind_tick(self, partition):
         return self.ticks
 
-    def emit(self, tick, origin):
+    def emit(self, tick, origin, ahead):
         self.ticks += 1
         values = [tick.payload[a:b].tobytes() for a, b in zip(tick.start[:-1], tick.start[1:], strict=True)]
         return [Outgoing(names.BEATS, [b"s"] * len(values), values)] if values else []
@@ -126,11 +126,11 @@ class Overtaken(Pipeline):
         super().__init__(SETTINGS)
         self.delete = lambda: delete_before(kafka, partition, FIRST_LEFT)
 
-    def emit(self, tick: RawTick, origin: Any = None) -> Any:
+    def emit(self, tick: RawTick, origin: Any = None, ahead: Any = None) -> Any:
         if len(tick.arrival_us):
             self.delete()
             self.delete = lambda: None
-        return super().emit(tick, origin)
+        return super().emit(tick, origin, ahead)
 
 
 def run_until_over(cluster: Cluster, graph: Pipeline) -> Monitor:

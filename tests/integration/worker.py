@@ -16,6 +16,7 @@ import json
 import signal
 import sys
 from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
 from beatwire.errors import FatalError, UserError
@@ -79,7 +80,7 @@ class FakeGraph:
     def rewind_tick(self, partition: int) -> int:
         return min((w[0][1] for s, w in self.window.items() if self.partition[s] == partition), default=self.tick)
 
-    def emit(self, tick: RawTick, origin: Origin) -> list[Outgoing]:
+    def emit(self, tick: RawTick, origin: Origin, ahead: Callable[[list[Outgoing]], None] | None) -> list[Outgoing]:
         beats, alerts, dead = Outgoing(names.BEATS, [], []), Outgoing(names.ALERTS, [], []), []
         payload = tick.payload.tobytes()
         for k in range(len(tick.arrival_us)):
@@ -104,7 +105,9 @@ class FakeGraph:
         origins = zip(tick.partition[dead].tolist(), offsets, strict=True)
         headers = [[("reason", b"every 97th"), ("origin", b"%d/%d" % at)] for at in origins]
         letters = Outgoing(names.DEAD_LETTERS, keys, values, headers)
-        return [outgoing for outgoing in (beats, alerts, letters) if outgoing.values]
+        if ahead is not None and letters.values:
+            ahead([letters])
+        return [outgoing for outgoing in (letters, beats, alerts) if outgoing.values]
 
     @staticmethod
     def _alert(alerts: Outgoing, name: str, state: str) -> None:

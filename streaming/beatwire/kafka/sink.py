@@ -1,7 +1,7 @@
 """The output of the monitor: the messages of a tick and the input offsets that they belong to, published together.
 
 In: the messages of a tick (`Outgoing`) and the positions of the input. Out: messages and commits at the broker.
-State: the producer, and the positions that it has committed.
+State: the producer, the positions that it has committed, and what has been sent ahead of the tick in work.
 
 Exactly once: one transaction a tick contains its messages and the input offsets. An aborted transaction is repeated
 while the epoch of its input lasts. If the outcome is unknown, `StaleError` is raised, and the caller continues at the
@@ -71,6 +71,7 @@ class Sink:
         self._sweeps = 0  # attempts left to end what others have left open
         self._committed: dict[int, Position] = {}  # in this epoch
         self._replaced = False  # the producer was replaced since the last tick that was published
+        self._ahead: tuple[Transactions, int] | None = None  # that sent so many of a tick's `Outgoing` ahead
 
     def close(self) -> None:
         """Close the connection; published ticks stay."""
@@ -81,6 +82,36 @@ class Sink:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def send_ahead(self, outgoing: Sequence[Outgoing], source: Source, epoch: int) -> None:
+        """Begin the transaction of a tick with its first messages: the broker takes them while the others are made.
+
+        `publish` follows, with all messages of the tick. If this fails, it sends these as well.
+
+        Parameters
+        ----------
+        outgoing
+            The first messages of the tick.
+        source, epoch
+            As `publish` takes them.
+
+        Raises
+        ------
+        UserError, FatalError
+            The broker refuses a message.
+        """
+        if isinstance(self._output, Sender):
+            return
+        with contextlib.suppress(StaleError):  # `publish` raises it
+            transactions = self._current(source, epoch)
+            self._known = False
+            try:
+                transactions.begin()
+                self._send(transactions.sender, outgoing)
+                self._ahead = transactions, len(outgoing)
+            except KafkaException as error:
+                self._raise_if_permanent(transactions, error)
+                transactions.abort()
 
     def publish(
         self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position], source: Source, epoch: int
@@ -114,9 +145,12 @@ class Sink:
             return
         began_s = time.monotonic()
         while True:
-            transactions = self._current(source, epoch)
+            transactions, sent = self._take_ahead(source, epoch) or (self._current(source, epoch), 0)
             try:
-                self._committed.update(self._transact(transactions, outgoing, positions, source))
+                if not sent:
+                    self._known = False
+                    transactions.begin()
+                self._committed.update(self._transact(transactions, outgoing[sent:], positions, source))
                 self._known, self._replaced = True, False
                 return
             except KafkaException as error:
@@ -183,6 +217,20 @@ class Sink:
             if not transactions.discarded:
                 return
 
+    def _take_ahead(self, source: Source, epoch: int) -> tuple[Transactions, int] | None:
+        """Return the producer that has sent messages of the tick ahead, and how many; abort them if the epoch is over.
+
+        Raises
+        ------
+        StaleError
+            The epoch is over.
+        """
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and source.epoch != epoch:
+            ahead[0].abort()
+            raise StaleError
+        return ahead
+
     def _current(self, source: Source, epoch: int) -> Transactions:
         """Return the producer of an epoch, or raise StaleError if it is over or the producer does not work.
 
@@ -231,9 +279,7 @@ class Sink:
         positions: Mapping[int, Position],
         source: Source,
     ) -> dict[int, Position]:
-        """Publish a tick in one transaction; return the positions with the time of the commit."""
-        self._known = False
-        transactions.begin()
+        """Send messages in the open transaction and commit it; return the positions with the time of the commit."""
         self._send(transactions.sender, outgoing)
         at_ms = time.time_ns() // 1_000_000
         committed = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}

@@ -13,7 +13,7 @@ any of them::
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,10 +59,15 @@ class Pipeline(Part):
         self._begin()
         stage = self.stage
 
+        self._out: list[Outgoing] = []
+        self._received: tuple[RawTick, Origin] | None = None  # the tick in work
+        self._ahead: Callable[[Sequence[Outgoing]], None] | None = None
         # fmt: off
         self.source = Stream()                                                       # RawTick     m messages
         self.decoded = stage(self.source, decode.step, self._decode_state)           # Chunks      n columns
         self.aligned = stage(self.decoded, align.step, self._align_state)            # Aligned     passes, events
+        self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
+        self.subscribe(self.rejects, self._reject)
         self.passes = self.aligned.map(lambda aligned: aligned.passes).flatten()     # Placement   one bank and pass
 
         detection = self.include(Detection(settings, models, backend, self.passes))
@@ -87,15 +92,12 @@ class Pipeline(Part):
 
         self.lifecycle = stage(self.alerts, lifecycle.step, self._lifecycle_state)   # Alerts      to publish; audit
         self.published = stage(self.lifecycle, publish.step, self._publish_state)       # [Outgoing]  messages
-        self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
         # fmt: on
 
-        self._out: list[Outgoing] = []
         # Subscribed after the passes, so it ends the tick: the passes of a tick are collected when it is called.
         self.subscribe(self.aligned, lambda _: self.collected.flush())
         self.subscribe(self.aligned, self._note)
         self.subscribe(self.published, self._out.extend)
-        self.subscribe(self.rejects, self._reject)
 
     def _begin(self) -> None:
         """Begin with no stream and no tick."""
@@ -144,28 +146,39 @@ class Pipeline(Part):
         self.marks.note(self._tick, aligned)
 
     def _reject(self, rejects: Rejects) -> None:
+        """Make the dead letters of a tick; the stages of the samples follow."""
         self._rejects = rejects
+        if self._received is None:
+            return
+        tick, origin = self._received
+        waiting = self._align.waiting
+        self.held.enter(waiting, tick, origin)
+        if len(rejects):
+            self._out += dead_letters(rejects, tick, origin, self.held)
+            if self._ahead is not None:
+                self._ahead(self._out)
+        self.held.leave(waiting)
 
-    def emit(self, tick: RawTick, origin: Origin | None = None) -> Sequence[Outgoing]:
+    def emit(
+        self, tick: RawTick, origin: Origin | None = None, ahead: Callable[[Sequence[Outgoing]], None] | None = None
+    ) -> Sequence[Outgoing]:
         """Take a tick through all stages; return the messages to publish.
 
         Parameters
         ----------
         origin
             The messages of the tick; without it rejects are counted but no dead letters are made.
+        ahead
+            Called with the dead letters, which are returned first, before the samples are processed.
         """
         self._tick += 1
         self._out.clear()
         self.backend.begin()
+        self._received = None if origin is None else (tick, origin)
+        self._ahead = ahead
         self.source.emit(tick)
-        out = list(self._out)
-        if origin is not None:
-            waiting = self._align.waiting
-            self.held.enter(waiting, tick, origin)
-            if len(self._rejects):
-                out += dead_letters(self._rejects, tick, origin, self.held)
-            self.held.leave(waiting)
-        return out
+        self._received = None
+        return list(self._out)
 
     def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
         """Take over the alerts that are not off according to the log, and all acknowledgements."""

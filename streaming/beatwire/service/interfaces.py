@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from beatwire.records import Acknowledgement, Expired, LimitChange, Outgoing, RawTick
@@ -17,8 +17,13 @@ class Graph(Protocol):
     def model_name(self) -> str:
         """Return version and hash of the scoring model, which alerts carry."""
 
-    def emit(self, tick: RawTick, origin: Origin) -> Sequence[Outgoing]:
-        """Process a tick in all stages; return the messages to publish."""
+    def emit(
+        self, tick: RawTick, origin: Origin, ahead: Callable[[Sequence[Outgoing]], None] | None
+    ) -> Sequence[Outgoing]:
+        """Process a tick in all stages; return the messages to publish.
+
+        The first of them may be passed to `ahead` as soon as they are known, once.
+        """
 
     def rewind_tick(self, partition: int) -> int:
         """Return the tick from whose start `partition` must be replayed to rebuild the present state."""

@@ -186,12 +186,16 @@ class Monitor:
         self._log.add(polled.start)
         # A replay is never marked as overloaded: it has to rebuild the history of all beats.
         tick = polled.tick if polled.replay else self._mark_overload(polled.tick)
-        outgoing = self._graph.emit(tick, polled.origin)
+        outgoing = self._graph.emit(tick, polled.origin, None if polled.replay else self._send_ahead)
         if polled.replay:
             self.counters.replayed += len(polled.tick.arrival_us)
             self._end_tick(published=False)
         elif self._publish(Result(polled, outgoing, self._positions_after(polled, outgoing))):
             self.counters.tick_s.add(self._clock_s() - begin_s)
+
+    def _send_ahead(self, outgoing: Sequence[Outgoing]) -> None:
+        """Send what is known of a tick while the rest is computed."""
+        self._sink.send_ahead(outgoing, self._source, self._epoch)
 
     def _adopt_alerts(self) -> None:
         """Pass the alerts in the log to the graph; wait for a broker that is away."""
