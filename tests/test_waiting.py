@@ -108,6 +108,27 @@ def test_a_stream_that_changes_its_rate_after_a_session_within_a_tick_loses_noth
     assert_same(Run(run.beats), Run(alone.beats))
 
 
+def test_a_stream_that_sent_enough_after_a_session_within_a_tick_is_placed_in_the_next(
+    rng: np.random.Generator,
+) -> None:
+    bed, changed = beds()[0], Signal("bed-0", beds()[1].samples, 360.0, session=1)
+    between = Signal(bed.stream, bed.samples, bed.rate_hz, session=2)
+    ticks = [[bed.chunk(0, 63)], strays(1, rng), [between.chunk(0, 63), changed.chunk(0, 720)], []]
+    pipeline, _ = run_over(ticks)
+    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    assert len(pipeline.aligned.state.waiting) == 1
+
+
+def test_a_stream_that_sent_enough_in_a_replay_is_placed_in_the_first_tick_after_it(rng: np.random.Generator) -> None:
+    first, late = beds()[:2]
+    pipeline = run_over([[first.chunk(0, 250)], strays(1, rng)])[0]
+    replayed = RawTick.of([late.chunk(0, 720)], now_us=1_700_000_000_250_000)
+    pipeline.emit(replace(replayed, open_banks={0: frozenset({(250.0, 1)})}))
+    assert len(pipeline.aligned.state.waiting) == 2
+    pipeline.emit(RawTick.of([], now_us=1_700_000_000_500_000))
+    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+
+
 def test_strays_are_dropped_and_counted_after_a_silence(rng: np.random.Generator) -> None:
     first = chunks_of(beds(), 0.25)[0][:1]
     pipeline, _ = run_over([first, strays(30, rng), first, strays(1, rng)], tick_us=40_000_000)
