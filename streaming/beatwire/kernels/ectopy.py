@@ -31,7 +31,6 @@ from beatwire.kernels.alert_state import (
     VENTRICULAR,
     count_bits,
     hold_for,
-    hold_of,
     hold_rule,
     set_alert,
 )
@@ -70,9 +69,8 @@ def is_dominated(row: I64, rule: int, sample: int) -> bool:
     return False
 
 
-def hold_undominated(row: I64, rule: int, holds: bool, passed: int, hold: int, sample: int) -> bool:
-    """Return what `hold_for` returns, but False while a graver alert is on, and after it until the rule holds anew."""
-    held = hold_for(row, rule, holds, passed, hold)
+def is_undominated(row: I64, rule: int, holds: bool, held: bool, sample: int) -> bool:
+    """Return ``held``, but False while a graver alert is on, and after it until the rule holds anew."""
     return held and not is_dominated(row, rule, sample) and (holds or row[FIRST_ONSET + rule] >= 0)
 
 
@@ -103,7 +101,8 @@ def apply_ectopy(
     in_a_row = int(own[IN_A_ROW]) if counted == 1 else 0
     own[IN_A_ROW] = min(MOST_IN_A_ROW, in_a_row + 1) if trusted and beats.beat_class[beat] == S else 0
     fast = own[IN_A_ROW] == MOST_IN_A_ROW and rate > limits[SUPRAVENTRICULAR]
-    holds = hold_undominated(row, SUPRAVENTRICULAR, fast, counted, hold_of(SUPRAVENTRICULAR), sample)
+    held = hold_rule(row, SUPRAVENTRICULAR, fast, counted)
+    holds = is_undominated(row, SUPRAVENTRICULAR, fast, held, sample)
     return set_alert(row, slot, SUPRAVENTRICULAR, holds, sample, rate, transitions, n)
 
 
@@ -114,10 +113,11 @@ def apply_runs(
     """Apply the rules of ventricular tachycardia and of a run to the judgements of a beat."""
     own[RUN_BITS] = ((int(own[RUN_BITS]) << counted) | int(judged)) & JUDGED_BITS
     found = count_bits(int(own[RUN_BITS]), JUDGED) >= JUDGED_NEEDED and rate > limits[VENTRICULAR]
-    hold = int(lengths[VENTRICULAR_HOLD_SAMPLES])
-    holds = hold_undominated(row, VENTRICULAR, found, passed, hold, sample)
+    held = hold_for(row, VENTRICULAR, found, passed, int(lengths[VENTRICULAR_HOLD_SAMPLES]))
+    holds = is_undominated(row, VENTRICULAR, found, held, sample)
     n = set_alert(row, slot, VENTRICULAR, holds, sample, rate, transitions, n)
-    holds = hold_undominated(row, RUN_OF_BEATS, is_run, counted, hold_of(RUN_OF_BEATS), sample)
+    held = hold_rule(row, RUN_OF_BEATS, is_run, counted)
+    holds = is_undominated(row, RUN_OF_BEATS, is_run, held, sample)
     return set_alert(row, slot, RUN_OF_BEATS, holds, sample, rate, transitions, n)
 
 

@@ -62,12 +62,11 @@ from beatwire.kernels.alert_state import (
     WAVE_BLOCKS,
     add_bit,
     count_bits,
-    hold_of,
     hold_rule,
     is_on,
     set_alert,
 )
-from beatwire.kernels.ectopy import apply_ectopy, hold_undominated, ventricular_rate
+from beatwire.kernels.ectopy import apply_ectopy, is_undominated, ventricular_rate
 from beatwire.kernels.flutter import FLAT as FLAT_BLOCK
 from beatwire.kernels.flutter import POSSIBLE as POSSIBLE_BLOCK
 from beatwire.kernels.flutter import SATURATED as SATURATED_BLOCK
@@ -193,7 +192,8 @@ def apply_beat(
         beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
         if rule == TACHYCARDIA:
             beyond = beyond and not beats.unrelated[beat]
-        holds = hold_undominated(row, rule, beyond, counted, hold_of(rule), sample)
+        held = hold_rule(row, rule, beyond, counted)
+        holds = is_undominated(row, rule, beyond, held, sample)
         n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
     row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
     count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
