@@ -43,17 +43,19 @@ def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
         assert commits.group_lag(kafka.cluster, "g") == 0
 
 
-def letters(value: bytes) -> Outgoing:
-    return Outgoing(names.DEAD_LETTERS, [None], [value], [[]])
+def sent_ahead(kafka, source: Source, sink: Sink) -> tuple[PolledTick, list[Outgoing]]:
+    """Return a tick, and its messages, of which the dead letter is at the broker already."""
+    send(kafka, b"1")
+    polled = take(source)
+    tick = [Outgoing(names.DEAD_LETTERS, [None], [b"ahead"], [[]]), *beats(b"rest")]
+    sink.send_ahead(tick[:1], source, polled.epoch)
+    sink._output.sender.producer.flush()
+    return polled, tick
 
 
 def test_what_was_sent_ahead_becomes_visible_with_the_rest_of_its_tick(kafka):
-    send(kafka, b"1")
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
-        polled = take(source)
-        tick = [letters(b"ahead"), *beats(b"rest")]
-        sink.send_ahead(tick[:1], source, polled.epoch)
-        sink._output.sender.producer.flush()
+        polled, tick = sent_ahead(kafka, source, sink)
         with pytest.raises(FatalError, match=r"to its end in 1 s"):
             values_in_time(kafka, names.DEAD_LETTERS, 1.0)
         sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
@@ -62,12 +64,8 @@ def test_what_was_sent_ahead_becomes_visible_with_the_rest_of_its_tick(kafka):
 
 
 def test_what_was_sent_ahead_in_an_epoch_that_is_over_is_aborted(kafka):
-    send(kafka, b"1")
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
-        polled = take(source)
-        tick = [letters(b"ahead"), *beats(b"rest")]
-        sink.send_ahead(tick[:1], source, polled.epoch)
-        sink._output.sender.producer.flush()
+        polled, tick = sent_ahead(kafka, source, sink)
         source.rewind(anew=True)
         with pytest.raises(StaleError):
             sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)

@@ -104,9 +104,8 @@ class Sink:
             return
         with contextlib.suppress(StaleError):  # `publish` raises it
             transactions = self._current(source, epoch)
-            self._known = False
             try:
-                transactions.begin()
+                self._begin(transactions)
                 self._send(transactions.sender, outgoing)
                 self._ahead = transactions, len(outgoing)
             except KafkaException as error:
@@ -148,8 +147,7 @@ class Sink:
             transactions, sent = self._take_ahead(source, epoch) or (self._current(source, epoch), 0)
             try:
                 if not sent:
-                    self._known = False
-                    transactions.begin()
+                    self._begin(transactions)
                 self._committed.update(self._transact(transactions, outgoing[sent:], positions, source))
                 self._known, self._replaced = True, False
                 return
@@ -271,6 +269,10 @@ class Sink:
             return {}
         before = source.committed(last)
         return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
+
+    def _begin(self, transactions: Transactions) -> None:
+        self._known = False
+        transactions.begin()
 
     def _transact(
         self,

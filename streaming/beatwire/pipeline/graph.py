@@ -67,7 +67,7 @@ class Pipeline(Part):
         self.decoded = stage(self.source, decode.step, self._decode_state)           # Chunks      n columns
         self.aligned = stage(self.decoded, align.step, self._align_state)            # Aligned     passes, events
         self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
-        self.subscribe(self.rejects, self._reject)
+        self.subscribe(self.rejects, self._reject)  # before the passes: the broker takes the letters meanwhile
         self.passes = self.aligned.map(lambda aligned: aligned.passes).flatten()     # Placement   one bank and pass
 
         detection = self.include(Detection(settings, models, backend, self.passes))

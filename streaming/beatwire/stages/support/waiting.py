@@ -98,9 +98,9 @@ class WaitingRoom:
         stay = np.ones(len(chunks.message), np.bool_)
         stay[rows] = False
         of_streams = self._enter(chunks, rows)
-        opened = frozenset() if replay else self._opened(banks)  # what waits in a replay waits until its end
-        if not replay:
-            self.admitted = opened
+        opened: AbstractSet[BankKind] = frozenset()
+        if not replay:  # what waits in a replay waits until its end
+            self.admitted = opened = self._opened(banks)
         out: list[tuple[Key, Waiting]] = []
         for key in [key for key in self._entries if key.bank in opened] if opened else []:
             entry = self._entries.pop(key)
@@ -167,7 +167,7 @@ class WaitingRoom:
                 entry.run += max(0, first + count - max(first, entry.stop))
                 entry.stop = max(entry.stop, first + count)
             entry.arrived_us = arrived_us
-            self._oldest_us[key.partition] = min(arrived_us, self._oldest_us.get(key.partition, arrived_us))
+            self._note_arrival(key.partition, arrived_us)
             kept.append(row)
         self._entries[key] = entry  # the last, in the order of the last chunk
         self._changed.add(key)
@@ -239,16 +239,18 @@ class WaitingRoom:
         np.maximum.at(newest_us, partition, arrived_us)
         limit_us = round(self.silence_s * 1e6)
         late = {p for p, oldest_us in self._oldest_us.items() if newest_us[p] - oldest_us > limit_us}
+        if not late:
+            return
         for p in late:
             del self._oldest_us[p]
-        for key, entry in list(self._entries.items()) if late else ():
-            if key.partition not in late:
-                continue
+        for key, entry in [(key, entry) for key, entry in self._entries.items() if key.partition in late]:
             if newest_us[key.partition] - entry.arrived_us > limit_us:
                 self._drop(key, self._entries.pop(key))
             else:
-                oldest_us = self._oldest_us.get(key.partition, entry.arrived_us)
-                self._oldest_us[key.partition] = min(entry.arrived_us, oldest_us)
+                self._note_arrival(key.partition, entry.arrived_us)
+
+    def _note_arrival(self, partition: int, arrived_us: int) -> None:
+        self._oldest_us[partition] = min(arrived_us, self._oldest_us.get(partition, arrived_us))
 
     def _bound(self) -> None:
         while self._bytes > MOST_BYTES:
