@@ -28,6 +28,7 @@ from beatwire.kafka.unassigned import ASSIGNOR, Unassigned
 
 _LOGGER = logging.getLogger("beatwire")
 POLL_MESSAGES = 8_192
+_QUEUED_KB = 16 << 10  # of messages that wait in the library; more, as its default of 64 MB, is no faster
 _POLL_S = 0.1
 _SETTLED_S = 1.0  # silence after which what lies beyond the position is taken for open or aborted transactions
 _SILENCE_S = 10.0  # silence after which the broker is asked over a fresh connection, and the interval of such requests
@@ -71,6 +72,7 @@ class GroupClient:
             "fetch.wait.max.ms": 10,
             "fetch.message.max.bytes": 4 << 20,
             "queued.min.messages": 200_000,
+            "queued.max.messages.kbytes": _QUEUED_KB,
             "fetch.queue.backoff.ms": 5,  # by default a full queue stops fetching for a second
             "fetch.error.backoff.ms": 100,
             "reconnect.backoff.max.ms": 1_000,

@@ -16,7 +16,7 @@ import threading
 from beatwire.kafka.batch import Part
 
 # A full tick: enough messages that the fixed costs of a tick do not matter, few enough to bound its memory.
-TICK_MESSAGES = 65_536
+TICK_MESSAGES = 49_152
 TICK_BYTES = 32 << 20
 
 
