@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from beatwire.kafka.positions import Position
 from beatwire.kafka.readers import read_to_end
 from beatwire.kafka.sender import Sender
 from beatwire.records import Outgoing
@@ -28,6 +29,11 @@ def take(source, *, within_s=20.0):
         if polled is not None and len(polled.tick.arrival_us):
             return polled
     raise AssertionError(f"no message within {within_s:g} s")
+
+
+def positions_after(polled):
+    """Return what is to be committed with a tick: the offsets after it, from which a successor needs no replay."""
+    return {partition: Position(offset, offset) for partition, offset in polled.positions.items()}
 
 
 def values_in(kafka, topic):

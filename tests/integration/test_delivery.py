@@ -20,7 +20,7 @@ from beatwire.kafka.transactions import Transactions
 from beatwire.records import Outgoing
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
-from kafka_messages import beats, send, take, values_in
+from kafka_messages import beats, positions_after, send, take, values_in
 
 pytestmark = pytest.mark.kafka
 
@@ -38,7 +38,7 @@ def test_a_tick_becomes_visible_when_its_transaction_is_committed(kafka):
             values_in_time(kafka, names.BEATS, 1.0)
         producer.abort_transaction()
         assert values_in(kafka, names.BEATS) == []
-        sink.publish(beats(b"whole"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        sink.publish(beats(b"whole"), positions_after(polled), source, polled.epoch)
         assert values_in(kafka, names.BEATS) == [b"whole"]
         assert commits.group_lag(kafka.cluster, "g") == 0
 
@@ -58,7 +58,7 @@ def test_what_was_sent_ahead_becomes_visible_with_the_rest_of_its_tick(kafka):
         polled, tick = sent_ahead(kafka, source, sink)
         with pytest.raises(FatalError, match=r"to its end in 1 s"):
             values_in_time(kafka, names.DEAD_LETTERS, 1.0)
-        sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        sink.publish(tick, positions_after(polled), source, polled.epoch)
         assert (values_in(kafka, names.DEAD_LETTERS), values_in(kafka, names.BEATS)) == ([b"ahead"], [b"rest"])
         assert commits.group_lag(kafka.cluster, "g") == 0
 
@@ -68,10 +68,10 @@ def test_what_was_sent_ahead_in_an_epoch_that_is_over_is_aborted(kafka):
         polled, tick = sent_ahead(kafka, source, sink)
         source.rewind(anew=True)
         with pytest.raises(StaleError):
-            sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+            sink.publish(tick, positions_after(polled), source, polled.epoch)
         assert values_in_time(kafka, names.DEAD_LETTERS, 1.0) == []
         again = take(source)
-        sink.publish(tick, {p: Position(at, at) for p, at in again.positions.items()}, source, again.epoch)
+        sink.publish(tick, positions_after(again), source, again.epoch)
     assert (values_in(kafka, names.DEAD_LETTERS), values_in(kafka, names.BEATS)) == ([b"ahead"], [b"rest"])
 
 
@@ -106,7 +106,7 @@ def test_a_transaction_that_the_group_refuses_is_published_once_on_the_second_tr
         if ahead:
             sink.send_ahead(beats(b"a"), confused, polled.epoch)
         tick = [*beats(b"a"), *beats(b"b")]
-        sink.publish(tick, {p: Position(at, at) for p, at in polled.positions.items()}, confused, polled.epoch)
+        sink.publish(tick, positions_after(polled), confused, polled.epoch)
         assert confused.requests == 4
     assert values_in(kafka, names.BEATS) == [b"a", b"b"]
 
@@ -123,7 +123,7 @@ def test_a_member_whose_transactional_id_was_taken_publishes_nothing_until_its_n
     send(kafka, b"1")
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
-        positions = {p: Position(at, at) for p, at in polled.positions.items()}
+        positions = positions_after(polled)
         sink.publish(beats(b"before"), {}, source, polled.epoch)
         taken = Transactions(kafka.cluster, source.transactional_id(min(source.assigned)))
         with closing(taken), pytest.raises(StaleError):
@@ -143,11 +143,11 @@ def test_a_member_that_keeps_its_partitions_goes_on_after_the_tick_taken_last(ka
             source.rewind()  # as after a tick of which nobody knows whether it was published
             again = next_tick(source, after=polled.epoch)
             assert (again.beginning, len(again.tick.arrival_us)) == (Beginning.UNPUBLISHED, 0)
-            positions = {p: Position(at, at) for p, at in polled.positions.items()}
+            positions = positions_after(polled)
             sink.publish(beats(value), positions, source, again.epoch)
         send(kafka, b"3")
         polled = take(source)
-        positions = {p: Position(at, at) for p, at in polled.positions.items()}
+        positions = positions_after(polled)
         sink.publish(beats(b"3"), positions, source, polled.epoch)
         source.rewind()
         again = next_tick(source, after=polled.epoch)
@@ -190,13 +190,11 @@ def test_a_tick_of_an_earlier_epoch_is_read_again(kafka):
         polled = take(source)
         source.rewind(anew=True)
         with pytest.raises(StaleError):  # others may have its partitions by now
-            sink.publish(
-                beats(b"late"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch
-            )
+            sink.publish(beats(b"late"), positions_after(polled), source, polled.epoch)
         again = take(source)
         assert again.epoch > polled.epoch
         assert again.tick.payload.tobytes() == b"1"
-        sink.publish(beats(b"b"), {p: Position(at, at) for p, at in again.positions.items()}, source, again.epoch)
+        sink.publish(beats(b"b"), positions_after(again), source, again.epoch)
     assert values_in(kafka, names.BEATS) == [b"b"]
     with Source(kafka.cluster, "g") as source:
         send(kafka, b"2")

@@ -7,7 +7,6 @@ import json
 import pytest
 from beatwire.cli.main import app
 from beatwire.kafka.orders import change_limits
-from beatwire.kafka.positions import Position
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
@@ -17,7 +16,7 @@ from beatwire.stages import alert
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
 from confluent_kafka import Consumer
-from kafka_messages import send, take, values_in
+from kafka_messages import positions_after, send, take, values_in
 from monitored import feed
 from typer.testing import CliRunner
 
@@ -30,7 +29,7 @@ def test_beats_and_alerts_are_read_with_their_headers(kafka):
     send(kafka, b"1")
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
-        sink.publish(outgoing, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        sink.publish(outgoing, positions_after(polled), source, polled.epoch)
     for topic, kind in ((names.BEATS, "beatwire.beat"), (names.ALERTS, "beatwire.alert")):
         expected = sum(len(out.values) for out in outgoing if out.topic == topic)
         messages = read(kafka, topic, expected)

@@ -16,7 +16,7 @@ from beatwire.kafka.source import Source
 from beatwire.kafka.transactions import Transactions
 from beatwire.wire import names
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
-from kafka_messages import beats, send, take, values_in
+from kafka_messages import beats, positions_after, send, take, values_in
 
 pytestmark = pytest.mark.kafka
 
@@ -27,7 +27,7 @@ def one_published(kafka):
     send(kafka, b"1")
     with Source(kafka.cluster, "g") as source, Sink(kafka.cluster) as sink:
         polled = take(source)
-        positions = {p: Position(at, at) for p, at in polled.positions.items()}
+        positions = positions_after(polled)
         sink.publish(beats(b"1"), positions, source, polled.epoch)
         yield source, sink, positions
 
@@ -57,7 +57,7 @@ def test_what_a_killed_member_has_left_open_is_ended_by_whoever_has_its_partitio
             assert time.monotonic() - began_s < 20
         sink.end_open_transactions(source)
         assert polled.positions == {p: at.offset + 1 for p, at in positions.items()}
-        sink.publish(beats(b"2"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        sink.publish(beats(b"2"), positions_after(polled), source, polled.epoch)
     assert values_in(kafka, names.BEATS) == [b"1", b"2"]
     dead.close()
 

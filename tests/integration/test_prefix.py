@@ -8,14 +8,13 @@ from beatwire.kafka import commits, topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.follower import BEGINNING, Follower
 from beatwire.kafka.local.broker import LocalKafka
-from beatwire.kafka.positions import Position
 from beatwire.kafka.readers import read_active_alerts, read_to_end
 from beatwire.kafka.sender import Sender
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing
 from beatwire.wire import names
-from kafka_messages import take
+from kafka_messages import positions_after, take
 
 pytestmark = pytest.mark.kafka
 
@@ -40,7 +39,7 @@ def test_topics_with_a_prefix_are_read_and_written_by_their_logical_names(kafka:
         assert polled.origin.addresses([0]).topic == "icu.ecg.samples"  # where the message is
         while sum(polled.positions.values()) < 3:
             polled = take(source)
-        sink.publish(outgoing, {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        sink.publish(outgoing, positions_after(polled), source, polled.epoch)
         sink.end_open_transactions(source)
     assert commits.group_lag(cluster, "prefixed") == 0
     assert list(read_to_end(cluster, names.BEATS)) == [(b"s", b"beat")]

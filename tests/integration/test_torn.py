@@ -15,7 +15,7 @@ from beatwire.kafka.source import Source
 from beatwire.kafka.torn import find_torn
 from beatwire.wire import names
 from confluent_kafka import Consumer, Producer, TopicPartition
-from kafka_messages import beats, send, take
+from kafka_messages import beats, positions_after, send, take
 
 pytestmark = pytest.mark.kafka
 
@@ -78,7 +78,7 @@ def test_a_successor_commits_a_tick_that_counts_as_published(kafka, of_first):
     send(kafka, b"2")
     with Source(kafka.cluster, GROUP) as source, Sink(kafka.cluster) as sink:
         polled = take(source)
-        sink.publish(beats(b"2"), {p: Position(at, at) for p, at in polled.positions.items()}, source, polled.epoch)
+        sink.publish(beats(b"2"), positions_after(polled), source, polled.epoch)
     assert [v for _, v in read_to_end(kafka.cluster, names.BEATS) if v] == [b"torn", b"2"]
 
 
