@@ -27,6 +27,8 @@ class Reading:
         session: int = 1,
         sessions: tuple[int, ...] = (),
         partition: int = 0,
+        caught_up: bool = True,
+        unread: tuple[int, ...] = (),
     ) -> None:
         """Read one tick: for each stream its id, and the range in seconds; ``sessions`` of each part if they differ."""
         self.tick += 1
@@ -38,8 +40,11 @@ class Reading:
                 c = SentChunk(stream, number, round(a * RATE_HZ), np.zeros((1, n), np.int16))
                 values.append(c.message())
         arrival_us = [round(self.now_s * 1e6)] * len(values)
-        aligned = self.aligner.tick(values, arrival_us=arrival_us, partition=[partition] * len(values))
-        self.marks.note(self.tick, aligned)
+        aligned = self.aligner.tick(
+            values, arrival_us=arrival_us, partition=[partition] * len(values), caught_up=caught_up
+        )
+        known = self.aligner.directory.partition[: len(self.aligner.directory.names)]
+        self.marks.note(self.tick, aligned, known.astype(np.int64), unread)
         self.aligned = aligned
 
     def oldest(self, partition: int = 0) -> int:
@@ -98,6 +103,17 @@ def test_a_stream_that_has_been_silent_needs_no_replay() -> None:
     for k in range(5, 36):
         reading.read(("bed", k, k + 1), partition=2)
         assert reading.oldest(1) == (0 if k + 1 - 5 <= SILENCE_S else reading.tick + 1), k
+
+
+def test_a_partition_that_is_read_later_than_another_is_not_silent() -> None:
+    reading = Reading()
+    reading.read(("late", 0, 5), partition=1, caught_up=False)
+    reading.read(("bed", 5, 105), partition=2, caught_up=False)
+    assert reading.oldest(1) == 0
+    reading.read(("bed", 105, 106), partition=2, unread=(1,))  # partition 1 waits for the schema registry
+    assert reading.oldest(1) == 0
+    reading.read(("bed", 106, 107), partition=2)
+    assert reading.oldest(1) == reading.tick + 1
 
 
 def test_ticks_without_messages_leave_the_marks_as_they_are() -> None:

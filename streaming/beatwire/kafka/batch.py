@@ -171,7 +171,9 @@ def join_messages(messages: list[Message]) -> Part:
     )
 
 
-def join_parts(parts: Sequence[Part], *, now_us: int, caught_up: bool) -> tuple[RawTick, MessageOrigin]:
+def join_parts(
+    parts: Sequence[Part], *, now_us: int, caught_up: bool, held: frozenset[int] = frozenset()
+) -> tuple[RawTick, MessageOrigin]:
     """Join parts into one tick; without parts, into an empty one.
 
     Parameters
@@ -181,7 +183,9 @@ def join_parts(parts: Sequence[Part], *, now_us: int, caught_up: bool) -> tuple[
     now_us
         The time of the tick, microseconds since 1970.
     caught_up
-        True if no further message waits at the broker.
+        True if no further message waits at the broker, except in `held`.
+    held
+        Partitions that wait for the schema registry.
 
     Returns
     -------
@@ -198,6 +202,7 @@ def join_parts(parts: Sequence[Part], *, now_us: int, caught_up: bool) -> tuple[
         partition=_join([part.partition for part in parts], np.int32),
         now_us=now_us,
         caught_up=caught_up,
+        held=held,
     )
     messages = parts[0].messages if len(parts) == 1 else list(chain.from_iterable(part.messages for part in parts))
     return tick, MessageOrigin(messages)

@@ -28,7 +28,7 @@ from beatwire.kafka.batch import Part, offsets_of, reaching, truncate
 from beatwire.kafka.client import GroupClient
 from beatwire.kafka.cluster import DENIED, Cluster
 from beatwire.kafka.commit_queue import CommitQueue
-from beatwire.kafka.handover import HandOver
+from beatwire.kafka.handover import RECENT_S, HandOver, Reading
 from beatwire.kafka.holding import Holding
 from beatwire.kafka.positions import skipped, without
 from beatwire.kafka.progress import Progress
@@ -68,8 +68,6 @@ class Poller:
         partition -> the first offset of the epoch.
     open_banks : dict of int to frozenset
         partition that is replayed -> the banks that were open at its commit, where that is known.
-    caught_up : bool
-        The parts passed on so far contain every message at the broker.
     membership : object
         The group membership as of the last poll, for transactions.
     holding : Holding
@@ -97,12 +95,12 @@ class Poller:
         self.changing = True
         self.start: dict[int, int] = {}
         self.open_banks: dict[int, frozenset[BankKind]] = {}
-        self.caught_up = False
         self.membership: object = None
         self.holding = Holding(schemas)
         self.waiting = CommitQueue(self._topic_there)
         self._next_offset: dict[int, int] = {}
         self._replay: Replay | None = None
+        self._polled_s = 0.0
         self._paused: list[TopicPartition] = []  # because the hand-over is full
         self._expired: dict[int, Expired] = {}  # not passed on yet
         self._pending: list[TopicPartition] = []
@@ -126,11 +124,6 @@ class Poller:
             self._thread.join()
             self._commit(wait=True)
         self._client.consumer.close()
-
-    @property
-    def replaying(self) -> bool:
-        """Return True until every partition has been polled up to its commit."""
-        return self._replay is not None
 
     def rewind(self) -> None:
         """Begin a new epoch at the committed positions of the group."""
@@ -177,18 +170,25 @@ class Poller:
         self._next_offset.update(reached | part.next_offset | held)
         if held:
             self._client.consumer.pause([TopicPartition(self._topic_there, p) for p in sorted(held)])
-        # A stream that waits is silent for the graph: its alert "no data" is right.
-        self.caught_up = drained and self._client.at_end(without(self._next_offset, self.holding.partitions))
         if replay is None and self._expired:
             ends = part.next_offset | {p: self._next_offset[p] for p in self._expired}
             part, self._expired = replace(part, next_offset=ends, expired=self._expired), {}
-        if part.messages or part.expired:
-            self._handover.put(part, replay=replay is not None)
         if replay is not None:
             replay.pause_finished(self._next_offset)
+        replaying = replay is not None and not replay.done
+        passed = part if part.messages or part.expired else None
+        self._handover.put(passed, self._reading(drained=drained, replaying=replaying), replay=replay is not None)
         if replay is not None and replay.done:
             self._replay = None
             self._resume(replay.paused)
+
+    def _reading(self, *, drained: bool, replaying: bool) -> Reading:
+        """Return what this poll has found out; a full hand-over polls nothing, and so finds no end."""
+        held = frozenset(self.holding.partitions)
+        # A stream that waits is silent for the graph: its alert "no data" is right.
+        caught_up = drained and not self._paused and self._client.at_end(without(self._next_offset, held))
+        polled_s, self._polled_s = self._polled_s, time.monotonic()
+        return Reading(caught_up and self._polled_s - polled_s < RECENT_S, held, replaying, self._polled_s)
 
     def _note_expired(self, part: Part) -> None:
         """Note what retention deleted before messages of a part, if it has overtaken this member."""
@@ -271,7 +271,7 @@ class Poller:
             return
         replay = Replay(self._client.consumer, self._topic_there, {p: start.at for p, start in starts.items()})
         self._replay = None if replay.done else replay
-        self._handover.resume()
+        self._handover.resume(replaying=not replay.done)
 
     def _diagnose_missing_commits(self, assigned: list[TopicPartition]) -> None:
         """Find out why the broker does not send the group's commits: an open transaction, or a client that is stuck.

@@ -21,7 +21,7 @@ from beatwire.kafka import topics
 from beatwire.kafka.batch import PolledTick, join_parts
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.commits import committed_offsets
-from beatwire.kafka.handover import HandOver
+from beatwire.kafka.handover import RECENT_S, HandOver
 from beatwire.kafka.poller import Poller
 from beatwire.kafka.positions import Position
 from beatwire.kafka.progress import Progress
@@ -121,17 +121,17 @@ class Source:
         taken = self._handover.take(timeout_s)
         if taken is None:
             return None
-        parts, replay, all_taken = taken
-        if not parts and self._poller.replaying:
+        parts, replay, reading = taken
+        if not parts and reading.replaying:
             return None
         progress = self._progress
         if progress.epoch != self._poller.epoch:  # epochs change only between two calls
             progress.begin_epoch(self._poller.epoch, self._poller.start)
         positions = {p: offset for part in parts for p, offset in part.next_offset.items()}
         start = progress.take(positions)
-        caught_up = not replay and all_taken and self._poller.caught_up
+        caught_up = reading.caught_up and time.monotonic() - reading.at_s < RECENT_S
         now_us = int(parts[0].arrival_us.min()) if replay else time.time_ns() // 1000
-        tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up)
+        tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up, held=reading.held)
         if replay:
             tick = replace(tick, open_banks=self._poller.open_banks)
         if self._schemas is not None:

@@ -25,7 +25,7 @@ from beatwire.pipeline.held import Held
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import HORIZON_S, Settings
-from beatwire.records import Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
+from beatwire.records import I64, Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.samples import BankKind
 from beatwire.stages import alert, align, decode, drift, gather, lifecycle, publish, score
 from beatwire.stages.support.banks import kinds_of
@@ -62,6 +62,7 @@ class Pipeline(Part):
         self._out: list[Outgoing] = []
         self._received: tuple[RawTick, Origin] | None = None  # the tick in work
         self._ahead: Callable[[Sequence[Outgoing]], None] | None = None
+        self._unread: frozenset[int] = frozenset()
         # fmt: off
         self.source = Stream()                                                       # RawTick     m messages
         self.decoded = stage(self.source, decode.step, self._decode_state)           # Chunks      n columns
@@ -143,7 +144,7 @@ class Pipeline(Part):
 
     def _note(self, aligned: Aligned) -> None:
         self._aligned = aligned
-        self.marks.note(self._tick, aligned)
+        self.marks.note(self._tick, aligned, self._partitions(), self._unread)
 
     def _reject(self, rejects: Rejects) -> None:
         """Make the dead letters of a tick; the stages of the samples follow."""
@@ -175,7 +176,7 @@ class Pipeline(Part):
         self._out.clear()
         self.backend.begin()
         self._received = None if origin is None else (tick, origin)
-        self._ahead = ahead
+        self._ahead, self._unread = ahead, tick.held
         self.source.emit(tick)
         self._received = None
         return list(self._out)
@@ -206,11 +207,14 @@ class Pipeline(Part):
         """Return the tick from whose start a successor must replay ``partition``."""
         if self._aligned is None:
             return self._tick + 1
-        known = len(self.directory.names)
-        partitions = self.directory.partition[:known].astype(np.int64)
-        arrived_us = self._aligned.slots.arrived_us[:known]
+        partitions = self._partitions()
+        arrived_us = self._aligned.slots.arrived_us[: len(partitions)]
         oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
         return self._align.waiting.oldest_tick(partition, oldest)
+
+    def _partitions(self) -> I64:
+        """Return the partition of each stream, by slot."""
+        return self.directory.partition[: len(self.directory.names)].astype(np.int64)
 
     @property
     def open_banks(self) -> frozenset[BankKind]:

@@ -3,11 +3,13 @@
 Every ``STEP_S`` of its samples, or at the end of a longer tick, a stream leaves a mark: the number of the tick that
 begins there. The newest mark that is the horizon back counts, and takes the place of those before it. After a restart
 a stream depends on nothing before it. A stream that has been silent for more than ``silence_s`` will restart, and needs
-no replay.
+no replay. Time passes by partition, as partitions that are read after an outage are not read equally far; when all that
+the broker has is read, it passes in all of them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +29,7 @@ class Marks:
     ticks      int64 [slots, n], ticks of the marks, oldest first: the first one counts
     samples    int64 [slots, n], samples of the marks
     at         int64 [slots], sample of the newest mark
-    newest_us  latest arrival of a chunk
+    newest_us  int64 [partitions], arrival up to which all chunks have been read
     """
 
     horizon_s: float
@@ -35,15 +37,23 @@ class Marks:
     ticks: I64 = field(init=False)
     samples: I64 = field(init=False)
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    newest_us: int = 0
+    newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
         self.ticks = np.zeros((0, int(np.ceil(self.horizon_s / STEP_S)) + 1), np.int64)
         self.samples = self.ticks.copy()
 
-    def note(self, tick: int, aligned: Aligned) -> None:
-        """Add the marks of tick number ``tick``."""
+    def note(self, tick: int, aligned: Aligned, partitions: I64, unread: Collection[int] = ()) -> None:
+        """Add the marks of tick number ``tick``.
+
+        Parameters
+        ----------
+        partitions : int64 [streams]
+            Partition of each stream.
+        unread
+            Partitions of which ``aligned.caught_up`` says nothing.
+        """
         expected, arrived_us = aligned.slots.expected, aligned.slots.arrived_us
         missing = len(expected) - len(self.at)
         if missing > 0:
@@ -62,8 +72,17 @@ class Marks:
         seen = aligned.seen[aligned.slots.bank[aligned.seen] >= 0]
         due = seen[expected[seen] - self.at[seen] >= STEP_S * rates_hz[aligned.slots.bank[seen]]]
         self._add(due, tick + 1, expected[due], rates_hz[aligned.slots.bank[due]])
-        if len(aligned.seen):
-            self.newest_us = max(self.newest_us, int(arrived_us[aligned.seen].max()))
+        self._pass_time(partitions[aligned.seen], arrived_us[aligned.seen], aligned, unread)
+
+    def _pass_time(self, partitions: I64, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:
+        """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions."""
+        more = int(partitions.max(initial=-1)) + 1 - len(self.newest_us)
+        if more > 0:
+            self.newest_us = np.concatenate([self.newest_us, np.zeros(more, np.int64)])
+        np.maximum.at(self.newest_us, partitions, arrived_us)
+        if aligned.caught_up and len(self.newest_us):
+            is_read = ~np.isin(np.arange(len(self.newest_us)), list(unread))
+            self.newest_us[is_read] = self.newest_us.max()
 
     def _add(self, slots: I64, tick: int, sample: I64, rate_hz: F64) -> None:
         """Add a mark to streams, and drop those that are not needed any more."""
@@ -86,5 +105,6 @@ class Marks:
         default
             Result for a partition whose streams need no replay.
         """
-        of_partition = (partitions == partition) & (self.newest_us - arrived_us <= self.silence_s * 1e6)
+        newest_us = self.newest_us[partition] if partition < len(self.newest_us) else 0
+        of_partition = (partitions == partition) & (newest_us - arrived_us <= self.silence_s * 1e6)
         return int(self.ticks[: len(of_partition)][of_partition, 0].min(initial=default))

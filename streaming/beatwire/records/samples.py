@@ -27,6 +27,7 @@ class RawTick:
     partition    int32 [m]       partition of each message (0 without a broker)
     now_us       time at which the tick was taken, microseconds since 1970
     caught_up    no more messages were waiting at the broker: a stream without a chunk is silent
+    held         partitions of which ``caught_up`` says nothing: their messages wait for the schema registry
     overloaded   so far behind that beats are not scored: rules and beats have priority
     schemas      schema id of a framed message -> its writer's schema (empty text: there is none); None: any id is ours
     open_banks   of a replay: partition -> the banks that were open at its commit; None: this is no replay
@@ -39,6 +40,7 @@ class RawTick:
     now_us: int
     caught_up: bool = True
     overloaded: bool = False
+    held: frozenset[int] = frozenset()
     schemas: Mapping[int, str] | None = None
     open_banks: Mapping[int, frozenset[BankKind]] | None = None
 
