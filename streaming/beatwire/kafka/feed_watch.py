@@ -1,13 +1,21 @@
 """Whether any chunk arrives at all: the newest message of every partition of the samples, whoever reads it.
 
 In: the ends of the partitions of ``ecg.samples``, requested repeatedly. Out: the time of the newest chunk, by the clock
-of this machine. State: the ends of the last request. A worker sees its own partitions only, and cannot distinguish a
-ward whose feed has failed from a few devices that were switched off.
+of this machine. State: the last known end of each partition, and when it was known. A worker sees its own partitions
+only, and cannot distinguish a ward whose feed has failed from a few devices that were switched off.
+
+Invariant: only what brokers have answered counts as silence, and of all partitions. While one of several brokers is
+away, or this process stood still, the silence does not grow.
 """
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
@@ -16,41 +24,63 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.wire import names
 
 _REQUEST_S = 2.0
+_INTERVAL_S = 0.1  # between two requests
 _DISCOVERY_S = 10.0  # between two searches for new partitions
-_NO_OFFSET = -1  # of a partition without messages
+_SILENCE_S = 10.0  # without any answer, after which the client is replaced: it can lose its broker for good
 
 
 class FeedWatch:
-    """Requests the ends of the samples; for use by one thread, except ``newest_us``.
-
-    Attributes
-    ----------
-    newest_us : int
-        When the newest chunk was seen to have arrived, microseconds since 1970; 0: unknown, or there never was one.
-    """
+    """Requests the ends of the samples; for use by one thread, except ``newest_us``."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._admin = cluster, cluster.admin()
-        self._ends: dict[int, int] = {}
         self._partitions: list[TopicPartition] = []
+        self._ends: dict[int, int] = {}
+        self._newest_us, self._known_us = 0, 0  # of the newest chunk; the time up to which all ends are known
         self._searched_s = float("-inf")
-        self.newest_us = 0
+        self._answered_s = time.monotonic()
+        self._answered_us: dict[int, int] = {}  # by partition
+
+    @property
+    def newest_us(self) -> int:
+        """Return when the newest chunk arrived, microseconds since 1970; 0: unknown, or there never was one.
+
+        Time for which no answer has come counts as if chunks had arrived in it.
+        """
+        if not self._newest_us:
+            return 0
+        silent_us = max(0, self._known_us - self._newest_us)
+        return time.time_ns() // 1000 - silent_us
+
+    def run(self, stop: threading.Event) -> None:
+        """Look until `stop` is set."""
+        while not stop.is_set():
+            self.look()
+            stop.wait(_INTERVAL_S)
 
     def look(self) -> None:
-        """Request the ends; without an answer nothing changes."""
+        """Request the ends; of partitions without an answer nothing changes."""
         now_us = time.time_ns() // 1000
-        try:
+        with contextlib.suppress(KafkaException, TimeoutError):
             if time.monotonic() - self._searched_s > _DISCOVERY_S:
                 self._discover()
-            ends = self._request(OffsetSpec.latest())  # type: ignore[no-untyped-call]
+            if not self._partitions:
+                return
             if not self._ends:
                 newest = self._request(OffsetSpec.max_timestamp())  # type: ignore[no-untyped-call]
-                self.newest_us = max([0, *(1000 * time_ms for _, time_ms in newest.values())])
-            elif any(end > self._ends.get(partition, 0) for partition, (end, _) in ends.items()):
-                self.newest_us = now_us
-            self._ends = {partition: end for partition, (end, _) in ends.items()}
-        except (KafkaException, TimeoutError):
-            return
+                self._newest_us = max([0, *(1000 * time_ms for _, time_ms in newest.values())])
+            self._note(self._request(OffsetSpec.latest()), now_us)  # type: ignore[no-untyped-call]
+        if time.monotonic() - self._answered_s > _SILENCE_S:
+            self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
+
+    def _note(self, found: Mapping[int, tuple[int, int]], now_us: int) -> None:
+        """Note the ends of partitions as of a time."""
+        ends = {partition: end for partition, (end, _) in found.items()}
+        if any(end > self._ends.get(partition, end) for partition, end in ends.items()):
+            self._newest_us = now_us
+        self._ends.update(ends)
+        self._answered_us.update(dict.fromkeys(ends, now_us))
+        self._known_us = min(self._answered_us.get(at.partition, 0) for at in self._partitions)
 
     def _discover(self) -> None:
         name = self._cluster.topic(names.SAMPLES)
@@ -59,8 +89,24 @@ class FeedWatch:
         self._searched_s = time.monotonic()
 
     def _request(self, spec: OffsetSpec) -> dict[int, tuple[int, int]]:
-        """Return partition -> offset and timestamp (ms, -1: none) of what a specification names."""
-        asked = dict.fromkeys(self._partitions, spec)
-        found = self._admin.list_offsets(asked, request_timeout=_REQUEST_S) if asked else {}
-        answers = {at.partition: future.result(_REQUEST_S) for at, future in found.items()}
-        return {partition: (answer.offset, answer.timestamp) for partition, answer in answers.items()}
+        """Return partition -> offset and timestamp (ms, -1: none) of what a specification names, where it is answered.
+
+        Raises
+        ------
+        KafkaException, TimeoutError
+            No partition has an answer.
+        """
+        found: Mapping[TopicPartition, Future[Any]] = self._admin.list_offsets(
+            dict.fromkeys(self._partitions, spec), request_timeout=_REQUEST_S
+        )
+        until_s, answers, missing = time.monotonic() + _REQUEST_S, {}, None
+        for at, future in found.items():
+            try:
+                answer = future.result(max(0.0, until_s - time.monotonic()))
+                answers[at.partition] = answer.offset, answer.timestamp
+            except (KafkaException, TimeoutError) as error:
+                missing = error
+        if missing is not None and not answers:
+            raise missing
+        self._answered_s = time.monotonic()
+        return answers

@@ -1,7 +1,7 @@
 """What staff enter, read by every worker outside the group: acknowledgements, and limits of streams.
 
 In: all of ``ecg.acks`` and ``ecg.settings``. Out: the acknowledgements that are new, the changes of limits in order.
-State: a thread with a follower, the last acknowledgement of each alert, all changes.
+State: a thread with a follower, another that watches the feed, the last acknowledgement of each alert, all changes.
 
 A change of limits is in force for the chunks that the broker receives ``EFFECT_S`` after it. So a worker must not
 decide about such a chunk before it has read the change. The thread requests the ends of the topics every tenth of a
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 from beatwire.errors import FatalError, UserError
@@ -64,19 +65,24 @@ class StaffReader:
         self._changed = threading.Condition()
         self._stop = threading.Event()
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="staff-reader", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._guard, args=(run,), name=name, daemon=True)
+            for name, run in (("staff-reader", self._read), ("feed-watch", lambda: self._feed.run(self._stop)))
+        ]
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        """Stop the thread and wait for its end."""
+        """Stop the threads and wait for their end."""
         self._stop.set()
-        self._thread.join(10.0)
+        for thread in self._threads:
+            thread.join(10.0)
 
     def wait(self, timeout_s: float = _OUTAGE_S) -> None:
         """Wait until every change is read that may concern a chunk received so far.
@@ -118,13 +124,16 @@ class StaffReader:
             self._new_acks = []
             return list(self._acks.values())
 
-    def _run(self) -> None:
+    def _read(self) -> None:
+        with Follower(self._cluster, {names.ACKS: BEGINNING, names.SETTINGS: BEGINNING}, ends=True) as follower:
+            while not self._stop.is_set():
+                self._read_to_ends(follower)
+                self._stop.wait(_INTERVAL_S)
+
+    def _guard(self, run: Callable[[], None]) -> None:
+        """Run a thread; its error is raised again by `wait`."""
         try:
-            with Follower(self._cluster, {names.ACKS: BEGINNING, names.SETTINGS: BEGINNING}, ends=True) as follower:
-                while not self._stop.is_set():
-                    self._read_to_ends(follower)
-                    self._feed.look()
-                    self._stop.wait(_INTERVAL_S)
+            run()
         except BaseException as error:
             self._failure = error
             with self._changed:
