@@ -49,6 +49,15 @@ def test_beats_and_alerts_have_the_attributes_that_the_specification_requires() 
         assert len({one["ce_id"] for one in found}) == len(found) > 1
 
 
+def test_reminders_and_sums_that_grow_are_events_of_their_own() -> None:
+    found = events(published("alerts", seconds=140), ALERTS)
+    assert any(b"/reminder 2" in one["ce_id"] for one in found)
+    assert len({one["ce_id"] for one in found}) == len(found)
+    expired = {"id": "ab", "stream": "ecg.samples/0", "state": "on", "decided": 0, "decided_us": 5}
+    first, second = (dict(cloud_events.alert_headers(expired | {"value": unread}))["ce_id"] for unread in (3, 8))
+    assert first != second
+
+
 def test_an_event_of_a_beat_names_its_stream_session_and_sample_and_its_time() -> None:
     outgoing = published("all")
     (first, *_), (value, *_) = next((out.headers, out.values) for out in outgoing if out.topic == BEATS and out.headers)

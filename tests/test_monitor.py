@@ -235,6 +235,18 @@ def test_alerts_that_cannot_be_read_while_the_broker_is_away_are_read_when_it_is
     assert graph.calls == ["reset", "adopt [{'id': 'a'}]", "emit a"]
 
 
+def test_a_monitor_that_is_stopped_waits_for_no_broker():
+    ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
+
+    def read_alerts():
+        stop.set()
+        raise FatalError("kafka: away")
+
+    Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_us=lambda: 2_000).run(stop)
+    assert graph.calls == ["reset"]
+    assert ticks.published == []
+
+
 def test_a_pending_transaction_is_ended_once_while_there_is_no_tick():
     ticks = Ticks(None, None, polled("a", 0), None)
     ticks.pending = ["partition 3"]

@@ -44,6 +44,7 @@ from beatwire.wire.cloud_events import alert_headers
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
 BLIND_S = 5.0  # a hand-over that takes longer raises an alert: shorter ones are over before anybody has read of them
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
+_RETRY_S = 0.2
 
 
 class Result(NamedTuple):
@@ -114,6 +115,7 @@ class Monitor:
         self._epoch = -1
         self._adopted = False
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
+        self._stop = threading.Event()
         self._blind_since_s, self._blind_said = 0.0, False
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
@@ -124,6 +126,7 @@ class Monitor:
         UserError, FatalError
             An error after which the monitor cannot continue.
         """
+        self._stop = stop
         try:
             while not stop.is_set() and not (until is not None and until(self.counters)):
                 self._turn()
@@ -176,8 +179,8 @@ class Monitor:
         while self._staff.rejected:
             log_event("staff entry", self._staff.rejected.pop(0), level=logging.WARNING)
         if not polled.replay:
-            if not self._adopted:
-                self._adopt_alerts()
+            if not self._adopted and not self._adopt_alerts():
+                return
             self._graph.acknowledge(self._staff.take_acks())
             self._graph.watch_feed(self._staff.newest_us, raises=0 in self._source.assigned)
             if polled.expired:
@@ -197,21 +200,23 @@ class Monitor:
         """Send what is known of a tick while the rest is computed."""
         self._sink.send_ahead(outgoing, self._source, self._epoch)
 
-    def _adopt_alerts(self) -> None:
-        """Pass the alerts in the log to the graph; wait for a broker that is away."""
+    def _adopt_alerts(self) -> bool:
+        """Pass the alerts in the log to the graph; wait for a broker that is away, unless the monitor is to stop."""
         deadline = time.monotonic() + _OUTAGE_S
-        while not self._adopted:
+        while not self._adopted and not self._stop.is_set():
             self._sink.end_open_transactions(self._source)
             try:
                 alerts = self._read_alerts()
             except FatalError:
                 if time.monotonic() > deadline:
                     raise
+                self._stop.wait(_RETRY_S)
             else:
                 assigned = self._source.assigned
                 own = [alert for alert in alerts if alert.get("partition", 0) in assigned or "partition" not in alert]
                 self._graph.adopt(own, self._staff.take_all_acks())
                 self._adopted = True
+        return self._adopted
 
     def _mark_overload(self, tick: RawTick) -> RawTick:
         """Return the tick, marked as overloaded if it is too late: its beats are not scored, its rules are decided."""

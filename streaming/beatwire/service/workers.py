@@ -14,6 +14,8 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 from beatwire.errors import FatalError, UserError
@@ -56,6 +58,7 @@ def run_workers(count: int, configuration: str, metrics_port: int | None, metric
             started.enter_context(Worker("beatwire", "monitor", "--as-worker", str(k + 1), stdout=stdout))
             for k in range(count)
         ]
+        started.callback(tell_to_stop, workers)  # all of them, before the first is waited for
         for worker in workers:
             worker.write_line(configuration)
         for worker in workers if metrics_port is not None else ():
@@ -72,6 +75,12 @@ def run_workers(count: int, configuration: str, metrics_port: int | None, metric
                 f"monitor: expected {len(workers)} workers to run; worker {k + 1} could not start, see above"
             )
         raise FatalError(f"monitor: expected {len(workers)} workers to run; worker {k + 1} ended with code {code}")
+
+
+def tell_to_stop(workers: Sequence[Worker]) -> None:
+    """End the standard input of workers."""
+    for worker in workers:
+        worker.end_input()
 
 
 def stop_with_parent(stop: threading.Event) -> None:
@@ -96,6 +105,7 @@ class Worker(subprocess.Popen[str]):
     """
 
     def __init__(self, module: str, *arguments: str, stdout: int | None = None) -> None:
+        self._told_s = 0.0
         super().__init__(
             [sys.executable, "-m", module, *arguments], stdin=subprocess.PIPE, stdout=stdout, text=True
         )  # fmt: skip
@@ -107,12 +117,17 @@ class Worker(subprocess.Popen[str]):
             self.stdin.write(line + "\n")
             self.stdin.flush()
 
-    def __exit__(self, *_: object) -> None:
-        """Close its standard input and wait; kill it after `_FINISH_S` seconds."""
-        if self.stdin is not None:
+    def end_input(self) -> None:
+        """Close its standard input, which tells it to stop."""
+        if self.stdin is not None and not self.stdin.closed:
+            self._told_s = time.monotonic()
             self.stdin.close()
+
+    def __exit__(self, *_: object) -> None:
+        """Tell it to stop, and wait; kill it `_FINISH_S` seconds after it was told."""
+        self.end_input()
         try:
-            self.wait(_FINISH_S)
+            self.wait(max(0.0, self._told_s + _FINISH_S - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.kill()
             self.wait()

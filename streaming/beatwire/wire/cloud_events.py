@@ -5,7 +5,7 @@ In: what is published. Out: its headers; the value stays as it is. No state.
 ====================== =================== ======================================================================
 message                source              id
 ====================== =================== ======================================================================
-``beatwire.alert``     monitor             id of the alert, its state, sample at which that was decided
+``beatwire.alert``     monitor             id of the alert, its state, sample at which that was decided, reminder
 ``beatwire.beat``      monitor             stream, session, index of the R peak
 ``beatwire.ack``       staff               id of the alert, time
 ``beatwire.limits``    staff               stream, time
@@ -40,10 +40,14 @@ def alert_headers(alert: Mapping[str, Any]) -> Headers:
     """Return the headers of a transition of an alert.
 
     >>> alert = {"id": "ab", "stream": "bed-1", "state": "on", "decided": 7, "decided_us": 1_000_000}
-    >>> dict(alert_headers(alert))["ce_id"]
-    b'ab/on/7'
+    >>> dict(alert_headers(alert))["ce_id"], dict(alert_headers(alert | {"reminders": 2}))["ce_id"]
+    (b'ab/on/7', b'ab/on/7/reminder 2')
     """
     event_id = f"{alert['id']}/{alert['state']}/{int(alert['decided'])}"
+    if alert.get("reminders"):
+        event_id += f"/reminder {alert['reminders']}"
+    if alert["state"] == "on" and not alert["decided"] and alert.get("value"):  # a sum that grows while it is on
+        event_id += f"/{alert['value']}"
     return _json("alert", MONITOR, event_id, int(alert["decided_us"]), str(alert["stream"]))
 
 
