@@ -42,7 +42,7 @@ def apply_long_intervals(
     ----------
     interval
         In samples; 0: unknown.
-    lengths : int64 [8]
+    lengths : int64 [9]
         The bank's row of the durations.
     counted
         Beats that the interval counts for.

@@ -218,7 +218,7 @@ def _grow(state: State, slots: int) -> None:
 
 
 def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
-    """Return the transitions by samples, int64 [t, 6], and their values."""
+    """Return the transitions by samples, int64 [t, 8], and their values."""
     events = _ordered_events(state, tick)
     if len(events) == 0:
         return np.zeros((0, TRANSITION_COLUMNS), np.int64), np.zeros(0)

@@ -24,7 +24,8 @@ def message_of(
     row
         Columns ``TRANSITION_SLOT``, ... of ``records.columns``.
     value, limit
-        What was found, and the limit of the rule; a value that is not finite is None in the message.
+        What was found, and the limit of the rule; a value that is not finite is None in the message, and so is the 0
+        of a rule that measures nothing.
     since_us, until_us
         Device times of the onset and of the sample at which it is decided, where they are known from the log; None: by
         the clock of the stream.
@@ -46,7 +47,7 @@ def message_of(
         "onset_us": since_us,
         "decided": at,
         "decided_us": until_us if at > onset else since_us,
-        "value": round(value, 3) if math.isfinite(value) else None,
+        "value": round(value, 3) if math.isfinite(value) and (value or rule.measures) else None,
         "limit": limit,
         "definition": rule.definition_of(limit),
         "text": rule.text_of(STATES[state], value, limit) + _confidence(tick, beat, STATES[state]),

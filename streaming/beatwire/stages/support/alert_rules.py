@@ -37,6 +37,11 @@ class Rule:
     unit: str
     source: str = ""
 
+    @property
+    def measures(self) -> bool:
+        """Return True if the rule states a value in its text."""
+        return "{value" in self.text or "{leads" in self.text
+
     def text_of(self, state: str, value: float, limit: float) -> str:
         """Return the text of a transition to a state of ``STATES``.
 
