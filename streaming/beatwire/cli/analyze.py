@@ -54,8 +54,9 @@ def analyze(
         typer.Option(
             metavar="FILE",
             show_default="no file",
-            help="Write every begin and end of an alert to this file, one line of JSON each, with the fields "
-            "of the topic ecg.alerts; shortest durations and reminders are the monitor's. - is standard output; the summary then goes to standard error.",
+            help="Write every begin and end of an alert to this file, one line of JSON each, with the fields of the "
+            "topic ecg.alerts; shortest durations and reminders are the monitor's. - is standard output; the summary "
+            "then goes to standard error.",
         ),
     ] = None,
     as_json: Json = False,
