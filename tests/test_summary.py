@@ -18,6 +18,7 @@ from beatwire.offline.quality import quality_table
 from beatwire.offline.summary import alerts_by_rule, quality_summary, rate_trend, summarize
 from beatwire.recordings import NO_VALUE, Recording
 from beatwire.recordings.synthetic.person import synthesise
+from beatwire.stages.support.alert_rules import RULES
 from jsonschema import Draft202012Validator
 from rich.console import Console
 from typer.testing import CliRunner
@@ -170,6 +171,19 @@ def test_the_summary_fits_a_screen_of_80_columns(summary: dict[str, Any]) -> Non
 def test_every_rule_has_a_row_with_stars_count_first_time_and_duration(summary: dict[str, Any]) -> None:
     lines = printed(summary, 80).splitlines()
     assert "*** asystole                 1   0:01:23   0:00:16" in [line.strip() for line in lines]
+
+
+def test_the_figures_of_a_rule_are_under_their_heads_however_long_the_names_are(summary: dict[str, Any]) -> None:
+    row = {"priority": "medium", "count": 3, "first_s": 754.0, "seconds": 60.0}
+    names = [rule.name for rule in RULES]
+    longest = summary | {"alerts": 3 * len(names), "alerts_by_rule": dict.fromkeys(names, row)}
+    lines = printed(longest, 80).splitlines()
+    (head,) = (line for line in lines if line.startswith("alerts"))
+    stop = head.index("COUNT") + len("COUNT")
+    rows = lines[lines.index(head) + 1 : -1]
+    assert [line[18 : stop - 5].strip() for line in rows] == list(longest["alerts_by_rule"])
+    assert {line[stop - 6 :] for line in rows} == {"     3   0:12:34   0:01:00"}
+    assert max(map(len, rows)) == len(head) <= 80
 
 
 def test_colours_are_for_terminals_and_blocks_for_terminals_that_can_show_them(summary: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import fastavro
 import pytest
-from beatwire.cli.tail import HEADS, Topic, alert_line, beat_line, letter_line
+from beatwire.cli.tail import HEADS, AlertLines, Topic, alert_line, beat_line, letter_line, wrapped
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.readers import tail
@@ -26,6 +26,7 @@ from beatwire.wire.avro import schema
 from beatwire.wire.background import import_in_background
 from beatwire.wire.dead_letters import MOST_ALONE, dead_letters
 from received import Received
+from rich.console import Console
 
 STREAMS = [f"bed-{k}" for k in range(12)]
 BEAT = {
@@ -138,7 +139,9 @@ def test_a_beat_has_its_rate_score_and_quality_under_its_head_or_why_there_is_no
     for title, shown in (("RATE /MIN", ("75", "-")), ("SCORE", ("0.50", "-")), ("QUALITY %", ("99", "99"))):
         stop = rows[0].index(title) + len(title)
         assert tuple(row[stop - len(title) : stop].strip() for row in rows[1:]) == shown
-    assert str(beat_line(BEAT | {"score": None, "scored_by": "gap"})).endswith("not scored: gap")
+    unscored = str(beat_line(BEAT | {"score": None, "scored_by": "gap", "beat_class": "V"}))
+    assert unscored[rows[0].index("CLASS") :] == "V      not scored: gap"
+    assert str(beat_line(BEAT | {"beat_class": "N"})) == rows[1]
     assert len(rows[0]) < 80
 
 
@@ -152,6 +155,31 @@ def test_an_alert_has_its_time_stars_state_and_text(priority: str, stars: str) -
     head = HEADS[Topic.ALERTS]
     assert str(ended)[head.index("STATE") :].startswith("off")
     assert str(ended)[head.index("ALERT") :].startswith("asystole")
+
+
+def test_a_reminder_has_its_number_and_a_transition_after_reminders_has_none() -> None:
+    line_of = AlertLines()
+    log = [("on", 0), ("on", 1), ("on", 2), ("latched", 2), ("latched", 3), ("off", 3)]
+    lines = [str(line_of(ALERT | {"id": "a", "state": state, "reminders": count})) for state, count in log]
+    start = HEADS[Topic.ALERTS].index("ALERT")
+    numbers = ["", "reminder 1: ", "reminder 2: ", "", "reminder 3: ", ""]
+    assert [line[start:] for line in lines] == [f"{number}asystole: no beat for 4 s" for number in numbers]
+    assert {line[:12] for line in lines} == {"00:00:12.345"}
+    assert "reminder 7" in str(line_of(ALERT | {"id": "b", "reminders": 7}))  # raised before tail began
+
+
+@pytest.mark.parametrize("width", [66, 80, 100])
+def test_a_text_that_is_too_long_for_the_terminal_goes_on_under_its_head(width: int) -> None:
+    text = "tachycardia: median rate 161/min, limit 120 (beat confidence 100 %, 0.0 errors expected in 10 s)"
+    line, start = alert_line(ALERT | {"text": text}), HEADS[Topic.ALERTS].index("ALERT")
+    shown = wrapped(line, Topic.ALERTS, Console(width=width))
+    rows = str(shown).split("\n")
+    assert len(rows) > 1
+    assert max(map(len, rows)) <= width
+    assert {row[:start] for row in rows[1:]} == {" " * start}
+    assert " ".join(row[start:].strip() for row in rows) == text
+    assert shown.style == line.style
+    assert wrapped(line, Topic.ALERTS, Console(width=60)) == wrapped(line, Topic.ALERTS, Console(width=200)) == line
 
 
 def test_an_alert_of_another_program_with_missing_fields_is_still_a_line() -> None:

@@ -94,9 +94,10 @@ def _alert_lines(count: int, by_rule: dict[str, dict[str, Any]]) -> Iterator[tup
     if not count:
         yield "alerts", Text("none")
         return
-    yield "alerts", Text.assemble(f"{count:<24,}", (f"{'COUNT':>6}{'FIRST':>10}{'IN ALL':>10}", "dim"))
+    width = max(20, *map(len, by_rule))
+    yield "alerts", Text.assemble(f"{count:<{4 + width},}", (f"{'COUNT':>6}{'FIRST':>10}{'IN ALL':>10}", "dim"))
     for rule, row in by_rule.items():
-        name = f"{STARS[row['priority']]:4}{rule:20}", STYLES[row["priority"]]
+        name = f"{STARS[row['priority']]:4}{rule:{width}}", STYLES[row["priority"]]
         figures = f"{row['count']:>6,}{clock(row['first_s']):>10}{clock(row['seconds']):>10}"
         yield "", Text.assemble(name, figures)
 

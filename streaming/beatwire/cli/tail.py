@@ -27,9 +27,10 @@ EXAMPLES = examples(
     "beatwire tail beats --json --from-beginning --bootstrap-servers localhost:9092",
     "beatwire tail dead-letters --from-beginning --bootstrap-servers localhost:9092",
 )
-_BEAT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'RATE /MIN':>9}  {'SCORE':>5}  {'QUALITY %':>9}"
+_BEAT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'RATE /MIN':>9}  {'SCORE':>5}  {'QUALITY %':>9}  CLASS"
 _LETTER_HEAD = f"{'TIME (UTC)':12}  {'KEY':16}  {'PARTITION':>9}  {'OFFSET':>10}  {'BYTES':>6}  REASON"
 _ALERT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'':3}  {'STATE':7}  ALERT"
+_NARROWEST = 20  # characters of a text that is wrapped under its head; a narrower terminal breaks lines itself
 
 
 class Topic(StrEnum):
@@ -67,8 +68,10 @@ def tail(
     """Print beats, alerts or dead letters as they are published, until Ctrl-C.
 
     A beat has the median rate of its last eight intervals, its score (2: 1 of 100 normal beats is as unusual) and its
-    quality (the probability that it is a beat). An alert has stars by priority (*** high, ** medium, * low). A dead
-    letter is a message that cannot be used: its key, its place, its size and the reason; --json adds its bytes.
+    quality (the probability that it is a beat). Its class (S, V, F or Q) follows if it is not N, and why it has no
+    score. An alert has the time of its transition and stars by priority (*** high, ** medium, * low); a reminder
+    repeats the time of what it reminds of. A dead letter is a message that cannot be used: its key, its place, its
+    size and the reason; --json adds its bytes.
     """
     from beatwire.cli.configured import cluster_with_options
     from beatwire.kafka.readers import tail as follow
@@ -76,7 +79,7 @@ def tail(
 
     cluster = cluster_with_options(config, bootstrap, properties, prefix)
     console = Console(highlight=False)
-    line_of = _json_line if as_json else LINES[kind]
+    line_of: Callable[[dict[str, Any]], Text | str] = _json_line if as_json else line_maker(kind)
     head = None if as_json else Text(HEADS[kind], style="bold")
     with stop_on_signals() as stop:
         records = follow(
@@ -89,30 +92,48 @@ def tail(
         )
         for record in records:
             if head is not None:
-                _print(console, head)  # with the first record: an error is a single line
+                _print(console, head, kind)  # with the first record: an error is a single line
                 head = None
-            _print(console, line_of(record))
+            _print(console, line_of(record), kind)
 
 
 def beat_line(beat: dict[str, Any]) -> Text:
-    """Return a beat as a line under its head; what is not known is a dash; then its class if it is not normal."""
+    """Return a beat as a line under its head; what is not known is a dash; its class only if it is not N."""
     rate, score = beat["rate_bpm"], beat["score"]
     shown = f"{score:5.2f}" if score is not None else "    -"
     letter = beat.get("beat_class")
-    why = f"  {letter}" if letter is not None and letter != "N" else ""
-    why += f"  not scored: {beat['scored_by']}" if score is None else ""
-    return Text(
+    line = (
         f"{_time(beat['time'])}  {beat['stream']:16}  {f'{rate:.0f}' if rate is not None else '-':>9}  {shown}  "
-        f"{100 * beat['quality']:9.0f}{why}"
+        f"{100 * beat['quality']:9.0f}  {letter if letter is not None and letter != 'N' else '':5}"
     )
+    return Text((f"{line}  not scored: {beat['scored_by']}" if score is None else line).rstrip())
 
 
-def alert_line(alert: dict[str, Any]) -> Text:
-    """Return a transition of an alert as a line under its head: its time is that of the transition."""
+class AlertLines:
+    """Makes the lines of successive alerts: a message that repeats the state of its alert is a reminder."""
+
+    def __init__(self) -> None:
+        self._states: dict[str, str] = {}  # of the alerts that are not off, by id
+
+    def __call__(self, alert: dict[str, Any]) -> Text:
+        """Return the line of the next message."""
+        name, state = alert.get("id", ""), alert.get("state", "")
+        before = self._states.pop(name, "on")  # an alert is raised without reminders
+        if state != "off":
+            self._states[name] = state
+        return alert_line(alert, alert.get("reminders", 0) if state == before else 0)
+
+
+def alert_line(alert: dict[str, Any], reminder: int = 0) -> Text:
+    """Return a transition of an alert, or the reminder of a number, as a line under its head.
+
+    The time is that of the transition, of a reminder too.
+    """
     priority, state = alert.get("priority", ""), alert.get("state", "")
     decided_us = alert.get("decided_us")
     time = _time(datetime.fromtimestamp(decided_us / 1e6, UTC)) if decided_us is not None else "-"
-    line = f"{time:12}  {alert.get('stream', ''):16}  {STARS.get(priority, ''):3}  {state:7}  {alert.get('text', '')}"
+    text = f"reminder {reminder}: {alert.get('text', '')}" if reminder else alert.get("text", "")
+    line = f"{time:12}  {alert.get('stream', ''):16}  {STARS.get(priority, ''):3}  {state:7}  {text}"
     line += f" (acknowledged by {alert['ack_by']})" if alert.get("ack_by") else ""
     return Text(line, style=STYLES.get(priority, "") if state == "on" else "dim")
 
@@ -135,21 +156,32 @@ def _json_line(record: dict[str, Any]) -> str:
     return json.dumps(record, default=str)
 
 
-def _print(console: Console, line: Text | str) -> None:
-    """Print a line and flush it; in colour on a terminal only."""
+def _print(console: Console, line: Text | str, kind: Topic) -> None:
+    """Print a line and flush it; in colour, and wrapped, on a terminal only."""
     if isinstance(line, Text) and console.is_terminal:
-        console.print(line, soft_wrap=True)
+        console.print(wrapped(line, kind, console), soft_wrap=True)
     else:
         typer.echo(str(line))
+
+
+def wrapped(line: Text, kind: Topic, console: Console) -> Text:
+    """Return a line that is too long for a terminal wrapped: its last column goes on under its head."""
+    column = HEADS[kind].rindex(" ") + 1
+    if line.cell_len <= console.width or console.width - column < _NARROWEST:
+        return line
+    parts = line[column:].wrap(console, console.width - column)
+    return line[:column] + Text("\n" + " " * column).join(parts)
 
 
 def _time(time: datetime) -> str:
     return f"{time:%H:%M:%S}.{time.microsecond // 1000:03}"
 
 
+def line_maker(kind: Topic) -> Callable[[dict[str, Any]], Text]:
+    """Return the function that makes the lines of a topic, from the first message on."""
+    if kind is Topic.ALERTS:
+        return AlertLines()
+    return beat_line if kind is Topic.BEATS else letter_line
+
+
 HEADS = {Topic.BEATS: _BEAT_HEAD, Topic.ALERTS: _ALERT_HEAD, Topic.DEAD_LETTERS: _LETTER_HEAD}
-LINES: dict[Topic, Callable[[dict[str, Any]], Text | str]] = {
-    Topic.BEATS: beat_line,
-    Topic.ALERTS: alert_line,
-    Topic.DEAD_LETTERS: letter_line,
-}
