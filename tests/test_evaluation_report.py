@@ -11,6 +11,7 @@ from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.evaluation import Detected, as_html, as_json, as_text, evaluate, full_report
 from beatwire.evaluation.streamed import Streamed
+from beatwire.evaluation.text import record_lines
 from beatwire.model.checkpoint import load_model
 from typer.testing import CliRunner
 
@@ -91,6 +92,42 @@ def test_the_page_shows_beats_of_each_class_on_the_map(tmp_path):
     page = as_html(figures, "map")
     assert page.count("<circle") == 202 + 44
     assert "<svg" not in as_html(full_report(tmp_path, spikes), "none")
+
+
+def test_the_table_of_records_fits_80_columns_and_has_every_figure(tmp_path):
+    for name in ("a", "b"):
+        write_record(tmp_path, name)
+    figures = full_report(tmp_path, spikes)
+    for row in (*figures["records"], figures["gross"]):
+        row.update({"beats": 109_494, "fn": 1_234, "fp": 1_234, "se": 100.0, "ppv": 100.0, "f1": 100.0})
+        row.update({"se_50ms": 100.0, "ppv_50ms": 100.0})
+    for row in (*figures["records"], figures):
+        row["timing_ms"]["median"], row["delay_ms"]["max"] = 12.34, 1325.67
+    figures["records"][0].update({"record": "102", "paced": True})
+    lines = record_lines(figures)
+    assert max(map(len, lines)) <= 80
+    assert len({len(line) for line in lines}) == 1
+    assert [" ".join(line.split()) for line in lines[:4]] == [
+        "R max",
+        "Se 50 +P 50 error delay",
+        "record beats missed false Se % +P % F1 % ms % ms % ms ms",
+        "102 (paced) 109494 1234 1234 100.00 100.00 100.00 100.00 100.00 12.34 1325.67",
+    ]
+
+
+@pytest.mark.parametrize(("records", "shown"), [(1, "-"), (2, "1.000-1.000")])
+def test_an_interval_is_printed_from_two_records_on(tmp_path, records, shown):
+    symbols = ["V" if k % 10 == 0 else "N" for k in range(len(BEATS))]
+    for k in range(records):
+        write_record(tmp_path, f"r{k}", symbols=symbols)
+
+    def scoring(samples, rate_hz, uv_per_unit, cuts):
+        return Detected(BEATS, score=np.array([5.0 if s == "V" else 0.0 for s in symbols]))
+
+    assert (
+        f"AUROC V against N: 1.000 pooled (95 % interval {shown}), 1.000 mean over {records} records"
+        in as_text(full_report(tmp_path, scoring)).splitlines()
+    )
 
 
 def test_the_report_is_json_and_can_be_written_as_text_and_page(tmp_path):

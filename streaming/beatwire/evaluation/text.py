@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
 from typing import Any
 
 from beatwire.evaluation.classes import class_lines
@@ -11,6 +12,8 @@ HEADS = (
     "record", "beats", "missed", "false", "Se %", "+P %", "F1 %", "Se 50 ms %", "+P 50 ms %", "R error ms",
     "max delay ms",
 )  # fmt: skip
+_HEAD = 6  # characters of a line of a head
+_RESAMPLED = 2  # records, at least, of an interval
 
 
 def cell(value: object) -> str:
@@ -23,6 +26,13 @@ def cell(value: object) -> str:
 def three_decimals(value: float | None) -> str:
     """Return a number with three decimals, or a dash."""
     return "-" if value is None else f"{value:.3f}"
+
+
+def interval(area: dict[str, Any]) -> str:
+    """Return the 95 % interval of a figure; a dash if fewer than two records have enough beats to be resampled."""
+    if area["records"] < _RESAMPLED:
+        return "-"
+    return f"{three_decimals(area['low'])}-{three_decimals(area['high'])}"
 
 
 def record_rows(figures: dict[str, Any]) -> list[list[str]]:
@@ -41,13 +51,22 @@ def record_rows(figures: dict[str, Any]) -> list[list[str]]:
     return rows
 
 
+def record_lines(figures: dict[str, Any]) -> list[str]:
+    """Return the table of records, of 80 columns if names are short: a long head has several lines."""
+    heads = [wrap(head, _HEAD) for head in HEADS]
+    most = max(map(len, heads))
+    upright = zip(*([""] * (most - len(head)) + head for head in heads), strict=True)
+    table = [*map(list, upright), *record_rows(figures)]
+    widths = [max(len(row[k]) for row in table) for k in range(len(HEADS))]
+    return [
+        " ".join(v.ljust(w) if k == 0 else v.rjust(w) for k, (v, w) in enumerate(zip(row, widths, strict=True)))
+        for row in table
+    ]
+
+
 def as_text(figures: dict[str, Any]) -> str:
     """Return the figures of ``full_report`` as lines."""
-    table = [list(HEADS), *record_rows(figures)]
-    widths = [max(len(row[k]) for row in table) for k in range(len(HEADS))]
-    lines = ["  ".join(v.ljust(w) if k == 0 else v.rjust(w) for k, (v, w) in enumerate(zip(row, widths, strict=True)))
-             for row in table]  # fmt: skip
-    lines += summary(figures)
+    lines = record_lines(figures) + summary(figures)
     lines += [f"With {n['condition']}: F1 {cell(n['gross']['f1'])} %" for n in figures.get("noise", [])]
     for name, own in figures.get("rivals", {}).items():
         noisy = ", ".join(f"with {n['condition']} {cell(n['gross']['f1'])}" for n in own.get("noise", []))
@@ -58,8 +77,7 @@ def as_text(figures: dict[str, Any]) -> str:
     for group, area in figures["auroc"].items():
         if area["pooled"] is not None:
             lines.append(
-                f"AUROC {group} against N: {area['pooled']:.3f} pooled "
-                f"(95 % interval {three_decimals(area['low'])}-{three_decimals(area['high'])}), "
+                f"AUROC {group} against N: {area['pooled']:.3f} pooled (95 % interval {interval(area)}), "
                 f"{three_decimals(area['mean'])} mean over {area['records']} records"
             )
     lines += class_lines(figures["classes"])
