@@ -68,7 +68,7 @@ def tail(
     """Print beats, alerts or dead letters as they are published, until Ctrl-C.
 
     A beat has the median rate of its last eight intervals, its score (2: 1 of 100 normal beats is as unusual) and its
-    quality (the probability that it is a beat). Its class (S, V, F or Q) follows if it is not N, and why it has no
+    quality (the probability that it is a beat). Its class (S, V or Q) follows if it is not N, and why it has no
     score. An alert has the time of its transition and stars by priority (*** high, ** medium, * low); a reminder
     repeats the time of what it reminds of. A dead letter is a message that cannot be used: its key, its place, its
     size and the reason; --json adds its bytes.
