@@ -117,8 +117,10 @@ def test_the_files_of_analyze_are_exported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "text", "message"),
     [
-        (("--beats",), "a,b\n1,2\n", "--beats: expected a CSV file of beatwire analyze --out"),
-        (("--resource", "device-alert", "--alerts"), '{"id": 3}', "--alerts: expected lines of beatwire analyze"),
+        (("--beats",), "a,b\n1,2\n", "given has no columns time_s, rate_bpm"),
+        (("--beats",), "sample,time_s\n1,2\n", "given has no column rate_bpm"),
+        (("--beats",), "time_s,rate_bpm\nx,60\n", "could not convert string to float: 'x'"),
+        (("--resource", "device-alert", "--alerts"), '{"id": 3}', "given has an alert without 'stream'"),
         (("--resource", "device-alert", "--alerts"), "no JSON", "--alerts: expected lines of beatwire analyze"),
         (("--alerts",), "", "export: expected no --alerts with --resource observation"),
         (("--resource", "device-alert", "--beats"), "", "export: expected no --beats with --resource device-alert"),
@@ -131,7 +133,37 @@ def test_a_file_that_cannot_be_read_is_an_error_that_names_the_option(
     path.write_text(text)
     done = invoke(*options, path)
     assert isinstance(done.exception, UserError)
-    assert str(done.exception).startswith(message)
+    assert str(done.exception).startswith((f"{options[-1]}: expected ", f"export: expected no {options[-1]} "))
+    assert message in str(done.exception)
+
+
+@pytest.mark.parametrize("options", [("--beats",), ("--resource", "device-alert", "--alerts")])
+def test_a_file_that_does_not_exist_is_named_without_a_number(tmp_path: Path, options: tuple[str, ...]) -> None:
+    error = str(invoke(*options, tmp_path / "gone.csv").exception)
+    assert error.startswith(f"{options[-1]}: expected ")
+    assert error.endswith("gone.csv: No such file or directory")
+
+
+def test_beats_of_a_parquet_file_are_those_of_a_csv_file(tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("bed-7.csv", "bed-7.parquet")]
+    for file in files:
+        assert CliRunner().invoke(app, ["analyze", "synthetic:seconds=70", "--out", str(file)]).exit_code == 0
+    first, second = (json.loads(invoke("--beats", file).stdout)["entry"] for file in files)
+    assert first == second
+    assert len(first) == 2
+
+
+def test_one_resource_is_singular_and_an_empty_bundle_is_reported(tmp_path: Path) -> None:
+    beats, alerts, out = tmp_path / "b.csv", tmp_path / "alerts.jsonl", tmp_path / "out.json"
+    beats.write_text("time_s,rate_bpm\n1,60\n")
+    done = invoke("--beats", beats, "--out", out)
+    assert (done.stdout, done.stderr) == (f"{out}: 1 observation resource\n", "")
+    alerts.write_text(json.dumps(alert("on", 9)))
+    done = invoke("--resource", "device-alert", "--alerts", alerts, "--stream", "nosuch")
+    assert "entry" not in json.loads(done.stdout)
+    assert (done.exit_code, done.stderr) == (0, "export: found no alert of stream 'nosuch'; the Bundle is empty\n")
+    beats.write_text("time_s,rate_bpm\n1,\n")
+    assert invoke("--beats", beats).stderr == "export: found no beat with a rate; the Bundle is empty\n"
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

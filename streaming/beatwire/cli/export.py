@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, check_folder, examples
+from beatwire.cli.terminal import print_message
 from beatwire.errors import UserError
 
 EXAMPLES = examples(
@@ -52,7 +53,9 @@ def fhir(
     ] = ResourceKind.OBSERVATION,
     beats: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", show_default="from Kafka", help="Beats of analyze --out, .csv or .csv.gz."),
+        typer.Option(
+            metavar="FILE", show_default="from Kafka", help="Beats of analyze --out, .csv, .csv.gz or .parquet."
+        ),
     ] = None,
     alerts: Annotated[
         Path | None,
@@ -111,7 +114,10 @@ def fhir(
         typer.echo(text)
     else:
         out.expanduser().write_text(text + "\n", "utf-8")
-        typer.echo(f"{out}: {len(made)} {resource.value} resources")
+        typer.echo(f"{out}: {len(made)} {resource.value} {'resource' if len(made) == 1 else 'resources'}")
+    if not made:
+        found = "beat with a rate" if resource is ResourceKind.OBSERVATION else "alert"
+        print_message(f"export: found no {found}{f' of stream {stream!r}' if stream else ''}; the Bundle is empty")
 
 
 def validate(text: str) -> None:
@@ -144,11 +150,18 @@ def _beats_of_file(path: Path, stream: str | None, start: datetime) -> Iterator[
     """Yield the beats of a file that ``analyze --out`` has written."""
     import pandas as pd
 
+    expected = "--beats: expected a file of beatwire analyze --out, .csv, .csv.gz or .parquet"
     try:
-        table = pd.read_csv(path)
-        times, rates = table["time_s"].tolist(), table["rate_bpm"].tolist()
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"--beats: expected a CSV file of beatwire analyze --out; got {path}: {error}") from error
+        table = pd.read_parquet(path) if path.name.lower().endswith((".parquet", ".pq")) else pd.read_csv(path)
+        missing = [name for name in ("time_s", "rate_bpm") if name not in table]
+        if missing:
+            columns = "column" if len(missing) == 1 else "columns"
+            raise UserError(f"{expected}; {path} has no {columns} {', '.join(missing)}")
+        times, rates = table["time_s"].astype(float).tolist(), table["rate_bpm"].astype(float).tolist()
+    except OSError as error:
+        raise UserError(f"{expected}; got {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UserError(f"{expected}; got {path}: {error}") from error
     begin = start.replace(tzinfo=UTC)
     for time_s, rate in zip(times, rates, strict=True):
         known = None if rate != rate else rate  # NaN
@@ -161,13 +174,18 @@ def _beats_of_file(path: Path, stream: str | None, start: datetime) -> Iterator[
 
 def _alerts_of_file(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the transitions of a file that ``analyze --alerts`` has written."""
+    expected = "--alerts: expected lines of beatwire analyze --alerts"
     try:
         lines = path.read_text("utf-8").splitlines()
         for line in lines:
             alert = json.loads(line)
             yield {name: alert[name] for name in _ALERT} | alert
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"--alerts: expected lines of beatwire analyze --alerts; got {path}: {error!r}") from error
+    except OSError as error:
+        raise UserError(f"{expected}; got {path}: {error.strerror or error}") from error
+    except KeyError as error:
+        raise UserError(f"{expected}; {path} has an alert without {error}") from error
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{expected}; got {path}: {error}") from error
 
 
 _ALERT = ("id", "stream", "rule", "priority", "technical", "state", "onset_us", "decided_us", "text")
