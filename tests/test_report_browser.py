@@ -76,3 +76,12 @@ def test_the_report_prints_at_the_scale_of_paper(opened: Any) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 719
     width = page.evaluate("document.querySelector('#strips svg.paper').getBoundingClientRect().width")
     assert width == pytest.approx(187.5 * 96 / 25.4, abs=0.5)
+
+
+def test_the_text_of_an_alert_has_the_width_of_a_telephone(opened: Any) -> None:
+    page, _ = opened
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    width = page.evaluate("document.querySelector('#alerts tbody td:nth-child(4)').getBoundingClientRect().width")
+    assert width > 300

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +16,15 @@ from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.model.checkpoint import load_model
 from beatwire.offline.analyze import Analysis
 from beatwire.recordings import NO_VALUE, Recording, read_recording
-from beatwire.report import overview
+from beatwire.report import overview, sections
 from beatwire.report.annotations import annotations_of
-from beatwire.report.events import PER_KIND, kinds_of
+from beatwire.report.events import PER_KIND, Event, kinds_of
 from beatwire.report.hours import hours_of
+from beatwire.report.paper import scale_of
 from beatwire.report.plane import decoded
 from beatwire.report.response import responses_of
+from beatwire.report.sections import MOST_ALERTS
+from beatwire.report.strips import Strips
 from beatwire.report.study import episodes_of, study_of
 from beatwire.stages.support.filters import Design, filter_for
 
@@ -116,6 +121,34 @@ def test_strips_of_one_kind_are_limited_and_the_rest_is_counted() -> None:
     kinds = {kind.name: kind for kind in kinds_of(made_up(1.5, alerts=40))}
     assert (len(kinds["Alert: pause"].events), kinds["Alert: pause"].total) == (PER_KIND, 40)
     assert kinds["Anomalous beats"].total > PER_KIND == len(kinds["Anomalous beats"].events)
+
+
+def test_the_alerts_that_the_table_leaves_out_are_named_by_rule_before_it() -> None:
+    study = made_up(1.5, alerts=MOST_ALERTS)
+    assert "Left out" not in sections.alerts(study, kinds_of(study))
+    study = made_up(1.5, alerts=MOST_ALERTS + 50)
+    couplets = {k: replace(study.episodes[k], rule="couplet", priority="low") for k in range(9, 60, 2)}
+    study = replace(study, episodes=tuple(couplets.get(k, e) for k, e in enumerate(study.episodes)))
+    text = sections.alerts(study, kinds_of(study))
+    note, rows = text.split("<table>")
+    assert "100 of 150 alerts, those with a strip first, then by priority. Left out: pause 30, couplet 20. " in note
+    assert rows.count("<tr>") == 1 + MOST_ALERTS
+
+
+def test_a_recording_without_eight_intervals_says_why_it_has_no_lowest_and_highest_rate() -> None:
+    study = made_up(1.5, alerts=0)
+    why = "no beat with eight intervals and good signal"
+    assert why not in sections.summary(study, hours_of(study))
+    study.beats["expected_errors"][:] = 2.0
+    assert sections.summary(study, hours_of(study)).count(why) == 2
+    assert "of poor signal too" in sections.hourly(study, hours_of(study))
+
+
+@pytest.mark.parametrize(("at", "x"), [(0, 3.3), (75, 37.5), (374, 184.2)])
+def test_the_mark_of_a_beat_at_the_edge_of_a_strip_is_not_cut(at: int, x: float) -> None:
+    study = made_up(1.5, alerts=0)  # the beat at sample 5100 has a score of 4.0
+    (drawn,) = Strips(study, scale_of(study)).draw([Event("Beat", 5100, 5100 - at, 1)])
+    assert re.findall(r"""<text x="([\d.]+)" y="[\d.]+" class='kind'>4.0<""", drawn) == [f"{x:.2f}"]
 
 
 def test_the_annotations_of_a_record_are_read_and_a_file_that_is_none_gives_a_note(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ class Hour:
     first_s, seconds      start and length
     beats, marked         number of beats, and of those in each group by name
     mean_bpm              from the mean interval; NaN without intervals
-    least_bpm, most_bpm   of the median rate of successive beats
+    least_bpm, most_bpm   of the median rate of successive beats, of few intervals and of poor signal too
     pauses, longest_s     intervals longer than ``PAUSE_S``, and the longest interval
     alerts                raised in it
     with_signal           share of the samples that have a value, 0-1

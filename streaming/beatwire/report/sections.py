@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -70,9 +70,19 @@ def alerts(study: Study, kinds: list[Kind]) -> str:
     columns = [
         Column("onset"), Column("duration"), Column("priority", True), Column("alert", True), Column("strip")
     ]  # fmt: skip
-    left_out = len(study.episodes) - len(rows)
-    text = f"{left_out:,} more alerts are left out of this table; the figure of the whole recording shows all of them."
-    return section("alerts", "Alerts", table(columns, rows), note(text) if left_out else "")
+    return section("alerts", "Alerts", _alerts_note(study.episodes, chosen), table(columns, rows))
+
+
+def _alerts_note(episodes: Sequence[Episode], chosen: Sequence[Episode]) -> str:
+    """Return which alerts are left out of the table, by rule; nothing if it has all."""
+    left_out = Counter(e.rule for e in episodes) - Counter(e.rule for e in chosen)
+    if not left_out:
+        return ""
+    rules = ", ".join(f"{rule} {count:,}" for rule, count in left_out.most_common())
+    return note(
+        f"{len(chosen):,} of {len(episodes):,} alerts, those with a strip first, then by priority. Left out: {rules}. "
+        "The figure of the whole recording shows all of them."
+    )
 
 
 def _alert_row(study: Study, episode: Episode, strip: int | None) -> list[str]:
@@ -127,7 +137,11 @@ def hourly(study: Study, hours: list[Hour]) -> str:
         ]
 
     rows = [row(clock(h.first_s), [h]) for h in hours]
-    text = f"Pauses are intervals longer than {PAUSE_S:g} s. Signal: samples that have a value."
+    text = (
+        "Least and most: of all beats with a rate, those of fewer than eight intervals or of poor signal too, which "
+        f"lowest and highest rate leave out. Pauses are intervals longer than {PAUSE_S:g} s. Signal: samples that have "
+        "a value."
+    )
     return section("hours", "By the hour", table(columns, [*rows, row("all", hours)], sums=1), note(text))
 
 
@@ -170,7 +184,7 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 def _extreme(rate_bpm: float | None, at_s: float | None) -> tuple[str, str, str]:
     if rate_bpm is None or at_s is None:
-        return "-", "", ""
+        return "-", "", "no beat with eight intervals and good signal"
     return f"{rate_bpm:.0f}", "/min", f"at {clock(at_s)}"
 
 

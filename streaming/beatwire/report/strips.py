@@ -24,7 +24,7 @@ from beatwire.report.study import CLASS_COLUMN, Study, clock
 MOST_LEADS = 3  # drawn in a strip
 BEFORE_S, AFTER_S = 12.0, 0.5  # filtered around a strip: its levels look back that far, its end depends on more samples
 _CLOCK_MM = 20.0  # of the time below a row
-_LETTER_MM = 1.6  # width of a letter
+_LETTER_MM, _WIDEST_LETTER_MM = 1.6, 2.2  # width of a letter; of a bold one
 _ANNOTATED_MM, _DECIDED_MM, _RESPONSE_MM, _TIME_MM = 4.0, 7.0, 9.0, 4.5
 
 
@@ -123,7 +123,7 @@ class Strips:
             x = (int(study.sample[row]) - first) * MM_PER_S / study.recording.rate_hz
             parts.append(f'<path class="beat" d="M{x - 0.8:.2f} {paper - 2.2:.2f}h1.6l-.8 1.6z"/>')
             if self.marks[row]:
-                parts.append(text(x, paper - 2.9, self.marks[row], "kind"))
+                parts.append(text(_inside(x, self.marks[row]), paper - 2.9, self.marks[row], "kind"))
             if row > rows.start and np.isfinite(rr_ms[row]):
                 half = rr_ms[row] / 2000 * MM_PER_S
                 parts.append(text(x - half, paper - 0.9, f"{rr_ms[row]:.0f}", "rr"))
@@ -136,12 +136,10 @@ class Strips:
             return ""
         rate_hz = self.study.recording.rate_hz
         low, high = np.searchsorted(annotations.beat, [first, stop]).tolist()
-        parts = [
-            text(
-                (int(annotations.beat[k]) - first) * MM_PER_S / rate_hz, y + 3.2, annotations.beat_class[k], "annotated"
-            )
-            for k in range(low, high)
-        ]
+        parts = []
+        for k in range(low, high):
+            x, letter = (int(annotations.beat[k]) - first) * MM_PER_S / rate_hz, annotations.beat_class[k]
+            parts.append(text(_inside(x, letter), y + 3.2, letter, "annotated"))
         shown = [r for r in annotations.rhythms if r.first < stop and r.last >= first]
         free = _CLOCK_MM
         for k, rhythm in enumerate(shown):
@@ -150,6 +148,12 @@ class Strips:
             parts.append(text(x, below + 3.2, label, "rhythm"))
             free = x + _LETTER_MM * (len(label) + 1)
         return "".join(parts)
+
+
+def _inside(x: float, label: str) -> float:
+    """Return the middle of a label at ``x``, so far from the edges of the paper that it is not cut."""
+    half = _WIDEST_LETTER_MM * len(label) / 2
+    return min(max(x, half), WIDTH_MM - half)
 
 
 def marks_of(study: Study) -> list[str]:
