@@ -15,6 +15,7 @@ from beatwire.kafka.local.mock import MockKafka
 from beatwire.kernels.ring import NO_VALUE
 from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
+from laws import START_US
 from page_browser import RATE_HZ, Feed, chromium, drawn, heart, ink_of, opened
 from playwright.sync_api import Browser, Page, expect
 from test_page_ward import alert, beat
@@ -217,6 +218,20 @@ def test_keyboard_alone_suffices(browser: Browser, page: Dashboard) -> None:
         expect(seen.locator(".alerts .when")).to_contain_text("acknowledged by Ada Lovelace")
         seen.keyboard.press("Escape")
         expect(tile(seen, "bed-2").locator(".alarm.high.steady")).to_contain_text("ack Ada Lovelace")
+
+
+def test_an_alarm_that_has_ended_does_not_hide_one_that_goes_on(browser: Browser, page: Dashboard) -> None:
+    with Feed(page, [heart("bed-1")]), opened(browser, page.url) as seen:
+        drawn(seen, "bed-1")
+        page.ward.add_records([alert("bed-1", "extreme tachycardia")])
+        ended = {"text": "ended, not acknowledged: asystole (beat confidence 98 %)", "decided_us": START_US + 9}
+        page.ward.add_records([alert("bed-1", "asystole", "latched", **ended)])
+        expect(tile(seen, "bed-1").locator(".alarm")).to_have_text("***extreme tachycardia+1")
+        page.ward.add_records([alert("bed-1", "extreme tachycardia", "off")])
+        expect(tile(seen, "bed-1").locator(".alarm")).to_have_text("***asystolelatched")
+        tile(seen, "bed-1").click()
+        expect(seen.locator(".alerts .alarm")).to_have_text("***asystolelatched")
+        expect(seen.get_by_role("button", name="Acknowledge asystole", exact=True)).to_be_visible()
 
 
 def edges(seen: Page, within_ms: int) -> tuple[int, int]:

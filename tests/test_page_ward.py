@@ -121,6 +121,19 @@ def test_an_acknowledgement_is_shown_whether_it_arrives_before_or_after_its_aler
         assert (shown["state"], shown["ack_by"], shown["ack_us"]) == ("ack", "Ada", START_US + 5)
 
 
+def test_an_alarm_that_goes_on_stands_before_one_of_its_priority_that_has_ended() -> None:
+    ward = Ward()
+    newer = {"decided_us": START_US + 9}
+    ward.add_records([
+        alert("bed-1", "tachycardia", decided_us=START_US + 99), alert("bed-1", "no data", "ack", **newer),
+        alert("bed-1", "asystole", "latched", **newer), alert("bed-1", "extreme tachycardia"),
+        alert("bed-1", "extreme bradycardia", **newer), alert("bed-1", "lead off", decided_us=None),
+    ])  # fmt: skip
+    assert [a["rule"] for a in ward.alerts_of("bed-1")] == [
+        "extreme bradycardia", "extreme tachycardia", "asystole", "no data", "tachycardia", "lead off",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "changed", [{"value": float("nan")}, {"stream": "\ud800"}, {"stream": "x" * 65}, {"text": 3}, {"priority": "grave"}]
 )

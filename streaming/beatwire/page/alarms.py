@@ -16,6 +16,7 @@ from beatwire.wire.staff import decode_ack, is_stream_id
 RANK = {"high": 3, "medium": 2, "low": 1}  # 0: no alert
 MOST = 100_000
 MOST_TEXT = 1_000  # characters
+_STATES = ("on", "latched", "ack")  # in the order in which they are listed: what goes on before what has ended
 _OFF = "off"
 _SENT = (
     "id", "rule", "priority", "technical", "state", "onset_us", "decided_us", "value", "limit", "text", "definition",
@@ -71,9 +72,9 @@ class Alarms:
         return None if alert is None else str(alert["stream"])
 
     def in_force(self, stream: str) -> list[dict[str, Any]]:
-        """Return the alerts of a stream, by priority and then by onset, as the protocol has them."""
+        """Return the alerts of a stream, as the protocol has them: by priority, state, the newest first."""
         found = [self._as_json(self.alerts[name]) for name in self.of_stream.get(stream, ())]
-        return sorted(found, key=lambda alert: (-RANK[alert["priority"]], alert["onset_us"]))
+        return sorted(found, key=_order)
 
     def rank(self, stream: str) -> int:
         """Return the highest rank of the alerts in force, 0 if there are none."""
@@ -100,6 +101,10 @@ class Alarms:
             del self.of_stream[alert["stream"]]
 
 
+def _order(alert: dict[str, Any]) -> tuple[float, ...]:
+    return -RANK[alert["priority"]], _STATES.index(alert["state"]), -(alert["decided_us"] or 0)
+
+
 def _json_object(value: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(value, parse_constant=_refuse)
@@ -122,6 +127,6 @@ def _is_alert(alert: dict[str, Any] | None, name: str) -> bool:
         and isinstance(alert.get("technical"), bool)
         and all(isinstance(alert.get(number), int | float | None) for number in ("decided_us", "value", "limit"))
         and alert.get("priority") in RANK
-        and alert.get("state") in ("on", "latched", "ack", _OFF)
+        and alert.get("state") in (*_STATES, _OFF)
         and isinstance(alert.get("onset_us"), int)
     )

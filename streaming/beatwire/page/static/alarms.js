@@ -7,7 +7,7 @@
  * minutes, and a new alarm of a higher priority than those in force ends the pause.
  */
 
-import { STARS, byPriority, countdown, element, rank, setText } from "./text.js";
+import { STARS, byPriority, countdown, element, parts, rank, setText, standing } from "./text.js";
 
 const HIGH_HZ = 2;
 const MEDIUM_HZ = 0.6;
@@ -73,7 +73,7 @@ export class Alarms {
     if (this.isPaused(nowMs) && rank(first.priority) < this.pausedRank) this.pausedUntilMs = 0;
     this.burstMs = Math.min(this.burstMs, nowMs - BURSTS[first.priority].every);
     const rest = added.length > 1 ? ` and ${added.length - 1} more` : "";
-    this.parts.announce.textContent = `${first.priority} alarm, ${first.stream}: ${first.text}${rest}`;
+    this.parts.announce.textContent = `${first.priority} alarm, ${first.stream}: ${[parts(first)[0], standing(first)].join(" ").trim()}${rest}`;
   }
 
   #count(open) {

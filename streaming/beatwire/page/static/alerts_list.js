@@ -68,7 +68,7 @@ export class AlertsList {
     const button = element("button", "", "Acknowledge (a)");
     button.type = "button";
     button.dataset.alert = alert.id;
-    button.setAttribute("aria-label", `Acknowledge ${alert.text}`);
+    button.setAttribute("aria-label", `Acknowledge ${parts(alert)[0]}`);
     button.addEventListener("click", () => this.#send(alert.id));
     return button;
   }

@@ -4,6 +4,7 @@
 
 export const STARS = { high: "***", medium: "**", low: "*" };
 const RANKS = { high: 0, medium: 1, low: 2 };
+const STATES = { on: 0, latched: 1, ack: 2 }; // what goes on stands before what has ended
 const LETTERS = { normal: "N", anomalous: "A", premature: "P", unscored: "-" };
 
 /** Rank of a priority: 0 is the highest; 3: none. @param {string|undefined} priority */
@@ -11,10 +12,9 @@ export function rank(priority) {
   return RANKS[priority] ?? 3;
 }
 
-/** Alerts with the highest priority first, those not acknowledged first among equals. @param {any[]} alerts */
+/** Alerts in the order of `Alarms.in_force` of the server: by priority, state, the newest first. @param {any[]} alerts */
 export function byPriority(alerts) {
-  const acknowledged = (alert) => (alert.state === "ack" ? 1 : 0);
-  return [...alerts].sort((a, b) => rank(a.priority) - rank(b.priority) || acknowledged(a) - acknowledged(b)
+  return [...alerts].sort((a, b) => rank(a.priority) - rank(b.priority) || STATES[a.state] - STATES[b.state]
     || b.decided_us - a.decided_us);
 }
 
@@ -87,9 +87,13 @@ export function setText(at, text) {
   if (at.textContent !== text) at.textContent = text;
 }
 
-/** What an alert says, and what it adds about the beats that decided it. @param {any} alert @returns {[string, string]} */
+/**
+ * What an alert says, and what it adds about the beats that decided it. That it has ended is its standing, not its name.
+ * @param {any} alert
+ * @returns {[string, string]}
+ */
 export function parts(alert) {
-  const [, what, about] = /^(.*?)(?: \((beat .*)\))?$/.exec(alert.text) ?? [null, alert.text, ""];
+  const [, what, about] = /^(?:ended, not acknowledged: )?(.*?)(?: \((beat .*)\))?$/.exec(alert.text) ?? [null, alert.text, ""];
   return [what, about ?? ""];
 }
 

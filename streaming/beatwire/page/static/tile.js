@@ -5,7 +5,7 @@
  */
 
 import { SweepTrace } from "./trace.js";
-import { alarmLine, byPriority, element, figure, isStrange, letter, setText, standing } from "./text.js";
+import { alarmLine, byPriority, element, figure, isStrange, letter, parts, setText, standing } from "./text.js";
 
 const SWEEP_S = 6;
 const GAINS = [20, 10, 5, 2.5, 1.25, 0.6]; // mm/mV
@@ -63,7 +63,7 @@ export class Tile {
   #showAlerts(bed) {
     const alerts = byPriority(bed.alerts);
     const text = alerts.map((alert) => alert.id + alert.state + alert.text).join();
-    const spoken = alerts.map((alert) => `${alert.priority} alarm ${alert.text} ${standing(alert)}`).join(", ");
+    const spoken = alerts.map((alert) => `${alert.priority} alarm ${parts(alert)[0]} ${standing(alert)}`).join(", ");
     const label = `${bed.stream}, rate ${figure(bed.bpm)} per minute, ${spoken || "no alarm"}`;
     if (this.link.getAttribute("aria-label") !== label) this.link.setAttribute("aria-label", label);
     if (text === this.alertText) return;
