@@ -144,6 +144,24 @@ def test_a_bed_shows_its_beats_and_their_figures(browser: Browser, page: Dashboa
         assert shown["gain"] == 10
 
 
+def test_every_label_of_an_axis_stands_at_its_value(browser: Browser, page: Dashboard) -> None:
+    program = """async () => {
+      const { drawPlane } = await import("/static/plots.js");
+      const canvas = document.createElement("canvas");
+      canvas.style = "width: 500px; height: 248px";
+      document.body.append(canvas);
+      const places = {};
+      const context = canvas.getContext("2d");
+      context.fillText = (text, x, y) => { if (y > 208) places[text] = x; };
+      drawPlane(canvas, {}, { points: [], decoded: { x: [-1.8, 1.8], y: [-1.8, 1.8] } }, []);
+      return places;
+    }"""
+    with opened(browser, page.url) as seen:
+        places = seen.evaluate(program)
+    assert places["2"] - places["0"] == pytest.approx(places["0"] - places["-2"])
+    assert places["2"] - places["0"] == pytest.approx(2 / 5.4 * (500 - 48))
+
+
 def test_the_playhead_is_even_waits_and_jumps(browser: Browser, page: Dashboard) -> None:
     program = """async () => {
       const { Playhead } = await import("/static/clock.js");
@@ -298,6 +316,24 @@ def test_of_five_thousand_streams_only_the_visible_ones_are_on_the_page(browser:
         expect(tile(seen, "bed-4999")).to_be_visible()
         assert seen.locator(".tile").count() <= 64
         assert seen.evaluate("window.beatwire.stats.scriptMsP50") < 6
+
+
+@pytest.mark.parametrize("address", ["#/ward", "#/bed/bed-1"])
+def test_three_priorities_and_the_sound_fit_into_the_line_at_the_top(
+    browser: Browser, page: Dashboard, address: str
+) -> None:
+    with Feed(page, [heart("bed-1")]), opened(browser, page.url + address) as seen:
+        drawn(seen, "bed-1")
+        page.ward.add_records([alert("bed-1", rule) for rule in ("asystole", "tachycardia", "anomalous beats")])
+        page.ward.add_records([alert(f"bed-{k}", rule) for k in range(2, 14) for rule in ("asystole", "tachycardia")])
+        seen.keyboard.press("m")
+        expect(seen.locator("#pause")).to_be_visible()
+        expect(seen.locator("#counts")).to_contain_text("1 low")
+        for width, height in ((1440, 900), (1024, 768), (820, 1180), (768, 1024), (844, 390), (400, 800)):
+            seen.set_viewport_size({"width": width, "height": height})
+            for part in ("#counts", "#sound", "#pause", "#clock"):
+                expect(seen.locator(part)).to_be_in_viewport(ratio=1)
+            assert seen.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("address", ["#/ward", "#/bed/bed-1"])

@@ -45,9 +45,10 @@ function frame(canvas, colours, axes) {
     context.textAlign = "right";
     context.fillText(text, MARGIN.left - 4, Math.min(y(value) + 4, bottom));
   }
+  context.textAlign = "center";
   for (const [value, text] of axes.xTicks) {
-    context.textAlign = value === axes.xTicks[axes.xTicks.length - 1][0] ? "right" : "center";
-    context.fillText(text, context.textAlign === "right" ? right : x(value), bottom + 16);
+    const half = context.measureText(text).width / 2;
+    context.fillText(text, Math.min(Math.max(x(value), half), width - half), bottom + 16);
   }
   context.stroke();
   context.textAlign = "right";
