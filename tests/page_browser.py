@@ -16,7 +16,7 @@ from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
 from conftest import skip_unless_ci
 from laws import Signal
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 WITHIN_MS = 15_000
 CHUNK = 25  # samples: 100 ms
@@ -123,3 +123,8 @@ def ink_of(page: Page, canvas: str) -> np.ndarray:
         }""",
     )
     return np.array(columns)
+
+
+def tile(page: Page, stream: str) -> Locator:
+    """Return the tile of a stream in the ward."""
+    return page.locator(f'[data-stream="{stream}"]')

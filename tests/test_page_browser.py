@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,34 +13,12 @@ from beatwire.kafka.local.mock import MockKafka
 from beatwire.kernels.ring import NO_VALUE
 from beatwire.page.dashboard import Dashboard
 from beatwire.records import RawTick
-from laws import START_US
-from page_browser import RATE_HZ, Feed, chromium, drawn, heart, ink_of, opened
-from playwright.sync_api import Browser, Page, expect
+from page_browser import RATE_HZ, Feed, drawn, heart, ink_of, opened, tile
+from playwright.sync_api import Browser, expect
 from test_page_ward import alert, beat
 
+pytest_plugins = ("page_fixtures",)
 SWEEP = 1500  # samples: 6 s
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def mock() -> Iterator[MockKafka]:
-    with MockKafka() as kafka:
-        yield kafka
-
-
-@pytest.fixture
-def page(mock: MockKafka) -> Iterator[Dashboard]:
-    with Dashboard(mock.cluster, port=0) as made:
-        yield made
-
-
-def tile(page: Page, stream: str) -> Any:
-    return page.locator(f'[data-stream="{stream}"]')
 
 
 def test_traces_move_and_carry_the_samples_that_were_sent(browser: Browser, page: Dashboard) -> None:
@@ -211,96 +187,6 @@ def test_a_stream_id_is_text_and_nothing_else(browser: Browser, page: Dashboard)
         expect(seen.locator("#bed h1")).to_have_text(name)
         drawn(seen, name, least=50)
         assert seen.evaluate("window.hit") is None
-
-
-def test_keyboard_alone_suffices(browser: Browser, page: Dashboard) -> None:
-    with Feed(page, [heart("bed-1"), heart("bed-2", leads=3)]), opened(browser, page.url) as seen:
-        expect(tile(seen, "bed-2")).to_be_visible()
-        page.ward.add_records([alert("bed-2", "asystole")])
-        expect(tile(seen, "bed-2").locator(".alarm.high")).to_contain_text("***")
-        expect(seen.locator(".tile-id").first).to_have_text("bed-2")
-        while not seen.evaluate("document.activeElement.classList.contains('tile')"):
-            seen.keyboard.press("Tab")
-        assert "asystole" in seen.evaluate("document.activeElement.getAttribute('aria-label')")
-        seen.keyboard.press("Enter")
-        expect(seen.locator(".alerts .definition")).to_contain_text("No beat for 4 s")
-        shown = drawn(seen, "bed-2", least=100)
-        assert len(shown["samples"]) == shown["drawn"] - shown["first"]
-        assert seen.locator(".lead canvas").count() == 3
-        seen.keyboard.press("a")
-        seen.keyboard.type("Ada Lovelace")
-        seen.keyboard.press("Enter")
-        expect(seen.locator(".alerts .alarm")).to_have_class(re.compile("steady"))
-        expect(seen.locator(".alerts .when")).to_contain_text("acknowledged by Ada Lovelace")
-        seen.reload()
-        expect(seen.locator(".alerts .when")).to_contain_text("acknowledged by Ada Lovelace")
-        seen.keyboard.press("Escape")
-        expect(tile(seen, "bed-2").locator(".alarm.high.steady")).to_contain_text("ack Ada Lovelace")
-
-
-def test_an_alarm_that_has_ended_does_not_hide_one_that_goes_on(browser: Browser, page: Dashboard) -> None:
-    with Feed(page, [heart("bed-1")]), opened(browser, page.url) as seen:
-        drawn(seen, "bed-1")
-        page.ward.add_records([alert("bed-1", "extreme tachycardia")])
-        ended = {"text": "ended, not acknowledged: asystole (beat confidence 98 %)", "decided_us": START_US + 9}
-        page.ward.add_records([alert("bed-1", "asystole", "latched", **ended)])
-        expect(tile(seen, "bed-1").locator(".alarm")).to_have_text("***extreme tachycardia+1")
-        page.ward.add_records([alert("bed-1", "extreme tachycardia", "off")])
-        expect(tile(seen, "bed-1").locator(".alarm")).to_have_text("***asystolelatched")
-        tile(seen, "bed-1").click()
-        expect(seen.locator(".alerts .alarm")).to_have_text("***asystolelatched")
-        expect(seen.get_by_role("button", name="Acknowledge asystole", exact=True)).to_be_visible()
-
-
-def edges(seen: Page, within_ms: int) -> tuple[int, int]:
-    """Count how often the phases of high and medium alarms are switched on."""
-    high, medium = seen.evaluate(
-        """ms => new Promise(done => {
-          const names = ["high-phase", "medium-phase"], counts = [0, 0];
-          const state = () => names.map(name => document.body.classList.contains(name));
-          let before = state();
-          const watch = new MutationObserver(() => {
-            const now = state();
-            names.forEach((_, k) => { if (now[k] && !before[k]) counts[k] += 1; });
-            before = now;
-          });
-          watch.observe(document.body, { attributes: true });
-          setTimeout(() => done(counts), ms);
-        })""",
-        within_ms,
-    )
-    return high, medium
-
-
-def test_alarms_flash_at_most_three_times_a_second_and_not_with_reduced_motion(
-    browser: Browser, page: Dashboard
-) -> None:
-    with opened(browser, page.url) as seen:
-        high, medium = edges(seen, 2000)
-        assert 3 <= high <= 5
-        assert medium in (1, 2)
-        seen.emulate_media(reduced_motion="reduce")
-        expect(seen.locator("body")).to_have_class(re.compile("high-phase"))
-        assert edges(seen, 700) == (0, 0)
-
-
-def test_sound_is_off_until_asked_for_and_a_higher_alarm_ends_its_pause(browser: Browser, page: Dashboard) -> None:
-    with Feed(page, [heart("bed-1")]), opened(browser, page.url) as seen:
-        sound, pause = seen.locator("#sound"), seen.locator("#pause")
-        expect(sound).to_have_text("Sound off")
-        expect(pause).to_be_hidden()
-        page.ward.add_records([alert("bed-1", "tachycardia")])
-        expect(seen.locator("#counts")).to_have_text("**1 medium")
-        seen.keyboard.press("m")
-        expect(sound).to_have_text("Sound on")
-        seen.keyboard.press("p")
-        expect(pause).to_have_text(re.compile(r"Sound paused (2:00|1:5\d)"))
-        page.ward.add_records([alert("bed-1", "bradycardia")])
-        expect(seen.locator("#counts")).to_contain_text("2 medium")
-        expect(pause).to_contain_text("paused")
-        page.ward.add_records([alert("bed-1", "asystole")])
-        expect(pause).to_have_text("Pause sound 2 min")
-        expect(seen.locator("#announce")).to_contain_text("high alarm, bed-1: asystole")
 
 
 def test_of_five_thousand_streams_only_the_visible_ones_are_on_the_page(browser: Browser, page: Dashboard) -> None:

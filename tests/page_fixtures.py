@@ -1,0 +1,29 @@
+"""What the browser tests of the live page share: one browser and one mock cluster a module, one server a test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.page.dashboard import Dashboard
+from page_browser import chromium
+from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def mock() -> Iterator[MockKafka]:
+    with MockKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def page(mock: MockKafka) -> Iterator[Dashboard]:
+    with Dashboard(mock.cluster, port=0) as made:
+        yield made
