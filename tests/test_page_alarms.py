@@ -101,3 +101,58 @@ def test_sound_is_off_until_asked_for_and_a_higher_alarm_ends_its_pause(browser:
         page.ward.add_records([alert("bed-1", "asystole")])
         expect(pause).to_have_text("Pause sound 2 min")
         expect(seen.locator("#announce")).to_contain_text("high alarm, bed-1: asystole")
+
+
+def test_an_alarm_of_another_bed_is_named_on_the_page_of_a_bed_and_in_the_title(
+    browser: Browser, page: Dashboard
+) -> None:
+    with Feed(page, [heart("bed-2"), heart("bed-3")]), opened(browser, page.url + "#/bed/bed-2") as seen:
+        drawn(seen, "bed-2")
+        expect(seen).to_have_title("bed-2 - beatwire")
+        page.ward.add_records([alert("bed-2", "tachycardia"), alert("bed-3", "asystole")])
+        other = seen.locator("#elsewhere")
+        expect(other).to_have_text("***bed-3: asystole")
+        expect(seen).to_have_title("*** bed-3 asystole - bed-2 - beatwire")
+        other.click()
+        expect(seen.locator("#bed h1")).to_have_text("bed-3")
+        expect(other).to_have_text("**bed-2: tachycardia")
+        page.ward.add_records([alert("bed-2", "tachycardia", "ack")])
+        expect(other).to_be_hidden()
+        seen.keyboard.press("Escape")
+        expect(seen).to_have_title("*** bed-3 asystole - beatwire")
+        page.ward.add_records([alert("bed-3", "asystole", "off")])
+        expect(seen).to_have_title("beatwire")
+
+
+def test_a_lost_server_is_announced_once_and_sounds_instead_of_the_alarms_that_are_old(
+    browser: Browser, page: Dashboard
+) -> None:
+    count = """() => {
+      window.tones = []; window.spoken = [];
+      const start = OscillatorNode.prototype.start;
+      OscillatorNode.prototype.start = function (at) {
+        window.tones.push(this.frequency.value);
+        return start.call(this, at);
+      };
+      for (const region of document.querySelectorAll("[role=alert], [role=status]")) {
+        new MutationObserver(() => window.spoken.push(region.textContent)).observe(region, { childList: true });
+      }
+    }"""
+    with Feed(page, [heart("bed-1")]), opened(browser, page.url) as seen:
+        drawn(seen, "bed-1")
+        page.ward.add_records([alert("bed-1", "asystole")])
+        expect(seen).to_have_title("*** bed-1 asystole - beatwire")
+        seen.keyboard.press("m")
+        seen.evaluate(count)
+        page.__exit__(None, None, None)
+        expect(seen.locator("#banner")).to_contain_text("trying again in 0:02")
+        expect(seen).to_have_title("Disconnected - beatwire")
+        seen.wait_for_timeout(3000)  # the alarms of before would sound and the countdown would be spoken in this time
+        assert seen.evaluate("window.spoken") == ["Medium alarm. The server is lost: what is shown is old."]
+        tones = seen.evaluate("window.tones")
+        assert tones[-3:] == [660, 660, 660]
+        assert tones.count(880) <= 4, "at most the burst that was due before"
+        list_, banner = (seen.locator(part).bounding_box() for part in ("#list", "#banner"))
+        assert list_ is not None
+        assert banner is not None
+        assert banner["y"] + banner["height"] <= list_["y"]

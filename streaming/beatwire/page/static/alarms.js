@@ -1,18 +1,20 @@
 /**
  * Alarms as bedside monitors show and sound them; conformity with a standard is not claimed.
  *
- * In: the alerts in force, and the time. Out: phases of flashing as classes of the body, counts, announcements for screen
- * readers, sound. High flashes at 2 Hz, medium at 0.6 Hz, low is steady. All alarms of a priority flash together, so that
+ * In: the alerts in force, the bed that is shown, whether the server is lost, and the time. Out: phases of flashing as
+ * classes of the body, counts, the gravest alarm of a bed that is not shown, announcements for screen readers, sound. High flashes at 2 Hz, medium at 0.6 Hz, low is steady. All alarms of a priority flash together, so that
  * the page has never more than three flashes a second. Sound is off until it is switched on; it can be paused for two
  * minutes, and a new alarm of a higher priority than those in force ends the pause.
+ * While the server is lost, that alone sounds, as an alarm of medium priority: the alerts in force are old.
  */
 
-import { STARS, byPriority, countdown, element, parts, rank, setText, standing } from "./text.js";
+import { STARS, alarmLine, byPriority, countdown, element, parts, rank, setText, standing } from "./text.js";
 
 const HIGH_HZ = 2;
 const MEDIUM_HZ = 0.6;
 const PAUSE_MS = 120_000;
 const PRIORITIES = ["high", "medium", "low"];
+const LOST = 1; // rank of the alarm of a lost server
 /** Beeps of a burst (start in s, frequency in Hz), and the time from one burst to the next. */
 const BURSTS = {
   high: { every: 5000, beeps: [[0, 880], [0.2, 880], [0.4, 880], [0.8, 880], [1.0, 988]] },
@@ -28,7 +30,8 @@ const nameOf = ({ id, reminders }) => `${id} ${reminders ?? 0}`;
 
 export class Alarms {
   /**
-   * @param {{counts: HTMLElement, announce: HTMLElement, sound: HTMLButtonElement, pause: HTMLButtonElement}} parts
+   * @param {{counts: HTMLElement, elsewhere: HTMLAnchorElement, announce: HTMLElement, sound: HTMLButtonElement,
+   *   pause: HTMLButtonElement}} parts
    */
   constructor(parts) {
     this.parts = parts;
@@ -39,7 +42,10 @@ export class Alarms {
      * @type {Map<string, number>}
      */
     this.known = new Map();
-    this.sounding = 3; // rank of the highest alarm that is not acknowledged
+    /** Alerts in force that are not acknowledged, the gravest first. @type {any[]} */
+    this.open = [];
+    this.shown = ""; // the bed that is shown
+    this.lost = "";
     this.pausedRank = 3;
     this.pausedUntilMs = 0;
     this.burstMs = -Infinity;
@@ -55,17 +61,58 @@ export class Alarms {
    * @param {number} nowMs
    */
   update(alerts, nowMs) {
-    const open = [];
+    const inForce = [];
     for (const [stream, list] of alerts) {
-      for (const alert of list) open.push({ ...alert, stream });
+      for (const alert of list) inForce.push({ ...alert, stream });
     }
-    const added = byPriority(open.filter((alert) => !this.known.has(nameOf(alert)) && alert.state !== "ack"));
-    for (const alert of open) this.known.set(nameOf(alert), nowMs);
+    this.open = byPriority(inForce.filter((alert) => alert.state !== "ack"));
+    const added = this.open.filter((alert) => !this.known.has(nameOf(alert)));
+    for (const alert of inForce) this.known.set(nameOf(alert), nowMs);
     for (const [name, seenMs] of this.known) if (nowMs - seenMs > FORGET_MS) this.known.delete(name);
-    this.sounding = Math.min(3, ...open.filter((alert) => alert.state !== "ack").map((alert) => rank(alert.priority)));
     if (added.length) this.#added(added, nowMs);
-    this.#count(open);
+    this.#count(inForce);
+    this.#showElsewhere();
     this.tick(nowMs); // a tab in the background draws no frames, but sounds
+  }
+
+  /** Show the gravest alarm of any other bed. @param {string} stream the bed that is shown; empty: the ward */
+  setShown(stream) {
+    this.shown = stream;
+    this.#showElsewhere();
+  }
+
+  #showElsewhere() {
+    const alert = this.shown ? this.open.find(({ stream }) => stream !== this.shown) : undefined;
+    const { elsewhere } = this.parts;
+    elsewhere.hidden = !alert;
+    if (!alert) return;
+    elsewhere.href = `#/bed/${encodeURIComponent(alert.stream)}`;
+    const line = alarmLine({ ...alert, text: `${alert.stream}: ${parts(alert)[0]}` });
+    if (elsewhere.firstChild?.isEqualNode(line)) return;
+    elsewhere.replaceChildren(line);
+  }
+
+  /** The gravest alarm that is not acknowledged, for the title of the tab; empty if there is none. */
+  get gravest() {
+    if (this.lost) return "Disconnected";
+    const [alert] = this.open;
+    return alert ? `${STARS[alert.priority]} ${alert.stream} ${parts(alert)[0]}` : "";
+  }
+
+  /** @param {string} lost why what is shown is old; empty: it is not @param {number} nowMs */
+  setLost(lost, nowMs) {
+    if (lost !== this.lost) {
+      this.parts.announce.textContent = lost ? `Medium alarm. ${lost}` : "Connected again";
+      this.lost = lost;
+      this.burstMs = -Infinity;
+      if (lost && this.pausedRank > LOST) this.pausedUntilMs = 0;
+    }
+    this.tick(nowMs);
+  }
+
+  /** Rank of what sounds, 3 if nothing does. */
+  get sounding() {
+    return this.lost ? LOST : rank(this.open[0]?.priority);
   }
 
   #added(added, nowMs) {
@@ -76,8 +123,8 @@ export class Alarms {
     this.parts.announce.textContent = `${first.priority} alarm, ${first.stream}: ${[parts(first)[0], standing(first)].join(" ").trim()}${rest}`;
   }
 
-  #count(open) {
-    const shown = PRIORITIES.map((priority) => [priority, open.filter((alert) => alert.priority === priority)])
+  #count(inForce) {
+    const shown = PRIORITIES.map((priority) => [priority, inForce.filter((alert) => alert.priority === priority)])
       .filter(([, list]) => list.length)
       .map(([priority, list]) => {
         const steady = list.every((alert) => alert.state === "ack") ? " steady" : "";

@@ -51,7 +51,6 @@ export class Bed {
     }
     this.id = id;
     setText(this.parts.title, id);
-    document.title = `${id} - beatwire`;
     this.resume();
     this.#load();
     this.parts.back.focus();
@@ -60,7 +59,6 @@ export class Bed {
   /** Leave the bed. */
   hide() {
     this.section.hidden = true;
-    document.title = "beatwire";
     this.windows.restart();
     this.names = "";
   }

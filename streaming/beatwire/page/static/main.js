@@ -25,7 +25,7 @@ colours.ink = colours.trace;
 
 const store = new Store();
 const stats = new Stats();
-const alarms = new Alarms({ counts: at("counts"), announce: at("announce"), sound: at("sound"), pause: at("pause") });
+const alarms = new Alarms({ counts: at("counts"), elsewhere: at("elsewhere"), announce: at("announce"), sound: at("sound"), pause: at("pause") });
 const connection = new Connection({ state: onState, json: onJson, frame: onFrame });
 const ward = new Ward(store, {
   ask: (part) => connection.send({ type: "ward", ...part }),
@@ -48,6 +48,18 @@ function onState(state, nextMs) {
   page.state = state;
   page.nextMs = nextMs;
   document.body.classList.toggle("disconnected", state !== "open");
+  showLoss();
+}
+
+function showLoss() {
+  const isOpen = page.state === "open";
+  const lost = isOpen ? "The server has lost Kafka: what is shown is old." : "The server is lost: what is shown is old.";
+  alarms.setLost(page.loaded && !(isOpen && page.hasBroker) ? lost : "", performance.now());
+  showTitle();
+}
+
+function showTitle() {
+  document.title = [alarms.gravest, page.view === bed && bed.id, "beatwire"].filter(Boolean).join(" - ");
 }
 
 function onHello(message) {
@@ -68,10 +80,12 @@ function onWard(message) {
   for (const described of message.beds) store.setBed(described);
   ward.update(message);
   alarmsChanged();
+  showLoss();
 }
 
 function alarmsChanged() {
   alarms.update(store.alerts, performance.now());
+  showTitle();
   if (page.view === bed) bed.update();
 }
 
@@ -128,6 +142,8 @@ function route() {
   if (next === bed) bed.show(decodeURIComponent(id));
   else ward.show();
   at("query").parentElement.hidden = next === bed;
+  alarms.setShown(next === bed ? bed.id : "");
+  showTitle();
 }
 
 function notice() {
@@ -140,13 +156,17 @@ function notice() {
   return page.total === 0 && ward.query ? `No stream has "${ward.query}" in its name.\nEsc clears the search.` : "";
 }
 
+/** What the line above the page says to all, and what to the eye alone: a countdown, and a loss that was announced. */
 function banner(nowMs) {
+  if (page.state === "waiting") return ["", `Disconnected, trying again in ${countdown((page.nextMs - nowMs) / 1000)}`];
+  if (page.state === "connecting" && page.loaded) return ["", "Disconnected, trying again now"];
+  return page.hasBroker || !page.loaded ? [warning(nowMs), ""] : ["", `${alarms.lost} It tries again by itself.`];
+}
+
+function warning(nowMs) {
   if (page.state === "denied") return "";
   if (page.isOther) return "The server is of another version: reload this page.";
-  if (page.state === "waiting") return `Disconnected, trying again in ${countdown((page.nextMs - nowMs) / 1000)}`;
-  if (page.state === "connecting" && page.loaded) return "Disconnected, trying again now";
   if (nowMs - page.errorMs < SHOWN_MS) return page.error;
-  if (!page.hasBroker && page.loaded) return "The server has lost Kafka: what is shown is old. It tries again by itself.";
   if (nowMs - page.lagMs < SHOWN_MS) return `This browser is too slow: ${page.lag} samples were left out`;
   return "";
 }
@@ -157,7 +177,10 @@ function showText(at_, text) {
 }
 
 function showStates(nowMs) {
-  showText(at("banner"), banner(nowMs));
+  const [said, unsaid] = banner(nowMs);
+  setText(at("said"), said);
+  setText(at("unsaid"), unsaid);
+  at("banner").hidden = said + unsaid === "";
   const text = notice();
   showText(at("notice"), text);
   const hidden = text !== "";
