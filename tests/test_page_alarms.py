@@ -156,3 +156,42 @@ def test_a_lost_server_is_announced_once_and_sounds_instead_of_the_alarms_that_a
         assert list_ is not None
         assert banner is not None
         assert banner["y"] + banner["height"] <= list_["y"]
+
+
+def test_an_acknowledgement_that_waits_for_a_name_is_forgotten_with_its_bed_its_alert_and_its_field(
+    browser: Browser, page: Dashboard
+) -> None:
+    with Feed(page, [heart("bed-8"), heart("bed-9")]), opened(browser, page.url + "#/bed/bed-8") as seen:
+        who, open_alarms = seen.locator("#who"), seen.locator(".alerts .alarm:not(.steady)")
+        page.ward.add_records([alert("bed-8", "asystole"), alert("bed-8", "tachycardia"), alert("bed-9", "asystole")])
+        expect(open_alarms).to_have_count(2)
+
+        def leave() -> None:
+            seen.keyboard.press("Escape")
+
+        def change_bed() -> None:
+            seen.evaluate("location.hash = '#/bed/bed-9'")
+            expect(open_alarms).to_have_count(1)
+            seen.evaluate("location.hash = '#/bed/bed-8'")
+            expect(open_alarms).to_have_count(2)
+
+        def end_alert() -> None:
+            page.ward.add_records([alert("bed-8", "asystole", "off")])
+            expect(open_alarms).to_have_count(1)
+
+        for forget in (leave, change_bed, end_alert):
+            seen.keyboard.press("a")
+            expect(who).to_have_attribute("placeholder", "A name, then Enter")
+            forget()
+            expect(who).to_have_attribute("placeholder", "")
+            who.fill("Kim")
+            who.press("Enter")
+            expect(who).not_to_be_focused()
+            seen.wait_for_timeout(300)
+            assert "acknowledged by" not in seen.locator(".alerts").inner_text()
+            expect(seen.locator("#banner")).to_be_hidden()
+            who.fill("")
+            who.blur()
+        page.__exit__(None, None, None)
+        expect(seen.get_by_role("button", name="Acknowledge tachycardia")).to_be_disabled()
+        expect(seen.locator(".alerts button")).to_have_text("Disconnected: cannot acknowledge")

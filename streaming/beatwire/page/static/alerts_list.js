@@ -2,7 +2,8 @@
  * The alarms of a bed with their definition, and their acknowledgement with a name.
  *
  * In: alerts in force, definitions of the rules. Out: a list; `acknowledge` with the alert's id and a name. The name is kept
- * in sessionStorage, for this tab only. Without a name nothing is acknowledged: the field asks for one.
+ * in sessionStorage, for this tab only. Without a name nothing is acknowledged: the field asks for one, for this alert and
+ * no other, until it is left or the alert has ended.
  */
 
 import { alarmLine, byPriority, clockTime, element, parts } from "./text.js";
@@ -20,6 +21,7 @@ export class AlertsList {
     this.name = name;
     this.acknowledge = acknowledge;
     this.writable = true;
+    this.isOpen = false; // the connection
     this.rules = new Map();
     this.alerts = [];
     this.shown = "";
@@ -30,6 +32,15 @@ export class AlertsList {
       if (this.wanted) this.#send(this.wanted);
       else name.blur();
     });
+    name.addEventListener("blur", () => {
+      if (document.activeElement !== name) this.forget(); // it stays the active one when the whole window is left
+    });
+  }
+
+  /** Do not acknowledge what waits for a name. */
+  forget() {
+    this.wanted = null;
+    this.name.placeholder = "";
   }
 
   /** @param {{rule: string, title: string, definition: string}[]} rules */
@@ -42,7 +53,8 @@ export class AlertsList {
   /** @param {import("./store.js").Alert[]} alerts in force */
   update(alerts) {
     this.alerts = byPriority(alerts);
-    const text = JSON.stringify([this.alerts, this.writable]);
+    if (this.wanted && !alerts.some(({ id, state }) => id === this.wanted && state !== "ack")) this.forget();
+    const text = JSON.stringify([this.alerts, this.writable, this.isOpen]);
     if (text === this.shown) return;
     this.shown = text;
     const focused = document.activeElement?.dataset?.alert;
@@ -65,8 +77,9 @@ export class AlertsList {
   }
 
   #button(alert) {
-    const button = element("button", "", "Acknowledge (a)");
+    const button = element("button", "", this.isOpen ? "Acknowledge (a)" : "Disconnected: cannot acknowledge");
     button.type = "button";
+    button.disabled = !this.isOpen;
     button.dataset.alert = alert.id;
     button.setAttribute("aria-label", `Acknowledge ${parts(alert)[0]}`);
     button.addEventListener("click", () => this.#send(alert.id));
@@ -80,6 +93,7 @@ export class AlertsList {
   }
 
   #send(alert) {
+    if (!this.isOpen) return; // the button says so
     const by = this.name.value.trim();
     if (!by) {
       this.wanted = alert;
@@ -87,7 +101,7 @@ export class AlertsList {
       this.name.focus();
       return;
     }
-    this.wanted = null;
+    this.forget();
     sessionStorage.setItem(KEY, by);
     this.name.blur();
     this.acknowledge(alert, by);

@@ -48,6 +48,7 @@ export class Bed {
       this.parts.leads.replaceChildren();
       [this.names, this.ring, this.missing] = ["", null, false];
       this.section.scrollTop = 0;
+      this.alerts.forget();
     }
     this.id = id;
     setText(this.parts.title, id);
@@ -59,6 +60,7 @@ export class Bed {
   /** Leave the bed. */
   hide() {
     this.section.hidden = true;
+    this.alerts.forget();
     this.windows.restart();
     this.names = "";
   }
@@ -87,6 +89,12 @@ export class Bed {
   /** @param {boolean} writable acknowledgements are accepted */
   setWritable(writable) {
     this.alerts.writable = writable;
+    this.update();
+  }
+
+  /** @param {boolean} isOpen the connection: only then something can be acknowledged */
+  setOpen(isOpen) {
+    this.alerts.isOpen = isOpen;
     this.update();
   }
 

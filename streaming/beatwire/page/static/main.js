@@ -48,6 +48,7 @@ function onState(state, nextMs) {
   page.state = state;
   page.nextMs = nextMs;
   document.body.classList.toggle("disconnected", state !== "open");
+  bed.setOpen(state === "open");
   showLoss();
 }
 
