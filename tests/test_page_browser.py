@@ -222,6 +222,16 @@ def test_three_priorities_and_the_sound_fit_into_the_line_at_the_top(
             assert seen.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("leads", [1, 12])
+def test_on_a_telephone_a_trace_and_an_alarm_are_seen_at_once(browser: Browser, page: Dashboard, leads: int) -> None:
+    with Feed(page, [heart("bed-1", leads=leads)]), opened(browser, page.url + "#/bed/bed-1", 390, 844) as seen:
+        drawn(seen, "bed-1")
+        page.ward.add_records([alert("bed-1", rule) for rule in ("asystole", "tachycardia", "anomalous beats")])
+        expect(seen.locator(".alerts .alarm")).to_have_count(3)
+        expect(seen.locator(".lead canvas").first).to_be_in_viewport(ratio=1)
+        expect(seen.locator(".alerts .alarm").first).to_be_in_viewport(ratio=1)
+
+
 @pytest.mark.parametrize("address", ["#/ward", "#/bed/bed-1"])
 def test_a_narrow_screen_needs_no_horizontal_scrolling(browser: Browser, page: Dashboard, address: str) -> None:
     with Feed(page, [heart("bed-1", leads=12)]), opened(browser, page.url + address, 400, 800) as seen:
