@@ -109,7 +109,8 @@ def test_an_alarm_of_another_bed_is_named_on_the_page_of_a_bed_and_in_the_title(
     with Feed(page, [heart("bed-2"), heart("bed-3")]), opened(browser, page.url + "#/bed/bed-2") as seen:
         drawn(seen, "bed-2")
         expect(seen).to_have_title("bed-2 - beatwire")
-        page.ward.add_records([alert("bed-2", "tachycardia"), alert("bed-3", "asystole")])
+        page.ward.add_records([alert("bed-2", "tachycardia")])
+        page.ward.add_records([alert("bed-3", "asystole", text="asystole: no beat for 4 s (beat confidence 99 %)")])
         other = seen.locator("#elsewhere")
         expect(other).to_have_text("***bed-3: asystole")
         expect(seen).to_have_title("*** bed-3 asystole - bed-2 - beatwire")

@@ -8,7 +8,7 @@
  * While the server is lost, that alone sounds, as an alarm of medium priority: the alerts in force are old.
  */
 
-import { STARS, alarmLine, byPriority, countdown, element, parts, rank, setText, standing } from "./text.js";
+import { STARS, alarmLine, byPriority, countdown, element, parts, rank, setText, shortName, standing } from "./text.js";
 
 const HIGH_HZ = 2;
 const MEDIUM_HZ = 0.6;
@@ -87,7 +87,7 @@ export class Alarms {
     elsewhere.hidden = !alert;
     if (!alert) return;
     elsewhere.href = `#/bed/${encodeURIComponent(alert.stream)}`;
-    const line = alarmLine({ ...alert, text: `${alert.stream}: ${parts(alert)[0]}` });
+    const line = alarmLine({ ...alert, text: `${alert.stream}: ${shortName(alert)}` });
     if (elsewhere.firstChild?.isEqualNode(line)) return;
     elsewhere.replaceChildren(line);
   }
@@ -96,7 +96,7 @@ export class Alarms {
   get gravest() {
     if (this.lost) return "Disconnected";
     const [alert] = this.open;
-    return alert ? `${STARS[alert.priority]} ${alert.stream} ${parts(alert)[0]}` : "";
+    return alert ? `${STARS[alert.priority]} ${alert.stream} ${shortName(alert)}` : "";
   }
 
   /** @param {string} lost why what is shown is old; empty: it is not @param {number} nowMs */

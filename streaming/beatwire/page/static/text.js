@@ -97,6 +97,11 @@ export function parts(alert) {
   return [what, about ?? ""];
 }
 
+/** The name of an alert without its figures, e.g. "asystole". @param {any} alert */
+export function shortName(alert) {
+  return parts(alert)[0].split(": ")[0];
+}
+
 /** One line about an alert: stars, words, standing. @param {any} alert @param {number} more further alerts */
 export function alarmLine(alert, more = 0) {
   const line = element("span", `alarm ${alert.priority}${alert.state === "ack" ? " steady" : ""}`);
