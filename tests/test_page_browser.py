@@ -64,11 +64,13 @@ def test_the_page_returns_by_itself_when_the_server_does(browser: Browser, mock:
             first.__exit__(None, None, None)
             expect(seen.locator("#banner")).to_have_text(re.compile(r"Disconnected, trying again in 0:0\d"))
             expect(seen.locator("body")).to_have_class(re.compile("disconnected"))
+            tile(seen, "bed-1").click()
             again = heart("bed-1", seed=5, session=2)
             with Dashboard(mock.cluster, port=port) as second, Feed(second, [again]):
                 expect(seen.locator("#banner")).to_be_hidden()
                 shown = drawn(seen, "bed-1", least=50)
                 assert shown["samples"] == again.samples[0, shown["first"] : shown["drawn"]].tolist()
+                expect(seen.locator(".plane")).to_have_attribute("aria-label", re.compile("beats in the plane"))
 
 
 def test_a_page_whose_token_is_no_longer_valid_says_what_to_do(browser: Browser, mock: MockKafka) -> None:

@@ -53,7 +53,6 @@ export class Bed {
     this.id = id;
     setText(this.parts.title, id);
     this.resume();
-    this.#load();
     this.parts.back.focus();
   }
 
@@ -68,13 +67,15 @@ export class Bed {
   /** Watch the bed, on a new connection too. */
   resume() {
     this.on.watch(this.id);
+    this.#load();
     this.update();
   }
 
   async #load() {
     if (this.population) return;
-    const answers = await Promise.all(["/population.json", "/rules.json"].map((path) => fetch(path)));
-    if (!answers.every((answer) => answer.ok)) return;
+    const asked = ["/population.json", "/rules.json"].map((path) => fetch(path));
+    const answers = await Promise.all(asked).catch(() => null); // disconnected: the next connection loads them
+    if (!answers?.every((answer) => answer.ok)) return;
     const [population, rules] = await Promise.all(answers.map((answer) => answer.json()));
     this.population = population;
     this.alerts.define(rules);
