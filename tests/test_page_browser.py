@@ -225,8 +225,11 @@ def test_three_priorities_and_the_sound_fit_into_the_line_at_the_top(
 
 
 @pytest.mark.parametrize("leads", [1, 12])
-def test_on_a_telephone_a_trace_and_an_alarm_are_seen_at_once(browser: Browser, page: Dashboard, leads: int) -> None:
-    with Feed(page, [heart("bed-1", leads=leads)]), opened(browser, page.url + "#/bed/bed-1", 390, 844) as seen:
+@pytest.mark.parametrize("size", [(390, 844), (1024, 768), (1440, 900)])
+def test_a_trace_and_an_alarm_are_seen_at_once(
+    browser: Browser, page: Dashboard, leads: int, size: tuple[int, int]
+) -> None:
+    with Feed(page, [heart("bed-1", leads=leads)]), opened(browser, page.url + "#/bed/bed-1", *size) as seen:
         drawn(seen, "bed-1")
         page.ward.add_records([alert("bed-1", rule) for rule in ("asystole", "tachycardia", "anomalous beats")])
         expect(seen.locator(".alerts .alarm")).to_have_count(3)
