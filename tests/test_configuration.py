@@ -175,6 +175,40 @@ def test_secrets_are_masked_wherever_a_configuration_is_shown(tmp_path: Path) ->
     assert shown.count(MASKED) >= 2 * len(secrets)
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("registry.url", "http://user:hunter2@h/", "an http(s) address without user and password"),
+        ("registry.url", "user:hunter2@h", "(those go into registry.user_info)"),
+        ("registry.user_info", "hunter2", "USER:PASSWORD"),
+        ("page.token", "hunter2", "at least 16 characters"),
+        ("kafka.bootstrap", "user:hunter2@h", "HOST:PORT"),
+    ],
+)
+def test_an_error_of_a_value_that_may_hold_a_secret_masks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str, expected: str
+) -> None:
+    section, _, name = key.partition(".")
+    variable = f"BEATWIRE_{section}__{name}".upper()
+    table = json.dumps({name: value})
+    messages = [
+        error_of(tmp_path, f'[{section}]\n{name} = "{value}"'),
+        error_of(tmp_path, "", {variable: value}),
+        error_of(tmp_path, "", {f"BEATWIRE_{section}".upper(): table}),
+        error_of(tmp_path, f'[{section}]\n{name} = ["{value}"]'),
+    ]
+    monkeypatch.setenv(variable, value)
+    messages.append(str(CliRunner().invoke(app, ["config"]).exception))
+    assert all(message.endswith(f"got {MASKED}") and f"{key}: " in message for message in messages)
+    assert "hunter2" not in "".join(messages)
+    assert expected in messages[0]
+
+
+def test_a_wrong_prefix_is_explained_in_words(tmp_path: Path) -> None:
+    expected = "kafka.prefix: expected letters, digits, '.', '_' and '-' alone; got 'a b'"
+    assert error_of(tmp_path, '[kafka]\nprefix = "a b"') == f"beatwire.toml: {expected}"
+
+
 def test_the_command_prints_values_units_and_origins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD", "planted")
     words = ["config", "--config", str(file(tmp_path, "[limits]\nasystole_s = 5\n")), "-X", "linger.ms=7"]

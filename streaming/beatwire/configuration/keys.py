@@ -7,6 +7,7 @@ and those of the streams the fields of `beatwire.pipeline.settings.Settings`, wi
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -20,6 +21,7 @@ from beatwire.stages import alert, lifecycle
 from beatwire.stages.support.limits import SETTABLE
 
 PREFIX, DELIMITER = "BEATWIRE_", "__"
+_ADDRESS = r"(\w+://)?([^\s:/@,\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5}"  # as librdkafka has it, and always with a port
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 _UNITS = {"s": "s", "bpm": "/min", "ms": "ms"}
@@ -85,14 +87,35 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
 
 
+def _matching(value: str, pattern: str, expected: str) -> str:
+    """Return a text that matches a pattern; raise ValueError, which says in words what is expected, if it does not."""
+    if re.fullmatch(pattern, value) is None:
+        raise ValueError(f"expected {expected}")
+    return value
+
+
 class Kafka(Section):
     """The cluster."""
 
-    bootstrap: str | None = Field(default=None, min_length=1, description="Brokers: host:port[,host:port...].")
-    prefix: str = Field(default="", pattern=r"^[A-Za-z0-9._-]*$", description="Before the name of every topic.")
+    bootstrap: str | None = Field(default=None, description="Brokers: host:port[,host:port...].")
+    prefix: str = Field(default="", description="Before the name of every topic.")
     properties: dict[str, str] = Field(
         default={}, description="Properties of librdkafka, by its names, for every client."
     )
+
+    @field_validator("bootstrap")
+    @classmethod
+    def _bootstrap(cls, value: str | None) -> str | None:
+        for address in [] if value is None else value.split(","):
+            port = _matching(address.strip(), _ADDRESS, "HOST:PORT[,HOST:PORT...]").rpartition(":")[2]
+            if not 1 <= int(port) <= 65535:
+                raise ValueError("expected HOST:PORT with a port of 1 to 65535")
+        return value
+
+    @field_validator("prefix")
+    @classmethod
+    def _prefix(cls, value: str) -> str:
+        return _matching(value, r"[A-Za-z0-9._-]*", "letters, digits, '.', '_' and '-' alone")
 
     @field_validator("properties", mode="before")
     @classmethod
@@ -105,14 +128,23 @@ class RegistryKeys(Section):
     """The Schema Registry."""
 
     url: str | None = Field(
-        default=None,
-        pattern=r"^https?://[^@]+$",
-        description="Address of a registry with Confluent's interface, without user and password.",
+        default=None, description="Address of a registry with Confluent's interface, without user and password."
     )
-    user_info: str | None = Field(default=None, pattern=r"^[^:]+:.*$", description="USER:PASSWORD.")
+    user_info: str | None = Field(default=None, description="USER:PASSWORD.")
     ssl_ca: Path | None = Field(default=None, description="Certificates of the authorities that sign the registry's.")
     ssl_certificate: Path | None = Field(default=None, description="Certificate of this client.")
     ssl_key: Path | None = Field(default=None, description="Key of that certificate.")
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, value: str | None) -> str | None:
+        expected = "an http(s) address without user and password (those go into registry.user_info)"
+        return None if value is None else _matching(value, r"https?://[^@\s]+", expected)
+
+    @field_validator("user_info")
+    @classmethod
+    def _user_info(cls, value: str | None) -> str | None:
+        return None if value is None else _matching(value, r"[^:]+:.*", "USER:PASSWORD")
 
 
 class MonitorKeys(Section):

@@ -28,6 +28,8 @@ from beatwire.kafka.properties import MASKED, check_property, is_secret
 DEFAULT = "default"
 PROPERTIES = "kafka.properties"
 SECRETS = {"page.token", "registry.user_info"}
+# Addresses, in which a user and a password may stand before an "@".
+ADDRESSES = {"kafka.bootstrap", "registry.url"}
 # Variables with names of their own: those of compose/ and of the page.
 ALIASES = {f"{PREFIX}BOOTSTRAP": "kafka.bootstrap", f"{PREFIX}TOKEN": "page.token"}
 
@@ -220,7 +222,9 @@ def _text_of(error: ErrorDetails, found: Values) -> str:
     key = ".".join(str(part) for part in error["loc"][:2])
     origin = found[key][1] if key in found else key
     expected = re.sub(r"^((Input|String) should (be|have|match) |Value error, expected )", "", error["msg"])
-    got = MASKED if key in SECRETS else repr(error["input"])
+    got = repr(error["input"])
+    if key in SECRETS or (key in ADDRESSES and "@" in got):
+        got = MASKED
     return f"{_place(origin)}: {key}: expected {expected}; got {got}"
 
 
