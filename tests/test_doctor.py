@@ -27,6 +27,10 @@ from beatwire.service.doctor import checks
 rows = list(checks())
 print(*[name for name in sys.argv[1].split() if name in sys.modules], len(rows))
 """
+COMPILE = """
+from beatwire.jit.precompile import precompile
+print(precompile(["find_slot"], lambda done, of: None, 1))
+"""
 
 
 def rows(cluster: Cluster | None = None) -> dict[str, Check]:
@@ -116,6 +120,19 @@ def test_an_empty_cache_lacks_kernels_and_jars_and_nothing_is_fetched(
     assert (found["kafka"].state, found["kafka"].remedy) == (MISSING, "beatwire broker")
     assert str(tmp_path) in found["disk"].found
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_kernels_that_are_compiled_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert doctor.kernels().state == MISSING
+    done = subprocess.run([sys.executable, "-c", COMPILE], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == 1
+    check = doctor.kernels()
+    assert check.state == OK
+    assert re.fullmatch(r"compiled, \d+ KiB in .*", check.found)
+    (mark,) = tmp_path.rglob("compiled-*")
+    mark.unlink()
+    assert doctor.kernels().state == MISSING
 
 
 def test_java_that_is_not_there_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ A check that fails is a row with a warning: looking at a machine never fails.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import platform
 import re
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from beatwire.errors import UserError
-from beatwire.jit.cache import PACKAGE, cache_folder
+from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import VARIABLE, disabled
 from beatwire.kafka.local import jvm
 
@@ -126,11 +125,9 @@ def kernels() -> Check:
     """Return whether the kernels of this version are compiled, and where their machine code is."""
     folder = cache_folder()
     off = f"; {VARIABLE} switches off {', '.join(sorted(disabled()))}" if disabled() else ""
-    # Numba names the folder of a package's machine code by a hash of the package's path.
-    sources = str(PACKAGE / "jit")
-    own = folder / f"jit_{hashlib.sha1(sources.encode(), usedforsecurity=False).hexdigest()}"
+    own = folder / f"numba-{version('numba')}"  # as `jit.locator` names it, which imports Numba
     if not own.is_dir() or not any(folder.glob("compiled-*")):
-        found = f"not compiled for this version and place{off}; half a minute, once"
+        found = f"not compiled for this version{off}; half a minute, once"
         return Check("kernels", MISSING, found, "beatwire analyze synthetic:seconds=10")
     return Check("kernels", WARNING if off else OK, f"compiled, {_size(_bytes_in(folder))} in {_shown(folder)}{off}")
 
