@@ -7,6 +7,7 @@ import re
 import tomllib
 from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from beatwire.cli.configured import OPTIONS
@@ -98,6 +99,16 @@ def test_a_configuration_reaches_a_worker_whole(tmp_path: Path) -> None:
         ("asystole_s = 5", "expected a known key; got 'asystole_s'"),
         ("[limits]\nasystole_s = 20", "limits.asystole_s: expected less than or equal to 10; got 20"),
         ("[limits]\nasystole_s = inf", "limits.asystole_s: expected a finite number; got inf"),
+        ("[limits]\nsure = 2", "limits.sure: expected less than or equal to 0.99; got 2"),
+        ("[limits]\nmost_errors = 0", "limits.most_errors: expected greater than or equal to 0.1; got 0"),
+        ("[streams]\nmost_streams = 0", "streams.most_streams: expected greater than or equal to 1; got 0"),
+        ("[streams]\nreorder_s = -5", "streams.reorder_s: expected greater than 0; got -5"),
+        ("[streams]\nevict_s = 1", "streams.evict_s: expected greater than or equal to 240; got 1"),
+        ("[alerts]\nshortest_s = -1", "alerts.shortest_s: expected greater than or equal to 0; got -1"),
+        ("[alerts]\nremind_low_s = 0.5", "alerts.remind_low_s: expected 0 or at least 1; got 0.5"),
+        ('[kafka]\nbootstrap = "x:abc"', "kafka.bootstrap: expected HOST:PORT[,HOST:PORT...]; got 'x:abc'"),
+        ('[kafka]\nbootstrap = "x:0"', "kafka.bootstrap: expected HOST:PORT with a port of 1 to 65535; got 'x:0'"),
+        ('[compute]\ngpu_memory = "8XB"', "compute.gpu_memory: expected a size like 8GiB or 500MB; got '8XB'"),
         ('[metrics]\nport = "x"', "metrics.port: expected a valid integer"),
         ('[log]\nformat = "xml"', "log.format: expected 'console' or 'json'; got 'xml'"),
         ('[page]\ntoken = "short"', f"page.token: expected at least 16 characters; got {MASKED}"),
@@ -133,10 +144,65 @@ def test_variables_of_other_programs_are_left_alone() -> None:
     assert load(None, {}, {"BEATWIRE_SERVICE_HOST": "10.0.0.1", "BEATWIRE_PORT": "tcp://10.0.0.1:80"}).origins == {}
 
 
-def test_limits_in_the_wrong_order_are_refused(tmp_path: Path) -> None:
-    values = load(file(tmp_path, "[limits]\nbradycardia_bpm = 60\ntachycardia_bpm = 55\n"), {}, {}).values
-    with pytest.raises(UserError, match=r"expected bradycardia_bpm of at most tachycardia_bpm; got 60 and 55"):
-        settings_of(values)
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "[limits]\nbradycardia_bpm = 60\ntachycardia_bpm = 55",
+            "limits.bradycardia_bpm: expected at most 55, which is limits.tachycardia_bpm (beatwire.toml); got 60",
+        ),
+        ("[limits]\npause_s = 6", "limits.pause_s: expected at most 4, which is limits.asystole_s (default); got 6"),
+        (
+            "[limits]\nextreme_tachycardia_bpm = 100",
+            "limits.extreme_tachycardia_bpm: expected at least 120, which is limits.tachycardia_bpm (default); got 100",
+        ),
+        (
+            "[limits]\nunjudged_s = 50",
+            "limits.unjudged_s: expected at most 30, which is limits.long_unjudged_s (default); got 50",
+        ),
+    ],
+)
+def test_limits_in_the_wrong_order_are_refused_with_file_key_and_both_values(
+    tmp_path: Path, text: str, expected: str
+) -> None:
+    assert error_of(tmp_path, text) == f"beatwire.toml: {expected}"
+
+
+def test_limits_of_two_sources_in_the_wrong_order_name_both(tmp_path: Path) -> None:
+    message = error_of(tmp_path, "[limits]\npause_s = 3.5", {"BEATWIRE_LIMITS__ASYSTOLE_S": "3"})
+    other = "limits.asystole_s (environment variable BEATWIRE_LIMITS__ASYSTOLE_S)"
+    assert message == f"beatwire.toml: limits.pause_s: expected at most 3, which is {other}; got 3.5"
+
+
+def test_every_number_has_a_range_and_every_limit_both_ends_of_it() -> None:
+    for section, field in Configuration.model_fields.items():
+        for name, one in field.annotation.model_fields.items():
+            if {int, float} & {one.annotation, *get_args(one.annotation)} and name != "horizon_s":
+                bounds = {type(bound).__name__ for bound in one.metadata}
+                assert bounds & {"Ge", "Gt"}, f"{section}.{name}"
+                assert section != "limits" or bounds >= {"Ge", "Le"}, f"{section}.{name}"
+
+
+def test_a_range_refuses_what_the_settings_of_the_graph_refuse() -> None:
+    """The graph's own checks name no file: nothing that they refuse may pass the ranges of the keys."""
+    numbers = [(key, type(default)) for key, default, *_ in keys() if key.startswith(("limits", "alerts", "streams"))]
+    refused = 0
+    for key, kind in [one for one in numbers if one[1] in (int, float)]:
+        for value in map(kind, (-1, 0, 1e-9, 0.5, 1, 119, 120, 121, 239, 240, 1e6, 1e12)):
+            try:
+                loaded = load(None, {key: ("-X", value)}, {})
+            except UserError:
+                refused += 1
+            else:
+                settings_of(loaded.values)
+    assert refused > len(numbers)
+
+
+def test_a_folder_is_no_file_and_so_it_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--config: expected a file; got '.*', which is a folder$"):
+        load(tmp_path, {}, {})
+    with pytest.raises(UserError, match=r"--config: expected a file; got '.*', which there is not$"):
+        load(tmp_path / "none.toml", {}, {})
 
 
 @pytest.mark.parametrize(

@@ -133,7 +133,7 @@ def test_an_alert_of_a_version_without_acknowledgements_can_be_acknowledged(ward
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"shortest_s": 61}, "alerts: expected a shortest duration of 0 to 60 s; got 61"),
+        ({"shortest_s": 61}, "alerts: expected shortest_s of 0 to 60 s; got 61"),
         ({"remind_high_s": 0.5}, "alerts: expected remind_high_s of 0 or at least 1 s; got 0.5"),
     ],
 )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from beatwire.configuration.keys import Configuration, limit_key
+from beatwire.configuration.keys import Configuration
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.registry import Registry
 from beatwire.pipeline.settings import Settings
 from beatwire.stages import alert, lifecycle
-from beatwire.stages.support.limits import ORDER
 
 
 def cluster_of(configuration: Configuration) -> Cluster:
@@ -49,23 +48,14 @@ def registry_of(configuration: Configuration) -> Registry | None:
 
 
 def settings_of(configuration: Configuration) -> Settings:
-    """Return the settings of the graph.
-
-    Raises
-    ------
-    UserError
-        Two limits are in the wrong order, or a duration cannot work.
-    """
-    limits, models = configuration.limits.model_dump(), configuration.models  # type: ignore[attr-defined]
-    for lower, upper in ([limit_key(rule) for rule in pair] for pair in ORDER):
-        if limits[lower] > limits[upper]:
-            raise UserError(f"limits: expected {lower} of at most {upper}; got {limits[lower]:g} and {limits[upper]:g}")
+    """Return the settings of the graph."""
+    models = configuration.models
     return Settings(
         model=models.scoring,
         detector=models.detector,
         trees=models.trees,
         cloud_events=configuration.monitor.cloud_events,
-        alert=alert.Settings(**limits),
+        alert=alert.Settings(**configuration.limits.model_dump()),  # type: ignore[attr-defined]
         lifecycle=lifecycle.Settings(**configuration.alerts.model_dump()),  # type: ignore[attr-defined]
         **configuration.streams.model_dump(),  # type: ignore[attr-defined]
     )

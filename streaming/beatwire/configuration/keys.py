@@ -1,4 +1,4 @@
-"""Every key of the configuration: its type, default, range, unit and meaning.
+"""Every key of the configuration: its type, default, unit and meaning.
 
 In: nothing. Out: `Configuration`, a frozen model with one section a table of the file. The suffix of a name is its unit
 (``_s`` seconds, ``_bpm`` beats per minute). The limits of the rules are the fields of `beatwire.stages.alert.Settings`,
@@ -7,7 +7,6 @@ and those of the streams the fields of `beatwire.pipeline.settings.Settings`, wi
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_type_hints
@@ -15,33 +14,16 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from beatwire.backends.choose import bytes_of
+from beatwire.configuration.ranges import RANGES, UNITS, check_addresses, matching
+from beatwire.errors import UserError
 from beatwire.pipeline.settings import HORIZON_S
 from beatwire.pipeline.settings import Settings as GraphSettings
 from beatwire.stages import alert, lifecycle
-from beatwire.stages.support.limits import SETTABLE
 
 PREFIX, DELIMITER = "BEATWIRE_", "__"
-_ADDRESS = r"(\w+://)?([^\s:/@,\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5}"  # as librdkafka has it, and always with a port
 Port = Annotated[int, Field(ge=0, le=65535)]
 
-_UNITS = {"s": "s", "bpm": "/min", "ms": "ms"}
-
-
-def limit_key(rule: str) -> str:
-    """Return the key of the limit of a rule that can be set.
-
-    >>> limit_key("extreme tachycardia"), limit_key("no data")
-    ('extreme_tachycardia_bpm', 'no_data_s')
-    """
-    suffix = {unit: suffix for suffix, unit in _UNITS.items()}[SETTABLE[rule].unit]
-    return f"{rule.replace(' ', '_')}_{suffix}"
-
-
-# Limit -> least and most value. missed_s is bounded by the horizon: sixteen beats of at most 1.4 s.
-_RANGES = {limit_key(rule): (least, most) for rule, (least, most, _) in SETTABLE.items()} | {
-    "missed_s": (0.35, 0.7),
-    "missed_beat_ratio": (1.25, 5.0),
-}
 _LIMITS = {
     "asystole_s": "Asystole: no beat for so long.",
     "extreme_tachycardia_bpm": "Extreme tachycardia: the rate is above this.",
@@ -87,13 +69,6 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
 
 
-def _matching(value: str, pattern: str, expected: str) -> str:
-    """Return a text that matches a pattern; raise ValueError, which says in words what is expected, if it does not."""
-    if re.fullmatch(pattern, value) is None:
-        raise ValueError(f"expected {expected}")
-    return value
-
-
 class Kafka(Section):
     """The cluster."""
 
@@ -106,16 +81,14 @@ class Kafka(Section):
     @field_validator("bootstrap")
     @classmethod
     def _bootstrap(cls, value: str | None) -> str | None:
-        for address in [] if value is None else value.split(","):
-            port = _matching(address.strip(), _ADDRESS, "HOST:PORT[,HOST:PORT...]").rpartition(":")[2]
-            if not 1 <= int(port) <= 65535:
-                raise ValueError("expected HOST:PORT with a port of 1 to 65535")
+        if value is not None:
+            check_addresses(value)
         return value
 
     @field_validator("prefix")
     @classmethod
     def _prefix(cls, value: str) -> str:
-        return _matching(value, r"[A-Za-z0-9._-]*", "letters, digits, '.', '_' and '-' alone")
+        return matching(value, r"[A-Za-z0-9._-]*", "letters, digits, '.', '_' and '-' alone")
 
     @field_validator("properties", mode="before")
     @classmethod
@@ -139,12 +112,12 @@ class RegistryKeys(Section):
     @classmethod
     def _url(cls, value: str | None) -> str | None:
         expected = "an http(s) address without user and password (those go into registry.user_info)"
-        return None if value is None else _matching(value, r"https?://[^@\s]+", expected)
+        return None if value is None else matching(value, r"https?://[^@\s]+", expected)
 
     @field_validator("user_info")
     @classmethod
     def _user_info(cls, value: str | None) -> str | None:
-        return None if value is None else _matching(value, r"[^:]+:.*", "USER:PASSWORD")
+        return None if value is None else matching(value, r"[^:]+:.*", "USER:PASSWORD")
 
 
 class MonitorKeys(Section):
@@ -197,6 +170,15 @@ class Compute(Section):
     managed_memory: bool = Field(default=False, description="Allocate managed memory, which can move to the host.")
     nvtx: bool = Field(default=False, description="Mark the stages for a profiler.")
 
+    @field_validator("gpu_memory")
+    @classmethod
+    def _size(cls, value: str | None) -> str | None:
+        try:
+            bytes_of(value or "1")
+        except UserError as error:
+            raise ValueError("expected a size like 8GiB or 500MB") from error
+        return value
+
 
 class Metrics(Section):
     """Metrics and health."""
@@ -223,19 +205,31 @@ class Page(Section):
     read_only: bool = Field(default=False, description="Publish no acknowledgements.")
 
 
-def _section(name: str, source: type, descriptions: dict[str, str], keys: list[str]) -> type[Section]:
+class _Reminders(Section):
+    """What the reminders of `Alerts` have in common."""
+
+    @field_validator("remind_high_s", "remind_medium_s", "remind_low_s", check_fields=False)
+    @classmethod
+    def _never_or_later(cls, value: float) -> float:
+        if 0 < value < 1:
+            raise ValueError("expected 0 or at least 1")
+        return value
+
+
+def _section(
+    name: str, source: type, descriptions: dict[str, str], keys: list[str], base: type[Section] = Section
+) -> type[Section]:
     """Return a section with fields of a dataclass, their types and defaults."""
     types, made = get_type_hints(source), {}
     for one in fields(source):
         if one.name in keys:
-            least, most = _RANGES.get(one.name, (None, None))
             text = descriptions.get(one.name, "See beatwire.stages.alert.Settings.")
-            made[one.name] = (types[one.name], Field(one.default, ge=least, le=most, description=text))
-    return create_model(name, __base__=Section, __doc__=source.__doc__, **made)  # type: ignore[call-overload,no-any-return]
+            made[one.name] = (types[one.name], Field(one.default, description=text, **RANGES[one.name]))  # type: ignore[call-overload]
+    return create_model(name, __base__=base, __doc__=source.__doc__, **made)  # type: ignore[call-overload,no-any-return]
 
 
 Limits = _section("Limits", alert.Settings, _LIMITS, [one.name for one in fields(alert.Settings)])
-Alerts = _section("Alerts", lifecycle.Settings, _ALERTS, list(_ALERTS))
+Alerts = _section("Alerts", lifecycle.Settings, _ALERTS, list(_ALERTS), _Reminders)
 Streams = _section("Streams", GraphSettings, _STREAMS, list(_STREAMS))
 
 
@@ -294,6 +288,6 @@ def keys() -> list[tuple[str, Any, str, str]]:
     for section, field in Configuration.model_fields.items():
         assert isinstance(field.annotation, type)
         for name, one in field.annotation.model_fields.items():
-            unit = _UNITS.get(name.rpartition("_")[2], "") if "_" in name else ""
+            unit = UNITS.get(name.rpartition("_")[2], "") if "_" in name else ""
             found.append((f"{section}.{name}", one.default, unit, one.description or ""))
     return found

@@ -21,6 +21,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource, SettingsError, TomlConfigSettingsSource
 
 from beatwire.configuration.keys import DELIMITER, PREFIX, Configuration, flatten, keys
+from beatwire.configuration.ranges import ASCENDING
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import check_properties
 from beatwire.kafka.properties import MASKED, check_property, is_secret
@@ -79,21 +80,25 @@ def load(
     Raises
     ------
     UserError
-        A source cannot be read, a key is not known, a property is reserved, or a value is out of its range.
+        A source cannot be read, a key is not known, a property is reserved, a value is out of its range, or two limits
+        are in the wrong order.
     """
     environment = os.environ if environment is None else environment
     given = {key: (value, option) for key, (option, value) in (options or {}).items() if value is not None}
     found = (from_file(path) if path is not None else {}) | from_environment(environment) | given
     for key, (value, origin) in found.items():
         _check_key(key, value, origin)
-    return Loaded(_validated(found), {key: origin for key, (_, origin) in found.items()})
+    loaded = Loaded(_validated(found), {key: origin for key, (_, origin) in found.items()})
+    _check_order(loaded)
+    return loaded
 
 
 def from_file(path: Path) -> Values:
     """Return the values of a file."""
     try:
         if not path.is_file():
-            raise UserError(f"--config: expected a file; got {str(path)!r}, which there is not")
+            got = "which is a folder" if path.is_dir() else "which there is not"
+            raise UserError(f"--config: expected a file; got {str(path)!r}, {got}")
         tables = TomlConfigSettingsSource(Configuration, path)()
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.name}: expected TOML; got: {error}") from error
@@ -215,6 +220,25 @@ def _validated(found: Values) -> Configuration:
         return Configuration(**tables)  # type: ignore[arg-type]
     except ValidationError as error:
         raise UserError(_text_of(error.errors()[0], found)) from None
+
+
+def _check_order(loaded: Loaded) -> None:
+    """Check the limits of which one is at most another."""
+    for low, high in ASCENDING:
+        (lower, below), (upper, above) = (
+            (f"limits.{name}", getattr(loaded.values.limits, name)) for name in (low, high)
+        )
+        if below > above:
+            key, bound, other, limit, got = (
+                (lower, "most", upper, above, below)
+                if loaded.origin(lower) != DEFAULT
+                else (upper, "least", lower, below, above)
+            )
+            origin = _place(loaded.origin(other))
+            raise UserError(
+                f"{_place(loaded.origin(key))}: {key}: expected at {bound} {limit:g}, which is {other} ({origin}); "
+                f"got {got:g}"
+            )
 
 
 def _text_of(error: ErrorDetails, found: Values) -> str:

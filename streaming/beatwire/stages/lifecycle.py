@@ -68,9 +68,7 @@ class Settings:
             They cannot work.
         """
         if not 0 <= self.shortest_s <= LONGEST_SHORTEST_S:
-            raise UserError(
-                f"alerts: expected a shortest duration of 0 to {LONGEST_SHORTEST_S:g} s; got {self.shortest_s:g}"
-            )
+            raise UserError(f"alerts: expected shortest_s of 0 to {LONGEST_SHORTEST_S:g} s; got {self.shortest_s:g}")
         for name in ("remind_high_s", "remind_medium_s", "remind_low_s"):
             if not 0 <= getattr(self, name) < math.inf or 0 < getattr(self, name) < 1:
                 raise UserError(f"alerts: expected {name} of 0 or at least 1 s; got {getattr(self, name):g}")
