@@ -161,6 +161,9 @@ def test_a_broker_is_asked_for_only_by_its_address_and_for_its_topics() -> None:
     without = doctor.broker(Cluster(f"{address.host}:{address.port}"))
     assert without.remedy == f"beatwire topics --bootstrap-servers {address.host}:{address.port}"
     assert (without.state, without.found.endswith("; without " + ", ".join(topics.TOPICS))) == (WARNING, True)
+    prefixed = doctor.broker(Cluster(f"{address.host}:{address.port}", prefix="icu."))
+    assert prefixed.remedy == f"{without.remedy} --topic-prefix icu."
+    assert prefixed.found.endswith("; without " + ", ".join(f"icu.{name}" for name in topics.TOPICS))
     with MockKafka() as kafka:
         assert rows(kafka.cluster)["broker"] == Check("broker", OK, f"answers at {kafka.cluster}, with all topics")
     gone = doctor.broker(Cluster("127.0.0.1:1"))

@@ -42,8 +42,12 @@ def ack(
     """
     from beatwire.cli.configured import cluster_with_options
     from beatwire.kafka.orders import acknowledge
+    from beatwire.kafka.topics import check_broker
+    from beatwire.wire.names import ACKS, ALERTS
 
-    done = acknowledge(cluster_with_options(config, bootstrap, properties, prefix), alert, _given("ack", by))
+    name, cluster = _given("ack", by), cluster_with_options(config, bootstrap, properties, prefix)
+    check_broker(cluster, [ALERTS, ACKS])
+    done = acknowledge(cluster, alert, name)
     if as_json:
         print_result(done, as_json, {})
     else:
@@ -74,16 +78,20 @@ def limits(
     from beatwire.cli.configured import load_with_options
     from beatwire.configuration.effect import cluster_of, settings_of
     from beatwire.kafka.orders import change_limits, read_limits
+    from beatwire.kafka.topics import check_broker
     from beatwire.stages.support.alert_rules import NUMBERS, RULES
     from beatwire.stages.support.limits import SETTABLE
+    from beatwire.wire.names import AUDIT, SETTINGS
 
     values = load_with_options(config, bootstrap, properties, prefix).values
     cluster, defaults = cluster_of(values), settings_of(values).alert.limits
     given = _parse(stream, assignments or [])
+    name = _given("limits", by) if given or reset else None
+    check_broker(cluster, [SETTINGS] if name is None else [SETTINGS, AUDIT])
     before = read_limits(cluster, stream, defaults)
     after = given if reset else before | given
-    if given or reset:
-        replaced = change_limits(cluster, stream, after, before, _given("limits", by), defaults)
+    if name is not None:
+        replaced = change_limits(cluster, stream, after, before, name, defaults)
         if replaced is not None:
             print_message(
                 f"limits: {replaced['by']} entered limits of {stream} at the same time: {_listed(replaced['limits'])}; "

@@ -69,15 +69,22 @@ def check_broker(cluster: Cluster, topics: Iterable[str] = (), *, timeout_s: flo
     if missing:
         check_allowed(cluster, missing, timeout_s=timeout_s)
         others = len([name for name in existing if not name.startswith("__")])
-        remedy = (
-            f"; create the topics with: beatwire topics --bootstrap-servers {cluster}"
-            if set(missing) <= set(TOPICS)
-            else ""
-        )
+        remedy = f"; create the topics with: {creating(cluster)}" if set(missing) <= set(TOPICS) else ""
         raise UserError(
             f"kafka: expected topic {', '.join(repr(cluster.topic(name)) for name in missing)} at {cluster}; "
             f"got a broker with {others} other topics{remedy}"
         )
+
+
+def creating(cluster: Cluster) -> str:
+    """Return the command that creates the topics.
+
+    >>> creating(Cluster("localhost:9092", prefix="icu."))
+    'beatwire topics --bootstrap-servers localhost:9092 --topic-prefix icu.'
+    """
+    return f"beatwire topics --bootstrap-servers {cluster}" + (
+        f" --topic-prefix {cluster.prefix}" if cluster.prefix else ""
+    )
 
 
 def check_allowed(cluster: Cluster, topics: Iterable[str], *, timeout_s: float = 5.0) -> None:

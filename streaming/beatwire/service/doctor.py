@@ -219,10 +219,10 @@ def broker(cluster: Cluster) -> Check:
         if "got no answer" not in str(error):  # it answers, and refuses the connection
             return Check("broker", WARNING, str(error).removeprefix("kafka: "))
         return Check("broker", MISSING, f"no answer at {cluster} in {BROKER_TIMEOUT_S:g} s", "beatwire broker")
-    missing = [name for name in topics.TOPICS if name not in existing]
+    missing = [cluster.topic(name) for name in topics.TOPICS if name not in existing]
     if missing:
-        remedy = f"beatwire topics --bootstrap-servers {cluster}"
-        return Check("broker", WARNING, f"answers at {cluster}; without {', '.join(missing)}", remedy)
+        found = f"answers at {cluster}; without {', '.join(missing)}"
+        return Check("broker", WARNING, found, topics.creating(cluster))
     return Check("broker", OK, f"answers at {cluster}, with all topics")
 
 

@@ -1,0 +1,67 @@
+"""The commands for staff, without a broker that could obey: what is refused, in which words, and what help lists."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
+from typer.testing import CliRunner
+
+NOBODY = "127.0.0.1:1"
+ACK, READ, CHANGE = "ack abc --by Ada", "limits bed-1", "limits bed-1 asystole=5 --by Ada"
+
+
+@pytest.fixture(scope="module")
+def empty() -> Iterator[str]:
+    """Return the address of a broker without topics."""
+    owner = Cluster("embedded").producer({"test.mock.num.brokers": 1})
+    broker = owner.list_topics(timeout=5.0).brokers[1]
+    yield f"{broker.host}:{broker.port}"
+    owner.flush(1.0)
+
+
+def refused(command: str) -> str:
+    """Return the error of a command that is refused with exit code 2."""
+    error = CliRunner().invoke(app, command.split()).exception
+    assert isinstance(error, UserError), error
+    return str(error)
+
+
+@pytest.mark.parametrize("command", [ACK, READ, CHANGE])
+def test_a_broker_that_does_not_answer_is_named_before_anything_else_is_asked(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(topics, "check_broker", partial(topics.check_broker, timeout_s=0.3))
+    began = time.monotonic()
+    message = refused(f"{command} --bootstrap-servers {NOBODY}")
+    expected = f"kafka: expected a broker at {NOBODY}; got no answer in 0.3 s (start one with: beatwire broker)"
+    assert message == expected
+    assert time.monotonic() - began < 5.0
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [(ACK, ["ecg.alerts", "ecg.acks"]), (READ, ["ecg.settings"]), (CHANGE, ["ecg.settings", "ecg.audit"])],
+)
+def test_missing_topics_are_named_with_their_prefix_and_the_command_that_creates_them(
+    command: str, missing: list[str], empty: str
+) -> None:
+    message = refused(f"{command} --bootstrap-servers {empty} --topic-prefix icu.")
+    assert message.startswith(
+        f"kafka: expected topic {', '.join(repr(f'icu.{name}') for name in missing)} at {empty}; "
+    )
+    assert message.endswith(f"create the topics with: beatwire topics --bootstrap-servers {empty} --topic-prefix icu.")
+    assert refused(f"{command} --bootstrap-servers {empty}").endswith(f"beatwire topics --bootstrap-servers {empty}")
+
+
+@pytest.mark.parametrize("address", ["foo", "127.0.0.1:abc", "127.0.0.1:9092,foo"])
+@pytest.mark.parametrize("command", [ACK, READ, CHANGE])
+def test_an_address_without_a_port_is_refused_without_a_connection(command: str, address: str) -> None:
+    expected = f"--bootstrap-servers: kafka.bootstrap: expected HOST:PORT[,HOST:PORT...]; got {address!r}"
+    assert refused(f"{command} --bootstrap-servers {address}") == expected
