@@ -11,6 +11,7 @@ from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.stages.support.limits import SETTABLE
 from typer.testing import CliRunner
 
 NOBODY = "127.0.0.1:1"
@@ -50,8 +51,9 @@ def test_a_broker_that_does_not_answer_is_named_before_anything_else_is_asked(
     [(ACK, ["ecg.alerts", "ecg.acks"]), (READ, ["ecg.settings"]), (CHANGE, ["ecg.settings", "ecg.audit"])],
 )
 def test_missing_topics_are_named_with_their_prefix_and_the_command_that_creates_them(
-    command: str, missing: list[str], empty: str
+    command: str, missing: list[str], empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(topics, "check_broker", partial(topics.check_broker, timeout_s=0.5))
     message = refused(f"{command} --bootstrap-servers {empty} --topic-prefix icu.")
     assert message.startswith(
         f"kafka: expected topic {', '.join(repr(f'icu.{name}') for name in missing)} at {empty}; "
@@ -65,3 +67,23 @@ def test_missing_topics_are_named_with_their_prefix_and_the_command_that_creates
 def test_an_address_without_a_port_is_refused_without_a_connection(command: str, address: str) -> None:
     expected = f"--bootstrap-servers: kafka.bootstrap: expected HOST:PORT[,HOST:PORT...]; got {address!r}"
     assert refused(f"{command} --bootstrap-servers {address}") == expected
+
+
+def test_the_help_of_limits_lists_every_rule_that_can_be_set_with_its_range() -> None:
+    help_text = " ".join(CliRunner().invoke(app, ["limits", "--help"]).stdout.split())
+    for rule, (least, most, unit) in SETTABLE.items():
+        assert f"{rule.replace(' ', '-')} {least:g}-{most:g} {unit}" in help_text
+    assert "{rules}" not in help_text
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("asystole=5 asystole=6", "expected one limit of asystole; got 5 and 6"),
+        ("no-data=5 pause=2 no_data=5", "expected one limit of no data; got 5 and 5"),
+        ("asystole=x", "expected RULE=NUMBER, such as asystole=5; got 'asystole=x'"),
+        ("5", "expected RULE=NUMBER, such as asystole=5; got '5'"),
+    ],
+)
+def test_limits_that_cannot_be_meant_are_refused_without_a_broker(given: str, expected: str) -> None:
+    assert refused(f"limits bed-1 {given} --by Ada --bootstrap-servers {NOBODY}") == f"limits of 'bed-1': {expected}"

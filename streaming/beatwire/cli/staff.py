@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
+import click
 import typer
+from typer.core import TyperCommand
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples
 from beatwire.cli.terminal import Line, print_message, print_result
@@ -21,6 +23,18 @@ By = Annotated[
     str | None,
     typer.Option("--by", metavar="NAME", show_default="none", help="Who does it: it is part of the audit log."),
 ]
+
+
+class LimitsCommand(TyperCommand):
+    """A command whose help lists the rules of `beatwire.stages.support.limits`, imported when it is shown."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help."""
+        from beatwire.stages.support.limits import SETTABLE
+
+        rules = (f"{_word(rule)} {least:g}-{most:g} {unit}" for rule, (least, most, unit) in SETTABLE.items())
+        self.help = (self.help or "").replace("{rules}", ", ".join(rules))
+        super().format_help(ctx, formatter)
 
 
 def ack(
@@ -72,8 +86,7 @@ def limits(
 ) -> None:
     """Print or change the limits of a stream's alert rules.
 
-    Rules: asystole, pause, no-data (seconds), extreme-tachycardia, tachycardia, bradycardia, extreme-bradycardia (beats
-    per minute). A change is in force within a second, without a restart; limits that are not named stay as they are.
+    Rules: {rules}. A change is in force within a second, without a restart; limits that are not named stay as they are.
     """
     from beatwire.cli.configured import load_with_options
     from beatwire.configuration.effect import cluster_of, settings_of
@@ -111,7 +124,12 @@ def _listed(limits: Mapping[str, float]) -> str:
     >>> _listed({"no data": 5.0, "pause": 2.5})
     'no-data=5 pause=2.5'
     """
-    return " ".join(f"{rule.replace(' ', '-')}={limit:g}" for rule, limit in limits.items()) or "the defaults"
+    return " ".join(f"{_word(rule)}={limit:g}" for rule, limit in limits.items()) or "the defaults"
+
+
+def _word(rule: str) -> str:
+    """Return a rule as it is entered."""
+    return rule.replace(" ", "-")
 
 
 def _given(command: str, by: str | None) -> str:
@@ -121,14 +139,18 @@ def _given(command: str, by: str | None) -> str:
 
 
 def _parse(stream: str, assignments: list[str]) -> dict[str, float]:
-    """Return rule -> limit; a rule may be written with hyphens or underscores."""
-    found = {}
+    """Return rule -> limit; a rule may be written with hyphens or underscores, and once."""
+    found: dict[str, float] = {}
     for text in assignments:
-        rule, sign, number = text.partition("=")
+        word, sign, number = text.partition("=")
+        rule = word.strip().replace("-", " ").replace("_", " ").lower()
         try:
-            found[rule.strip().replace("-", " ").replace("_", " ").lower()] = float(number)
+            limit = float(number)
         except ValueError:
-            raise UserError(f"limits of {stream!r}: expected RULE=NUMBER, such as asystole=5; got {text!r}") from None
+            sign = ""
         if not sign:
             raise UserError(f"limits of {stream!r}: expected RULE=NUMBER, such as asystole=5; got {text!r}")
+        if rule in found:
+            raise UserError(f"limits of {stream!r}: expected one limit of {rule}; got {found[rule]:g} and {limit:g}")
+        found[rule] = limit
     return found
