@@ -46,6 +46,13 @@ def test_without_a_gpu_asking_for_one_is_an_error_and_auto_names_its_choice() ->
     assert choose("auto").reason.startswith("backend cpu: ")
 
 
+def test_without_the_driver_no_package_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beatwire.backends.choose.has_driver", lambda: False)
+    assert choose("auto").reason == "backend cpu: no NVIDIA driver"
+    with pytest.raises(UserError, match=r"got: no NVIDIA driver\. Use --backend cpu or auto"):
+        choose("gpu")
+
+
 def test_a_lost_card_ends_the_process_with_one_line_and_leaves_its_libraries_alone() -> None:
     script = """
 import atexit

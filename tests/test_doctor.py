@@ -72,6 +72,14 @@ def test_without_the_driver_no_gpu_is_reported() -> None:
     assert (check.state, check.found) == (MISSING, "no NVIDIA driver (no-such-library.so cannot be loaded)")
 
 
+def test_the_packages_for_a_gpu_are_advised_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(doctor.EXTRAS, "gpu", ("a GPU", ("no-such-distribution",)))
+    monkeypatch.setattr(doctor, "gpu", lambda: Check("gpu", MISSING, "no NVIDIA driver"))
+    assert doctor.installed_extra("gpu").remedy == "not needed: everything runs on the CPU as well"
+    monkeypatch.setattr(doctor, "gpu", lambda: Check("gpu", OK, "A"))
+    assert doctor.installed_extra("gpu").remedy == "pip install 'beatwire[gpu]'"
+
+
 def test_a_gpu_is_reported_only_if_the_driver_lists_it(tmp_path: Path) -> None:
     """A driver of the test: it is compiled from C, as NVIDIA's is, and lists as many GPUs as it is built with."""
     compiler = next((name for name in ("cc", "gcc", "clang") if doctor.shutil.which(name)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from beatwire.errors import UserError
 
 if TYPE_CHECKING:
     from beatwire.backends.cuda.card import CudaCard
+
+DRIVER = "libcuda.so.1"  # NVIDIA's
 
 
 def bytes_of(text: str) -> int:
@@ -53,13 +56,26 @@ def choose(kind: str, *, limit_bytes: int | None = None, managed: bool = False, 
         return CPU
     from beatwire.backends.cuda import backend, card
 
-    missing = card.missing()
+    missing = card.missing() if has_driver() else "no NVIDIA driver"
     if missing is not None and kind == "gpu":
         raise UserError(f"--backend gpu: expected a usable GPU; got: {missing}. Use --backend cpu or auto")
     if missing is not None:
         return Cpu(f"backend cpu: {missing}")
     gpu = _card(limit_bytes, managed, nvtx)
     return backend.CudaBackend(gpu, f"backend gpu: {gpu.name}, {'as asked' if kind == 'gpu' else 'found'}")
+
+
+def has_driver(library: str = DRIVER) -> bool:
+    """Return True if NVIDIA's driver is there: without it no package of the extra ``gpu`` helps.
+
+    >>> has_driver("no-such-library.so")
+    False
+    """
+    try:
+        ctypes.CDLL(library)
+    except OSError:
+        return False
+    return True
 
 
 @functools.cache

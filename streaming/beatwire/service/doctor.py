@@ -205,7 +205,8 @@ def installed_extra(extra: str) -> Check:
     if missing:
         state = MISSING if len(missing) == len(names) else WARNING
         text = f"{purpose}: {', '.join(missing)} not installed"
-        return Check(f"[{extra}]", state, text, f"pip install 'beatwire[{extra}]'")
+        helps = extra != "gpu" or gpu().state != MISSING
+        return Check(f"[{extra}]", state, text, f"pip install 'beatwire[{extra}]'" if helps else _CPU_ENOUGH)
     return Check(f"[{extra}]", OK, f"{purpose}: {', '.join(f'{name} {number}' for name, number in found.items())}")
 
 
