@@ -42,6 +42,7 @@ NOT_RUN = {
     "make demo": "installs 0.9 GB; tests/test_demo.py runs the demo",
     "make test": "runs all tests",
     "beatwire demo": "takes half a minute; tests/test_demo.py runs a shorter one",
+    "export BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD=...": "tests/test_docs_commands.py sets the variable",
     "beatwire bench": _BENCHES,
     "beatwire bench page": _BENCHES,
     "beatwire bench hours": _BENCHES,

@@ -218,6 +218,17 @@ def test_a_property_that_librdkafka_refuses_is_named_with_its_place(tmp_path: Pa
         check_with_librdkafka(load(file(tmp_path, f"[kafka.properties]\n{text}"), {}, {}))
 
 
+def test_a_missing_password_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD"
+    with pytest.raises(
+        UserError, match=rf"^beatwire.toml: kafka: .*sasl.password must be set \(in the env\w+: {name}\)$"
+    ):
+        check_with_librdkafka(load(EXAMPLE, {}, {}))
+    check_with_librdkafka(load(EXAMPLE, {}, {name: "planted"}))
+    first = PAGE.read_text().split("```sh\n")[1].splitlines()[0]
+    assert first == f"export {name}=..."
+
+
 def test_a_missing_address_names_the_ways_to_give_one() -> None:
     with pytest.raises(UserError, match="--bootstrap-servers, BEATWIRE_KAFKA__BOOTSTRAP or the file of --config"):
         cluster_of(load(None, {}, {}).values)

@@ -150,7 +150,9 @@ def check_with_librdkafka(loaded: Loaded) -> None:
     except UserError as error:
         named = [name for name in sorted(properties, key=len, reverse=True) if name in str(error)]
         place = f"{_place(loaded.origin(f'{PROPERTIES}.{named[0]}'))}: " if named else ""
-        raise UserError(f"{place}{error}") from error
+        unset = [name for name in ("sasl.username", "sasl.password") if name in str(error) and name not in properties]
+        variables = " and ".join(f"{_PROPERTY}{name.replace('.', '_').upper()}" for name in unset)
+        raise UserError(f"{place}{error}" + (f" (in the environment: {variables})" if unset else "")) from error
 
 
 def nearest(word: str, known: list[str]) -> str:
