@@ -34,6 +34,16 @@ COMMANDS = [
     "train vae",
     "train detector",
 ]
+INTERRUPTED = """
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "beatwire.cli.live":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from beatwire.cli.main import main
+main()
+"""
 
 
 def run(arguments: str) -> tuple[int, str, str]:
@@ -93,6 +103,11 @@ def test_the_version_is_that_of_the_package() -> None:
     assert beatwire.__version__ == version("beatwire")
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         beatwire.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_an_interrupt_while_modules_are_imported_ends_without_a_word() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def test_the_package_runs_as_a_module() -> None:
