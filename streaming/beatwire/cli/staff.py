@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperCommand
 
@@ -28,7 +27,7 @@ By = Annotated[
 class LimitsCommand(TyperCommand):
     """A command whose help lists the rules of `beatwire.stages.support.limits`, imported when it is shown."""
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
         from beatwire.stages.support.limits import SETTABLE
 
