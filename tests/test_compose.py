@@ -20,11 +20,11 @@ from beatwire.kafka.local.jvm import KAFKA
 from beatwire.page.dashboard import SHORTEST_TOKEN
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
+from beatwire.service.blindness import BLIND_S
 from beatwire.service.counters import BLIND_BOUNDS_S, Counters
 from beatwire.service.health import LoopState
 from beatwire.service.instruments import Instruments
 from beatwire.service.metrics import MonitorAnswers
-from beatwire.service.monitor import BLIND_S
 from compose_files import (  # fmt: skip
     FILES,
     FOLDER,

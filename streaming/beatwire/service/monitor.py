@@ -29,6 +29,7 @@ from beatwire.kafka.readers import read_active_alerts
 from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
+from beatwire.service.blindness import Blindness
 from beatwire.service.counters import Counters
 from beatwire.service.health import LoopState
 from beatwire.service.instruments import Instruments
@@ -36,13 +37,9 @@ from beatwire.service.interfaces import Graph, NoStaff, Staff
 from beatwire.service.logs import log_event, log_expired
 from beatwire.service.process_tuning import MemoryReturn
 from beatwire.service.tick_log import TickLog
-from beatwire.stages.support.service_alerts import blind_messages
 from beatwire.wire import names
-from beatwire.wire.alerts import encode_alert
-from beatwire.wire.cloud_events import alert_headers
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
-BLIND_S = 5.0  # a hand-over that takes longer raises an alert: shorter ones are over before anybody has read of them
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
 _RETRY_S = 0.2
 
@@ -116,7 +113,7 @@ class Monitor:
         self._adopted = False
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
         self._stop = threading.Event()
-        self._blind_since_s, self._blind_said = 0.0, False
+        self._blindness = Blindness(self.counters, self.loop, clock_us, clock_s)
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
         """Run until `stop` is set or `until` returns True; the tick in work is finished and published.
@@ -144,30 +141,12 @@ class Monitor:
 
     def _turn(self) -> None:
         """Write what probes read: that the loop turns, and whether the streams of its partitions are covered."""
-        now_s, partitions = self._clock_s(), self._source.partitions
-        was_blind, blind = self.loop.blind, partitions > 0 and not (self._adopted and self._epoch == self._source.epoch)
-        self.loop.turn(now_s, partitions, blind=blind, held=self._source.held)
-        if blind and not was_blind:
-            self._blind_since_s, self._blind_said = now_s, False
-        elif blind and not self._blind_said and now_s - self._blind_since_s > BLIND_S:
-            self._say_blind(now_s)
-        elif was_blind and partitions and not blind:
-            blind_s = round(now_s - self._blind_since_s, 3)
-            self.counters.blind_s.add(blind_s)
-            text = f"monitoring {partitions} partitions, after {blind_s:.1f} s of replay"
-            log_event("covered", text, level=logging.DEBUG, partitions=partitions, blind_s=blind_s)
-
-    def _say_blind(self, now_s: float) -> None:
-        """Publish that the partitions are not monitored; the graph ends these alerts when they are."""
-        self._blind_said = True
-        since_us = self._clock_us() - round(1e6 * (now_s - self._blind_since_s))
-        said = blind_messages(sorted(self._source.assigned), since_us, BLIND_S)
-        values = [encode_alert(message | {"model": self._graph.model_name}).encode() for message in said]
-        with contextlib.suppress(StaleError):  # the assignment has changed: the next one is blind anew
+        covered = self._adopted and self._epoch == self._source.epoch
+        if self._blindness.turn(self._source.partitions, self._source.held, covered=covered):
+            messages = self._blindness.messages(self._source.assigned, self._graph.model_name)
             # Without offsets, which the transaction of a killed worker may lock for seconds: so it is not fenced.
-            keys: list[bytes | None] = [message["id"].encode() for message in said]
-            messages = Outgoing(names.ALERTS, keys, values, list(map(alert_headers, said)))
-            self._sink.publish([messages], {}, self._source, self._source.epoch)
+            with contextlib.suppress(StaleError):  # the assignment has changed: the next one is blind anew
+                self._sink.publish([messages], {}, self._source, self._source.epoch)
 
     def _process(self, polled: PolledTick) -> None:
         """Process one tick: begin its epoch if it is the first, run the graph, publish."""

@@ -1,0 +1,64 @@
+"""How long the streams of this worker are not monitored: from a change of the assignment to the end of the replay.
+
+In: each turn of the loop, whether its partitions are covered. Out: the time in `Counters` and the log; the alerts of
+partitions that are not covered for long. State: since when, and whether that was said. The graph ends these alerts.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+
+from beatwire.records import Outgoing
+from beatwire.service.counters import Counters
+from beatwire.service.health import LoopState
+from beatwire.service.logs import log_event
+from beatwire.stages.support.service_alerts import blind_messages
+from beatwire.wire import names
+from beatwire.wire.alerts import encode_alert
+from beatwire.wire.cloud_events import alert_headers
+
+BLIND_S = 5.0  # a hand-over that takes longer raises an alert: shorter ones are over before anybody has read of them
+
+
+class Blindness:
+    """Watches the hand-overs of one loop.
+
+    Parameters
+    ----------
+    counters, loop
+        Where the time is counted, and what probes read.
+    clock_us, clock_s
+        The time, microseconds since 1970; and a clock for durations.
+    """
+
+    def __init__(
+        self, counters: Counters, loop: LoopState, clock_us: Callable[[], int], clock_s: Callable[[], float]
+    ) -> None:
+        self._counters, self._loop = counters, loop
+        self._clock_us, self._clock_s = clock_us, clock_s
+        self._since_s, self._said = 0.0, False
+
+    def turn(self, partitions: int, held: int, *, covered: bool) -> bool:
+        """Take a turn of the loop; return True if it is to be said now that its partitions are not monitored."""
+        now_s, was_blind, blind = self._clock_s(), self._loop.blind, partitions > 0 and not covered
+        self._loop.turn(now_s, partitions, blind=blind, held=held)
+        if blind and not was_blind:
+            self._since_s, self._said = now_s, False
+        elif blind and not self._said and now_s - self._since_s > BLIND_S:
+            self._said = True
+            return True
+        elif was_blind and partitions and not blind:
+            blind_s = round(now_s - self._since_s, 3)
+            self._counters.blind_s.add(blind_s)
+            text = f"monitoring {partitions} partitions, after {blind_s:.1f} s of replay"
+            log_event("covered", text, level=logging.DEBUG, partitions=partitions, blind_s=blind_s)
+        return False
+
+    def messages(self, partitions: Iterable[int], model: str) -> Outgoing:
+        """Return the alerts of partitions that are not monitored; ``model`` is the version of the scoring model."""
+        since_us = self._clock_us() - round(1e6 * (self._clock_s() - self._since_s))
+        said = blind_messages(sorted(partitions), since_us, BLIND_S)
+        values = [encode_alert(message | {"model": model}).encode() for message in said]
+        keys: list[bytes | None] = [message["id"].encode() for message in said]
+        return Outgoing(names.ALERTS, keys, values, list(map(alert_headers, said)))
