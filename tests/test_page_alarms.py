@@ -165,6 +165,8 @@ def test_an_acknowledgement_that_waits_for_a_name_is_forgotten_with_its_bed_its_
     with Feed(page, [heart("bed-8"), heart("bed-9")]), opened(browser, page.url + "#/bed/bed-8") as seen:
         who, open_alarms = seen.locator("#who"), seen.locator(".alerts .alarm:not(.steady)")
         page.ward.add_records([alert("bed-8", "asystole"), alert("bed-8", "tachycardia"), alert("bed-9", "asystole")])
+        drawn = "bed => window.beatwire.state.of(bed) !== null"  # until then there may be "no such stream"
+        seen.wait_for_function(drawn, arg="bed-8")
         expect(open_alarms).to_have_count(2)
 
         def leave() -> None:
@@ -172,8 +174,10 @@ def test_an_acknowledgement_that_waits_for_a_name_is_forgotten_with_its_bed_its_
 
         def change_bed() -> None:
             seen.evaluate("location.hash = '#/bed/bed-9'")
+            seen.wait_for_function(drawn, arg="bed-9")
             expect(open_alarms).to_have_count(1)
             seen.evaluate("location.hash = '#/bed/bed-8'")
+            seen.wait_for_function(drawn, arg="bed-8")
             expect(open_alarms).to_have_count(2)
 
         def end_alert() -> None:
