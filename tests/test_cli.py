@@ -41,8 +41,8 @@ class Interrupt:
         if name == "beatwire.cli.live":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupt())
-from beatwire.cli.main import main
-main()
+from beatwire.__main__ import run
+run()
 """
 
 

@@ -8,38 +8,34 @@ error. Each command parses its arguments in a module of its own and imports what
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+from importlib.metadata import version
 from typing import Annotated
 
-try:
-    import logging
-    from importlib.metadata import version
+import typer
 
-    import typer
-
-    from beatwire.cli import broker, live, measure, staff
-    from beatwire.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
-    from beatwire.cli.analyze import analyze
-    from beatwire.cli.chaos import EXAMPLES as CHAOS_EXAMPLES
-    from beatwire.cli.chaos import chaos
-    from beatwire.cli.config import EXAMPLES as CONFIG_EXAMPLES
-    from beatwire.cli.config import config
-    from beatwire.cli.dashboard import EXAMPLES as DASHBOARD_EXAMPLES
-    from beatwire.cli.dashboard import dashboard
-    from beatwire.cli.doctor import EXAMPLES as DOCTOR_EXAMPLES
-    from beatwire.cli.doctor import doctor
-    from beatwire.cli.export import export
-    from beatwire.cli.report import EXAMPLES as REPORT_EXAMPLES
-    from beatwire.cli.report import report
-    from beatwire.cli.tail import EXAMPLES as TAIL_EXAMPLES
-    from beatwire.cli.tail import tail
-    from beatwire.cli.terminal import stderr
-    from beatwire.cli.train import train
-    from beatwire.errors import FatalError, LostCardError, UserError
-    from beatwire.service.logs import log_event, writes_json
-except KeyboardInterrupt:  # there is no command yet that could end in its own way
-    sys.exit(130)
+from beatwire.cli import broker, live, measure, staff
+from beatwire.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
+from beatwire.cli.analyze import analyze
+from beatwire.cli.chaos import EXAMPLES as CHAOS_EXAMPLES
+from beatwire.cli.chaos import chaos
+from beatwire.cli.config import EXAMPLES as CONFIG_EXAMPLES
+from beatwire.cli.config import config
+from beatwire.cli.dashboard import EXAMPLES as DASHBOARD_EXAMPLES
+from beatwire.cli.dashboard import dashboard
+from beatwire.cli.doctor import EXAMPLES as DOCTOR_EXAMPLES
+from beatwire.cli.doctor import doctor
+from beatwire.cli.export import export
+from beatwire.cli.report import EXAMPLES as REPORT_EXAMPLES
+from beatwire.cli.report import report
+from beatwire.cli.tail import EXAMPLES as TAIL_EXAMPLES
+from beatwire.cli.tail import tail
+from beatwire.cli.terminal import stderr
+from beatwire.cli.train import train
+from beatwire.errors import FatalError, LostCardError, UserError
+from beatwire.service.logs import log_event, writes_json
 
 # One thread each for the linear algebra libraries, set before NumPy is imported: the matrices of the network are
 # too small to be worth more, and the threads would compete with those of the kernels.
