@@ -44,12 +44,12 @@ class Reading:
             values, arrival_us=arrival_us, partition=[partition] * len(values), caught_up=caught_up
         )
         known = self.aligner.directory.partition[: len(self.aligner.directory.names)]
-        self.marks.note(self.tick, aligned, known.astype(np.int64), unread)
+        self.marks.note(self.tick, aligned, known, unread)
         self.aligned = aligned
 
     def oldest(self, partition: int = 0) -> int:
         known = len(self.aligner.directory.names)
-        partitions = self.aligner.directory.partition[:known].astype(np.int64)
+        partitions = self.aligner.directory.partition[:known]
         return self.marks.oldest(partition, partitions, self.aligned.slots.arrived_us[:known], self.tick + 1)
 
 

@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from streamz import Stream
 
 from beatwire.backends.base import Backend
@@ -25,7 +24,7 @@ from beatwire.pipeline.held import Held
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import HORIZON_S, Settings
-from beatwire.records import I64, Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
+from beatwire.records import I32, Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.samples import BankKind
 from beatwire.stages import alert, align, decode, drift, gather, lifecycle, publish, score
 from beatwire.stages.support.banks import kinds_of
@@ -212,9 +211,9 @@ class Pipeline(Part):
         oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
         return self._align.waiting.oldest_tick(partition, oldest)
 
-    def _partitions(self) -> I64:
-        """Return the partition of each stream, by slot."""
-        return self.directory.partition[: len(self.directory.names)].astype(np.int64)
+    def _partitions(self) -> I32:
+        """Return the partition of each stream, by slot: a view."""
+        return self.directory.partition[: len(self.directory.names)]
 
     @property
     def open_banks(self) -> frozenset[BankKind]:

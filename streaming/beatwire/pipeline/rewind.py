@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.records import F64, I64, Aligned
+from beatwire.records import F64, I32, I64, Aligned
 from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT
 from beatwire.records.events import RESTART
 
@@ -44,12 +44,12 @@ class Marks:
         self.ticks = np.zeros((0, int(np.ceil(self.horizon_s / STEP_S)) + 1), np.int64)
         self.samples = self.ticks.copy()
 
-    def note(self, tick: int, aligned: Aligned, partitions: I64, unread: Collection[int] = ()) -> None:
+    def note(self, tick: int, aligned: Aligned, partitions: I32, unread: Collection[int] = ()) -> None:
         """Add the marks of tick number ``tick``.
 
         Parameters
         ----------
-        partitions : int64 [streams]
+        partitions : int32 [streams]
             Partition of each stream.
         unread
             Partitions of which ``aligned.caught_up`` says nothing.
@@ -74,7 +74,7 @@ class Marks:
         self._add(due, tick + 1, expected[due], rates_hz[aligned.slots.bank[due]])
         self._pass_time(partitions[aligned.seen], arrived_us[aligned.seen], aligned, unread)
 
-    def _pass_time(self, partitions: I64, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:
+    def _pass_time(self, partitions: I32, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:
         """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions."""
         more = int(partitions.max(initial=-1)) + 1 - len(self.newest_us)
         if more > 0:
@@ -95,12 +95,12 @@ class Marks:
         self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
         self.samples[slots] = np.take_along_axis(samples, columns, axis=1)
 
-    def oldest(self, partition: int, partitions: I64, arrived_us: I64, default: int) -> int:
+    def oldest(self, partition: int, partitions: I32, arrived_us: I64, default: int) -> int:
         """Return the tick from which a partition must be replayed.
 
         Parameters
         ----------
-        partitions, arrived_us : int64 [streams]
+        partitions, arrived_us : int32 and int64 [streams]
             Partition and last arrival of each stream.
         default
             Result for a partition whose streams need no replay.
