@@ -23,6 +23,11 @@ FOLDERS = ("kernels", "jit", "records")  # packages whose text determines the ma
 UNUSED_S = 30 * 86400.0  # a month: longer than a version is out of use between two starts
 
 
+def folder_of_numba(version: str) -> str:
+    """Return the name of the folder, in that of the cache, for the machine code of a version of Numba."""
+    return f"numba-{version}"
+
+
 def cache_folder() -> Path:
     """Return the folder for the machine code of these kernels, created if necessary.
 

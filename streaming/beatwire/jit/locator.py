@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 from numba.core.caching import UserProvidedCacheLocator
 
-from beatwire.jit.cache import PACKAGE
+from beatwire.jit.cache import PACKAGE, folder_of_numba
 
 CLASS = f"{__name__}.Locator"  # as ``config.CACHE_LOCATOR_CLASSES`` has it
 
@@ -28,4 +28,4 @@ class Locator(UserProvidedCacheLocator):  # type: ignore[misc]  # Numba has no t
         """Return the folder for a source file, relative to ``config.CACHE_DIR``."""
         folder = Path(py_file).parent
         inside = folder.relative_to(PACKAGE) if folder.is_relative_to(PACKAGE) else folder
-        return f"numba-{numba.__version__}/{'-'.join(inside.parts)}"
+        return f"{folder_of_numba(numba.__version__)}/{'-'.join(inside.parts)}"

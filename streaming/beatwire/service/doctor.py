@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from beatwire.errors import UserError
-from beatwire.jit.cache import cache_folder
+from beatwire.jit.cache import cache_folder, folder_of_numba
 from beatwire.jit.tricks import VARIABLE, disabled
 from beatwire.kafka.local import jvm
 
@@ -125,7 +125,7 @@ def kernels() -> Check:
     """Return whether the kernels of this version are compiled, and where their machine code is."""
     folder = cache_folder()
     off = f"; {VARIABLE} switches off {', '.join(sorted(disabled()))}" if disabled() else ""
-    own = folder / f"numba-{version('numba')}"  # as `jit.locator` names it, which imports Numba
+    own = folder / folder_of_numba(version("numba"))
     if not own.is_dir() or not any(folder.glob("compiled-*")):
         found = f"not compiled for this version{off}; half a minute, once"
         return Check("kernels", MISSING, found, "beatwire analyze synthetic:seconds=10")
