@@ -178,7 +178,7 @@ class Poller:
         replaying = replay is not None and not replay.done
         passed = part if part.messages or part.expired else None
         self._handover.put(passed, self._reading(drained=drained, replaying=replaying), replay=replay is not None)
-        if replay is not None and replay.done:
+        if replay is not None and not replaying:
             self._replay = None
             self._resume(replay.paused)
 

@@ -112,7 +112,6 @@ class Monitor:
         self._epoch = -1
         self._adopted = False
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
-        self._stop = threading.Event()
         self._blindness = Blindness(self.counters, self.loop, clock_us, clock_s)
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
@@ -123,13 +122,12 @@ class Monitor:
         UserError, FatalError
             An error after which the monitor cannot continue.
         """
-        self._stop = stop
         try:
             while not stop.is_set() and not (until is not None and until(self.counters)):
                 self._turn()
                 polled = self._source.take(IDLE_S)
                 if polled is not None:
-                    self._process(polled)
+                    self._process(polled, stop)
                 elif pending := self._source.take_pending():
                     self._sink.end_pending_transactions(pending, self._source)
                 messages = 0 if polled is None else len(polled.tick.arrival_us)
@@ -148,7 +146,7 @@ class Monitor:
             with contextlib.suppress(StaleError):  # the assignment has changed: the next one is blind anew
                 self._sink.publish([messages], {}, self._source, self._source.epoch)
 
-    def _process(self, polled: PolledTick) -> None:
+    def _process(self, polled: PolledTick, stop: threading.Event) -> None:
         """Process one tick: begin its epoch if it is the first, run the graph, publish."""
         if polled.epoch != self._epoch and not self._begin_epoch(polled):
             return
@@ -158,7 +156,7 @@ class Monitor:
         while self._staff.rejected:
             log_event("staff entry", self._staff.rejected.pop(0), level=logging.WARNING)
         if not polled.replay:
-            if not self._adopted and not self._adopt_alerts():
+            if not self._adopted and not self._adopt_alerts(stop):
                 return
             self._graph.acknowledge(self._staff.take_acks())
             self._graph.watch_feed(self._staff.newest_us, raises=0 in self._source.assigned)
@@ -179,17 +177,17 @@ class Monitor:
         """Send what is known of a tick while the rest is computed."""
         self._sink.send_ahead(outgoing, self._source, self._epoch)
 
-    def _adopt_alerts(self) -> bool:
+    def _adopt_alerts(self, stop: threading.Event) -> bool:
         """Pass the alerts in the log to the graph; wait for a broker that is away, unless the monitor is to stop."""
         deadline = time.monotonic() + _OUTAGE_S
-        while not self._adopted and not self._stop.is_set():
+        while not self._adopted and not stop.is_set():
             self._sink.end_open_transactions(self._source)
             try:
                 alerts = self._read_alerts()
             except FatalError:
                 if time.monotonic() > deadline:
                     raise
-                self._stop.wait(_RETRY_S)
+                stop.wait(_RETRY_S)
             else:
                 assigned = self._source.assigned
                 own = [alert for alert in alerts if alert.get("partition", 0) in assigned or "partition" not in alert]
