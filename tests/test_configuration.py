@@ -7,7 +7,6 @@ import re
 import tomllib
 from dataclasses import fields
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from beatwire.cli.configured import OPTIONS
@@ -20,25 +19,12 @@ from beatwire.errors import UserError
 from beatwire.kafka.properties import MASKED, RESERVED, is_secret
 from beatwire.pipeline.settings import Settings
 from beatwire.stages import alert
+from configuration_files import error_of, file
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "configuration.md"
 EXAMPLE = ROOT / "docs" / "examples" / "beatwire.toml"
-
-
-def file(folder: Path, text: str) -> Path:
-    path = folder / "beatwire.toml"
-    path.write_text(text)
-    return path
-
-
-def error_of(folder: Path, text: str = "", environment: dict[str, str] | None = None, **options: object) -> str:
-    given = {key.replace("__", "."): (OPTIONS.get(key.replace("__", "."), "-X"), v) for key, v in options.items()}
-    with pytest.raises(UserError) as refused:
-        load(file(folder, text), given, environment or {})
-    assert "\n" not in str(refused.value)
-    return str(refused.value)
 
 
 def test_an_option_overrides_a_variable_and_a_variable_overrides_the_file(tmp_path: Path) -> None:
@@ -142,60 +128,6 @@ def test_a_wrong_variable_names_itself_and_the_nearest_one(
 
 def test_variables_of_other_programs_are_left_alone() -> None:
     assert load(None, {}, {"BEATWIRE_SERVICE_HOST": "10.0.0.1", "BEATWIRE_PORT": "tcp://10.0.0.1:80"}).origins == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "[limits]\nbradycardia_bpm = 60\ntachycardia_bpm = 55",
-            "limits.bradycardia_bpm: expected at most 55, which is limits.tachycardia_bpm (beatwire.toml); got 60",
-        ),
-        ("[limits]\npause_s = 6", "limits.pause_s: expected at most 4, which is limits.asystole_s (default); got 6"),
-        (
-            "[limits]\nextreme_tachycardia_bpm = 100",
-            "limits.extreme_tachycardia_bpm: expected at least 120, which is limits.tachycardia_bpm (default); got 100",
-        ),
-        (
-            "[limits]\nunjudged_s = 50",
-            "limits.unjudged_s: expected at most 30, which is limits.long_unjudged_s (default); got 50",
-        ),
-    ],
-)
-def test_limits_in_the_wrong_order_are_refused_with_file_key_and_both_values(
-    tmp_path: Path, text: str, expected: str
-) -> None:
-    assert error_of(tmp_path, text) == f"beatwire.toml: {expected}"
-
-
-def test_limits_of_two_sources_in_the_wrong_order_name_both(tmp_path: Path) -> None:
-    message = error_of(tmp_path, "[limits]\npause_s = 3.5", {"BEATWIRE_LIMITS__ASYSTOLE_S": "3"})
-    other = "limits.asystole_s (environment variable BEATWIRE_LIMITS__ASYSTOLE_S)"
-    assert message == f"beatwire.toml: limits.pause_s: expected at most 3, which is {other}; got 3.5"
-
-
-def test_every_number_has_a_range_and_every_limit_both_ends_of_it() -> None:
-    for section, field in Configuration.model_fields.items():
-        for name, one in field.annotation.model_fields.items():
-            if {int, float} & {one.annotation, *get_args(one.annotation)} and name != "horizon_s":
-                bounds = {type(bound).__name__ for bound in one.metadata}
-                assert bounds & {"Ge", "Gt"}, f"{section}.{name}"
-                assert section != "limits" or bounds >= {"Ge", "Le"}, f"{section}.{name}"
-
-
-def test_a_range_refuses_what_the_settings_of_the_graph_refuse() -> None:
-    """The graph's own checks name no file: nothing that they refuse may pass the ranges of the keys."""
-    numbers = [(key, type(default)) for key, default, *_ in keys() if key.startswith(("limits", "alerts", "streams"))]
-    refused = 0
-    for key, kind in [one for one in numbers if one[1] in (int, float)]:
-        for value in map(kind, (-1, 0, 1e-9, 0.5, 1, 119, 120, 121, 239, 240, 1e6, 1e12)):
-            try:
-                loaded = load(None, {key: ("-X", value)}, {})
-            except UserError:
-                refused += 1
-            else:
-                settings_of(loaded.values)
-    assert refused > len(numbers)
 
 
 def test_a_folder_is_no_file_and_so_it_is_said(tmp_path: Path) -> None:

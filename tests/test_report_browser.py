@@ -68,20 +68,19 @@ def test_zooming_switches_from_minima_and_maxima_to_every_sample(opened: Any, an
     assert trouble == []
 
 
+def width_of(page: Any, selector: str, *, media: str, width: int) -> float:
+    """Return the width of an element, in pixels, on a medium of a width that the report does not exceed."""
+    page.emulate_media(media=media)
+    page.set_viewport_size({"width": width, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    return float(page.evaluate(f"document.querySelector('{selector}').getBoundingClientRect().width"))
+
+
 def test_the_report_prints_at_the_scale_of_paper(opened: Any) -> None:
     """Chromium shrinks a page that is too wide: nothing may be wider than the 190 mm between the margins."""
-    page, _ = opened
-    page.emulate_media(media="print")
-    page.set_viewport_size({"width": 719, "height": 1000})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 719
-    width = page.evaluate("document.querySelector('#strips svg.paper').getBoundingClientRect().width")
+    width = width_of(opened[0], "#strips svg.paper", media="print", width=719)
     assert width == pytest.approx(187.5 * 96 / 25.4, abs=0.5)
 
 
 def test_the_text_of_an_alert_has_the_width_of_a_telephone(opened: Any) -> None:
-    page, _ = opened
-    page.emulate_media(media="screen")
-    page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    width = page.evaluate("document.querySelector('#alerts tbody td:nth-child(4)').getBoundingClientRect().width")
-    assert width > 300
+    assert width_of(opened[0], "#alerts tbody td:nth-child(4)", media="screen", width=390) > 300
