@@ -2,9 +2,10 @@
  * Alarms as bedside monitors show and sound them; conformity with a standard is not claimed.
  *
  * In: the alerts in force, the bed that is shown, whether the server is lost, and the time. Out: phases of flashing as
- * classes of the body, counts, the gravest alarm of a bed that is not shown, announcements for screen readers, sound. High flashes at 2 Hz, medium at 0.6 Hz, low is steady. All alarms of a priority flash together, so that
- * the page has never more than three flashes a second. Sound is off until it is switched on; it can be paused for two
- * minutes, and a new alarm of a higher priority than those in force ends the pause.
+ * classes of the body, counts, the gravest alarm of a bed that is not shown, announcements for screen readers, sound.
+ * High flashes at 2 Hz, medium at 0.6 Hz, low is steady. All alarms of a priority flash together, so that the page has
+ * never more than three flashes a second. Sound is off until it is switched on; it can be paused for two minutes, and a
+ * new alarm of a higher priority than those in force ends the pause.
  * While the server is lost, that alone sounds, as an alarm of medium priority: the alerts in force are old.
  */
 
