@@ -80,7 +80,9 @@ def test_alarms_flash_at_most_three_times_a_second_and_not_with_reduced_motion(
         assert 3 <= high <= 5
         assert medium in (1, 2)
         seen.emulate_media(reduced_motion="reduce")
-        expect(seen.locator("body")).to_have_class(re.compile("high-phase"))
+        seen.wait_for_function("() => matchMedia('(prefers-reduced-motion: reduce)').matches")
+        for phase in ("high-phase", "medium-phase"):  # if one was off, it is switched on for good
+            expect(seen.locator("body")).to_have_class(re.compile(phase))
         assert edges(seen, 700) == (0, 0)
 
 
@@ -165,8 +167,7 @@ def test_an_acknowledgement_that_waits_for_a_name_is_forgotten_with_its_bed_its_
     with Feed(page, [heart("bed-8"), heart("bed-9")]), opened(browser, page.url + "#/bed/bed-8") as seen:
         who, open_alarms = seen.locator("#who"), seen.locator(".alerts .alarm:not(.steady)")
         page.ward.add_records([alert("bed-8", "asystole"), alert("bed-8", "tachycardia"), alert("bed-9", "asystole")])
-        drawn = "bed => window.beatwire.state.of(bed) !== null"  # until then there may be "no such stream"
-        seen.wait_for_function(drawn, arg="bed-8")
+        drawn(seen, "bed-8")  # until then there may be "no such stream"
         expect(open_alarms).to_have_count(2)
 
         def leave() -> None:
@@ -174,10 +175,10 @@ def test_an_acknowledgement_that_waits_for_a_name_is_forgotten_with_its_bed_its_
 
         def change_bed() -> None:
             seen.evaluate("location.hash = '#/bed/bed-9'")
-            seen.wait_for_function(drawn, arg="bed-9")
+            drawn(seen, "bed-9")
             expect(open_alarms).to_have_count(1)
             seen.evaluate("location.hash = '#/bed/bed-8'")
-            seen.wait_for_function(drawn, arg="bed-8")
+            drawn(seen, "bed-8")
             expect(open_alarms).to_have_count(2)
 
         def end_alert() -> None:
