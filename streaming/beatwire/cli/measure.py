@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from beatwire.backends.base import Backend
 from beatwire.cli.options import (  # fmt: skip
     BackendKind,
     Backends,
@@ -26,6 +25,9 @@ from beatwire.cli.options import (  # fmt: skip
 )
 from beatwire.cli.terminal import print_message, stderr
 from beatwire.errors import UserError
+
+if TYPE_CHECKING:
+    from beatwire.backends.base import Backend
 
 NOISE = "Added noise"
 EVALUATE_EXAMPLES = examples(
