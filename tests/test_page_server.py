@@ -88,8 +88,8 @@ def test_a_watching_browser_gets_what_is_kept_and_then_only_what_is_new(page: Da
         client.send(type="watch", streams=["bed-1", "unknown"], leads="first")
         client.until(lambda: bool(client.blocks))
         assert client.blocks[0].samples.shape[1] >= 2500
-        add(page, s.chunk(3000, 3050), s.chunk(3100, 3150))
-        client.until(lambda: 3149 in client.samples(0))
+        add(page, s.chunk(3000, 3050), s.chunk(3100, 3200))
+        client.until(lambda: 3199 in client.samples(0))
         got = client.samples(0)
         assert [got[k] for k in (2999, 3000, 3049, 3050, 3099, 3100)] == [
             (int(s.samples[0, 2999]),), (int(s.samples[0, 3000]),), (int(s.samples[0, 3049]),), (-32768,), (-32768,),
@@ -123,7 +123,7 @@ def test_the_bed_view_gets_all_leads_and_the_bed_itself(page: Dashboard) -> None
 def test_a_browser_that_sees_nothing_gets_a_bounded_number_of_messages_and_is_told_what_it_missed(
     page: Dashboard,
 ) -> None:
-    s = signal("slow-bed", rate_hz=50.0)  # the ring has 512 samples
+    s = signal("slow-bed", rate_hz=50.0)  # the ring has 544 samples, 20 of them for what comes early
     begin = 0
 
     def until_newest(each: Client) -> None:
@@ -149,7 +149,7 @@ def test_a_browser_that_sees_nothing_gets_a_bounded_number_of_messages_and_is_to
         before = client.blocks[-2].first + client.blocks[-2].samples.shape[1]
     assert resumed.flags == GAP
     assert lag["dropped"] == resumed.first - before > 0
-    assert resumed.first == begin - 512
+    assert resumed.first == begin - 524
     assert len(quick.samples(0)) == begin, "the slow browser does not delay another"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tracemalloc
 from typing import Any
@@ -50,9 +51,9 @@ def test_samples_are_those_that_were_sent_whatever_the_chunks(rng: np.random.Gen
 def test_a_gap_is_no_value_even_where_the_ring_held_samples_before() -> None:
     traces, signal = Traces(), ramp("bed-1")
     add(traces, *(signal.chunk(k, k + 50) for k in range(0, 3000, 50)))
-    add(traces, signal.chunk(3100, 3150), signal.chunk(3200, 3250))
+    add(traces, signal.chunk(3100, 3150), signal.chunk(3200, 3250), signal.chunk(3250, 3300))
     first, samples = shown(traces, "bed-1", 2990)
-    expected = np.arange(2990, 3250)
+    expected = np.arange(2990, 3300)
     expected[(expected >= 3000) & (expected < 3100) | (expected >= 3150) & (expected < 3200)] = NO_VALUE
     assert first == 2990
     assert np.array_equal(samples[0], expected)
@@ -92,7 +93,11 @@ def test_a_stream_may_change_its_rate_and_its_leads() -> None:
     add(traces, ramp("bed-1").chunk(0, 50))
     other = ramp("bed-1", leads=2, rate_hz=500.0, session=2)
     add(traces, other.chunk(0, 100))
-    assert np.array_equal(shown(traces, "bed-1")[1], other.samples[:, :100])
+    assert shown(traces, "bed-1")[1].shape[0] == 1, (
+        "a rate that no stream has is shown after a second, as in the monitor"
+    )
+    add(traces, other.chunk(100, 500))
+    assert np.array_equal(shown(traces, "bed-1")[1], other.samples[:, :500])
     assert traces.lead_names[0] == ["L0", "L1"]
 
 
@@ -107,8 +112,10 @@ def test_a_lead_that_is_off_has_no_value() -> None:
 
 def test_json_chunks_and_unreadable_ones_are_shown_and_counted() -> None:
     traces = Traces()
-    add(traces, b'{"stream": "bed-9", "first": 3, "rate_hz": 100, "samples": [1, null, 3]}', b"nonsense")
-    assert shown(traces, "bed-9")[1].tolist() == [[1, NO_VALUE, 3]]
+    samples = [1, None, 3, *range(4, 50)]
+    early = json.dumps({"stream": "bed-9", "first": 3, "rate_hz": 100, "samples": samples}).encode()
+    add(traces, early, b"nonsense", early.replace(b'"first": 3', b'"first": 52'))
+    assert shown(traces, "bed-9")[1][:, :4].tolist() == [[1, NO_VALUE, 3, 4]]
     assert traces.lead_names[0] == ["lead0"]
     assert traces.rejected == 1
 
@@ -123,7 +130,7 @@ def test_streams_without_memory_are_known_but_have_no_trace() -> None:
     traces = Traces(most_bytes=50_000)
     add(traces, *(ramp(f"bed-{k}").chunk(0, 50) for k in range(40)))
     lengths = [shown(traces, f"bed-{k}")[1].shape[1] for k in range(40)]
-    assert sum(lengths) == 50 * 8
+    assert sum(lengths) == 50 * 9
     assert traces.ring_bytes <= 50_000
 
 

@@ -1,12 +1,17 @@
 """The last ten seconds of samples of every stream, and the streams by slot.
 
-In: Chunks. Out: the samples of a stream since an index, for as many readers as there are; each keeps its own index.
-State: the directory of streams; by slot the columns of ``Traces``; by bank (rate and number of leads) the rings,
-int16 [lanes, leads, R], sample ``a`` in column ``a % R``.
+In: RawTick. Out: the samples of a stream since an index, for as many readers as there are; each keeps its own index.
+State: where the streams are (``page.placing``); by slot the columns of ``Traces``; by bank (rate and number of leads)
+the rings, int16 [lanes, leads, R], sample ``a`` in column ``a % R``.
 
-Memory: a stream of one lead at 250 Hz has 5 kB; 5,000 have 25 MB, so every stream has a ring and one that is watched
-needs nothing of the past. Streams beyond ``most_bytes`` of rings are listed, but have no trace. Samples that did not
-arrive are -32768, never what the ring held before. Everything that runs once a sample or a chunk is a kernel or NumPy.
+A trace is what the monitor analyses: the same rules say what is placed. Samples that did not arrive, or of a lead that
+is off, are -32768, never what the ring held before. A trace begins anew with a session, where a stream returns from a
+wrong place, and after a hole that is longer than the ring.
+
+Memory: a stream of one lead at 250 Hz has 5 kB; 5,000 have 26 MB, so every stream has a ring and one that is watched
+needs nothing of the past. Streams beyond ``most_bytes`` of rings are listed, but have no trace. A forgotten stream
+leaves its ring to another of its bank, and the last one of a bank the memory to all. Everything that runs once a sample
+or a chunk is a kernel or NumPy.
 """
 
 from __future__ import annotations
@@ -19,43 +24,51 @@ import fastavro
 import numpy as np
 
 from beatwire.jit import cpu
+from beatwire.kernels.align import (
+    LIMIT_REORDER,
+    SLOT_BANK,
+    SLOT_EXPECTED,
+    SLOT_LANE,
+    SLOT_LEAD_OFF,
+    SLOT_MASK_FROM,
+    SLOT_NANOVOLTS,
+    SLOT_PENDING,
+    SLOT_SESSION,
+)
 from beatwire.kernels.ring import NO_VALUE
-from beatwire.records import F64, I16, I64, Bank, Chunks, RawTick
+from beatwire.page.placing import Placing
+from beatwire.records import F64, I16, I64, Chunks, Placement, RawTick
 from beatwire.records.columns import (
     CHUNK_AT,
     CHUNK_COUNT,
-    CHUNK_FIRST,
     CHUNK_ID_AT,
     CHUNK_ID_SIZE,
-    CHUNK_LEAD_OFF,
     CHUNK_LEADS,
-    CHUNK_RATE_HZ,
     CHUNK_SESSION,
-    CHUNK_TIME_US,
-    CHUNK_UV_PER_UNIT,
-    PLACEMENT_COLUMNS,
+    PLACE_AT,
+    PLACE_COUNT,
+    PLACE_FIRST,
+    PLACE_LANE,
+    PLACE_LEAD_OFF,
 )
-from beatwire.stages import decode
 from beatwire.stages.ring import ring_samples
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.avro import encode_chunk, schema
+from beatwire.wire.avro import schema
 
 RING_S = 10.0
-MOST_STREAMS = 20_000
+EARLY_S = 0.5  # samples that came before their turn are in the ring, and not shown
 MOST_BYTES = 512 << 20
-_INT_COLUMNS = (
-    "session", "base", "stop", "leads", "lead_off", "anchor", "anchor_us", "arrived_us", "bank", "lane", "epoch",
-)  # fmt: skip
+GROWTH_BYTES = 1 << 16  # of the rings of a bank at least
+_INT_COLUMNS = ("session", "base", "stop", "leads", "lead_off", "arrived_us", "bank", "lane", "epoch")
 
 
 @dataclass(slots=True)
 class Traces:
     """Streams by slot.
 
-    directory    names and slots
     ints         int64 [slots] of each of: session; base, its first sample here; stop, the sample after the newest one
-                 (-1: none); leads; lead_off, the mask of the last chunk; anchor and anchor_us, a sample and its device
-                 time; arrived_us, when the last chunk was read; bank, lane (-1: none); epoch, how often it began anew
+                 (-1: none); leads; lead_off, the mask of the last chunk; arrived_us, when the last chunk was read;
+                 bank, lane; epoch, how often it began anew
     rate_hz, uv_per_unit  float64 [slots]
     lead_names   slot -> names of its leads
     numbers      name -> slot
@@ -63,36 +76,42 @@ class Traces:
     """
 
     most_bytes: int = MOST_BYTES
-    directory: Directory = field(default_factory=lambda: Directory(MOST_STREAMS))
+    placing: Placing = field(default_factory=Placing)
     ints: dict[str, I64] = field(default_factory=lambda: {name: np.full(0, -1, np.int64) for name in _INT_COLUMNS})
     rate_hz: F64 = field(default_factory=lambda: np.zeros(0))
     uv_per_unit: F64 = field(default_factory=lambda: np.zeros(0))
     lead_names: dict[int, list[str]] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     rejected: int = 0
-    _banks: list[Bank] = field(default_factory=list)
     _rings: list[I16] = field(default_factory=list)
-    _free: list[list[int]] = field(default_factory=list)
-    _decoder: decode.State = field(default_factory=lambda: decode.State(decode.Settings()))
+    _unnamed: set[int] = field(default_factory=set)  # slots that have begun, and whose leads have no names yet
 
-    def add(self, tick: RawTick) -> bool:
-        """Add the messages of a tick; return True if there are new streams among them."""
-        _, chunks = decode.step(self._decoder, tick)
-        self.rejected += len(chunks.rejects)
-        slot = self._find(chunks)
-        usable = np.flatnonzero(slot >= 0)
-        self.rejected += len(slot) - len(usable)
-        begun = len(self.directory.claimed) > 0
-        if len(usable):
-            self._place(chunks.payload, chunks.ints[usable], chunks.floats[usable], slot[usable], tick.now_us)
-        return begun
+    @property
+    def directory(self) -> Directory:
+        """Return names and slots."""
+        return self.placing.directory
 
-    def slot_of(self, stream: str) -> int:
-        """Return the slot of a stream of which perhaps no sample has arrived, -1 if there are too many streams."""
-        if stream not in self.numbers:
-            made_up = RawTick.of([encode_chunk(stream, 0, 0, 0, 250.0, ["-"], [0])])  # it carries the id, no more
-            self._find(decode.step(self._decoder, made_up)[1])
-        return self.numbers.get(stream, -1)
+    @property
+    def ring_bytes(self) -> int:
+        """Return the size of all rings."""
+        return sum(ring.nbytes for ring in self._rings)
+
+    def add(self, tick: RawTick) -> list[int]:
+        """Add the messages of a tick; return the slots of streams that are new."""
+        chunks, aligned = self.placing.place(tick)
+        self.rejected += len(aligned.rejects)
+        claimed = self._enter(self.directory.claimed)
+        for placement in aligned.passes:
+            self._place(placement)
+        self._follow(aligned.seen, tick.now_us)
+        if self._unnamed:
+            self._name_leads(chunks)
+        return claimed
+
+    def claim(self, streams: set[str]) -> list[int]:
+        """Give slots to streams of which perhaps no sample has arrived; return those of the new ones."""
+        unknown = [stream for stream in streams if stream not in self.numbers]
+        return self._enter(self.placing.claim(unknown)) if unknown else []
 
     def since(self, slot: int, first: int, leads: int) -> tuple[int, I16]:
         """Return the samples of a stream from ``first`` on, or from the oldest one kept.
@@ -111,141 +130,146 @@ class Traces:
         int, int16 [leads, n]
             The index of the first sample, and the samples; n is 0 if there are none.
         """
-        stop, lane = int(self.ints["stop"][slot]), int(self.ints["lane"][slot])
-        if stop < 0 or lane < 0:
+        stop, ring = int(self.ints["stop"][slot]), self._ring(slot)
+        if stop < 0 or ring is None:
             return first, np.empty((leads, 0), np.int16)
-        ring = self._rings[self.ints["bank"][slot]][lane]
-        first = min(max(first, stop - ring.shape[1], int(self.ints["base"][slot])), stop)
+        first = min(max(first, stop - self._kept(slot), int(self.ints["base"][slot])), stop)
         return first, ring[:leads, np.arange(first, stop) % ring.shape[1]]
 
     def time_us(self, slot: int, sample: int) -> int:
-        """Return the device time of a sample, microseconds since 1970, by the newest chunk."""
-        past_s = (sample - int(self.ints["anchor"][slot])) / self.rate_hz[slot]
-        return int(self.ints["anchor_us"][slot]) + round(float(past_s) * 1e6)
+        """Return the device time of a sample, microseconds since 1970."""
+        return self.placing.time_us(slot, int(self.ints["session"][slot]), sample, float(self.rate_hz[slot]))
 
     def forget(self, slots: I64) -> None:
         """Remove streams; their slots and rings go to others."""
         for slot in slots.tolist():
-            self._leave(slot)
             self.numbers.pop(self.directory.names[slot], None)
             self.lead_names.pop(slot, None)
+            self._unnamed.discard(slot)
             for column in self.ints.values():
                 column[slot] = -1
-        self.directory.evict(slots)
-        self.directory.give_back(slots)
+            self.rate_hz[slot] = self.uv_per_unit[slot] = 0.0
+        number = np.append(self.placing.forget(slots), -1)
+        self._rings = [ring for ring, now in zip(self._rings, number[:-1].tolist(), strict=False) if now >= 0]
+        self.ints["bank"] = number[self.ints["bank"]]
 
-    @property
-    def ring_bytes(self) -> int:
-        """Return the size of all rings."""
-        return sum(ring.nbytes for ring in self._rings)
-
-    def _find(self, chunks: Chunks) -> I64:
-        slot, _ = self.directory.find(chunks)
+    def _enter(self, claimed: list[int]) -> list[int]:
+        """Make room for new streams and note their names."""
         missing = self.directory.capacity - len(self.rate_hz)
         if missing > 0:
             self.ints = {name: np.append(c, np.full(missing, -1)) for name, c in self.ints.items()}
             self.rate_hz, self.uv_per_unit = (np.append(c, np.zeros(missing)) for c in (self.rate_hz, self.uv_per_unit))
-        for new in self.directory.claimed:
+        for new in claimed:
             self.numbers[self.directory.names[new]] = new
-        return slot
+        return list(claimed)
 
-    def _place(self, payload: Any, ints: I64, floats: F64, slot: I64, now_us: int) -> None:
-        """Write chunks, all of known streams, into the rings."""
-        last = np.full(len(self.rate_hz), -1)
-        last[slot] = np.arange(len(slot))
-        seen = np.flatnonzero(last >= 0)
-        newest = last[seen]
-        begun = self._begin_what_changed(payload, ints, floats, seen, newest)
-        of_last = last[slot]  # a stream that began anew in this tick: what came before is not shown
-        same = (ints[:, CHUNK_SESSION] == ints[of_last, CHUNK_SESSION]) & (
-            ints[:, CHUNK_LEADS] == ints[of_last, CHUNK_LEADS]
-        )
-        same &= floats[:, CHUNK_RATE_HZ] == floats[of_last, CHUNK_RATE_HZ]
-        same &= self.ints["lane"][slot] >= 0
-        rows = np.flatnonzero(same)
-        rows = rows[np.argsort(slot[rows], kind="stable")]
-        of_begun = rows[np.isin(slot[rows], begun)]
-        np.minimum.at(self.ints["base"], slot[of_begun], ints[of_begun, CHUNK_FIRST])
-        self._write(payload, ints[rows], slot[rows])
-        self.ints["anchor"][seen] = ints[newest, CHUNK_FIRST]
-        self.ints["anchor_us"][seen] = ints[newest, CHUNK_TIME_US]
-        self.ints["lead_off"][seen] = ints[newest, CHUNK_LEAD_OFF]
-        self.ints["arrived_us"][seen] = now_us
+    def _place(self, placement: Placement) -> None:
+        """Write one pass of a bank into its rings."""
+        fresh, bank, ints = placement.fresh, placement.fresh.bank, self.ints
+        ring = self._grown(bank.number)
+        slot, before = fresh.slot, ints["stop"][fresh.slot]
+        kept, reorder = ring.shape[2] - self._early(bank.number), self._early(bank.number)
+        anew = (ints["session"][slot] != fresh.session) | (ints["bank"][slot] != bank.number) | (before < 0)
+        anew |= (ints["lane"][slot] != fresh.lane) | (fresh.start + reorder < before) | (fresh.start - before > kept)
+        anew |= self.uv_per_unit[slot] != fresh.uv_per_unit
+        for k in np.flatnonzero(anew).tolist():
+            self._begin(int(slot[k]), int(fresh.session[k]), bank.number, int(fresh.start[k]), fresh.uv_per_unit[k])
+        ints["lane"][slot] = fresh.lane
+        for k in np.flatnonzero(~anew & (fresh.start > before)).tolist():
+            self._clear(int(slot[k]), int(before[k]), int(fresh.start[k]))
+        self._write(placement, ring)
+        ints["stop"][slot] = np.maximum(ints["stop"][slot], fresh.stop)
 
-    def _begin_what_changed(self, payload: Any, ints: I64, floats: F64, seen: I64, newest: I64) -> I64:
-        """Begin the streams that are new, or have another session, rate or number of leads; return their slots."""
-        changed = (self.ints["session"][seen] != ints[newest, CHUNK_SESSION]) | (self.ints["stop"][seen] < 0)
-        changed |= self.ints["leads"][seen] != ints[newest, CHUNK_LEADS]
-        changed |= self.rate_hz[seen] != floats[newest, CHUNK_RATE_HZ]
-        for slot, i in zip(seen[changed].tolist(), newest[changed].tolist(), strict=True):
-            rate_hz, leads = float(floats[i, CHUNK_RATE_HZ]), int(ints[i, CHUNK_LEADS])
-            if self.rate_hz[slot] != rate_hz or self.ints["leads"][slot] != leads or self.ints["lane"][slot] < 0:
-                self._leave(slot)
-                self._enter(slot, rate_hz, leads)
-            if self.ints["lane"][slot] >= 0:
-                self._rings[self.ints["bank"][slot]][self.ints["lane"][slot]] = NO_VALUE
-            self.ints["session"][slot], self.ints["leads"][slot] = ints[i, CHUNK_SESSION], leads
-            self.ints["base"][slot] = self.ints["stop"][slot] = ints[i, CHUNK_FIRST]
-            self.ints["epoch"][slot] += 1
-            self.rate_hz[slot], self.uv_per_unit[slot] = rate_hz, floats[i, CHUNK_UV_PER_UNIT]
-            self.lead_names[slot] = _lead_names(payload, ints[i])
-        begun: I64 = seen[changed]
-        return begun
+    def _begin(self, slot: int, session: int, bank: int, first: int, uv_per_unit: float) -> None:
+        """Begin the trace of a stream anew."""
+        of_bank = self.placing.banks[bank]
+        for name, value in (("session", session), ("bank", bank), ("base", first), ("stop", first), ("lane", -1)):
+            self.ints[name][slot] = value
+        self.ints["leads"][slot] = of_bank.leads
+        self.ints["epoch"][slot] += 1
+        self.rate_hz[slot], self.uv_per_unit[slot] = of_bank.rate_hz, uv_per_unit
+        self._unnamed.add(slot)
 
-    def _write(self, payload: Any, ints: I64, slot: I64) -> None:
-        """Write chunks, those of a stream together and in order, into the rings of their banks."""
-        first, count = ints[:, CHUNK_FIRST], ints[:, CHUNK_COUNT]
-        before = self.ints["stop"][slot]
-        np.maximum.at(self.ints["stop"], slot, first + count)
-        after = self.ints["stop"][slot]
-        previous = np.append(-1, (first + count)[:-1])
-        begins = np.append(True, slot[1:] != slot[:-1]) if len(slot) else np.zeros(0, np.bool_)
-        self._clear_gaps(slot[first > np.where(begins, before, previous)], slot, before, after)
-        size = np.array([ring.shape[2] for ring in self._rings] or [0])[self.ints["bank"][slot]]
-        cut = np.maximum(after - size - first, 0)  # what is older than the ring
-        place = np.zeros((len(slot), PLACEMENT_COLUMNS), np.int64)
-        columns = (self.ints["lane"][slot], first + cut, count - cut, ints[:, CHUNK_AT] + 2 * cut, 2 * count)
-        for k, column in enumerate(columns):
-            place[:, k] = column
-        for bank in np.unique(self.ints["bank"][slot]).tolist():
-            rows = np.ascontiguousarray(place[(self.ints["bank"][slot] == bank) & (cut < count)])
-            cpu.kernels.write_samples(len(rows), rows, payload, self._rings[bank])
-        for i in np.flatnonzero((ints[:, CHUNK_LEAD_OFF] != 0) & (cut < count)).tolist():
-            ring = self._rings[self.ints["bank"][slot[i]]][self.ints["lane"][slot[i]]]
-            columns_off = np.arange(place[i, 1], place[i, 1] + place[i, 2]) % ring.shape[1]
-            for lead in range(len(ring)):
-                if ints[i, CHUNK_LEAD_OFF] >> lead & 1:
-                    ring[lead, columns_off] = NO_VALUE
+    def _write(self, placement: Placement, ring: I16) -> None:
+        """Write samples; what the monitor draws as a line, or holds, has no value here."""
+        place = placement.place[placement.place[:, PLACE_LANE] < len(ring)]
+        rows = place[(place[:, PLACE_COUNT] > 0) & (place[:, PLACE_AT] >= 0)]
+        mask = np.where(rows[:, PLACE_LEAD_OFF] < 0, ~rows[:, PLACE_LEAD_OFF], rows[:, PLACE_LEAD_OFF])
+        cut = np.maximum(rows[:, PLACE_COUNT] - ring.shape[2], 0)  # what is older than the ring
+        for column, change in ((PLACE_FIRST, cut), (PLACE_COUNT, -cut), (PLACE_AT, 2 * cut)):
+            rows[:, column] += change
+        rows[:, PLACE_LEAD_OFF] = 0
+        cpu.kernels.write_samples(len(rows), np.ascontiguousarray(rows), placement.payload, ring)
+        bridged = place[place[:, PLACE_COUNT] < 0]
+        for lane, first, count in bridged[:, [PLACE_LANE, PLACE_FIRST, PLACE_COUNT]].tolist():
+            ring[lane][:, np.arange(first, first - count) % ring.shape[2]] = NO_VALUE
+        off = mask != 0
+        columns = rows[off][:, [PLACE_LANE, PLACE_FIRST, PLACE_COUNT]].tolist()
+        for bits, (lane, first, count) in zip(mask[off].tolist(), columns, strict=True):
+            leads = [lead for lead in range(ring.shape[1]) if bits >> lead & 1]
+            ring[np.ix_([lane], leads, np.arange(first, first + count) % ring.shape[2])] = NO_VALUE
 
-    def _clear_gaps(self, gaps: I64, slot: I64, before: I64, after: I64) -> None:
-        """Write no value to all new samples of the slots that have a gap; what arrived is written after it."""
-        for one in np.unique(gaps).tolist():
-            i = int(np.searchsorted(slot, one))
-            ring = self._rings[self.ints["bank"][one]][self.ints["lane"][one]]
-            new = np.arange(max(before[i], after[i] - ring.shape[1]), after[i])
-            ring[:, new % ring.shape[1]] = NO_VALUE
+    def _follow(self, seen: I64, now_us: int) -> None:
+        """Note the last chunk of each stream; of chunks without any value no samples were placed."""
+        state, ints = self.placing.state.slots[seen], self.ints
+        ints["arrived_us"][seen], ints["lead_off"][seen] = now_us, state[:, SLOT_LEAD_OFF]
+        ends = np.maximum(state[:, SLOT_EXPECTED], state[:, SLOT_MASK_FROM])
+        behind = (ends > ints["stop"][seen]) | (state[:, SLOT_SESSION] != ints["session"][seen])
+        behind &= (state[:, SLOT_EXPECTED] >= 0) & (state[:, SLOT_LANE] >= 0) & (state[:, SLOT_PENDING] == 0)
+        for slot, row, end in zip(seen[behind].tolist(), state[behind], ends[behind].tolist(), strict=True):
+            session, bank = int(row[SLOT_SESSION]), int(row[SLOT_BANK])
+            self._grown(bank)
+            same = ints["session"][slot] == session and ints["bank"][slot] == bank and ints["stop"][slot] >= 0
+            if same and end - ints["stop"][slot] <= self._kept(slot):
+                self._clear(slot, int(ints["stop"][slot]), end)
+            else:
+                self._begin(slot, session, bank, end, row[SLOT_NANOVOLTS] / 1000.0)
+            ints["lane"][slot], ints["stop"][slot] = row[SLOT_LANE], end
 
-    def _leave(self, slot: int) -> None:
-        if self.ints["lane"][slot] >= 0:
-            self._free[self.ints["bank"][slot]].append(int(self.ints["lane"][slot]))
-        self.ints["lane"][slot] = -1
+    def _clear(self, slot: int, first: int, stop: int) -> None:
+        """Write no value to samples of a stream, no more than the ring has."""
+        ring = self._ring(slot)
+        if ring is not None:
+            ring[:, np.arange(first, stop) % ring.shape[1]] = NO_VALUE
 
-    def _enter(self, slot: int, rate_hz: float, leads: int) -> None:
-        """Give a slot a ring, if there is memory for it."""
-        bank = next((b.number for b in self._banks if (b.rate_hz, b.leads) == (rate_hz, leads)), -1)
-        if bank < 0:
-            bank = len(self._banks)
-            self._banks.append(Bank(bank, rate_hz, leads))
-            self._rings.append(np.empty((0, leads, ring_samples(RING_S, rate_hz)), np.int16))
-            self._free.append([])
-        if not self._free[bank]:
-            ring = self._rings[bank]
-            more = max(8, len(ring) // 4)
-            if self.ring_bytes + 2 * more * leads * ring.shape[2] > self.most_bytes:
-                return
-            self._rings[bank] = np.concatenate([ring, np.full((more, *ring.shape[1:]), NO_VALUE, np.int16)])
-            self._free[bank] = list(range(len(ring) + more - 1, len(ring) - 1, -1))
-        self.ints["bank"][slot], self.ints["lane"][slot] = bank, self._free[bank].pop()
+    def _ring(self, slot: int) -> I16 | None:
+        """Return the ring of a stream, int16 [leads, R]; None if it has none."""
+        bank, lane = int(self.ints["bank"][slot]), int(self.ints["lane"][slot])
+        return self._rings[bank][lane] if bank >= 0 and 0 <= lane < len(self._rings[bank]) else None
+
+    def _early(self, bank: int) -> int:
+        """Return how many samples may come before their turn."""
+        return int(self.placing.state.limits[bank, LIMIT_REORDER])
+
+    def _kept(self, slot: int) -> int:
+        """Return how many samples of a stream are kept."""
+        bank = int(self.ints["bank"][slot])
+        return int(self._rings[bank].shape[2]) - self._early(bank)
+
+    def _grown(self, bank: int) -> I16:
+        """Return the rings of a bank, with one for every lane if there is memory."""
+        for new in self.placing.banks[len(self._rings) :]:
+            size = ring_samples(RING_S + EARLY_S, new.rate_hz)
+            self._rings.append(np.empty((0, new.leads, size), np.int16))
+        ring, lanes = self._rings[bank], self.placing.state.lanes[bank]
+        if lanes > len(ring):
+            lane_bytes = 2 * ring.shape[1] * ring.shape[2]
+            wanted = max(lanes - len(ring), len(ring) // 4, GROWTH_BYTES // lane_bytes)
+            more = min(wanted, (self.most_bytes - self.ring_bytes) // lane_bytes)
+            if more > 0:
+                ring = np.concatenate([ring, np.full((more, *ring.shape[1:]), NO_VALUE, np.int16)])
+                self._rings[bank] = ring
+        return ring
+
+    def _name_leads(self, chunks: Chunks) -> None:
+        """Read the names of leads of the streams that have begun, where this tick has a chunk of theirs."""
+        slot = self.directory.look_up(chunks.payload, chunks.ints)
+        for i in np.flatnonzero(np.isin(slot, list(self._unnamed))).tolist():
+            session, leads = chunks.ints[i, [CHUNK_SESSION, CHUNK_LEADS]].tolist()
+            one = int(slot[i])
+            if self.ints["session"][one] == session and self.ints["leads"][one] == leads and one in self._unnamed:
+                self.lead_names[one] = _lead_names(chunks.payload, chunks.ints[i])
+                self._unnamed.discard(one)
 
 
 def _lead_names(payload: Any, row: I64) -> list[str]:

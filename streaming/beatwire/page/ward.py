@@ -23,6 +23,7 @@ from beatwire.records import I16, I64, RawTick
 from beatwire.wire.avro import decode_beat
 from beatwire.wire.names import ACKS, ALERTS, BEATS
 
+Key = tuple[tuple[bool, int, str], ...]  # of a stream id, for sorting
 STALE_US = 2_000_000  # as the rule ``no data``
 FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
@@ -43,9 +44,8 @@ class Ward:
     def __init__(self, traces: Traces | None = None) -> None:
         self._lock = threading.RLock()
         self._traces, self._beats, self._alarms = traces or Traces(), BeatLog(), Alarms()
-        self._sorted: I64 = np.zeros(0, np.int64)
-        self._rank: I64 = np.zeros(0, np.int64)
-        self._known = 0
+        self._order: list[tuple[Key, int]] = []  # key of the stream id and slot; new streams at the end, unsorted
+        self._rank: I64 = np.zeros(0, np.int64)  # by slot, of the highest alert in force
         self.listeners: list[Callable[[set[str]], None]] = []
         self.connected = True
 
@@ -63,8 +63,7 @@ class Ward:
     def add_samples(self, tick: RawTick) -> None:
         """Add messages of ``ecg.samples``."""
         with self._lock:
-            if self._traces.add(tick):
-                self._sort()
+            self._list(self._traces.add(tick))
 
     def add_records(self, records: Sequence[Record]) -> None:
         """Add messages of the other topics."""
@@ -78,12 +77,10 @@ class Ward:
                 elif record.topic == ACKS:
                     changed.add(self._alarms.add_ack(record.key, record.value))
             streams = {stream for stream in changed if stream is not None}
-            for stream in streams:
-                rank = self._alarms.rank(stream)
-                # A stream of which nothing is in force, or was received, is not in the ward.
-                slot = self._slot_of(stream) if rank else self._traces.numbers.get(stream, -1)
-                if slot >= 0:
-                    self._rank[slot] = rank
+            # A stream of which nothing is in force, or was received, is not in the ward.
+            self._list(self._traces.claim({stream for stream in streams if self._alarms.rank(stream)}))
+            for stream in streams & self._traces.numbers.keys():
+                self._rank[self._traces.numbers[stream]] = self._alarms.rank(stream)
         if streams:
             for listener in self.listeners:
                 listener(streams)
@@ -100,7 +97,8 @@ class Ward:
             if len(gone):
                 self._beats.forget(gone.tolist())
                 self._traces.forget(gone)
-                self._sort()
+                forgotten = set(gone.tolist())
+                self._order = [entry for entry in self._order if entry[1] not in forgotten]
 
     def part(self, query: str, offset: int, limit: int, now_us: int) -> dict[str, Any]:
         """Return a part of the ward list as the message ``ward``.
@@ -116,7 +114,9 @@ class Ward:
         """
         with self._lock:
             names = self._traces.directory.names
-            order = self._sorted[np.argsort(-self._rank[self._sorted], kind="stable")].tolist()
+            self._order.sort()  # almost sorted: the time of one pass
+            by_name = np.array([slot for _, slot in self._order], np.int64)
+            order = by_name[np.argsort(-self._rank[by_name], kind="stable")].tolist()
             wanted = query.casefold()
             found = [slot for slot in order if wanted in names[slot].casefold()] if wanted else order
             offset = max(0, min(offset, len(found) - 1))
@@ -214,27 +214,19 @@ class Ward:
     def _add_beats(self, decoded: list[dict[str, Any] | None]) -> None:
         beats = [beat for beat in decoded if beat is not None]
         self._alarms.malformed += len(decoded) - len(beats)
-        slots = [self._slot_of(beat["stream"]) for beat in beats]
+        self._list(self._traces.claim({beat["stream"] for beat in beats}))
+        slots = [self._traces.numbers.get(beat["stream"], -1) for beat in beats]
         known = [k for k, slot in enumerate(slots) if slot >= 0]
         if known:
             self._beats.add([slots[k] for k in known], [beats[k] for k in known])
 
-    def _slot_of(self, stream: str) -> int:
-        slot = self._traces.slot_of(stream)
-        if len(self._traces.numbers) != self._known:
-            self._sort()
-        return slot
-
-    def _sort(self) -> None:
-        """Sort the streams by their ids, numbers in them as numbers; called when there are new ones."""
-        traces = self._traces
-        self._known = len(traces.numbers)
-        by_name = sorted(traces.numbers, key=natural)
-        self._sorted = np.array([traces.numbers[name] for name in by_name], np.int64)
-        self._rank = np.zeros(len(traces.rate_hz), np.int64)
-        for stream in self._alarms.of_stream:
-            if stream in traces.numbers:
-                self._rank[traces.numbers[stream]] = self._alarms.rank(stream)
+    def _list(self, new: Iterable[int]) -> None:
+        """Add new streams to the ward list."""
+        self._rank = np.append(self._rank, np.zeros(len(self._traces.rate_hz) - len(self._rank), np.int64))
+        for slot in new:
+            stream = self._traces.directory.names[slot]
+            self._order.append((natural(stream), slot))
+            self._rank[slot] = self._alarms.rank(stream)
 
     def _block(self, slot: int, first: int, samples: I16) -> Block:
         traces = self._traces
@@ -284,7 +276,7 @@ def _decoded(records: Iterable[Record]) -> list[dict[str, Any] | None]:
     return beats
 
 
-def natural(stream: str) -> tuple[tuple[bool, int, str], ...]:
+def natural(stream: str) -> Key:
     """Return a key that sorts numbers in stream ids as numbers.
 
     >>> sorted(["bed-10", "bed-9", "Bed-1"], key=natural)
