@@ -15,7 +15,7 @@ INSTALL = if $(BIN)/python -m pip config list | grep -q index-url || \
 # Two processes share the tests by file; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=8
 
-.PHONY: demo test dev shared check kernels test-fast test-heavy bench screenshots train clean
+.PHONY: demo test dev shared check kernels test-fast test-heavy docs bench screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
@@ -81,6 +81,10 @@ train: $(DEV_READY)
 # The pictures of the live page in docs/images; needs the command chromium.
 screenshots: $(DEV_READY)
 	$(BIN)/python tests/screenshots.py docs/images
+
+# Tables of the documents that are made from data.
+docs: $(DEV_READY)
+	$(BIN)/python -m beatwire.bench.recorded docs/benchmarks.jsonl docs/performance.md
 
 bench: $(DEV_READY)
 	$(BIN)/beatwire bench

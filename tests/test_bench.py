@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import cast
 
 import numpy as np
 import pytest
 from beatwire.bench import hours, memory
+from beatwire.bench.recorded import append, read, table, with_table
 from beatwire.bench.result import Result
+from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
 
 
@@ -59,3 +62,25 @@ def test_the_memory_of_the_graph_is_flat_over_eight_hours_of_signal() -> None:
     first, *later = hours.graph_mb(lanes, hours.HOURS)
     assert len(later) == hours.HOURS - 1
     assert max(later) <= hours.LIMIT * first
+
+
+def test_results_are_recorded_and_the_table_has_the_median_of_the_newest_commit(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    append([Result("tick", value, "ms", "limit", 60.0, "<= 1") for value in (30.0, 50.0, 90.0)], record)
+    assert [one["value"] for one in read(record)] == [30.0, 50.0, 90.0]
+    older = [one | {"commit": "0000000", "value": 1.0} for one in read(record)]
+    row = table(older + read(record)).splitlines()[2]
+    assert row.startswith("| tick | 50 ms (30-90, 3 runs) | limit 60, ratio 0.833 | <= 1: met |")
+
+
+def test_a_line_that_is_no_measurement_is_named(tmp_path: Path) -> None:
+    record = tmp_path / "record.jsonl"
+    record.write_text('{"name": "tick"}\n')
+    with pytest.raises(UserError, match=r"record.jsonl:1: expected the keys"):
+        read(record)
+
+
+def test_the_page_of_figures_is_made_from_their_record() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    page = (docs / "performance.md").read_text(encoding="utf-8")
+    assert page == with_table(page, table(read(docs / "benchmarks.jsonl"))), "run: make docs"

@@ -42,8 +42,8 @@ class Result:
     def cells(self) -> tuple[str, str, str, str, str]:
         """The columns of the table: measurement, value, compared with, ratio, target."""
         target = {True: f"met ({self.target})", False: f"missed ({self.target})", None: ""}[self.meets]
-        value, against = f"{_short(self.value)} {self.unit}", f"{self.against}: {_short(self.against_value)}"
-        return self.name, value, against, _short(self.ratio), target
+        value, against = f"{short(self.value)} {self.unit}", f"{self.against}: {short(self.against_value)}"
+        return self.name, value, against, short(self.ratio), target
 
     def as_dict(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -59,7 +59,8 @@ class Result:
         }
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """Return a number with three digits, or in whole thousands."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 

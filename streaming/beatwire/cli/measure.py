@@ -48,6 +48,12 @@ def bench(
             "handover, page.",
         ),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Append the results to a file, one line of JSON each.", show_default="no file"
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure speed, memory and accuracy against their limits.
@@ -55,8 +61,11 @@ def bench(
     Each figure is measured in the same run as the package or the limit that it is compared with.
     """
     from beatwire.bench import run_benchmarks
+    from beatwire.bench.recorded import append
 
     results = run_benchmarks(names or [], log=print_message)
+    if record is not None:
+        append(results, record)
     if as_json:
         typer.echo(json.dumps({"rows": [result.as_dict() for result in results]}))
         return
