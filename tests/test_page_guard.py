@@ -27,7 +27,9 @@ def page(mock: MockKafka) -> Iterator[Dashboard]:
         yield page
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "http://127.0.0.1:1", "null", None])
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "http://127.0.0.1:1", "null", None, "http://[", "http://", "[", "file:"]
+)
 def test_a_websocket_of_another_origin_is_refused(page: Dashboard, origin: str | None) -> None:
     with pytest.raises(InvalidStatus) as refused:
         Client(page.url, origin=origin)
@@ -78,6 +80,18 @@ def test_a_token_is_needed_once_and_then_its_cookie(mock: MockKafka) -> None:
                 Client(url, **extra)
             assert refused.value.response.status_code == 401
         with Client(base, additional_headers={"Cookie": cookie}) as client:
+            client.expect("hello")
+
+
+@pytest.mark.parametrize(
+    "token", ["kF+/8v3Qb2n0Zw==", "with a blank & more", "100%41#anchor?x=y", "Prüfstation-Zürich", "a;b,c=d" * 3]
+)
+def test_the_address_that_the_page_prints_works_with_every_token(mock: MockKafka, token: str) -> None:
+    with Dashboard(mock.cluster, port=0, token=token) as page:
+        assert page.url.isascii()
+        assert " " not in page.url
+        assert get(page.url)[0] == 303
+        with Client(page.url) as client:
             client.expect("hello")
 
 

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import quote, urlencode
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
@@ -98,7 +99,8 @@ class Dashboard:
         """Return the address of the page."""
         shown = self._host if self._host not in ("0.0.0.0", "::", "") else socket.gethostname()  # noqa: S104
         shown = f"[{shown}]" if ":" in shown else shown
-        return f"http://{shown}:{self._port}/" + (f"?token={self._token}" if self._token else "")
+        query = urlencode({"token": self._token}, quote_via=quote) if self._token else ""
+        return f"http://{shown}:{self._port}/" + (f"?{query}" if query else "")
 
     def check(self) -> None:
         """Raise the failure of a thread of this page, if there is one.
@@ -120,13 +122,14 @@ class Dashboard:
 
         from beatwire.page.app import Page
         from beatwire.page.browser import MOST_TEXT
+        from beatwire.page.connections import connection_class
 
         logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
         page = Page(self.ward, self._acknowledger.publish if self._writable else None, self._model)
         config = uvicorn.Config(
             page.application(self._host, self._port, self._token), lifespan="off", log_config=None, access_log=False,
             ws="websockets-sansio", ws_per_message_deflate=False, ws_max_size=4 * MOST_TEXT, server_header=False,
-            timeout_graceful_shutdown=1, limit_concurrency=500, h11_max_incomplete_event_size=16_384,
+            timeout_graceful_shutdown=1, h11_max_incomplete_event_size=16_384, http=connection_class(),
         )  # fmt: skip
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(

@@ -1,6 +1,6 @@
 """What every request to the page must pass, and what every answer carries: the page's security.
 
-In: ASGI scopes. Out: the application behind, or a refusal. No state but the settings.
+In: ASGI scopes. Out: the application behind, or a refusal. State: the number of requests that are being answered.
 
 A page on 127.0.0.1 can be reached by any web site that its user visits: by a name that resolves to 127.0.0.1 (so the
 Host header must be a name of this server), and by a WebSocket, which browsers open across origins (so its Origin must
@@ -14,13 +14,15 @@ import hashlib
 import hmac
 import socket
 from collections.abc import Iterable
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
+
+from beatwire.page.connections import ADMITTED
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -33,6 +35,7 @@ HEADERS = {
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ANY = ("0.0.0.0", "::", "")  # noqa: S104
 _COOKIE_S = 30 * 24 * 3600
+MOST_REQUESTS = 300  # that are answered at once; a WebSocket is none of them
 
 
 class Guard:
@@ -49,7 +52,7 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, host: str, port: int, token: str | None) -> None:
-        self._app, self._token = app, token
+        self._app, self._token, self._requests = app, token, 0
         self._hosts = {f"{bracketed(name)}:{port}" for name in names_of(host)}
         if port == 80:
             self._hosts |= {bracketed(name) for name in names_of(host)}
@@ -65,13 +68,27 @@ class Guard:
         if refusal is not None:
             await _refuse(scope, receive, send, *refusal)
             return
-        if scope["type"] == "http":
-            asked = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-            if self._token is not None and "token" in asked:
-                await self._with_cookie(scope)(scope, receive, _with_headers(send))
-                return
-            send = _with_headers(send)
-        await self._app(scope, receive, send)
+        if scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+            return
+        admitted = scope.get("state", {}).get(ADMITTED)
+        if admitted is not None:
+            admitted()
+        self._requests += 1
+        try:
+            await self._answer(scope, receive, _with_headers(send))
+        finally:
+            self._requests -= 1
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request over HTTP that is not refused."""
+        asked = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        if self._requests > MOST_REQUESTS:
+            await PlainTextResponse("beatwire: too many requests at once\n", 503)(scope, receive, send)
+        elif self._token is not None and "token" in asked:
+            await self._with_cookie(scope)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Return status and reason if the request is refused, None if it is not."""
@@ -80,8 +97,7 @@ class Guard:
         if host not in self._hosts:
             return 403, f"expected the address that beatwire printed; got the host {host[:80]!r}"
         if scope["type"] == "websocket":
-            origin = urlsplit(headers.get("origin", ""))
-            if origin.scheme not in ("http", "https") or origin.netloc.lower() != host:
+            if headers.get("origin", "").lower() not in (f"http://{host}", f"https://{host}"):
                 return 403, "expected a WebSocket opened by this page; got one of another origin"
         elif scope["method"] not in ("GET", "HEAD"):
             return 405, f"expected GET; got {scope['method'][:20]}"
