@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from typing import Any
 
@@ -253,3 +254,23 @@ def test_fastavro_decodes_what_the_package_encodes() -> None:
     assert np.frombuffer(read["samples"], "<i2").reshape(2, 3).tolist() == samples.tolist()
     assert (read["stream"], read["leads"], read["lead_off"]) == ("bed-3", ["I", "II"], 2)
     assert struct.unpack(">bI", frame(b"", 3)) == (0, 3)
+
+
+def test_json_after_blanks_or_a_byte_order_mark_is_json() -> None:
+    value = b'{"stream": "a", "first": 0, "rate_hz": 250, "samples": [1, 2]}'
+    for before in (b" ", b"\r\n\t", b"\xef\xbb\xbf", b"\xef\xbb\xbf "):
+        assert decoded([chunk(), before + value]).message.tolist() == [0, 1]
+        (reason,) = decoded([before + value[:-1]]).rejects.reason
+        assert reason.startswith("decode: JSON: ")
+
+
+def test_a_reason_is_one_short_printable_line_whatever_was_received() -> None:
+    for text in ("x" * 60_000, "\x1b]0;owned\x07", "\n" * 60_000, "\ud800"):
+        for value in (
+            json.dumps({text: 1}),
+            json.dumps({"stream": "a", "samples": [text]}),
+            json.dumps({"samples": text}),
+        ):
+            (reason,) = decoded([value.encode()]).rejects.reason
+            assert reason.isprintable()
+            assert len(reason) < 300

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from beatwire import tables
 from beatwire.wire import json as json_chunks
-from beatwire.wire.avro import json_to_avro
 from beatwire.wire.json import json_tick_to_avro
+from beatwire.wire.json_chunk import json_to_avro
 
 
 def singly(values: list[bytes]) -> list[bytes | str]:

@@ -47,6 +47,15 @@ def test_a_line_for_people_is_the_sentence_alone(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().err == "[cpu] as requested\n"
 
 
+def test_a_line_is_bounded_and_moves_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ("console", "json"):
+        logs.configure(form)
+        logs.log_event("rejects", "\x1b[2J" + "x" * 100_000, reason="y" * 100_000)
+        err = capsys.readouterr().err
+        assert len(err) < 3 * logs.LONGEST_TEXT
+        assert "\x1b" not in err
+
+
 def test_lower_levels_are_not_written(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("json", "warning")
     logs.log_event("backend", "cpu")

@@ -11,7 +11,7 @@ import numpy as np
 
 from beatwire.bench.result import Log, Result, median_s
 from beatwire.tables import read_json_lines
-from beatwire.wire.avro import json_to_avro
+from beatwire.wire.json_chunk import json_to_avro
 
 SIZES = (100, 1000, 10_000)  # messages of a tick
 SAMPLES = 64  # of a message

@@ -17,11 +17,26 @@ from beatwire.records.arrays import I32, I64
 REJECT_KINDS = ("malformed", "json", "schema", "field", "stream", "changed", "backwards", "no_memory", "stray")
 
 
+LONGEST_REASON = 300  # characters: a reason is one header of a dead letter and a part of a line of the log
+
+
 class Fault(NamedTuple):
     """Why a message cannot be used: one of ``REJECT_KINDS``, and a reason of one line."""
 
     kind: str
     reason: str
+
+    @staticmethod
+    def of(kind: str, reason: str) -> Fault:
+        r"""Return a fault whose reason is one short line of printable characters, whatever a message has put into it.
+
+        >>> Fault.of("json", "got 'a\nb'").reason, len(Fault.of("json", "x" * 50_000).reason)
+        ("got 'a\\nb'", 300)
+        """
+        line = reason[: LONGEST_REASON + 1]
+        if not line.isprintable():
+            line = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
+        return Fault(kind, line if len(line) <= LONGEST_REASON else f"{line[: LONGEST_REASON - 3]}...")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 LEVELS = ("debug", "info", "warning", "error")
 FORMATS = ("console", "json")
+LONGEST_TEXT = 10_000  # characters of a line for people, and of each text of a JSON object
 LOGGER = logging.getLogger("beatwire")
 KAFKA = logging.getLogger("librdkafka")  # the Kafka library, see ``beatwire.kafka.topics``
 LOGGER.addHandler(logging.NullHandler())
@@ -70,7 +71,7 @@ def configure(form: str = "console", level: str = "info", **fields: Any) -> None
     """
     handler = StandardError()
     always = {name: value for name, value in fields.items() if value is not None}
-    handler.setFormatter(JsonLines(always) if form == "json" else logging.Formatter("%(message)s"))
+    handler.setFormatter(JsonLines(always) if form == "json" else Lines())
     LOGGER.handlers[:] = [handler]
     LOGGER.setLevel(level.upper())
     LOGGER.propagate = False
@@ -93,6 +94,21 @@ class StandardError(logging.Handler):
             sys.stderr.flush()
         except (OSError, ValueError):  # closed: whoever read the lines has gone
             self.handleError(record)
+
+
+class Lines(logging.Formatter):
+    """Formats a record for people."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return its text, with control characters of terminals escaped."""
+        text = cut(super().format(record))
+        return "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in text)
+
+
+def cut(text: str) -> str:
+    """Return a text, shortened if it is too long for a log: part of it may be what a sender sent."""
+    more = len(text) - LONGEST_TEXT
+    return text if more <= 0 else f"{text[:LONGEST_TEXT]}... ({more} more characters)"
 
 
 class JsonLines(logging.Formatter):
@@ -119,4 +135,5 @@ class JsonLines(logging.Formatter):
             **self._fields,
             **getattr(record, "fields", {}),
         }
-        return json.dumps(line, default=str)
+        short = {name: cut(value) if isinstance(value, str) else value for name, value in line.items()}
+        return json.dumps(short, default=str)

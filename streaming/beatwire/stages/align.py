@@ -121,20 +121,20 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     chunks, waited = _without_stray_banks(state, chunks)
     slot, refused = state.directory.find(chunks)
     for i, reason in refused:
-        rejected.append((int(chunks.message[i]), Fault("stream", f"align: {reason}")))
+        rejected.append((int(chunks.message[i]), Fault.of("stream", f"align: {reason}")))
     _make_room(state)
     state.tick += 1
     in_force = limits_in_force(state.changes, slot, chunks.ints[:, CHUNK_ARRIVED_US])
     given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64), in_force)
     rows, verdicts, strays = _align(state, given)
     for number, reason in state.waiting.hold(chunks, strays, state.tick - 1):
-        rejected.append((number, Fault("stray", f"align: {reason}")))
+        rejected.append((number, Fault.of("stray", f"align: {reason}")))
     room = {arrivals.REFUSED: sum(state.lanes), arrivals.NO_BANK: state.settings.most_banks}
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
         expected = float(room.get(code, verdicts.expected[i]))
         reason = reason_of(stream, code, expected, given, i, state.banks)
-        rejected.append((int(chunks.message[i]), Fault(KINDS.get(code, "changed"), f"align: {reason}")))
+        rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
     state.counts += rows.sizes[align.DUPLICATES :]
     kind = rows.event[:, EVENT_KIND]
     clocks, limits = rows.event[kind == CLOCK], rows.event[kind == LIMITS_CHANGED]

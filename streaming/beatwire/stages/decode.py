@@ -4,12 +4,14 @@ In:    RawTick
 Out:   Chunks; a message that cannot be read is a reject
 State: nothing of earlier ticks but a count, so any cut of a stream into ticks gives the same rows
 
-Avro messages are decoded by one kernel (``kernels.avro``); JSON messages are converted to Avro first (``wire.json``).
+Avro messages are decoded by one kernel (``kernels.avro``); JSON messages, also those that begin with blanks or a
+byte-order mark, are converted to Avro first (``wire.json``).
 With writers' schemas in the tick, framed messages of other schemas are converted to ours first (``wire.writers``).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -34,6 +36,8 @@ KINDS = {
     avro.STREAM_ID: "stream",
 }
 _REJECTED = -1  # code of a message that was rejected before the kernel read it
+_BEFORE_JSON = np.frombuffer(b" \t\r\n\xef", np.uint8)  # first bytes of JSON after blanks or a byte-order mark
+_BEGINS_JSON = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     cpu.kernels.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
     for unreadable in rejects:
         code[unreadable.number] = _REJECTED
+    code[_json_after_blanks(tick, np.flatnonzero(code > avro.OK))] = avro.JSON
     if (code == avro.JSON).any():
         values, wrong = _json_as_avro(tick, np.flatnonzero(code == avro.JSON), state.xp)
         rejects.append(wrong)
@@ -104,10 +109,19 @@ def _unread(code: I16, floats: F64) -> Rejects:
     occurs[pair] = True
     what, wrong = np.divmod(np.flatnonzero(occurs), max(1, len(numbers)))
     faults = [
-        Fault(KINDS.get(code, "field"), f"decode: {REASONS[code].format(value)}")
+        Fault.of(KINDS.get(code, "field"), f"decode: {REASONS[code].format(value)}")
         for code, value in zip(what.tolist(), numbers[wrong].tolist(), strict=True)
     ]
     return Rejects(rows, (np.cumsum(occurs, dtype=np.int32) - 1)[pair], tuple(faults))
+
+
+def _json_after_blanks(tick: RawTick, unread: I64) -> list[int]:
+    """Return which of the messages that are not Avro begin with blanks or a byte-order mark, and go on as JSON does."""
+    begin, end = tick.start[unread], tick.start[unread + 1]
+    likely = end > begin
+    likely[likely] = np.isin(tick.payload[begin[likely]], _BEFORE_JSON)
+    rows = zip(unread[likely].tolist(), begin[likely].tolist(), end[likely].tolist(), strict=True)
+    return [k for k, a, b in rows if _BEGINS_JSON.match(tick.payload[a:b].tobytes())]
 
 
 def _json_as_avro(tick: RawTick, rows: I64, xp: Any) -> tuple[dict[int, bytes], Rejects]:
@@ -119,7 +133,7 @@ def _json_as_avro(tick: RawTick, rows: I64, xp: Any) -> tuple[dict[int, bytes], 
     converted = {k: value for k, n in zip(rows.tolist(), number, strict=True) if isinstance(value := made[n], bytes)}
     wrong = np.array([isinstance(value, str) for value in made])
     fault = np.where(wrong, np.cumsum(wrong, dtype=np.int32) - 1, -1)[number]
-    faults = tuple(Fault("json", f"decode: {value}") for value in made if isinstance(value, str))
+    faults = tuple(Fault.of("json", f"decode: {value}") for value in made if isinstance(value, str))
     return converted, Rejects(rows[fault >= 0], fault[fault >= 0], faults)
 
 
@@ -143,7 +157,7 @@ def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: list[Reje
         if isinstance(made, bytes):
             converted[k] = made
         else:
-            wrong.append((k, Fault("schema", f"decode: {made}")))
+            wrong.append((k, Fault.of("schema", f"decode: {made}")))
     rejects.append(Rejects.of(wrong))
     return _with_values(tick, converted), len(converted)
 

@@ -45,7 +45,8 @@ def read_json_lines(text: bytes, lines: int, xp: Any = np) -> Lines | None:
     Parameters
     ----------
     text
-        The messages, joined by newlines; without ``null``, ``true`` and ``false``, which the parsers treat differently.
+        The messages, joined by newlines, in UTF-8; without ``null``, ``true`` and ``false``, which the parsers treat
+        differently.
     lines
         The number of messages.
     xp
@@ -54,8 +55,16 @@ def read_json_lines(text: bytes, lines: int, xp: Any = np) -> Lines | None:
     Returns
     -------
     Lines or None
-        None if a message deviates from the schema: an unknown field, a missing sample, lists of unequal length.
+        None if a message deviates from the schema: text in place of a number, a missing sample, lists of unequal
+        length; cuDF, which does not check what it does not return, also returns None for an unknown field.
     """
+    try:
+        return _read_json_lines(text, lines, xp)
+    except (ValueError, pa.ArrowException):  # what a parser accepts, a conversion may still refuse: text, above all
+        return None
+
+
+def _read_json_lines(text: bytes, lines: int, xp: Any) -> Lines | None:
     for nested in (False, True):
         samples = pa.list_(pa.list_(pa.int64())) if nested else pa.list_(pa.int64())
         parse = _json_arrow if xp is np else _json_gpu
@@ -84,7 +93,7 @@ def _json_arrow(text: bytes, schema: pa.Schema) -> pa.Table | None:
         return pa.json.read_json(
             pa.BufferReader(text),
             read_options=pa.json.ReadOptions(block_size=max(1 << 20, len(text) + 1)),
-            parse_options=pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="error"),
+            parse_options=pa.json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore"),
         )
     except pa.ArrowException:
         return None

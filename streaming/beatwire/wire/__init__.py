@@ -24,8 +24,9 @@ Nothing here performs I/O. A feed of one's own needs one function and one name:
 ('ecg.samples', 38, ['II'])
 """
 
-from beatwire.wire.avro import decode_beat, decode_chunk, encode_chunk, frame, json_to_avro, schema, schema_text
+from beatwire.wire.avro import decode_beat, decode_chunk, encode_chunk, frame, schema, schema_text
 from beatwire.wire.dead_letters import Letter, letters_in
+from beatwire.wire.json_chunk import json_to_avro
 from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
 
 __all__ = [

@@ -1,11 +1,12 @@
-"""Avro: encode and decode single messages with fastavro, and translate a JSON sample message into Avro.
+"""Avro: encode and decode single messages with fastavro.
 
 In and out: one message value as bytes. State: none, but for parsed schemas. The kernels of ``beatwire.kernels.avro``
 read and write the same bytes for whole ticks; the functions here are their reference.
 
 The first byte of a sample message determines its form: ``{`` is JSON, 0 is Confluent framing (then a 4-byte
-schema id), anything else is plain Avro. The first field of a SampleChunk is the stream id, and Avro writes its length
-first; 0 and ``{`` would be an empty id and one of negative length, so no valid plain SampleChunk begins with either.
+schema id), anything else is plain Avro, or, if it is none, JSON after blanks or a byte-order mark. The first field of a
+SampleChunk is the stream id, and Avro writes its length first; 0 and ``{`` would be an empty id and one of negative
+length, so no valid plain SampleChunk begins with either.
 """
 
 from __future__ import annotations
@@ -140,12 +141,6 @@ def decode_beat(value: bytes) -> dict[str, Any]:
 
 
 @cache
-def _chunk_fields() -> frozenset[str]:
-    """Return the names of the fields of SampleChunk."""
-    return frozenset(field["name"] for field in schema("sample_chunk")["fields"])
-
-
-@cache
 def _beat_schemas() -> list[Any]:
     """Return the present schema of beats, then all earlier ones, newest first."""
     present = json.loads(schema_text("beat"))
@@ -162,84 +157,6 @@ def frame(value: bytes, schema_id: int) -> bytes:
 def unframe(value: bytes) -> bytes:
     """Remove the Confluent framing of an Avro value, if it has one."""
     return value[5:] if value[:1] == b"\0" else value
-
-
-def json_to_avro(value: bytes) -> bytes:
-    r"""Translate a JSON sample message into a plain Avro SampleChunk.
-
-    The JSON object has the fields of SampleChunk. ``samples`` is a list of integers, or one such list per lead;
-    ``null`` is a missing sample. Optional fields and their defaults: ``session`` 0, ``time`` 0, ``uv_per_unit`` 5,
-    ``lead_off`` 0, ``leads`` ``lead0``, ``lead1``, ...
-
-    Raises
-    ------
-    ValueError
-        The message cannot be used; one line names the field, the expected and the actual value.
-
-    Examples
-    --------
-    >>> value = json_to_avro(b'{"stream": "bed-1", "first": 0, "rate_hz": 250, "samples": [1, null]}')
-    >>> decode_chunk(value)["samples"]
-    b'\x01\x00\x00\x80'
-    """
-    try:
-        chunk = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"JSON: {error}") from None
-    if not isinstance(chunk, dict):
-        raise ValueError(f"JSON: expected an object; got {type(chunk).__name__}")
-    unknown = sorted(set(chunk) - _chunk_fields())
-    if unknown:
-        raise ValueError(f"JSON: field {unknown[0]!r} is not in SampleChunk: written with a newer schema?")
-    samples = _json_samples(_json_field(chunk, "samples", list))
-    leads = _json_field(chunk, "leads", list, [f"lead{k}" for k in range(len(samples))])
-    if len(leads) != len(samples) or not all(isinstance(name, str) for name in leads):
-        raise ValueError(f"JSON: expected one name a lead; got {len(leads)} names for {len(samples)} leads")
-    numbers = {
-        name: _json_field(chunk, name, int, default)
-        for name, default in (("session", 0), ("first", None), ("time", 0), ("lead_off", 0))
-    }
-    stream = _json_field(chunk, "stream", str)
-    rate_hz = _json_field(chunk, "rate_hz", (int, float))
-    uv_per_unit = _json_field(chunk, "uv_per_unit", (int, float), 5.0)
-    try:
-        size = len(stream.encode())
-        if not 1 <= size <= avro.MAX_ID:
-            raise ValueError(f"field 'stream': expected 1-{avro.MAX_ID} bytes; got {size}")
-        return encode_chunk(
-            stream,
-            numbers["session"],
-            numbers["first"],
-            numbers["time"],
-            float(rate_hz),
-            leads,
-            samples,
-            uv_per_unit=float(uv_per_unit),
-            lead_off=numbers["lead_off"],
-        )
-    except (ValueError, OverflowError, struct.error) as error:
-        raise ValueError(f"JSON: {error}") from None
-
-
-def _json_field(chunk: dict[str, Any], name: str, kind: Any, default: Any = None) -> Any:
-    value = chunk.get(name, default)
-    if value is None:
-        raise ValueError(f"JSON: field {name!r} is missing")
-    if not isinstance(value, kind) or isinstance(value, bool):
-        expected = kind.__name__ if isinstance(kind, type) else "number"
-        raise ValueError(f"JSON: field {name!r}: expected {expected}; got {str(value)[:40]!r}")
-    return value
-
-
-def _json_samples(rows: list[Any]) -> I16:
-    nested = rows if rows and isinstance(rows[0], list) else [rows]
-    if any(not isinstance(row, list) or len(row) != len(nested[0]) for row in nested):
-        raise ValueError("JSON: field 'samples': expected lists of equal length, one a lead")
-    for row in nested:
-        for value in row:
-            if value is not None and (type(value) is not int or not -32768 <= value <= 32767):
-                raise ValueError(f"JSON: field 'samples': expected integers within int16; got {str(value)[:40]!r}")
-    return np.array([[-32768 if v is None else v for v in row] for row in nested], np.int16)
 
 
 def string_table(strings: Sequence[str], width: int) -> tuple[U8, Any]:

@@ -2,11 +2,12 @@
 
 In: message values. Out: for each message an Avro SampleChunk with the same content, or the reason why it is rejected.
 
-Three parsers exist. ``wire.avro.json_to_avro`` parses one message and defines the result. pyarrow and, for many
+Three parsers exist. ``json_chunk.json_to_avro`` parses one message and defines the result. pyarrow and, for many
 messages on a GPU, cuDF (``beatwire.tables``) parse all messages as one table. Invariant: all three give the same bytes
 and the same reasons. Therefore a message goes through ``json_to_avro`` if it contains anything that table parsers may
-interpret in their own way (escapes, ``null``, ``true``), or if its row of the table is not a valid SampleChunk. One
-wrong message breaks the table of all, so those that cannot be a row are left out.
+interpret in their own way (escapes, ``null``, ``true``, bytes that are not UTF-8, control characters in a text, objects
+in the object, deep lists, very long numbers), or if `encode_fields` does not accept its row of the table. One wrong
+message breaks the table of all, so those that cannot be a row are left out.
 
 Importing pyarrow takes a second, cuDF ten. A background thread imports each when the first tick needs it; until then
 messages go through a parser that is already imported.
@@ -15,20 +16,22 @@ messages go through a parser that is already imported.
 from __future__ import annotations
 
 import re
-import struct
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from beatwire.wire.avro import encode_chunk, json_to_avro
 from beatwire.wire.background import import_in_background
+from beatwire.wire.json_chunk import encode_fields, json_to_avro
 
 MIN_TABLE_MESSAGES = 8  # below this, a table costs more than parsing the messages singly
 MIN_GPU_MESSAGES = 1000  # cuDF takes 9 ms for a few messages and for a thousand; below this pyarrow is faster
-_OBJECT = re.compile(rb'\s*\{\s*".*\}\s*', re.DOTALL)  # nothing else can be a row
+_OBJECT = re.compile(rb'[ \t\r\n]*\{[ \t\r\n]*".*\}[ \t\r\n]*', re.DOTALL)  # nothing else can be a row
 _AMBIGUOUS = re.compile(rb"null|true|false|\\|NaN|Infinity")  # parsers differ in what they make of these
+_LONG_NUMBER = re.compile(rb"[0-9]{1000}")  # Python refuses integers of more than 4300 digits
+_MOST_LISTS = 16  # of samples, leads and a little more; parsers differ in how deep they go
+_CONTROLS = bytes(range(32))
 _ONE_LINE = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -50,7 +53,7 @@ def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str
     Examples
     --------
     >>> json_tick_to_avro([b'{"stream": 3}'])
-    ["JSON: field 'samples' is missing"]
+    ["JSON: field 'first' is missing"]
     """
     translated: list[bytes | str | None] = [None] * len(values)
     rows = [k for k, value in enumerate(values) if _may_be_row(value)]
@@ -64,7 +67,28 @@ def json_tick_to_avro(values: Sequence[bytes], xp: Any = np) -> list[bytes | str
 
 def _may_be_row(value: bytes) -> bool:
     """Return True if a message may be a SampleChunk that every parser reads in the same way."""
-    return b'"samples"' in value and _OBJECT.fullmatch(value) is not None and not _AMBIGUOUS.search(value)
+    return (
+        b'"samples"' in value
+        and value.count(b"{") == 1
+        and value.count(b"[") <= _MOST_LISTS
+        and _OBJECT.fullmatch(value) is not None
+        and not _AMBIGUOUS.search(value)
+        and (len(value) < 1000 or not _LONG_NUMBER.search(value))
+        and _is_text(value)
+    )
+
+
+def _is_text(value: bytes) -> bool:
+    """Return True if a message is UTF-8, and has control characters between its texts alone."""
+    if not value.isascii():
+        try:
+            value.decode()
+        except UnicodeDecodeError:
+            return False
+    if len(value.translate(None, _CONTROLS)) == len(value):
+        return True
+    texts = value.split(b'"')[1::2]  # there are no escapes
+    return all(len(text.translate(None, _CONTROLS)) == len(text) for text in texts)
 
 
 def _translate_one(value: bytes) -> bytes | str:
@@ -106,16 +130,9 @@ def _translate_table(values: list[bytes], xp: Any) -> list[bytes | None]:
 def _encode_row(fields: dict[str, list[Any]], k: int, samples: Any, rows: int) -> bytes | None:
     """Return row ``k`` as Avro, or None if it is not a valid SampleChunk."""
     row = {name: column[k] for name, column in fields.items() if column[k] is not None}
-    leads = row.pop("leads", [f"lead{i}" for i in range(max(1, rows))])
-    complete = {"stream", "first", "rate_hz"} <= row.keys()
-    if not complete or len(leads) != max(1, rows) or None in leads or len(samples) == 0 or len(samples) % len(leads):
-        return None
-    if not 1 <= len(row["stream"].encode()) <= 64:
+    if not len(samples) or not {"stream", "first", "rate_hz"} <= row.keys():
         return None
     try:
-        return encode_chunk(
-            row["stream"], row.get("session", 0), row["first"], row.get("time", 0), row["rate_hz"], leads,
-            samples.reshape(len(leads), -1), uv_per_unit=row.get("uv_per_unit", 5.0), lead_off=row.get("lead_off", 0),
-        )  # fmt: skip
-    except (ValueError, OverflowError, struct.error):
+        return encode_fields(row, samples.reshape(max(1, rows), -1))
+    except ValueError:
         return None
