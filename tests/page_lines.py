@@ -39,8 +39,6 @@ _REFERENCES = "trains on the references of alarms (make train); the synthetic fo
 _PROFILER = "needs a GPU and NVIDIA's profilers"
 # The lines that no test here runs, each with its reason.
 NOT_RUN = {
-    "make demo": "installs 0.9 GB; tests/test_demo.py runs the demo",
-    "make test": "runs all tests",
     "make docs": "writes into the pages; tests/test_bench.py compares them",
     "beatwire bench --record docs/benchmarks.jsonl": _BENCHES,
     "beatwire demo": "takes half a minute; tests/test_demo.py runs a shorter one",
@@ -66,6 +64,7 @@ NOT_RUN = {
         "tests/integration/test_events_kafka.py runs it"
     ),
     "pip install '.[broker,gpu]'": _DOWNLOADS,
+    "pip install 'beatwire[broker,dashboard]'": _DOWNLOADS,
     """sed "s/^BEATWIRE_TOKEN=.*/BEATWIRE_TOKEN=$(openssl rand -hex 16)/" .env.example > .env""": _TOKEN,
     """(. ./.env; echo "http://127.0.0.1:8765/?token=$BEATWIRE_TOKEN")""": _TOKEN,
     "docker compose up --build --detach --wait": _DOCKER,

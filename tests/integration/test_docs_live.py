@@ -246,14 +246,19 @@ def limits(printed: str, line: str, cluster: Cluster) -> None:
     assert sent(cluster, names.SETTINGS) == ("--by" in line)
 
 
-RESULTS = {"topics": creates, "doctor": looks, "ack": acknowledges, "limits": limits}
+def lists(printed: str, line: str, cluster: Cluster) -> None:
+    assert "bed-1" in printed
+    assert "tachycardia" in printed
+
+
+RESULTS = {"alerts": lists, "topics": creates, "doctor": looks, "ack": acknowledges, "limits": limits}
 
 
 @pytest.mark.parametrize("line", of(*RESULTS))
 def test_a_line_ends_with_its_result(line: str, cluster: Cluster, registry: RegistryServer) -> None:
     command = line.split()[1]
-    if command == "ack":
-        alarm = f"{line.split()[2]:0<32}"
+    if command in ("ack", "alerts"):
+        alarm = f"{line.split()[2]:0<32}" if line.split()[2].isalnum() else "3f9c21" + "0" * 26
         publish(cluster, alert("bed-1", id=alarm)._replace(key=alarm.encode()))
     done = CliRunner().invoke(app, shlex.split(filled(line, cluster, registry))[1:])
     assert done.exit_code == 0, f"{done.output}{done.exception}"

@@ -126,7 +126,7 @@ def test_limits_and_acknowledgements_are_obeyed_within_a_second_and_survive_kill
     assert min(delays_s) >= EFFECT_S
 
     alerts = {a["stream"]: a for _, a in of_rate(kafka)}
-    acknowledge(kafka.cluster, alerts["bed-0"]["id"], "Ada")
+    acknowledge(kafka.cluster, "bed-0", "Ada")
     wait(lambda: any(a["state"] == "ack" for _, a in of_rate(kafka)), 20)
     first.kill()
     first.wait()

@@ -17,6 +17,8 @@ from typing import Annotated
 import typer
 
 from beatwire.cli import broker, live, measure, staff
+from beatwire.cli.alerts import EXAMPLES as ALERTS_EXAMPLES
+from beatwire.cli.alerts import alerts
 from beatwire.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
 from beatwire.cli.analyze import analyze
 from beatwire.cli.chaos import EXAMPLES as CHAOS_EXAMPLES
@@ -83,6 +85,7 @@ app.command(rich_help_panel=_LIVE, epilog=live.REPLAY_EXAMPLES)(live.replay)
 app.command(rich_help_panel=_LIVE, epilog=live.MONITOR_EXAMPLES)(live.monitor)
 app.command(rich_help_panel=_LIVE, epilog=TAIL_EXAMPLES)(tail)
 app.command(rich_help_panel=_LIVE, epilog=DASHBOARD_EXAMPLES)(dashboard)
+app.command(rich_help_panel=_LIVE, epilog=ALERTS_EXAMPLES)(alerts)
 app.command(rich_help_panel=_LIVE, epilog=staff.ACK_EXAMPLES)(staff.ack)
 app.command(rich_help_panel=_LIVE, cls=staff.LimitsCommand, epilog=staff.LIMITS_EXAMPLES)(staff.limits)
 app.command(rich_help_panel=_RECORDINGS, epilog=ANALYZE_EXAMPLES)(analyze)

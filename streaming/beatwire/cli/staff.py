@@ -12,7 +12,10 @@ from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicP
 from beatwire.cli.terminal import Line, print_message, print_result
 from beatwire.errors import UserError
 
-ACK_EXAMPLES = examples("beatwire ack 3f9c21 --by 'Ada Lovelace' --bootstrap-servers localhost:9092")
+ACK_EXAMPLES = examples(
+    "beatwire ack bed-1 --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
+    "beatwire ack 3f9c21 --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
+)
 LIMITS_EXAMPLES = examples(
     "beatwire limits bed-1 --bootstrap-servers localhost:9092",
     "beatwire limits bed-1 asystole=5 tachycardia=140 --by 'Ada Lovelace' --bootstrap-servers localhost:9092",
@@ -39,7 +42,9 @@ class LimitsCommand(TyperCommand):
 def ack(
     alert: Annotated[
         str,
-        typer.Argument(metavar="ID", help="Id of the alert, or its first digits (see beatwire tail alerts --json)."),
+        typer.Argument(
+            metavar="STREAM|ID", help="A stream: all its alerts; or an alert's first digits (beatwire alerts)."
+        ),
     ],
     bootstrap: Bootstrap = None,
     properties: Properties = None,
@@ -48,7 +53,7 @@ def ack(
     by: By = None,
     as_json: Json = False,
 ) -> None:
-    """Acknowledge an alert that is on or latched.
+    """Acknowledge an alert that is on or latched, or all alerts of a stream.
 
     The monitor publishes it as acknowledged within a second. One that is latched is then over; one that is on ends with
     its condition. Later alerts of the stream are not acknowledged by it.
@@ -62,9 +67,10 @@ def ack(
     check_broker(cluster, [ALERTS, ACKS])
     done = acknowledge(cluster, alert, name)
     if as_json:
-        print_result(done, as_json, {})
-    else:
-        print_message(f"acknowledged by {done['ack_by']}: {done['stream']}: {done['text']}")
+        print_result({"acknowledged": done}, as_json, {})
+        return
+    for one in done:
+        print_message(f"acknowledged by {one['ack_by']}: {one['stream']}: {one['text']}")
 
 
 def limits(

@@ -35,15 +35,15 @@ from beatwire.wire.staff import (
 _DELIVERY_S = 10.0
 
 
-def acknowledge(cluster: Cluster, alert: str, by: str) -> dict[str, Any]:
-    """Acknowledge an alert that is in force; return the alert.
+def acknowledge(cluster: Cluster, alert: str, by: str) -> list[dict[str, Any]]:
+    """Acknowledge an alert that is in force, or all of a stream that nobody has acknowledged; return these.
 
     Parameters
     ----------
     cluster
         The brokers, and how to reach them.
     alert
-        Its id, or the beginning of it, if no other alert in force begins with the same.
+        A stream id; or the id of an alert or its beginning, if no other alert in force begins with the same.
     by
         Who acknowledges it.
 
@@ -55,14 +55,28 @@ def acknowledge(cluster: Cluster, alert: str, by: str) -> dict[str, Any]:
         The broker did not answer.
     """
     check_name("ack", by)
-    found = [one for one in read_active_alerts(cluster) if one["id"].startswith(alert)] if alert else []
-    if len(found) != 1:
-        got = "no such alert" if not found else f"{len(found)} alerts whose ids begin like that"
-        raise UserError(f"ack: expected the id of an alert that is on or latched; got {alert!r}: {got}")
-    (one,) = found
-    ack = ack_entry(one["id"], one["stream"], by, time.time_ns() // 1000)
-    _publish(cluster, names.ACKS, one["id"], encode_entry(ack), ack_headers(ack))
-    return one | {"ack_by": by, "ack_us": ack["at_us"]}
+    in_force = read_active_alerts(cluster)
+    chosen = [one for one in in_force if one["stream"] == alert]
+    if chosen:
+        chosen = [one for one in chosen if one["state"] != "ack"]
+        if not chosen:
+            raise UserError(f"ack: expected alerts of {alert!r} that nobody has acknowledged; got none")
+    else:
+        chosen = [one for one in in_force if one["id"].startswith(alert)] if alert else []
+        if len(chosen) != 1:
+            got = "no such alert" if not chosen else f"{len(chosen)} alerts whose ids begin like that"
+            expected = "a stream with alerts in force, or the id of one (see: beatwire alerts)"
+            raise UserError(f"ack: expected {expected}; got {alert!r}: {got}")
+    acks = [ack_entry(one["id"], one["stream"], by, time.time_ns() // 1000) for one in chosen]
+    with Sender(cluster, {"linger.ms": 0}) as sender:
+        sender.send_with_headers(
+            names.ACKS,
+            [ack["alert"].encode() for ack in acks],
+            list(map(encode_entry, acks)),
+            list(map(ack_headers, acks)),
+        )
+        sender.flush(_DELIVERY_S)
+    return [one | {"ack_by": by, "ack_us": ack["at_us"]} for one, ack in zip(chosen, acks, strict=True)]
 
 
 def read_limits(cluster: Cluster, stream: str, defaults: tuple[float, ...]) -> dict[str, float]:
