@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+from alert_values import alert, value
 from beatwire.errors import UserError
 from beatwire.kafka import commits
 from beatwire.kafka.cluster import Cluster
@@ -47,10 +48,10 @@ def test_a_missing_topic_is_named(mock):
 
 
 def test_tail_skips_messages_that_it_cannot_decode_and_reports_them(mock):
-    written = [b"{", b"[1]", b"\xff", b'{"rule": "pause"}']
+    written = [b"{", b"[1]", b"\xff", b"[" * 3000, value("bed-1")]
     with Sender(mock.cluster) as sender:
-        sender.send(names.ALERTS, [b"bed-1"] * 4, written)
+        sender.send(names.ALERTS, [b"bed-1"] * 5, written)
     notes = []
-    assert next(tail("alerts", mock.cluster, earliest=True, notes=notes.append)) == {"rule": "pause"}
-    assert [note.partition(" skipped")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 3
-    assert notes[1].endswith("expected a JSON object; got '[1]'")
+    assert next(tail("alerts", mock.cluster, earliest=True, notes=notes.append)) == alert("bed-1")
+    assert [note.partition(" is ignored")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 4
+    assert notes[1].endswith("expected a JSON object; got b'[1]'")

@@ -28,8 +28,9 @@ def beat(second: float, rate: float | None, stream: str = "bed-1") -> dict[str, 
 
 def alert(state: str, decided_s: int, **changed: Any) -> dict[str, Any]:
     return {
-        "id": "ab" * 16, "stream": "bed-1", "rule": "extreme tachycardia", "priority": "high", "technical": False,
-        "state": state, "onset_us": 5_000_000, "decided_us": decided_s * 1_000_000, "text": "rate 160/min",
+        "id": "ab" * 16, "stream": "bed-1", "session": 0, "rule": "extreme tachycardia", "priority": "high",
+        "technical": False, "state": state, "onset": 1250, "onset_us": 5_000_000, "decided": 250 * decided_s,
+        "decided_us": decided_s * 1_000_000, "value": 160.0, "limit": 140.0, "text": "rate 160/min",
     } | changed  # fmt: skip
 
 
@@ -120,7 +121,11 @@ def test_the_files_of_analyze_are_exported(tmp_path: Path) -> None:
         (("--beats",), "a,b\n1,2\n", "given has no columns time_s, rate_bpm"),
         (("--beats",), "sample,time_s\n1,2\n", "given has no column rate_bpm"),
         (("--beats",), "time_s,rate_bpm\nx,60\n", "could not convert string to float: 'x'"),
-        (("--resource", "device-alert", "--alerts"), '{"id": 3}', "given has an alert without 'stream'"),
+        (
+            ("--resource", "device-alert", "--alerts"),
+            '{"id": 3}',
+            "given, line 1: expected id: 1-64 printable characters, not only spaces; got 3",
+        ),
         (("--resource", "device-alert", "--alerts"), "no JSON", "--alerts: expected lines of beatwire analyze"),
         (("--alerts",), "", "export: expected no --alerts with --resource observation"),
         (("--resource", "device-alert", "--beats"), "", "export: expected no --beats with --resource device-alert"),

@@ -127,7 +127,7 @@ def test_an_alarm_that_goes_on_stands_before_one_of_its_priority_that_has_ended(
     ward.add_records([
         alert("bed-1", "tachycardia", decided_us=START_US + 99), alert("bed-1", "no data", "ack", **newer),
         alert("bed-1", "asystole", "latched", **newer), alert("bed-1", "extreme tachycardia"),
-        alert("bed-1", "extreme bradycardia", **newer), alert("bed-1", "lead off", decided_us=None),
+        alert("bed-1", "extreme bradycardia", **newer), alert("bed-1", "lead off", decided_us=0),
     ])  # fmt: skip
     assert [a["rule"] for a in ward.alerts_of("bed-1")] == [
         "extreme bradycardia", "extreme tachycardia", "asystole", "no data", "tachycardia", "lead off",

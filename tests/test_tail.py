@@ -15,6 +15,7 @@ from typing import Any
 
 import fastavro
 import pytest
+from alert_values import alert, value
 from beatwire.cli.tail import HEADS, AlertLines, Topic, alert_line, beat_line, letter_line, wrapped
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
@@ -34,10 +35,7 @@ BEAT = {
     "rr_ms": 800.0, "rate_bpm": 75.4, "response": 1.0, "quality": 0.987, "score": 0.5, "prematurity": None,
     "scored_by": "history", "model": "m", "arrived": datetime(2026, 11, 22, tzinfo=UTC), "expected_errors": None,
 }  # fmt: skip
-ALERT = {
-    "stream": "bed-3", "rule": "asystole", "priority": "high", "state": "on", "onset_us": 0, "decided_us": 12_345_678,
-    "text": "asystole: no beat for 4 s",
-}  # fmt: skip
+ALERT = alert(stream="bed-3", decided_us=12_345_678)
 
 
 def encoded(beat: dict[str, Any]) -> bytes:
@@ -53,8 +51,9 @@ def published() -> Iterator[Cluster]:
         for sample in range(10):
             beats = [encoded(BEAT | {"stream": stream, "sample": sample}) for stream in STREAMS]
             sender.send(names.BEATS, [stream.encode() for stream in STREAMS], beats)
-            alerts = [json.dumps(ALERT | {"stream": stream, "onset": sample}).encode() for stream in STREAMS]
-            sender.send(names.ALERTS, [f"{stream} {sample}".encode() for stream in STREAMS], alerts)
+            keys = [f"{stream} {sample}" for stream in STREAMS]
+            alerts = [value(key, stream=key.split()[0], onset=sample) for key in keys]
+            sender.send(names.ALERTS, [key.encode() for key in keys], alerts)
         sender.flush()
         yield kafka.cluster
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from alert_values import value
 from beatwire.errors import UserError
 from beatwire.kafka import commits, topics
 from beatwire.kafka.cluster import Cluster
@@ -31,7 +32,7 @@ def test_topics_with_a_prefix_are_read_and_written_by_their_logical_names(kafka:
         sender.send(names.SAMPLES, [b"s"] * 3, [b"1", b"2", b"3"])
     outgoing = [
         Outgoing(names.BEATS, [b"s"], [b"beat"]),
-        Outgoing(names.ALERTS, [b"a"], [b'{"id": "a", "state": "on"}']),
+        Outgoing(names.ALERTS, [b"a"], [value("a")]),
         Outgoing(names.DEAD_LETTERS, [b"s"], [b"3"], [[("reason", b"field")]]),
     ]
     with Source(cluster, "prefixed") as source, Sink(cluster) as sink:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from alert_values import value
 from beatwire.kafka import topics
 from beatwire.kafka.positions import Position
 from beatwire.kafka.readers import read_active_alerts
@@ -97,8 +98,7 @@ def test_the_replay_is_cut_exactly_at_each_partitions_commit(kafka):
 
 
 def test_active_alerts_are_those_whose_last_state_is_not_off(kafka):
-    states = [("a", b'{"id": "a", "state": "on"}'), ("b", b'{"id": "b", "state": "on"}')]
-    states += [("a", b'{"id": "a", "state": "off"}'), ("c", b'{"id": "c", "state": "latched"}'), ("d", None)]
+    states = [("a", value("a")), ("b", value("b")), ("a", value("a", "off")), ("c", value("c", "latched")), ("d", None)]
     with Sender(kafka.cluster) as sender:
         sender.send(names.ALERTS, [key.encode() for key, _ in states], [value for _, value in states])
     assert {alert["id"] for alert in read_active_alerts(kafka.cluster)} == {"b", "c"}

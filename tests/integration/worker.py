@@ -29,6 +29,11 @@ from beatwire.signals import stop_on_signals
 from beatwire.wire import names
 from beatwire.wire.dead_letters import Origin
 
+ALERT = {
+    "stream": "bed-1", "session": 1, "rule": "asystole", "priority": "high", "technical": False, "onset": 0,
+    "onset_us": 0, "decided": 0, "decided_us": 0, "value": None, "limit": 4.0, "text": "asystole: no beat for 4 s",
+}  # fmt: skip
+
 REACH = 20
 
 
@@ -112,7 +117,7 @@ class FakeGraph:
     @staticmethod
     def _alert(alerts: Outgoing, name: str, state: str) -> None:
         alerts.keys.append(name.encode())
-        alerts.values.append(json.dumps({"id": name, "state": state}).encode())
+        alerts.values.append(json.dumps(ALERT | {"id": name, "state": state}).encode())
 
 
 def main() -> int:

@@ -174,21 +174,18 @@ def _beats_of_file(path: Path, stream: str | None, start: datetime) -> Iterator[
 
 def _alerts_of_file(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the transitions of a file that ``analyze --alerts`` has written."""
+    from beatwire.wire.alerts import decode_alert
+
     expected = "--alerts: expected lines of beatwire analyze --alerts"
     try:
         lines = path.read_text("utf-8").splitlines()
-        for line in lines:
-            alert = json.loads(line)
-            yield {name: alert[name] for name in _ALERT} | alert
-    except OSError as error:
-        raise UserError(f"{expected}; got {path}: {error.strerror or error}") from error
-    except KeyError as error:
-        raise UserError(f"{expected}; {path} has an alert without {error}") from error
-    except (ValueError, TypeError) as error:
-        raise UserError(f"{expected}; got {path}: {error}") from error
-
-
-_ALERT = ("id", "stream", "rule", "priority", "technical", "state", "onset_us", "decided_us", "text")
+    except (OSError, ValueError) as error:
+        raise UserError(f"{expected}; got {path}: {getattr(error, 'strerror', None) or error}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            yield decode_alert(line)
+        except ValueError as error:
+            raise UserError(f"{expected}; got {path}, line {number}: {error}") from error
 
 
 def _of_kafka(
@@ -198,8 +195,16 @@ def _of_kafka(
     from beatwire.cli.configured import cluster_with_options
     from beatwire.kafka.readers import read_to_end
     from beatwire.wire import ALERTS, BEATS, decode_beat
+    from beatwire.wire.alerts import decode_alert
+    from beatwire.wire.fields import Unusable
 
     cluster = cluster_with_options(config, bootstrap, properties, prefix)
-    for _, value in read_to_end(cluster, BEATS if kind is ResourceKind.OBSERVATION else ALERTS):
+    topic = BEATS if kind is ResourceKind.OBSERVATION else ALERTS
+    for key, value in read_to_end(cluster, topic):
         if value:
-            yield decode_beat(value) if kind is ResourceKind.OBSERVATION else json.loads(value)
+            try:
+                found = decode_beat(value) if kind is ResourceKind.OBSERVATION else decode_alert(value, key or b"")
+            except ValueError as error:
+                print_message(str(Unusable(topic, key, str(error))))
+                continue
+            yield found

@@ -34,7 +34,7 @@ from beatwire.cli.report import EXAMPLES as REPORT_EXAMPLES
 from beatwire.cli.report import report
 from beatwire.cli.tail import EXAMPLES as TAIL_EXAMPLES
 from beatwire.cli.tail import tail
-from beatwire.cli.terminal import stderr
+from beatwire.cli.terminal import print_message
 from beatwire.cli.train import train
 from beatwire.errors import FatalError, LostCardError, UserError
 from beatwire.service.logs import log_event, writes_json
@@ -116,4 +116,4 @@ def _print_error(error: Exception, style: str) -> None:
     if writes_json():
         log_event("error", str(error), level=logging.ERROR)
         return
-    stderr.print(f"beatwire: {error}", style=style, highlight=False, soft_wrap=True, markup=False)
+    print_message(f"beatwire: {error}", style)

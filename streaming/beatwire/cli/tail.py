@@ -19,6 +19,7 @@ from rich.text import Text
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples
 from beatwire.cli.terminal import print_message
+from beatwire.errors import printable
 from beatwire.service.priorities import STARS, STYLES
 
 EXAMPLES = examples(
@@ -30,6 +31,7 @@ EXAMPLES = examples(
 _BEAT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'RATE /MIN':>9}  {'SCORE':>5}  {'QUALITY %':>9}  CLASS"
 _LETTER_HEAD = f"{'TIME (UTC)':12}  {'KEY':16}  {'PARTITION':>9}  {'OFFSET':>10}  {'BYTES':>6}  REASON"
 _ALERT_HEAD = f"{'TIME (UTC)':12}  {'STREAM':16}  {'':3}  {'STATE':7}  ALERT"
+_MOST_ALERTS = 100_000  # whose states are kept, to tell a reminder from a transition
 _NARROWEST = 20  # characters of a text that is wrapped under its head; a narrower terminal breaks lines itself
 
 
@@ -106,7 +108,7 @@ def beat_line(beat: dict[str, Any]) -> Text:
         f"{_time(beat['time'])}  {beat['stream']:16}  {f'{rate:.0f}' if rate is not None else '-':>9}  {shown}  "
         f"{100 * beat['quality']:9.0f}  {letter if letter is not None and letter != 'N' else '':5}"
     )
-    return Text((f"{line}  not scored: {beat['scored_by']}" if score is None else line).rstrip())
+    return Text(printable((f"{line}  not scored: {beat['scored_by']}" if score is None else line).rstrip()))
 
 
 class AlertLines:
@@ -121,6 +123,8 @@ class AlertLines:
         before = self._states.pop(name, "on")  # an alert is raised without reminders
         if state != "off":
             self._states[name] = state
+            if len(self._states) > _MOST_ALERTS:
+                del self._states[next(iter(self._states))]
         return alert_line(alert, alert.get("reminders", 0) if state == before else 0)
 
 
@@ -135,21 +139,16 @@ def alert_line(alert: dict[str, Any], reminder: int = 0) -> Text:
     text = f"reminder {reminder}: {alert.get('text', '')}" if reminder else alert.get("text", "")
     line = f"{time:12}  {alert.get('stream', ''):16}  {STARS.get(priority, ''):3}  {state:7}  {text}"
     line += f" (acknowledged by {alert['ack_by']})" if alert.get("ack_by") else ""
-    return Text(line, style=STYLES.get(priority, "") if state == "on" else "dim")
+    return Text(printable(line), style=STYLES.get(priority, "") if state == "on" else "dim")
 
 
 def letter_line(letter: dict[str, Any]) -> Text:
     """Return a rejected message as a line under its head: its time is that of its letter."""
-    key = "-" if letter["stream"] is None else _printable(letter["stream"])
+    key = "-" if letter["stream"] is None else printable(letter["stream"])
     return Text(
         f"{_time(letter['published'])}  {key:16}  {letter['partition']:>9}  {letter['offset']:>10}  "
-        f"{letter['bytes']:>6}  {_printable(letter['reason'])}"
+        f"{letter['bytes']:>6}  {printable(letter['reason'])}"
     )
-
-
-def _printable(text: str) -> str:
-    """Return text on one line that cannot control the terminal: a rejected message may contain anything."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _json_line(record: dict[str, Any]) -> str:

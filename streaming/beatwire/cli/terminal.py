@@ -12,6 +12,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from beatwire.errors import printable
+
 stderr = Console(stderr=True)
 
 
@@ -52,9 +54,10 @@ def clock(seconds: float) -> str:
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
 
 
-def print_message(text: str) -> None:
-    """Print a line on standard error."""
-    stderr.print(text, highlight=False, markup=False, soft_wrap=True)
+def print_message(text: str, style: str | None = None) -> None:
+    """Print a line on standard error; what could control the terminal is printed as an escape."""
+    lines = "\n".join(map(printable, text.split("\n")))
+    stderr.print(lines, style=style, highlight=False, markup=False, soft_wrap=True)
 
 
 def print_result(result: Mapping[str, Any], as_json: bool, lines: Mapping[str, Line]) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import json
 import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
 
@@ -22,16 +21,29 @@ from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.stages.support.alert_rules import NUMBERS
 from beatwire.wire import names
+from beatwire.wire.alerts import decode_alert
 from beatwire.wire.avro import decode_beat
 from beatwire.wire.dead_letters import Letter, letters_in
+from beatwire.wire.fields import LATEST_US, Unusable
 
 _OFF = "off"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS, "dead-letters": names.DEAD_LETTERS}
 
 
-def read_active_alerts(cluster: Cluster, *, topic: str = names.ALERTS, timeout_s: float = 60.0) -> list[dict[str, Any]]:
+def read_active_alerts(
+    cluster: Cluster,
+    *,
+    topic: str = names.ALERTS,
+    timeout_s: float = 60.0,
+    unusable: Callable[[Unusable], None] = lambda _: None,
+    ended: Callable[[bytes, int, int], None] = lambda *_: None,
+) -> list[dict[str, Any]]:
     """Return every alert whose last state is not ``off``, in the order of those last states.
+
+    Of an alert that has ended only its id is kept: memory grows with 100 bytes each.
 
     Parameters
     ----------
@@ -39,18 +51,39 @@ def read_active_alerts(cluster: Cluster, *, topic: str = names.ALERTS, timeout_s
         The cluster, and the compacted topic of alerts.
     timeout_s
         Longest time for reading the topic to its present end, seconds.
+    unusable
+        Called for each message that is no alert, or one of a rule that this version does not have: it is passed over.
+    ended
+        Called for each alert that has ended, in the order in which they did: its key, the time of its last message in
+        microseconds since 1970, and its partition of the samples.
 
     Raises
     ------
     FatalError
         The end was not reached within `timeout_s` seconds.
     """
-    last: dict[bytes, bytes | None] = {}
-    for key, value in read_to_end(cluster, topic, timeout_s=timeout_s):
-        last.pop(key or b"", None)  # a dictionary keeps the place of a key that it already has
-        last[key or b""] = value
-    alerts = [json.loads(value) for value in last.values() if value]
-    return [alert for alert in alerts if alert.get("state") != _OFF]
+    active: dict[bytes, dict[str, Any]] = {}
+    over: dict[bytes, tuple[int, int]] = {}
+    for message in _to_end(cluster, topic, timeout_s):
+        key, value = message.key() or b"", message.value()
+        try:
+            alert = None if value is None else decode_alert(value, key)
+            if alert is not None and alert["rule"] not in NUMBERS:
+                raise ValueError(f"expected a rule of this version; got {alert['rule']!r}")
+        except ValueError as error:
+            unusable(Unusable(topic, key, str(error)))
+            continue
+        active.pop(key, None)  # a dictionary keeps the place of a key that it already has
+        over.pop(key, None)
+        if alert is None:
+            continue
+        if alert["state"] == _OFF:
+            over[key] = 1000 * message.timestamp()[1], alert.get("partition", 0)
+        else:
+            active[key] = alert
+    for key, (time_us, partition) in over.items():
+        ended(key, time_us, partition)
+    return list(active.values())
 
 
 def read_to_end(
@@ -193,7 +226,7 @@ def tail(
         try:
             records = decode(message)
         except ValueError as error:
-            notes(f"{_TOPIC_OF[kind]}: message with key {message.key()!r} skipped: {error}")
+            notes(str(Unusable(_TOPIC_OF[kind], message.key(), str(error))))
             continue
         yield from (record for record in records if not streams or record.get("stream") in streams)
 
@@ -203,14 +236,11 @@ def _decode_beat(message: Message) -> list[dict[str, Any]]:
 
 
 def _decode_alert(message: Message) -> list[dict[str, Any]]:
-    alert = json.loads(message.value() or b"")
-    if not isinstance(alert, dict):
-        raise ValueError(f"expected a JSON object; got {str(alert)[:40]!r}")
-    return [alert]
+    return [decode_alert(message.value() or b"", message.key() or b"")]
 
 
 def _decode_letters(message: Message) -> list[dict[str, Any]]:
-    published = datetime.fromtimestamp(message.timestamp()[1] / 1000, UTC)
+    published = _EPOCH + timedelta(microseconds=max(-LATEST_US, min(1000 * message.timestamp()[1], LATEST_US)))
     return [
         {
             "published": published,

@@ -26,6 +26,7 @@ from beatwire.records import Acknowledgement, LimitChange
 from beatwire.stages.alert import Settings
 from beatwire.stages.support.limits import check_limits
 from beatwire.wire import names
+from beatwire.wire.fields import Unusable
 from beatwire.wire.staff import decode_ack, decode_limits
 
 EFFECT_S = 0.3
@@ -50,14 +51,14 @@ class StaffReader:
     ----------
     changes : list of LimitChange
         All changes of limits, those of a stream in order; it only grows.
-    rejected : list of str
+    rejected : list of Unusable
         Why messages could not be used, the last ones; whoever reports them removes them.
     """
 
     def __init__(self, cluster: Cluster, defaults: tuple[float, ...] = Settings().limits) -> None:
         self._cluster, self._defaults = cluster, defaults
         self.changes: list[LimitChange] = []
-        self.rejected: list[str] = []
+        self.rejected: list[Unusable] = []
         self._feed = FeedWatch(cluster)
         self._acks: dict[str, Acknowledgement] = {}
         self._new_acks: list[Acknowledgement] = []
@@ -163,7 +164,7 @@ class StaffReader:
                     else:
                         self._add_change(decode_limits(record.value), record.time_us)
                 except (ValueError, UserError) as error:
-                    self.rejected.append(f"{record.topic}: message with key {record.key!r} is ignored: {error}")
+                    self.rejected.append(Unusable(record.topic, record.key, str(error)))
                     del self.rejected[:-MOST_REJECTED]
 
     def _add_ack(self, ack: dict[str, Any]) -> None:

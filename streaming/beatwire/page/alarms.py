@@ -7,15 +7,14 @@ alert; at most ``MOST`` of each, the oldest are dropped first.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from beatwire.wire.staff import decode_ack, is_stream_id
+from beatwire.wire.alerts import decode_alert
+from beatwire.wire.staff import decode_ack
 
 RANK = {"high": 3, "medium": 2, "low": 1}  # 0: no alert
 MOST = 100_000
-MOST_TEXT = 1_000  # characters
 _STATES = ("on", "latched", "ack")  # in the order in which they are listed: what goes on before what has ended
 _OFF = "off"
 _SENT = (
@@ -36,8 +35,9 @@ class Alarms:
     def add_alert(self, key: bytes | None, value: bytes | None) -> str | None:
         """Apply a message of ``ecg.alerts``; return the stream whose alerts changed, None if none did."""
         name = (key or b"").decode("utf-8", "replace")
-        alert = None if value is None else _json_object(value)
-        if value is not None and not _is_alert(alert, name):
+        try:
+            alert = None if value is None else decode_alert(value, key or b"")
+        except ValueError:
             self.malformed += 1
             return None
         before = self.alerts.pop(name, None)
@@ -102,31 +102,4 @@ class Alarms:
 
 
 def _order(alert: dict[str, Any]) -> tuple[float, ...]:
-    return -RANK[alert["priority"]], _STATES.index(alert["state"]), -(alert["decided_us"] or 0)
-
-
-def _json_object(value: bytes) -> dict[str, Any] | None:
-    try:
-        found = json.loads(value, parse_constant=_refuse)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _refuse(constant: str) -> None:
-    """Refuse NaN and infinity: browsers cannot read them."""
-    raise ValueError(f"expected a number; got {constant}")
-
-
-def _is_alert(alert: dict[str, Any] | None, name: str) -> bool:
-    return (
-        alert is not None
-        and alert.get("id") == name
-        and is_stream_id(alert.get("stream"))
-        and all(isinstance(alert.get(word), str) and len(alert[word]) <= MOST_TEXT for word in ("rule", "text"))
-        and isinstance(alert.get("technical"), bool)
-        and all(isinstance(alert.get(number), int | float | None) for number in ("decided_us", "value", "limit"))
-        and alert.get("priority") in RANK
-        and alert.get("state") in (*_STATES, _OFF)
-        and isinstance(alert.get("onset_us"), int)
-    )
+    return -RANK[alert["priority"]], _STATES.index(alert["state"]), -alert["decided_us"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -112,6 +113,7 @@ class Counters:
     epochs       changes of the assignment
     unread       messages that retention deleted before the monitor had read them
     unreplayed   messages that a replay needed and that retention had deleted
+    unusable     topic -> messages of it that could not be used: alerts, acknowledgements, limits
     stale_ticks  ticks that were not published, because their epoch had ended or their outcome was unknown
     lag_s        age of the newest message of the last tick when it was published; 0 if no more were waiting
     latency      from the arrival of a message at the broker to the publication of its tick
@@ -129,6 +131,7 @@ class Counters:
     stale_ticks: int = 0
     unread: int = 0
     unreplayed: int = 0
+    unusable: Counter[str] = field(default_factory=Counter)
     lag_s: float = 0.0
     latency: Latency = field(default_factory=Latency)
     tick_s: Durations = field(default_factory=lambda: Durations(TICK_BOUNDS_S))

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from beatwire.records import Acknowledgement, Expired, LimitChange, Outgoing, RawTick
 from beatwire.records.samples import BankKind
 from beatwire.wire.dead_letters import Origin
+from beatwire.wire.fields import Unusable
 
 
 class Graph(Protocol):
@@ -59,7 +60,7 @@ class Staff(Protocol):
         """Return all changes of limits, those of a stream in order; more may follow."""
 
     @property
-    def rejected(self) -> list[str]:
+    def rejected(self) -> list[Unusable]:
         """Return why messages could not be used; whoever reports them removes them."""
 
     @property
@@ -83,7 +84,7 @@ class NoStaff:
     newest_us = 0
 
     def __init__(self) -> None:
-        self.rejected: list[str] = []
+        self.rejected: list[Unusable] = []
 
     def wait(self) -> None:
         """Return at once."""

@@ -25,6 +25,7 @@ from beatwire.service.drift_figures import figures
 from beatwire.service.health import Health, LoopState, Verdict
 from beatwire.service.instruments import Instruments
 from beatwire.stages.support.alert_rules import RULES
+from beatwire.wire.names import ACKS, ALERTS, SETTINGS
 
 MOST_STREAMS = 20  # streams above the drift limit that are listed by name: bounds the number of time series
 LATENCY_BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0)
@@ -110,6 +111,12 @@ def counter_metrics(counters: Counters) -> Iterator[Metric]:
     for what, count in (("unread", counters.unread), ("replay", counters.unreplayed)):
         expired.add_metric([what], count)
     yield expired
+    unusable = CounterMetricFamily(
+        "beatwire_unusable_messages_total", "messages that are none of their topic, samples left out", labels=["topic"]
+    )
+    for topic in (ALERTS, ACKS, SETTINGS):
+        unusable.add_metric([topic], counters.unusable[topic])
+    yield unusable
 
 
 def health_metrics(health: Health) -> Iterator[Metric]:

@@ -37,6 +37,7 @@ from beatwire.service.interfaces import Graph, NoStaff, Staff
 from beatwire.service.logs import log_event, log_expired
 from beatwire.service.process_tuning import MemoryReturn
 from beatwire.service.tick_log import TickLog
+from beatwire.service.unusable import UnusableLog
 from beatwire.wire import names
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
@@ -104,7 +105,8 @@ class Monitor:
         self._graph, self._source, self._sink = graph, source, sink
         self._staff: Staff = NoStaff() if staff is None else staff
         self._changes = 0  # of limits that the graph has taken
-        self._read_alerts = read_alerts or (lambda: read_active_alerts(source.cluster))
+        self._unusable = UnusableLog(self.counters.unusable)
+        self._read_alerts = read_alerts or (lambda: read_active_alerts(source.cluster, unusable=self._unusable.add))
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
         self._memory = MemoryReturn()
@@ -154,7 +156,7 @@ class Monitor:
         self._graph.change_limits(self._staff.changes[self._changes :])
         self._changes = len(self._staff.changes)
         while self._staff.rejected:
-            log_event("staff entry", self._staff.rejected.pop(0), level=logging.WARNING)
+            self._unusable.add(self._staff.rejected.pop(0))
         if not polled.replay:
             if not self._adopted and not self._adopt_alerts(stop):
                 return

@@ -13,6 +13,7 @@ same.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
@@ -23,6 +24,7 @@ import numpy as np
 from beatwire.kernels.avro import MAX_BYTES
 from beatwire.records import Bool, Outgoing, RawTick, Rejects
 from beatwire.wire.background import import_in_background
+from beatwire.wire.fields import shown
 from beatwire.wire.names import DEAD_LETTERS
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 MOST_ALONE = 100  # rejects of a tick that have a message each
 LARGEST_PACKED = MAX_BYTES  # no chunk may be longer
+_PLACE = re.compile(r"-?[0-9]{1,19}")
 _PACKED = "beatwire.wire.packed_letters"  # imports pyarrow, which takes a second
 
 
@@ -115,14 +118,13 @@ def letters_in(
         from beatwire.wire.packed_letters import CONTENT_TYPE, unpack
 
         if named["content-type"] != CONTENT_TYPE:
-            raise ValueError(f"expected content-type {CONTENT_TYPE}; got {named['content-type']!r}")
+            raise ValueError(f"expected content-type {CONTENT_TYPE}; got {shown(named['content-type'])}")
         yield from unpack(value or b"")
         return
-    try:
-        place = int(named["partition"]), int(named["offset"])
-        yield Letter(named["reason"], named["topic"], *place, key, value or b"")
-    except (KeyError, ValueError):
-        raise ValueError(f"expected headers reason, topic, partition and offset; got {named}") from None
+    place = [named.get(name, "") for name in ("partition", "offset")]
+    if not {"reason", "topic"} <= named.keys() or not all(map(_PLACE.fullmatch, place)):
+        raise ValueError(f"expected headers reason, topic, partition and offset; got {shown(named)}")
+    yield Letter(named["reason"], named["topic"], int(place[0]), int(place[1]), key, value or b"")
 
 
 def _text(header: str | bytes | None) -> str:

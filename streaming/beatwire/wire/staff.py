@@ -10,6 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from beatwire.wire.fields import Field, checked, is_integer, is_number, json_object
+
 LONGEST = 64
 NAME = f"1-{LONGEST} printable characters, not only spaces"
 STREAM_ID = f"1-{LONGEST} bytes of printable text"
@@ -37,21 +39,14 @@ def encode_entry(entry: Mapping[str, Any]) -> bytes:
 
 
 def decode_limits(value: bytes) -> dict[str, Any]:
-    """Return the fields of a message on ``ecg.settings``; the values of the limits are not checked.
+    """Return the fields of a message on ``ecg.settings``; whether the values of the limits can be meant is not checked.
 
     Raises
     ------
     ValueError
-        A field is missing or not what it should be.
+        A field is missing or not what it should be; nothing else is raised, whatever the bytes are.
     """
-    found = _entry(value)
-    for name in ("limits", "before"):
-        limits = found.get(name)
-        good = isinstance(limits, dict) and all(
-            isinstance(v, int | float) and not isinstance(v, bool) for v in limits.values()
-        )
-        _check(good, name, "an object of numbers", found)
-    return found
+    return checked(json_object(value), (*_ENTERED, *_LIMITS))
 
 
 def decode_ack(value: bytes) -> dict[str, Any]:
@@ -60,25 +55,9 @@ def decode_ack(value: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        A field is missing or not what it should be.
+        A field is missing or not what it should be; nothing else is raised, whatever the bytes are.
     """
-    found = _entry(value)
-    _check(is_name(found.get("alert")), "alert", NAME, found)
-    return found
-
-
-def _entry(value: bytes) -> dict[str, Any]:
-    """Return the fields of what someone entered, with the time and the names checked."""
-    try:
-        found = json.loads(value)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"expected a JSON object; got {value[:40]!r}") from error
-    if not isinstance(found, dict):
-        raise ValueError(f"expected a JSON object; got {value[:40]!r}")
-    _check(is_stream_id(found.get("stream")), "stream", STREAM_ID, found)
-    _check(is_name(found.get("by")), "by", NAME, found)
-    _check(isinstance(found.get("at_us"), int), "at_us", "an integer", found)
-    return found
+    return checked(json_object(value), (*_ENTERED, Field("alert", is_name, NAME)))
 
 
 def is_name(text: Any) -> bool:
@@ -99,6 +78,13 @@ def is_stream_id(text: Any) -> bool:
     return isinstance(text, str) and text.isprintable() and 1 <= len(text.encode()) <= LONGEST
 
 
-def _check(good: bool, name: str, expected: str, found: Mapping[str, Any]) -> None:
-    if not good:
-        raise ValueError(f"expected {name}: {expected}; got {str(found.get(name))[:40]!r}")
+def _is_limits(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(is_number, value.values()))
+
+
+_ENTERED = (
+    Field("stream", is_stream_id, STREAM_ID),
+    Field("by", is_name, NAME),
+    Field("at_us", is_integer, "an integer of 64 bits"),
+)
+_LIMITS = tuple(Field(name, _is_limits, "an object of numbers") for name in ("limits", "before"))

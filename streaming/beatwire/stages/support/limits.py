@@ -38,6 +38,7 @@ from beatwire.records.columns import (
 from beatwire.records.events import BEAT, LIMITS_CHANGED, RESTART, WATERMARK
 from beatwire.stages.support.alert_rules import NUMBERS
 from beatwire.stages.support.directory import Directory
+from beatwire.wire.fields import shown
 
 MOST_CHANGES = 256  # of a stream that are kept: older ones are not part of any replay
 
@@ -82,10 +83,12 @@ def check_limits(stream: str, limits: Mapping[str, float], defaults: Sequence[fl
     """
     for rule, value in limits.items():
         if rule not in SETTABLE:
-            raise UserError(f"limits of {stream!r}: expected one of {', '.join(SETTABLE)}; got {rule!r}")
+            raise UserError(f"limits of {stream!r}: expected one of {', '.join(SETTABLE)}; got {shown(rule)}")
         least, most, unit = SETTABLE[rule]
         if not least <= value <= most:
-            raise UserError(f"limits of {stream!r}: expected {rule} of {least:g} to {most:g} {unit}; got {value:g}")
+            raise UserError(
+                f"limits of {stream!r}: expected {rule} of {least:g} to {most:g} {unit}; got {shown(value)}"
+            )
     for low, high in ORDER:
         below, above = (limits.get(rule, defaults[NUMBERS[rule]]) for rule in (low, high))
         if below > above:

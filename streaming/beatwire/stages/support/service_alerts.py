@@ -96,7 +96,7 @@ def begin_of_expired(alerts: OpenAlerts, expired: Mapping[int, Expired], now_us:
         if not missing.unread or missing.first in known:
             continue
         one = alerts.by_id.get(alerts.current.get((stream, EXPIRED.name), ""))
-        unread = missing.unread + (0 if one is None else one.message["value"])
+        unread = missing.unread + (0 if one is None else one.message["value"] or 0)
         text = EXPIRED.text.format(value=unread)
         if one is None:
             message = service_message(
