@@ -18,6 +18,7 @@ from rich.text import Text
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples
 from beatwire.cli.terminal import print_message, print_result
+from beatwire.errors import printable
 from beatwire.service.priorities import STARS, STYLES
 
 EXAMPLES = examples(
@@ -84,7 +85,14 @@ def _table(chosen: Collection[Mapping[str, Any]], short: Mapping[str, str]) -> T
     for one in chosen:
         by = f" (acknowledged by {one['ack_by']})" if one.get("ack_by") else ""
         since = f"{datetime.fromtimestamp(one['onset_us'] / 1e6, UTC):%Y-%m-%d %H:%M:%S}"
-        cells = (short[one["id"]], since, one["stream"], STARS.get(one["priority"], ""), one["state"], one["text"] + by)
+        cells = (
+            short[one["id"]],
+            since,
+            one["stream"],
+            STARS.get(one["priority"], ""),
+            one["state"],
+            printable(one["text"]) + by,
+        )
         style = STYLES.get(one["priority"], "") if one["state"] == "on" else "dim"
         table.add_row(*(Text(cell, style=style) for cell in cells))
     return table
