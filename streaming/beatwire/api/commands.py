@@ -10,7 +10,8 @@ from beatwire.api.analyze import on_stderr
 from beatwire.backends.base import Backend
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
-from beatwire.evaluation import alarm_table, full_report
+from beatwire.evaluation import alarm_table, full_report, movement
+from beatwire.evaluation import rivals as peers
 from beatwire.evaluation.streamed import Streamed
 from beatwire.service.warmup import compile_kernels
 
@@ -112,6 +113,46 @@ def evaluate_alarms(
     graph = Streamed(Path(model) if model is not None else None, backend=chosen)
     compile_kernels(notes, chosen)
     return alarm_table(Path(folder), graph, people=people, ward_beds=ward_beds, progress=progress)
+
+
+def evaluate_movement(
+    folder: str | Path,
+    *,
+    rivals: bool = False,
+    seed: int = 0,
+    model: str | Path | None = None,
+    backend: str | Backend = "auto",
+    progress: Callable[[str], None] = lambda _: None,
+    notes: Callable[[str], None] = on_stderr,
+) -> dict[str, Any]:
+    """Count intervals that contradict a smooth heart rate, on recordings whose headers name an activity.
+
+    Parameters
+    ----------
+    folder
+        Folder of WFDB recordings; comments of their headers: activity (rest, arms, walk, run, squats), then electrode.
+    rivals, seed, model, backend, progress, notes
+        As for :func:`evaluate`.
+
+    Returns
+    -------
+    dict
+        The object that ``beatwire evaluate --json`` prints for such a folder.
+
+    Raises
+    ------
+    UserError
+        The folder has no such recording, or an option cannot be used.
+    """
+    chosen = choose(backend) if isinstance(backend, str) else backend
+    graph = Streamed(Path(model) if model is not None else None, backend=chosen)
+    compile_kernels(notes, chosen)
+    others, missing = peers.rivals() if rivals else ({}, [])
+    if missing:
+        notes(f"not installed: {', '.join(missing)} (pip install 'beatwire[bench]')")
+    return {"model": graph.name} | movement.evaluate_movement(
+        Path(folder), {"beatwire": graph, **others}, seed=seed, progress=progress
+    )
 
 
 def train(

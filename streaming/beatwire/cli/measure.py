@@ -128,12 +128,14 @@ def evaluate(
     """Measure the accuracy of beats, scores and alarms on annotated records.
 
     Recordings whose headers say in a comment what they show (judged bedside alarms, people in atrial fibrillation,
-    noise) are judged by their alarms. Each record passes through the graph as a live stream. The exit code is 1 if a
+    noise) are judged by their alarms; recordings that name an activity (walk, run, ...) by intervals that contradict a
+    smooth heart rate. Each record passes through the graph as a live stream. The exit code is 1 if a
     record cannot be read or processed.
     """
     from beatwire.api.commands import evaluate as run
     from beatwire.evaluation import as_html, as_text
     from beatwire.evaluation.bedside.folders import is_alarm_folder
+    from beatwire.evaluation.movement import is_movement_folder
 
     chosen = choose_backend(backend, gpu_memory)
     print_message(chosen.reason)
@@ -145,6 +147,9 @@ def evaluate(
         check_folder("--html", html)
     if alarms or is_alarm_folder(folder):
         _print_alarms(folder, people, ward_beds, model, chosen, as_json)
+        return
+    if is_movement_folder(folder):
+        _print_movement(folder, rivals, seed, model, chosen, as_json)
         return
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         report = run(
@@ -172,4 +177,19 @@ def _print_alarms(
         )  # fmt: skip
     typer.echo(json.dumps(table) if as_json else alarms_as_text(table))
     if table["failed"]:
+        raise typer.Exit(1)
+
+
+def _print_movement(folder: Path, rivals: bool, seed: int, model: Path | None, chosen: Backend, as_json: bool) -> None:
+    """Count contradictory intervals on recordings in movement, and print them."""
+    from beatwire.api.commands import evaluate_movement
+    from beatwire.evaluation.movement import movement_as_text
+
+    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+        figures = evaluate_movement(
+            folder, rivals=rivals, seed=seed, model=model, backend=chosen,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None, notes=print_message,
+        )  # fmt: skip
+    typer.echo(json.dumps(figures) if as_json else movement_as_text(figures))
+    if figures["failed"]:
         raise typer.Exit(1)

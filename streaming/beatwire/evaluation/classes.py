@@ -55,6 +55,28 @@ def rates(count: Counts) -> dict[str, Any]:
     return numbers | {name: None if np.isnan(value) else round(value, 2) for name, value in percent.items()}
 
 
+def count_called(
+    annotated: Sequence[str] | NDArray[np.str_], given: Sequence[str] | NDArray[np.str_]
+) -> dict[str, int]:
+    """Return how many beats that are annotated N were called each class, and their number as ``beats``.
+
+    >>> count_called(["N", "N", "V", "N"], ["S", "N", "V", "Q"])
+    {'beats': 3, 'V': 0, 'S': 1}
+    """
+    of_normal = np.asarray(given, str)[np.asarray(annotated, str) == "N"]
+    return {"beats": len(of_normal)} | {letter: int((of_normal == letter).sum()) for letter in LETTERS}
+
+
+def called_line(called: dict[str, int]) -> list[str]:
+    """Return a line of how many normal beats in a thousand were called V and S; none without beats."""
+    if not called["beats"]:
+        return []
+    parts = (
+        f"{letter} {called[letter]:,} ({1000 * called[letter] / called['beats']:.2f} in 1,000)" for letter in LETTERS
+    )
+    return [f"Of {called['beats']:,} normal beats called {', '.join(parts)}"]
+
+
 def class_figures(counts: Sequence[tuple[str, dict[str, Counts]]]) -> dict[str, Any]:
     """Return the figures of each class: in all, and ``records`` by name.
 

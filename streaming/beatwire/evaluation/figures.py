@@ -24,7 +24,7 @@ import numpy as np
 
 from beatwire.evaluation.alarms import AlarmCounts
 from beatwire.evaluation.anomaly import GROUPS, MIN_BEATS, auroc, estimate_by_group
-from beatwire.evaluation.classes import LETTERS, class_figures, count_class
+from beatwire.evaluation.classes import LETTERS, class_figures, count_called, count_class
 from beatwire.evaluation.confidence import confidence_auroc
 from beatwire.evaluation.match import Counts
 from beatwire.evaluation.result import NO_BEAT, Evaluation, RecordResult
@@ -68,11 +68,18 @@ def as_json(evaluation: Evaluation, *, threshold: float = ANOMALOUS, resamples: 
         "delay_ms": delay([r.delay_ms for r in results]),
         **_anomaly(unpaced, threshold, resamples),
         "classes": class_figures(classes_of(unpaced)),
+        "normal_called": count_called(*_given(unpaced)),
         "alarms": _alarms(results),
         "confidence": {k: number(v, 4) for k, v in confidence_auroc(r.confidence for r in unpaced).items()},
         "map": _map(unpaced),
         "failed": [{"record": name, "reason": reason} for name, reason in evaluation.failed.items()],
     }
+
+
+def _given(results: Sequence[RecordResult]) -> tuple[list[str], list[str]]:
+    """Return the annotated class of each beat found, and the class that it was given, of records with classes."""
+    classed = [r for r in results if len(r.found_class)]
+    return [c for r in classed for c in r.beat_class], [c for r in classed for c in r.found_class]
 
 
 def classes_of(results: Sequence[RecordResult]) -> list[tuple[str, dict[str, Counts]]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
-from beatwire.evaluation.classes import class_lines
+from beatwire.evaluation.classes import called_line, class_lines
 
 COLUMNS = ("record", "beats", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms")
 HEADS = (
@@ -80,7 +80,7 @@ def as_text(figures: dict[str, Any]) -> str:
                 f"AUROC {group} against N: {area['pooled']:.3f} pooled (95 % interval {interval(area)}), "
                 f"{three_decimals(area['mean'])} mean over {area['records']} records"
             )
-    lines += class_lines(figures["classes"])
+    lines += class_lines(figures["classes"]) + called_line(figures["normal_called"])
     lines += [f"Alarm {rule}: {a['found']} of {a['episodes']} episodes detected, false alarms: {a['false']}"
               for rule, a in figures["alarms"].items()]  # fmt: skip
     lines += [f"Failed: {f['record']}: {f['reason']}" for f in figures["failed"]]
