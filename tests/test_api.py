@@ -124,7 +124,7 @@ def test_a_result_is_saved_plotted_and_printed(whole: beatwire.Result, tmp_path:
         ([[1, 2], [3]], {"fs": 250}, "array: expected rows of equal length, one a lead"),
         (np.zeros(500), {"fs": 250, "leads": ["a", "b"]}, "leads: expected a name for each of 1 leads; got a, b"),
         (np.zeros(500), {"fs": 250, "lead": "V9"}, "array: expected one of its leads, 0 'lead 0'; got 'V9'"),
-        ("no such file", {}, "expected a CSV file or a WFDB record; neither this file nor"),
+        ("no such file", {}, "expected a recording or a WFDB record; neither this file nor"),
         ("synthetic", {"units": "mV"}, "units: expected it with an array or a data frame; 'synthetic' names its own"),
     ],
 )

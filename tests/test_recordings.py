@@ -206,7 +206,7 @@ def test_a_truncated_gzip_file_gives_a_one_line_error(tmp_path: Path) -> None:
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     assert message_of(tmp_path / "no.csv").endswith(
-        "no.csv: expected a CSV file or a WFDB record; neither this file nor no.csv.hea exists"
+        "no.csv: expected a recording or a WFDB record; neither this file nor no.csv.hea exists"
     )
     assert message_of(tmp_path).endswith("got a folder (it holds no WFDB record)")
 

@@ -75,7 +75,9 @@ def test_the_missing_part_of_a_wfdb_record_is_named(tmp_path: Path) -> None:
     (tmp_path / "r1.dat").unlink()
     assert message_of(tmp_path / "r2") == "r2: expected r1.dat beside its header; there is none"
     (tmp_path / "r3.hea").write_text("this is not a header\n")
-    assert message_of(tmp_path / "r3").startswith("r3: expected a WFDB record that the wfdb package can read; ")
+    assert message_of(tmp_path / "r3") == (
+        "r3.hea: expected a WFDB header (record, number of signals); got 'this is not a header'"
+    )
     (tmp_path / "r4.hea").write_text("r4 1 0 10\nr4.dat 16 200 16 0 0 0 0 II\n")
     assert message_of(tmp_path / "r4").startswith("r4.hea: expected a rate of 50-4000 Hz; got 0")
 

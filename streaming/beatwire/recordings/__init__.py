@@ -18,12 +18,13 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.blocks import read_blocks
+from beatwire.recordings.formats import open_file
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, NO_VALUE, Recording
 from beatwire.recordings.remote import fetched, is_address
-from beatwire.recordings.sources import wfdb_record
+from beatwire.recordings.signals import Signals, recording_of
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text import read_text
-from beatwire.recordings.wfdb import from_wfdb, read_wfdb
+from beatwire.recordings.wfdb.memory import of_record
 
 __all__ = [
     "MAX_LEADS",
@@ -51,17 +52,18 @@ def read_recording(
     Parameters
     ----------
     source
-        A CSV file (comma, semicolon, tab or blanks; gzip too), a WFDB record (with or without ``.hea``), the address of
-        one that fsspec can open (``s3://bucket/mitdb/100``), or ``synthetic[:key=value,...]``.
+        A text table (comma, semicolon, tab or blanks; gzip too), a WFDB record (with or without ``.hea``), an EDF, BDF,
+        DICOM, BIOPAC, Parquet, NumPy or MATLAB file, the address of one that fsspec can open
+        (``s3://bucket/mitdb/100``), or ``synthetic[:key=value,...]``. The content decides, not the ending.
     fs
-        Sampling rate in Hz. Required for a CSV file without a time column; otherwise it must agree with the source
-        within 1 %.
+        Sampling rate in Hz. Required where the source has no rate and no time column; otherwise it must agree with the
+        source within 1 %.
     column
         The columns or leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
     lead
         The lead to keep of those: ``first``, a name, or a number counted from 0. None or ``all``: all.
     gain
-        Units per millivolt of the numbers in a CSV file. None: the unit in its header.
+        Units per millivolt of numbers whose unit the source does not state.
     xp
         NumPy, or CuPy: then a CSV file of numbers is parsed on the GPU and its samples stay there.
 
@@ -80,9 +82,9 @@ def read_recording(
         recording = recording.pick(*column.split(",")) if column else recording
     elif is_address(name):
         with fetched(name) as path:
-            recording = _read_file(path, fs, column, gain, xp)
+            return _read_file(path, fs, column, lead, gain, xp)
     else:
-        recording = _read_file(Path(name).expanduser(), fs, column, gain, xp)
+        return _read_file(Path(name).expanduser(), fs, column, lead, gain, xp)
     return recording if lead is None or lead == "all" else recording.pick(lead)
 
 
@@ -121,13 +123,18 @@ def as_recording(
     if isinstance(source, Recording):
         recording = source
     elif type(source).__module__.startswith("wfdb"):
-        recording = from_wfdb(source, fs, column)
+        return recording_of(of_record(source), fs, column, lead, gain)
     else:
         recording = from_array(source, fs, leads=leads, units=units, gain=gain)
         recording = recording.pick(*column.split(",")) if column else recording
     return recording if lead is None or lead == "all" else recording.pick(lead)
 
 
-def _read_file(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any) -> Recording:
-    record = wfdb_record(path)
-    return read_text(path, fs, column, gain, xp) if record is None else read_wfdb(record, fs, column)
+def _read_file(
+    path: Path, fs: float | None, column: str | None, lead: str | int | None, gain: float | None, xp: Any
+) -> Recording:
+    opened = open_file(path, fs, column, gain)
+    if isinstance(opened, Signals):
+        return recording_of(opened, fs, column, lead, gain)
+    recording = read_text(path, fs, column, gain, xp) if opened is None else opened
+    return recording if lead is None or lead == "all" else recording.pick(lead)

@@ -1,6 +1,6 @@
 """A recording in blocks, for recordings that are larger than memory.
 
-In:  the name of a CSV file, WFDB record or address
+In:  the name of a file, WFDB record or address
 Out: one :class:`Recording` for each block; together the recording as ``read_recording`` returns it
 
 The scale is that of the first block: a later value beyond the range of int16 on that scale is clipped.
@@ -10,15 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 from beatwire.errors import UserError
+from beatwire.recordings.formats import open_file
 from beatwire.recordings.record import Recording
 from beatwire.recordings.remote import fetched, is_address
-from beatwire.recordings.sources import wfdb_record
+from beatwire.recordings.signals import Signals, blocks_of
 from beatwire.recordings.text import text_blocks
 from beatwire.recordings.units import Block, Scale, scale_for, value_ranges
-from beatwire.recordings.wfdb import wfdb_blocks
 
 BLOCK_SAMPLES = 1 << 20  # of a lead
 
@@ -46,9 +47,20 @@ def read_blocks(
         The source, or an option, cannot be used.
     """
     with fetched(str(source)) if is_address(str(source)) else nullcontext(Path(source).expanduser()) as path:
-        record = wfdb_record(path)
-        blocks = wfdb_blocks(record, fs, column, samples) if record else text_blocks(path, fs, column, gain, samples)
-        yield from _on_one_scale((record or path).name, blocks)
+        opened = open_file(path, fs, column, gain)
+        if isinstance(opened, Recording):
+            yield from _parts(opened, samples)
+        elif isinstance(opened, Signals):
+            yield from _on_one_scale(opened.name, blocks_of(opened, fs, column, None, gain, samples))
+        else:
+            yield from _on_one_scale(path.name, text_blocks(path, fs, column, gain, samples))
+
+
+def _parts(recording: Recording, samples: int) -> Iterator[Recording]:
+    """Yield the parts of a recording in memory."""
+    for first in range(0, recording.samples.shape[1], samples):
+        notes = recording.notes if first == 0 else ()
+        yield replace(recording, samples=recording.samples[:, first : first + samples].copy(), notes=notes)
 
 
 def _on_one_scale(name: str, blocks: Iterator[Block]) -> Iterator[Recording]:

@@ -1,6 +1,7 @@
 """Recordings at an address that fsspec can open: ``s3://``, ``gs://``, ``https://``, ``memory://`` and others.
 
-The file, and for a WFDB record its header with the signal files that it names, are copied into a temporary folder.
+The file, and for a WFDB record its header with the segments and signal files that it names, are copied into a temporary
+folder.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import fsspec
-import wfdb
 
 from beatwire.errors import UserError
+from beatwire.recordings.formats import ENDINGS, WFDB_SUFFIXES
+from beatwire.recordings.wfdb.header import beside, read_header
 
 _ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
-_TABLES = (".csv", ".tsv", ".txt", ".gz")
+_TEXT = (".csv", ".tsv", ".txt", ".gz")
 
 
 def is_address(source: str) -> bool:
@@ -46,8 +48,8 @@ def fetched(address: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="beatwire-") as folder:
         local = Path(folder) / name
 
-        def copy(remote: str) -> Path:
-            target = Path(folder) / PurePosixPath(remote).name
+        def copy(remote: str, target: Path) -> Path:
+            target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 files.get_file(remote, str(target))
             except FileNotFoundError:
@@ -57,20 +59,30 @@ def fetched(address: str) -> Iterator[Path]:
                 raise UserError(f"{address}: expected a file that can be read; got: {first_line}") from None
             return target
 
-        if name.lower().endswith(_TABLES):
-            yield copy(path)
+        suffix = PurePosixPath(name).suffix
+        if suffix in WFDB_SUFFIXES and (suffix != ".mat" or files.exists(f"{path.removesuffix(suffix)}.hea")):
+            stem = path.removesuffix(suffix)
+        elif not suffix or (suffix.lower() not in (*_TEXT, *ENDINGS) and files.exists(f"{path}.hea")):
+            stem = path
+        else:
+            yield copy(path, local)
             return
-        stem = re.sub(r"\.(hea|dat|atr|mat)$", "", path)
-        header = copy(f"{stem}.hea")
-        for file_name in _signal_files(header):
-            copy(f"{stem.rpartition('/')[0]}/{file_name}" if "/" in stem else file_name)
-        yield local.with_name(header.stem)
+        parent = f"{stem.rpartition('/')[0]}/" if "/" in stem else ""
+        header = copy(f"{stem}.hea", local.with_name(f"{PurePosixPath(stem).name}.hea"))
+        for file_name in _files_of(header):
+            target = copy(parent + file_name, beside(header, file_name))
+            if target.suffix == ".hea":
+                inside = f"{PurePosixPath(file_name).parent}/".removeprefix("./")
+                for more in _files_of(target):
+                    copy(parent + inside + more, beside(target, more))
+        yield header.with_suffix("")
 
 
-def _signal_files(header: Path) -> list[str]:
-    """Return the names of the signal files of a WFDB header; a header that cannot be read is reported by its reader."""
+def _files_of(header: Path) -> list[str]:
+    """Return the names of the files that a WFDB header needs; one that cannot be read is reported by its reader."""
     try:
-        record = wfdb.rdheader(str(header.with_suffix("")))
-    except Exception:
+        found = read_header(header)
+    except UserError:
         return []
-    return sorted({name for name in getattr(record, "file_name", None) or [] if name != "~"})
+    segments = {f"{name}.hea" for name, _ in found.segments if name != "~"}
+    return sorted(segments | {line.file for line in found.signals if line.file != "~"})

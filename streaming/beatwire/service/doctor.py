@@ -35,6 +35,7 @@ EXTRAS = {
     "report": ("reports of recordings", ("bokeh",)),
     "dashboard": ("the live page", ("starlette", "uvicorn", "websockets")),
     "fhir": ("export of FHIR", ("fhir.resources",)),
+    "formats": ("files of BIOPAC, EDF and BDF, DICOM", ("bioread", "edfio", "pydicom")),
     "registry": ("a Schema Registry", ("attrs", "authlib", "cachetools", "certifi", "httpx2")),
     "train": ("training of the models", ("torch", "lightgbm", "scikit-learn")),
     "bench": ("rivals in benchmarks", ("sleepecg", "neurokit2")),

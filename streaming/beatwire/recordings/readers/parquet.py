@@ -1,0 +1,35 @@
+"""Parquet files, by ``pyarrow``: a table whose columns are those of a data frame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+
+from beatwire.errors import UserError
+from beatwire.recordings.arrays import from_array
+from beatwire.recordings.record import Recording, find_lead
+
+
+def read_parquet(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
+    """Read a table; parameters as for :func:`beatwire.recordings.read_recording`.
+
+    Raises
+    ------
+    UserError
+        The file is damaged, there is no such column, or it is no recording.
+    """
+    where = path.name
+    try:
+        table = pa.parquet.read_table(path).to_pandas()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UserError(f"{where}: expected a Parquet table; got: {str(error).strip().splitlines()[0]}") from None
+    if column is not None:
+        names = [str(name) for name in table.columns]
+        requested = [column] if column in names else column.split(",")
+        table = table.iloc[:, [find_lead(where, names, one, "column") for one in requested]]
+    if fs is None:
+        raise UserError(f"{where}: expected a sampling rate; the table states none: give --fs, in Hz")
+    return replace(from_array(table, fs, gain=gain), name=path.stem)
