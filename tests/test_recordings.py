@@ -148,7 +148,7 @@ MESSAGES = {
     "text after blank lines": (
         "II\n0.1\n\n\nbad\n", {"fs": 250},
         "x.csv: line 5, column 'II': expected a number; got 'bad'"),
-    "only text": ("t,II\n0,a\n0.004,b\n", {}, "x.csv: expected a column of numbers; got column 'II' begins with 'a'"),
+    "only text": ("t,II\n0,a\n0.004,b\n", {}, "x.csv: expected a column of ECG; column 'II' is none (text)"),
     "no such column": (
         "t,II,V5\n0,1,2\n0.004,1,2\n", {"column": "V9"},
         "x.csv: expected one of its columns, 0 't', 1 'II', 2 'V5'; got 'V9'"),
@@ -177,7 +177,7 @@ MESSAGES = {
     "too many columns in a line": (
         "t,II\n0,0.1\n0.004,0.2,7\n", {},
         "x.csv: expected 2 columns in every line; line 3 has 3"),
-    "13 leads": (",".join("abcdefghijklm") + "\n" + ",".join("1" * 13), {"fs": 250},
+    "13 leads": (",".join(f"x{k}" for k in range(13)) + "\n" + ",".join("1" * 13), {"fs": 250},
                  "x.csv: expected 1-12 leads; got 13 columns (choose with --column)"),
     "binary": (
         "a\0b\0", {"fs": 250},

@@ -16,15 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from beatwire.errors import UserError
+from beatwire.recordings.names import canonical_unit
 from beatwire.recordings.record import unique_names
 from beatwire.tables import open_bytes, reason
 
 MISSING_CELLS = ("", "-", "na", "nan", "n/a", "null", "none", "inf", "-inf")  # a sample without a value, case-folded
-UV_PER = {"uv": 1.0, "µv": 1.0, "μv": 1.0, "microvolts": 1.0, "mv": 1e3, "millivolts": 1e3, "v": 1e6, "volts": 1e6}
 
 _HEAD_BYTES = 65536  # long enough for any header, short enough to read at once
 _SAMPLE_LINES = 200  # from which the delimiter and the decimal sign are found
-_OTHER_UNITS = ("seconds", "s", "ms", "hh:mm:ss.mmm", "adu")  # that a row of units can hold beside those of UV_PER
 
 
 @dataclass(frozen=True)
@@ -65,33 +64,6 @@ def is_missing(cell: str) -> bool:
     return cell.casefold() in MISSING_CELLS
 
 
-def without_unit(name: str) -> str:
-    """Return the name of a column without the unit in brackets at its end.
-
-    >>> without_unit("MLII (mV)")
-    'MLII'
-    """
-    return re.sub(r"\s*[\[(][^\])]*[\])]\s*$", "", name).strip()
-
-
-def unit_of(name: str, cell: str, suffixes: str) -> str:
-    """Return the unit of a column: from the row of units, in brackets after its name, or as a suffix of its name.
-
-    Parameters
-    ----------
-    name, cell
-        Of the column in the header and in the row of units.
-    suffixes
-        Units that count as a suffix after ``_`` or a blank, separated by ``|``.
-
-    >>> unit_of("MLII (mV)", "", "mv"), unit_of("time_ms", "", "s|ms"), unit_of("II", "uV", "mv")
-    ('mV', 'ms', 'uV')
-    """
-    brackets = re.search(r"[\[(]\s*([^\])]*?)\s*[\])]", name)
-    suffix = re.search(rf"[_ ]({suffixes})$", name, flags=re.IGNORECASE)
-    return cell or (brackets[1] if brackets else "") or (suffix[1] if suffix else "")
-
-
 def read_layout(path: Path) -> Layout:
     """Return the layout of a text table.
 
@@ -116,10 +88,9 @@ def read_layout(path: Path) -> Layout:
     numbered = cells[0][0] == "" and cells[0][1:] == [str(k) for k in range(len(cells[0]) - 1)]  # as pandas writes it
     if numbered or not any(is_number(c, decimal) for c in cells[0]):
         names, cells, before = unique_names(cells[0]), cells[1:], before + 1
-        if cells and not any(is_number(c, decimal) or is_missing(c) for c in cells[0]):
-            folded = [c.casefold() for c in cells[0]]
-            if any(c in UV_PER or c in _OTHER_UNITS for c in folded):
-                units, cells, before = tuple(cells[0]), cells[1:], before + 1
+        is_text = cells and not any(is_number(c, decimal) or is_missing(c) for c in cells[0])
+        if is_text and any(canonical_unit(c) for c in cells[0]):
+            units, cells, before = tuple(cells[0]), cells[1:], before + 1
     if not cells:
         raise UserError(f"{path.name}: expected rows of numbers; there is nothing after the header")
     return Layout(delimiter, decimal, before, names, units, tuple(cells[0]))

@@ -11,7 +11,7 @@ without a unit, and numbers too large for an ECG in millivolts, are not calibrat
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,26 +20,22 @@ import numpy as np
 import pandas as pd
 
 from beatwire.errors import UserError
-from beatwire.recordings.layout import (  # fmt: skip
-    UV_PER,
-    Layout,
-    is_missing,
-    is_number,
-    read_layout,
-    split_row,
-    unit_of,
-    without_unit,
-)
-from beatwire.recordings.record import MAX_LEADS, Recording, check_rate, find_lead
-from beatwire.recordings.timecolumn import INDEX_NAMES, TIME_NAMES, rate_and_positions, times_s
+from beatwire.recordings.behaviour import turn_of
+from beatwire.recordings.clocktext import seconds_of
+from beatwire.recordings.evenrate import rate_and_positions
+from beatwire.recordings.layout import MISSING_CELLS, Layout, is_missing, is_number, read_layout, split_row
+from beatwire.recordings.names import UV_PER, unit_of, without_unit
+from beatwire.recordings.record import Recording, check_rate
+from beatwire.recordings.roles import Roles, Table, roles_of
+from beatwire.recordings.timecolumn import positions_of, times_of
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
 from beatwire.records import F64, I64
 from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks
 
-_NOT_A_LEAD = ("label", "annotation", "annotations", "class", "symbol", "beat", "event", "target")
-_UNIT_SUFFIXES = "uv|mv|µv|μv"  # no plain "v": "lead_v" is a name
-_OVERLAP = 64  # rows whose times a block is compared with
+_OVERLAP = 4096  # rows whose times a block is compared with
 _GIVE_GAIN = "give --gain, units per millivolt"
+_UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "min": "minutes",
+               "h": "hours", "d": "days"}  # fmt: skip
 
 
 def read_text(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any = np) -> Recording:
@@ -56,9 +52,10 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
         path, delimiter=layout.delimiter, decimal=layout.decimal, lines_before=layout.lines_before,
         columns=len(layout.names), only_numbers=layout.only_numbers, xp=xp,
     )  # fmt: skip
-    time = _time_column(layout, table)
-    leads, notes = _lead_columns(where, layout, column, time)
-    rate_hz, position, time_notes = _rate_and_positions(where, layout, table, time, fs)
+    read = _Read.of(layout, table)
+    roles = roles_of(where, read.table, column=column, fs=fs)
+    clock = _Clock.of(where, read, roles, fs)
+    leads, position = roles.leads, clock.positions(read)
     columns = [_as_numbers(path, layout, table[k], k) for k in leads]
     length = len(table[0]) if position is None else int(position[-1]) + 1
     columns = [_with_gaps(c, position, length) for c in columns]
@@ -69,11 +66,11 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
     samples, uv_per_unit, scale_notes = to_units(columns, uv_per_value, ranges)
     return Recording(
         name=re.sub(r"(\.(csv|tsv|txt|gz))+$", "", path.name, flags=re.IGNORECASE),
-        rate_hz=rate_hz,
+        rate_hz=clock.rate_hz,
         leads=tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads),
         uv_per_unit=uv_per_unit,
         samples=samples,
-        notes=(*notes, *time_notes, *unit_notes, *scale_notes),
+        notes=(*clock.notes, *roles.notes(layout.names), *unit_notes, *scale_notes),
     )
 
 
@@ -83,123 +80,119 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
     The rate and the unit are those of the first block. Times are compared with those of the rows before each block.
     """
     layout, where = read_layout(path), path.name
-    time: int | None = None
-    leads: list[int] = []
+    roles: Roles | None = None
     clock: _Clock | None = None
     unit: tuple[list[float], tuple[str, ...]] | None = None
     tables = read_table_blocks(
         path, delimiter=layout.delimiter, decimal=layout.decimal, lines_before=layout.lines_before,
         columns=len(layout.names), rows=rows,
     )  # fmt: skip
-    for number, table in enumerate(tables):
+    for table in tables:
         notes: tuple[str, ...] = ()
-        if number == 0:
-            time = _time_column(layout, table)
-            leads, notes = _lead_columns(where, layout, column, time)
-            rate_hz, _, _ = _rate_and_positions(where, layout, table, time, fs)
-            clock = _Clock.of(where, layout, table, time, rate_hz)
-        position = clock.positions(table) if clock is not None else None
+        read = _Read.of(layout, table)
+        if roles is None or clock is None:
+            roles = roles_of(where, read.table, column=column, fs=fs)
+            clock = _Clock.of(where, read, roles, fs)
+            notes = (*clock.notes, *roles.notes(layout.names))
+        position = clock.positions(read)
         length = len(table[0]) if position is None else int(position[-1]) + 1
+        leads = roles.leads
         columns = [_with_gaps(_as_numbers(path, layout, table[k], k), position, length) for k in leads]
         if unit is None:
             unit = _uv_per_value(layout, leads, value_ranges(columns), gain)
             notes += unit[1]
         names = tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads)
-        yield Block(rate_hz, names, columns, unit[0], notes)
+        yield Block(clock.rate_hz, names, columns, unit[0], notes)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The columns of a file as they were read, and as numbers: dates and clock times are seconds."""
+
+    layout: Layout
+    written: list[Column]
+    table: Table
+
+    @staticmethod
+    def of(layout: Layout, written: list[Column]) -> _Read:
+        """Return the columns of a file as numbers; text remains None."""
+        columns: list[Any] = []
+        units = [*layout.units]
+        for k, column in enumerate(written):
+            values = column if not isinstance(column, pd.Series) else _numbers_in(column, layout.decimal)
+            if values is None:
+                values = seconds_of(column)
+                units[k] = units[k] if values is None else "s"
+            columns.append(values)
+        return _Read(layout, written, Table(layout.names, columns, tuple(units)))
 
 
 @dataclass(slots=True)
 class _Clock:
-    """Positions of the rows of each block by its time column; it keeps the last rows of the block before it."""
+    """The rate of a file, and the positions of its rows, block by block, by its clock or its count of samples.
+
+    tail   the last rows of the block before, as numbers and as written; None in the first
+    """
 
     where: str
-    layout: Layout
-    time: int
     rate_hz: float
+    column: int | None
+    is_count: bool
+    turn: float | None
+    notes: tuple[str, ...] = ()
     tail: Any = None
 
     @staticmethod
-    def of(where: str, layout: Layout, table: list[Column], time: int | None, rate_hz: float) -> _Clock | None:
-        """Return the clock of a table, None if its time column only counts samples or there is none."""
-        if time is None or times_s(where, table[time], layout.names[time], layout.units[time], rate_hz) is None:
+    def of(where: str, read: _Read, roles: Roles, fs: float | None) -> _Clock:
+        """Return the clock of a file from its first block; raise UserError if there is no rate."""
+        name = read.layout.names[roles.clock if roles.clock is not None else roles.count or 0]
+        if roles.clock is not None:
+            values, unit = read.table.columns[roles.clock], read.table.unit(roles.clock)
+            times = times_of(where, values, name, unit, fs, written=read.written[roles.clock])
+            if times is not None:
+                rate_hz, _, notes = rate_and_positions(where, name, times.seconds, fs)
+                check_rate(where, rate_hz)
+                note = f"times: column {name!r}, in {_UNIT_NAMES[times.unit]}; {rate_hz:.7g} Hz"
+                return _Clock(where, rate_hz, roles.clock, False, turn_of(values), (note, *notes))
+        count = roles.clock if roles.clock is not None else roles.count
+        if fs is None:
+            why = "the file has no time column" if count is None else f"column {name!r} only counts samples"
+            raise UserError(f"{where}: expected a sampling rate; {why}: give --fs, in Hz")
+        return _Clock(where, fs, count, True, None if count is None else turn_of(read.table.columns[count]))
+
+    def positions(self, read: _Read) -> I64 | None:
+        """Return the sample index of each row of a block, from the first row after the block before it."""
+        if self.column is None:
             return None
-        return _Clock(where, layout, time, rate_hz)
-
-    def positions(self, table: list[Column]) -> I64:
-        """Return the sample index of each row, from the first row after the block before it."""
-        name, column = self.layout.names[self.time], table[self.time]
+        values, before = read.table.columns[self.column], 0
         if self.tail is not None:
-            joined = np.concatenate([self.tail, column])
-            column = pd.Series(joined) if isinstance(column, pd.Series) else joined
-        before = 0 if self.tail is None else len(self.tail)
-        self.tail = np.asarray(table[self.time])[-_OVERLAP:]
-        seconds = times_s(self.where, column, name, self.layout.units[self.time], self.rate_hz)
-        assert seconds is not None
-        _, position, _ = rate_and_positions(self.where, name, seconds, self.rate_hz)
-        position = np.arange(len(seconds)) if position is None else position
+            before = len(self.tail)
+            values = array_module(values).concatenate([self.tail, values])
+        self.tail = values[-_OVERLAP:]
+        position = positions_of(values, self.turn) if self.is_count else self._by_time(read, values)
+        if position is None:
+            return None
         begin = int(position[before - 1]) + 1 if before else 0
-        return np.asarray(position[before:] - begin, np.int64)
+        return position[before:] - begin
+
+    def _by_time(self, read: _Read, values: F64) -> I64 | None:
+        k = self.column
+        assert k is not None
+        name, written = read.layout.names[k], read.written[k] if self.tail is None else None
+        times = times_of(self.where, values, name, read.table.unit(k), self.rate_hz, turn=self.turn, written=written)
+        return None if times is None else rate_and_positions(self.where, name, times.seconds, self.rate_hz)[1]
 
 
-def _time_column(layout: Layout, table: list[Column]) -> int | None:
-    """Return the index of the time column: by name, or the first if it is an index or has no name and rises evenly."""
-    for k, name in enumerate(layout.names):
-        if without_unit(name).casefold() in TIME_NAMES and (len(layout.names) > 1):
-            return k
-    if len(layout.names) > 1 and table[0].dtype.kind in "if":
-        name = without_unit(layout.names[0]).casefold()
-        if len(table[0]) > 2 and (name in INDEX_NAMES or name == layout.names[0] == "0"):
-            xp, first = array_module(table[0]), table[0]
-            steps = xp.diff(first)
-            median = float(xp.median(steps))
-            if median > 0 and bool(xp.all(xp.abs(steps - median) <= 0.51 * median)):
-                return 0
-    return None
-
-
-def _lead_columns(
-    where: str, layout: Layout, column: str | None, time: int | None
-) -> tuple[list[int], tuple[str, ...]]:
-    """Return the indices of the columns that are leads, and notes about those that are left out."""
-    if column is not None:
-        names = [without_unit(n) if column not in layout.names else n for n in layout.names]
-        requested = [column] if column in names else column.split(",")
-        return [find_lead(where, names, one, "column") for one in requested], ()
-    leads: list[int] = []
-    left_out: list[int] = []
-    for k, name in enumerate(layout.names):
-        if k == time or without_unit(name).casefold() in (*TIME_NAMES, *INDEX_NAMES):
-            continue
-        first = layout.first_row[k] if k < len(layout.first_row) else ""
-        numeric = is_number(first, layout.decimal) or is_missing(first)
-        is_lead = numeric and without_unit(name).casefold() not in _NOT_A_LEAD
-        (leads if is_lead else left_out).append(k)
-    if not leads:
-        k = left_out[0] if left_out else 0
-        got = f"column {layout.names[k]!r} begins with {layout.first_row[k]!r}" if left_out else "only a time column"
-        raise UserError(f"{where}: expected a column of numbers; got {got}")
-    if len(leads) > MAX_LEADS:
-        raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(leads)} columns (choose with --column)")
-    notes = (f"left out: {', '.join(repr(layout.names[k]) for k in left_out)}",) if left_out else ()
-    return leads, notes
-
-
-def _rate_and_positions(
-    where: str, layout: Layout, table: list[Column], time: int | None, fs: float | None
-) -> tuple[float, I64 | None, tuple[str, ...]]:
-    """Return the rate, the sample index of each row (None if there are no gaps), and notes."""
-    if time is None:
-        if fs is None:
-            raise UserError(f"{where}: expected a sampling rate; the file has no time column: give --fs, in Hz")
-        return fs, None, ()
-    name = layout.names[time]
-    seconds = times_s(where, table[time], name, layout.units[time], fs)
-    if seconds is None:
-        if fs is None:
-            raise UserError(f"{where}: expected a sampling rate; column {name!r} only counts samples: give --fs, in Hz")
-        return fs, None, ()
-    rate_hz, position, notes = rate_and_positions(where, name, seconds, fs)
-    return check_rate(where, rate_hz), position, notes
+def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
+    """Return a column of text as numbers, NaN where a cell is none; None if most of its cells are no numbers."""
+    if column.dtype.kind == "b":
+        return None
+    text = column.astype(str).str.strip(" \t'\"").str.replace("\u2212", "-")
+    found = pd.to_numeric(text.str.replace(",", ".") if decimal == "," else text, errors="coerce")
+    filled = column.notna() & ~text.str.casefold().isin(MISSING_CELLS)
+    is_numeric = int(found.notna().sum()) >= 0.5 * max(1, int(filled.sum()))
+    values: F64 | None = found.to_numpy(np.float64) if is_numeric else None
+    return values
 
 
 def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
@@ -216,7 +209,8 @@ def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
                 raise UserError(
                     f"{path.name}: line {number}, column {layout.names[k]!r}: expected a number; got {cell[:40]!r}"
                 )
-    return np.asarray(pd.to_numeric(column, errors="coerce"), np.float64)
+    found = _numbers_in(column, layout.decimal)
+    return np.full(len(column), np.nan) if found is None else found
 
 
 def _with_gaps(column: Any, position: I64 | None, length: int) -> Any:
@@ -229,12 +223,12 @@ def _with_gaps(column: Any, position: I64 | None, length: int) -> Any:
 
 
 def _uv_per_value(
-    layout: Layout, leads: list[int], ranges: list[ValueRange], gain: float | None
+    layout: Layout, leads: Sequence[int], ranges: list[ValueRange], gain: float | None
 ) -> tuple[list[float], tuple[str, ...]]:
     """Return the microvolts per value of each lead, 0 if not calibrated, and notes."""
     if gain is not None:
         return [1000.0 / gain] * len(leads), ()
-    units = [unit_of(layout.names[k], layout.units[k], _UNIT_SUFFIXES).casefold() for k in leads]
+    units = [unit_of(layout.names[k], layout.units[k]) for k in leads]
     if all(unit in UV_PER for unit in units):
         return [UV_PER[unit] for unit in units], ()
     if any(units):

@@ -1,0 +1,99 @@
+"""Times written as text, in seconds: clock times (``0:01.004``, ``10:00:00,123 PM``) and dates of any order.
+
+In:  a pandas Series of text or of dates
+Out: float64 [n], seconds from an arbitrary origin, NaN where a cell is no time; None if the column holds no times
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+
+from beatwire.records import F64
+
+_CLOCK = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2}(?:[.,:]\d+)?)\s*([AaPp]\.?[Mm]\.?)?"
+_DATE = r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})"
+_HALF_DAY_S = 43200.0
+_DAY_S = 86400.0
+_EXAMINED = 200  # cells by which a column is judged
+_MOST_UNREADABLE = 0.1
+
+
+def seconds_of(column: pd.Series) -> F64 | None:
+    """Return a column of times as seconds; see the module.
+
+    >>> seconds_of(pd.Series(["0:00.996", "0:01.000", "0:01.004"])).round(3).tolist()
+    [0.996, 1.0, 1.004]
+    >>> seconds_of(pd.Series(["N", "V", "N"])) is None
+    True
+    """
+    if column.dtype.kind in "mM":
+        return _of_dates(column)
+    text = column.astype(str).str.strip(" '\"[]")
+    some = text[: 4 * _EXAMINED]
+    some = some[column[: len(some)].notna() & (some != "")][:_EXAMINED]
+    for read in (_of_clock, _of_iso, _of_date_and_clock, _of_any_date):
+        if len(some) and bool((some.str.contains(r"\d\D+\d")).mean() > 0.5):
+            values = read(some)
+            if values is not None and np.isnan(values).mean() <= _MOST_UNREADABLE:
+                return read(text)
+    return None
+
+
+def _of_dates(column: pd.Series) -> F64:
+    since = column if column.dtype.kind == "m" else column - column.min()
+    values: F64 = since.dt.total_seconds().to_numpy(np.float64)
+    return values
+
+
+def _of_clock(text: pd.Series) -> F64:
+    return _clock_s(text.str.extract(rf"^{_CLOCK}$"))
+
+
+def _clock_s(parts: pd.DataFrame) -> F64:
+    """Return the seconds of hours, minutes, seconds, and AM or PM; NaN where there are none."""
+    h = pd.to_numeric(parts[0].fillna("0")).to_numpy(np.float64)
+    m = pd.to_numeric(parts[1]).to_numpy(np.float64)
+    s = pd.to_numeric(parts[2].str.replace(r"[,:]", ".", regex=True)).to_numpy(np.float64)
+    half = parts[3].str.lower().str[0]
+    h = np.where(half.notna(), h % 12, h)
+    values: F64 = h * 3600 + m * 60 + s + np.where(half == "p", _HALF_DAY_S, 0.0)
+    return values
+
+
+def _of_iso(text: pd.Series) -> F64 | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stamps = pd.to_datetime(text.str.replace(",", "."), errors="coerce", format="ISO8601", utc=True)
+    return _of_dates(stamps) if stamps.notna().any() else None
+
+
+def _of_date_and_clock(text: pd.Series) -> F64 | None:
+    """Return the seconds of dates as ``03.02.2024 10:00:00,123``, ``2/3/2024 10:00 PM`` or ``10:00:00 03/02/2024``."""
+    for order, (date, clock) in ((rf"^{_DATE}[ T]+{_CLOCK}", (0, 3)), (rf"^{_CLOCK}[ T]+{_DATE}$", (4, 0))):
+        parts = text.str.extract(order)
+        if parts[date].notna().any():
+            first, second, third = (pd.to_numeric(parts[date + k]).to_numpy(np.float64) for k in range(3))
+            clock_parts = parts[[clock + k for k in range(4)]].set_axis(range(4), axis=1)
+            return _days(first, second, third, clock_parts[3].notna().any()) * _DAY_S + _clock_s(clock_parts)
+    return None
+
+
+def _days(first: F64, second: F64, third: F64, by_twelve: bool) -> F64:
+    """Return days since 1970 of dates whose order is found from their numbers."""
+    year, month, day = (first, second, third) if np.nanmax(first) > 31 else (third, second, first)
+    if np.nanmax(first) <= 31 and (np.nanmax(second) > 12 or (by_twelve and np.nanmax(first) <= 12)):
+        month, day = day, month
+    year = np.where(year < 100, year + 2000, year)
+    dates = pd.to_datetime(pd.DataFrame({"year": year, "month": month, "day": day}), errors="coerce")
+    values: F64 = ((dates - pd.Timestamp("1970-01-01")).dt.total_seconds() / _DAY_S).to_numpy(np.float64)
+    return values
+
+
+def _of_any_date(text: pd.Series) -> F64 | None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        stamps = pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
+    return _of_dates(stamps) if stamps.notna().any() else None

@@ -1,0 +1,191 @@
+"""The even sampling rate of uneven times, and the gaps: the rows are samples at equal distances.
+
+In:  float64 [n], the time of each row in seconds: exact, rounded, late, early, or shared by the rows of a packet
+Out: the rate in Hz; int64 [n], the sample index of each row, if there are gaps
+
+A clock that is coarser than the sampling interval is exact where it changes; only those rows are used. How far the
+clock is ahead of the rows, in samples, rises by a gap and stays there; a late row is ahead only until later rows make
+up for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.records import F64, I64
+from beatwire.tables import array_module, host_array
+
+_LONGEST_GAP_S = 86400.0  # a day without samples is another recording
+_COMMON_HZ = (100, 125, 128, 130, 200, 250, 256, 257, 300, 360, 400, 480, 500, 512, 600, 977, 1000, 1024, 2000, 2048)
+_LAST_ROWS = 16  # no later rows can make up for a late row among the last: only a long step is a gap
+_TOLERANCE = 0.01  # between the rate of the user and that of the times
+
+
+def rate_and_positions(
+    where: str, name: str, seconds: F64, fs: float | None
+) -> tuple[float, I64 | None, tuple[str, ...]]:
+    """Return the sampling rate of a time column and the sample index of each row.
+
+    Returns
+    -------
+    rate_hz, position, notes
+        ``position`` is int64 [rows], strictly rising; None if there is no gap.
+
+    Raises
+    ------
+    UserError
+        ``fs`` differs by more than 1 % from the rate of times that are fine enough to measure it, or a gap is longer
+        than a day.
+    """
+    xp = array_module(seconds)
+    rows, times = _exact_points(seconds)
+    coarse = len(rows) < len(seconds)
+    if len(rows) < 3 and coarse:
+        if fs is None:
+            raise UserError(
+                f"{where}: expected a sampling rate; the times of column {name!r} change too rarely to measure it: "
+                "give --fs, in Hz"
+            )
+        return fs, None, (f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given",)
+    rough_hz = _rough_rate(rows, times)
+    for _ in range(3):
+        missing, jitter = _missing(rows, times, rough_hz)
+        rate_hz = rough_hz if coarse and jitter < 0.5 else _even_rate(rows, times, missing, rough_hz)
+        if abs(rate_hz - rough_hz) < 2e-4 * rough_hz:
+            break
+        rough_hz = rate_hz
+    lost = int(missing.sum())
+    duration_s = float(times[-1] - times[0])
+    samples = float(rows[-1] - rows[0])
+    rate_hz = _nominal_rate(rate_hz, (1.0 + 4.0 * jitter) / samples)
+    notes: tuple[str, ...] = ()
+    if fs is not None:
+        if abs(fs - rate_hz) > _TOLERANCE * rate_hz:
+            if not coarse:
+                raise UserError(
+                    f"{where}: expected --fs {rate_hz:g}, the rate of its time column {name!r}, or no --fs; "
+                    f"got --fs {fs:g}"
+                )
+            every_s = duration_s / len(rows)
+            notes = (f"column {name!r} changes only every {every_s:.3g} s: {fs:g} Hz as given, not {rate_hz:.5g}",)
+            return fs, None, notes
+        rate_hz = fs
+    gaps = int((missing > 0).sum())
+    if gaps == 0:
+        return rate_hz, None, notes
+    steps = xp.diff(times)
+    k = int(steps.argmax())
+    if steps[k] > _LONGEST_GAP_S:
+        got = f"{float(steps[k]):.0f} s after row {int(rows[k]) + 1}"
+        raise UserError(f"{where}: expected gaps shorter than a day in column {name!r}; got {got}")
+    added = xp.zeros(len(seconds), np.int64)
+    added[rows[1:]] = missing
+    position = xp.arange(len(seconds)) + xp.cumsum(added)
+    gap_note = f"{gaps} gap{'s'[: gaps > 1]} in its times, {lost / rate_hz:.3g} s without samples"
+    return rate_hz, position, (*notes, gap_note)
+
+
+def _exact_points(seconds: F64) -> tuple[I64, F64]:
+    """Return the rows whose times are exact, and these times: all, or where a coarse clock changes."""
+    xp = array_module(seconds)
+    steps = xp.diff(seconds)
+    rows: I64 = xp.arange(len(seconds))
+    if float((steps == 0).mean()) < 0.1:  # a few rows share a time
+        return rows, seconds
+    rows = xp.flatnonzero(steps) + 1
+    return rows, seconds[rows]
+
+
+def _rough_rate(rows: I64, times: F64) -> float:
+    """Return the rate over most of the rows: gaps and jitter do not count."""
+    xp = array_module(times)
+    steps, apart = xp.diff(times), xp.diff(rows)
+    middle = float(xp.nanmedian(apart / xp.where(steps > 0, steps, np.nan)))
+    near = xp.abs(steps * middle - apart) < (1.01 + 0.02 * apart if bool((apart > 1).any()) else 0.75)
+    by_windows = []
+    for window in (32, 128, 512):
+        if len(times) > 4 * window or window == 32:
+            w = min(window, len(times) - 1)
+            by_windows.append(float(xp.median((rows[w:] - rows[:-w]) / xp.maximum(times[w:] - times[:-w], 1e-9))))
+    if float(near.mean()) < (0.4 if bool((apart > 1).any()) else 0.7):
+        return max(by_windows)  # a gap in most windows makes the rate smaller
+    by_steps = float(apart[near].sum() / steps[near].sum())
+    packet = _packet(near) if by_steps > 1.3 * by_windows[-1] else 0
+    if packet:
+        w = packet * max(1, min(512, len(times) // 4) // packet)
+        return float(xp.median((rows[w:] - rows[:-w]) / (times[w:] - times[:-w])))
+    return by_steps
+
+
+def _even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
+    """Return the rate from a row near the beginning to a row near the end, neither of which is late."""
+    xp = array_module(times)
+    index = rows.astype(np.float64)
+    index[1:] += xp.cumsum(missing)
+    ahead = times * rough_hz - index
+    few = max(1, min(256, len(times) // 8))
+    first, last = int(xp.argmin(ahead[:few])), len(times) - few + int(xp.argmin(ahead[-few:]))
+    return float((index[last] - index[first]) / (times[last] - times[first])) if last > first else rough_hz
+
+
+def _packet(near: Any) -> int:
+    """Return the rows of a packet, whose times are those of its arrival: pauses come after equally many; 0 if not."""
+    xp = array_module(near)
+    between = xp.diff(xp.flatnonzero(~near))
+    if len(between) < 5:
+        return 0
+    middle = float(xp.median(between))
+    return int(middle) if float((xp.abs(between - middle) <= 0.2 * middle).mean()) > 0.7 else 0
+
+
+def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
+    """Return the number of missing samples before each point but the first, int64 [points - 1], and the jitter."""
+    xp = array_module(times)
+    steps = xp.diff(times) * rate_hz
+    apart = xp.diff(rows)
+    missing: I64 = xp.zeros(len(steps), np.int64)
+    excess = steps - apart
+    ahead = (times - times[0]) * rate_hz - (rows - rows[0])
+    jitter = 1.4826 * float(xp.median(xp.abs(excess - float(xp.median(excess)))))
+    together = float(xp.median(apart))  # rows
+    needed = (0.5 if together == 1 else 1.5) + 1.5 * jitter
+    at = host_array(xp.flatnonzero(excess >= needed))
+    at = at[(at < len(steps) - max(1, _LAST_ROWS // together)) | (host_array(excess[at]) > 0.1 * rate_hz)]
+    if len(at) == 0:
+        return missing, jitter
+    window = int(min(max(16, rate_hz / together), max(16, len(times) // 8)))
+    after = host_array(_least_ahead(ahead, window))
+    level = host_array(_least_ahead(ahead[::-1], window))[::-1]  # the least of the points up to each
+    plausible = at[after[at + 1] - level[at] >= needed]
+    ahead_host = host_array(ahead)
+    found = np.zeros(len(steps), np.int64)
+    begin = 0  # of the points since the gap before
+    for k in plausible.tolist():
+        gap = float(after[k + 1] - ahead_host[max(begin, k + 1 - window) : k + 1].min())
+        if gap >= needed:
+            found[k] = max(1, round(gap))
+            begin = k + 1
+    missing[:] = xp.asarray(found)
+    return missing, jitter
+
+
+def _least_ahead(values: Any, window: int) -> Any:
+    """Return the least of each value and the ``window - 1`` after it."""
+    xp = array_module(values)
+    least, reach = values.copy(), 1
+    while reach < window:
+        by = min(reach, window - reach)
+        least[:-by] = xp.minimum(least[:-by].copy(), least[by:].copy())
+        reach += by
+    return least
+
+
+def _nominal_rate(rate_hz: float, tolerance: float) -> float:
+    """Return the nearest common or integer rate if the times cannot tell the two apart, else the measured rate."""
+    for near in (min(_COMMON_HZ, key=lambda hz: abs(hz - rate_hz)), round(rate_hz)):
+        if abs(near - rate_hz) <= max(2e-4, tolerance) * rate_hz:
+            return float(near)
+    return rate_hz
