@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 import wfdb
 from beatwire.errors import UserError
-from beatwire.offline.exports import FIRST_COLUMNS, check_file, check_out, write_alert_lines, write_alerts, write_beats
+from beatwire.offline.exports import FIRST_COLUMNS, check_out, write_alert_lines, write_alerts, write_beats
+from beatwire.outputs import check_output
 
 BEATS = {
     "sample": np.array([90, 390, 1_000_000]),
@@ -107,8 +108,8 @@ def test_a_number_that_is_not_finite_is_null_in_the_json_of_an_alert(tmp_path: P
 def test_a_folder_without_permission_is_refused_before_anything_runs(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(UserError, match=r"--alerts: .* without permission to write"):
-            check_file("--alerts", tmp_path / "alerts.jsonl")
+        with pytest.raises(UserError, match=r"--alerts: .* [Pp]ermission"):
+            check_output("--alerts", tmp_path / "alerts.jsonl")
     finally:
         tmp_path.chmod(0o700)
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from beatwire.model.storage import model_files
 from beatwire.offline.analyze import Analysis
-from beatwire.offline.exports import alerts_table, beats_table, write_alerts, write_beats
+from beatwire.offline.exports import alerts_table, beats_table, check_out, write_alerts, write_beats
 from beatwire.offline.quality import quality_table
 from beatwire.offline.summary import summarize
 from beatwire.recordings import Recording
+from beatwire.recordings.files import source_files
 from beatwire.tables import host_array
 
 if TYPE_CHECKING:
@@ -110,14 +112,17 @@ class Result:
         Raises
         ------
         UserError
-            The file cannot be written, or the extra is missing.
+            The file cannot be written or is that of the recording, or the extra is missing.
         """
         from beatwire.report.annotations import annotations_of
-        from beatwire.report.write import write_report
+        from beatwire.report.write import check_report, write_report
 
         notes: list[str] = []
         found = None if self.source is None else annotations_of(self.source, self.recording, notes.append)
-        return write_report(self.recording, self.analysis, path, annotations=found, model=self.scored_with).path
+        checked = check_report(path, self._files, option="report")
+        return write_report(
+            self.recording, self.analysis, checked, annotations=found, model=self.scored_with, option="report"
+        ).path
 
     def save(self, path: str | Path) -> Path:
         """Write the beats in the format that the ending selects (.csv, .parquet, .atr), the alerts beside them.
@@ -125,10 +130,11 @@ class Result:
         Raises
         ------
         UserError
-            The path cannot be written.
+            The path cannot be written, or is that of the recording.
         """
-        written = write_beats(path, self.analysis.beats, rate_hz=self.fs)
-        write_alerts(written, self.analysis.alerts)
+        checked = check_out(path, self._files, option="save")
+        written = write_beats(checked, self.analysis.beats, rate_hz=self.fs, option="save")
+        write_alerts(written, self.analysis.alerts, option="save")
         return written
 
     def __repr__(self) -> str:
@@ -149,6 +155,11 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """Rates, intervals, alerts by rule and signal quality; see :func:`beatwire.offline.summary.summarize`."""
         return summarize(self.recording, self.analysis, self._quality)
+
+    @property
+    def _files(self) -> list[Path]:
+        """Return the files that were read."""
+        return [*([] if self.source is None else source_files(self.source)), *model_files(self.scored_with)]
 
     @cached_property
     def _quality(self) -> dict[str, Any]:

@@ -15,9 +15,10 @@ from typing import Annotated, Any
 
 import typer
 
-from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, check_folder, examples
+from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples
 from beatwire.cli.terminal import print_message
 from beatwire.errors import UserError
+from beatwire.outputs import check_output, write_output
 
 EXAMPLES = examples(
     "beatwire export fhir --beats beats.csv --stream bed-1 --start 2026-11-23T08:00:00Z --out rates.json",
@@ -93,7 +94,7 @@ def fhir(
     from beatwire.wire import fhir as resources
 
     if out is not None:
-        check_folder("--out", out)
+        check_output("--out", out, sources=[path for path in (beats, alerts, config) if path is not None])
     if (alerts if resource is ResourceKind.OBSERVATION else beats) is not None:
         option = "--alerts" if resource is ResourceKind.OBSERVATION else "--beats"
         raise UserError(f"export: expected no {option} with --resource {resource.value}; got one")
@@ -113,7 +114,7 @@ def fhir(
     if out is None:
         typer.echo(text)
     else:
-        out.expanduser().write_text(text + "\n", "utf-8")
+        write_output("--out", out, text + "\n")
         typer.echo(f"{out}: {len(made)} {resource.value} {'resource' if len(made) == 1 else 'resources'}")
     if not made:
         found = "beat with a rate" if resource is ResourceKind.OBSERVATION else "alert"

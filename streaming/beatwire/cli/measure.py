@@ -19,12 +19,12 @@ from beatwire.cli.options import (  # fmt: skip
     Json,
     ModelPath,
     Seed,
-    check_folder,
     choose_backend,
     examples,
 )
 from beatwire.cli.terminal import print_message, stderr
 from beatwire.errors import UserError
+from beatwire.outputs import check_output, write_output
 
 if TYPE_CHECKING:
     from beatwire.backends.base import Backend
@@ -136,6 +136,8 @@ def evaluate(
     from beatwire.evaluation import as_html, as_text
     from beatwire.evaluation.bedside.folders import is_alarm_folder
     from beatwire.evaluation.movement import is_movement_folder
+    from beatwire.model.storage import model_files
+    from beatwire.recordings.files import source_files
 
     chosen = choose_backend(backend, gpu_memory)
     print_message(chosen.reason)
@@ -144,11 +146,15 @@ def evaluate(
     except ValueError:
         raise UserError(f"--snr: expected numbers separated by commas; got {snr!r}") from None
     if html is not None:
-        check_folder("--html", html)
-    if alarms or is_alarm_folder(folder):
+        records = [file for names in noise or () for name in names.split("+") for file in source_files(name)]
+        check_output("--html", html, sources=[folder, *records, *model_files(model)], endings=(".html", ".htm"))
+    by_alarms, in_movement = alarms or is_alarm_folder(folder), is_movement_folder(folder)
+    if html is not None and (by_alarms or in_movement):
+        raise UserError("--html: expected a folder of annotated beats; other tables have no HTML page")
+    if by_alarms:
         _print_alarms(folder, people, ward_beds, model, chosen, as_json)
         return
-    if is_movement_folder(folder):
+    if in_movement:
         _print_movement(folder, rivals, seed, model, chosen, as_json)
         return
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
@@ -157,7 +163,7 @@ def evaluate(
             progress=lambda name: status.update(f"evaluate {name}") if status else None, notes=print_message,
         )  # fmt: skip
     if html is not None:
-        html.write_text(as_html(report, title=f"beatwire on {folder.name}"), encoding="utf-8")
+        write_output("--html", html, as_html(report, title=f"beatwire on {folder.name}"))
     typer.echo(json.dumps(report) if as_json else as_text(report))
     if report["failed"]:
         raise typer.Exit(1)

@@ -239,12 +239,6 @@ def examples(*commands: str) -> str:
     return "\n\n".join(["Examples:", *commands])
 
 
-def check_folder(option: str, path: Path) -> None:
-    """Raise UserError if the folder of an output file does not exist: before the work, not after it."""
-    if not path.expanduser().parent.is_dir():
-        raise UserError(f"{option}: expected a file in an existing folder; there is no folder {str(path.parent)!r}")
-
-
 def choose_backend(
     kind: BackendKind, gpu_memory: str | None = None, managed: bool = False, nvtx: bool = False
 ) -> Backend:

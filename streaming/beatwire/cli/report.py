@@ -25,7 +25,7 @@ from beatwire.cli.terminal import Line, print_message, print_result, progress_ba
 
 EXAMPLES = examples(
     "beatwire report mitdb/203 --out report.html",
-    "beatwire report ecg.csv --fs 250 --out report.html",
+    "beatwire report ecg.csv --fs 250",
     "beatwire report mitdb/203 mitdb/208 --lead all --out reports",
 )
 LINES = {
@@ -41,12 +41,13 @@ LINES = {
 def report(
     sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Recordings to report: {SOURCES}.")],
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="FILE",
+            show_default="NAME.html here, if there is none",
             help="Write the report to this HTML file; for several recordings, to this folder with an index.",
         ),
-    ],
+    ] = None,
     lead: Lead = "first",
     fs: Rate = None,
     column: ColumnName = None,

@@ -16,6 +16,8 @@ from beatwire.api.analyze import analyze
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
+from beatwire.model.storage import model_files
+from beatwire.recordings.files import source_files
 from beatwire.report.annotations import annotations_of
 from beatwire.report.index import INDEX, write_index
 from beatwire.report.write import Written, check_report, write_report
@@ -25,7 +27,7 @@ _ANALYZED = 0.5  # of the time
 
 def report_sources(
     sources: Sequence[str],
-    out: Path,
+    out: Path | None,
     *,
     lead: str = "first",
     fs: float | None = None,
@@ -44,7 +46,8 @@ def report_sources(
     sources, lead, fs, column, gain
         See :func:`beatwire.recordings.read_recording`.
     out
-        A file for one source; for several a folder, made if it does not exist.
+        A file for one source; for several a folder, made if it does not exist. None: NAME.html for one source, in the
+        working folder.
     model
         The scoring model; None: the one in the package.
     backend
@@ -61,7 +64,7 @@ def report_sources(
     UserError
         A source, the output or the model cannot be used, or Bokeh is not installed.
     """
-    paths = _paths(sources, out)
+    paths = _paths(sources, out, model)
     start_s = time.perf_counter()
     written: list[Written] = []
     for k, (source, path) in enumerate(zip(sources, paths, strict=True)):
@@ -79,7 +82,7 @@ def report_sources(
                 model=model, progress=lambda done: advance(_ANALYZED + (1 - _ANALYZED) * done),
             )
         )  # fmt: skip
-    index = write_index(out.expanduser(), written) if len(sources) > 1 else None
+    index = write_index(paths[0].parent, written) if len(sources) > 1 else None
     return {
         "reports": [
             {"source": source, "path": str(w.path), "bytes": w.size, "beats": len(w.study.sample)}
@@ -90,15 +93,18 @@ def report_sources(
     }
 
 
-def _paths(sources: Sequence[str], out: Path) -> list[Path]:
+def _paths(sources: Sequence[str], out: Path | None, model: Path | None = None) -> list[Path]:
     """Return the file of each report, after checks that it can be written.
 
     >>> [path.name for path in _paths(["a/100.csv", "b/100"], Path("."))]
     ['100.html', '100-2.html']
     """
-    out = out.expanduser()
+    read = [*(file for source in sources for file in source_files(source)), *model_files(model)]
     if len(sources) == 1:
-        return [check_report(out)]
+        return [_own_name(sources[0], read) if out is None else check_report(out, read)]
+    if out is None:
+        raise UserError(f"--out: expected a folder for {len(sources)} recordings; got none")
+    out = out.expanduser()
     if out.exists() and not out.is_dir():
         raise UserError(f"--out: expected a folder for {len(sources)} recordings; got the file {str(out)!r}")
     if not out.parent.is_dir():
@@ -109,9 +115,27 @@ def _paths(sources: Sequence[str], out: Path) -> list[Path]:
         raise UserError(f"--out: expected to make the folder {out}; got: {error.strerror or error}") from None
     names: list[str] = []
     for source in sources:
-        stem = re.sub(r"[^\w.-]+", "_", Path(source).name).removesuffix(".gz").rsplit(".csv", 1)[0] or "recording"
-        taken = {Path(INDEX).stem, *names}
+        stem, taken = _stem(source), {Path(INDEX).stem, *names}
         names.append(
             next(n for k in range(1, len(sources) + 3) if (n := stem if k == 1 else f"{stem}-{k}") not in taken)
         )
-    return [check_report(out / f"{name}.html") for name in names]
+    check_report(out / INDEX, read)
+    return [check_report(out / f"{name}.html", read) for name in names]
+
+
+def _own_name(source: str, read: Sequence[Path]) -> Path:
+    """Return NAME.html of a source, in the working folder, where nothing has this name yet."""
+    path = Path(f"{_stem(source)}.html")
+    if path.exists():
+        raise UserError(f"report: expected no file {path.name} here, or --out FILE; --out {path.name} replaces it")
+    return check_report(path, read)
+
+
+def _stem(source: str) -> str:
+    """Return the name of a source without folder and ending, as the name of a file.
+
+    >>> _stem("ward/100.csv.gz"), _stem("mitdb/100.hea"), _stem("synthetic:seconds=60")
+    ('100', '100', 'synthetic_seconds_60')
+    """
+    name = re.sub(r"[^\w.-]+", "_", Path(source).name).removesuffix(".gz")
+    return re.sub(r"(?i)(?<=.)\.[a-z][a-z0-9]{1,7}$", "", name).strip(".") or "recording"

@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from beatwire.errors import UserError
+from beatwire.outputs import write_output
 
 # Records of the training data that the model of a fold was trained without, by name: samples per lead. Keys of the
 # files are older than the names in the code. A model's name is a hash of its files, so a key cannot change alone.
@@ -32,11 +33,21 @@ class StoredModel(NamedTuple):
     name: str
 
 
+def model_files(path: str | Path | None) -> list[Path]:
+    """Return the files of a model; None has none outside of the package."""
+    return [] if path is None else [Path(path), Path(path).with_suffix(".json"), population_beside(Path(path))]
+
+
+def population_beside(path: Path) -> Path:
+    """Return the file of the population of a model."""
+    return path.with_suffix(POPULATION_SUFFIX)
+
+
 def write_model(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> None:
     """Write ``path`` (``NAME.safetensors``) and its config."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
-    path.with_suffix(".json").write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    write_output("--out", path, save({name: np.ascontiguousarray(array) for name, array in arrays.items()}))
+    write_output("--out", path.with_suffix(".json"), json.dumps(config, indent=1, sort_keys=True) + "\n")
 
 
 def read_model(path: Path, kind: str, file_format: int) -> StoredModel:

@@ -4,14 +4,14 @@ In:  columns of beats, at least ``sample``; a path whose ending selects the form
 Out: ``x.csv[.gz]``, ``x.parquet``, or an annotation file such as ``x.atr``; ``<path>.alerts.jsonl`` or another file,
      one alert per line, ``wire/schemas/alert.schema.json``
 
-The first columns are always ``sample, time_s, rr_ms, quality, score``; the other columns follow. A file of beats is
-written completely or not at all: it is written to a temporary folder and then moved.
+The first columns are always ``sample, time_s, rr_ms, quality, score``; the other columns follow. A file is written
+completely or not at all (``beatwire.outputs``).
 """
 
 from __future__ import annotations
 
 import gzip
-import os
+import io
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,6 +22,7 @@ import pandas as pd
 import wfdb
 
 from beatwire.errors import UserError
+from beatwire.outputs import check_output, write_output
 from beatwire.wire.alerts import encode_alert
 
 FIRST_COLUMNS = ("sample", "time_s", "rr_ms", "quality", "score")
@@ -44,38 +45,31 @@ _OTHER_FORMATS = (
 )
 
 
-def check_out(path: str | Path) -> Path:
-    """Return the path of a file of beats, with ``~`` expanded, if beats can be written to it.
+def check_out(path: str | Path, sources: Iterable[str | Path] = (), option: str = "--out") -> Path:
+    """Return the path of a file of beats, with ``~`` expanded, if beats can be written to it, and alerts beside it.
 
     Raises
     ------
     UserError
-        The ending selects no format, the path is a folder, or its folder does not exist or cannot be written to.
+        The ending selects no format, or one of the files cannot be written, as of
+        :func:`beatwire.outputs.check_output`.
     """
     path = Path(path).expanduser()
     if _format(path) is None:
-        raise UserError(f"--out: expected {_FORMATS}; got {path.name!r}")
-    return check_file("--out", path)
+        raise UserError(f"{option}: expected {_FORMATS}; got {path.name!r}")
+    sources = list(sources)
+    check_output(option, alerts_beside(path), sources=sources)
+    return check_output(option, path, sources=sources)
 
 
-def check_file(option: str, path: str | Path) -> Path:
-    """Return the path of an output file, with ``~`` expanded, if it can be written: before the work, not after it.
-
-    Raises
-    ------
-    UserError
-        The path is a folder, or its folder does not exist or cannot be written to; the message begins with `option`.
-    """
-    path = Path(path).expanduser()
-    if path.is_dir() or not path.parent.is_dir():
-        got = f"got the folder {str(path)!r}" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
-        raise UserError(f"{option}: expected a file in an existing folder; {got}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UserError(f"{option}: expected a file that can be written; got {str(path)!r} without permission to write")
-    return path
+def alerts_beside(path: str | Path) -> Path:
+    """Return the file of the alerts that are written with the beats at ``path``."""
+    return Path(f"{path}.alerts.jsonl")
 
 
-def write_beats(path: str | Path, beats: Mapping[str, Any] | pd.DataFrame, *, rate_hz: float) -> Path:
+def write_beats(
+    path: str | Path, beats: Mapping[str, Any] | pd.DataFrame, *, rate_hz: float, option: str = "--out"
+) -> Path:
     """Write beats in the format that the ending of the path selects; return the path.
 
     Parameters
@@ -88,23 +82,19 @@ def write_beats(path: str | Path, beats: Mapping[str, Any] | pd.DataFrame, *, ra
         both, ``N``.
     rate_hz
         Sampling rate in Hz.
+    option
+        What an error message begins with.
 
     Raises
     ------
     UserError
         The path cannot be written.
     """
-    path = check_out(path)
-    table = beats_table(beats, rate_hz)
-    try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".beatwire-") as folder:
-            _write(Path(folder), path, table, rate_hz).replace(path)
-    except OSError as error:
-        raise UserError(f"--out: expected to write {path}; got: {error.strerror or error}") from None
-    return path
+    path = check_out(path, option=option)
+    return write_output(option, path, _content(path, beats_table(beats, rate_hz), rate_hz))
 
 
-def write_alerts(path: str | Path, alerts: Iterable[Mapping[str, Any]]) -> Path:
+def write_alerts(path: str | Path, alerts: Iterable[Mapping[str, Any]], option: str = "--out") -> Path:
     """Write alerts to ``<path>.alerts.jsonl``, beside the beats at ``path``; return that path.
 
     Raises
@@ -112,7 +102,7 @@ def write_alerts(path: str | Path, alerts: Iterable[Mapping[str, Any]]) -> Path:
     UserError
         The file cannot be written.
     """
-    return write_alert_lines(f"{path}.alerts.jsonl", alerts, "--out")
+    return write_alert_lines(alerts_beside(path), alerts, option)
 
 
 def write_alert_lines(path: str | Path, alerts: Iterable[Mapping[str, Any]], option: str = "--alerts") -> Path:
@@ -132,13 +122,7 @@ def write_alert_lines(path: str | Path, alerts: Iterable[Mapping[str, Any]], opt
     UserError
         The file cannot be written.
     """
-    path = Path(path).expanduser()
-    lines = [encode_alert(alert) + "\n" for alert in alerts]
-    try:
-        path.write_text("".join(lines), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{option}: expected to write {path}; got: {error.strerror or error}") from None
-    return path
+    return write_output(option, path, "".join(encode_alert(alert) + "\n" for alert in alerts))
 
 
 def _format(path: Path) -> str | None:
@@ -182,37 +166,35 @@ def alerts_table(alerts: Iterable[Mapping[str, Any]], rate_hz: float) -> pd.Data
     return table[list(ALERT_COLUMNS)]
 
 
-def _write(folder: Path, path: Path, table: pd.DataFrame, rate_hz: float) -> Path:
-    """Write a table into a folder in the format of ``path``; return the file."""
+def _content(path: Path, table: pd.DataFrame, rate_hz: float) -> bytes:
+    """Return a table in the format of ``path``."""
     kind = _format(path)
-    file = folder / "beats"
     if kind == "csv":
         rounded = table.round({name: places for name, places in _DECIMALS.items() if name in table})
-        text = rounded.to_csv(index=False, lineterminator="\n")
+        text = rounded.to_csv(index=False, lineterminator="\n").encode()
         # without a time stamp, so that equal beats give equal files
-        file.write_bytes(gzip.compress(text.encode(), mtime=0) if path.suffix.lower() == ".gz" else text.encode())
-    elif kind == "parquet":
-        table.to_parquet(file, engine="pyarrow", index=False)
-    else:
-        file = _write_annotations(folder, path.suffix[1:], table, rate_hz)
-    return file
+        return gzip.compress(text, mtime=0) if path.suffix.lower() == ".gz" else text
+    if kind == "parquet":
+        buffer = io.BytesIO()
+        table.to_parquet(buffer, engine="pyarrow", index=False)
+        return buffer.getvalue()
+    return _annotations(path.suffix[1:], table, rate_hz)
 
 
-def _write_annotations(folder: Path, annotator: str, table: pd.DataFrame, rate_hz: float) -> Path:
-    """Write a WFDB annotation file into a folder; return the file."""
-    file = folder / f"beats.{annotator}"
+def _annotations(annotator: str, table: pd.DataFrame, rate_hz: float) -> bytes:
+    """Return a WFDB annotation file."""
     if not len(table):
-        file.write_bytes(b"\0\0")  # the end mark; ``wfdb`` refuses to write a file without annotations
-        return file
+        return b"\0\0"  # the end mark; ``wfdb`` refuses to write a file without annotations
     order = np.argsort(table["sample"].to_numpy(), kind="stable")
     named = next((name for name in ("symbol", "beat_class") if name in table), None)
     symbols = ["N"] * len(table) if named is None else table[named].astype(str).tolist()
-    wfdb.wrann(
-        "beats",
-        annotator,
-        table["sample"].to_numpy()[order],
-        symbol=[symbols[k] for k in order],
-        fs=rate_hz,
-        write_dir=str(folder),
-    )
-    return file
+    with tempfile.TemporaryDirectory(prefix="beatwire-") as folder:
+        wfdb.wrann(
+            "beats",
+            annotator,
+            table["sample"].to_numpy()[order],
+            symbol=[symbols[k] for k in order],
+            fs=rate_hz,
+            write_dir=folder,
+        )
+        return (Path(folder) / f"beats.{annotator}").read_bytes()

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import numpy as np
 
+from beatwire.outputs import write_output
 from beatwire.report.html import Column, Html, note, page, program, table
 from beatwire.report.study import PRIORITIES, clock
 from beatwire.report.write import Written
@@ -28,9 +29,7 @@ def write_index(folder: Path, reports: Sequence[Written]) -> Path:
         + table(columns, rows)
         + note("High, medium, low: alerts of this priority.")
     )
-    path = folder / INDEX
-    path.write_text(page("ECG reports", body), encoding="utf-8")
-    return path
+    return write_output("--out", folder / INDEX, page("ECG reports", body))
 
 
 def _row(report: Written) -> list[str]:

@@ -7,8 +7,7 @@ Out: the file, written completely or not at all
 from __future__ import annotations
 
 import importlib.util
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,10 +15,13 @@ from beatwire.errors import UserError
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.model.checkpoint import load_model
 from beatwire.offline.analyze import Analysis
+from beatwire.outputs import check_output, write_output
 from beatwire.recordings import Recording
 from beatwire.report.document import report_html
 from beatwire.report.study import Study, study_of
 from beatwire.tables import host_array
+
+ENDINGS = (".html", ".htm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +33,17 @@ class Written:
     study: Study
 
 
-def check_report(path: Path) -> Path:
+def check_report(path: str | Path, sources: Iterable[str | Path] = (), option: str = "--out") -> Path:
     """Return the path of a report, with ``~`` expanded, if a report can be written to it.
 
     Raises
     ------
     UserError
-        Bokeh is not installed, the path is a folder, or its folder does not exist or cannot be written to.
+        Bokeh is not installed, or the file cannot be written, as of :func:`beatwire.outputs.check_output`.
     """
     if importlib.util.find_spec("bokeh") is None:
         raise UserError("report: expected bokeh; it is not installed (pip install 'beatwire[report]')")
-    path = path.expanduser()
-    if path.is_dir():
-        raise UserError(f"--out: expected a file for one recording; got the folder {str(path)!r}")
-    if not path.parent.is_dir():
-        raise UserError(f"--out: expected a file in an existing folder; there is no folder {str(path.parent)!r}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UserError(f"--out: expected a file that can be written; {str(path)!r} cannot")
-    return path
+    return check_output(option, path, sources=sources, endings=ENDINGS)
 
 
 def write_report(
@@ -59,6 +54,7 @@ def write_report(
     annotations: AnnotatedRecord | None = None,
     model: Path | None = None,
     progress: Callable[[float], None] | None = None,
+    option: str = "--out",
 ) -> Written:
     """Write the report of a recording as one HTML file.
 
@@ -75,24 +71,20 @@ def write_report(
         the model of the analysis.
     progress
         Called with the completed fraction, 0-1.
+    option
+        What an error message about the file begins with.
 
     Raises
     ------
     UserError
         Bokeh is not installed, the file cannot be written, or the model cannot be used.
     """
-    path = check_report(Path(path))
+    path = check_report(path, option=option)
     advance = progress or (lambda _: None)
     study = study_of(
         replace(recording, samples=host_array(recording.samples)), analysis, load_model(model), annotations
     )
     html = report_html(study, advance)
-    beside = path.with_name(path.name + ".part")
-    try:
-        beside.write_text(html, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UserError(f"--out: expected to write {path}; got: {error.strerror or error}") from None
+    write_output(option, path, html)
     advance(1.0)
     return Written(path, path.stat().st_size, study)

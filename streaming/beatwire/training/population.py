@@ -11,7 +11,8 @@ import json
 from pathlib import Path
 
 from beatwire.backends.network import Network
-from beatwire.model.storage import POPULATION_SUFFIX
+from beatwire.model.storage import population_beside
+from beatwire.outputs import write_output
 from beatwire.records import F32
 from beatwire.training.drift import latents
 
@@ -32,4 +33,5 @@ def write_population(out: Path, name: str, network: Network, windows: F32) -> No
     """
     places = latents(network, windows) @ network.map
     chosen = places[:: -(-len(places) // MOST_POINTS)].astype(float).round(3)
-    out.with_suffix(POPULATION_SUFFIX).write_text(json.dumps({"model": name, "points": chosen.tolist()}) + "\n")
+    text = json.dumps({"model": name, "points": chosen.tolist()}) + "\n"
+    write_output("--out", population_beside(out), text)

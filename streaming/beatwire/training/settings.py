@@ -5,11 +5,15 @@ from __future__ import annotations
 import importlib.util
 import json
 import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from beatwire.errors import UserError
+from beatwire.model.storage import POPULATION_SUFFIX
+from beatwire.outputs import check_output, write_output
+from beatwire.recordings.files import source_files
 
 FOLDS = 5  # of the cross-validation
 
@@ -80,14 +84,21 @@ def fold_of(people: str) -> int:
 
 def write_figures(out: Path, metrics: dict[str, Any], card: str) -> None:
     """Write metrics and card beside the model ``out``."""
-    out.with_suffix(".metrics.json").write_text(json.dumps(metrics, indent=1) + "\n")
-    out.with_suffix(".card.md").write_text(card)
+    write_output("--out", out.with_suffix(".metrics.json"), json.dumps(metrics, indent=1) + "\n")
+    write_output("--out", out.with_suffix(".card.md"), card)
 
 
-def check_out(out: Path) -> None:
-    """Raise ``UserError`` unless a model can be written to ``out``."""
+def check_out(out: Path, folders: Sequence[Path] = (), noise: Sequence[Path] = ()) -> None:
+    """Raise ``UserError`` unless a model can be written to ``out`` and is none of the records; make its folder."""
     if out.suffix != ".safetensors":
         raise UserError(f"--out: expected NAME.safetensors; got {out}")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(f"--out: expected to make the folder {out.parent}; got: {error.strerror or error}") from None
+    sources = [*folders, *(file for record in noise for file in source_files(record))]
+    for ending in (".safetensors", ".json", ".metrics.json", ".card.md", POPULATION_SUFFIX):
+        check_output("--out", out.with_suffix(ending), sources=sources)
 
 
 @dataclass(frozen=True, slots=True)

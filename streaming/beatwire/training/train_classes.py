@@ -69,7 +69,7 @@ def train_classes(
         not a ``.safetensors``.
     """
     require("lightgbm", "train classes")
-    check_out(out)
+    check_out(out, folders)
     records = read_class_records(folders, lambda done, step: progress(0.5 * done, step))
     if len(records) < FOLDS:
         raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")

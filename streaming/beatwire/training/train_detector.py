@@ -69,7 +69,7 @@ def train_detector(
         not a ``.safetensors``.
     """
     require("lightgbm", "train detector")
-    check_out(out)
+    check_out(out, folders, noise)
     records = read_training_records(folders, noise, settings.seed, lambda done, step: progress(0.5 * done, step))
     if len(records) < FOLDS:
         raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")

@@ -63,7 +63,7 @@ def train_rhythm(
         LightGBM is not installed, a folder has no record, or ``out`` is not a ``.safetensors``.
     """
     require("lightgbm", "train rhythm")
-    check_out(out)
+    check_out(out, folders, noise)
     paths = reference_paths(folders, noise)
     done = iter(range(len(paths)))
     with tempfile.TemporaryDirectory() as temporary:

@@ -71,7 +71,7 @@ def train_vae(
         a ``.safetensors``.
     """
     require("torch", "train vae")
-    check_out(out)
+    check_out(out, folders)
     progress(0.0, "reading records")
     subjects = read_subjects(folders, settings.seed)
     if len(subjects) < FOLDS:

@@ -63,7 +63,7 @@ def train_ventricular(
         LightGBM is not installed, a folder has no record, or ``out`` is not a ``.safetensors``.
     """
     require("lightgbm", "train ventricular")
-    check_out(out)
+    check_out(out, folders, noise)
     paths = reference_paths(folders, noise)
     examples = []
     for done, one in enumerate(read_run_examples(paths)):
