@@ -25,6 +25,7 @@ class RegistryServer:
 
     requests       method and path of every request so far
     broken         answer every request with status 500
+    answers        id -> status and content of the answer about it
     authorization  the header that every request must have; None: everybody may ask
     """
 
@@ -35,6 +36,7 @@ class RegistryServer:
         self.levels: dict[str, str] = {}
         self.subjects: dict[str, list[int]] = {}
         self.schemas: dict[int, dict[str, str]] = {}
+        self.answers: dict[int, tuple[int, Any]] = {}
         self._server: ThreadingHTTPServer | None = None
         self._port = 0
 
@@ -102,6 +104,8 @@ class RegistryServer:
     def answer(self, method: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
         match [method, *path.strip("/").split("/")]:
             case ["GET", "schemas", "ids", number]:
+                if int(number) in self.answers:
+                    return self.answers[int(number)]
                 found = self.schemas.get(int(number))
                 return (200, found) if found else error(NO_SCHEMA)
             case ["GET", "config", subject] if subject in self.levels:

@@ -12,6 +12,7 @@ from beatwire.records import RawTick
 from beatwire.stages import decode
 from beatwire.wire import avro, writers
 from beatwire.wire.avro import decode_chunk, frame
+from mutations import mutations
 from steps import chunk, decoded, row
 from writer_schemas import ours, retyped, reversed_fields, with_field, without, written
 
@@ -150,3 +151,49 @@ def test_a_resolved_message_is_the_chunk_that_fastavro_reads() -> None:
     made = writers.Writer(7, json.dumps(schema)).translate(message)
     assert isinstance(made, bytes)
     assert decode_chunk(made) == avro.decode_chunk(written(ours(), 8, leads=["I", "II"]))
+
+
+CHUNK_AND = [
+    pytest.param({"type": "record", "name": "Tree", "fields": [{"name": "down", "type": ["null", "Tree"]}]}, id="tree"),
+    pytest.param({"type": "record", "name": "Tree", "fields": [{"name": "down", "type": "Tree"}]}, id="endless"),
+    pytest.param({"type": "array", "items": "null"}, id="list of nothing"),
+    pytest.param({"type": "array", "items": {"type": "record", "name": "E", "fields": []}}, id="list of empty records"),
+    pytest.param({"type": "array", "items": {"type": "fixed", "name": "F", "size": 0}}, id="list of fixed of no bytes"),
+]
+
+
+@pytest.mark.parametrize("kind", CHUNK_AND)
+def test_a_schema_by_which_a_message_could_end_the_process_is_refused(kind: dict[str, Any]) -> None:
+    schema = with_field("extra", kind)
+    huge = frame(b"\x02" * 20_000, 7)
+    assert "expected " in refused(schema, huge)
+
+
+def test_a_recursion_over_namespaces_and_two_types_is_found() -> None:
+    inner = {"type": "record", "name": "B", "namespace": "x", "fields": [{"name": "a", "type": ["null", "ns.A"]}]}
+    outer = {"type": "record", "name": "ns.A", "fields": [{"name": "b", "type": {"type": "array", "items": inner}}]}
+    assert "recursion" in refused(with_field("extra", outer), frame(b"\x02" * 200, 7))
+
+
+def test_types_that_double_with_each_level_and_deep_ones_are_refused() -> None:
+    kind: Any = "long"
+    for k in range(12):
+        fields = [{"name": "a", "type": kind}, {"name": "b", "type": f"R{k - 1}" if k else "long"}]
+        kind = {"type": "record", "name": f"R{k}", "fields": fields}
+    assert "at most 1000 types" in refused(with_field("extra", kind), frame(b"x" * 50, 7))
+    deep: Any = "long"
+    for _ in range(400):
+        deep = {"type": "array", "items": deep}
+    assert "levels" in refused(with_field("extra", deep), frame(b"x" * 50, 7))
+
+
+@pytest.mark.parametrize("count", [3_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_no_schema_and_no_message_raises(count: int) -> None:
+    schemas = [with_field("extra", ["null", "long"], default=None), reversed_fields(), retyped("time", MILLIS)]
+    texts = mutations([json.dumps(one).encode() for one in schemas], count, seed=3)
+    messages = mutations([written(one, 7, extra=None) for one in schemas], count, seed=4)
+    for k, (text, message) in enumerate(zip(texts, messages, strict=True)):
+        given = json.dumps(schemas[k % 3]) if k % 2 else text.decode(errors="replace")
+        how = writers.Writer(7, given)
+        made = how.translate(message if k % 2 else written(ours(), 7))
+        assert isinstance(made, bytes) or len(made) < 300

@@ -1,4 +1,4 @@
-"""Partitions that wait: the next message of such a partition has a schema that the registry has not answered for yet.
+"""Partitions that wait: the next message of such a partition has a schema that is being looked up.
 
 In: the messages of a poll. Out: the messages before the first one that has to wait, and the offsets of those that wait.
 State: the partitions, and the schema ids that they wait for. Invariant: no message is skipped; a partition continues
@@ -26,7 +26,7 @@ class Holding:
     Attributes
     ----------
     partitions : dict of int to set of int
-        partition -> the schema ids that its next message may have to wait for.
+        partition -> the schema ids of its own messages that are being looked up.
     """
 
     def __init__(self, schemas: WriterSchemas | None) -> None:
@@ -61,15 +61,14 @@ class Holding:
         held = {}
         for partition, row in zip(waiting.tolist(), rows[first].tolist(), strict=True):
             held[partition] = messages[row].offset() or 0
-            self.partitions[partition] = missing
+            self.partitions[partition] = set(ids[rows[part.partition[rows] == partition]].tolist())
         return join_messages(truncate(messages, held)), held
 
     def released(self) -> set[int]:
         """Return the partitions that need not wait any longer, once."""
         if self._schemas is None or not self.partitions:
             return set()
-        known = self._schemas.known
-        done = {partition for partition, ids in self.partitions.items() if ids <= known.keys()}
+        done = {partition for partition, ids in self.partitions.items() if not self._schemas.waiting(ids)}
         for partition in done:
             del self.partitions[partition]
         return done

@@ -13,9 +13,11 @@ from urllib.parse import urlsplit, urlunsplit
 
 from beatwire.errors import FatalError, UserError
 from beatwire.wire.schema_files import SCHEMAS, registered_text
+from beatwire.wire.writers import ABSENT, LONGEST_TEXT, Refusal
 
 LEVEL = "BACKWARD"  # readers of a new schema read messages of the one before
 _TIMEOUT_S = 5.0
+_LONGEST_REASON = 100  # characters of what a registry says
 _NUMBERS = {
     "timeout",
     "max.retries",
@@ -24,7 +26,8 @@ _NUMBERS = {
     "cache.capacity",
     "cache.latest.ttl.sec",
 }
-_NO_SUBJECT, _NO_SCHEMA = 40401, 40403  # codes of the registry's interface
+_NO_SUBJECT = 40401  # a code of the registry's interface
+_DENIED, _LATER = (401, 403, 407), (408, 425, 429)  # HTTP: not allowed; the same request may succeed later
 
 T = TypeVar("T")
 
@@ -142,18 +145,26 @@ class Registry:
         return self._at_start(work, f"to return the versions of {subject}")
 
     def text(self, schema_id: int) -> str:
-        """Return the text of a schema by its id; an empty text if the registry does not have it.
+        """Return the text of a schema by its id, or a `Refusal`: the registry refuses the id, whenever it is asked.
 
         Raises
         ------
         RegistryAwayError
-            It did not answer, or answered with another error.
+            It did not answer, is not able to at the moment, or does not allow this client to ask.
         """
         try:
-            return str(self._client.get_schema(schema_id).schema_str or "")
+            text = str(self._client.get_schema(schema_id).schema_str or "")
+            return text if len(text) <= LONGEST_TEXT else Refusal(f"has a schema of {len(text)} characters")
         except self._refusal as error:
-            if error.error_code == _NO_SCHEMA:
-                return ""
+            status = int(error.http_status_code)
+            if status in _DENIED:
+                raise RegistryAwayError(
+                    f"{_line(error)}: expected rights to read schemas (registry.user_info)"
+                ) from error
+            if status == 404:
+                return ABSENT
+            if 400 <= status < 500 and status not in _LATER:
+                return Refusal(f"is refused by the schema registry: {_line(error)[:_LONGEST_REASON]}")
             raise RegistryAwayError(_line(error)) from error
         except Exception as error:  # of the HTTP library, which is confluent-kafka's choice
             raise RegistryAwayError(_line(error)) from error

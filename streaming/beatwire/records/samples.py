@@ -29,7 +29,7 @@ class RawTick:
     caught_up    no more messages were waiting at the broker: a stream without a chunk is silent
     held         partitions of which ``caught_up`` says nothing: their messages wait for the schema registry
     overloaded   so far behind that beats are not scored: rules and beats have priority
-    schemas      schema id of a framed message -> its writer's schema (empty text: there is none); None: any id is ours
+    schemas      schema id of a framed message -> its writer's schema or a ``Refusal``; None: any id is ours
     open_banks   of a replay: partition -> the banks that were open at its commit; None: this is no replay
     """
 

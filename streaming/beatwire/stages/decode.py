@@ -24,7 +24,7 @@ from beatwire.records import F64, I16, I64, U8, Chunks, Fault, RawTick, Rejects
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_AT, CHUNK_ID_AT, CHUNK_WRONG
 from beatwire.wire.avro import REASONS, chunk_columns
 from beatwire.wire.json import json_tick_to_avro
-from beatwire.wire.writers import framed_ids, writer
+from beatwire.wire.writers import NOT_ASKED, framed_ids, writer
 
 # Code of ``kernels.avro.read_chunk`` -> kind of the reject; the other codes are "field".
 KINDS = {
@@ -145,7 +145,7 @@ def _joined(values: list[bytes]) -> tuple[U8, I64]:
 def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: list[Rejects]) -> tuple[RawTick, int]:
     """Convert framed messages of other schemas; return the tick and their number. Those that cannot be are rejected."""
     ids = framed_ids(tick.payload, tick.start)
-    writers = {k: writer(k, schemas.get(k, "")) for k in np.unique(ids[ids >= 0]).tolist()}
+    writers = {k: writer(k, schemas.get(k, NOT_ASKED)) for k in np.unique(ids[ids >= 0]).tolist()}
     others = [k for k, how in writers.items() if not how.same]
     rows = np.flatnonzero(np.isin(ids, others)).tolist() if others else []
     if not rows:

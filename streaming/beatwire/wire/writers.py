@@ -1,12 +1,15 @@
 """Writers' schemas: how a framed message of another schema of SampleChunk becomes one of ours.
 
-In: the messages of a tick, and what a Schema Registry has answered: schema id -> text of the writer's schema, an empty
-text where it has none. Out: for each framed message nothing (the kernel reads it as it is), the same content in our
+In: the messages of a tick, and what a Schema Registry has answered: schema id -> text of the writer's schema, or a
+`Refusal`. Out: for each framed message nothing (the kernel reads it as it is), the same content in our
 schema, or the reason why it cannot be read. No state but parsed schemas; nothing here asks a registry.
 
 A schema that is encoded like ours costs nothing. Any other is read by Avro's schema resolution: fields that were added
 are dropped, fields that are missing get their defaults, reordered ones are put in order, times in milliseconds become
 microseconds. That takes 15-18 us a message (one core of an Intel Xeon at 2.0 GHz).
+
+A schema is foreign text as well. fastavro reads by recursion in C and takes the counts in a message at their word, so
+schemas that contain themselves, that are large, or whose lists have items of no bytes are refused: `schema_bounds`.
 """
 
 from __future__ import annotations
@@ -14,20 +17,32 @@ from __future__ import annotations
 import copy
 import io
 import json
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import fastavro
 import numpy as np
 from fastavro.read import SchemaResolutionError
-from fastavro.schema import SchemaParseException, UnknownType, to_parsing_canonical_form
+from fastavro.schema import to_parsing_canonical_form
 
 from beatwire.records import I64, U8
 from beatwire.wire.avro import schema, schema_text, unframe
+from beatwire.wire.schema_bounds import BoundsError, check_bounds
 
 MAGIC_BYTES = 5  # of Confluent framing: a zero byte and the id
 _LONGEST_REASON = 160  # characters; fastavro prints whole schemas
-_UNREADABLE = (EOFError, IndexError, OverflowError, TypeError, UnicodeDecodeError, ValueError)
+LONGEST_TEXT = 100_000  # characters of a schema
+MOST_WRITERS = 256  # parsed schemas that are kept
+
+
+class Refusal(str):
+    """Why a schema id has no text, in place of the text: the sentence goes on after the id."""
+
+    __slots__ = ()
+
+
+ABSENT = Refusal("is not in the schema registry")
+NOT_ASKED = Refusal("has not been looked up: too many unknown ids, or no answer of the schema registry in time")
 
 
 def framed_ids(payload: U8, start: I64) -> I64:
@@ -62,7 +77,7 @@ class Writer:
     schema_id
         The id, for reasons.
     text
-        The writer's schema, as the registry returned it; empty: the registry does not have the id.
+        The writer's schema, as the registry returned it, or a `Refusal`.
 
     Attributes
     ----------
@@ -73,14 +88,19 @@ class Writer:
     def __init__(self, schema_id: int, text: str) -> None:
         self._id, self._refusal, self.same = schema_id, "", False
         self._schema: Any = None
-        if not text:
-            self._refusal = f"schema id {schema_id} is not in the schema registry"
+        if isinstance(text, Refusal) or not text:
+            self._refusal = f"schema id {schema_id} {text or ABSENT}"
             return
         try:
+            if len(text) > LONGEST_TEXT:
+                raise BoundsError(f"expected a schema of at most {LONGEST_TEXT} characters; got {len(text)}")
             given = json.loads(text)
+            check_bounds(given)
             self._schema = fastavro.parse_schema(copy.deepcopy(given))
             self.same = is_encoded_like_ours(given)
-        except (ValueError, KeyError, TypeError, AttributeError, SchemaParseException, UnknownType) as error:
+        except BoundsError as error:
+            self._refusal = self._reason(str(error))
+        except Exception as error:  # of fastavro, on any text
             self._refusal = self._reason(f"not an Avro schema that stands alone ({type(error).__name__}: {error})")
 
     def translate(self, value: bytes) -> bytes | str:
@@ -94,24 +114,28 @@ class Writer:
             if not _has_unions(self._schema):  # then no other message can be read either
                 self._refusal = reason
             return reason
-        except _UNREADABLE as error:
+        except Exception as error:  # of fastavro, on any bytes
             return self._reason(f"{type(error).__name__}: {error}")
         buffer = io.BytesIO()
         try:
             fastavro.schemaless_writer(buffer, schema("sample_chunk"), chunk)
-        except _UNREADABLE as error:
+        except Exception as error:  # what was read does not fit: fastavro's again
             return self._reason(f"{type(error).__name__}: {error}")
         return buffer.getvalue()
 
     def _reason(self, text: str) -> str:
         if len(text) > _LONGEST_REASON:  # both schemas in full
-            text = f"{_named(self._schema)} is not SampleChunk"
+            text = f"{_named(self._schema)[:_LONGEST_REASON]} is not SampleChunk"
         return f"schema id {self._id} cannot be read as SampleChunk: {text}"
 
 
-@cache
 def writer(schema_id: int, text: str) -> Writer:
-    """Return how messages of a schema are read; a schema is parsed once."""
+    """Return how messages of a schema are read; a schema is parsed once, as long as few are in use."""
+    return Writer(schema_id, text) if isinstance(text, Refusal) else _parsed(schema_id, text)
+
+
+@lru_cache(MOST_WRITERS)
+def _parsed(schema_id: int, text: str) -> Writer:
     return Writer(schema_id, text)
 
 
