@@ -16,7 +16,7 @@ from beatwire.configuration.keys import Configuration, keys
 from beatwire.configuration.load import check_with_librdkafka, load
 from beatwire.configuration.show import rows
 from beatwire.errors import UserError
-from beatwire.kafka.properties import MASKED, RESERVED, is_secret
+from beatwire.kafka.properties import MASKED, RESERVED, is_secret, without_secrets
 from beatwire.pipeline.settings import Settings
 from beatwire.stages import alert
 from configuration_files import error_of, file
@@ -184,9 +184,35 @@ def test_secrets_are_masked_wherever_a_configuration_is_shown(tmp_path: Path) ->
     assert shown.count(MASKED) >= 2 * len(secrets)
 
 
+@pytest.mark.parametrize("key", ["registry.url", "kafka.properties.sasl.oauthbearer.token.endpoint.url"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://r:8081/?apikey=planted",
+        "https://r:8081/apis?a=1,2&token=planted",
+        "http://one/,http://two/?planted#planted",
+        "https://r/#planted",
+    ],
+)
+def test_the_query_of_an_address_is_masked_wherever_it_is_shown(
+    key: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load(None, {"kafka.bootstrap": ("-X", "k:1"), key: ("x", address)}, {})
+    shown = {row.key: row.value for row in rows(loaded)}[key]
+    assert shown.startswith(address.partition(":")[0])
+    assert MASKED in shown
+    section, _, name = key.removeprefix("kafka.").partition(".")
+    section = "kafka__properties" if key.startswith("kafka") else section
+    monkeypatch.setenv(f"BEATWIRE_{section}__{name.replace('.', '_')}".upper(), address)
+    printed = CliRunner().invoke(app, ["config"]).output + CliRunner().invoke(app, ["config", "--json"]).output
+    assert "planted" not in shown + repr(shown) + printed
+    assert "planted" not in without_secrets(f"HTTPError: cannot reach {address}: refused")
+
+
 @pytest.mark.parametrize(
     ("key", "value", "expected"),
     [
+        ("registry.url", "r:8081/?apikey=hunter2", "an http(s) address without user and password"),
         ("registry.url", "http://user:hunter2@h/", "an http(s) address without user and password"),
         ("registry.url", "user:hunter2@h", "(those go into registry.user_info)"),
         ("registry.user_info", "hunter2", "USER:PASSWORD"),

@@ -24,7 +24,7 @@ from beatwire.configuration.keys import DELIMITER, PREFIX, Configuration, flatte
 from beatwire.configuration.ranges import ASCENDING
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import check_properties
-from beatwire.kafka.properties import MASKED, check_property, is_secret
+from beatwire.kafka.properties import MASKED, check_property, is_secret, without_secrets
 
 DEFAULT = "default"
 PROPERTIES = "kafka.properties"
@@ -201,7 +201,7 @@ def _check_key(key: str, value: Any, origin: str) -> None:
         except UserError as error:
             raise UserError(f"{_place(origin)}: {PROPERTIES}: {error}") from error
         if not isinstance(value, str):
-            shown = MASKED if is_secret(name) else repr(value)
+            shown = MASKED if is_secret(name) else without_secrets(repr(value))
             raise UserError(f"{_place(origin)}: {key}: expected a text, a number or true or false; got {shown}")
         return
     known = [one for one, *_ in keys()]
@@ -249,9 +249,9 @@ def _text_of(error: ErrorDetails, found: Values) -> str:
     origin = found[key][1] if key in found else key
     expected = re.sub(r"^((Input|String) should (be|have|match) |Value error, expected )", "", error["msg"])
     got = repr(error["input"])
-    if key in SECRETS or (key in ADDRESSES and "@" in got):
+    if key in SECRETS or (key in ADDRESSES and any(sign in got for sign in "@?#")):
         got = MASKED
-    return f"{_place(origin)}: {key}: expected {expected}; got {got}"
+    return f"{_place(origin)}: {key}: expected {expected}; got {without_secrets(got)}"
 
 
 def _place(origin: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from beatwire.configuration.keys import keys
 from beatwire.configuration.load import PROPERTIES, SECRETS, Loaded
-from beatwire.kafka.properties import MASKED, masked
+from beatwire.kafka.properties import MASKED, masked, without_secrets
 
 
 class Row(NamedTuple):
@@ -32,5 +32,8 @@ def rows(loaded: Loaded) -> list[Row]:
             ]
         else:
             shown = MASKED if key in SECRETS and value is not None else value
-            found.append(Row(key, str(shown) if isinstance(shown, Path) else shown, unit, loaded.origin(key)))
+            shown = str(shown) if isinstance(shown, Path) else shown
+            found.append(
+                Row(key, without_secrets(shown) if isinstance(shown, str) else shown, unit, loaded.origin(key))
+            )
     return found

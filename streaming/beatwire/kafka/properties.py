@@ -13,6 +13,7 @@ from beatwire.errors import UserError
 
 MASKED = "******"
 _SECRET_WORDS = ("password", "secret", ".pem", "jaas", "token", "sasl.oauthbearer.config", "ssl.key", "credentials")
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://)([^\s@,]*@|)([^\s?#,]*)([?#]\S*|)")  # as far as a blank
 _SHOWN = ("sasl.oauthbearer.token.endpoint.url", "ssl.key.location", "ssl.certificate.pem", "ssl.ca.pem")
 _GUARANTEE = "beatwire sets it"
 # Property -> why it cannot be set.
@@ -87,4 +88,15 @@ def is_secret(name: str) -> bool:
 
 def masked(name: str, value: str) -> str:
     """Return the value of a property as it may be shown."""
-    return MASKED if is_secret(name) else value
+    return MASKED if is_secret(name) else without_secrets(value)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without what may be secret in its addresses: user and password, query and fragment.
+
+    >>> without_secrets("asked https://me:pw@registry:8081/apis?key=abc: refused")
+    'asked https://registry:8081/apis?****** refused'
+    >>> without_secrets("http://one:8081,http://two/#token"), without_secrets("broker:9092 answers?")
+    ('http://one:8081,http://two/#******', 'broker:9092 answers?')
+    """
+    return _ADDRESS.sub(lambda found: found[1] + found[3] + (found[4] and f"{found[4][0]}{MASKED}"), text)

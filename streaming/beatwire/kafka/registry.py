@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Self, TypeVar
-from urllib.parse import urlsplit, urlunsplit
 
 from beatwire.errors import FatalError, UserError
+from beatwire.kafka.properties import without_secrets
 from beatwire.wire.schema_files import SCHEMAS, registered_text
 from beatwire.wire.writers import ABSENT, LONGEST_TEXT, Refusal
 
@@ -68,14 +68,16 @@ class Registry:
                 f"registry: expected the package {error.name or 'of the registry client'}; "
                 "got none (pip install 'beatwire[registry]')"
             ) from error
-        self.url = _without_password(url)
+        self.url = without_secrets(url)
         self._schema, self._refusal = schema_registry.Schema, schema_registry.SchemaRegistryError
         settings: dict[str, Any] = {"url": url, "timeout": _TIMEOUT_S, "max.retries": 0}
         try:
             settings |= {k: float(v) if k in _NUMBERS else v for k, v in (properties or {}).items()}
             self._client = schema_registry.SchemaRegistryClient(settings)
         except (ValueError, TypeError, OSError) as error:
-            raise UserError(f"registry: expected an address and properties of a registry; got {error}") from error
+            raise UserError(
+                f"registry: expected an address and properties of a registry; got {_line(error)}"
+            ) from error
 
     def __enter__(self) -> Self:
         return self
@@ -191,14 +193,4 @@ class Registry:
 
 def _line(error: Exception) -> str:
     """Return an error as one line."""
-    return " ".join(str(error).split()) or type(error).__name__
-
-
-def _without_password(urls: str) -> str:
-    """Return addresses without user and password.
-
-    >>> _without_password("https://me:secret@registry:8081/apis,http://other")
-    'https://registry:8081/apis,http://other'
-    """
-    split = [urlsplit(url.strip()) for url in urls.split(",")]
-    return ",".join(urlunsplit(one._replace(netloc=one.netloc.rpartition("@")[2])) for one in split)
+    return without_secrets(" ".join(str(error).split())) or type(error).__name__
