@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import math
 import struct
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
 import fastavro
 import numpy as np
+from beatwire.kernels.holes import NO_VALUE
 from beatwire.wire.avro import encode_chunk, schema_text
 
 
@@ -113,6 +117,38 @@ class SentChunk:
         )  # fmt: skip
 
 
+def with_marks(c: SentChunk) -> list[tuple[int, ...]]:
+    """Return the values of each sample of a chunk, ``NO_VALUE`` for leads that are off."""
+    off = np.array([c.lead_off >> k & 1 for k in range(len(c.samples))], np.bool_)
+    return [tuple(map(int, row)) for row in np.where(off[:, None], NO_VALUE, c.samples).T]
+
+
+def filled(leads: np.ndarray, hole: int) -> np.ndarray:
+    """Fill in the holes of at most ``hole`` samples of int64 [leads, n], by cubics as exact fractions."""
+    reach = max(1, hole // 10)
+    out = leads.copy()
+    for lead in out:
+        edges = np.flatnonzero(np.diff(lead == NO_VALUE, prepend=False, append=False)).reshape(-1, 2)
+        for at in (range(*edge) for edge in edges.tolist()):
+            a, b = at.start, at.stop
+            if len(at) > hole or a == 0 or b == len(lead):
+                continue
+            before = list(itertools.takewhile(lambda v: v != NO_VALUE, lead[a - 1 :: -1][: reach + 1].tolist()))
+            after = list(itertools.takewhile(lambda v: v != NO_VALUE, lead[b : b + reach + 1].tolist()))
+            n, y0, y1 = len(at) + 1, before[0], after[0]
+            line = Fraction(y1 - y0, n)
+            slope0 = Fraction(y0 - before[-1], len(before) - 1) if len(before) > 1 else line
+            slope1 = Fraction(after[-1] - y1, len(after) - 1) if len(after) > 1 else line
+            for j in at:
+                t = Fraction(j - a + 1, n)
+                value = (
+                    (1 + 2 * t) * (1 - t) ** 2 * y0 + t * t * (3 - 2 * t) * y1
+                    + n * (t * (1 - t) ** 2 * slope0 - t * t * (1 - t) * slope1)
+                )  # fmt: skip
+                lead[j] = min(32767, max(-32767, math.floor(value + Fraction(1, 2))))
+    return out
+
+
 @dataclass
 class PlacedStream:
     """Expected samples of one stream: a dictionary from sample index to the values of its leads."""
@@ -122,14 +158,16 @@ class PlacedStream:
     duplicate: int
     silence_us: int
     forget_us: int
+    hole: int
     session: int | None = None
     base: int = 0
     expected: int = 0
+    absent: int = 0
     kind: tuple[Any, ...] = ()
     arrival_us: int = 0
     before_jump: int | None = None
     known: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    ahead: dict[int, tuple[tuple[int, ...], int]] = field(default_factory=dict)
+    ahead: dict[int, tuple[int, ...]] = field(default_factory=dict)
     past: dict[tuple[int | None, int], dict[int, tuple[int, ...]]] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -167,16 +205,18 @@ class PlacedStream:
             self.ahead.clear()
         if c.lead_off == 2**leads - 1:
             return ""
-        on = [lead for lead in range(leads) if not c.lead_off >> lead & 1]
-        usable = [bool((c.samples[on, j] != -32768).all()) for j in range(c.samples.shape[1])]
-        self.counts["no_value"] += usable.count(False)
-        first = None
-        for a, good in zip(range(c.first, c.stop + 1), [*usable, False], strict=True):
-            if good and first is None:
-                first = a
-            if not good and first is not None:
-                self.run(c, first, a)
-                first = None
+        values = with_marks(c)
+        kinds = [values.count(NO_VALUE) for values in values]
+        kinds = [2 if k == leads else int(k > 0) for k in kinds]
+        self.counts["no_value"] += kinds.count(2)
+        first = c.first
+        for kind, group in itertools.groupby(kinds):
+            stop = first + len(list(group))
+            if kind < 2:
+                self.run({a: values[a - c.first] for a in range(first, stop)})
+            elif first <= max(self.expected, self.absent):
+                self.absent = max(self.absent, stop)
+            first = stop
         return ""
 
     def undoes_jump(self, c: SentChunk) -> bool:
@@ -190,12 +230,12 @@ class PlacedStream:
         if not jumps or self.before_jump is None:
             self.before_jump = self.expected if jumps else None
 
-    def run(self, c: SentChunk, first: int, stop: int) -> None:
-        """Accept samples [first, stop) of a chunk, all of which have values."""
-        values = {a: (tuple(map(int, c.samples[:, a - c.first])), c.lead_off) for a in range(first, stop)}
+    def run(self, values: dict[int, tuple[int, ...]]) -> None:
+        """Accept consecutive samples of a chunk, each with a value on some lead."""
+        first, stop = min(values), max(values) + 1
         while first > self.expected and stop > self.expected:
             shards = sum(a - 1 not in self.ahead for a in self.ahead)
-            if stop - self.expected <= self.reorder and shards < 8:
+            if stop - self.expected <= self.reorder and shards < 8 and first > self.absent:
                 new = {a: v for a, v in values.items() if a not in self.ahead}
                 self.counts["duplicates" if not new else "reordered"] += 1
                 self.counts["overlaps"] += 0 < len(new) < len(values)
@@ -210,21 +250,21 @@ class PlacedStream:
             self.settle(self.ahead.pop(self.expected, None) or values[self.expected])
         self.advance()
 
-    def give_up(self, resume: int, values: dict[int, tuple[tuple[int, ...], int]]) -> None:
+    def give_up(self, resume: int, values: dict[int, tuple[int, ...]]) -> None:
         """Bridge the gap before ``resume``, or restart there if the gap is too long."""
         missing = resume - self.expected
         self.counts["lost_samples"] += missing
         if missing <= self.bridge and self.expected > self.base:
             self.counts["bridged"] += 1
-            after, off = self.ahead.get(resume) or values[resume]
+            after = self.ahead.get(resume) or values[resume]
             before = self.known[self.expected - 1]
             for j in range(1, missing + 1):
-                line = (
-                    a if off >> k & 1 else a + (b - a) * j // (missing + 1)
-                    for k, (a, b) in enumerate(zip(before, after, strict=True))
+                self.settle(
+                    tuple(
+                        NO_VALUE if missing <= self.hole or NO_VALUE in (a, b) else a + (b - a) * j // (missing + 1)
+                        for a, b in zip(before, after, strict=True)
+                    )
                 )
-                self.known[self.expected] = tuple(line)
-                self.expected += 1
         else:
             self.counts["restarts"] += 1
             self.restart(resume)
@@ -235,16 +275,17 @@ class PlacedStream:
         while self.expected in self.ahead:
             self.settle(self.ahead.pop(self.expected))
 
-    def settle(self, sample: tuple[tuple[int, ...], int]) -> None:
-        """Add one sample; a lead that is off holds its last value, zero before the first."""
-        values, off = sample
-        last = self.known.get(self.expected - 1, (0,) * len(values))
-        self.known[self.expected] = tuple(
-            b if off >> k & 1 else v for k, (v, b) in enumerate(zip(values, last, strict=True))
-        )
+    def settle(self, sample: tuple[int, ...]) -> None:
+        """Add one sample, with ``NO_VALUE`` for leads that have none."""
+        self.known[self.expected] = sample
         self.expected += 1
+
+    def filled(self, final: int) -> np.ndarray:
+        """Return the samples up to ``final``, which the holes behind them do not change: int16 [leads, n]."""
+        known = np.array([self.known[a] for a in range(self.base, self.expected)], np.int64).T
+        return filled(known, self.hole)[:, : final - self.base].astype(np.int16)
 
     def restart(self, first: int) -> None:
         """Restart at ``first`` without any samples before it."""
-        self.base = self.expected = first
+        self.base = self.expected = self.absent = first
         self.known = self.past[self.session, first] = {}

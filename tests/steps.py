@@ -106,6 +106,10 @@ class Aligner:
         session, base, expected = self.align.slots[self.slot_of(stream), columns_of_position].tolist()
         return session, base, expected
 
+    def final(self, stream: str) -> int:
+        """Return the sample after those of a stream that are final."""
+        return int(self.align.slots[self.slot_of(stream), columns.SLOT_FINAL])
+
     def ring_samples(self, stream: str, first: int, stop: int) -> np.ndarray:
         """Return samples [first, stop) of a stream from its ring: int16 [leads, n]."""
         slot = self.align.slots[self.slot_of(stream)]

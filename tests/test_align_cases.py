@@ -67,17 +67,44 @@ def test_rejected_chunks_open_no_bank() -> None:
 
 
 def test_a_short_gap_is_bridged_by_a_straight_line_and_emits_an_event() -> None:
+    aligner, events = ticked([sent(0)], [sent(15)], [sent(25, 30)])
+    assert events == [[("bed-3", "RESTART", 0, -1)], [], [("bed-3", "GAP", 10, 15)]]
+    assert aligner.ring_samples("bed-3", 0, 55)[0].tolist() == list(range(55))
+    assert aligner.counts == {"reordered": 1, "bridged": 1, "lost_samples": 5}
+
+
+def test_a_hole_of_40_ms_is_filled_in_without_an_event() -> None:
     aligner, events = ticked([sent(0)], [sent(14)], [sent(24, 30)])
-    assert events == [[("bed-3", "RESTART", 0, -1)], [], [("bed-3", "GAP", 10, 14)]]
+    assert events == [[("bed-3", "RESTART", 0, -1)], [], []]
     assert aligner.ring_samples("bed-3", 0, 54)[0].tolist() == list(range(54))
     assert aligner.counts == {"reordered": 1, "bridged": 1, "lost_samples": 4}
 
 
+def test_samples_said_to_have_no_value_are_not_waited_for() -> None:
+    x = np.arange(20, dtype=np.int16)[None].copy()
+    x[0, [3, 4, 12]] = -32768
+    aligner, _ = ticked([sent(0, samples=x)])
+    assert aligner.position("bed-3") == (1, 0, 20)
+    assert aligner.final("bed-3") == 20
+    assert aligner.ring_samples("bed-3", 0, 20)[0].tolist() == list(range(20))
+
+
+def test_samples_before_an_open_hole_are_final_and_those_behind_it_are_not() -> None:
+    x = np.arange(10, dtype=np.int16)[None].repeat(2, axis=0)
+    x[1, 7:] = -32768
+    more = np.arange(10, 20, dtype=np.int16)[None].repeat(2, axis=0)
+    aligner, _ = ticked([sent(0, samples=x)])
+    assert (aligner.position("bed-3"), aligner.final("bed-3")) == ((1, 0, 10), 7)
+    aligner.tick([sent(10, samples=more).message()])
+    assert aligner.final("bed-3") == 20
+    assert aligner.ring_samples("bed-3", 0, 20).tolist() == [list(range(20))] * 2
+
+
 def test_a_bridge_between_levels_is_rounded_down() -> None:
     aligner, _ = ticked(
-        [sent(0, samples=np.full((1, 10), 7, np.int16))], [sent(13, 90, samples=np.full((1, 90), 0, np.int16))]
+        [sent(0, samples=np.full((1, 10), 7, np.int16))], [sent(15, 90, samples=np.full((1, 90), 0, np.int16))]
     )
-    assert aligner.ring_samples("bed-3", 9, 14)[0].tolist() == [7, 5, 3, 1, 0]
+    assert aligner.ring_samples("bed-3", 9, 16)[0].tolist() == [7, 5, 4, 3, 2, 1, 0]
 
 
 def test_a_long_gap_restarts_the_lane_at_the_first_sample_after_it() -> None:
@@ -215,10 +242,10 @@ def test_a_change_of_leads_emits_one_event_at_the_newest_chunk() -> None:
     assert [e for e in ticked(ticks)[1][0] if e[1] == "LEADS"] == [("bed-3", "LEADS", 20, 1), ("bed-3", "LEADS", 40, 0)]
 
 
-def test_a_lead_that_is_off_holds_its_last_value() -> None:
-    samples = np.array([[1, 2, 3], [-32768, -32768, -32768]], np.int16)
+def test_a_lead_that_is_off_has_no_value() -> None:
+    samples = np.array([[1, 2, 3, 4, 5, 6], [7] * 6], np.int16)
     aligner, _ = ticked([sent(0, samples=np.array([[5], [9]], np.int16)), sent(1, samples=samples, lead_off=2)])
-    assert aligner.ring_samples("bed-3", 0, 4).tolist() == [[5, 1, 2, 3], [9, 9, 9, 9]]
+    assert aligner.ring_samples("bed-3", 0, 7).tolist() == [[5, 1, 2, 3, 4, 5, 6], [9, *[-32768] * 6]]
 
 
 def test_chunks_with_all_leads_off_add_no_samples() -> None:
@@ -242,8 +269,8 @@ def test_a_released_lane_is_not_claimed_within_the_same_tick() -> None:
 
 def test_a_chunk_of_missing_values_is_accepted() -> None:
     aligner, _ = ticked([sent(0)], [sent(10, samples=np.full((1, 10), -32768, np.int16))], [sent(20)])
-    assert aligner.position("bed-3") == (1, 0, 10)
-    assert aligner.counts == {"no_value": 10, "reordered": 1}
+    assert aligner.position("bed-3") == (1, 0, 30)
+    assert aligner.counts == {"no_value": 10, "bridged": 1, "lost_samples": 10}
 
 
 def test_an_empty_tick_passes_and_leaves_the_state_usable() -> None:

@@ -40,7 +40,7 @@ def with_gaps(recording: Recording, seed: int) -> Recording:
     for k in range(40):
         at = int(rng.integers(0, x.shape[1]))
         width = int(rng.choice([1, 2, round(0.2 * hz), round(0.25 * hz), round(0.25 * hz) + 1, round(1.5 * hz)]))
-        x[k % len(x), at : at + width] = NO_VALUE
+        x[k // 2 % len(x) if k % 2 else slice(None), at : at + width] = NO_VALUE
     x[:, : (0, 3, round(0.5 * hz))[seed % 3]] = NO_VALUE
     end = (0, round(0.1 * hz), round(2.5 * hz))[seed % 3]
     x[:, x.shape[1] - end :] = NO_VALUE
@@ -80,7 +80,7 @@ def test_gaps_end_and_begin_segments_as_they_do_in_a_stream(seed: int) -> None:
     recording = with_gaps(person(seed, (250.0, 360.0)[seed % 2], 1 + 2 * (seed % 2)), seed)
     whole = analyze(recording, chunk_ms=200)
     assert whole.counts["bridged"] > 5
-    assert whole.counts["restarts"] > 5
+    assert whole.counts["restarts"] >= 5
     assert whole.alerts
     for plan in PLANS[:3]:
         assert_same(analyze(recording, plan=plan), whole)
@@ -122,7 +122,7 @@ def test_progress_rises_to_one() -> None:
 
 def test_shards_own_every_sample_once_and_begin_outside_of_gaps() -> None:
     recording = with_gaps(person(9, 250.0), 2)
-    coverage = coverage_of(recording.samples, 250, 62)
+    coverage = coverage_of(recording.samples, 250, 62, 10)
     shards = cut(coverage, 2500, 5000, 250)
     for s, (first, last) in enumerate(coverage.segment.tolist()):
         of_segment = shards.segment == s
@@ -200,7 +200,7 @@ def test_a_long_recording_is_one_batch_of_longer_shards() -> None:
         last = 3_000_017 * np.arange(1, segments + 1)
         segment = np.stack([last - 3_000_017 + 700, last], axis=1)
         longer = replace(plan, longest_s=1e6).for_length(last[-1] / 250.0, segments)
-        coverage = Coverage(segment, segment, np.zeros((0, 3), np.int64))
+        coverage = Coverage(segment, np.zeros((0, 2), np.int64), segment, np.zeros((0, 3), np.int64))
         shards = cut(coverage, round(longer.shard_s * 250.0), 25_000, 250)
         assert 60 < len(shards) <= 100
 

@@ -217,7 +217,7 @@ def test_samples_are_the_payload_of_their_placements(cupy: Any) -> None:
     from beatwire.records import Bank
 
     samples = cupy.asarray(np.rint(MV * 1000).astype(np.int16)[None])
-    coverage = coverage_of(samples, 10, 5)
+    coverage = coverage_of(samples, 10, 5, 1)
     shards, held = cut(coverage, 300, 100, 20), samples[:, :10].copy()
     placements = [
         fetch()

@@ -72,7 +72,8 @@ def messages() -> list[list[bytes]]:
         for a, b in cut(samples.shape[1], rng, 60):
             x = samples[:, a:b].copy()
             wrong = rng.random() if a > 4 * rate_hz and seconds < 60 else 1.0
-            x[0, wrong < 0.1 :: 5] = -32768 if wrong < 0.1 else x[0, ::5]
+            if wrong < 0.2:
+                x[0, 1::5] = -32768
             if wrong > 0.05:
                 queue.append(signal.chunk(a, b, samples=x, lead_off=int(wrong < 0.15) * 2 ** (leads - 1)))
             if 0.15 < wrong < 0.25:

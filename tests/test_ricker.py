@@ -47,7 +47,7 @@ def responses(
 def test_any_cut_gives_the_integers_of_numpy_convolve(rate_hz: float, leads: int) -> None:
     rng = np.random.default_rng(int(rate_hz) + leads)
     n = 1500 if leads == 1 else round(2 * rate_hz)  # no lead is bounded before its first block is complete
-    x = rng.integers(-32768, 32768, (leads, n)).astype(np.int16)
+    x = rng.integers(-32767, 32768, (leads, n)).astype(np.int16)
     responded, one = responses(x, cut(n, rng, 200), rate_hz=rate_hz, base=int(rng.integers(0, 10**12)))
     np.testing.assert_array_equal(responded, response_of(x, one))
 
@@ -67,7 +67,7 @@ def test_any_cut_of_several_leads_gives_their_bounded_sum(leads: int) -> None:
 
 def test_long_kernels_give_the_integers_of_numpy_convolve() -> None:
     rng = np.random.default_rng(5)
-    x = rng.integers(-32768, 32768, (1, 5000)).astype(np.int16)
+    x = rng.integers(-32767, 32768, (1, 5000)).astype(np.int16)
     responded, one = responses(x, cut(5000, rng, 900), rate_hz=500.0, design=LONG)
     assert len(one.taps) == 1001
     np.testing.assert_array_equal(responded, response_of(x, one))
@@ -89,8 +89,8 @@ def test_taps_sum_to_zero_and_the_response_fits_into_32_bits(rate_hz: float) -> 
 def test_rail_to_rail_on_twelve_leads_does_not_overflow(rate_hz: float) -> None:
     one = filter_for(Design(), rate_hz, 12)
     kernel = np.concatenate([one.taps[:0:-1], one.taps])
-    worst = np.where(kernel > 0, 32767, -32768)
-    x = np.tile(np.concatenate([worst, -1 - worst, worst]), (12, 8)).astype(np.int16)
+    worst = np.where(kernel > 0, 32767, -32767)
+    x = np.tile(np.concatenate([worst, -worst, worst]), (12, 8)).astype(np.int16)
     responded, _ = responses(x, [(0, x.shape[1])], rate_hz=rate_hz)
     truth = response_of(x, one)
     assert truth.max() > 2**27
@@ -99,7 +99,7 @@ def test_rail_to_rail_on_twelve_leads_does_not_overflow(rate_hz: float) -> None:
 
 def test_offset_and_polarity_do_not_change_the_response() -> None:
     x = np.random.default_rng(3).integers(-9000, 9000, (1, 1200)).astype(np.int16)
-    still, _ = responses(np.full((1, 1200), -32768, np.int16), [(0, 1200)])
+    still, _ = responses(np.full((1, 1200), -32767, np.int16), [(0, 1200)])
     assert not still.any()
     plain, _ = responses(x, [(0, 1200)])
     np.testing.assert_array_equal(responses((x + 20_000).astype(np.int16), [(0, 1200)])[0], plain)

@@ -1,4 +1,4 @@
-"""The rings: wrap-around, bridges and held leads of several lanes."""
+"""The rings: wrap-around, bridges and holes of several lanes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_bridge_is_a_straight_line_also_across_the_end_of_the_ring(state: ring
 
 def test_a_bridge_may_end_at_samples_already_in_the_ring(state: ring.State) -> None:
     payload = np.array([10, -7, 30, 13], "<i2")
-    rows = [(1, BASE - 1, 1, 0, 2, 0), (1, BASE + 3, 1, 4, 2, ~0), (1, BASE, -3, -1, 0, 0)]
+    rows = [(1, BASE - 1, 1, 0, 2, 0), (1, BASE + 3, 1, 4, 2, 0), (1, BASE, -3, -1, 0, 0)]
     assert held(write(state, rows, payload), 1, BASE - 1, BASE + 4) == [[10, 15, 20, 25, 30], [-7, -2, 3, 8, 13]]
 
 
@@ -71,7 +71,7 @@ def test_a_falling_bridge_mirrors_a_rising_one(state: ring.State) -> None:
     assert held(ringed, 0, BASE, BASE + 3) == [[16383, 0, -16384], [-16384, 0, 16383]]
 
 
-def test_a_lead_that_is_off_holds_its_last_value_across_a_bridge(state: ring.State) -> None:
+def test_a_lead_that_is_off_at_an_end_of_a_bridge_has_no_value_in_it(state: ring.State) -> None:
     payload = np.array([10, -7, 99, 99, 50, 60], "<i2")
     rows = [
         (2, BASE - 1, 1, 0, 2, 0),
@@ -80,24 +80,35 @@ def test_a_lead_that_is_off_holds_its_last_value_across_a_bridge(state: ring.Sta
         (2, BASE + 4, 1, 8, 2, 0b10),
     ]
     ringed = write(state, rows, payload)
-    assert held(ringed, 2, BASE, BASE + 5) == [[99, 99, 82, 66, 50], [-7] * 5]
+    assert held(ringed, 2, BASE, BASE + 5) == [[99, 99, 82, 66, 50], [MARKED] * 5]
 
 
-def test_a_held_lead_keeps_its_value_when_samples_stored_ahead_follow(state: ring.State) -> None:
-    payload = np.array([1, 2, 3, 4, -5, -6, -7, -8], "<i2")
-    ahead = write(state, [(0, BASE + 2, 2, 4, 8, ~0b10)], payload)
-    assert held(ahead, 0, BASE + 2, BASE + 4) == [[3, 4], [MARKED, MARKED]]
-    ringed = write(state, [(0, BASE, 2, 0, 8, 0), (0, BASE + 2, 2, -1, 0, 0)], payload)
-    assert held(ringed, 0, BASE, BASE + 4) == [[1, 2, 3, 4], [-5, -6, -6, -6]]
+def test_a_bridge_to_a_lead_without_a_value_has_none(state: ring.State) -> None:
+    payload = np.array([10, -7, 40, MARKED], "<i2")
+    ringed = write(state, [(1, BASE - 1, 1, 0, 2, 0), (1, BASE, -2, 4, 2, 0)], payload)
+    assert held(ringed, 1, BASE, BASE + 2) == [[20, 30], [MARKED, MARKED]]
 
 
-def test_a_lane_that_restarts_with_a_lead_off_holds_zero_and_nothing_of_its_past(state: ring.State) -> None:
+@pytest.mark.parametrize("offset", [0, R - 3, R - 1])
+def test_a_hole_is_filled_with_the_slopes_on_both_sides_also_across_the_end_of_the_ring(
+    state: ring.State, offset: int
+) -> None:
+    """Samples of a cubic are found again; the other lead has a longer hole than may be filled."""
+    first = BASE - BASE % R + offset
+    x = np.array([[0, 20, 40, 0, 0, 40, 20, 0], [1, 2, 3, 0, 0, 6, 7, 8]], "<i2")
+    x[0, 3:5], x[1, 2:5] = MARKED, MARKED
+    rows = [(1, first, 8, 0, 16, 0), (1, first, 6, -2, 2, 2)]
+    filled_in = held(write(state, rows, x.reshape(-1)), 1, first, first + 8)
+    assert filled_in == [[0, 20, 40, 53, 53, 40, 20, 0], [1, 2, MARKED, MARKED, MARKED, 6, 7, 8]]
+
+
+def test_a_hole_at_the_begin_of_a_lane_stays_and_nothing_of_its_past_is_used(state: ring.State) -> None:
     write(state, [(0, BASE - 1, 1, 0, 2, 0)], np.array([77, 88], "<i2"))
     fresh = fresh_of([BASE], [BASE + 2], [BASE], rate_hz=100.0, leads=2)
-    place = np.array([(0, BASE, 2, 0, 4, 0b10)], np.int64)
-    payload = np.array([5, 6, 7, 8], "<i2").view(np.uint8)
+    place = np.array([(0, BASE, 3, 0, 6, 0), (0, BASE, 2, -2, 4, 1)], np.int64)
+    payload = np.array([5, 6, 7, MARKED, 8, 9], "<i2").view(np.uint8)
     ringed = ring.step(state, Placement(payload, place, 4, fresh))[1]
-    assert held(ringed, 0, BASE, BASE + 2) == [[5, 6], [0, 0]]
+    assert held(ringed, 0, BASE, BASE + 3) == [[5, 6, 7], [MARKED, 8, 9]]
 
 
 def test_a_bank_that_grows_keeps_its_samples(state: ring.State) -> None:

@@ -95,7 +95,7 @@ def replay(
     Parameters
     ----------
     sources
-        As of :func:`beatwire.recordings.read_recording`.
+        CSV files, WFDB records, or ``synthetic[:key=value,...]``.
     cluster
         The brokers, and how to reach them.
     speed

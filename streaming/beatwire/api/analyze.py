@@ -47,20 +47,19 @@ def analyze(
     ----------
     source
         An array [n] or [leads, n] (NumPy, CuPy, torch), a pandas or cuDF DataFrame with one column a lead, a
-        ``wfdb.Record``, the path of a recording (CSV, WFDB, EDF, BDF, DICOM, BIOPAC, Parquet, NumPy, MATLAB), an
-        address that fsspec can open, or ``synthetic``.
+        ``wfdb.Record``, the path of a CSV file or WFDB record, an address that fsspec can open, or ``synthetic``.
         NaN is no value; nor is -32768 in int16. int16 samples are used in place, also on a GPU.
     fs
-        Sampling rate in Hz, 50-4000. Required where the source has no rate and no times.
+        Sampling rate in Hz, 50-4000. Required for arrays and for CSV files without a time column.
     leads
         Names of the leads of an array.
     units
         Of an array: ``mV``, ``uV`` or ``adc``. None: ``adc`` if ``gain`` is given; else fractions of a plausible size
         are millivolts and integers are not calibrated.
     gain
-        ADC units per millivolt, where the source states no unit.
+        ADC units per millivolt, of an array or a CSV file.
     column
-        Columns or leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
+        CSV columns or WFDB leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
     lead
         The lead to analyze: ``first``, a name, a number counted from 0, or ``all`` (combined).
     model

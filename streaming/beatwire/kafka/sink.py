@@ -304,9 +304,7 @@ class Sink:
     @staticmethod
     def _send(sender: Sender, outgoing: Sequence[Outgoing]) -> None:
         for messages in outgoing:
-            if messages.tombstones:
-                sender.send(messages.topic, messages.keys, [None] * len(messages.keys))
-            elif messages.headers is None:
+            if messages.headers is None:
                 sender.send(messages.topic, messages.keys, messages.values)
             else:
                 sender.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)

@@ -5,6 +5,11 @@ known, and a few *pending* intervals at most ``reorder`` samples ahead of it. A 
 hole that can no longer be filled is bridged (short) or restarts the lane (long). ``kernels.arrivals`` reads the chunks
 and calls this file.
 
+Samples without a value are *marked* in the rings: those of a lead that has none or is off, and those of all leads in a
+hole of at most ``hole`` samples. Marks that turn out to be such a hole are filled in (``kernels.holes``), so samples
+are *final* up to the first mark near the end: ``[base, final)`` is what the stages see. Which marks are near the end
+does not depend on chunks, and neither does what is filled in.
+
 State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick of a new slot are -1::
 
     SLOT_SESSION         session
@@ -23,16 +28,23 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_LIMITS          row of the table of limits that the last LIMITS_CHANGED event named
     SLOT_BEFORE_JUMP     sample after the prefix that was known before the last chunk skipped more than can be repeated;
                          -1: it did not
+    SLOT_FINAL           sample after the final ones; at most SLOT_EXPECTED
+    SLOT_ABSENT          sample after those that are known to have no value from SLOT_EXPECTED on
+    SLOT_MARKS, SLOT_MARKED  first and last of the last marks that are near each other
+    SLOT_AHEAD_MARKED    1 if there may be marks in pending intervals
     SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
 
 Rows of ``AlignRows.place`` (columns in ``records.columns``): ``count`` samples at a position of the payload. A negative
 count bridges ``-count`` samples in a straight line to the sample at that position, or, where the position is -1, to the
-one in the ring. A positive count and a position of -1: samples that came before their turn now follow what is known.
+one in the ring. A positive count and a position of ``MARK``: samples without a value. A position of ``FILL``: these
+samples become final, the stride is the longest hole, and the mask the number of known samples behind them.
 """
 
 from __future__ import annotations
 
 from beatwire.kernels.events import write_event
+from beatwire.kernels.holes import reach_of
+from beatwire.kernels.ring import FILL, MARK
 from beatwire.records import I64
 from beatwire.records.alignment import AlignRows, SampleRun
 from beatwire.records.columns import (
@@ -58,15 +70,17 @@ from beatwire.records.events import GAP, RESTART
 
 SLOT_SESSION, SLOT_BASE, SLOT_EXPECTED, SLOT_BANK, SLOT_LANE, SLOT_LEADS, SLOT_LEAD_OFF, SLOT_ARRIVED_US = range(8)
 SLOT_TICK, SLOT_PASS, SLOT_PASS_BASE, SLOT_FRESH, SLOT_NANOVOLTS, SLOT_MASK, SLOT_MASK_FROM = range(8, 15)
-SLOT_LIMITS, SLOT_BEFORE_JUMP, SLOT_PENDING, FIRST_PENDING = range(15, 19)
+SLOT_LIMITS, SLOT_BEFORE_JUMP, SLOT_FINAL, SLOT_ABSENT, SLOT_MARKS, SLOT_MARKED, SLOT_AHEAD_MARKED = range(15, 22)
+SLOT_PENDING, FIRST_PENDING = 22, 23
 MAX_PENDING = 8  # intervals; a chunk that would begin one more closes the gap before it
 SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING
+NEVER_MARKED = -(1 << 62)
 
 # ``limits[bank, column]``: in samples what a pass holds, how far ahead of its turn a chunk may come, the longest
 # bridge, and how far back a chunk is a duplicate; in microseconds the silence after which a stream starts anew, and the
-# one after which it is evicted.
-LIMIT_PASS, LIMIT_REORDER, LIMIT_BRIDGE, LIMIT_DUPLICATE, LIMIT_SILENCE_US, LIMIT_EVICT_US = range(6)
-LIMIT_COLUMNS = 6
+# one after which it is evicted; the longest hole that is filled in, in samples.
+LIMIT_PASS, LIMIT_REORDER, LIMIT_BRIDGE, LIMIT_DUPLICATE, LIMIT_SILENCE_US, LIMIT_EVICT_US, LIMIT_HOLE = range(7)
+LIMIT_COLUMNS = 7
 
 # ``AlignRows.sizes``: rows written, passes, why ``arrivals.align_rows`` stopped; then what happened to chunks.
 PLACED_ROWS, FRESH_ROWS, EVENT_ROWS, PASSES, STATUS = range(5)
@@ -85,8 +99,8 @@ def open_pass(slots: I64, slot: int, rows: AlignRows) -> None:
     row[FRESH_BANK] = state[SLOT_BANK]
     row[FRESH_LANE] = state[SLOT_LANE]
     row[FRESH_SLOT] = slot
-    row[FRESH_START] = state[SLOT_EXPECTED]
-    row[FRESH_STOP] = state[SLOT_EXPECTED]
+    row[FRESH_START] = state[SLOT_FINAL]
+    row[FRESH_STOP] = state[SLOT_FINAL]
     row[FRESH_BASE] = state[SLOT_BASE]
     row[FRESH_SESSION] = state[SLOT_SESSION]
     row[FRESH_NANOVOLTS] = state[SLOT_NANOVOLTS]
@@ -106,6 +120,8 @@ def restart(slots: I64, slot: int, rows: AlignRows, sample: int, value: int) -> 
     """Drop the lane's past: it begins again at ``sample``, in a pass of its own."""
     slots[slot, SLOT_BASE] = sample
     slots[slot, SLOT_EXPECTED] = sample
+    slots[slot, SLOT_FINAL] = slots[slot, SLOT_ABSENT] = sample
+    slots[slot, SLOT_MARKS] = slots[slot, SLOT_MARKED] = NEVER_MARKED
     slots[slot, SLOT_PASS] += 1
     open_pass(slots, slot, rows)
     put_event(slots, slot, rows, RESTART, sample, value)
@@ -126,16 +142,41 @@ def put(state: I64, rows: AlignRows, first: int, count: int, at: int, stride: in
     row[PLACE_BANK] = state[SLOT_BANK]
 
 
-def advance(state: I64, rows: AlignRows, to: int) -> None:
+def near(hole: int) -> int:
+    """Return the samples behind a mark that decide whether and how it is filled in."""
+    return hole + reach_of(hole)
+
+
+def mark(state: I64, limits: I64, first: int, stop: int) -> None:
+    """Note that samples ``[first, stop)``, behind all marks so far, are marked."""
+    if first - state[SLOT_MARKED] > near(limits[LIMIT_HOLE]):
+        state[SLOT_MARKS] = first
+    state[SLOT_MARKED] = stop - 1
+
+
+def finish(state: I64, rows: AlignRows, until: int, hole: int) -> None:
+    """Move the end of the final samples to ``until``; what is marked up to there is filled in."""
+    if state[SLOT_MARKED] >= state[SLOT_FINAL]:
+        final = int(state[SLOT_FINAL])
+        put(state, rows, final, until - final, FILL, hole, int(state[SLOT_EXPECTED]) - until)
+    state[SLOT_FINAL] = until
+    rows.fresh[state[SLOT_FRESH], FRESH_STOP] = until
+
+
+def advance(state: I64, limits: I64, rows: AlignRows, to: int) -> None:
     """Move the end of the known prefix to ``to``, and past each pending interval that it reaches."""
     while state[SLOT_PENDING] > 0 and state[FIRST_PENDING] <= to:
-        stop = int(state[FIRST_PENDING + 1])
-        if state[SLOT_LEADS] > 1:
-            put(state, rows, to, stop - to, -1, 0, 0)
-        to = stop
+        if state[SLOT_AHEAD_MARKED] > 0:
+            mark(state, limits, to, int(state[FIRST_PENDING + 1]))
+        to = int(state[FIRST_PENDING + 1])
         drop_pending(state, 0)
+    if state[SLOT_PENDING] == 0:
+        state[SLOT_AHEAD_MARKED] = 0
     state[SLOT_EXPECTED] = to
-    rows.fresh[state[SLOT_FRESH], FRESH_STOP] = to
+    decided = to - near(int(limits[LIMIT_HOLE]))
+    until = to if state[SLOT_MARKED] < decided else max(decided, int(state[SLOT_MARKS]))
+    if until > state[SLOT_FINAL]:
+        finish(state, rows, until, int(limits[LIMIT_HOLE]))
 
 
 def drop_pending(state: I64, k: int) -> None:
@@ -183,7 +224,7 @@ def place_ahead(state: I64, rows: AlignRows, run: SampleRun) -> None:
             skip = min(run.stop, int(state[FIRST_PENDING + 2 * k + 1]))
         if end > begin:
             at = run.at + 2 * (begin - run.first)
-            put(state, rows, begin, end - begin, at, run.stride, ~int(state[SLOT_LEAD_OFF]))
+            put(state, rows, begin, end - begin, at, run.stride, int(state[SLOT_LEAD_OFF]))
             placed += end - begin
         begin = max(skip, end)
     if placed == 0:
@@ -193,6 +234,8 @@ def place_ahead(state: I64, rows: AlignRows, run: SampleRun) -> None:
         if placed < run.stop - run.first:
             rows.sizes[OVERLAPS] += 1
         add_pending(state, run.first, run.stop)
+        if run.marked:
+            state[SLOT_AHEAD_MARKED] = 1
 
 
 def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRun) -> None:
@@ -205,7 +248,8 @@ def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
             return
         if run.first <= expected:
             break
-        if run.stop - expected <= limits[LIMIT_REORDER] and state[SLOT_PENDING] < MAX_PENDING:
+        may_be_filled = run.first > state[SLOT_ABSENT] and state[SLOT_PENDING] < MAX_PENDING
+        if run.stop - expected <= limits[LIMIT_REORDER] and may_be_filled:
             place_ahead(state, rows, run)
             return
         close_gap(slots, slot, limits, rows, run)
@@ -224,7 +268,9 @@ def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
         if state[SLOT_PENDING] > 0:
             count = min(count, int(state[FIRST_PENDING]) - first)
         put(state, rows, first, count, at, run.stride, int(state[SLOT_LEAD_OFF]))
-        advance(state, rows, first + count)
+        if run.marked:
+            mark(state, limits, first, first + count)
+        advance(state, limits, rows, first + count)
         passed = int(state[SLOT_EXPECTED]) - first
         first += passed
         at += 2 * passed
@@ -239,15 +285,23 @@ def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRu
     if state[SLOT_PENDING] > 0 and state[FIRST_PENDING] <= run.first:
         resume = int(state[FIRST_PENDING])
         at = -1
-    rows.sizes[LOST] += resume - expected
-    if resume - expected <= limits[LIMIT_BRIDGE] and expected > state[SLOT_BASE]:
-        rows.sizes[BRIDGED] += 1
-        if expected - state[SLOT_PASS_BASE] >= limits[LIMIT_PASS]:
-            state[SLOT_PASS] += 1
-            open_pass(slots, slot, rows)
-        put_event(slots, slot, rows, GAP, expected, resume)
-        put(state, rows, expected, expected - resume, at, run.stride, int(state[SLOT_LEAD_OFF]))
-    else:
+    missing = resume - expected
+    rows.sizes[LOST] += missing
+    if missing > limits[LIMIT_BRIDGE] or expected == state[SLOT_BASE]:
         rows.sizes[RESTARTS] += 1
         restart(slots, slot, rows, resume, expected)
-    advance(state, rows, resume)
+        advance(state, limits, rows, resume)
+        return
+    rows.sizes[BRIDGED] += 1
+    if missing > limits[LIMIT_HOLE] and expected > state[SLOT_FINAL]:
+        finish(state, rows, expected, int(limits[LIMIT_HOLE]))
+    if expected - state[SLOT_PASS_BASE] >= limits[LIMIT_PASS]:
+        state[SLOT_PASS] += 1
+        open_pass(slots, slot, rows)
+    if missing > limits[LIMIT_HOLE]:
+        put_event(slots, slot, rows, GAP, expected, resume)
+        put(state, rows, expected, -missing, at, run.stride, int(state[SLOT_LEAD_OFF]))
+    else:
+        put(state, rows, expected, missing, MARK, 0, 0)
+        mark(state, limits, expected, resume)
+    advance(state, limits, rows, resume)

@@ -1,7 +1,8 @@
 """Read the chunks of a tick in arrival order and place their samples: the sequential part of the align stage.
 
 A chunk belongs to the stream's prefix, begins the stream anew, repeats samples, or is a mistake. Samples that can be
-used go to ``kernels.align``, in runs without a missing value. No decision depends on where a tick begins or ends.
+used go to ``kernels.align``, in runs that have values on all leads or on some. No decision depends on where a tick
+begins or ends.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from beatwire.kernels.align import (
     PLACED_ROWS,
     RESTARTS,
     SILENCES,
+    SLOT_ABSENT,
     SLOT_ARRIVED_US,
     SLOT_BANK,
     SLOT_BEFORE_JUMP,
@@ -66,13 +68,14 @@ PLACED = 0  # codes of chunks; those from 21 on are reasons of align to reject o
 RATE_CHANGED, LEADS_COUNT_CHANGED, BACKWARDS, UNITS_CHANGED, REFUSED, NO_BANK = range(21, 27)
 
 
-def no_value(payload: U8, at: int, stride: int, leads: int, lead_off: int, j: int) -> bool:
-    """Return True if sample ``j`` is missing (-32768) on any lead that is on."""
+def leads_without_value(payload: U8, at: int, stride: int, leads: int, lead_off: int, j: int) -> int:
+    """Return the mask of the leads that are off or on which sample ``j`` is missing (-32768)."""
+    mask = lead_off
     for lead in range(leads):
         p = at + lead * stride + 2 * j
-        if payload[p] == 0 and payload[p + 1] == 128 and not (lead_off >> lead) & 1:
-            return True
-    return False
+        if payload[p] == 0 and payload[p + 1] == 128:
+            mask |= 1 << lead
+    return mask
 
 
 def any_no_value(payload: U8, at: int, values: int) -> bool:
@@ -120,7 +123,7 @@ def align_row(
     limits : int64 [banks, LIMIT_COLUMNS]
         See ``kernels.align``.
     holes
-        Whether a sample of the chunk has no value.
+        Whether a sample of the chunk may have no value.
     tick
         Number of the tick.
     """
@@ -209,23 +212,34 @@ def unseen_from(state: I64, first: int) -> int:
     return known
 
 
+def note_absent(state: I64, first: int, stop: int) -> None:
+    """Note that the sender has no value for samples ``[first, stop)``: nothing that comes later will fill them."""
+    if first <= max(state[SLOT_EXPECTED], state[SLOT_ABSENT]):
+        state[SLOT_ABSENT] = max(stop, int(state[SLOT_ABSENT]))
+
+
 def place_chunk(payload: U8, ints: I64, holes: bool, slots: I64, slot: int, limits: I64, rows: AlignRows) -> None:
-    """Place the samples of a chunk, whose row is ``ints``, in runs without a missing value."""
+    """Place the samples of a chunk, whose row is ``ints``, in runs that have values on all leads or on some."""
     first, count, at = int(ints[CHUNK_FIRST]), int(ints[CHUNK_COUNT]), int(ints[CHUNK_AT])
     leads, mask, stride = int(ints[CHUNK_LEADS]), int(ints[CHUNK_LEAD_OFF]), 2 * count
     if not holes:
-        place_run(slots, slot, limits, rows, SampleRun(first, first + count, at, stride))
+        place_run(slots, slot, limits, rows, SampleRun(first, first + count, at, stride, mask != 0))
         return
+    none = (1 << leads) - 1
     j = 0
+    missing = leads_without_value(payload, at, stride, leads, mask, 0)
     while j < count:
-        while j < count and no_value(payload, at, stride, leads, mask, j):
-            j += 1
-            rows.sizes[NO_VALUE] += 1
+        kind = int(missing != 0) + int(missing == none)  # of missing values: on no lead, on some, on all
         k = j
-        while k < count and not no_value(payload, at, stride, leads, mask, k):
+        while k < count and int(missing != 0) + int(missing == none) == kind:
             k += 1
-        if k > j:
-            place_run(slots, slot, limits, rows, SampleRun(first + j, first + k, at + 2 * j, stride))
+            if k < count:
+                missing = leads_without_value(payload, at, stride, leads, mask, k)
+        if kind == 2:
+            rows.sizes[NO_VALUE] += k - j
+            note_absent(slots[slot], first + j, first + k)
+        else:
+            place_run(slots, slot, limits, rows, SampleRun(first + j, first + k, at + 2 * j, stride, kind > 0))
         j = k
 
 
@@ -256,9 +270,9 @@ def align_rows(
             sizes[STATUS] = NO_LANE
             return i
         holes = any_no_value(chunks.payload, ints[CHUNK_AT], values * ints[CHUNK_LEADS])
-        need = MAX_PENDING + 6 + values // limits[state[SLOT_BANK], LIMIT_PASS]
+        need = 3 * MAX_PENDING + 6 + values // limits[state[SLOT_BANK], LIMIT_PASS]
         if holes:
-            need += values
+            need += 2 * values
         if (
             sizes[PLACED_ROWS] + 2 * need > rows.place.shape[0]
             or sizes[FRESH_ROWS] + 2 * need > rows.fresh.shape[0]

@@ -14,6 +14,7 @@ import math
 
 from numpy import float64
 
+from beatwire.kernels.holes import present_lead
 from beatwire.kernels.team import WIDTH, member
 from beatwire.records import F32, I16, I64
 
@@ -40,23 +41,31 @@ def measure_shape(i: int, lane: I64, at: I64, decided: I64, base: I64, edges: I6
     x : int16 [lanes, leads, R]
         Rings of at least 0.6 s.
     shape : float32 [n, SHAPE_LEADS, POINTS], written
-        NaN where the shape would begin before ``base``; 0 for leads that do not exist.
+        Of the first two leads that have values there; of a single one twice, which changes no class. NaN where no lead
+        has, and where the shape would begin before ``base``; 0 for the second lead of a stream that has one.
     """
-    size, leads = x.shape[2], min(SHAPE_LEADS, x.shape[1])
-    whole = at[i] + edges[0] >= base[i]
+    size, leads = x.shape[2], x.shape[1]
+    begin = int(at[i] + edges[0])
+    reach = min(int(at[i] + edges[POINTS]), int(decided[i]) + 1) - begin
+    one = present_lead(x[lane[i]], begin, begin, reach, 0)
+    other = present_lead(x[lane[i]], begin, begin, reach, one + 1) if leads > 1 else -1
+    if other < 0:
+        other = one
+    whole = begin >= base[i] and one >= 0
     for j in range(member(), SHAPE_LEADS * POINTS, WIDTH):
-        lead, k = j // POINTS, j % POINTS
+        row, k = j // POINTS, j % POINTS
         if not whole:
-            shape[i, lead, k] = math.nan
-        elif lead >= leads:
-            shape[i, lead, k] = 0.0
+            shape[i, row, k] = math.nan
+        elif row >= leads:
+            shape[i, row, k] = 0.0
         else:
+            lead = one if row == 0 else other
             first = int(at[i] + edges[k])
             n = max(1, int(edges[k + 1] - edges[k]))
             total = 0
             for a in range(first, first + n):
                 total += int(x[lane[i], lead, min(a, int(decided[i])) % size])
-            shape[i, lead, k] = total / n
+            shape[i, row, k] = total / n
 
 
 def extent(shape: F32, begin: int, end: int) -> float:

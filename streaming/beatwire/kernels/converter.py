@@ -11,6 +11,7 @@ sample, and that is ``FAR_NANOVOLTS`` from zero or more. Messages do not contain
 
 from __future__ import annotations
 
+from beatwire.kernels.holes import NO_VALUE
 from beatwire.kernels.team import WIDTH, added, fewest, member, most
 from beatwire.records import I16
 
@@ -39,7 +40,7 @@ def is_limited(leads: I16, first: int, length: int, nanovolts: int) -> bool:
             value = int(lead[column if column < size else column - size])
             largest, least = max(largest, value), min(least, value)
         largest, least = most(largest), fewest(least)
-        if largest >= far or least <= -far:
+        if least > NO_VALUE and (largest >= far or least <= -far):  # a lead that is absent says nothing
             high = low = 0
             for j in range(member(), length, WIDTH):
                 column = before + j

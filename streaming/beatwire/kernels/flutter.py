@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.converter import is_limited
+from beatwire.kernels.holes import present_lead
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.kernels.wave_shape import KIND_BITS, KIND_MASK, LIMITED, pack_description
 from beatwire.records import I16, I32
@@ -47,7 +48,7 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
     length
         Samples of a block.
     x : int16 [lanes, leads, R]
-        Rings that still hold the block; the first lead is described.
+        Rings that still hold the block; the first lead that has values all through it is described.
     work : int32 [1 or more, POINTS or more]
         Scratch.
     """
@@ -64,8 +65,13 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
         if member() == 0:
             blocks.kind[i] = kind | limited
         return
+    lead = present_lead(x[fresh.lane[row]], first, first, length, 0)
+    if lead < 0:
+        if member() == 0:
+            blocks.kind[i] = kind | limited
+        return
     points = work[0][:POINTS]
-    to_points(x[fresh.lane[row], 0], first, length, points)
+    to_points(x[fresh.lane[row], lead], first, length, points)
     leakage = leakage_of(points)
     description = pack_description(points, nanovolts, FINE, leakage)
     if member() == 0:

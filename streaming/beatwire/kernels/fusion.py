@@ -5,23 +5,28 @@ the other leads. So of what exceeds ``BOUND`` halves of a lead's level, the medi
 an eighth counts. A lead is *active* if its level is above zero; a single active lead is not bounded.
 
 The level of a peak is the sum of the leads' levels and not a level of the bounded sum, so that no window looks back
-through an older one. Blocks and maxima are those of ``kernels.nms``, a row of ``maxima[lane]`` [leads, MAXIMA_COLUMNS]
+through an older one. Blocks and maxima are those of ``kernels.nms``, a row of ``maxima[lane]`` [leads, LEAD_COLUMNS]
 for each lead.
 
-``levels[lane, b % rows]``, int64 ``[LEVEL_COLUMNS]``, is what is known when block ``b`` begins::
+A lead is *absent* where it has no value (``kernels.holes``). Its response is zero where the filter would read such a
+sample, and its level has no part in that of a peak there. A block in which it is absent is none of its blocks: it
+begins anew, so nothing is left of what was before.
+
+``levels[lane, b % rows, lead]``, int64 ``[LEVEL_COLUMNS]``, is what is known of a lead when block ``b`` begins::
 
     LEVEL_NUMBER                 b, UNKNOWN: nothing
-    LEVEL_MEDIAN, LEVEL_QUANTILE sums over leads of the median and the quantile
-    LEVEL_MOST, LEVEL_LEAST      sums over leads of the largest (bounded) and the least of the last five maxima
-    LEVEL_LEADS                  number of active leads
+    LEVEL_MEDIAN, LEVEL_QUANTILE the median and the quantile
+    LEVEL_MOST, LEVEL_LEAST      the largest and the least of the last five maxima
 """
 
 from __future__ import annotations
 
+from beatwire.kernels.holes import NO_VALUE, has_absent
 from beatwire.kernels.nms import (
     FIRST_MAXIMUM,
     LEVEL_BLOCKS,
     MAXIMA_BEGUN,
+    MAXIMA_COLUMNS,
     MAXIMA_COMPLETE,
     MAXIMA_MEDIAN,
     MAXIMA_QUANTILE,
@@ -32,12 +37,14 @@ from beatwire.kernels.nms import (
 from beatwire.kernels.ricker import box_sums
 from beatwire.kernels.ring import store
 from beatwire.kernels.team import WIDTH, member, wait
-from beatwire.records import I32, I64
+from beatwire.records import I16, I32, I64
 from beatwire.records.columns import BOUND_LEADS, BOUND_LEAST, BOUND_MOST, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_SAMPLE
 from beatwire.records.detection import FreshLanes, LeadLevels, PeakSearch, PeakTable, ResponseFilter, Rings
 
-LEVEL_NUMBER, LEVEL_MEDIAN, LEVEL_QUANTILE, LEVEL_MOST, LEVEL_LEAST, LEVEL_LEADS = range(6)
-LEVEL_COLUMNS = 6
+LEVEL_NUMBER, LEVEL_MEDIAN, LEVEL_QUANTILE, LEVEL_MOST, LEVEL_LEAST = range(5)
+LEVEL_COLUMNS = 5
+MAXIMA_ABSENT = MAXIMA_COLUMNS  # a further column of ``maxima``: 1 if the lead is absent in the block that has begun
+LEAD_COLUMNS = MAXIMA_COLUMNS + 1
 BOUND = 3  # halves of the level of a lead
 NO_LIMIT = 1 << 31  # above every response, which is int32
 UNKNOWN = -1
@@ -47,15 +54,18 @@ def count_active(maxima: I64) -> int:
     """Return how many leads are active."""
     active = 0
     for lead in range(maxima.shape[0]):
-        active += maxima[lead, MAXIMA_MEDIAN] > 0
+        active += maxima[lead, MAXIMA_COMPLETE] > 0 and maxima[lead, MAXIMA_MEDIAN] > 0
     return active
 
 
 def limit_of(row: I64, active: int) -> int:
     """Return the response of a lead above which it is bounded."""
-    if active < 2 or row[MAXIMA_COMPLETE] == 0:
-        return NO_LIMIT
-    return BOUND * int(row[MAXIMA_MEDIAN]) // 2
+    return NO_LIMIT if row[MAXIMA_COMPLETE] == 0 else limit_at(int(row[MAXIMA_MEDIAN]), active)
+
+
+def limit_at(median: int, active: int) -> int:
+    """Return the response above which a lead of this level is bounded if so many leads are active."""
+    return NO_LIMIT if active < 2 else BOUND * median // 2
 
 
 def bounded(value: int, limit: int) -> int:
@@ -66,21 +76,30 @@ def bounded(value: int, limit: int) -> int:
 
 def write_levels(maxima: I64, number: int, levels: I64) -> None:
     """Write the levels with which block ``number`` begins."""
-    row = levels[number % levels.shape[0]]
-    active = count_active(maxima)
-    for column in range(LEVEL_COLUMNS):
-        row[column] = 0
-    row[LEVEL_NUMBER] = number if maxima[0, MAXIMA_COMPLETE] > 0 else UNKNOWN
-    row[LEVEL_LEADS] = active
     for lead in range(maxima.shape[0]):
-        own = maxima[lead]
+        own, row = maxima[lead], levels[number % levels.shape[0], lead]
         recent = min(LEVEL_BLOCKS, int(own[MAXIMA_COMPLETE]))
-        if recent == 0:
-            continue
-        row[LEVEL_MEDIAN] += own[MAXIMA_MEDIAN]
-        row[LEVEL_QUANTILE] += own[MAXIMA_QUANTILE]
-        row[LEVEL_MOST] += bounded(rank(own, number - 1, recent, 1), limit_of(own, active))
-        row[LEVEL_LEAST] += rank(own, number - 1, recent, recent)
+        row[LEVEL_NUMBER] = number if recent > 0 else UNKNOWN
+        if recent > 0:
+            row[LEVEL_MEDIAN] = own[MAXIMA_MEDIAN]
+            row[LEVEL_QUANTILE] = own[MAXIMA_QUANTILE]
+            row[LEVEL_MOST] = rank(own, number - 1, recent, 1)
+            row[LEVEL_LEAST] = rank(own, number - 1, recent, recent)
+
+
+def mute(ring: I16, base: int, at: int, n: int, delay: int, sums: I32) -> None:
+    """Set the responses of a lead at samples ``[at, at + n)`` to zero that depend on a sample without a value."""
+    begin, end, size = at + n * member() // WIDTH, at + n * (member() + 1) // WIDTH, ring.shape[0]
+    last = base - 1 - 2 * delay  # sample without a value
+    for a in range(max(base, begin - delay), begin + delay):
+        if ring[a % size] == NO_VALUE:
+            last = a
+    for a in range(begin, end):
+        if ring[(a + delay) % size] == NO_VALUE:
+            last = a + delay
+        if last >= a - delay:
+            sums[a - at] = 0
+    wait()
 
 
 def respond_leads(
@@ -106,8 +125,9 @@ def respond_leads(
             for lead in range(own.shape[0]):
                 for column in range(FIRST_MAXIMUM):
                     own[lead, column] = 0
-            for b in range(levels.shape[0]):
-                levels[b, LEVEL_NUMBER] = UNKNOWN
+                own[lead, MAXIMA_ABSENT] = 0
+                for b in range(levels.shape[0]):
+                    levels[b, lead, LEVEL_NUMBER] = UNKNOWN
         wait()
     at = max(lowest, int(fresh.start[i]) - delay)
     end = int(fresh.stop[i]) - delay
@@ -122,12 +142,22 @@ def respond_leads(
         for lead in range(own.shape[0]):
             box_sums(rings.x[lane, lead : lead + 1], lowest, at, n, response_filter, work)
             sums, limit = work[1], limit_of(own[lead], active)
+            absent = has_absent(rings.x[lane, lead], lowest, at - delay, n + 2 * delay)
+            if absent:
+                mute(rings.x[lane, lead], lowest, at, n, delay, sums)
+                absent = has_absent(rings.x[lane, lead], lowest, at, n)
             for j in range(member(), n, WIDTH):
                 total[j] += bounded(int(sums[j]), limit)
             highest = largest(sums, n)
             if member() == 0:
                 own[lead, MAXIMA_BEGUN] = max(int(own[lead, MAXIMA_BEGUN]), highest)
-                take_block(own[lead], number, ends, ends and number * block >= lowest)
+                own[lead, MAXIMA_ABSENT] |= absent
+                whole = number * block >= lowest and own[lead, MAXIMA_ABSENT] == 0
+                take_block(own[lead], number, ends, ends and whole)
+                if ends:
+                    if not whole:
+                        own[lead, MAXIMA_COMPLETE] = own[lead, MAXIMA_MEDIAN] = own[lead, MAXIMA_QUANTILE] = 0
+                    own[lead, MAXIMA_ABSENT] = 0
             wait()
         if ends and member() == 0:
             write_levels(own, number + 1, levels)
@@ -135,26 +165,45 @@ def respond_leads(
         at += n
 
 
-def level_peaks(i: int, fresh: FreshLanes, search: PeakSearch, leads: LeadLevels, table: PeakTable) -> None:
+def level_peaks(
+    i: int, fresh: FreshLanes, search: PeakSearch, rings: Rings, leads: LeadLevels, table: PeakTable
+) -> None:
     """Replace the levels that ``kernels.nms.suppress`` wrote by those of several leads.
 
-    They are those of the blocks that are complete when a peak is decided, ``right`` samples after it.
+    They are those of the blocks that are complete when a peak is decided, ``right`` samples after it, of the leads that
+    have values around it.
 
     Parameters
     ----------
     table
         ``bounds``, and of ``peaks`` the median and the quantile, are written.
     """
-    own = leads.levels[fresh.lane[i]]
+    own, x = leads.levels[fresh.lane[i]], rings.x[fresh.lane[i]]
+    lowest, reach = int(fresh.base[i]), 2 * search.delay + 1
     for k in range(table.found[i]):
         peak, bounds = table.peaks[i, k], table.bounds[i, k]
+        first = int(peak[PEAK_SAMPLE]) - search.delay
         number = (int(peak[PEAK_SAMPLE]) + search.right + 1) // search.block
-        row = own[number % own.shape[0]]
-        bounds[BOUND_MOST] = bounds[BOUND_LEAST] = UNKNOWN
-        bounds[BOUND_LEADS] = 0
-        if row[LEVEL_NUMBER] == number:
-            peak[PEAK_MEDIAN] = row[LEVEL_MEDIAN]
-            peak[PEAK_QUANTILE] = row[LEVEL_QUANTILE]
-            bounds[BOUND_MOST] = row[LEVEL_MOST]
-            bounds[BOUND_LEAST] = row[LEVEL_LEAST]
-            bounds[BOUND_LEADS] = row[LEVEL_LEADS]
+        rows = own[number % own.shape[0]]
+        known = active = present = 0
+        for lead in range(x.shape[0]):
+            if rows[lead, LEVEL_NUMBER] == number and not has_absent(x[lead], lowest, first, reach):
+                present |= 1 << lead
+                known += 1
+                active += rows[lead, LEVEL_MEDIAN] > 0
+        median = quantile = most = least = 0
+        for lead in range(x.shape[0]):
+            if (present >> lead) & 1:
+                row = rows[lead]
+                median += int(row[LEVEL_MEDIAN])
+                quantile += int(row[LEVEL_QUANTILE])
+                most += bounded(int(row[LEVEL_MOST]), limit_at(int(row[LEVEL_MEDIAN]), active))
+                least += int(row[LEVEL_LEAST])
+        wait()
+        if member() == 0:
+            bounds[BOUND_MOST] = most if known > 0 else UNKNOWN
+            bounds[BOUND_LEAST] = least if known > 0 else UNKNOWN
+            bounds[BOUND_LEADS] = active
+            if known > 0:
+                peak[PEAK_MEDIAN] = median
+                peak[PEAK_QUANTILE] = quantile

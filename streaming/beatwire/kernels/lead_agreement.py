@@ -5,8 +5,8 @@ Out:   five features (``kernels.peak_features``), written by one member of the t
 State: none
 
 The response of a lead is the magnitude of its wavelet of 22 ms. Its usual response is the mean at the last
-``MOST_HIGH_PEAKS`` high peaks of the last ten seconds. Leads that were silent at these take no part, so a silent lead
-changes nothing.
+``MOST_HIGH_PEAKS`` high peaks of the last ten seconds, at those where it has values. Leads that were silent at these
+take no part, and neither do those without values at the peak, or at all but one of these.
 """
 
 from __future__ import annotations
@@ -59,8 +59,9 @@ def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, numbers
     """
     leads = past.shape[1] - PAST_COLUMNS
     usual, response = numbers[:leads], numbers[LEAD_RESPONSES : LEAD_RESPONSES + leads]
+    present = numbers[LEAD_RESPONSES + leads : LEAD_RESPONSES + 2 * leads]
     for lead in range(leads):
-        usual[lead] = 0.0
+        usual[lead] = present[lead] = 0.0
     high = 0
     total = int(log[PEAK_COUNT])
     at = total % PAST_PEAKS
@@ -71,22 +72,27 @@ def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, numbers
         if float(past[at, PAST_HEIGHT]) > 0.5 * level:
             high += 1
             for lead in range(leads):
-                usual[lead] += float(past[at, PAST_COLUMNS + lead])
+                if float(past[at, PAST_COLUMNS + lead]) >= 0.0:
+                    usual[lead] += float(past[at, PAST_COLUMNS + lead])
+                    present[lead] += 1.0
     write_neutral(features)
     response_sum = usual_sum = 0.0
     for lead in range(leads):
-        usual[lead] = usual[lead] / max(1, high)
-        response_sum += response[lead]
-        usual_sum += usual[lead]
+        if response[lead] < 0.0 or present[lead] < FEWEST_HIGH_PEAKS:
+            present[lead] = 0.0
+        else:
+            usual[lead] = usual[lead] / present[lead]
+            response_sum += response[lead]
+            usual_sum += usual[lead]
     if high < FEWEST_HIGH_PEAKS or response_sum <= 0.0 or usual_sum <= 0.0:
         return
     compared = 0
     first = lowest = highest = ratios = turned = 0.0
     for lead in range(leads):
-        if usual[lead] < 1.0:
+        if present[lead] == 0.0 or usual[lead] < 1.0:
             continue
         ratio = response[lead] / usual[lead]
-        if lead == 0:
+        if compared == 0 and (lead == 0 or present[0] == 0.0):
             first = ratio
         lowest = ratio if compared == 0 else min(lowest, ratio)
         highest = max(highest, ratio)

@@ -34,6 +34,7 @@ PAST_COLUMNS = 6
 # Parts of the float64 scratch: two lists of ``MEDIAN_SIZE`` values, then the response of each lead.
 MEDIAN_SIZE = 9
 LEAD_RESPONSES = 2 * MEDIAN_SIZE
+ABSENT = -1.0  # response of a lead that has no value at the peak
 
 # Spans of time: ``spans[MS45]`` is 45 ms in samples, ``spans[LOOKBACK]`` ten seconds.
 SPAN_S = (0.22, 0.008, 0.045, 0.06, 0.075, 0.12, 0.23, 0.4, 0.7, 1.5, 10.0)

@@ -6,7 +6,7 @@ Out:   the features of the peak (``kernels.peak_features``)
 The features are the height of the peak relative to the level, the response around it, the magnitudes of Ricker wavelets
 of 8, 22 and 32 ms, the slope and the swing of the signal, and comparisons with the peaks of the last ten seconds
 (``kernels.peak_history``). In streams of several leads, magnitudes and swings are added over the leads, as the response
-is, so a silent lead changes nothing.
+is, so a silent lead changes nothing, and neither does one that has no value there.
 
 The bodies are written for a team (``kernels.team``): its members share sums and extremes of integers; one member
 computes the rest.
@@ -14,8 +14,10 @@ computes the rest.
 
 from __future__ import annotations
 
+from beatwire.kernels.holes import hold_absent
 from beatwire.kernels.nms import largest, least
 from beatwire.kernels.peak_features import (
+    ABSENT,
     AFTER_60,
     AFTER_120,
     AGAIN,
@@ -107,6 +109,10 @@ def write_wavelet_features(
     w8 = w22 = w32 = 0
     for lead in range(x.shape[0]):
         unroll_held(x[lead], base, c - reach, n, stretch)
+        if x.shape[0] > 1 and not hold_absent(stretch, n, reach, int(spans[MS75])):
+            if member() == 0:
+                work.numbers[LEAD_RESPONSES + lead] = ABSENT
+            continue
         for j in range(5):
             w8 += wavelet_magnitude(stretch, reach + (j - 2) * box // 2, taps[0], int(half[0]))
         of_lead = 0
@@ -135,6 +141,8 @@ def write_swing_features(x: I16, base: int, c: int, magnitude: float, spans: I64
     slopes = swing = whole_swing = 0
     for lead in range(x.shape[0]):
         unroll_held(x[lead], base, c - reach, n, stretch)
+        if x.shape[0] > 1 and not hold_absent(stretch, n, reach, int(spans[MS75])):
+            continue
         middle = stretch[reach - near :]
         low, high = least(middle, 2 * near + 1), largest(middle, 2 * near + 1)
         swing += high - low

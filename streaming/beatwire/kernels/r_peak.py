@@ -4,9 +4,9 @@ In:    a peak of the response, and the rings of its lane
 Out:   the sample of R
 State: none
 
-R is marked on the first lead that is active at the peak, so with all leads it is the same as on that lead alone. First
-a narrow wavelet selects the wave: of several humps the one with the largest magnitude. Then a wide wavelet places R at
-the largest magnitude near that wave, so that a steep onset does not pull R towards itself.
+R is marked on the first lead that has values there and is active at the peak, so with all leads it is the same as on
+that lead alone. First a narrow wavelet selects the wave: of several humps the one with the largest magnitude. Then a
+wide wavelet places R at the largest magnitude near that wave, so that a steep onset does not pull R towards itself.
 
 Invariant: R lies between ``before`` and ``after`` the peak and depends on the samples between these and half a wavelet
 beyond.
@@ -14,6 +14,7 @@ beyond.
 
 from __future__ import annotations
 
+from beatwire.kernels.holes import has_absent
 from beatwire.kernels.nms import largest, place_of
 from beatwire.kernels.ricker import filter_block, unroll_held
 from beatwire.kernels.team import WIDTH, member, wait
@@ -43,16 +44,28 @@ def mark_r(rings: I16, base: int, c: int, height: int, marking: I64, taps: I32, 
     first = max(base, c - int(marking[MARK_BEFORE]))
     reach = c + int(marking[MARK_AFTER]) + 1 - first
     leads, half = rings.shape[0], taps.shape[1] - 1
-    least_active = height // (ACTIVE_SHARE * leads * int(marking[MARK_BOX]))
+    absent, present = 0, leads
+    if leads > 1:
+        for k in range(leads):
+            if has_absent(rings[k], base, first - half, reach + 2 * half):
+                absent |= 1 << k
+                present -= 1
+        if present == 0:
+            absent, present = 0, leads
+    least_active = height // (ACTIVE_SHARE * present * int(marking[MARK_BOX]))
     x, magnitudes = work[0], work[1]
     for j in range(member(), PADDING, WIDTH):
         x[reach + 2 * half + j] = 0
     lead = 0
     while True:
+        if (absent >> lead) & 1:
+            lead += 1
+            continue
         unroll_held(rings[lead], base, first - half, reach + 2 * half, x)
         high = write_magnitudes(x, reach, taps[0], magnitudes)
         lead += 1
-        if lead == leads or high >> int(marking[MARK_SHIFT]) >= least_active:
+        present -= 1
+        if present == 0 or high >> int(marking[MARK_SHIFT]) >= least_active:
             break
     at = place_of(high, magnitudes[:reach])
     begin = max(0, at - int(marking[MARK_NEAR]))

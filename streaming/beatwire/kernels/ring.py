@@ -1,12 +1,13 @@
 """Write placements into the rings of a bank, and copy stretches of a ring.
 
-A ring is ``x[lane, lead, R]``: sample ``a`` is in column ``a % R``. Where a lead is off, the ring holds its last value,
-whose response is zero. For samples that came before their turn that value is not known yet: they are marked with
-``NO_VALUE``, and filled in when their turn comes.
+A ring is ``x[lane, lead, R]``: sample ``a`` is in column ``a % R``. Where a lead is off or has no value, the ring holds
+``NO_VALUE``. Short holes are filled in when the samples behind them are known (``kernels.holes``). In longer ones the
+lead is absent, and the stages leave it out; a ring of one lead has none.
 """
 
 from __future__ import annotations
 
+from beatwire.kernels.holes import NO_VALUE, fill
 from beatwire.kernels.team import WIDTH, member, part, parts, wait
 from beatwire.records import I16, I32, I64, U8
 from beatwire.records.columns import (
@@ -18,7 +19,7 @@ from beatwire.records.columns import (
     PLACE_STRIDE,
 )
 
-NO_VALUE = -32768  # of int16: no sample of a device has it
+MARK, FILL = -1, -2  # positions, see ``kernels.align``
 
 
 def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
@@ -36,36 +37,26 @@ def write_samples(i: int, place: I64, payload: U8, x: I16) -> None:
             copy_samples(payload, at + lead * stride, x[lane, lead], column, count)
     else:
         for lead in range(part(), leads, parts()):
-            p = at + lead * stride if at >= 0 else -1
-            write_lead(payload, p, lead_off, lead, x[lane, lead], column, count)
+            if at == FILL:
+                if member() == 0:
+                    fill(x[lane, lead], first, first + count, first + count + lead_off, stride)
+            else:
+                p = at + lead * stride if at >= 0 else MARK
+                write_lead(payload, p, (lead_off >> lead) & 1, x[lane, lead], column, count)
 
 
-def write_lead(payload: U8, p: int, lead_off: int, lead: int, ring: I16, column: int, count: int) -> None:
+def write_lead(payload: U8, p: int, is_off: int, ring: I16, column: int, count: int) -> None:
     """Write one lead of a placement that is more than plain samples of leads that are all on.
 
-    Parameters
-    ----------
-    p
-        Position of its first sample in the payload; -1: none, see ``kernels.align``.
-    lead_off
-        Mask; its complement for samples that came before their turn.
+    ``p`` is the position of its first sample in the payload, or ``MARK``, see ``kernels.align``.
     """
     size = ring.shape[0]
-    early = lead_off < 0
-    if early:
-        lead_off = ~lead_off
-    is_off = (lead_off >> lead) & 1
     if count < 0:
         if member() == 0:
-            bridge(payload, -1 if is_off else p, p < 0, ring, column, -count)
-    elif p < 0:
-        if member() == 0:
-            follow(ring, column, count)
-    elif is_off:
-        if member() == 0:
-            held = NO_VALUE if early else ring[(column - 1) % size]
-            for j in range(count):
-                ring[(column + j) % size] = held
+            bridge(payload, p, is_off, ring, column, -count)
+    elif is_off or p == MARK:
+        for j in range(member(), count, WIDTH):
+            ring[(column + j) % size] = NO_VALUE
     else:
         copy_samples(payload, p, ring, column, count)
 
@@ -78,35 +69,56 @@ def copy_samples(payload: U8, p: int, ring: I16, column: int, count: int) -> Non
         decode_int16(payload[p + 2 * head : p + 2 * count], ring[: count - head], count - head)
 
 
-def bridge(payload: U8, p: int, in_ring: bool, ring: I16, column: int, count: int) -> None:
+def bridge(payload: U8, p: int, is_off: int, ring: I16, column: int, count: int) -> None:
     """Fill ``count`` samples from ``column`` on in a straight line to the sample at ``payload[p]``.
 
-    If ``p`` is -1 the line goes to the sample that follows ``in_ring``, or stays level.
+    If ``p`` is ``MARK`` the line goes to the sample that follows in the ring. If the lead has no value at one of its
+    ends, it has none in between.
     """
     size = ring.shape[0]
-    begin = int(ring[(column - 1) % size])
-    end = begin
-    if p >= 0:
-        end = int(payload[p]) | (int(payload[p + 1]) << 8)
-        if end > 32767:
-            end -= 65536
-    elif in_ring:
+    begin, end = int(ring[(column - 1) % size]), NO_VALUE
+    if p == MARK:
         end = int(ring[(column + count) % size])
-        if end == NO_VALUE:
-            end = begin
+    elif not is_off:
+        end = int(payload[p]) | (int(payload[p + 1]) << 8)
+        end -= (end & 32768) << 1
+    draw_line(ring, column, count, begin, end)
+
+
+def draw_line(ring: I16, column: int, count: int, begin: int, end: int) -> None:
+    """Fill ``count`` samples from ``column`` on in a straight line; with no value if one of its ends has none."""
+    size = ring.shape[0]
+    absent = begin == NO_VALUE or end == NO_VALUE
     for j in range(count):
         value = begin + (end - begin) * (j + 1) // (1 + count)
-        ring[(column + j) % size] = value
+        ring[(column + j) % size] = NO_VALUE if absent else value
 
 
-def follow(ring: I16, column: int, count: int) -> None:
-    """Fill in the values that were not known of ``count`` samples that came before their turn."""
-    size = ring.shape[0]
-    held = ring[(column - 1) % size]
-    for j in range(count):
-        if ring[(column + j) % size] == NO_VALUE:
-            ring[(column + j) % size] = held
-        held = ring[(column + j) % size]
+def fill_recording(i: int, gaps: I64, hole: int, longest: int, x: I16) -> None:
+    """Fill in lead ``i`` of a recording as chunks of it would be filled in a ring.
+
+    Parameters
+    ----------
+    gaps : int64 [g, 2]
+        First sample and the one after the last of each stretch of more than ``hole`` samples where no lead has a value,
+        in order.
+    hole, longest
+        The longest hole that is filled in, and the longest gap that is bridged.
+    x : int16 [leads, n], read and written
+    """
+    lead = x[i]
+    n = lead.shape[0]
+    begin = 0
+    while begin < n and lead[begin] == NO_VALUE:  # nothing is before it
+        begin += 1
+    for g in range(gaps.shape[0]):
+        start, stop = int(gaps[g, 0]), int(gaps[g, 1])
+        if begin < start:
+            fill(lead, begin, start, start, hole)
+        if start > 0 and stop < n and stop - start <= longest:
+            draw_line(lead, start, stop - start, int(lead[start - 1]), int(lead[stop]))
+        begin = max(begin, stop)
+    fill(lead, begin, n, n, hole)
 
 
 def write_in_turn(i: int, run: I64, place: I64, payload: U8, x: I16) -> None:
@@ -117,9 +129,9 @@ def write_in_turn(i: int, run: I64, place: I64, payload: U8, x: I16) -> None:
 
 
 def begin_lane(i: int, lanes: I64, base: I64, x: I16) -> None:
-    """Put zero before the first sample of lane ``lanes[i]``: the value held for a lead that is off from the start."""
+    """Mark the sample before the first one of lane ``lanes[i]``: nothing is filled in from what is before it."""
     for lead in range(x.shape[1]):
-        x[lanes[i], lead, (base[i] - 1) % x.shape[2]] = 0
+        x[lanes[i], lead, (base[i] - 1) % x.shape[2]] = NO_VALUE
 
 
 def decode_int16(source: U8, ring: I16, n: int) -> None:

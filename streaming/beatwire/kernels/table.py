@@ -160,4 +160,5 @@ class HostKernels(Kernels):
 
     # recordings
     take_stretch = OverItems(ring.take_stretch)
+    fill_recording = OverItems(ring.fill_recording)
     read_piece = OverItems(files.read_piece)

@@ -18,6 +18,7 @@ import math
 
 from numpy import float32
 
+from beatwire.kernels.holes import present_lead
 from beatwire.kernels.ring import unroll
 from beatwire.kernels.team import WIDTH, added, member, narrow, wait
 from beatwire.records import F32, I16, I32, I64
@@ -43,21 +44,23 @@ def cut_window(
     lane, at, decided, base : int64 [n]
         Lane and R of each beat, the newest sample that may be read, and the first sample of the lane.
     x : int16 [lanes, leads, R]
-        Rings of at least 0.62 s; the first lead is cut.
+        Rings of at least 0.62 s; the first lead that has values there is cut.
     work : int32 [1 or more, 0.62 s or more]
         Scratch.
     window, amplitude : float32 [n, 256], [n], written
         The window, scaled to a root mean square of 1, and its size. Zero and NaN where the window would begin before
-        ``base``, and where it is flat.
+        ``base``, where it is flat, and where no lead has values.
     """
     before = int(math.ceil(EARLIEST_S * rate_hz))
     last = before + min(int(math.floor(LATEST_S * rate_hz)), int(decided[i] - at[i]))
     out = window[i]
-    if at[i] - before < base[i]:
+    first = int(at[i]) - before
+    lead = present_lead(x[lane[i]], first, first, last + 1, 0)
+    if first < base[i] or lead < 0:
         amplitude[i] = blank(out)
         return
     samples = work[0]
-    unroll(x[lane[i], 0], int(at[i]) - before, last + 1, samples)
+    unroll(x[lane[i], lead], first, last + 1, samples)
     length = 2.0 * HALF_S * rate_hz
     middle = before + energy_centroid(samples, before, rate_hz)
     begin = max(min(middle - 0.5 * length, last - length - 0.01), 0.0)

@@ -24,7 +24,7 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.offline.batch import ShardBatch, ShardResults
-from beatwire.offline.coverage import coverage_of, hold_last
+from beatwire.offline.coverage import coverage_of, fill_holes, hold_last
 from beatwire.offline.merge import merge
 from beatwire.offline.passes import SamplesInPlace, SampleSource, passes
 from beatwire.offline.plan import AHEAD_S, WARM_S, Plan
@@ -35,6 +35,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import Alerts, Bank, TickBeats
 from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.limits import Limits
 
 MAX_GRAPHS = 8  # that run at the same time on the CPU
@@ -99,7 +100,10 @@ class Archive:
         bank = Bank(0, rate_hz, len(samples))
         plan = self.plan if self._memory_bytes is None else self.plan.within(self._memory_bytes, bank)
         held = hold_last(samples, rate_hz)
-        coverage = coverage_of(samples, held.shape[1], max(1, round(self._settings.bridge_s * rate_hz)))
+        bridge = max(1, round(self._settings.bridge_s * rate_hz))
+        hole = longest_hole(rate_hz, self._settings.bridge_s)
+        coverage = coverage_of(samples, held.shape[1], bridge, hole)
+        samples, held = fill_holes(samples, held, coverage, bridge, hole)
         plan = plan.for_length(recording.seconds, len(coverage.segment))
         shards = cut(coverage, *(round(s * rate_hz) for s in (plan.shard_s, WARM_S, AHEAD_S)))
         pass_samples = max(1, round(plan.pass_s * rate_hz))

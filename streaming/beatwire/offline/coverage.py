@@ -3,8 +3,9 @@
 In:  int16 ``samples[leads, n]``, NumPy or CuPy, -32768 where there is no value
 Out: :class:`Coverage`
 
-A *run* is a stretch in which every lead has a value. A gap between runs of up to ``bridge`` samples is bridged; a
-longer one ends a *segment*, and the next segment begins as a stream does.
+A *run* is a stretch in which some lead has a value; holes of up to ``hole`` samples in it are filled in. A gap
+between runs of up to ``bridge`` samples is bridged; a longer one ends a *segment*, and the next segment begins as a
+stream does.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.jit import cpu
 from beatwire.recordings.record import NO_VALUE
 from beatwire.records import I16, I64
 from beatwire.records.events import GAP, RESTART
@@ -31,11 +33,13 @@ class Coverage:
     """Where a recording has values: int64 arrays, in order.
 
     run       [r, 2]   first and last + 1 sample of a stretch without gaps
+    hole      [h, 2]   first and last + 1 sample of a hole in a run
     segment   [s, 2]   first and last + 1 sample of a stretch whose gaps are bridged
     event     [e, 3]   kind (RESTART or GAP), sample, value, as align emits them
     """
 
     run: I64
+    hole: I64
     segment: I64
     event: I64
 
@@ -46,13 +50,13 @@ class Coverage:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of bridged gaps, of restarts, and of lost samples, as align counts them."""
+        """Number of bridged gaps and holes, of restarts, and of lost samples, as align counts them."""
         gap = self.event[self.event[:, 2] >= 0]
         bridged = int((gap[:, 0] == GAP).sum())
         return {
-            "bridged": bridged,
+            "bridged": bridged + len(self.hole),
             "restarts": len(gap) - bridged,
-            "lost_samples": int(np.abs(gap[:, 2] - gap[:, 1]).sum()),
+            "lost_samples": int(np.abs(gap[:, 2] - gap[:, 1]).sum() + (self.hole[:, 1] - self.hole[:, 0]).sum()),
         }
 
 
@@ -60,28 +64,32 @@ def hold_last(samples: Any, rate_hz: float) -> I16:
     """Return ``HOLD_S`` seconds of the last value of each lead, int16 [leads, h], on the host.
 
     They are processed after the end of a recording, so that its last beats are decided. A constant contains no beats.
+    A lead without a value at the last sample of the others has none.
     """
     end = samples.shape[1]
     while end > 0:
         tail = host_array(samples[:, max(0, end - _TAIL) : end])
-        valid = np.flatnonzero((tail != NO_VALUE).all(axis=0))
+        valid = np.flatnonzero((tail != NO_VALUE).any(axis=0))
         if len(valid):
             return np.repeat(tail[:, valid[-1], None], round(HOLD_S * rate_hz), axis=1)
         end -= _TAIL
     return np.repeat(host_array(samples[:, -1:]), round(HOLD_S * rate_hz), axis=1)
 
 
-def coverage_of(samples: Any, held: int, bridge: int) -> Coverage:
+def coverage_of(samples: Any, held: int, bridge: int, hole: int) -> Coverage:
     """Return the coverage of a recording that is followed by ``held`` samples of its last value.
 
-    >>> gaps = np.array([[1, 2, NO_VALUE, 3, NO_VALUE, NO_VALUE, NO_VALUE, 4]], np.int16)
-    >>> found = coverage_of(gaps, 2, 1)
-    >>> found.segment.tolist(), found.gap.tolist()
-    ([[0, 4], [7, 10]], [[2, 3]])
+    >>> gaps = np.array([[1, NO_VALUE, 2, NO_VALUE, NO_VALUE, 3, NO_VALUE, NO_VALUE, NO_VALUE, 4]], np.int16)
+    >>> found = coverage_of(gaps, 2, 2, 1)
+    >>> found.segment.tolist(), found.gap.tolist(), found.hole.tolist()
+    ([[0, 6], [9, 12]], [[3, 5]], [[1, 2]])
     """
     run = _runs(samples, held)
     first = int(run[0, 0])
     gap = np.stack([run[:-1, 1], run[1:, 0]], axis=1)
+    short = gap[:, 1] - gap[:, 0] <= hole
+    gap, holes = gap[~short], gap[short]
+    run = np.stack([np.append(first, gap[:, 1]), np.append(gap[:, 0], run[-1, 1])], axis=1)
     ends = gap[:, 1] - gap[:, 0] > bridge  # of a segment
     event = np.empty((len(gap), 3), np.int64)
     event[:, 0] = np.where(ends, RESTART, GAP)
@@ -89,7 +97,18 @@ def coverage_of(samples: Any, held: int, bridge: int) -> Coverage:
     event[:, 2] = np.where(ends, gap[:, 0], gap[:, 1])
     start = [(RESTART, 0, -1)] + ([(RESTART, first, 0)] if first else [])
     segment = np.stack([np.concatenate([[first], gap[ends, 1]]), np.concatenate([gap[ends, 0], [run[-1, 1]]])], axis=1)
-    return Coverage(run, segment, np.concatenate([np.array(start, np.int64), event]))
+    return Coverage(run, holes, segment, np.concatenate([np.array(start, np.int64), event]))
+
+
+def fill_holes(samples: Any, held: I16, coverage: Coverage, bridge: int, hole: int) -> tuple[Any, I16]:
+    """Return a recording and what is held after it with its holes filled in; the same arrays if there is no hole."""
+    if samples.shape[1] == 0 or _minimum(samples) != NO_VALUE:
+        return samples, held
+    n, run = samples.shape[1], coverage.run
+    whole = np.concatenate([host_array(samples), held], axis=1)
+    edges = np.concatenate([[0], run.reshape(-1)])[: 2 * len(run)].reshape(-1, 2)
+    cpu.kernels.fill_recording(len(whole), np.ascontiguousarray(edges[edges[:, 1] > edges[:, 0]]), hole, bridge, whole)
+    return whole[:, :n], whole[:, n:]
 
 
 def _runs(samples: Any, held: int) -> I64:
@@ -97,7 +116,7 @@ def _runs(samples: Any, held: int) -> I64:
     n, xp = samples.shape[1], array_module(samples)
     if n == 0 or _minimum(samples) != NO_VALUE:
         return np.array([[0, n + held]], np.int64)
-    valid = (samples != NO_VALUE).all(axis=0)
+    valid = (samples != NO_VALUE).any(axis=0)
     changed = host_array(xp.flatnonzero(valid[1:] != valid[:-1])) + 1
     edges: list[Any] = [np.zeros(int(valid[0]), np.int64), changed, np.full(1 - int(valid[-1]), n), [n + held]]
     return np.concatenate(edges).astype(np.int64).reshape(-1, 2)

@@ -48,7 +48,7 @@ def cut(coverage: Coverage, length: int, warm: int, ahead: int) -> Shards:
     """Cut every segment into shards that own ``length`` samples and process ``ahead`` samples beyond.
 
     >>> from beatwire.records.events import RESTART
-    >>> coverage = Coverage(np.array([[0, 100]]), np.array([[0, 100]]), np.array([[RESTART, 0, -1]]))
+    >>> coverage = Coverage(np.array([[0, 100]]), np.zeros((0, 2)), np.array([[0, 100]]), np.array([[RESTART, 0, -1]]))
     >>> shards = cut(coverage, 40, 10, 5)
     >>> shards.base.tolist(), shards.begin.tolist(), shards.end.tolist(), shards.stop.tolist()
     ([0, 30, 70], [0, 40, 80], [40, 80, 100], [45, 85, 100])

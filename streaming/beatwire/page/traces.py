@@ -28,6 +28,7 @@ from beatwire.kernels.align import (
     LIMIT_REORDER,
     SLOT_BANK,
     SLOT_EXPECTED,
+    SLOT_FINAL,
     SLOT_LANE,
     SLOT_LEAD_OFF,
     SLOT_MASK_FROM,
@@ -35,7 +36,8 @@ from beatwire.kernels.align import (
     SLOT_PENDING,
     SLOT_SESSION,
 )
-from beatwire.kernels.ring import NO_VALUE
+from beatwire.kernels.holes import NO_VALUE
+from beatwire.kernels.ring import MARK
 from beatwire.page.placing import Placing
 from beatwire.records import F64, I16, I64, Chunks, Placement, RawTick
 from beatwire.records.columns import (
@@ -191,18 +193,18 @@ class Traces:
         self._unnamed.add(slot)
 
     def _write(self, placement: Placement, ring: I16) -> None:
-        """Write samples; what the monitor draws as a line, or holds, has no value here."""
+        """Write samples; what the monitor fills in has no value here."""
         place = placement.place[placement.place[:, PLACE_LANE] < len(ring)]
         rows = place[(place[:, PLACE_COUNT] > 0) & (place[:, PLACE_AT] >= 0)]
-        mask = np.where(rows[:, PLACE_LEAD_OFF] < 0, ~rows[:, PLACE_LEAD_OFF], rows[:, PLACE_LEAD_OFF])
+        mask = rows[:, PLACE_LEAD_OFF].copy()
         cut = np.maximum(rows[:, PLACE_COUNT] - ring.shape[2], 0)  # what is older than the ring
         for column, change in ((PLACE_FIRST, cut), (PLACE_COUNT, -cut), (PLACE_AT, 2 * cut)):
             rows[:, column] += change
         rows[:, PLACE_LEAD_OFF] = 0
         cpu.kernels.write_samples(len(rows), np.ascontiguousarray(rows), placement.payload, ring)
-        bridged = place[place[:, PLACE_COUNT] < 0]
-        for lane, first, count in bridged[:, [PLACE_LANE, PLACE_FIRST, PLACE_COUNT]].tolist():
-            ring[lane][:, np.arange(first, first - count) % ring.shape[2]] = NO_VALUE
+        missing = place[(place[:, PLACE_COUNT] < 0) | (place[:, PLACE_AT] == MARK)]
+        for lane, first, count in missing[:, [PLACE_LANE, PLACE_FIRST, PLACE_COUNT]].tolist():
+            ring[lane][:, np.arange(first, first + abs(count)) % ring.shape[2]] = NO_VALUE
         off = mask != 0
         columns = rows[off][:, [PLACE_LANE, PLACE_FIRST, PLACE_COUNT]].tolist()
         for bits, (lane, first, count) in zip(mask[off].tolist(), columns, strict=True):
@@ -215,7 +217,11 @@ class Traces:
         ints["arrived_us"][seen], ints["lead_off"][seen] = now_us, state[:, SLOT_LEAD_OFF]
         ends = np.maximum(state[:, SLOT_EXPECTED], state[:, SLOT_MASK_FROM])
         behind = (ends > ints["stop"][seen]) | (state[:, SLOT_SESSION] != ints["session"][seen])
-        behind &= (state[:, SLOT_EXPECTED] >= 0) & (state[:, SLOT_LANE] >= 0) & (state[:, SLOT_PENDING] == 0)
+        open_hole = state[:, SLOT_FINAL] < state[:, SLOT_EXPECTED]  # the samples behind it are not final, but shown
+        open_hole &= (state[:, SLOT_SESSION] == ints["session"][seen]) & (state[:, SLOT_LANE] == ints["lane"][seen])
+        np.maximum.at(ints["stop"], seen[open_hole], state[open_hole, SLOT_EXPECTED])
+        behind &= ~open_hole & (state[:, SLOT_EXPECTED] >= 0)
+        behind &= (state[:, SLOT_LANE] >= 0) & (state[:, SLOT_PENDING] == 0)
         for slot, row, end in zip(seen[behind].tolist(), state[behind], ends[behind].tolist(), strict=True):
             session, bank = int(row[SLOT_SESSION]), int(row[SLOT_BANK])
             self._grown(bank)

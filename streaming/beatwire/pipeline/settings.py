@@ -116,12 +116,12 @@ class Settings:
     @property
     def response_ring_s(self) -> float:
         """Return the seconds of responses to keep: behind a pass, in it, and ahead of it."""
-        return self.pass_s + self.reorder_s + self.bridge_s + self.nms.left_s + 2 * self.decide_s + 0.05
+        return self.pass_s + self.reorder_s + self.bridge_s + self.nms.left_s + 2 * self.decide_s + 0.1
 
     @property
     def ring_s(self) -> float:
         """Return the seconds of samples to keep: behind a pass for windows and blocks, in it, and ahead of it."""
-        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + self.nms.block_s + 0.1
+        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + self.nms.block_s + 0.15
 
     def lane_bytes(self, bank: Bank) -> int:
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""

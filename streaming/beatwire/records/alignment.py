@@ -65,17 +65,19 @@ class StreamState(NamedTuple):
 
 
 class SampleRun(NamedTuple):
-    """Consecutive samples of a chunk without a missing value.
+    """Consecutive samples of a chunk, each with a value on some lead.
 
     first, stop  samples [first, stop) of the stream
     at           position of the first one in the payload; -1: none
     stride       bytes from one lead to the next
+    marked       True if each of them has no value on some lead, False if each has one on every lead
     """
 
     first: int
     stop: int
     at: int
     stride: int
+    marked: bool
 
 
 class StreamIds(NamedTuple):

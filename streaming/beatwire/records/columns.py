@@ -16,8 +16,8 @@ CHUNK_RATE_HZ, CHUNK_UV_PER_UNIT, CHUNK_WRONG = range(3)
 CHUNK_FLOATS = 3
 
 # Rows that ``kernels.align`` writes of placed samples; ``Placement.place`` has the first six columns.
-# lane, first sample, count (negative: a bridge), position in the payload (-1: none), bytes from lead to lead, lead-off
-# mask (its complement for samples that came before their turn), pass, bank.
+# lane, first sample, count (negative: a bridge), position in the payload (negative: see ``kernels.align``), bytes from
+# lead to lead, lead-off mask, pass, bank.
 PLACE_LANE, PLACE_FIRST, PLACE_COUNT, PLACE_AT, PLACE_STRIDE, PLACE_LEAD_OFF, PLACE_PASS, PLACE_BANK = range(8)
 PLACEMENT_COLUMNS, PLACE_COLUMNS = 6, 8
 

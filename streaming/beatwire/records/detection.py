@@ -32,7 +32,7 @@ class FreshLanes(NamedTuple):
 class Rings(NamedTuple):
     """The rings of a bank: sample ``a`` of a lane is in column ``a % R``, with an ``R`` for each ring.
 
-    x  int16 [lanes, leads, R]  samples, in units of the device
+    x  int16 [lanes, leads, R]  samples, in units of the device; ``holes.NO_VALUE`` where a lead is absent
     f  int32 [lanes, R]         responses
     """
 
@@ -71,9 +71,9 @@ class PeakSearch(NamedTuple):
 class LeadLevels(NamedTuple):
     """Levels of a bank of several leads, see ``kernels.fusion``.
 
-    maxima  int64 [lanes, leads, MAXIMA_COLUMNS]  block maxima of each lead
-    levels  int64 [lanes, rows, LEVEL_COLUMNS]    levels of all leads when a block begins; ``rows`` is more than the
-                                                  blocks that the response of a pass, and undecided samples, touch
+    maxima  int64 [lanes, leads, LEAD_COLUMNS]         block maxima of each lead
+    levels  int64 [lanes, rows, leads, LEVEL_COLUMNS]  levels when a block begins; ``rows`` is more than the
+                                                       blocks that the response of a pass, and undecided samples, touch
     """
 
     maxima: I64

@@ -6,8 +6,8 @@ State: the directory of streams, and by slot the position of each stream (``kern
        (``kernels.clock``)
 
 Duplicates and overlaps are dropped to the sample. Chunks that come before their turn wait inside ``reorder_s``. A hole
-up to ``bridge_s`` is bridged and is an event; a longer one restarts the lane. No sample moves in time, and each case is
-counted.
+up to ``support.holes.LONGEST_S`` is filled in, of one lead or of all. One of all leads up to ``bridge_s`` is bridged
+and is an event; a longer one restarts the lane. No sample moves in time, and each case is counted.
 
 A stream that is silent for ``silence_s`` by the broker's clock starts anew, so that its output depends on a bounded
 time and not only on a bounded number of samples. After twice as long its lane may go to another stream. After
@@ -41,6 +41,7 @@ from beatwire.records.samples import SlotColumns
 from beatwire.stages.support.align_tables import columns_of, empty_rows, new_slots, occurring
 from beatwire.stages.support.banks import allowed_banks, find_banks, without_bank
 from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.holes import longest_hole
 from beatwire.stages.support.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.placements import placements, rounded
 from beatwire.stages.support.rejections import KINDS, reason_of
@@ -180,7 +181,7 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, 
     ints, slot, n = given.ints, given.slot, len(given.slot)
     find_banks(state.banks, given, given.bank)
     strays: list[int] = []
-    rows = empty_rows(2 * n + 64 + int(ints[:, CHUNK_COUNT].sum()) // 256)
+    rows = empty_rows(2 * n + 128 + int(ints[:, CHUNK_COUNT].sum()) // 256)
     verdicts = AlignVerdicts(np.zeros(n, np.int64), np.zeros(n))
     at = 0
     while True:
@@ -206,7 +207,7 @@ def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, 
                 continue
             _give_lane(state, int(slot[at]), bank, int(ints[at, CHUNK_SESSION]), int(ints[at, CHUNK_ARRIVED_US]))
         else:
-            more = empty_rows(2 * len(rows.place) + 4 * int(ints[at, CHUNK_COUNT]) + 64)
+            more = empty_rows(2 * len(rows.place) + 8 * int(ints[at, CHUNK_COUNT]) + 128)
             for old, new in zip(rows, more, strict=True):
                 new[: len(old)] = old
             rows = more
@@ -230,7 +231,7 @@ def _open_bank(state: State, chunks: AlignChunks, i: int) -> None:
     state.free.append([])
     s = state.settings
     samples = [max(1, round(d * new.rate_hz)) for d in (s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s)]
-    row = [*samples, _us(s.silence_s), _us(s.evict_s)]
+    row = [*samples, _us(s.silence_s), _us(s.evict_s), longest_hole(new.rate_hz, s.bridge_s)]
     state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
     find_banks(state.banks, chunks, chunks.bank)
 

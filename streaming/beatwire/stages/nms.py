@@ -76,7 +76,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     search = PeakSearch(response.delay, left, right, block)
     backend.kernels.suppress(n, fresh.lanes, search, response.rings.f, maxima, state.work, table)
     if response.leads is not None:
-        backend.kernels.level_peaks(n, fresh.lanes, search, response.leads, table)
+        backend.kernels.level_peaks(n, fresh.lanes, search, response.rings, response.leads, table)
     watermark = fresh.stop - response.delay - right
     most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
     return state, Peaks(fresh, response.rings, table, watermark, most)

@@ -17,8 +17,7 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels.fusion import LEVEL_COLUMNS
-from beatwire.kernels.nms import MAXIMA_COLUMNS
+from beatwire.kernels.fusion import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
 from beatwire.records.detection import LeadLevels, ResponseFilter, Rings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
@@ -98,7 +97,7 @@ def _leads_of(state: State, bank: Bank, lanes: int) -> LeadLevels:
         maxima, levels = (None, None) if leads is None else leads
         rows = int(np.ceil(s.ring_s / s.block_s)) + 2
         leads = state.leads[bank.number] = LeadLevels(
-            backend.grown(maxima, (lanes, bank.leads, MAXIMA_COLUMNS), np.int64),
-            backend.grown(levels, (lanes, rows, LEVEL_COLUMNS), np.int64),
+            backend.grown(maxima, (lanes, bank.leads, LEAD_COLUMNS), np.int64),
+            backend.grown(levels, (lanes, rows, bank.leads, LEVEL_COLUMNS), np.int64),
         )
     return leads

@@ -1,4 +1,4 @@
-"""Ring: write the samples of a pass into the rings of their bank.
+"""Ring: write the samples of a pass into the rings of their bank, and fill in their short holes.
 
 In:    Placement
 Out:   Ringed
@@ -16,7 +16,7 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.records import I64, Placement, Ringed
-from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE, PLACE_LEAD_OFF
+from beatwire.records.columns import PLACE_AT, PLACE_COUNT, PLACE_LANE
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class State:
 
 
 def step(state: State, placement: Placement) -> tuple[State, Ringed]:
-    """Write one placement; new lanes of the bank begin as zeros."""
+    """Write one placement."""
     fresh, bank, backend = placement.fresh, placement.fresh.bank, state.backend
     backend.next_pass()
     x = state.rings.get(bank.number)
@@ -60,8 +60,7 @@ def _apart(place: I64) -> tuple[I64, tuple[I64, I64] | None]:
 
     Returns the former; and of the latter, if there are any, the first row of each lane, and the rows.
     """
-    lead_off = place[:, PLACE_LEAD_OFF]
-    reads = (place[:, PLACE_COUNT] < 0) | (place[:, PLACE_AT] < 0) | ((lead_off != 0) & (lead_off != -1))
+    reads = (place[:, PLACE_COUNT] < 0) | (place[:, PLACE_AT] < 0)
     if not reads.any():
         return place, None
     rest = place[reads]

@@ -78,11 +78,11 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
     work = np.zeros((4, team.BLOCK + 4 * one.delay), np.int32)
     response_filter = ResponseFilter(one.taps, one.box, one.shift)
     block = half_up(NmsSettings().block_s * rate_hz)
-    levels = np.zeros((1, n // block + 2 if leads > 1 else 1, fusion.LEVEL_COLUMNS), np.int64)
+    levels = np.zeros((1, n // block + 2 if leads > 1 else 1, leads, fusion.LEVEL_COLUMNS), np.int64)
     if leads == 1:
         cpu.kernels.respond(1, _all_of(n), response_filter, Rings(x, f), work[:3])
         return f, levels
-    own = LeadLevels(np.zeros((1, leads, nms.MAXIMA_COLUMNS), np.int64), levels)
+    own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
     cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, Rings(x, f), own, work)
     return f, levels
 
@@ -109,7 +109,8 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     search = PeakSearch(one.delay, left, right, block)
     cpu.kernels.suppress(1, _all_of(n), search, f, maxima, np.zeros((1, n), np.int32), table)
     if x.shape[1] > 1:
-        cpu.kernels.level_peaks(1, _all_of(n), search, LeadLevels(levels, levels), table)
+        own = LeadLevels(np.zeros((1, x.shape[1], fusion.LEAD_COLUMNS), np.int64), levels)
+        cpu.kernels.level_peaks(1, _all_of(n), search, Rings(x, f), own, table)
     found, blocks = int(table.found[0]), table.blocks[0, : table.closed[0]]
     rows = table.peaks[0, :found]
     high = classify.LEVELS_PER_CANDIDATE * rows[:, 1] > rows[:, 2]

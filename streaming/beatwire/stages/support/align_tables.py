@@ -16,6 +16,7 @@ def new_slots(n: int) -> I64:
     slots = np.zeros((n, align.SLOT_COLUMNS), np.int64)
     none = [align.SLOT_LANE, align.SLOT_BANK, align.SLOT_EXPECTED, align.SLOT_TICK, align.SLOT_BEFORE_JUMP]
     slots[:, none] = -1
+    slots[:, [align.SLOT_MARKS, align.SLOT_MARKED]] = align.NEVER_MARKED
     return slots
 
 
