@@ -19,7 +19,7 @@ class Brokers:
     def __init__(self) -> None:
         self.ends = dict.fromkeys(PARTITIONS, 5)
         self.away: set[int] = set()
-        self.clients = 0
+        self.clients, self.newest_ms = 0, 1_000
 
     def topic(self, name: str) -> str:
         return name
@@ -37,18 +37,18 @@ class Brokers:
             if at.partition in self.away:
                 future.set_exception(KafkaException(KafkaError(KafkaError._TIMED_OUT)))
             else:
-                future.set_result(SimpleNamespace(offset=self.ends[at.partition], timestamp=1_000))
+                future.set_result(SimpleNamespace(offset=self.ends[at.partition], timestamp=self.newest_ms))
         return futures
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """Time that passes when it is told to; the clock on the wall may be set, which changes nothing."""
 
     def __init__(self) -> None:
-        self.s = 2_000.0
+        self.s, self.wall_s = 2_000.0, 5_000.0
 
-    def time_ns(self) -> int:
-        return round(self.s * 1e9)
+    def time(self) -> float:
+        return self.wall_s
 
     def monotonic(self) -> float:
         return self.s
@@ -59,10 +59,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setattr(feed_watch, "time", clock)
     return clock
-
-
-def silent_s(watch: FeedWatch, clock: Clock) -> float:
-    return clock.s - watch.newest_us / 1e6
 
 
 @pytest.fixture
@@ -77,7 +73,7 @@ def watch(brokers: Brokers, clock: Clock) -> FeedWatch:
     watch.look()
     brokers.ends[0] += 1
     watch.look()
-    assert silent_s(watch, clock) == pytest.approx(0.0, abs=1e-6)
+    assert watch.silent_s == pytest.approx(0.0, abs=1e-6)
     return watch
 
 
@@ -85,14 +81,43 @@ def test_silence_grows_while_all_brokers_answer(watch: FeedWatch, clock: Clock) 
     for _ in range(30):
         clock.s += 0.1
         watch.look()
-    assert silent_s(watch, clock) == pytest.approx(3.0)
+    assert watch.silent_s == pytest.approx(3.0)
 
 
-def test_the_time_of_the_newest_message_counts_before_one_is_seen_to_arrive(brokers: Brokers, clock: Clock) -> None:
+def test_what_was_before_the_first_look_is_unknown_until_the_silence_is_one_by_itself(
+    brokers: Brokers, clock: Clock
+) -> None:
     watch = FeedWatch(brokers)  # type: ignore[arg-type]
-    assert watch.newest_us == 0
+    assert watch.silent_s is None
+    for _ in range(20):
+        watch.look()
+        assert watch.silent_s is None
+        clock.s += 0.1
+    clock.s += 0.1
     watch.look()
-    assert watch.newest_us == 1_000_000
+    assert watch.silent_s == pytest.approx(2.1)
+
+
+def test_a_feed_that_has_been_off_for_days_is_silent_for_days_and_one_without_any_chunk_is_unknown(
+    brokers: Brokers, clock: Clock
+) -> None:
+    clock.wall_s = 3 * 86_400.0
+    watch = FeedWatch(brokers)  # type: ignore[arg-type]
+    watch.look()
+    assert watch.silent_s == pytest.approx(3 * 86_400.0 - 1)
+    brokers.newest_ms = -1
+    without = FeedWatch(brokers)  # type: ignore[arg-type]
+    without.look()
+    assert without.silent_s is None
+
+
+@pytest.mark.parametrize("step_s", [-86_400.0, -5.0, 5.0, 86_400.0])
+def test_a_step_of_the_clock_on_the_wall_changes_nothing(watch: FeedWatch, clock: Clock, step_s: float) -> None:
+    for k in range(30):
+        clock.s += 0.1
+        clock.wall_s += step_s if k == 10 else 0.1
+        watch.look()
+    assert watch.silent_s == pytest.approx(3.0)
 
 
 def test_chunks_that_arrive_elsewhere_count_while_a_broker_is_away(
@@ -103,7 +128,7 @@ def test_chunks_that_arrive_elsewhere_count_while_a_broker_is_away(
         clock.s += 0.1
         brokers.ends[0] += 1
         watch.look()
-        assert silent_s(watch, clock) == pytest.approx(0.0, abs=1e-6)
+        assert watch.silent_s == pytest.approx(0.0, abs=1e-6)
 
 
 def test_silence_does_not_grow_while_a_broker_is_away_or_nobody_looks(
@@ -115,12 +140,12 @@ def test_silence_does_not_grow_while_a_broker_is_away_or_nobody_looks(
     for _ in range(30):
         clock.s += 0.1
         watch.look()
-    assert silent_s(watch, clock) == pytest.approx(1.0)
+    assert watch.silent_s == pytest.approx(1.0)
     brokers.away = set()
     watch.look()
-    assert silent_s(watch, clock) == pytest.approx(4.0)
+    assert watch.silent_s == pytest.approx(4.0)
     clock.s += 10.0  # the process stood still
-    assert silent_s(watch, clock) == pytest.approx(4.0)
+    assert watch.silent_s == pytest.approx(4.0)
 
 
 def test_a_client_without_answers_is_replaced(watch: FeedWatch, brokers: Brokers, clock: Clock) -> None:

@@ -11,6 +11,7 @@ Timestamps made by producers (CreateTime) may decrease and are all read.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
@@ -46,6 +47,7 @@ class Part:
     partition    int32 [m]
     next_offset  partition -> the offset after its last message in this part
     expired      partition -> what retention had deleted before these messages; it is in `next_offset`, too
+    polled_s     when they were joined, right after the poll, monotonic clock
     """
 
     messages: Sequence[Message]
@@ -55,6 +57,7 @@ class Part:
     partition: I32
     next_offset: dict[int, int]
     expired: dict[int, Expired] = field(default_factory=dict)
+    polled_s: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,7 @@ class PolledTick:
                those in `expired`
     expired    partition -> what retention deleted before it could be read, once: reported with this tick
     beginning  of the epoch: whether the graph starts from an empty state
+    ahead_s    by how much the clock of this machine is ahead of the broker's (`broker_clock`)
     """
 
     tick: RawTick
@@ -96,6 +100,7 @@ class PolledTick:
     positions: Mapping[int, int]
     expired: Mapping[int, Expired] = field(default_factory=dict)
     beginning: Beginning = Beginning.ANEW
+    ahead_s: float = 0.0
 
 
 def split_errors(messages: list[Message]) -> tuple[list[Message], list[KafkaError]]:

@@ -19,6 +19,7 @@ from confluent_kafka import TopicPartition
 
 from beatwire.kafka import topics
 from beatwire.kafka.batch import PolledTick, join_parts
+from beatwire.kafka.broker_clock import BrokerClock
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.commits import committed_offsets
 from beatwire.kafka.handover import RECENT_S, HandOver
@@ -67,7 +68,7 @@ class Source:
         self.cluster, self.topic = cluster, topic
         self.group = group
         self._handover, self._schemas = HandOver(), schemas
-        self._progress = Progress()
+        self._progress, self._clock = Progress(), BrokerClock()
         self._poller = Poller(
             cluster, group, topic, self._handover, self._progress, protocol=protocol, schemas=schemas
         )  # fmt: skip
@@ -130,7 +131,8 @@ class Source:
         positions = {p: offset for part in parts for p, offset in part.next_offset.items()}
         start = progress.take(positions)
         caught_up = reading.caught_up and time.monotonic() - reading.at_s < RECENT_S
-        now_us = int(parts[0].arrival_us.min()) if replay else time.time_ns() // 1000
+        self._clock.note(parts, caught_up=caught_up)
+        now_us = int(parts[0].arrival_us.min()) if replay else self._clock.now_us()
         tick, origin = join_parts(parts, now_us=now_us, caught_up=caught_up, held=reading.held)
         if replay:
             tick = replace(tick, open_banks=self._poller.open_banks)
@@ -139,7 +141,9 @@ class Source:
         expired: dict[int, Expired] = {}
         for p, missing in (one for part in parts for one in part.expired.items()):
             expired[p] = expired.get(p, Expired()) | missing
-        return PolledTick(tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning)
+        return PolledTick(
+            tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning, self._clock.ahead_s
+        )
 
     def rewind(self, *, anew: bool = False) -> None:
         """Begin a new epoch at the committed positions of the group, as the last tick may not have been published.

@@ -109,9 +109,9 @@ class StaffReader:
             )
 
     @property
-    def newest_us(self) -> int:
-        """Return when the newest chunk of any stream arrived, microseconds since 1970; 0: unknown."""
-        return self._feed.newest_us
+    def silent_s(self) -> float | None:
+        """Return for how long no chunk of any stream has arrived, seconds; None: unknown."""
+        return self._feed.silent_s
 
     def take_acks(self) -> list[Acknowledgement]:
         """Return the acknowledgements that no earlier call has returned."""

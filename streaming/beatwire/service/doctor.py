@@ -75,7 +75,7 @@ def checks(cluster: Cluster | None = None) -> Iterator[Check]:
         *((f"[{extra}]", lambda extra=extra: installed_extra(extra)) for extra in EXTRAS),
     ]
     if cluster is not None:
-        rows.append(("broker", lambda: broker(cluster)))
+        rows += [("broker", lambda: broker(cluster)), ("clocks", lambda: clocks(cluster))]
     for name, check in rows:
         try:
             yield check()
@@ -226,6 +226,20 @@ def broker(cluster: Cluster) -> Check:
         found = f"answers at {cluster}; without {', '.join(missing)}"
         return Check("broker", WARNING, found, topics.creating(cluster))
     return Check("broker", OK, f"answers at {cluster}, with all topics")
+
+
+def clocks(cluster: Cluster) -> Check:
+    """Return whether the clocks of this machine and of the broker agree, where samples arrive that show it."""
+    from beatwire.kafka.broker_clock import APART_S
+    from beatwire.kafka.clock_check import clock_ahead_s
+
+    ahead_s = clock_ahead_s(cluster, within_s=BROKER_TIMEOUT_S)
+    if ahead_s is None:
+        return Check("clocks", OK, "not compared with the broker's: no samples arrive at the moment")
+    if abs(ahead_s) < APART_S:
+        return Check("clocks", OK, f"within {APART_S:g} s of the broker's")
+    found = f"{abs(ahead_s):.1f} s {'ahead of' if ahead_s > 0 else 'behind'} the broker's"
+    return Check("clocks", WARNING, found, "set the clocks of this machine and of the brokers by NTP")
 
 
 def _version(distribution: str) -> str | None:

@@ -64,8 +64,8 @@ class Staff(Protocol):
         """Return why messages could not be used; whoever reports them removes them."""
 
     @property
-    def newest_us(self) -> int:
-        """Return when the newest chunk of any stream arrived, microseconds since 1970; 0: unknown."""
+    def silent_s(self) -> float | None:
+        """Return for how long no chunk of any stream has arrived, seconds; None: unknown."""
 
     def wait(self) -> None:
         """Wait until every change is read that may concern a chunk received so far."""
@@ -81,7 +81,7 @@ class NoStaff:
     """Nobody enters anything."""
 
     changes: tuple[LimitChange, ...] = ()
-    newest_us = 0
+    silent_s = None
 
     def __init__(self) -> None:
         self.rejected: list[Unusable] = []

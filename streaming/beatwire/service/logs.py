@@ -58,6 +58,18 @@ def log_expired(unread: int, replay: int, partitions: list[int]) -> None:
     log_event("expired", text, level=level, unread=unread, replay=replay, partitions=partitions)
 
 
+def log_clocks(ahead_s: float) -> None:
+    """Log that the clocks of this machine and of the broker are apart, or no longer."""
+    if not ahead_s:
+        log_event("clocks", "the clocks of this machine and of the broker agree again")
+        return
+    text = (
+        f"the clock of this machine is {abs(ahead_s):.1f} s {'ahead of' if ahead_s > 0 else 'behind'} the broker's: "
+        "silence is measured by the broker's, and times of alerts about the monitor by this machine's; set both by NTP"
+    )
+    log_event("clocks", text, level=logging.WARNING, ahead_s=round(ahead_s, 3))
+
+
 def configure(form: str = "console", level: str = "info", **fields: Any) -> None:
     """Write events to standard error from now on.
 

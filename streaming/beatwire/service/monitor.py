@@ -34,7 +34,7 @@ from beatwire.service.counters import Counters
 from beatwire.service.health import LoopState
 from beatwire.service.instruments import Instruments
 from beatwire.service.interfaces import Graph, NoStaff, Staff
-from beatwire.service.logs import log_event, log_expired
+from beatwire.service.logs import log_clocks, log_event, log_expired
 from beatwire.service.process_tuning import MemoryReturn
 from beatwire.service.tick_log import TickLog
 from beatwire.service.unusable import UnusableLog
@@ -111,7 +111,7 @@ class Monitor:
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
         self._memory = MemoryReturn()
         self._log = TickLog()
-        self._epoch = -1
+        self._epoch, self._ahead_s = -1, 0.0
         self._adopted = False
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
         self._blindness = Blindness(self.counters, self.loop, clock_us, clock_s)
@@ -161,13 +161,15 @@ class Monitor:
             if not self._adopted and not self._adopt_alerts(stop):
                 return
             self._graph.acknowledge(self._staff.take_acks())
-            self._graph.watch_feed(self._staff.newest_us, raises=0 in self._source.assigned)
+            silent_s, now_us = self._staff.silent_s, polled.tick.now_us
+            newest_us = 0 if silent_s is None else now_us - round(silent_s * 1e6)
+            self._graph.watch_feed(newest_us, raises=0 in self._source.assigned)
             if polled.expired:
                 self._graph.report_expired(polled.expired)
         begin_s = self._clock_s()
         self._log.add(polled.start)
         # A replay is never marked as overloaded: it has to rebuild the history of all beats.
-        tick = polled.tick if polled.replay else self._mark_overload(polled.tick)
+        tick = polled.tick if polled.replay else self._mark_overload(polled)
         outgoing = self._graph.emit(tick, polled.origin, None if polled.replay else self._send_ahead)
         if polled.replay:
             self.counters.replayed += len(polled.tick.arrival_us)
@@ -197,11 +199,19 @@ class Monitor:
                 self._adopted = True
         return self._adopted
 
-    def _mark_overload(self, tick: RawTick) -> RawTick:
+    def _broker_us(self, polled: PolledTick) -> int:
+        """Return the time by the broker's clock, also while messages wait there."""
+        if polled.ahead_s != self._ahead_s:
+            self._ahead_s = polled.ahead_s
+            log_clocks(polled.ahead_s)
+        return self._clock_us() - round(polled.ahead_s * 1e6)
+
+    def _mark_overload(self, polled: PolledTick) -> RawTick:
         """Return the tick, marked as overloaded if it is too late: its beats are not scored, its rules are decided."""
+        tick = polled.tick
         if not self._score_within_us or not len(tick.arrival_us):
             return tick
-        behind_us = self._clock_us() - int(tick.arrival_us.max())
+        behind_us = self._broker_us(polled) - int(tick.arrival_us.max())
         return replace(tick, overloaded=behind_us > self._score_within_us)
 
     def _begin_epoch(self, polled: PolledTick) -> bool:
@@ -281,7 +291,7 @@ class Monitor:
         counters.beats += sent[names.BEATS]
         counters.alerts += sent[names.ALERTS]
         counters.rejects += sent[names.DEAD_LETTERS]
-        now_us = self._clock_us()
+        now_us = self._broker_us(result.polled)
         counters.latency.add(now_us, tick.arrival_us)
         waiting = len(tick.arrival_us) and not tick.caught_up
         counters.lag_s = max(0.0, (now_us - int(tick.arrival_us.max())) / 1e6) if waiting else 0.0

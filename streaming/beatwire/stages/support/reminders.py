@@ -196,7 +196,9 @@ def remind_by_clock(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> 
             arrived_us = int(tick.aligned.slots.arrived_us[one.slot]) if one.slot >= 0 else 0
             since_us = one.raised_us or arrived_us or one.message["onset_us"]
             count = int((tick.aligned.now_us - since_us) / 1e6 / interval_s)
-            if count > one.message["reminders"]:
+            if count < one.message["reminders"]:  # an earlier worker has counted from an earlier time
+                one.raised_us = tick.aligned.now_us - round(one.message["reminders"] * interval_s * 1e6)
+            elif count > one.message["reminders"]:
                 one.message = one.message | {"reminders": count}
                 published.append(one.message)
     return published
