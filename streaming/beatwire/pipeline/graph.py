@@ -182,8 +182,8 @@ class Pipeline(Part):
 
     def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
         """Take over the alerts that are not off according to the log, and all acknowledgements."""
-        self.alerting.adopt(alerts)
-        lifecycle.adopt(self.lifecycle.state, alerts, acks)
+        over = self.alerting.adopt(alerts)
+        lifecycle.adopt(self.lifecycle.state, alerts, acks, over)
 
     def acknowledge(self, acks: Sequence[Acknowledgement]) -> None:
         """Apply acknowledgements with the next tick."""

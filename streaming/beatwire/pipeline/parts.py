@@ -197,6 +197,6 @@ class Alerting(Part):
         state: drift.State = self.compared.state
         return state
 
-    def adopt(self, alerts: list[dict[str, Any]]) -> None:
-        """Take over the alerts that are not off according to the log."""
-        alert.adopt(self.alerts.state, alerts)
+    def adopt(self, alerts: list[dict[str, Any]]) -> set[str]:
+        """Take over the alerts that are not off according to the log; return those whose rule does not hold."""
+        return alert.adopt(self.alerts.state, alerts)

@@ -144,13 +144,20 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     return state, Alerts(tick, transitions, rows[:, TRANSITION_SLOT].tolist())
 
 
-def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
+def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
     """Adopt alerts that are on according to the log: they began before the horizon that was replayed.
 
     Whether an irregular rhythm is on is known to the log alone (see ``kernels.rules``): the alert of a replay that the
     log does not have is dropped. So is that of a rule that graver alerts hide: the replay may not have seen them.
+
+    Returns
+    -------
+    set of str
+        The ids of those whose rule does not hold any more where the replay has seen the stream: nothing but their
+        shortest duration keeps them on.
     """
     state.logged.clear()
+    over: set[str] = set()
     for alert in alerts:
         if alert["state"] in ("on", "ack") and alert["rule"] in NUMBERS:
             state.logged.setdefault(alert["stream"], {})[NUMBERS[alert["rule"]]] = alert
@@ -159,6 +166,13 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> None:
         _adopt_stream(state, slot, logged)
         _adopt_irregular(state.slots[slot], logged.get(alert_state.IRREGULAR, {}))
         _drop_hidden(state.slots[slot], logged)
+        row = state.slots[slot]
+        over |= {
+            alert["id"]
+            for rule, alert in logged.items()
+            if row[alert_state.FIRST_ONSET + rule] < 0 and rule not in (alert_state.NO_DATA, alert_state.REFUSED)
+        }
+    return over
 
 
 def watch_feed(state: State, newest_us: int) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -143,12 +144,25 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     return state, Alerts(tick, published, audit=audit)
 
 
-def adopt(state: State, alerts: Sequence[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
+def adopt(
+    state: State,
+    alerts: Sequence[dict[str, Any]],
+    acks: Sequence[Acknowledgement] = (),
+    over: AbstractSet[str] = frozenset(),
+) -> None:
     """Replace the alerts that a replay has found by those in the log; what the replay holds stays held.
 
-    ``acks`` are all that were given so far: those that the log does not show are applied with the next tick.
+    Parameters
+    ----------
+    alerts
+        That are not off.
+    acks
+        All that were given so far: those that the log does not show are applied with the next tick.
+    over
+        The ids of alerts whose rule does not hold any more. The log does not end them, so they are held: the replay
+        does not hold one that ended before it, where a long silence followed.
     """
-    state.alerts.replace(alerts)
+    state.alerts.replace(alerts, over)
     state.given = {ack.alert: ack for ack in acks}
     state.acks = [state.given[name] for name in state.alerts.by_id if name in state.given]
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from beatwire.records import I64, Aligned
+from beatwire.stages.support.alert_messages import over
 from beatwire.stages.support.directory import Directory
 
 NEVER = int(np.iinfo(np.int64).max)
@@ -89,8 +91,8 @@ class OpenAlerts:
         if not self.of_stream[stream]:
             del self.of_stream[stream]
 
-    def replace(self, messages: Iterable[dict[str, Any]]) -> None:
-        """Replace all alerts by those of messages; of the held ones keep those that are among them."""
+    def replace(self, messages: Iterable[dict[str, Any]], over_ids: AbstractSet[str]) -> None:
+        """Replace all alerts by those of messages; held are those that were and those of ``over_ids``."""
         slots = {name: slot for slot, name in enumerate(self.directory.names)}
         held, self.held = self.held, {}
         for kept in (self.by_id, self.of_stream, self.current):
@@ -99,7 +101,11 @@ class OpenAlerts:
         for message in messages:
             self.add(message, slots.get(message["stream"], -1))
         going_on = set(self.current.values())
-        self.held = {name: end for name, end in held.items() if name in going_on}
+        self.held = {
+            name: held.get(name) or over(self.by_id[name].message)
+            for name in sorted(going_on)
+            if name in held or name in over_ids
+        }
 
     def find_streams(self, slots: int) -> None:
         """Give alerts from the log the slots of streams that were seen for the first time; make room for ``slots``."""

@@ -1,0 +1,77 @@
+"""Laws 1 and 3 on streams that are drawn: what is published depends on no tick, and on no successor.
+
+Whatever outlives the horizon is in the log, or follows from it.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from beatwire.wire.avro import encode_chunk
+from drawn_streams import (
+    ECG,
+    KINDS,
+    RATE_HZ,
+    SAMPLE_US,
+    Sent,
+    differences,
+    drawn,
+    in_ticks,
+    undisturbed,
+    with_successors,
+)
+from laws import START_US
+
+SEEDS = 2_000  # of the heavy suite
+
+
+def successors_differ(seed: int) -> str:
+    """Return how successors of a drawn stream differ from one graph, empty if they do not."""
+    rng = random.Random(seed)
+    sent = drawn(rng, rng.choice([150, 400]), rng.sample(KINDS, rng.choice([1, 3, len(KINDS)])))
+    cuts = sorted({0, len(sent), *(rng.randrange(len(sent)) for _ in sent)})
+    ticks = in_ticks(sent, cuts)
+    takeovers = sorted(rng.sample(range(1, len(ticks)), 3))
+    found = differences(undisturbed(ticks), with_successors(ticks, takeovers))
+    return f"seed {seed}, takeovers before {[sent[cuts[k]].note for k in takeovers]}: {found}" if found else ""
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int) -> None:
+    assert not successors_differ(seed)
+
+
+@pytest.mark.parametrize("goes_on", ["where it was", "with the clock", "with a session"])
+def test_an_alert_that_was_held_before_a_silence_ends_whoever_reads_what_follows(goes_on: str) -> None:
+    ecg, sent, n, silence_s = ECG[0], list[Sent](), 62, 90
+    first, session, now_us = 0, 1, START_US
+
+    def send(chunk: int, saturated: bool) -> None:
+        nonlocal first, now_us
+        samples = np.full(n, 32767, np.int16) if saturated else ecg[(np.arange(n) + n * chunk) % len(ecg)]
+        at_us = START_US + first * SAMPLE_US
+        now_us += n * SAMPLE_US
+        sent.append(Sent(now_us, encode_chunk("bed", session, first, at_us, RATE_HZ, ["I"], samples[None]), ""))
+        first += n
+
+    for k in range(40):
+        send(k, saturated=k >= 28)
+    now_us += silence_s * 1_000_000
+    if goes_on == "with a session":
+        first, session = 0, 2
+    elif goes_on == "with the clock":
+        first += round(silence_s * RATE_HZ)
+    for k in range(40):
+        send(k, saturated=False)
+    ticks = in_ticks(sent, range(len(sent) + 1))
+    whole = undisturbed(ticks)
+    assert {"on", "off"} <= {alert["state"] for alert in whole.alerts if alert["rule"] == "saturated"}
+    for takeover in (39, 41, 44, 47):
+        assert not differences(whole, with_successors(ticks, [takeover]))
+
+
+@pytest.mark.slow
+def test_2000_drawn_streams_are_the_same_with_successors() -> None:
+    assert not [text for seed in range(SEEDS) if (text := successors_differ(seed))]
