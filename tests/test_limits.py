@@ -12,7 +12,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import LimitChange, RawTick
 from beatwire.stages import alert
-from beatwire.stages.support.limits import check_limits
+from beatwire.stages.support.limits import MOST_CHANGES, check_limits
 from beatwire_producers.ward import ward as synthetic_ward
 from bedside import Ward, device_chunk, rows_of
 from laws import Run, Signal, assert_same, collect
@@ -103,6 +103,15 @@ def test_a_change_that_waits_when_the_session_ends_is_in_force_in_the_next_one()
     ward.tick(sent(10, 2.0, lead_off=1))
     begun = ward.tick(sent(0, 3.0, session=2, n=100), beats=[("bed", 50, 110)])
     assert [(a["rule"], a["state"]) for a in begun] == [("lead off", "off"), ("tachycardia", "on")]
+
+
+def test_many_changes_are_added_in_linear_time_and_the_table_is_bounded() -> None:
+    ward = Ward()
+    ward.limits.add([change(k, tachycardia=100.0 + k % 50) for k in range(20_000)])
+    assert len(ward.limits.values) <= MOST_CHANGES + 2
+    begun = ward.tick(sent(0, 100.0, n=100), beats=[("bed", 50, 160)])
+    assert [one["limit"] for one in begun if one["rule"] == "tachycardia"] == [149.0]
+    assert np.array_equal(ward.limits.values[0], ward.limits.defaults)
 
 
 def test_other_streams_keep_their_limits() -> None:

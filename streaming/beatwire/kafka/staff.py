@@ -1,7 +1,8 @@
 """What staff enter, read by every worker outside the group: acknowledgements, and limits of streams.
 
 In: all of ``ecg.acks`` and ``ecg.settings``. Out: the acknowledgements that are new, the changes of limits in order.
-State: a thread with a follower, another that watches the feed, the last acknowledgement of each alert, all changes.
+State: a thread with a follower, another that watches the feed, the last acknowledgement of each alert, the last changes
+of each stream.
 
 A change of limits is in force for the chunks that the broker receives ``EFFECT_S`` after it. So a worker must not
 decide about such a chunk before it has read the change. The thread requests the ends of the topics every tenth of a
@@ -24,7 +25,7 @@ from beatwire.kafka.feed_watch import FeedWatch
 from beatwire.kafka.follower import BEGINNING, Follower, Record
 from beatwire.records import Acknowledgement, LimitChange
 from beatwire.stages.alert import Settings
-from beatwire.stages.support.limits import check_limits
+from beatwire.stages.support.limits import MOST_CHANGES, check_limits
 from beatwire.wire import names
 from beatwire.wire.fields import Unusable
 from beatwire.wire.staff import decode_ack, decode_limits
@@ -49,15 +50,14 @@ class StaffReader:
 
     Attributes
     ----------
-    changes : list of LimitChange
-        All changes of limits, those of a stream in order; it only grows.
     rejected : list of Unusable
         Why messages could not be used, the last ones; whoever reports them removes them.
     """
 
     def __init__(self, cluster: Cluster, defaults: tuple[float, ...] = Settings().limits) -> None:
         self._cluster, self._defaults = cluster, defaults
-        self.changes: list[LimitChange] = []
+        self._changes: dict[str, list[LimitChange]] = {}  # by stream, those that a graph keeps
+        self._new_changes: list[LimitChange] = []
         self.rejected: list[Unusable] = []
         self._feed = FeedWatch(cluster)
         self._acks: dict[str, Acknowledgement] = {}
@@ -112,6 +112,24 @@ class StaffReader:
     def silent_s(self) -> float | None:
         """Return for how long no chunk of any stream has arrived, seconds; None: unknown."""
         return self._feed.silent_s
+
+    @property
+    def changes(self) -> list[LimitChange]:
+        """Return the changes of limits that a graph keeps, those of a stream in order."""
+        with self._changed:
+            return [change for changes in self._changes.values() for change in changes]
+
+    def take_changes(self) -> list[LimitChange]:
+        """Return the changes of limits that no earlier call has returned, those of a stream in order."""
+        with self._changed:
+            taken, self._new_changes = self._new_changes, []
+        return taken
+
+    def take_all_changes(self) -> list[LimitChange]:
+        """Return the changes of limits that a graph keeps; `take_changes` then returns those that come later."""
+        with self._changed:
+            self._new_changes = []
+            return [change for changes in self._changes.values() for change in changes]
 
     def take_acks(self) -> list[Acknowledgement]:
         """Return the acknowledgements that no earlier call has returned."""
@@ -180,6 +198,8 @@ class StaffReader:
         for limits in (found["limits"], found["before"]):
             check_limits(found["stream"], limits, self._defaults)
         since_us = time_us + round(EFFECT_S * 1e6)
-        self.changes.append(
-            LimitChange(found["stream"], found["limits"], found["before"], found["by"], found["at_us"], since_us)
-        )
+        change = LimitChange(found["stream"], found["limits"], found["before"], found["by"], found["at_us"], since_us)
+        known = self._changes.setdefault(change.stream, [])
+        known.append(change)
+        del known[:-MOST_CHANGES]
+        self._new_changes.append(change)

@@ -55,9 +55,11 @@ class Graph(Protocol):
 class Staff(Protocol):
     """What staff enter, see `beatwire.kafka.staff.StaffReader`."""
 
-    @property
-    def changes(self) -> Sequence[LimitChange]:
-        """Return all changes of limits, those of a stream in order; more may follow."""
+    def take_changes(self) -> list[LimitChange]:
+        """Return the changes of limits that no earlier call has returned, those of a stream in order."""
+
+    def take_all_changes(self) -> list[LimitChange]:
+        """Return all changes of limits; `take_changes` then returns those that come later."""
 
     @property
     def rejected(self) -> list[Unusable]:
@@ -80,7 +82,6 @@ class Staff(Protocol):
 class NoStaff:
     """Nobody enters anything."""
 
-    changes: tuple[LimitChange, ...] = ()
     silent_s = None
 
     def __init__(self) -> None:
@@ -88,6 +89,14 @@ class NoStaff:
 
     def wait(self) -> None:
         """Return at once."""
+
+    def take_changes(self) -> list[LimitChange]:
+        """Return none."""
+        return []
+
+    def take_all_changes(self) -> list[LimitChange]:
+        """Return none."""
+        return []
 
     def take_acks(self) -> list[Acknowledgement]:
         """Return none."""

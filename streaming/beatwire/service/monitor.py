@@ -104,7 +104,7 @@ class Monitor:
         self._score_within_us = round(score_within_s * 1e6)
         self._graph, self._source, self._sink = graph, source, sink
         self._staff: Staff = NoStaff() if staff is None else staff
-        self._changes = 0  # of limits that the graph has taken
+        self._is_new = True  # the graph has no limits of streams yet
         self._unusable = UnusableLog(self.counters.unusable)
         self._read_alerts = read_alerts or (lambda: read_active_alerts(source.cluster, unusable=self._unusable.add))
         self._clock_us, self._clock_s = clock_us, clock_s
@@ -153,8 +153,8 @@ class Monitor:
         if polled.epoch != self._epoch and not self._begin_epoch(polled):
             return
         self._staff.wait()
-        self._graph.change_limits(self._staff.changes[self._changes :])
-        self._changes = len(self._staff.changes)
+        self._graph.change_limits(self._staff.take_all_changes() if self._is_new else self._staff.take_changes())
+        self._is_new = False
         while self._staff.rejected:
             self._unusable.add(self._staff.rejected.pop(0))
         if not polled.replay:
@@ -221,7 +221,7 @@ class Monitor:
         last, self._unknown = self._unknown, None
         if polled.beginning is Beginning.ANEW:
             self._graph.reset()
-            self._log, self._changes = TickLog(), 0
+            self._log, self._is_new = TickLog(), True
             self._end_tick(published=False)
             return True
         self._graph.watch_feed(0, raises=False)  # the time of a replay is past

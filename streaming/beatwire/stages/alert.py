@@ -103,6 +103,7 @@ class State:
     resumed_us  the same of the first chunk after the last silence of all streams
     since_us  (slot, rule) -> device time at which an alert from the log began, where the stream's clock is unknown
     ends_us   slot -> device time at which the samples of such a stream ended, if the log has it
+    durations of the limits in samples, and for which version of them and which rates they were computed
     """
 
     settings: Settings
@@ -114,6 +115,7 @@ class State:
     resumed_us: int = 0
     since_us: dict[tuple[int, int], int] = field(default_factory=dict)
     ends_us: dict[int, int] = field(default_factory=dict)
+    durations: tuple[tuple[float, ...], I64] = ((), np.zeros((0, 0, 9), np.int64))
 
 
 def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
@@ -286,6 +288,9 @@ def _ordered_events(state: State, tick: TickBeats) -> I64:
 def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:
     """Return the limits as the kernel takes them: int64 [limits, banks, 9] samples, float64 [limits, RULES]."""
     values = state.limits.values
+    made_for = (state.limits.version, *(bank.rate_hz for bank in tick.aligned.banks))
+    if state.durations[0] == made_for:
+        return state.durations[1], values
     rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
     same = (state.settings.missed_s, _BLOCK_S, ECTOPY_S, LONGEST_S, alert_state.VENTRICULAR_HOLD_S)
     missed_s, block_s, ectopy_s, longest_s, hold_s = (np.full(len(values), s) for s in same)
@@ -298,6 +303,7 @@ def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:
         [asystole_s, pause_s, missed_s, unjudged_s, long_unjudged_s, block_s, ectopy_s, longest_s, hold_s], axis=1
     )
     durations = np.rint(rates_hz[None, :, None] * seconds[:, None, :]).astype(np.int64)
+    state.durations = made_for, durations
     return durations, values
 
 

@@ -103,21 +103,30 @@ class Limits:
 
     defaults    by number of the rule
     directory   the streams by slot
-    values      float64 [rows, rules]; row 0 has the defaults
-    changes     stream -> its changes, each with its row; in order, and the rows ascend
+    changes     stream -> its changes in order, each with its row; a row that no change has any more is used again
     newest_us, newest_row   int64 [slots]: the last change of each stream
+    version     counts the changes of ``values``
     """
 
     defaults: Sequence[float]
     directory: Directory
-    values: F64 = field(init=False)
+    version: int = 0
     changes: dict[str, list[tuple[LimitChange, int]]] = field(default_factory=dict)
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_row: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
+    _table: F64 = field(init=False)
+    _rows: int = 1
+    _free: list[int] = field(default_factory=list)
+
     def __post_init__(self) -> None:
         """Begin with the defaults."""
-        self.values = np.array([self.defaults], np.float64)
+        self._table = np.array([self.defaults], np.float64)
+
+    @property
+    def values(self) -> F64:
+        """Return the table, float64 [rows, rules]; row 0 has the defaults."""
+        return self._table[: self._rows]
 
     @property
     def changed(self) -> int:
@@ -131,6 +140,7 @@ class Limits:
             if not known and change.before:  # of the time before the oldest message that compaction has left
                 known.append((change._replace(limits=change.before, since_us=0), self._new_row(change.before)))
             known.append((change, self._new_row(change.limits)))
+            self._free += [row for _, row in known[:-MOST_CHANGES]]
             del known[:-MOST_CHANGES]
             names = self.directory.names
             if change.stream in names:
@@ -158,15 +168,25 @@ class Limits:
         return self.rows_of(np.arange(streams), np.full(streams, now_us))
 
     def between(self, stream: str, before: int, row: int) -> list[LimitChange]:
-        """Return the changes of a stream after row ``before``, up to ``row``."""
-        return [change for change, own in self.changes.get(stream, ()) if before < own <= row and change.since_us]
+        """Return the changes of a stream after that of row ``before``, up to that of ``row``."""
+        known = self.changes.get(stream, [])
+        place = {own: k for k, (_, own) in enumerate(known)}
+        begin, end = place.get(before, -1) + 1, place.get(row, -1) + 1
+        return [change for change, _ in known[begin:end] if change.since_us]
 
     def _new_row(self, limits: Mapping[str, float]) -> int:
         row = np.array(self.defaults, np.float64)
         for rule, value in limits.items():
             row[NUMBERS[rule]] = value
-        self.values = np.concatenate([self.values, row[None]])
-        return len(self.values) - 1
+        self.version += 1
+        if self._free:
+            place = self._free.pop()
+        else:
+            place, self._rows = self._rows, self._rows + 1
+            if place == len(self._table):  # twice as long: adding many is linear
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        self._table[place] = row
+        return place
 
     def _enter(self, slot: int) -> None:
         """Enter the last change of the stream of a slot, which may have belonged to another one."""
@@ -181,7 +201,8 @@ class Limits:
             self.newest_us, self.newest_row = (np.append(old, more) for old in (self.newest_us, self.newest_row))
 
     def _row_at(self, stream: str, arrived_us: int) -> int:
-        return max((row for change, row in self.changes[stream] if change.since_us <= arrived_us), default=0)
+        found = (row for change, row in reversed(self.changes[stream]) if change.since_us <= arrived_us)
+        return next(found, 0)
 
 
 def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping[int, int]) -> I64:
