@@ -74,6 +74,8 @@ def test_a_token_is_needed_once_and_then_its_cookie(mock: MockKafka) -> None:
         cookie, *attributes = headers["set-cookie"].split("; ")
         assert {"HttpOnly", "SameSite=strict"} <= set(attributes)
         assert TOKEN not in cookie
+        assert "Secure" not in attributes
+        assert "Secure" in get(page.url, **{"X-Forwarded-Proto": "https"})[1]["set-cookie"]
         assert get(base, Cookie=cookie)[0] == 200
         for url, extra in ((base, {}), (base, {"additional_headers": {"Cookie": cookie + "x"}})):
             with pytest.raises(InvalidStatus) as refused:

@@ -18,7 +18,11 @@ import numpy as np
 from beatwire.records import I64, Expired
 from beatwire.records.samples import BankKind
 
-_PATTERN = re.compile(r"beatwire rewind=(\d+)(?: at=(\d+))?(?: banks=(\S*))?$")
+# Anybody who may commit for the group can write metadata: what does not match is none of a monitor.
+_BANK = r"[0-9]{1,4}(?:\.[0-9]{1,20})?x[0-9]{1,2}"
+_PATTERN = re.compile(
+    rf"beatwire rewind=([0-9]{{1,19}})(?: at=([0-9]{{1,19}}))?(?: banks=((?:{_BANK}(?:,{_BANK})*)?))?$"
+)
 
 
 class Position(NamedTuple):
@@ -70,6 +74,15 @@ class Position(NamedTuple):
             kinds = (text.split("x") for text in found[3].split(",") if text)
             banks = frozenset((float(rate_hz), int(leads)) for rate_hz, leads in kinds)
         return Position(offset, min(offset, int(found[1])), int(found[2] or 0), banks)
+
+
+def is_monitors(metadata: str | None) -> bool:
+    """Return True if metadata are those of a monitor's commit.
+
+    >>> is_monitors("beatwire rewind=7"), is_monitors("beatwire rewind=7 banks=?"), is_monitors(None)
+    (True, False, False)
+    """
+    return _PATTERN.match(metadata or "") is not None
 
 
 @lru_cache(maxsize=8)  # the partitions of a tick have the same, and so have most ticks

@@ -92,7 +92,9 @@ class Sender:
                 produce(topic, value, key, -1, None, None, 0, fields)  # type: ignore[arg-type]
             except BufferError:
                 self._produce_when_possible(topic, value, key, fields)
-        self.producer.poll(0)
+            except KafkaException as error:
+                self._raise_fatal(error)
+        self._poll()
 
     def unacknowledged(self) -> int:
         """Return the number of messages that the broker has not acknowledged."""
@@ -163,7 +165,9 @@ class Sender:
                 self.producer.produce(topic, value, key, headers=headers)  # type: ignore[arg-type]
                 return
             except BufferError:
-                self.producer.poll(0.05)
+                self._poll(0.05)
+            except KafkaException as error:
+                self._raise_fatal(error)
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         if error is not None:
@@ -172,10 +176,10 @@ class Sender:
                 self.refused = f"{message.topic()}: {error.str()}"
                 self._denied = error if error.code() in DENIED else None
 
-    def _poll(self) -> None:
+    def _poll(self, wait_s: float = 0) -> None:
         """Handle the reports of delivered messages."""
         try:
-            self.producer.poll(0)
+            self.producer.poll(wait_s)
         except KafkaException as error:
             self._raise_fatal(error)
 

@@ -57,7 +57,8 @@ class Guard:
         if port == 80:
             self._hosts |= {bracketed(name) for name in names_of(host)}
         self._cookie = f"beatwire-{port}"
-        self._secret = hashlib.sha256(b"beatwire page " + (token or "").encode()).hexdigest()
+        # The same after a restart, so that screens stay in; slow, so that no token is guessed from a stolen cookie.
+        self._secret = hashlib.scrypt((token or "").encode(), salt=b"beatwire page", n=1 << 14, r=8, p=1).hex()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or hand it on."""
@@ -113,8 +114,16 @@ class Guard:
         """Return a redirection to the same address without the token, which the cookie replaces."""
         query = [(k, v) for k, v in parse_qsl(scope["query_string"].decode("latin-1")) if k != "token"]
         answer = RedirectResponse("/" + scope["path"].lstrip("/") + (f"?{urlencode(query)}" if query else ""), 303)
-        answer.set_cookie(self._cookie, self._secret, max_age=_COOKIE_S, httponly=True, samesite="strict")
+        answer.set_cookie(
+            self._cookie, self._secret, max_age=_COOKIE_S, httponly=True, samesite="strict", secure=_over_tls(scope)
+        )
         return answer
+
+
+def _over_tls(scope: Scope) -> bool:
+    """Return True if the browser has come by https, here or to a proxy in front."""
+    forwarded = Headers(scope=scope).get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+    return scope.get("scheme") == "https" or forwarded == "https"
 
 
 def names_of(host: str) -> Iterable[str]:

@@ -16,6 +16,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.backends.patient import PatientCpu
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.other_groups import other_monitors
 from beatwire.kafka.registry import Registry
 from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
@@ -93,6 +94,7 @@ def run_monitor(
     pipeline.subscribe(pipeline.rejects, RejectLog().add)
     log_event("backend", backend.reason, backend=backend.name)
     _check_clock(cluster)
+    _check_groups(cluster, group)
     counters, loop = Counters(), LoopState()
     with _served((metrics_address, metrics_port), worker, counters, loop, pipeline) as instruments:
         warm_up(
@@ -156,6 +158,18 @@ def _check_clock(cluster: Cluster) -> None:
             "'no data' alert depend on the producers' clocks",
             level=logging.WARNING,
         )
+
+
+def _check_groups(cluster: Cluster, group: str) -> None:
+    """Log a warning if another group monitors the same topics."""
+    others = other_monitors(cluster, group)
+    if others:
+        log_event(
+            "other groups",
+            f"expected one group of monitors on these topics; got {group!r} and {', '.join(map(repr, others))}: each "
+            "ends alerts of the other (another group needs topics of its own: kafka.prefix)",
+            level=logging.WARNING, groups=others,
+        )  # fmt: skip
 
 
 def _log_progress(done: int, of: int) -> None:
