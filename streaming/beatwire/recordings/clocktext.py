@@ -43,7 +43,7 @@ def seconds_of(column: pd.Series) -> F64 | None:
 
 
 def _of_dates(column: pd.Series) -> F64:
-    since = column if column.dtype.kind == "m" else column - column.min()
+    since = column if column.dtype.kind == "m" else column - pd.Timestamp(0, tz=column.dt.tz)
     values: F64 = since.dt.total_seconds().to_numpy(np.float64)
     return values
 

@@ -21,6 +21,7 @@ from beatwire.tables import array_module, host_array
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _COMMON_HZ = (100, 125, 128, 130, 200, 250, 256, 257, 300, 360, 400, 480, 500, 512, 600, 977, 1000, 1024, 2000, 2048)
 _LAST_ROWS = 16  # no later rows can make up for a late row among the last: only a long step is a gap
+_FIRM = 0.4  # samples: with less jitter a gap of one sample is certain, and the rate after it
 _TOLERANCE = 0.01  # between the rate of the user and that of the times
 
 
@@ -54,7 +55,7 @@ def rate_and_positions(
     for _ in range(3):
         missing, jitter = _missing(rows, times, rough_hz)
         rate_hz = rough_hz if coarse and jitter < 0.5 else _even_rate(rows, times, missing, rough_hz)
-        if abs(rate_hz - rough_hz) < 2e-4 * rough_hz:
+        if jitter > _FIRM or abs(rate_hz - rough_hz) < 2e-4 * rough_hz:
             break
         rough_hz = rate_hz
     lost = int(missing.sum())
@@ -110,7 +111,8 @@ def _rough_rate(rows: I64, times: F64) -> float:
         if len(times) > 4 * window or window == 32:
             w = min(window, len(times) - 1)
             by_windows.append(float(xp.median((rows[w:] - rows[:-w]) / xp.maximum(times[w:] - times[:-w], 1e-9))))
-    if float(near.mean()) < (0.4 if bool((apart > 1).any()) else 0.7):
+    wide = float(xp.median(xp.abs(steps * middle - apart))) > _FIRM and not bool((apart > 1).any())
+    if wide or float(near.mean()) < (0.4 if bool((apart > 1).any()) else 0.7):
         return max(by_windows)  # a gap in most windows makes the rate smaller
     by_steps = float(apart[near].sum() / steps[near].sum())
     packet = _packet(near) if by_steps > 1.3 * by_windows[-1] else 0

@@ -1,67 +1,70 @@
-"""The layout of a text table, from its first 64 KiB: delimiter, decimal sign, header, units.
+"""The layout of a text table, from its beginning: dialect, head, names and units of the columns, first row.
 
-In:  the path of a CSV file: comma, semicolon, tab or blanks; gzip too
+In:  the path of a text file, see ``beatwire.tables.textfile``
 Out: :class:`Layout`
 
-Lines that are blank or begin with ``#`` before the header are skipped. A first row without any number is the header;
-a second one that holds units (``mV``) is a row of units.
+The rows of the table are those that look like its last ones. What stands before them is its head: a row of names, which
+may lack the name of row numbers; a row of units; remarks and statements (``beatwire.recordings.head``).
 """
 
 from __future__ import annotations
 
-import csv
 import re
 import zlib
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from beatwire.errors import UserError
-from beatwire.recordings.names import canonical_unit
+from beatwire.recordings.dialect import (  # fmt: skip
+    Dialect,
+    dialect_of,
+    is_comma_twice,
+    is_missing,
+    is_number,
+    kind_of,
+    split_row,
+)
+from beatwire.recordings.head import Facts, is_statement, read_head, without_comment
+from beatwire.recordings.names import canonical_unit, is_time_name, meaning
 from beatwire.recordings.record import unique_names
-from beatwire.tables import open_bytes, reason
+from beatwire.tables import encoding_of, open_bytes, reason
 
-MISSING_CELLS = ("", "-", "na", "nan", "n/a", "null", "none", "inf", "-inf")  # a sample without a value, case-folded
-
-_HEAD_BYTES = 65536  # long enough for any header, short enough to read at once
-_SAMPLE_LINES = 200  # from which the delimiter and the decimal sign are found
+_HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
+_SAMPLE_LINES = 400  # by which the dialect is found
+_FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "string", "f8", "f4"}
+_EMPATICA_S = (9e8, 4e9)  # a first row that is a time since 1970, in seconds
 
 
 @dataclass(frozen=True)
 class Layout:
     """The layout of a text table.
 
-    delimiter      one character; a blank stands for any run of blanks
-    decimal        ``.`` or ``,``
-    lines_before   lines of comments, header and units before the first row of numbers
-    names          of the columns; their numbers from 0 if there is no header
-    units          cells of the row of units; empty if there is none
-    first_row      cells of the first row of numbers
+    dialect        delimiter, decimal sign, number of columns
+    lines_before   lines of head before the first row
+    names          of the columns; their numbers from 0 if the head has none
+    units          of the columns; empty if the head has none
+    sensors        ``ecg``, another sensor, or nothing, for each column
+    first_row      cells of the first row
+    rate_hz        sampling rate by the head; None if it is not stated
+    skip_blank     blank lines are no rows; in a single column they are samples without a value
     """
 
-    delimiter: str
-    decimal: str
+    dialect: Dialect
     lines_before: int
     names: tuple[str, ...]
     units: tuple[str, ...]
+    sensors: tuple[str, ...]
     first_row: tuple[str, ...]
+    rate_hz: float | None = None
+    skip_blank: bool = True
 
     @property
     def only_numbers(self) -> bool:
         """True if every cell of the first row is a number or missing."""
-        return all(is_number(c, self.decimal) or is_missing(c) for c in self.first_row)
-
-
-def is_number(cell: str, decimal: str = ".") -> bool:
-    """Return True if a cell holds a finite number."""
-    text = cell.strip()
-    if decimal == ",":
-        text = text.replace(",", ".")
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text) is not None
-
-
-def is_missing(cell: str) -> bool:
-    """Return True if a cell stands for a missing number: empty, ``NaN``, ``-`` and the like."""
-    return cell.casefold() in MISSING_CELLS
+        return all(is_number(c, self.dialect.decimal) or is_missing(c) for c in self.first_row)
 
 
 def read_layout(path: Path) -> Layout:
@@ -70,36 +73,229 @@ def read_layout(path: Path) -> Layout:
     Raises
     ------
     UserError
-        The file cannot be read, is binary, is empty, or has nothing after its header.
+        The file cannot be read, is binary, is empty, has nothing after its head, or its rows do not fit its names.
     """
-    lines = _first_lines(path)
-    before = 0
-    while before < len(lines) and (not lines[before].strip() or lines[before].lstrip().startswith("#")):
-        before += 1
-    rows = lines[before : before + _SAMPLE_LINES]
-    if not rows:
-        raise UserError(f"{path.name}: expected rows of numbers; the file is empty")
-    delimiter = next((d for d in (";", "\t", ",") if d in rows[-1]), " " if len(rows[-1].split()) > 1 else ",")
-    cells = [split_row(row, delimiter) for row in (rows[:4] if delimiter == "," else rows)]
-    decimal = "."
-    if delimiter != "," and any(re.fullmatch(r"-?\d+,\d+", c) for row in cells for c in row):
-        decimal = ","
-    names, units = tuple(str(k) for k in range(len(cells[0]))), tuple("" for _ in cells[0])
-    numbered = cells[0][0] == "" and cells[0][1:] == [str(k) for k in range(len(cells[0]) - 1)]  # as pandas writes it
-    if numbered or not any(is_number(c, decimal) for c in cells[0]):
-        names, cells, before = unique_names(cells[0]), cells[1:], before + 1
-        is_text = cells and not any(is_number(c, decimal) or is_missing(c) for c in cells[0])
-        if is_text and any(canonical_unit(c) for c in cells[0]):
-            units, cells, before = tuple(cells[0]), cells[1:], before + 1
-    if not cells:
-        raise UserError(f"{path.name}: expected rows of numbers; there is nothing after the header")
-    return Layout(delimiter, decimal, before, names, units, tuple(cells[0]))
+    where, lines = path.name, _first_lines(path)
+    filled = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not filled:
+        raise UserError(f"{where}: expected rows of numbers; the file is empty")
+    rows = filled[-_SAMPLE_LINES:] if len(filled) > 40 else filled
+    rows = rows[len(rows) // 4 :] if len(filled) > 40 else rows
+    before = next((a for a, b in pairwise(lines) if _is_row_of_digits(b) and not _is_row_of_digits(a)), "")
+    dialect = dialect_of(rows, "" if is_statement(before) else before)
+    if is_comma_twice(rows, dialect):
+        raise UserError(
+            f"{where}: expected a delimiter other than the decimal sign; got {rows[-1].strip()[:40]!r}, in which a "
+            "comma seems to be both"
+        )
+    begin = _first_row(lines, dialect, _kinds(rows, dialect))
+    if begin is None:
+        is_empty = any(is_missing(c) for line in rows for c in split_row(line, dialect.delimiter))
+        got = "there is no value in it" if is_empty else "there is nothing after the header"
+        raise UserError(f"{where}: expected rows of numbers; {got}")
+    begin, names, units, facts = _head(where, lines, begin, dialect)
+    first = next((line for line in lines[begin:] if line.strip()), None)
+    if first is None:
+        raise UserError(f"{where}: expected rows of numbers; there is nothing after the header")
+    blanks = [not line.strip() for line in lines[begin:]]
+    alternate = len(blanks) > 8 and sum(blanks) > 0.45 * len(blanks) and not any(a and b for a, b in pairwise(blanks))
+    return Layout(
+        dialect, begin, unique_names(names), units, tuple(facts.sensors.get(name, "") for name in names),
+        tuple(split_row(first, dialect.delimiter)), facts.rate_hz, skip_blank=dialect.width > 1 or alternate,
+    )  # fmt: skip
 
 
-def split_row(row: str, delimiter: str) -> list[str]:
-    """Return the cells of a row, without blanks and quotes around them."""
-    cells = row.split() if delimiter == " " else next(csv.reader([row], delimiter=delimiter), [""])
-    return [cell.strip().strip("'\"").strip() for cell in cells]
+def _is_row_of_digits(line: str) -> bool:
+    return re.fullmatch(r"\s*[+-]?\d+,\d+\s*", line.replace('"', "")) is not None
+
+
+def _kinds(rows: Sequence[str], dialect: Dialect) -> list[str]:
+    """Return what most cells of each column are; missing ones do not count."""
+    cells = [c for c in (split_row(row, dialect.delimiter) for row in rows) if len(c) == dialect.width]
+    found = []
+    for column in zip(*cells, strict=True):
+        counts = Counter(kind_of(cell, dialect.decimal) for cell in column)
+        counts.pop("missing", None)
+        kind = max(("number", "time"), key=lambda k: counts[k])
+        found.append(kind if counts[kind] >= 0.25 * counts.total() > 0 else "text" if counts else "missing")
+    return found
+
+
+def _first_row(lines: Sequence[str], dialect: Dialect, kinds: list[str]) -> int | None:
+    """Return the line of the first row of the table: it and most of the rows after it look like its last ones."""
+    cells = [split_row(line, dialect.delimiter) if line.strip() else [] for line in lines]
+    alike = [_is_alike(c, dialect, kinds) for c in cells]
+    for k, is_row in enumerate(alike):
+        after = [a for a, c in zip(alike[k + 1 : k + 11], cells[k + 1 : k + 11], strict=True) if c]
+        if is_row and _has_value(cells[k], dialect, kinds) and (len(after) < 3 or sum(after) >= 0.5 * len(after)):
+            while k and len(cells[k - 1]) == dialect.width and not is_statement(lines[k - 1]):
+                first = cells[k - 1][0]
+                if kind_of(first, dialect.decimal) != kinds[0] or kinds[0] == "text" or _is_numbered(cells[k - 1]):
+                    break
+                k -= 1  # a row with a cell that is no number
+            return k
+    return None
+
+
+def _is_alike(cells: list[str], dialect: Dialect, kinds: list[str]) -> bool:
+    if len(cells) != dialect.width:
+        return False
+    found = [kind_of(cell, dialect.decimal) for cell in cells]
+    pairs = zip(found, kinds, strict=True)
+    return all(a in (b, "missing") or b in ("text", "missing") for a, b in pairs)
+
+
+def _has_value(cells: list[str], dialect: Dialect, kinds: list[str]) -> bool:
+    found = [kind_of(cell, dialect.decimal) for cell in cells]
+    return any(a == b and a in ("number", "time") for a, b in zip(found, kinds, strict=True))
+
+
+def _is_numbered(cells: list[str]) -> bool:
+    """Return True if cells are the numbers of columns, as pandas and MATLAB write them for an array."""
+    numbers = cells[1:] if cells and cells[0] == "" else cells
+    return len(numbers) > 0 and any(numbers == [str(k + first) for k in range(len(numbers))] for first in (0, 1))
+
+
+def _head(
+    where: str, lines: list[str], begin: int, dialect: Dialect
+) -> tuple[int, tuple[str, ...], tuple[str, ...], Facts]:
+    """Return the first row, the names and units of the columns, and what else the head says."""
+    width = dialect.width
+    facts = read_head(lines[:begin])
+    begin = _without_numbers_of(lines, begin, dialect, facts)
+    names: tuple[str, ...] = ()
+    units: tuple[str, ...] = ("",) * width
+    first = split_row(lines[begin], dialect.delimiter)
+    if _is_numbered(first) and (first[0] == "" or _is_header_of_numbers(lines[begin:], dialect)):
+        names, begin = tuple(first), begin + 1
+    at = begin - 1
+    while at >= 0 and not names:
+        cells = _names_in(lines[at], dialect)
+        if cells is None:
+            break
+        if _are_units(cells):
+            units = tuple(_aligned(cells, width))
+        elif not _are_formats(cells):
+            names = cells
+        at -= 1
+    if not names and facts.names:
+        names, units = _names_of_facts(facts, width)
+    elif not names and begin and lines[begin - 1].strip():
+        _check_width(where, lines, begin, dialect)
+    if len(names) == width - 1 > 0:
+        at_front = _has_index(where, lines, begin, dialect, names)
+        names, units = (("", *names), units) if at_front else ((*names, ""), (*units[1:], ""))
+    names = names or tuple(str(k) for k in range(width))
+    if facts.lead and width == 1 and names == ("0",):
+        names = (facts.lead,)
+    if facts.unit:
+        units = tuple(u or ("" if is_time_name(n) else facts.unit) for n, u in zip(names, units, strict=True))
+    return begin, names, units, facts
+
+
+def _names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
+    """Return the cells of a line that can be the names of columns, or their units; None if it is another line."""
+    text = without_comment(line)
+    is_comment = text != line.strip()
+    for cells in (split_row(text, dialect.delimiter), *_by_wide_blanks(text, dialect)):
+        while len(cells) > dialect.width and cells[-1] == "":
+            cells.pop()
+        fits = len(cells) == dialect.width or len(cells) == dialect.width - 1 > 0
+        if not text or not fits or any(is_number(c, dialect.decimal) for c in cells if c):
+            continue
+        if is_comment or len(cells) < dialect.width:
+            known = [c for c in cells if meaning(c) != meaning("x") or canonical_unit(c)]
+            if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
+                continue
+        if not is_statement(text) or all(canonical_unit(c) or meaning(c) != meaning("x") for c in cells):
+            return tuple(cells)
+    return None
+
+
+def _by_wide_blanks(text: str, dialect: Dialect) -> list[list[str]]:
+    return [re.split(r"\s{2,}", text)] if dialect.delimiter == " " else []
+
+
+def _are_units(cells: Sequence[str]) -> bool:
+    """Return True if the cells of a row are units: most of those that are filled."""
+    filled = [c for c in cells if c]
+    return len(filled) > 0 and sum(bool(canonical_unit(c)) for c in filled) > 0.5 * len(filled) and not (
+        len(filled) == 1 and len(cells) == 1
+    )  # fmt: skip
+
+
+def _are_formats(cells: Sequence[str]) -> bool:
+    """Return True if a row says how columns are stored, or names the same device for each."""
+    filled = [c.casefold() for c in cells if c]
+    is_same = len(filled) > 1 and len(set(filled)) == 1
+    return is_same or (len(filled) > 0 and all(c in _FORMATS for c in filled))
+
+
+def _aligned(cells: Sequence[str], width: int) -> list[str]:
+    """Return the cells of a head with an empty one before them if the first column, of row numbers, has none."""
+    return ["", *cells] if len(cells) == width - 1 else list(cells)
+
+
+def _is_header_of_numbers(lines: list[str], dialect: Dialect) -> bool:
+    """Return True if a row 0, 1, 2, ... is a header: the rows after it have fractions, or there are several columns."""
+    rows = [split_row(line, dialect.delimiter) for line in lines[1:200] if line.strip()]
+    whole = sum(re.fullmatch(r"[+-]?\d+", cell) is not None for row in rows for cell in row)
+    return len(rows) > 1 and (dialect.width > 1 or whole < 0.05 * len(rows))
+
+
+def _names_of_facts(facts: Facts, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return names and units by statements of the head: of all columns, or of the last so many beside a time."""
+    missing = width - len(facts.names)
+    if missing < 0 or missing > 1:
+        return (), ("",) * width
+    is_empty_last = missing == 1 and bool(facts.sensors)  # OpenSignals ends each row with a tab
+    before, after = ((), ("",)) if is_empty_last else (("time",) * missing, ())
+    units = facts.units if len(facts.units) == len(facts.names) else ("",) * len(facts.names)
+    return (*before, *facts.names, *after), (*("",) * len(before), *units, *("",) * len(after))
+
+
+def _without_numbers_of(lines: list[str], begin: int, dialect: Dialect, facts: Facts) -> int:
+    """Return the first row after rows that hold the numbers of samples (AcqKnowledge), or start and rate (Empatica)."""
+    first = [c for c in split_row(lines[begin], dialect.delimiter) if c]
+    if facts.counts and len(set(first)) == 1 and first[0].isdigit():
+        return begin + 1
+    if begin == 0 and len(lines) > 3 and len(set(first)) == 1:
+        second = {c for c in split_row(lines[1], dialect.delimiter) if c}
+        start, rate = (float(c) if is_number(c) else 0.0 for c in (first[0], next(iter(second), "")))
+        if len(second) == 1 and _EMPATICA_S[0] < start < _EMPATICA_S[1] and 1 <= rate <= 4000:
+            facts.rate_hz = rate
+            return 2
+    return begin
+
+
+def _check_width(where: str, lines: list[str], begin: int, dialect: Dialect) -> None:
+    """Raise UserError if the line before the rows is a row of names of another width."""
+    line = lines[begin - 1]
+    names = split_row(line, dialect.delimiter)
+    is_title = dialect.delimiter == " " or (len(names) == 1 and len(line.split()) > 2)
+    if is_statement(without_comment(line)) or is_title or without_comment(line) != line.strip():
+        return
+    if not any(is_number(n, dialect.decimal) for n in names):
+        raise UserError(
+            f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}"
+        )  # fmt: skip
+
+
+def _has_index(where: str, lines: list[str], begin: int, dialect: Dialect, names: tuple[str, ...]) -> bool:
+    """Return True if rows begin with a number of the row that has no name; False if they end with an empty cell.
+
+    Raises
+    ------
+    UserError
+        Rows have another cell more than names.
+    """
+    rows = [split_row(line, dialect.delimiter) for line in lines[begin : begin + 50] if line.strip()]
+    firsts = [row[0] for row in rows]
+    if all(re.fullmatch(r"\d+", c) for c in firsts) and all(int(b) - int(a) == 1 for a, b in pairwise(firsts)):
+        return True
+    if all(row[-1] == "" for row in rows):
+        return False
+    raise UserError(f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}")
 
 
 def _first_lines(path: Path) -> list[str]:
@@ -109,11 +305,12 @@ def _first_lines(path: Path) -> list[str]:
             head = file.read(_HEAD_BYTES)
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
-    if b"\0" in head:
+    text = head.decode(encoding_of(head[:65536]), errors="replace").removeprefix("\ufeff")
+    if "\0" in text.rstrip("\0"):
         raise UserError(
             f"{path.name}: expected a CSV file; got a binary file (a WFDB record is named by its header, x.hea)"
         )
-    lines = head.decode("utf-8-sig", errors="replace").splitlines()
-    if len(head) == _HEAD_BYTES and len(lines) > 1:
-        lines.pop()  # it may be cut
+    lines = re.split(r"\r\n|\r|\n", text.rstrip("\0"))
+    if lines and (lines[-1] == "" or len(head) == _HEAD_BYTES):
+        lines.pop()  # after the last end of line there is none, or it may be cut
     return lines

@@ -79,10 +79,12 @@ class Roles:
 
     def notes(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the note about the columns that are left out; none if there are none."""
-        if not self.left_out:
-            return ()
-        listed = ", ".join(f"{names[k]!r} ({why})" for k, why in sorted(self.left_out.items()))
-        return (f"left out: {listed}",)
+        listed = [
+            f"{names[k]!r} ({why})"
+            for k, why in sorted(self.left_out.items())
+            if names[k] or why != Behaviour.EMPTY.value  # a delimiter at the end of rows makes no column
+        ]
+        return (f"left out: {', '.join(listed)}",) if listed else ()
 
 
 def roles_of(where: str, table: Table, *, column: str | None = None, fs: float | None = None) -> Roles:

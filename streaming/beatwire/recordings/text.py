@@ -20,22 +20,18 @@ import numpy as np
 import pandas as pd
 
 from beatwire.errors import UserError
-from beatwire.recordings.behaviour import turn_of
 from beatwire.recordings.clocktext import seconds_of
-from beatwire.recordings.evenrate import rate_and_positions
-from beatwire.recordings.layout import MISSING_CELLS, Layout, is_missing, is_number, read_layout, split_row
+from beatwire.recordings.dialect import MISSING_CELLS, is_missing, is_number, split_row
+from beatwire.recordings.layout import Layout, read_layout
 from beatwire.recordings.names import UV_PER, unit_of, without_unit
-from beatwire.recordings.record import Recording, check_rate
+from beatwire.recordings.record import Recording
 from beatwire.recordings.roles import Roles, Table, roles_of
-from beatwire.recordings.timecolumn import positions_of, times_of
+from beatwire.recordings.rowclock import RowClock
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
 from beatwire.records import F64, I64
 from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks
 
-_OVERLAP = 4096  # rows whose times a block is compared with
 _GIVE_GAIN = "give --gain, units per millivolt"
-_UNIT_NAMES = {"s": "seconds", "ms": "milliseconds", "us": "microseconds", "ns": "nanoseconds", "min": "minutes",
-               "h": "hours", "d": "days"}  # fmt: skip
 
 
 def read_text(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any = np) -> Recording:
@@ -49,13 +45,13 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
     layout = read_layout(path)
     where = path.name
     table = read_table(
-        path, delimiter=layout.delimiter, decimal=layout.decimal, lines_before=layout.lines_before,
-        columns=len(layout.names), only_numbers=layout.only_numbers, xp=xp,
+        path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
+        columns=len(layout.names), only_numbers=layout.only_numbers, skip_blank=layout.skip_blank, xp=xp,
     )  # fmt: skip
     read = _Read.of(layout, table)
     roles = roles_of(where, read.table, column=column, fs=fs)
-    clock = _Clock.of(where, read, roles, fs)
-    leads, position = roles.leads, clock.positions(read)
+    clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
+    leads, position = roles.leads, clock.positions(read.table, read.written)
     columns = [_as_numbers(path, layout, table[k], k) for k in leads]
     length = len(table[0]) if position is None else int(position[-1]) + 1
     columns = [_with_gaps(c, position, length) for c in columns]
@@ -81,20 +77,20 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
     """
     layout, where = read_layout(path), path.name
     roles: Roles | None = None
-    clock: _Clock | None = None
+    clock: RowClock | None = None
     unit: tuple[list[float], tuple[str, ...]] | None = None
     tables = read_table_blocks(
-        path, delimiter=layout.delimiter, decimal=layout.decimal, lines_before=layout.lines_before,
-        columns=len(layout.names), rows=rows,
+        path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
+        columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank,
     )  # fmt: skip
     for table in tables:
         notes: tuple[str, ...] = ()
         read = _Read.of(layout, table)
         if roles is None or clock is None:
             roles = roles_of(where, read.table, column=column, fs=fs)
-            clock = _Clock.of(where, read, roles, fs)
+            clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
             notes = (*clock.notes, *roles.notes(layout.names))
-        position = clock.positions(read)
+        position = clock.positions(read.table, read.written)
         length = len(table[0]) if position is None else int(position[-1]) + 1
         leads = roles.leads
         columns = [_with_gaps(_as_numbers(path, layout, table[k], k), position, length) for k in leads]
@@ -119,68 +115,12 @@ class _Read:
         columns: list[Any] = []
         units = [*layout.units]
         for k, column in enumerate(written):
-            values = column if not isinstance(column, pd.Series) else _numbers_in(column, layout.decimal)
+            values = column if not isinstance(column, pd.Series) else _numbers_in(column, layout.dialect.decimal)
             if values is None:
                 values = seconds_of(column)
                 units[k] = units[k] if values is None else "s"
             columns.append(values)
-        return _Read(layout, written, Table(layout.names, columns, tuple(units)))
-
-
-@dataclass(slots=True)
-class _Clock:
-    """The rate of a file, and the positions of its rows, block by block, by its clock or its count of samples.
-
-    tail   the last rows of the block before, as numbers and as written; None in the first
-    """
-
-    where: str
-    rate_hz: float
-    column: int | None
-    is_count: bool
-    turn: float | None
-    notes: tuple[str, ...] = ()
-    tail: Any = None
-
-    @staticmethod
-    def of(where: str, read: _Read, roles: Roles, fs: float | None) -> _Clock:
-        """Return the clock of a file from its first block; raise UserError if there is no rate."""
-        name = read.layout.names[roles.clock if roles.clock is not None else roles.count or 0]
-        if roles.clock is not None:
-            values, unit = read.table.columns[roles.clock], read.table.unit(roles.clock)
-            times = times_of(where, values, name, unit, fs, written=read.written[roles.clock])
-            if times is not None:
-                rate_hz, _, notes = rate_and_positions(where, name, times.seconds, fs)
-                check_rate(where, rate_hz)
-                note = f"times: column {name!r}, in {_UNIT_NAMES[times.unit]}; {rate_hz:.7g} Hz"
-                return _Clock(where, rate_hz, roles.clock, False, turn_of(values), (note, *notes))
-        count = roles.clock if roles.clock is not None else roles.count
-        if fs is None:
-            why = "the file has no time column" if count is None else f"column {name!r} only counts samples"
-            raise UserError(f"{where}: expected a sampling rate; {why}: give --fs, in Hz")
-        return _Clock(where, fs, count, True, None if count is None else turn_of(read.table.columns[count]))
-
-    def positions(self, read: _Read) -> I64 | None:
-        """Return the sample index of each row of a block, from the first row after the block before it."""
-        if self.column is None:
-            return None
-        values, before = read.table.columns[self.column], 0
-        if self.tail is not None:
-            before = len(self.tail)
-            values = array_module(values).concatenate([self.tail, values])
-        self.tail = values[-_OVERLAP:]
-        position = positions_of(values, self.turn) if self.is_count else self._by_time(read, values)
-        if position is None:
-            return None
-        begin = int(position[before - 1]) + 1 if before else 0
-        return position[before:] - begin
-
-    def _by_time(self, read: _Read, values: F64) -> I64 | None:
-        k = self.column
-        assert k is not None
-        name, written = read.layout.names[k], read.written[k] if self.tail is None else None
-        times = times_of(self.where, values, name, read.table.unit(k), self.rate_hz, turn=self.turn, written=written)
-        return None if times is None else rate_and_positions(self.where, name, times.seconds, self.rate_hz)[1]
+        return _Read(layout, written, Table(layout.names, columns, tuple(units), layout.sensors))
 
 
 def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
@@ -203,13 +143,13 @@ def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
         for number, line in enumerate(text, 1):
             if number <= layout.lines_before:
                 continue
-            cells = split_row(line.rstrip("\r\n"), layout.delimiter)
+            cells = split_row(line.rstrip("\r\n"), layout.dialect.delimiter)
             cell = cells[k] if k < len(cells) else ""
-            if not is_number(cell, layout.decimal) and not is_missing(cell):
+            if not is_number(cell, layout.dialect.decimal) and not is_missing(cell):
                 raise UserError(
                     f"{path.name}: line {number}, column {layout.names[k]!r}: expected a number; got {cell[:40]!r}"
                 )
-    found = _numbers_in(column, layout.decimal)
+    found = _numbers_in(column, layout.dialect.decimal)
     return np.full(len(column), np.nan) if found is None else found
 
 
