@@ -23,7 +23,7 @@ _RATE_KEYS = {"fs", "sfreq", "srate", "rate", "frequency", "freq", "samplerate",
 _NOT_A_RATE = r"heart|herz|cardi|pulse|puls|resp|filter|cut|notch|pass|count|number|length|total"
 _UNIT_KEYS = r"(ecg |signal )?(units?|einheit(en)?|unit[ée]s?|unidad(es)?|unit[àa]|unidade)"
 _LEAD_KEYS = r"lead|ableitung|d[ée]rivation|derivaci[óo]n|derivazione|deriva[çc][ãa]o|afleiding"
-_COMMENT = re.compile(r"^\s*(#+|%+|//+|\*+|;+|!+)\s?")
+_COMMENT = re.compile(r"^\s*(#+|%+|//+)\s?")
 _VALUE = re.compile(r"^\s*([+-]?[\d.,' ]*\d)\s*(.*)$")
 
 

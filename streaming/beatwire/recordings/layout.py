@@ -28,7 +28,7 @@ from beatwire.recordings.dialect import (  # fmt: skip
     split_row,
 )
 from beatwire.recordings.head import Facts, is_statement, read_head, without_comment
-from beatwire.recordings.names import canonical_unit, is_time_name, meaning
+from beatwire.recordings.names import canonical_unit, meaning
 from beatwire.recordings.record import unique_names
 from beatwire.tables import encoding_of, open_bytes, reason
 
@@ -49,6 +49,7 @@ class Layout:
     sensors        ``ecg``, another sensor, or nothing, for each column
     first_row      cells of the first row
     rate_hz        sampling rate by the head; None if it is not stated
+    unit           of the leads by the head; empty if it is not stated
     skip_blank     blank lines are no rows; in a single column they are samples without a value
     """
 
@@ -59,6 +60,7 @@ class Layout:
     sensors: tuple[str, ...]
     first_row: tuple[str, ...]
     rate_hz: float | None = None
+    unit: str = ""
     skip_blank: bool = True
 
     @property
@@ -100,9 +102,13 @@ def read_layout(path: Path) -> Layout:
     blanks = [not line.strip() for line in lines[begin:]]
     alternate = len(blanks) > 8 and sum(blanks) > 0.45 * len(blanks) and not any(a and b for a, b in pairwise(blanks))
     return Layout(
-        dialect, begin, unique_names(names), units, tuple(facts.sensors.get(name, "") for name in names),
-        tuple(split_row(first, dialect.delimiter)), facts.rate_hz, skip_blank=dialect.width > 1 or alternate,
+        dialect, begin, _unique(names), units, tuple(facts.sensors.get(name, "") for name in names),
+        tuple(split_row(first, dialect.delimiter)), facts.rate_hz, facts.unit, skip_blank=dialect.width > 1 or alternate,
     )  # fmt: skip
+
+
+def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(unique if name else "" for name, unique in zip(names, unique_names(names), strict=True))
 
 
 def _is_row_of_digits(line: str) -> bool:
@@ -188,19 +194,18 @@ def _head(
     names = names or tuple(str(k) for k in range(width))
     if facts.lead and width == 1 and names == ("0",):
         names = (facts.lead,)
-    if facts.unit:
-        units = tuple(u or ("" if is_time_name(n) else facts.unit) for n, u in zip(names, units, strict=True))
     return begin, names, units, facts
 
 
 def _names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
     """Return the cells of a line that can be the names of columns, or their units; None if it is another line."""
-    text = without_comment(line)
-    is_comment = text != line.strip()
+    text = line.strip("\n ") if dialect.delimiter != "\t" else line
+    is_comment = without_comment(text) != text.strip()
+    text = without_comment(text) if is_comment else text
     for cells in (split_row(text, dialect.delimiter), *_by_wide_blanks(text, dialect)):
         while len(cells) > dialect.width and cells[-1] == "":
             cells.pop()
-        fits = len(cells) == dialect.width or len(cells) == dialect.width - 1 > 0
+        fits = len(cells) == dialect.width or (len(cells) == dialect.width - 1 > 0 and not is_comment)
         if not text or not fits or any(is_number(c, dialect.decimal) for c in cells if c):
             continue
         if is_comment or len(cells) < dialect.width:

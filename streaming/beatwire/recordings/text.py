@@ -168,10 +168,12 @@ def _uv_per_value(
     """Return the microvolts per value of each lead, 0 if not calibrated, and notes."""
     if gain is not None:
         return [1000.0 / gain] * len(leads), ()
-    units = [unit_of(layout.names[k], layout.units[k]) for k in leads]
+    units = [unit_of(layout.names[k], layout.units[k]) or layout.unit for k in leads]
     if all(unit in UV_PER for unit in units):
         return [UV_PER[unit] for unit in units], ()
     if any(units):
-        return [0.0] * len(leads), ()
+        unknown = ", ".join(repr(layout.names[k]) for k, unit in zip(leads, units, strict=True) if unit not in UV_PER)
+        return [0.0] * len(leads), (f"no unit of voltage in column {unknown} ({_GIVE_GAIN})",)
     uv, why = unit_guess(ranges)
-    return [uv] * len(leads), (f"{why} ({_GIVE_GAIN})",) if why else ()
+    assumed = "no unit: read as millivolts"
+    return [uv] * len(leads), (f"{why or assumed} ({_GIVE_GAIN})",)
