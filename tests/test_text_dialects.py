@@ -39,7 +39,7 @@ def read(dialect: Dialect) -> None:
     assert np.abs(joined - samples * recording.uv_per_unit).max() < 3
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(dialects())
 def test_a_text_table_of_any_dialect_gives_the_right_samples_rate_and_unit(dialect: Dialect) -> None:
     read(dialect)

@@ -52,14 +52,16 @@ def dialects(draw: st.DrawFn) -> Dialect:
     names = draw(st.booleans())
     unit = draw(st.sampled_from(UNITS if names else ("none", "head")))
     encoding = draw(st.sampled_from(ENCODINGS))
+    clock = draw(st.sampled_from(CLOCKS))
+    in_seconds = clock not in ("ms", "us", "ns", "epoch ms", "epoch ns", "count", "count 0-15")
     return Dialect(
         rate_hz=draw(st.sampled_from((128.0, 200.0, 250.0, 500.0, 512.0))),
-        clock=draw(st.sampled_from(CLOCKS)),
+        clock=clock,
         extra=draw(st.sampled_from(EXTRAS if names else ("none", "second clock", "counter", "constant"))),
         unit="row mV" if unit == "row μV" and encoding == "cp1252" else unit,
         head=draw(st.sampled_from(HEADS)) if unit != "head" else draw(st.sampled_from(("keys", "German keys"))),
         names=names,
-        time_name=draw(st.sampled_from(TIME_NAMES)),
+        time_name=draw(st.sampled_from(TIME_NAMES).filter(lambda name: in_seconds or "sec" not in name)),
         lead_name=draw(st.sampled_from(LEAD_NAMES)),
         delimiter=draw(st.sampled_from((";", "\t") if decimal == "," else (";", "\t", ",", ", ", "|"))),
         decimal=decimal,

@@ -29,7 +29,7 @@ MISSING_CELLS = (
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _TIME = re.compile(
     r"\[?((\d{1,3}:)?\d{1,2}:\d{1,2}([.,:]\d+)?(\s*[AaPp]\.?[Mm]\.?)?([ T]+\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4})?"
-    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T_]+\S.*)?)\]?"
+    r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T_]+[\d:.,]+(\s?[AaPp]\.?[Mm]\.?)?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?)\]?"
 )
 _DELIMITERS = ("\t", ";", "|", ",", " ")
 _FEWEST_ROWS = 50  # in so many rows of decimals one has a leading zero

@@ -27,14 +27,21 @@ from beatwire.recordings.dialect import (  # fmt: skip
     kind_of,
     split_row,
 )
-from beatwire.recordings.head import Facts, is_statement, read_head, without_comment
-from beatwire.recordings.names import canonical_unit, meaning
+from beatwire.recordings.head import Facts, is_statement, read_head
+from beatwire.recordings.header import (  # fmt: skip
+    aligned,
+    are_formats,
+    are_units,
+    check_width,
+    has_index,
+    names_in,
+    names_of_facts,
+)
 from beatwire.recordings.record import unique_names
 from beatwire.tables import encoding_of, open_bytes, reason
 
 _HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
 _SAMPLE_LINES = 400  # by which the dialect is found
-_FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "string", "f8", "f4"}
 _EMPATICA_S = (9e8, 4e9)  # a first row that is a time since 1970, in seconds
 
 
@@ -103,7 +110,7 @@ def read_layout(path: Path) -> Layout:
     alternate = len(blanks) > 8 and sum(blanks) > 0.45 * len(blanks) and not any(a and b for a, b in pairwise(blanks))
     return Layout(
         dialect, begin, _unique(names), units, tuple(facts.sensors.get(name, "") for name in names),
-        tuple(split_row(first, dialect.delimiter)), facts.rate_hz, facts.unit, skip_blank=dialect.width > 1 or alternate,
+        tuple(split_row(first, dialect.delimiter)), facts.rate_hz, facts.unit, dialect.width > 1 or alternate,
     )  # fmt: skip
 
 
@@ -176,20 +183,20 @@ def _head(
         names, begin = tuple(first), begin + 1
     at = begin - 1
     while at >= 0 and not names:
-        cells = _names_in(lines[at], dialect)
+        cells = names_in(lines[at], dialect)
         if cells is None:
             break
-        if _are_units(cells):
-            units = tuple(_aligned(cells, width))
-        elif not _are_formats(cells):
+        if are_units(cells):
+            units = tuple(aligned(cells, width))
+        elif not are_formats(cells):
             names = cells
         at -= 1
     if not names and facts.names:
-        names, units = _names_of_facts(facts, width)
+        names, units = names_of_facts(facts, width)
     elif not names and begin and lines[begin - 1].strip():
-        _check_width(where, lines, begin, dialect)
+        check_width(where, lines, begin, dialect)
     if len(names) == width - 1 > 0:
-        at_front = _has_index(where, lines, begin, dialect, names)
+        at_front = has_index(where, lines, begin, dialect, names)
         names, units = (("", *names), units) if at_front else ((*names, ""), (*units[1:], ""))
     names = names or tuple(str(k) for k in range(width))
     if facts.lead and width == 1 and names == ("0",):
@@ -197,66 +204,11 @@ def _head(
     return begin, names, units, facts
 
 
-def _names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
-    """Return the cells of a line that can be the names of columns, or their units; None if it is another line."""
-    text = line.strip("\n ") if dialect.delimiter != "\t" else line
-    is_comment = without_comment(text) != text.strip()
-    text = without_comment(text) if is_comment else text
-    for cells in (split_row(text, dialect.delimiter), *_by_wide_blanks(text, dialect)):
-        while len(cells) > dialect.width and cells[-1] == "":
-            cells.pop()
-        fits = len(cells) == dialect.width or (len(cells) == dialect.width - 1 > 0 and not is_comment)
-        if not text or not fits or any(is_number(c, dialect.decimal) for c in cells if c):
-            continue
-        if is_comment or len(cells) < dialect.width:
-            known = [c for c in cells if meaning(c) != meaning("x") or canonical_unit(c)]
-            if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
-                continue
-        if not is_statement(text) or all(canonical_unit(c) or meaning(c) != meaning("x") for c in cells):
-            return tuple(cells)
-    return None
-
-
-def _by_wide_blanks(text: str, dialect: Dialect) -> list[list[str]]:
-    return [re.split(r"\s{2,}", text)] if dialect.delimiter == " " else []
-
-
-def _are_units(cells: Sequence[str]) -> bool:
-    """Return True if the cells of a row are units: most of those that are filled."""
-    filled = [c for c in cells if c]
-    return len(filled) > 0 and sum(bool(canonical_unit(c)) for c in filled) > 0.5 * len(filled) and not (
-        len(filled) == 1 and len(cells) == 1
-    )  # fmt: skip
-
-
-def _are_formats(cells: Sequence[str]) -> bool:
-    """Return True if a row says how columns are stored, or names the same device for each."""
-    filled = [c.casefold() for c in cells if c]
-    is_same = len(filled) > 1 and len(set(filled)) == 1
-    return is_same or (len(filled) > 0 and all(c in _FORMATS for c in filled))
-
-
-def _aligned(cells: Sequence[str], width: int) -> list[str]:
-    """Return the cells of a head with an empty one before them if the first column, of row numbers, has none."""
-    return ["", *cells] if len(cells) == width - 1 else list(cells)
-
-
 def _is_header_of_numbers(lines: list[str], dialect: Dialect) -> bool:
     """Return True if a row 0, 1, 2, ... is a header: the rows after it have fractions, or there are several columns."""
     rows = [split_row(line, dialect.delimiter) for line in lines[1:200] if line.strip()]
     whole = sum(re.fullmatch(r"[+-]?\d+", cell) is not None for row in rows for cell in row)
     return len(rows) > 1 and (dialect.width > 1 or whole < 0.05 * len(rows))
-
-
-def _names_of_facts(facts: Facts, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names and units by statements of the head: of all columns, or of the last so many beside a time."""
-    missing = width - len(facts.names)
-    if missing < 0 or missing > 1:
-        return (), ("",) * width
-    is_empty_last = missing == 1 and bool(facts.sensors)  # OpenSignals ends each row with a tab
-    before, after = ((), ("",)) if is_empty_last else (("time",) * missing, ())
-    units = facts.units if len(facts.units) == len(facts.names) else ("",) * len(facts.names)
-    return (*before, *facts.names, *after), (*("",) * len(before), *units, *("",) * len(after))
 
 
 def _without_numbers_of(lines: list[str], begin: int, dialect: Dialect, facts: Facts) -> int:
@@ -271,36 +223,6 @@ def _without_numbers_of(lines: list[str], begin: int, dialect: Dialect, facts: F
             facts.rate_hz = rate
             return 2
     return begin
-
-
-def _check_width(where: str, lines: list[str], begin: int, dialect: Dialect) -> None:
-    """Raise UserError if the line before the rows is a row of names of another width."""
-    line = lines[begin - 1]
-    names = split_row(line, dialect.delimiter)
-    is_title = dialect.delimiter == " " or (len(names) == 1 and len(line.split()) > 2)
-    if is_statement(without_comment(line)) or is_title or without_comment(line) != line.strip():
-        return
-    if not any(is_number(n, dialect.decimal) for n in names):
-        raise UserError(
-            f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}"
-        )  # fmt: skip
-
-
-def _has_index(where: str, lines: list[str], begin: int, dialect: Dialect, names: tuple[str, ...]) -> bool:
-    """Return True if rows begin with a number of the row that has no name; False if they end with an empty cell.
-
-    Raises
-    ------
-    UserError
-        Rows have another cell more than names.
-    """
-    rows = [split_row(line, dialect.delimiter) for line in lines[begin : begin + 50] if line.strip()]
-    firsts = [row[0] for row in rows]
-    if all(re.fullmatch(r"\d+", c) for c in firsts) and all(int(b) - int(a) == 1 for a, b in pairwise(firsts)):
-        return True
-    if all(row[-1] == "" for row in rows):
-        return False
-    raise UserError(f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}")
 
 
 def _first_lines(path: Path) -> list[str]:

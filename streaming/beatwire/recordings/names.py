@@ -164,23 +164,23 @@ def meaning(name: str, unit: str = "") -> Meaning:
 def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None:
     """Return the unit of a column whose values rise by ``step`` from row to row; None if it only counts samples.
 
-    It is the unit that the column names, if it gives a sampling rate of 50-4000 Hz, or the only one that does: in that
-    range the steps of seconds, milliseconds, microseconds and nanoseconds do not overlap. A column that rises by 1 counts, unless
-    its name or a rate of 1000 Hz says that it is in milliseconds.
+    It is the unit that the column names, or the only one that gives a sampling rate of 50-4000 Hz: in that range the
+    steps of seconds, milliseconds, microseconds and nanoseconds do not overlap. A column that rises by 1
+    counts, unless its unit or a rate of 1000 Hz says that it is in milliseconds.
 
     >>> time_unit("t", "", 0.004, None), time_unit("", "", 4.0, None), time_unit("", "", 1.0, None)
     ('s', 'ms', None)
     """
-    if unit in PER_SECOND and MIN_RATE_HZ * 0.9 <= PER_SECOND[unit] / step <= MAX_RATE_HZ * 1.1:
+    if unit in PER_SECOND:
         return unit
     if is_index_name(name) and name and float(step).is_integer() and not (fs and abs(1000 / step / fs - 1) < 0.01):
         return None
     if step == 1.0 and not (fs and abs(fs - 1000) < 1):
         return None
     fits = [u for u in ("s", "ms", "us", "ns") if MIN_RATE_HZ * 0.9 <= PER_SECOND[u] / step <= MAX_RATE_HZ * 1.1]
-    if not fits and not is_time_name(name) and unit not in PER_SECOND:
+    if not fits and not is_time_name(name):
         return None
-    return fits[0] if fits else unit if unit in PER_SECOND else "s"
+    return fits[0] if fits else "s"
 
 
 def _words(name: str) -> list[str]:
