@@ -13,7 +13,7 @@ from itertools import pairwise
 from beatwire.errors import UserError
 from beatwire.recordings.dialect import Dialect, is_number, split_row
 from beatwire.recordings.head import Facts, is_statement, without_comment
-from beatwire.recordings.names import canonical_unit, meaning
+from beatwire.recordings.names import Meaning, canonical_unit, meaning
 
 _FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "string", "f8", "f4"}
 
@@ -30,10 +30,10 @@ def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
         if not text or not fits or any(is_number(c, dialect.decimal) for c in cells if c):
             continue
         if is_comment or len(cells) < dialect.width:
-            known = [c for c in cells if meaning(c) != meaning("x") or canonical_unit(c)]
+            known = [c for c in cells if meaning(c) not in (Meaning.NOTHING, Meaning.OTHER) or canonical_unit(c)]
             if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
                 continue
-        if not is_statement(text) or all(canonical_unit(c) or meaning(c) != meaning("x") for c in cells):
+        if not is_statement(text) or all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells):
             return tuple(cells)
     return None
 
