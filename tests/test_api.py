@@ -104,7 +104,7 @@ def test_a_result_is_saved_plotted_and_printed(whole: beatwire.Result, tmp_path:
     [
         (np.zeros(500), {}, "analyze: expected the sampling rate of the array, fs, in Hz; got none"),
         (np.zeros(500), {"fs": 20}, "fs: expected a rate of 50-4000 Hz; got 20"),
-        (np.zeros(500), {"fs": 250, "units": "V"}, "units: expected mV, uV, adc; got 'V'"),
+        (np.zeros(500), {"fs": 250, "units": "kg"}, "units: expected V, mV, uV, nV or adc; got 'kg'"),
         (np.zeros(500), {"fs": 250, "gain": 0}, "gain: expected a positive number of units per millivolt; got 0"),
         (
             np.zeros(500),
@@ -120,7 +120,7 @@ def test_a_result_is_saved_plotted_and_printed(whole: beatwire.Result, tmp_path:
         (np.zeros((13, 50)), {"fs": 250}, "array: expected 1-12 leads; got 13"),
         (np.zeros(0), {"fs": 250}, "array: expected samples; got none"),
         (np.full(500, np.nan), {"fs": 250}, "array: expected numbers; all 500 values of 'lead 0' are missing"),
-        (np.array(["a"] * 500), {"fs": 250}, "array: expected numbers in 'lead 0'; got values of type <U1"),
+        (np.array(["a"] * 500), {"fs": 250}, "array: expected numbers; got text in 'lead 0'"),
         ([[1, 2], [3]], {"fs": 250}, "array: expected rows of equal length, one a lead"),
         (np.zeros(500), {"fs": 250, "leads": ["a", "b"]}, "leads: expected a name for each of 1 leads; got a, b"),
         (np.zeros(500), {"fs": 250, "lead": "V9"}, "array: expected one of its leads, 0 'lead 0'; got 'V9'"),

@@ -46,20 +46,22 @@ def analyze(
     Parameters
     ----------
     source
-        An array [n] or [leads, n] (NumPy, CuPy, torch), a pandas or cuDF DataFrame with one column a lead, a
-        ``wfdb.Record``, the path of a CSV file or WFDB record, an address that fsspec can open, or ``synthetic``.
-        NaN is no value; nor is -32768 in int16. int16 samples are used in place, also on a GPU.
+        An array [n] or [leads, n] (NumPy, masked too, CuPy, torch), a table with one column a lead (a DataFrame of
+        pandas, polars or cuDF, an Arrow table, a mapping of columns, a structured array), a ``wfdb.Record``, the path
+        of a file or WFDB record, an address that fsspec can open, or ``synthetic``. What is masked, None, NaN or
+        infinite is no value; nor is -32768 in int16. int16 samples are used in place, also on a GPU.
     fs
-        Sampling rate in Hz, 50-4000. Required for arrays and for CSV files without a time column.
+        Sampling rate in Hz, 50-4000. Required for arrays, and for files and tables without a clock.
     leads
-        Names of the leads of an array.
+        Names of the leads of an array or a table.
     units
-        Of an array: ``mV``, ``uV`` or ``adc``. None: ``adc`` if ``gain`` is given; else fractions of a plausible size
-        are millivolts and integers are not calibrated.
+        Of an array or a table: ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: ``adc`` if ``gain`` is given; else the
+        units in the names of a table; else fractions of a plausible size are millivolts and other numbers are not
+        calibrated.
     gain
-        ADC units per millivolt, of an array or a CSV file.
+        ADC units per millivolt, of an array, a table or a CSV file.
     column
-        CSV columns or WFDB leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
+        Columns, rows or leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
     lead
         The lead to analyze: ``first``, a name, a number counted from 0, or ``all`` (combined).
     model

@@ -13,19 +13,25 @@ import numpy as np
 import pandas as pd
 
 from beatwire.api.analyze import on_stderr
+from beatwire.api.live_scale import LiveScale
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
-from beatwire.offline.collect import COLUMNS, no_beats
+from beatwire.kernels.avro import MAX_ID
+from beatwire.offline.collect import COLUMNS, joined, no_beats
 from beatwire.offline.exports import beats_table
 from beatwire.offline.feed import Decided, Feed
 from beatwire.pipeline.settings import Settings
-from beatwire.recordings.arrays import UV_PER_UNIT, uv_per_value
-from beatwire.recordings.record import MAX_LEADS, NO_VALUE, check_rate, unique_names
-from beatwire.records import I16
+from beatwire.recordings.arguments import file_path, number, positive, shown, text, whole
+from beatwire.recordings.arguments import names as list_of_names
+from beatwire.recordings.arrays import uv_per_value
+from beatwire.recordings.columns import columns_of, floats
+from beatwire.recordings.record import MAX_LEADS, check_rate, unique_names
 from beatwire.service.warmup import compile_kernels
 from beatwire.tables import host_array
 
-_LARGEST = 32767
+_MAX_INDEX = 1 << 53  # the wire format's
+_YEARS_S = 4e9  # from 1843 to 2096
+_SINCE_1970 = "seconds since 1970"
 
 
 class Beat(NamedTuple):
@@ -102,11 +108,13 @@ class Live:
     leads
         Names of the 1-12 leads.
     units
-        Of the chunks: ``mV``, ``uV`` or ``adc``. None: ``adc``.
+        Of the chunks: ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: as for :func:`beatwire.analyze`, by the first two
+        seconds, which are held until then; int16 is ``adc``.
     gain
         ADC units per millivolt; None with ``adc``: not calibrated.
     resolution_uv
-        With ``mV`` and ``uV``: the step to which samples are rounded, in microvolts. They must lie within 32767 steps.
+        With a unit of voltage: the step to which samples are rounded, in microvolts. From what does not fit into int16,
+        the offset of an electrode, an offset is subtracted that follows it; see ``beatwire.api.live_scale``.
     model
         The scoring model, ``NAME.safetensors``; None: the one in the package.
     backend
@@ -151,24 +159,29 @@ class Live:
         start_s: float | None = None,
         notes: Callable[[str], None] = on_stderr,
     ) -> None:
-        self.fs = check_rate("fs", float(fs))
-        self.leads = unique_names([str(name) for name in leads])
-        if isinstance(leads, str) or not 1 <= len(self.leads) <= MAX_LEADS:
-            raise UserError(f"leads: expected a list of 1-{MAX_LEADS} names; got {leads!r}")
-        self._steps_per_unit, uv_per_unit = _scale(units, gain, resolution_uv)
-        self._units = units or "adc"
-        chosen = choose(backend)
+        self.fs = check_rate("fs", fs)
+        self.leads = unique_names(list_of_names("leads", leads, MAX_LEADS))
+        resolution_uv = positive("resolution_uv", resolution_uv, "a positive number of microvolts")
+        uv = uv_per_value(units, gain)
+        is_exact = gain is not None or not (uv and uv[0])
+        self._scale = LiveScale(self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, notes)
+        self._held: list[tuple[int, Any]] = []  # chunks and their first samples, until the scale is decided
+        if not 1 <= len(text("stream", stream, "a stream id").encode()) <= MAX_ID:
+            raise UserError(f"stream: expected a stream id of 1-{MAX_ID} bytes; got {shown(stream)}")
+        start_s = time.time() if start_s is None else number("start_s", start_s, _SINCE_1970, -_YEARS_S, _YEARS_S)
+        chosen = choose(text("backend", backend, "cpu, gpu or auto"))
         compile_kernels(notes, chosen)
-        settings = Settings(model=Path(model)) if model is not None else Settings()
-        start_us = round(1e6 * (time.time() if start_s is None else start_s))
+        settings = Settings(model=file_path("model", model)) if model is not None else Settings()
         self._feed: Feed | None = Feed(
-            replace(settings), stream, self.fs, self.leads, uv_per_unit, start_us=start_us, backend=chosen
-        )
+            replace(settings), stream, self.fs, self.leads, self._scale.uv_per_unit, start_us=round(1e6 * start_s),
+            backend=chosen,
+        )  # fmt: skip
 
     @property
     def position(self) -> int:
         """Index of the next sample."""
-        return self._open().encoder.position
+        position = self._open().encoder.position
+        return self._held[-1][0] + self._held[-1][1].shape[1] if self._held else position
 
     def push(self, chunk: Any, first: int | None = None) -> Events:
         """Take the next samples; return the beats and alerts that are decided with them.
@@ -191,12 +204,41 @@ class Live:
 
     def decide(self, chunk: Any, first: int | None = None) -> Decided:
         """Do what :meth:`push` does; return columns of beats and alert transitions."""
-        feed, samples = self._open(), self._samples(chunk)
-        return feed.push(samples, first) if samples.shape[1] else (no_beats(), [])
+        feed, values, expected = self._open(), self._values(chunk), self.position
+        if first is not None:
+            first = whole("push: first", first, "the index of a sample, a whole number", low=-_MAX_INDEX)
+            if not expected <= first <= _MAX_INDEX:
+                raise UserError(f"push: expected a first sample of {expected} or greater; got {first}")
+        if not values.shape[1]:
+            return no_beats(), []
+        at = expected if first is None else first
+        if self._scale.decided:
+            return feed.push(self._scale.samples(values, at), at)
+        if values.dtype == np.int16 and not self._held:
+            self._scale.take_as_converter()
+            return feed.push(self._scale.samples(values, at), at)
+        self._held.append((at, floats(values)))
+        if sum(chunk.shape[1] for _, chunk in self._held) < self._scale.held_samples:
+            return no_beats(), []
+        return self._release(feed)
+
+    def _release(self, feed: Feed) -> Decided:
+        """Decide the scale by the samples that are held, and push them."""
+        if not self._held:
+            return no_beats(), []
+        held, self._held = self._held, []
+        self._scale.decide(np.concatenate([chunk for _, chunk in held], axis=1)[:, : self._scale.held_samples])
+        feed.encoder.uv_per_unit = self._scale.uv_per_unit
+        parts = [feed.push(self._scale.samples(chunk, at), at) for at, chunk in held]
+        return joined([beats for beats, _ in parts]), [alert for _, alerts in parts for alert in alerts]
 
     def wait(self, seconds: float) -> Events:
         """Advance the clock without a chunk, in seconds; return the alerts that follow (``no data`` after 2 s)."""
-        return Events.of(self._open().wait(seconds), self.fs)
+        feed = self._open()
+        seconds = number("wait", seconds, "a number of seconds of at least 0", 0.0, _YEARS_S)
+        beats, alerts = self._release(feed)
+        later = feed.wait(seconds)
+        return Events.of((joined([beats, later[0]]), alerts + later[1]), self.fs)
 
     def close(self) -> Events:
         """End the stream: return the beats of its last second, which were not decided yet."""
@@ -206,8 +248,10 @@ class Live:
         """Do what :meth:`close` does; return columns of beats and alert transitions."""
         if self._feed is None:
             return no_beats(), []
+        beats, alerts = self._release(self._feed)
         feed, self._feed = self._feed, None
-        return feed.finish()
+        last = feed.finish()
+        return joined([beats, last[0]]), alerts + last[1]
 
     def __enter__(self) -> Self:
         """Return the monitor itself."""
@@ -224,33 +268,35 @@ class Live:
             raise ValueError("Live: expected an open monitor; it is closed")
         return self._feed
 
-    def _samples(self, chunk: Any) -> I16:
-        """Return a chunk as int16 [leads, n], checked."""
-        values = np.atleast_2d(host_array(chunk))
-        if values.ndim != 2 or values.shape[0] != len(self.leads):
-            shape = "[n] or [1, n]" if len(self.leads) == 1 else f"[{len(self.leads)}, n]"
-            raise UserError(f"push: expected a chunk of shape {shape}; got {list(np.shape(chunk))}")
-        if values.dtype.kind not in "iuf":
-            raise UserError(f"push: expected numbers; got values of type {values.dtype}")
-        if self._steps_per_unit == 1.0 and values.dtype == np.int16:
-            return values
-        steps = np.floor(values.astype(np.float64) * self._steps_per_unit + 0.5)
-        valid = np.isfinite(steps)
-        if (np.abs(steps[valid]) > _LARGEST).any():
-            largest = float(np.abs(values[valid]).max())
-            limit = _LARGEST / self._steps_per_unit
-            raise UserError(
-                f"push: expected values within {limit:.6g} {self._units}; got {largest:.6g} "
-                "(subtract the offset, or give a coarser resolution_uv)"
-            )
-        return np.where(valid, steps, NO_VALUE).astype(np.int16)
+    def _values(self, chunk: Any) -> Any:
+        """Return a chunk as float64 or int16 [leads, n], checked."""
+        shape = "[n] or [1, n]" if len(self.leads) == 1 else f"[{len(self.leads)}, n]"
+        array = _rows(chunk, self.leads)
+        if array.ndim == 1:
+            array = array[None]
+        if array.ndim != 2 or array.shape[0] != len(self.leads):
+            got = list(array.shape[1:]) if array.shape[0] == 1 and np.ndim(chunk) == 1 else list(array.shape)
+            raise UserError(f"push: expected a chunk of shape {shape}; got {got}")
+        return array
 
 
-def _scale(units: str | None, gain: float | None, resolution_uv: float) -> tuple[float, float]:
-    """Return the int16 steps per unit of the chunks, and the microvolts per step, 0 if not calibrated."""
-    uv = uv_per_value(units, gain) or 0.0
-    if units not in UV_PER_UNIT:
-        return 1.0, uv
-    if not 0 < resolution_uv < float("inf"):
-        raise UserError(f"resolution_uv: expected a positive number of microvolts; got {resolution_uv:g}")
-    return uv / resolution_uv, resolution_uv
+def _rows(chunk: Any, leads: Sequence[str]) -> Any:
+    """Return a chunk as an array, float64 or int16; a table's columns are its leads, by their names or in order."""
+    try:
+        if hasattr(chunk, "__len__") and not len(chunk):
+            return np.zeros((len(leads), 0), np.int16)
+        if getattr(chunk, "ndim", 1) == 2 and chunk.shape[1] == 0:
+            return np.zeros((chunk.shape[0], 0), np.int16)
+        columns = columns_of(chunk)
+    except UserError as error:
+        raise UserError(f"push: {str(error).partition(': ')[2]}") from None
+    rows = list(range(len(columns.values)))
+    if columns.names and set(leads) <= set(columns.names):
+        rows = [columns.names.index(lead) for lead in leads]
+    for k in rows:
+        if columns.values[k] is None:
+            raise UserError(f"push: expected numbers; got {columns.kinds[k]}")
+    values = [host_array(columns.values[k]) for k in rows]
+    if all(v.dtype == np.int16 for v in values):
+        return values[0][None] if len(values) == 1 else host_array(np.stack(values))
+    return np.stack([floats(v) for v in values])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +33,12 @@ def _probabilities(beats: TickBeats) -> F32:
 def no_beats() -> dict[str, Any]:
     """Return the columns of beats without a beat."""
     return {name: np.zeros(0) for name in COLUMNS}
+
+
+def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the columns of beats of several pushes, in their order."""
+    some = [part for part in parts if len(part["sample"])]
+    return {name: np.concatenate([part[name] for part in some]) for name in COLUMNS} if some else no_beats()
 
 
 @dataclass(slots=True)
@@ -79,6 +86,4 @@ class Collector:
         """Return the columns of the beats and the transitions collected so far, and begin anew."""
         parts, alerts = self.parts, self.alerts
         self.parts, self.alerts = [], []
-        if not parts:
-            return no_beats(), alerts
-        return {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}, alerts
+        return joined(parts), alerts

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
+from beatwire.recordings.arguments import number, positive
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.blocks import read_blocks
 from beatwire.recordings.formats import open_file
@@ -73,10 +74,8 @@ def read_recording(
         The source, or an option, cannot be used.
     """
     name = str(source)
-    if fs is not None and not MIN_RATE_HZ <= fs <= MAX_RATE_HZ:
-        raise UserError(f"--fs: expected {MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz; got {fs:g}")
-    if gain is not None and not 0 < gain < float("inf"):
-        raise UserError(f"--gain: expected a positive number of units per millivolt; got {gain:g}")
+    fs = None if fs is None else number("--fs", fs, f"{MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz", MIN_RATE_HZ, MAX_RATE_HZ)
+    gain = None if gain is None else positive("--gain", gain, "a positive number of units per millivolt")
     if name == "synthetic" or name.startswith("synthetic:"):
         recording = synthetic_recording(name, rate_hz=fs)
         recording = recording.pick(*column.split(",")) if column else recording
@@ -125,8 +124,7 @@ def as_recording(
     elif type(source).__module__.startswith("wfdb"):
         return recording_of(of_record(source), fs, column, lead, gain)
     else:
-        recording = from_array(source, fs, leads=leads, units=units, gain=gain)
-        recording = recording.pick(*column.split(",")) if column else recording
+        recording = from_array(source, fs, leads=leads, units=units, gain=gain, column=column)
     return recording if lead is None or lead == "all" else recording.pick(lead)
 
 

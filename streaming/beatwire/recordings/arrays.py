@@ -1,9 +1,11 @@
-"""A recording from numbers in memory: arrays, series and data frames of any library, on the host or on a GPU.
+"""A recording from numbers in memory: arrays, series, tables and data frames of any library, on the host or on a GPU.
 
-In:  an array [n] or [leads, n]; or a data frame with one column a lead; their rate and unit
+In:  an array [n] or [leads, n]; or a table with one column a lead (``beatwire.recordings.columns``); rate and unit
 Out: :class:`Recording`
 
-int16 samples in ADC units are used in place, on the host and on a GPU (NumPy, CuPy, cuDF, torch). Other numbers are
+Which columns are leads, which is the clock and which counts samples is decided as for text files
+(``beatwire.recordings.roles``); of the rows of an array only those that rise evenly are no leads. int16 samples in ADC
+units are used in place, on the host and on a GPU (NumPy, CuPy, cuDF, torch), if all leads are. Other numbers are
 converted where they are.
 """
 
@@ -15,13 +17,23 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.record import MAX_LEADS, Recording, check_rate, unique_names
+from beatwire.recordings.arguments import names as list_of_names
+from beatwire.recordings.arguments import positive, shown
+from beatwire.recordings.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
+from beatwire.recordings.columns import Columns, as_array, columns_of, floats
+from beatwire.recordings.evenrate import rate_and_positions
+from beatwire.recordings.kinds import uv_per_unit_of
+from beatwire.recordings.names import UV_PER, is_unscaled, without_unit
+from beatwire.recordings.record import MAX_LEADS, NO_VALUE, Recording, check_rate, find_lead, unique_names
+from beatwire.recordings.roles import Roles, Table, roles_of
+from beatwire.recordings.timecolumn import positions_of, times_of
 from beatwire.recordings.units import to_units, unit_guess, value_ranges
+from beatwire.records import I64
 from beatwire.tables import array_module
 
-UV_PER_UNIT = {"mV": 1000.0, "uV": 1.0}  # of ``units``; of "adc" it depends on the gain
-UNITS = (*UV_PER_UNIT, "adc")
+UNITS = ("V", "mV", "uV", "nV", "adc")
 _UNKNOWN = "{} (give units or gain)"
+_RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 
 
 def from_array(
@@ -31,23 +43,29 @@ def from_array(
     leads: Sequence[str] | None = None,
     units: str | None = None,
     gain: float | None = None,
+    column: str | None = None,
+    where: str | None = None,
 ) -> Recording:
     """Return the recording of numbers in memory.
 
     Parameters
     ----------
     source : [n] or [leads, n]
-        A NumPy or CuPy array, a torch tensor, a pandas or cuDF Series, or a sequence of numbers; or a pandas or cuDF
-        DataFrame with one column a lead. NaN and infinite are no values; nor is -32768 in int16.
+        See :mod:`beatwire.recordings.columns`. What is masked, None, NA, NaN or infinite is no value; nor is -32768 in
+        int16. Of a table each column is a lead, but for a clock, a count, and other quantities.
     fs
-        Sampling rate in Hz.
+        Sampling rate in Hz; None: by the clock of a table.
     leads
         Names of the leads; None: the names of the columns, or ``lead 0``, ``lead 1``, ...
     units
-        ``mV``, ``uV`` or ``adc``. None: ``adc`` if ``gain`` is given; else fractions of a plausible size are millivolts
-        and integers are not calibrated.
+        ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: ``adc`` if ``gain`` is given; else the units in the names of a
+        table; else fractions of a plausible size are millivolts and other numbers are not calibrated.
     gain
         ADC units per millivolt.
+    column
+        The columns or rows to read as leads: names, or numbers counted from 0, separated by commas.
+    where
+        What an error begins with: the file that holds the table; None: ``analyze``.
 
     Raises
     ------
@@ -55,28 +73,43 @@ def from_array(
         The rate is missing or out of range, the shape or the type is not one of these, the unit does not exist or
         contradicts the gain, or there is no value.
     """
-    if fs is None:
-        raise UserError("analyze: expected the sampling rate of the array, fs, in Hz; got none")
-    rate_hz = check_rate("fs", float(fs))
+    rate_hz = None if fs is None else check_rate("fs", fs)
     uv = uv_per_value(units, gain)
-    columns, names = _columns(source)
-    given = tuple(map(str, leads)) if leads is not None else names
-    if len(given) != len(columns):
-        raise UserError(f"leads: expected a name for each of {len(columns)} leads; got {', '.join(given) or 'none'}")
-    given = unique_names(given)
-    if columns[0].dtype == np.int16:
-        notes = () if uv is not None else (_UNKNOWN.format("integers without a unit"),)
-        return Recording("array", rate_hz, given, uv or 0.0, _in_place(source, columns), notes)
-    floats = [column.astype(np.float64) for column in columns]
-    ranges = value_ranges(floats)
+    columns = columns_of(source)
+    given = None if leads is None else list_of_names("leads", leads, max(MAX_LEADS, len(columns.values)))
+    place = where or "analyze"
+    try:
+        table, roles = _roles(place, columns, given, column, rate_hz)
+        rate_hz, position, clock_notes = _clock(place, table, roles, rate_hz, in_file=where is not None)
+    except UserError as error:
+        if where is not None:
+            raise
+        raise UserError(str(error).replace("--fs", "fs").replace("--column", "column")) from None
+    shift = len(table.names) - len(columns.values)  # an index stands before the columns
+    rows = [k - shift for k in roles.leads]
+    times = [table.names[k] for k, row in zip(roles.leads, rows, strict=True) if columns.kinds[row] == "s"]
+    if times:
+        raise UserError(f"array: expected numbers; got times in {times[0]!r}")
+    names = _names(table, roles, given)
+    notes = (*clock_notes, *roles.notes(table.names))
+    values = [columns.values[k] for k in rows]
+    if uv is None and columns.names:
+        uv = _named_units(table, roles.leads)
+    if all(v.dtype == np.int16 for v in values) and (uv is None or len(set(uv)) == 1):
+        samples = _with_gaps_int16(_in_place(columns, values, rows), position)
+        if not bool((samples[:, :1] != NO_VALUE).any()) and not bool((samples != NO_VALUE).any()):
+            raise UserError(f"array: expected numbers; all {samples.shape[1]} values of {names[0]!r} are missing")
+        why = () if uv is not None else (_UNKNOWN.format("integers without a unit"),)
+        return Recording("array", rate_hz, names, uv[0] if uv else 0.0, samples, notes + why)
+    columns64 = [_with_gaps(floats(v), position) for v in values]
+    ranges = value_ranges(columns64)
     if not any(r.any_valid for r in ranges):
-        raise UserError(f"array: expected numbers; all {len(floats[0])} values of {given[0]!r} are missing")
-    why: str | None = None
+        raise UserError(f"array: expected numbers; all {len(columns64[0])} values of {names[0]!r} are missing")
     if uv is None:
-        uv, why = unit_guess(ranges)
-    samples, uv_per_unit, scale_notes = to_units(floats, [uv] * len(floats), ranges)
-    notes = (_UNKNOWN.format(why),) if why else ()
-    return Recording("array", rate_hz, given, uv_per_unit, samples, notes + scale_notes)
+        guess, why_not = unit_guess(ranges)
+        uv, notes = [guess], notes + ((_UNKNOWN.format(why_not),) if why_not else ())
+    samples, uv_per_unit, scale_notes = to_units(columns64, uv if len(uv) == len(rows) else uv * len(rows), ranges)
+    return Recording("array", rate_hz, names, uv_per_unit, samples, notes + scale_notes)
 
 
 def on_device(source: Any) -> bool:
@@ -85,79 +118,145 @@ def on_device(source: Any) -> bool:
     return hasattr(source, "__cuda_array_interface__")
 
 
-def uv_per_value(units: str | None, gain: float | None) -> float | None:
-    """Return the microvolts per value by ``units`` and ``gain``; 0: not calibrated, None: neither is given.
+def uv_per_value(units: Any, gain: Any) -> list[float] | None:
+    """Return the microvolts per value by ``units`` and ``gain``, one for all leads; 0: not calibrated. None: neither.
+
+    Case and the spelling of a unit do not matter, as no two units differ by them.
 
     Raises
     ------
     UserError
         The unit does not exist, the gain is not positive, or they contradict each other.
     """
-    if units is not None and units not in UNITS:
-        raise UserError(f"units: expected {', '.join(UNITS)}; got {units!r}")
-    if gain is not None and not 0 < gain < float("inf"):
-        raise UserError(f"gain: expected a positive number of units per millivolt; got {gain:g}")
-    if gain is not None and units not in (None, "adc"):
+    found = None
+    if units is not None:
+        found = (uv_per_unit_of(units) or None) if isinstance(units, str) else None
+        if found is None and not (isinstance(units, str) and is_unscaled(units.strip().casefold())):
+            raise UserError(f"units: expected {', '.join(UNITS[:-1])} or {UNITS[-1]}; got {shown(units)}")
+    if gain is None:
+        return None if units is None else [found or 0.0]
+    gain = positive("gain", gain, "a positive number of units per millivolt")
+    if found is not None:
         raise UserError(f"gain: expected units 'adc' with a gain; got units {units!r} and gain {gain:g}")
-    if gain is not None:
-        return 1000.0 / gain
-    return UV_PER_UNIT.get(units, 0.0) if units is not None else None
+    return [1000.0 / gain]
 
 
-def _columns(source: Any) -> tuple[list[Any], tuple[str, ...]]:
-    """Return the values of each lead, a NumPy or CuPy array [n] each, and the names of the leads."""
-    if hasattr(source, "columns") and hasattr(source, "iloc"):
-        names = [str(name) for name in source.columns]
-        columns = [_as_array(source.iloc[:, k]) for k in range(len(names))]
+def _roles(
+    place: str, columns: Columns, given: list[str] | None, column: str | None, fs: float | None
+) -> tuple[Table, Roles]:
+    """Return the columns with an index before them, if there is one that rises, and their roles."""
+    values = [None if v is None else floats(v) for v in columns.values]
+    rows = len(values)
+    if not columns.names:
+        names = given if given and len(given) == rows else [f"lead {k}" for k in range(rows)]
+        length = next(len(v) for v in values if v is not None)
+        if rows > MAX_LEADS >= length:
+            raise UserError(f"array: expected the shape [leads, n]; got {[rows, length]}: give its transpose, x.T")
     else:
-        array = _as_array(source)
-        if array.ndim not in (1, 2):
-            raise UserError(f"array: expected the shape [n] or [leads, n]; got {list(array.shape)}")
-        columns = list(array) if array.ndim == 2 else [array]
-        names = [f"lead {k}" for k in range(len(columns))]
-        if array.ndim == 2 and array.shape[0] > MAX_LEADS >= array.shape[1]:
-            raise UserError(f"array: expected the shape [leads, n]; got {list(array.shape)}: give its transpose, x.T")
-    if not 1 <= len(columns) <= MAX_LEADS:
-        raise UserError(f"array: expected 1-{MAX_LEADS} leads; got {len(columns)}")
-    if not len(columns[0]):
-        raise UserError("array: expected samples; got none")
-    for name, column in zip(names, columns, strict=True):
-        if column.dtype.kind not in "iuf":
-            raise UserError(f"array: expected numbers in {name!r}; got values of type {column.dtype}")
-    return columns, tuple(names)
+        names = [*columns.names]
+    units = tuple("s" if kind == "s" else "" for kind in columns.kinds)
+    index = columns.index
+    if index is not None and (columns.index_kind == "s" or behaviour(index) in _RISING):
+        table = Table((columns.index_name or "index", *names), [index, *values], (columns.index_kind, *units))
+        if columns.index_kind == "s" and behaviour(index) not in _RISING:
+            times_of(place, index, table.names[0], "s", fs)  # says where it falls
+    else:
+        table = Table(tuple(names), values, units)
+    if columns.names or len(table.names) > rows:
+        if len(table.names) > 1 or columns.kinds[0]:
+            return table, roles_of(place, table, column=column, fs=fs)
+        return table, Roles((0,), None, None)
+    return table, _roles_of_rows(place, table, column, fs)
 
 
-def _as_array(source: Any) -> Any:
-    """Return numbers as an array, NumPy or CuPy, in place where the library allows it."""
-    library = type(source).__module__.split(".")[0]
-    if library == "torch":
-        source = source.detach()
-        if source.is_cuda:
-            import cupy
-
-            return cupy.from_dlpack(source)
-        return source.numpy()
-    if library == "cudf":
-        import cupy
-
-        if source.has_nulls:
-            source = source.astype("float64").fillna(float("nan"))
-        return cupy.asarray(source)
-    if library == "cupy":
-        return source
-    if hasattr(source, "isna") and hasattr(source, "to_numpy") and source.dtype.kind not in "iuf":
-        return source.to_numpy(np.float64, na_value=np.nan) if str(source.dtype)[:1] in "IUF" else source.to_numpy()
-    try:
-        return np.asarray(source)
-    except ValueError:  # rows of unequal length
-        raise UserError("array: expected rows of equal length, one a lead; got rows of different lengths") from None
+def _roles_of_rows(place: str, table: Table, column: str | None, fs: float | None) -> Roles:
+    """Return the roles of the rows of an array: all but clocks and counts are leads."""
+    for name, values in zip(table.names, table.columns, strict=True):
+        if values is None:
+            raise UserError(f"array: expected numbers in {name!r}; got values of another type")
+    several = len(table.names) > 1 and len(table.columns[0]) >= FEWEST_ROWS
+    rising = [k for k, v in enumerate(table.columns) if several and behaviour(v) in _RISING]
+    found = roles_of(place, table, fs=fs) if rising else Roles((), None, None)
+    leads = tuple(k for k in range(len(table.names)) if k not in rising)
+    if column is not None:
+        requested = [column] if column in table.names else column.split(",")
+        leads = tuple(find_lead("array", table.names, one, "row") for one in requested)
+        if set(leads) & set(rising):
+            raise UserError(f"array: expected a row of ECG; {column!r} rises evenly: a clock or a count")
+    if not 1 <= len(leads) <= MAX_LEADS:
+        raise UserError(f"array: expected 1-{MAX_LEADS} leads; got {len(leads)}")
+    left = {k: "another clock or count" for k in rising if k not in (found.clock, found.count)}
+    return Roles(leads, found.clock, found.count, left)
 
 
-def _in_place(source: Any, columns: list[Any]) -> Any:
+def _clock(
+    place: str, table: Table, roles: Roles, fs: float | None, *, in_file: bool
+) -> tuple[float, I64 | None, tuple[str, ...]]:
+    """Return the rate, the sample index of each row if there are gaps, and notes."""
+    count = roles.count
+    if roles.clock is not None:
+        name, values = table.names[roles.clock], table.columns[roles.clock]
+        times = times_of(place, values, name, table.unit(roles.clock), fs)
+        if times is not None:
+            rate_hz, position, notes = rate_and_positions(place, name, times.seconds, fs)
+            return check_rate(place, rate_hz), position, (f"times: column {name!r}; {rate_hz:.7g} Hz", *notes)
+        count = roles.clock
+    if fs is None:
+        if in_file:
+            raise UserError(f"{place}: expected a sampling rate; the table states none: give --fs, in Hz")
+        raise UserError("analyze: expected the sampling rate of the array, fs, in Hz; got none")
+    if count is None:
+        return fs, None, ()
+    name, values = table.names[count], table.columns[count]
+    position = positions_of(values, turn_of(values) if len(values) >= FEWEST_ROWS else None)
+    if position is None:
+        return fs, None, ()
+    lost = int(position[-1]) + 1 - len(values)
+    return fs, position, (f"{lost} samples are missing by the count of {name!r}",)
+
+
+def _names(table: Table, roles: Roles, given: list[str] | None) -> tuple[str, ...]:
+    """Return the names of the leads."""
+    own = [without_unit(table.names[k]) or f"lead {k}" for k in roles.leads]
+    if given is not None and len(given) not in (len(own), len(table.names)):
+        raise UserError(f"leads: expected a name for each of {len(own)} leads; got {', '.join(given)}")
+    return unique_names(given if given is not None and len(given) == len(own) else own)
+
+
+def _named_units(table: Table, leads: Sequence[int]) -> list[float] | None:
+    """Return the microvolts per value of each lead by the units in the names; None if no name has one."""
+    units = [table.unit(k) for k in leads]
+    if all(unit in UV_PER for unit in units):
+        return [UV_PER[unit] for unit in units]
+    return [0.0] * len(units) if any(units) else None
+
+
+def _in_place(columns: Columns, values: list[Any], rows: list[int]) -> Any:
     """Return int16 columns as [leads, n]: the memory of the source, unless its rows are not contiguous."""
-    xp = array_module(columns[0])
-    if len(columns) == 1:
-        return xp.ascontiguousarray(columns[0])[None]
-    if hasattr(source, "columns"):
-        return xp.stack(columns)
-    return xp.ascontiguousarray(_as_array(source))
+    xp = array_module(values[0])
+    if len(values) == 1:
+        return xp.ascontiguousarray(values[0])[None]
+    if columns.whole is not None and rows == list(range(len(columns.values))):
+        return xp.ascontiguousarray(columns.whole)
+    return xp.stack(values)
+
+
+def _with_gaps(values: Any, position: I64 | None) -> Any:
+    """Return values at their positions, NaN between them."""
+    if position is None:
+        return values
+    out = array_module(values).full(int(position[-1]) + 1, np.nan)
+    out[position] = values
+    return out
+
+
+def _with_gaps_int16(samples: Any, position: I64 | None) -> Any:
+    """Return int16 [leads, n] at their positions, without a value between them."""
+    if position is None:
+        return samples
+    out = array_module(samples).full((len(samples), int(position[-1]) + 1), NO_VALUE, np.int16)
+    out[:, position] = samples
+    return out
+
+
+__all__ = ["UNITS", "as_array", "from_array", "on_device", "uv_per_value"]

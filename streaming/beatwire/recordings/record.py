@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from beatwire.errors import UserError
+from beatwire.recordings.arguments import number
 from beatwire.records import I16
 from beatwire.tables import array_module
 
@@ -92,7 +94,7 @@ def unique_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(n if names.index(n) == k else f"{n}.{names[:k].count(n)}" for k, n in enumerate(names))
 
 
-def check_rate(where: str, rate_hz: float) -> float:
+def check_rate(where: str, rate_hz: Any) -> float:
     """Return the sampling rate if it is 50-4000 Hz, the range of the wire format.
 
     Raises
@@ -100,6 +102,5 @@ def check_rate(where: str, rate_hz: float) -> float:
     UserError
         The rate is out of range; the message begins with ``where``.
     """
-    if not MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ:
-        raise UserError(f"{where}: expected a rate of {MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz; got {rate_hz:g}")
-    return float(rate_hz)
+    expected = f"a rate of {MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz"
+    return number(where, rate_hz, expected, MIN_RATE_HZ, MAX_RATE_HZ)

@@ -10,7 +10,7 @@ then the scale is made coarser or finer; both are reported in ``Recording.notes`
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,9 @@ from beatwire.records import F64, I16
 from beatwire.tables import array_module
 
 _LARGEST = 32767  # of int16
-_PLAUSIBLE_MV = 100.0  # peak to peak; a larger range without a unit is not in millivolts
+_PLAUSIBLE_MV = (0.03, 100.0)  # peak to peak of an ordinary stretch; other numbers without a unit are not in millivolts
+_STRETCH = 4096  # values of such a stretch: a second at 4 kHz
+_STRETCHES = 4  # that are examined in a block
 _FEWEST_STEPS = 200  # units peak to peak; below, the scale is made finer
 _CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
 _UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
@@ -37,6 +39,7 @@ class ValueRange:
     integers    True if every value is an integer
     complete    True if no value is missing
     any_valid   True if there is at least one value
+    typical     peak to peak of an ordinary stretch: what happens once (a shock, a drift) does not count
     """
 
     low: float
@@ -44,6 +47,7 @@ class ValueRange:
     integers: bool
     complete: bool
     any_valid: bool
+    typical: float = field(default=0.0, repr=False, compare=False)
 
 
 def value_ranges(columns: Sequence[Any]) -> list[ValueRange]:
@@ -58,8 +62,10 @@ def value_ranges(columns: Sequence[Any]) -> list[ValueRange]:
 def _value_range(column: Any) -> ValueRange:
     xp = array_module(column)
     low, high, integers, complete = np.inf, -np.inf, True, True
+    ordinary: list[float] = []
     for block in _blocks(column):
         values = column[block]
+        ordinary += _peaks_to_peaks(values)
         smallest, largest = float(values.min()), float(values.max())
         if not np.isfinite([smallest, largest]).all():
             complete = False
@@ -70,7 +76,20 @@ def _value_range(column: Any) -> ValueRange:
         low, high = min(low, smallest), max(high, largest)
         integers = integers and bool((values == xp.rint(values)).all())
     any_valid = low <= high
-    return ValueRange(low if any_valid else 0.0, high if any_valid else 0.0, integers, complete, any_valid)
+    typical = float(np.median(ordinary)) if ordinary else 0.0
+    return ValueRange(low if any_valid else 0.0, high if any_valid else 0.0, integers, complete, any_valid, typical)
+
+
+def _peaks_to_peaks(values: Any) -> list[float]:
+    """Return the peak to peak of a few stretches of a block; those without values are left out."""
+    xp = array_module(values)
+    found = []
+    for first in sorted({int(k) for k in np.linspace(0, max(0, len(values) - _STRETCH), _STRETCHES)}):
+        stretch = values[first : first + _STRETCH]
+        finite = stretch[xp.isfinite(stretch)]
+        if len(finite):
+            found.append(float(finite.max() - finite.min()))
+    return found
 
 
 def _blocks(column: Any) -> Iterator[slice]:
@@ -183,13 +202,16 @@ def unit_guess(ranges: Sequence[ValueRange]) -> tuple[float, str | None]:
 
     Numbers with fractions whose range suits an ECG are millivolts. Otherwise the first value is 0.
 
-    >>> unit_guess([ValueRange(-0.5, 1.2, integers=False, complete=True, any_valid=True)])
-    (1000.0, None)
+    >>> unit_guess(value_ranges([np.array([-0.5, 1.2])])), unit_guess(value_ranges([np.array([-0.5e-3, 1.2e-3])]))
+    ((1000.0, None), (0.0, 'the numbers are too small for millivolts'))
     """
     if all(r.integers for r in ranges):
         return 0.0, "integers without a unit"
-    if not all(r.high - r.low <= _PLAUSIBLE_MV for r in ranges):
+    sizes = [r.typical for r in ranges if r.any_valid and r.high > r.low]
+    if sizes and max(sizes) > _PLAUSIBLE_MV[1]:
         return 0.0, "the numbers are too large for millivolts"
+    if sizes and max(sizes) < _PLAUSIBLE_MV[0]:
+        return 0.0, "the numbers are too small for millivolts"
     return 1000.0, None
 
 

@@ -98,12 +98,8 @@ def _recording(
     if len(samples) > 1 and any(a.ndim == 2 for a in samples.values()):
         found = ", ".join(f"{n!r} {list(a.shape)}" for n, a in samples.items())
         raise UserError(f"{where}: expected one array of samples; got {found} (choose with --column)")
-    if fs is None:
-        raise UserError(f"{where}: expected a sampling rate; the file states none: give --fs, in Hz")
     if len(samples) > 1:
-        import pandas as pd
-
-        recording = from_array(pd.DataFrame(samples), fs, gain=gain)
+        recording, column = from_array(samples, fs, gain=gain, column=column, where=where), None
     else:
         (array,) = samples.values()
         names = [
@@ -118,6 +114,6 @@ def _recording(
         if rows > MAX_LEADS:
             raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {rows}")
         given = next((one for one in names if len(one) == rows), None)
-        recording = from_array(np.ascontiguousarray(array), fs, leads=given, gain=gain)
+        recording = from_array(np.ascontiguousarray(array), fs, leads=given, gain=gain, where=where)
     recording = replace(recording, name=path.stem, notes=(*notes, *recording.notes))
     return recording.pick(*column.split(",")) if column else recording

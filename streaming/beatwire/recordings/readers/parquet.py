@@ -10,7 +10,7 @@ import pyarrow.parquet
 
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
-from beatwire.recordings.record import Recording, find_lead
+from beatwire.recordings.record import Recording
 
 
 def read_parquet(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
@@ -26,10 +26,4 @@ def read_parquet(path: Path, fs: float | None, column: str | None, gain: float |
         table = pa.parquet.read_table(path).to_pandas()
     except (pa.ArrowException, OSError, ValueError) as error:
         raise UserError(f"{where}: expected a Parquet table; got: {str(error).strip().splitlines()[0]}") from None
-    if column is not None:
-        names = [str(name) for name in table.columns]
-        requested = [column] if column in names else column.split(",")
-        table = table.iloc[:, [find_lead(where, names, one, "column") for one in requested]]
-    if fs is None:
-        raise UserError(f"{where}: expected a sampling rate; the table states none: give --fs, in Hz")
-    return replace(from_array(table, fs, gain=gain), name=path.stem)
+    return replace(from_array(table, fs, gain=gain, column=column, where=where), name=path.stem)

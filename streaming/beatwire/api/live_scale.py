@@ -1,0 +1,156 @@
+"""How the chunks of ``Live`` become int16: their unit, their scale, and the offsets of electrodes.
+
+In:  chunks, float64 or int16 [leads, n], NaN or -32768 where there is no value
+Out: int16 [leads, n]; microvolts per unit. State: the samples that are held until the scale is decided; the offset that
+     is subtracted from each lead
+
+Numbers without a unit are judged as ``analyze`` judges them, by their first two seconds, which are held until then;
+int16 is taken as it is. The offset of a lead is 0 as long as its values fit: beyond three quarters of int16 it follows
+them, so slowly that no wave is made, and when a value would not fit at all it becomes that value, at most every 0.2 s;
+between, values are clipped. Everything is decided by the values and their indices alone: any cutting into chunks gives
+the same samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from beatwire.recordings.record import NO_VALUE
+from beatwire.recordings.units import unit_guess, value_ranges
+from beatwire.records import F64, I16
+
+HELD_S = 2.0  # without a unit
+JUMP_S = 0.2  # between two jumps of an offset: a signal that jumps more often is noise, which must be seen as such
+_LARGEST = 32767
+_NEAR = 24576  # three quarters: 25 mV at 1 uV; from here on an offset follows
+_FOLLOW_S = 1.0  # time constant: a drift of 8 mV/s at 1 uV is followed, and no wave is made
+_FINEST_UV = 1.0  # a unit of the chunks that is finer is rounded to this: int16 would hold 33 mV at most
+_STEPS = 2000  # peak to peak of numbers of an unknown unit
+_MOST_NOTES = 5
+
+
+class LiveScale:
+    """Converts the chunks of one stream.
+
+    Parameters
+    ----------
+    fs, leads
+        Of the stream.
+    uv
+        Microvolts per value; 0: not calibrated; None: no unit is given.
+    exact
+        True if values are those of a converter: whole numbers keep their values.
+    resolution_uv
+        The step in microvolts of values that are not.
+    notes
+        Called with each remark, one line.
+
+    Attributes
+    ----------
+    uv_per_unit : float
+        Microvolts per unit of the samples, 0 if they are not calibrated; final when `decided`.
+    """
+
+    def __init__(
+        self, fs: float, leads: Sequence[str], uv: float | None, exact: bool, resolution_uv: float,
+        notes: Callable[[str], None],
+    ) -> None:  # fmt: skip
+        self._fs, self._leads, self._uv, self._notes = fs, tuple(leads), uv, notes
+        self._resolution_uv = resolution_uv
+        self._offset = np.zeros(len(leads))
+        self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
+        self._noted = 0
+        self.decided = bool(uv)
+        self.uv_per_unit, self._per_value = 0.0, 1.0
+        if uv:
+            self.uv_per_unit = max(uv, _FINEST_UV) if exact else resolution_uv
+            self._per_value = uv / self.uv_per_unit
+
+    @property
+    def held_samples(self) -> int:
+        """Samples by which the scale of numbers without a unit is decided."""
+        return round(HELD_S * self._fs)
+
+    def take_as_converter(self) -> None:
+        """Decide that numbers without a unit are those of a converter, as int16 says."""
+        self._decide_as(0.0, 0.0, 1.0, "integers without a unit")
+
+    def decide(self, values: F64) -> None:
+        """Decide the scale of numbers without a unit by the first of them, float64 [leads, n]."""
+        ranges = value_ranges(list(values)) if values.shape[1] else []
+        known = [r for r in ranges if r.any_valid]
+        size = max((r.high - r.low for r in known), default=0.0)
+        guess, why = unit_guess(known) if known and size > 0 else (1000.0, None)
+        if self._uv is not None:
+            guess, why = 0.0, "numbers of a converter without a gain"
+        if why is None:
+            self._decide_as(guess, self._resolution_uv, guess / self._resolution_uv, None)
+        elif size == 0 or (all(r.integers for r in known) and size <= _NEAR):
+            self._decide_as(0.0, 0.0, 1.0, why)
+        else:  # a power of ten, so that it hardly depends on what the first seconds hold
+            self._decide_as(0.0, 0.0, 10.0 ** np.ceil(np.log10(_STEPS / size)), why)
+
+    def _decide_as(self, uv: float, uv_per_unit: float, per_value: float, why: str | None) -> None:
+        self.decided = True
+        self._uv, self.uv_per_unit, self._per_value = uv, uv_per_unit, per_value
+        if why is None:
+            self._notes("Live: numbers without a unit are taken as millivolts (give units)")
+        else:
+            self._notes(f"Live: {why}: not calibrated, amplitudes are relative (give units or gain)")
+
+    def samples(self, values: Any, first: int) -> I16:
+        """Return a chunk as int16, without the offsets of its leads.
+
+        Parameters
+        ----------
+        values : int16 or float64 [leads, n]
+        first
+            Index of its first sample.
+        """
+        if values.dtype == np.int16 and self._per_value == 1.0:
+            if not self._offset.any():
+                same: I16 = values  # it cannot exceed itself
+                return same
+            values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
+        elif values.dtype == np.int16:
+            values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
+        steps = np.floor(values * self._per_value + 0.5)
+        valid = np.isfinite(steps)
+        out = np.full(steps.shape, NO_VALUE, np.int16)
+        for k in range(len(steps)):
+            row = np.where(valid[k], steps[k], self._offset[k])
+            centred = self._centred(k, row, valid[k], first)
+            out[k, valid[k]] = np.clip(centred, -_LARGEST, _LARGEST).astype(np.int16)[valid[k]]
+        return out
+
+    def _centred(self, k: int, row: F64, valid: Any, first: int) -> F64:
+        """Return the steps of one lead without its offset, which follows them where they would not fit."""
+        out: F64 = row - np.rint(self._offset[k])
+        far = np.flatnonzero((np.abs(out) > _NEAR) & valid)
+        if not len(far):
+            return out
+        offset = float(self._offset[k])
+        for at in range(int(far[0]), len(row)):
+            if valid[at]:
+                away = float(row[at]) - offset
+                if abs(away) > _LARGEST and first + at - self._jumped[k] >= JUMP_S * self._fs:
+                    offset = float(row[at])
+                    self._jumped[k] = first + at
+                    self._note(k, offset)
+                elif abs(away) > _NEAR:
+                    offset += np.copysign(abs(away) - _NEAR, away) / (_FOLLOW_S * self._fs)
+            out[at] = row[at] - np.rint(offset)
+        self._offset[k] = offset
+        return out
+
+    def _note(self, k: int, offset: float) -> None:
+        """Say that an offset has jumped, a few times."""
+        self._noted += 1
+        if self._noted <= _MOST_NOTES:
+            size = offset * self.uv_per_unit / 1000 if self.uv_per_unit else offset / self._per_value
+            shown = f"{size:.4g}{' mV' if self.uv_per_unit else ''}"
+            last = "; more are not reported" if self._noted == _MOST_NOTES else ""
+            self._notes(f"Live: an offset of {shown} is subtracted from {self._leads[k]!r}{last}")
