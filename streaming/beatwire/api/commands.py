@@ -13,6 +13,7 @@ from beatwire.errors import UserError
 from beatwire.evaluation import alarm_table, full_report, movement
 from beatwire.evaluation import rivals as peers
 from beatwire.evaluation.streamed import Streamed
+from beatwire.recordings.wfdb.annotations import ENDING, checked_ending
 from beatwire.service.warmup import compile_kernels
 
 MODELS = ("vae", "detector", "rhythm", "classes", "ventricular")
@@ -27,6 +28,7 @@ def evaluate(
     seed: int = 0,
     noise: Sequence[str] = (),
     snr: Sequence[float] = (12.0, 6.0, 0.0),
+    annotations: str = ENDING,
     model: str | Path | None = None,
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
@@ -37,7 +39,7 @@ def evaluate(
     Parameters
     ----------
     folder
-        Folder of WFDB records with beat annotations (.atr).
+        Folder of WFDB records with beat annotations.
     lead
         ``first``, ``best`` of each record, or ``all`` together.
     rivals
@@ -47,6 +49,8 @@ def evaluate(
     noise, snr
         Repeat the run with each source of noise added at each ratio in dB: a WFDB record, several joined by +, or
         ``electrode-motion``.
+    annotations
+        Ending of the annotation files: ``atr``, ``qrs``, ...
     model
         The scoring model; None: the one in the package.
     backend
@@ -71,7 +75,7 @@ def evaluate(
     compile_kernels(notes, chosen)
     return {"model": graph.name} | full_report(
         Path(folder), graph, lead=lead, seed=seed, noise=noise, snr_db=snr, with_rivals=rivals,
-        held_out=graph.held_out(), progress=progress,
+        held_out=graph.held_out(), annotations=checked_ending(annotations), progress=progress,
     )  # fmt: skip
 
 
@@ -80,6 +84,7 @@ def evaluate_alarms(
     *,
     people: str = "all",
     ward_beds: int = 200,
+    annotations: str = ENDING,
     model: str | Path | None = None,
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
@@ -96,7 +101,7 @@ def evaluate_alarms(
         ``development`` or ``held back``: one half, by a hash of the person; or ``all``.
     ward_beds
         Beds of the simulated ward; 0: none.
-    model, backend, progress, notes
+    annotations, model, backend, progress, notes
         As for :func:`evaluate`.
 
     Returns
@@ -112,7 +117,10 @@ def evaluate_alarms(
     chosen = choose(backend) if isinstance(backend, str) else backend
     graph = Streamed(Path(model) if model is not None else None, backend=chosen)
     compile_kernels(notes, chosen)
-    return alarm_table(Path(folder), graph, people=people, ward_beds=ward_beds, progress=progress)
+    return alarm_table(
+        Path(folder), graph, people=people, ward_beds=ward_beds, annotations=checked_ending(annotations),
+        progress=progress,
+    )  # fmt: skip
 
 
 def evaluate_movement(
@@ -162,6 +170,7 @@ def train(
     *,
     noise: Sequence[str | Path] = (),
     seed: int = 0,
+    annotations: str = ENDING,
     progress: Callable[[float, str], None] = lambda _done, _step: None,
 ) -> dict[str, Any]:
     """Train a model of the package on annotated records. Needs the extra ``train``.
@@ -180,6 +189,8 @@ def train(
         For the detector, the rhythm and ventricular runs: WFDB records of noise without a heartbeat.
     seed
         Random seed.
+    annotations
+        Ending of the annotation files: ``atr``, ``qrs``, ...
     progress
         Called with the share done, 0-1, and the current step.
 
@@ -209,16 +220,26 @@ def train(
     paths = [Path(folder) for folder in folders]
     if kind not in MODELS:
         raise UserError(f"train: expected {', '.join(MODELS[:-1])} or {MODELS[-1]}; got {kind!r}")
-    records = [Path(n) for n in noise]
+    records, ending = [Path(n) for n in noise], checked_ending(annotations)
     if kind == "rhythm":
-        return train_rhythm(paths, Path(out), noise=records, settings=JudgeSettings(seed=seed), progress=progress)
+        judged = JudgeSettings(seed=seed)
+        return train_rhythm(
+            paths, Path(out), noise=records, settings=judged, annotations=ending, progress=progress
+        )  # fmt: skip
     if kind == "ventricular":
         chosen = VentricularSettings(seed=seed)
-        return train_ventricular(paths, Path(out), noise=records, settings=chosen, progress=progress)
+        return train_ventricular(
+            paths, Path(out), noise=records, settings=chosen, annotations=ending, progress=progress
+        )  # fmt: skip
     if kind == "detector":
-        return train_detector(paths, Path(out), noise=records, settings=TreeSettings(seed=seed), progress=progress)
+        trees = TreeSettings(seed=seed)
+        return train_detector(
+            paths, Path(out), noise=records, settings=trees, annotations=ending, progress=progress
+        )  # fmt: skip
     if noise:
         raise UserError(f"train: expected noise with {NOISY}; {kind} is trained without")
     if kind == "classes":
-        return train_classes(paths, Path(out), settings=ClassTreeSettings(seed=seed), progress=progress)
-    return train_vae(paths, Path(out), settings=VaeSettings(seed=seed), progress=progress)
+        return train_classes(
+            paths, Path(out), settings=ClassTreeSettings(seed=seed), annotations=ending, progress=progress
+        )
+    return train_vae(paths, Path(out), settings=VaeSettings(seed=seed), annotations=ending, progress=progress)

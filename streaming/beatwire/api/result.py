@@ -104,21 +104,23 @@ class Result:
 
         return plot(self, start_s, seconds)
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, *, annotations: str | None = None) -> Path:
         """Write the report, one HTML file, and return its path. Needs the extra ``report``.
 
-        The annotations of a WFDB record (``.atr``) are shown beside its beats.
+        The annotations of a WFDB record are shown beside its beats: those of its file ``.atr``, if there is one, or of
+        the file with the ending ``annotations``.
 
         Raises
         ------
         UserError
-            The file cannot be written or is that of the recording, or the extra is missing.
+            The file cannot be written or is that of the recording, the extra is missing, or there are no annotations of
+            that ending.
         """
         from beatwire.report.annotations import annotations_of
         from beatwire.report.write import check_report, write_report
 
         notes: list[str] = []
-        found = None if self.source is None else annotations_of(self.source, self.recording, notes.append)
+        found = None if self.source is None else annotations_of(self.source, self.recording, notes.append, annotations)
         checked = check_report(path, self._files, option="report")
         return write_report(
             self.recording, self.analysis, checked, annotations=found, model=self.scored_with, option="report"

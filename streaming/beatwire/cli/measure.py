@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from beatwire.cli.options import (  # fmt: skip
+    AnnotationEnding,
     BackendKind,
     Backends,
     GpuMemory,
@@ -107,6 +108,7 @@ def evaluate(
             metavar="DB,...", rich_help_panel=NOISE, help="Signal-to-noise ratios in dB, separated by commas."
         ),
     ] = "12,6,0",
+    annotations: AnnotationEnding = "atr",
     alarms: Annotated[
         bool,
         typer.Option("--alarms", metavar="", help="Judge the alarms alone; recordings without beats always are."),
@@ -152,15 +154,16 @@ def evaluate(
     if html is not None and (by_alarms or in_movement):
         raise UserError("--html: expected a folder of annotated beats; other tables have no HTML page")
     if by_alarms:
-        _print_alarms(folder, people, ward_beds, model, chosen, as_json)
+        _print_alarms(folder, people, ward_beds, annotations, model, chosen, as_json)
         return
     if in_movement:
         _print_movement(folder, rivals, seed, model, chosen, as_json)
         return
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         report = run(
-            folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, model=model, backend=chosen,
-            progress=lambda name: status.update(f"evaluate {name}") if status else None, notes=print_message,
+            folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, annotations=annotations,
+            model=model, backend=chosen, notes=print_message,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None,
         )  # fmt: skip
     if html is not None:
         write_output("--html", html, as_html(report, title=f"beatwire on {folder.name}"))
@@ -170,7 +173,7 @@ def evaluate(
 
 
 def _print_alarms(
-    folder: Path, people: str, ward_beds: int, model: Path | None, chosen: Backend, as_json: bool
+    folder: Path, people: str, ward_beds: int, annotations: str, model: Path | None, chosen: Backend, as_json: bool
 ) -> None:
     """Judge the alarms on the records of a folder, and print the table."""
     from beatwire.api.commands import evaluate_alarms
@@ -178,7 +181,8 @@ def _print_alarms(
 
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         table = evaluate_alarms(
-            folder, people=people, ward_beds=ward_beds, model=model, backend=chosen, notes=print_message,
+            folder, people=people, ward_beds=ward_beds, annotations=annotations, model=model, backend=chosen,
+            notes=print_message,
             progress=lambda name: status.update(f"evaluate {name}") if status else None,
         )  # fmt: skip
     typer.echo(json.dumps(table) if as_json else alarms_as_text(table))

@@ -142,6 +142,15 @@ Lead = Annotated[
     ),
 ]
 
+AnnotationEnding = Annotated[
+    str,
+    typer.Option(
+        "--annotations",
+        metavar="ENDING",
+        help="Ending of the annotation files of WFDB records: atr, qrs, ...",
+    ),
+]
+
 ModelPath = Annotated[
     Path | None,
     typer.Option(

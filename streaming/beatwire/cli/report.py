@@ -52,6 +52,14 @@ def report(
     fs: Rate = None,
     column: ColumnName = None,
     gain: Gain = None,
+    annotations: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENDING",
+            show_default="atr, where there is one",
+            help="Ending of the annotation files of WFDB records, which are shown beside the beats: atr, qrs, ...",
+        ),
+    ] = None,
     as_json: Json = False,
     model: ModelPath = None,
     backend: RecordingBackend = BackendKind.CPU,
@@ -68,8 +76,8 @@ def report(
     with progress_bar("report", as_json) as bar:
         task = bar.add_task("report", total=1.0)
         result = report_sources(
-            sources, out, lead=lead, fs=fs, column=column, gain=gain, model=model, backend=chosen,
-            memory_bytes=memory_bytes,
+            sources, out, lead=lead, fs=fs, column=column, gain=gain, annotations=annotations, model=model,
+            backend=chosen,            memory_bytes=memory_bytes,
             progress=lambda done: bar.update(task, completed=done), notes=print_message,
         )  # fmt: skip
     if not as_json:

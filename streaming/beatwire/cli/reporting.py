@@ -18,6 +18,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
 from beatwire.model.storage import model_files
 from beatwire.recordings.files import source_files
+from beatwire.recordings.wfdb.annotations import checked_ending
 from beatwire.report.annotations import annotations_of
 from beatwire.report.index import INDEX, write_index
 from beatwire.report.write import Written, check_report, write_report
@@ -33,6 +34,7 @@ def report_sources(
     fs: float | None = None,
     column: str | None = None,
     gain: float | None = None,
+    annotations: str | None = None,
     model: Path | None = None,
     backend: Backend = CPU,
     memory_bytes: int | None = None,
@@ -48,6 +50,8 @@ def report_sources(
     out
         A file for one source; for several a folder, made if it does not exist. None: NAME.html for one source, in the
         working folder.
+    annotations
+        Ending of the annotation files of WFDB records; None: ``atr``, where there is one.
     model
         The scoring model; None: the one in the package.
     backend
@@ -64,6 +68,7 @@ def report_sources(
     UserError
         A source, the output or the model cannot be used, or Bokeh is not installed.
     """
+    ending = None if annotations is None else checked_ending(annotations)
     paths = _paths(sources, out, model)
     start_s = time.perf_counter()
     written: list[Written] = []
@@ -76,10 +81,11 @@ def report_sources(
             source, fs, column=column, lead=lead, gain=gain, model=model, backend=backend, memory_bytes=memory_bytes,
             progress=lambda done: advance(_ANALYZED * done), notes=notes,
         )  # fmt: skip
+        found = annotations_of(source, result.recording, notes, ending)
         written.append(
             write_report(
-                result.recording, result.analysis, path, annotations=annotations_of(source, result.recording, notes),
-                model=model, progress=lambda done: advance(_ANALYZED + (1 - _ANALYZED) * done),
+                result.recording, result.analysis, path, annotations=found, model=model,
+                progress=lambda done: advance(_ANALYZED + (1 - _ANALYZED) * done),
             )
         )  # fmt: skip
     index = write_index(paths[0].parent, written) if len(sources) > 1 else None

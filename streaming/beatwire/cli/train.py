@@ -9,11 +9,11 @@ from typing import Annotated
 
 import typer
 
-from beatwire.cli.options import Json, Seed, examples
+from beatwire.cli.options import AnnotationEnding, Json, Seed, examples
 from beatwire.cli.terminal import print_message, progress_bar
 
 Folders = Annotated[
-    list[Path], typer.Argument(help="Folders of WFDB records with beat annotations (.atr); one database each.")
+    list[Path], typer.Argument(help="Folders of WFDB records with beat annotations; one database each.")
 ]
 Weights = Annotated[
     Path,
@@ -40,13 +40,15 @@ train = typer.Typer(
 
 
 @train.command("vae", epilog=examples("beatwire train vae mitdb --out mine.safetensors"))
-def train_vae(folders: Folders, out: Weights, seed: Seed = 0, as_json: Json = False) -> None:
+def train_vae(
+    folders: Folders, out: Weights, seed: Seed = 0, annotations: AnnotationEnding = "atr", as_json: Json = False
+) -> None:
     """Train the scoring model, a variational autoencoder of normal beats.
 
     The data are split by subject: no beat is measured by a network that was trained on the same person. An
     interrupted run continues where it stopped.
     """
-    _run("vae", folders, out, (), seed, as_json)
+    _run("vae", folders, out, (), seed, annotations, as_json)
 
 
 @train.command("detector", epilog=examples("beatwire train detector mitdb --noise nstdb/bw --out trees.safetensors"))
@@ -63,23 +65,26 @@ def train_detector(
         ),
     ] = None,
     seed: Seed = 0,
+    annotations: AnnotationEnding = "atr",
     as_json: Json = False,
 ) -> None:
     """Train the detector, the decision trees that classify candidate peaks as beats.
 
     The data are split by record.
     """
-    _run("detector", folders, out, noise or (), seed, as_json)
+    _run("detector", folders, out, noise or (), seed, annotations, as_json)
 
 
 @train.command("classes", epilog=examples("beatwire train classes mitdb svdb --out weights/classes.safetensors"))
-def train_classes(folders: Folders, out: Weights, seed: Seed = 0, as_json: Json = False) -> None:
+def train_classes(
+    folders: Folders, out: Weights, seed: Seed = 0, annotations: AnnotationEnding = "atr", as_json: Json = False
+) -> None:
     """Train the trees that determine the class of a beat: N, S or V.
 
     The data are split by record. Recordings without annotated beats are used by the comment in their header: af, normal
     or noisy. Beats are those of the shipped detector; a record that it was trained on is processed by its companion.
     """
-    _run("classes", folders, out, (), seed, as_json)
+    _run("classes", folders, out, (), seed, annotations, as_json)
 
 
 @train.command(
@@ -93,13 +98,14 @@ def train_rhythm(
     out: Weights,
     noise: NoiseRecords = None,
     seed: Seed = 0,
+    annotations: AnnotationEnding = "atr",
     as_json: Json = False,
 ) -> None:
     """Train the judges of the rhythm, the decision trees behind the alarms of fibrillation.
 
     The data are split by person.
     """
-    _run("rhythm", folders, out, noise or (), seed, as_json)
+    _run("rhythm", folders, out, noise or (), seed, annotations, as_json)
 
 
 @train.command(
@@ -113,22 +119,31 @@ def train_ventricular(
     out: Weights,
     noise: NoiseRecords = None,
     seed: Seed = 0,
+    annotations: AnnotationEnding = "atr",
     as_json: Json = False,
 ) -> None:
     """Train the judge of ventricular runs, the decision trees behind the alarm of ventricular tachycardia.
 
     The data are split by person. Train the trees of classes first.
     """
-    _run("ventricular", folders, out, noise or (), seed, as_json)
+    _run("ventricular", folders, out, noise or (), seed, annotations, as_json)
 
 
-def _run(kind: str, folders: Sequence[Path], out: Path, noise: Sequence[Path], seed: int, as_json: bool) -> None:
+def _run(
+    kind: str, folders: Sequence[Path], out: Path, noise: Sequence[Path], seed: int, annotations: str, as_json: bool
+) -> None:
     from beatwire.api.commands import train as run
 
     with progress_bar("train", as_json) as bar:
         task = bar.add_task("train", total=1.0)
         metrics = run(
-            kind, folders, out, noise=noise, seed=seed, progress=lambda done, _: bar.update(task, completed=done)
+            kind,
+            folders,
+            out,
+            noise=noise,
+            seed=seed,
+            annotations=annotations,
+            progress=lambda done, _: bar.update(task, completed=done),
         )
     if as_json:
         typer.echo(json.dumps(metrics))

@@ -16,6 +16,7 @@ from beatwire.evaluation.detection import Cuts, Detect
 from beatwire.evaluation.noise import add_noise, read_noise
 from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated
 from beatwire.evaluation.result import Evaluation, RecordResult, measure_record
+from beatwire.recordings.wfdb.annotations import ENDING
 
 LEADS = ("first", "best", "all")  # values of ``lead``
 
@@ -52,6 +53,7 @@ def evaluate(
     snr_db: float | None = None,
     names: Sequence[str] | None = None,
     held_out: Mapping[tuple[str, int], Detect] | None = None,
+    annotations: str = ENDING,
     progress: Callable[[str], None] = lambda name: None,  # noqa: ARG005
 ) -> Evaluation:
     """Run every annotated WFDB record of a folder.
@@ -72,6 +74,8 @@ def evaluate(
         Records to run; all by default.
     held_out
         For records that ``detect`` was trained on, by name and number of samples per lead: a detector that was not.
+    annotations
+        Ending of the annotation files.
     progress
         Called with the name of each record before it is run.
 
@@ -86,7 +90,7 @@ def evaluate(
         raise UserError("--noise: expected together with --snr; got only one of them")
     results: list[RecordResult] = []
     failed: dict[str, str] = {}
-    for name, record in _records(folder, names, failed, progress):
+    for name, record in _records(folder, names, failed, annotations, progress):
         key = (name, record.recording.samples.shape[1])
         substitute = (held_out or {}).get(key)
         try:
@@ -113,13 +117,13 @@ def noise_name(noise: str) -> str:
 
 
 def _records(
-    folder: Path, names: Sequence[str] | None, failed: dict[str, str], progress: Callable[[str], None]
+    folder: Path, names: Sequence[str] | None, failed: dict[str, str], ending: str, progress: Callable[[str], None]
 ) -> Iterator[tuple[str, AnnotatedRecord]]:
     """Yield each record that can be read, with its name; add the others to ``failed``."""
-    for name in find_records(folder) if names is None else names:
+    for name in find_records(folder, ending) if names is None else names:
         progress(name)
         try:
-            record = read_annotated(folder, name)
+            record = read_annotated(folder, name, ending)
         except UserError as reason:
             failed[name] = str(reason)
         else:

@@ -7,15 +7,14 @@ Ventricular flutter is excluded from the matching of beats: between ``[`` and ``
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings import Recording, read_recording
+from beatwire.recordings.wfdb.annotations import ENDING, read_annotations
 from beatwire.records import I64
 
 _SYMBOLS = {"N": "NLRej", "S": "AaJS", "V": "VE", "F": "F", "Q": "/fQ?"}
@@ -60,8 +59,8 @@ class AnnotatedRecord:
         return _SUBJECT.get(self.recording.name, self.recording.name)
 
 
-def find_records(folder: Path) -> list[str]:
-    """Return the sorted names of the WFDB records with annotations in a folder.
+def find_records(folder: Path, ending: str = ENDING) -> list[str]:
+    """Return the sorted names of the WFDB records with annotations of this ending in a folder.
 
     Raises
     ------
@@ -70,9 +69,9 @@ def find_records(folder: Path) -> list[str]:
     """
     check_folder(folder)
     listed = folder / "RECORDS"
-    names = {p.stem for p in folder.glob("*.atr")}
+    names = {p.stem for p in folder.glob(f"*.{ending}")}
     if not names:
-        raise UserError(f"{folder}: expected WFDB records with annotations (.atr); there are none")
+        raise UserError(f"{folder}: expected WFDB records with annotations (.{ending}); there are none")
     if listed.exists():
         names |= {line.strip() for line in listed.read_text(encoding="utf-8").splitlines() if line.strip()}
     return sorted(names)
@@ -84,21 +83,21 @@ def check_folder(folder: Path) -> None:
         raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder")
 
 
-def read_annotated(folder: Path, name: str) -> AnnotatedRecord:
-    """Read a record and its annotations.
+def read_annotated(folder: Path, name: str, ending: str = ENDING) -> AnnotatedRecord:
+    """Read a record and its annotations; ``ending`` is that of their files.
 
     Raises
     ------
     UserError
         The record or its annotations cannot be read, or no beat is annotated.
     """
-    record = annotate(read_recording(folder / f"{name}.hea"), folder / name)
+    record = annotate(read_recording(folder / f"{name}.hea"), folder / name, ending)
     if not len(record.beat):
-        raise UserError(f"{name}.atr: expected annotated beats; there are none")
+        raise UserError(f"{name}.{ending}: expected annotated beats; there are none")
     return record
 
 
-def annotate(recording: Recording, path: Path) -> AnnotatedRecord:
+def annotate(recording: Recording, path: Path, ending: str = ENDING) -> AnnotatedRecord:
     """Return a recording with the annotations of the record at ``path``, which may have no beats.
 
     Raises
@@ -107,9 +106,7 @@ def annotate(recording: Recording, path: Path) -> AnnotatedRecord:
         The annotations cannot be read.
     """
     name = path.name
-    annotations = _read_annotations(path)
-    symbols = [str(s) for s in annotations.symbol]
-    at = np.asarray(annotations.sample, np.int64)
+    at, symbols, texts = read_annotations(path, recording.rate_hz, ending)
     is_beat = np.array([s in CLASS_OF for s in symbols], bool)
     last = recording.samples.shape[1] - 1
     return AnnotatedRecord(
@@ -117,22 +114,9 @@ def annotate(recording: Recording, path: Path) -> AnnotatedRecord:
         beat=at[is_beat],
         beat_class=tuple(CLASS_OF[s] for s in symbols if s in CLASS_OF),
         excluded=_flutter(name, symbols, at, recording.rate_hz, last),
-        rhythms=_rhythms(symbols, at, [str(note) for note in annotations.aux_note], last),
+        rhythms=_rhythms(symbols, at, texts, last),
         paced=name in PACED or sum(s in "/f" for s in symbols) > PACED_SHARE * int(is_beat.sum()),
     )
-
-
-def _read_annotations(path: Path) -> Any:
-    """Read the annotation file; any error of ``wfdb`` becomes a ``UserError`` of one line."""
-    import wfdb
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return wfdb.rdann(str(path), "atr")
-    except Exception as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UserError(f"{path.name}.atr: expected WFDB annotations; got {reason}") from None
 
 
 def _flutter(name: str, symbols: list[str], at: I64, rate_hz: float, last: int) -> I64:

@@ -12,6 +12,7 @@ from beatwire.evaluation.evaluate import evaluate
 from beatwire.evaluation.figures import as_json
 from beatwire.evaluation.noise import read_noise
 from beatwire.evaluation.rivals import rivals
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.stages.score import ANOMALOUS
 
 Json = dict[str, Any]
@@ -33,6 +34,7 @@ def full_report(
     threshold: float = ANOMALOUS,
     names: Sequence[str] | None = None,
     held_out: Mapping[tuple[str, int], Detect] | None = None,
+    annotations: str = ENDING,
     progress: Callable[[str], None] = lambda name: None,  # noqa: ARG005
 ) -> Json:
     """Return the figures of ``as_json`` with ``noise`` (an object per source and ratio) and ``rivals`` added.
@@ -60,7 +62,8 @@ def full_report(
         begin = process_time()
         evaluation = evaluate(
             folder, detector, lead=on, seed=seed, noise=source, snr_db=snr, names=names,
-            held_out=held_out if is_main else None, progress=lambda name: progress(f"{label}{name}"),
+            held_out=held_out if is_main else None, annotations=annotations,
+            progress=lambda name: progress(f"{label}{name}"),
         )  # fmt: skip
         figures = as_json(evaluation, threshold=threshold, resamples=1000 if source is None and is_main else 0)
         return {**figures, "seconds": round(process_time() - begin, 2)}

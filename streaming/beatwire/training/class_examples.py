@@ -30,6 +30,7 @@ from beatwire.offline.analyze import LONG_PASS_S
 from beatwire.offline.archive import Archive
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording, read_recording
+from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
 from beatwire.records import F32, I64, Bool, TickBeats
 from beatwire.stages import beat_class, rhythm
 from beatwire.training.progress import Progress
@@ -86,7 +87,7 @@ class ClassRecord:
     comment: str = ""
 
 
-def read_class_records(folders: Sequence[Path], progress: Progress) -> list[ClassRecord]:
+def read_class_records(folders: Sequence[Path], progress: Progress, ending: str = ENDING) -> list[ClassRecord]:
     """Read every record of the folders; folds are assigned in turn within each database.
 
     Raises
@@ -96,11 +97,11 @@ def read_class_records(folders: Sequence[Path], progress: Progress) -> list[Clas
     """
     graph = Streamed()
     held_out = graph.held_out()
-    names = [(folder, number, path) for folder in folders for number, path in enumerate(_records_of(folder))]
+    names = [(folder, number, path) for folder in folders for number, path in enumerate(_records_of(folder, ending))]
     records = []
     for done, (folder, number, path) in enumerate(names):
         progress(done / len(names), f"{folder.name} {path.name}")
-        annotated, comment = _read(path)
+        annotated, comment = _read(path, ending)
         recording = annotated.recording
         name, samples = recording.name, recording.samples.shape[1]
         companion = held_out.get((name, samples), graph)
@@ -110,13 +111,13 @@ def read_class_records(folders: Sequence[Path], progress: Progress) -> list[Clas
     return records
 
 
-def _records_of(folder: Path) -> list[Path]:
+def _records_of(folder: Path, ending: str) -> list[Path]:
     """Return the records of a folder: those with annotations, or if it has none, those with a known comment."""
-    if folder.is_dir() and not any(folder.glob("*.atr")):
+    if folder.is_dir() and not any(folder.glob(f"*.{ending}")):
         found = [p.with_suffix("") for p in sorted(folder.glob("*.hea")) if _comment_of(p.with_suffix(""))]
         if found:
             return found
-    return [folder / name for name in find_records(folder)]
+    return [folder / name for name in find_records(folder, ending)]
 
 
 def _comment_of(path: Path) -> str:
@@ -124,10 +125,10 @@ def _comment_of(path: Path) -> str:
     return next((comment for comment in comments_of(path) if comment in BY_COMMENT), "")
 
 
-def _read(path: Path) -> tuple[AnnotatedRecord, str]:
+def _read(path: Path, ending: str) -> tuple[AnnotatedRecord, str]:
     """Read a record; without annotations it has no beats, and its comment is returned."""
-    if path.with_name(f"{path.name}.atr").exists():
-        return read_annotated(path.parent, path.name), ""
+    if annotation_file(path, ending).exists():
+        return read_annotated(path.parent, path.name, ending), ""
     recording = ecg_leads(read_recording(path.with_name(f"{path.name}.hea")))
     none = np.zeros(0, np.int64)
     return AnnotatedRecord(recording, none, (), none.reshape(0, 2)), _comment_of(path)

@@ -14,14 +14,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import wfdb
 
 from beatwire.errors import UserError
 from beatwire.jit import cpu
 from beatwire.kernels.windows import WINDOW
+from beatwire.recordings import read_recording
+from beatwire.recordings.wfdb.annotations import ENDING, read_annotations
 from beatwire.records import F32, F64, I16, I64, U8
 from beatwire.stages.history import LONGEST_RR_S, WindowedBeats
 
@@ -50,7 +50,7 @@ class Subject:
     beats: WindowedBeats
 
 
-def read_subjects(folders: Sequence[Path], seed: int = 0) -> list[Subject]:
+def read_subjects(folders: Sequence[Path], seed: int = 0, ending: str = ENDING) -> list[Subject]:
     """Read the first lead of every annotated record of the folders, sorted by name within a folder.
 
     Raises
@@ -60,30 +60,26 @@ def read_subjects(folders: Sequence[Path], seed: int = 0) -> list[Subject]:
     """
     subjects: list[Subject] = []
     for folder in folders:
-        headers = [h for h in sorted(folder.glob("*.hea")) if h.with_suffix(".atr").exists()]
+        headers = [h for h in sorted(folder.glob("*.hea")) if h.with_suffix(f".{ending}").exists()]
         if not headers:
-            raise UserError(f"{folder}: expected WFDB records with .atr annotations; found none")
+            raise UserError(f"{folder}: expected WFDB records with .{ending} annotations; found none")
         for header in headers:
-            subject = read_subject(header.with_suffix(""), len(subjects) + 1000 * seed)
+            subject = read_subject(header.with_suffix(""), len(subjects) + 1000 * seed, ending)
             if subject is not None:
                 subjects.append(subject)
     return subjects
 
 
-def read_subject(record: Path, seed: int) -> Subject | None:
+def read_subject(record: Path, seed: int, ending: str = ENDING) -> Subject | None:
     """Read one record; return None if it is paced or has no beats."""
-    try:
-        header: Any = wfdb.rdrecord(str(record), physical=False, channels=[0])
-        annotations: Any = wfdb.rdann(str(record), "atr")
-    except (OSError, ValueError, IndexError) as error:
-        raise UserError(f"{record}: expected a WFDB record with annotations; got {error}") from error
-    symbols = np.array(annotations.symbol)
+    recording = read_recording(record.with_name(f"{record.name}.hea"), lead="first")
+    signal, rate_hz = np.maximum(recording.samples[0], -32767), recording.rate_hz
+    at, symbol, _ = read_annotations(record, rate_hz, ending)
+    symbols = np.array(symbol)
     is_beat = np.isin(symbols, list(AAMI))
     if not is_beat.any() or np.isin(symbols[is_beat], ["/", "f"]).mean() > PACED_SHARE:
         return None
-    signal = np.clip(header.d_signal[:, 0], -32767, 32767).astype(np.int16)
-    rate_hz = float(header.fs)
-    annotated = np.asarray(annotations.sample, np.int64)[is_beat]
+    annotated = at[is_beat]
     at, kept = np.unique(r_peaks(signal, annotated, rate_hz, np.random.default_rng(seed)), return_index=True)
     label = np.array([AAMI[s] for s in symbols[is_beat][kept]], np.uint8)
     return Subject(record.parent.name, record.name, len(signal), label, cut_beats(signal, at, rate_hz))

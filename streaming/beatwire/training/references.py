@@ -22,6 +22,7 @@ from beatwire.evaluation.streamed import Streamed
 from beatwire.offline.archive import Archive
 from beatwire.pipeline.parts import Alerting
 from beatwire.recordings import read_recording
+from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
 from beatwire.records import TickBeats
 
 
@@ -36,13 +37,19 @@ class Reference(NamedTuple):
     tick: TickBeats
 
 
-def reference_paths(folders: Iterable[Path], noise: Iterable[Path]) -> list[Path]:
-    """Return the records of folders, and recordings of noise, without suffix."""
-    return [path for folder in folders for path in find_references(folder)] + [p.with_suffix("") for p in noise]
+def reference_paths(folders: Iterable[Path], noise: Iterable[Path], ending: str = ENDING) -> list[Path]:
+    """Return the records of folders, and recordings of noise, without suffix; ``ending`` is that of annotations."""
+    return [path for folder in folders for path in find_references(folder, ending=ending)] + [
+        p.with_suffix("") for p in noise
+    ]
 
 
 def run_references(
-    paths: Iterable[Path], node_of: Callable[[Alerting], Stream], fixed: dict[str, Any], changed: dict[str, Any]
+    paths: Iterable[Path],
+    node_of: Callable[[Alerting], Stream],
+    fixed: dict[str, Any],
+    changed: dict[str, Any],
+    ending: str = ENDING,
 ) -> Iterator[Reference]:
     """Run each record; yield the beats that a node emits.
 
@@ -56,6 +63,8 @@ def run_references(
         Models of :class:`Streamed` that are the same for all records.
     changed
         Settings that differ from those of :class:`Streamed`.
+    ending
+        Of the annotation files.
     """
     shipped = Streamed()
     held_out = shipped.held_out()
@@ -72,5 +81,5 @@ def run_references(
         archive.analyze(recording, "train")
         tick = ticks.pop()
         ticks.clear()
-        annotated = annotate(recording, path) if path.with_name(f"{path.name}.atr").exists() else None
+        annotated = annotate(recording, path, ending) if annotation_file(path, ending).exists() else None
         yield Reference(path, n, recording.rate_hz, annotated, comments_of(path), tick)

@@ -22,6 +22,7 @@ from beatwire.evaluation.bedside.fibrillation import LEAST_S, spans_of
 from beatwire.evaluation.bedside.watched import person_of
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.kernels.atrial import MINUTE_S
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F32, I64, TickBeats
 from beatwire.records.classification import Judges
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE
@@ -56,7 +57,7 @@ class RhythmExamples:
 
 
 def read_examples(
-    paths: Iterable[Path], judges_path: Path, judges: Judges, progress: Callable[[str], None]
+    paths: Iterable[Path], judges_path: Path, judges: Judges, progress: Callable[[str], None], ending: str = ENDING
 ) -> list[RhythmExamples]:
     """Run each record through the graph with the companion models of the detector, and label its decisions.
 
@@ -66,10 +67,12 @@ def read_examples(
         Records without suffix.
     judges_path, judges
         Of the graph: any, as features do not depend on them.
+    ending
+        Of the annotation files.
     """
     examples = []
     fixed, changed = {"rhythm": judges_path, "classes": None, "ventricular": None}, {"with_ventricular": False}
-    for one in run_references(paths, lambda alerting: alerting.compared, fixed, changed):
+    for one in run_references(paths, lambda alerting: alerting.compared, fixed, changed, ending):
         path = one.path
         progress(f"{path.parent.name}/{path.name}")
         kind, features, label = decisions_of(one.tick, judges, one.annotated, one.comments, one.samples)

@@ -26,6 +26,7 @@ from beatwire.kernels.classify import LOGIT_RANGE
 from beatwire.model.checkpoint import fold_path
 from beatwire.model.classes import save_classes
 from beatwire.model.storage import HELD_OUT_KEY
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F64
 from beatwire.training.class_card import class_card
 from beatwire.training.class_examples import ClassRecord, read_class_records
@@ -41,6 +42,7 @@ def train_classes(
     out: Path,
     *,
     settings: ClassTreeSettings = ClassTreeSettings(),  # noqa: B008
+    annotations: str = ENDING,
     progress: Progress = ignore,
 ) -> dict[str, Any]:
     """Train, calibrate and cross-validate the trees of beat classes; write them with config, card and metrics.
@@ -54,6 +56,8 @@ def train_classes(
         ``NAME.safetensors``.
     settings
         Settings of the training.
+    annotations
+        Ending of the annotation files.
     progress
         Called with the share done and the current step.
 
@@ -70,7 +74,7 @@ def train_classes(
     """
     require("lightgbm", "train classes")
     check_out(out, folders)
-    records = read_class_records(folders, lambda done, step: progress(0.5 * done, step))
+    records = read_class_records(folders, lambda done, step: progress(0.5 * done, step), annotations)
     if len(records) < FOLDS:
         raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")
     return _train(records, out, settings, lambda done, step: progress(0.5 + 0.5 * done, step))

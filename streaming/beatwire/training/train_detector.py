@@ -23,6 +23,7 @@ from beatwire.model.checkpoint import fold_path
 from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.model.trees import save_trees
 from beatwire.recordings import read_recording
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F64
 from beatwire.training.augmentation import NoiseBank
 from beatwire.training.detector_card import detector_card
@@ -39,6 +40,7 @@ def train_detector(
     *,
     noise: Sequence[Path] = (),
     settings: TreeSettings = TreeSettings(),  # noqa: B008
+    annotations: str = ENDING,
     progress: Progress = ignore,
 ) -> dict[str, Any]:
     """Train, calibrate and cross-validate a detector; write it with its config, card and metrics.
@@ -54,6 +56,8 @@ def train_detector(
         simulated.
     settings
         Settings of the training.
+    annotations
+        Ending of the annotation files.
     progress
         Called with the share done and the current step.
 
@@ -70,7 +74,9 @@ def train_detector(
     """
     require("lightgbm", "train detector")
     check_out(out, folders, noise)
-    records = read_training_records(folders, noise, settings.seed, lambda done, step: progress(0.5 * done, step))
+    records = read_training_records(
+        folders, noise, settings.seed, lambda done, step: progress(0.5 * done, step), annotations
+    )
     if len(records) < FOLDS:
         raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")
     return _train(records, out, settings, lambda done, step: progress(0.5 + 0.5 * done, step))
@@ -107,15 +113,15 @@ def _train(records: Sequence[TrainingRecord], out: Path, settings: TreeSettings,
 
 
 def read_training_records(
-    folders: Sequence[Path], noise: Sequence[Path], seed: int, progress: Progress
+    folders: Sequence[Path], noise: Sequence[Path], seed: int, progress: Progress, ending: str = ENDING
 ) -> list[TrainingRecord]:
     """Read every record of the folders with its examples; folds are assigned in turn within each database."""
     noises = NoiseBank({path.stem: _read_noise(path) for path in noise})
-    names = [(folder, number, name) for folder in folders for number, name in enumerate(find_records(folder))]
+    names = [(folder, number, name) for folder in folders for number, name in enumerate(find_records(folder, ending))]
     records = []
     for done, (folder, number, name) in enumerate(names):
         progress(done / len(names), f"{folder.name} {name}")
-        record = read_annotated(folder, name)
+        record = read_annotated(folder, name, ending)
         records.append(TrainingRecord(folder.name, record, examples_of(record, noises, seed), number % FOLDS))
     return records
 

@@ -21,6 +21,7 @@ from beatwire.model.checkpoint import fold_path
 from beatwire.model.judges import no_judges
 from beatwire.model.rhythm import save_rhythm_judges
 from beatwire.model.storage import HELD_OUT_KEY
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records.events import BEAT, BLOCK
 from beatwire.training.forest import boost, flatten, joined
 from beatwire.training.progress import Progress, ignore
@@ -39,6 +40,7 @@ def train_rhythm(
     *,
     noise: Sequence[Path] = (),
     settings: JudgeSettings = JudgeSettings(),  # noqa: B008
+    annotations: str = ENDING,
     progress: Progress = ignore,
 ) -> dict[str, Any]:
     """Train and cross-validate the judges of the rhythm; write them with their config, card and metrics.
@@ -51,6 +53,8 @@ def train_rhythm(
         ``NAME.safetensors``.
     noise
         WFDB records of noise without a heartbeat.
+    annotations
+        Ending of the annotation files.
 
     Returns
     -------
@@ -64,13 +68,13 @@ def train_rhythm(
     """
     require("lightgbm", "train rhythm")
     check_out(out, folders, noise)
-    paths = reference_paths(folders, noise)
+    paths = reference_paths(folders, noise, annotations)
     done = iter(range(len(paths)))
     with tempfile.TemporaryDirectory() as temporary:
         unjudged = Path(temporary) / "none.safetensors"
         save_rhythm_judges(unjudged, _LEAF, {})
         examples = read_examples(
-            paths, unjudged, no_judges(), lambda name: progress(0.8 * next(done) / len(paths), name)
+            paths, unjudged, no_judges(), lambda name: progress(0.8 * next(done) / len(paths), name), annotations
         )
     return _train(examples, out, settings, lambda share, step: progress(0.8 + 0.2 * share, step))
 

@@ -24,6 +24,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.model.checkpoint import as_lists, fold_path, save_model
 from beatwire.model.storage import HELD_OUT_KEY
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.training.calibrate import calibrate
 from beatwire.training.cross_validation import cross_validate, share_of
 from beatwire.training.dataset import read_subjects
@@ -44,6 +45,7 @@ def train_vae(
     out: Path,
     *,
     settings: VaeSettings = VaeSettings(),  # noqa: B008
+    annotations: str = ENDING,
     progress: Progress = ignore,
 ) -> dict[str, Any]:
     """Train, calibrate and cross-validate a scoring model; write it with its config, card, metrics and population.
@@ -56,6 +58,8 @@ def train_vae(
         ``NAME.safetensors``.
     settings
         Settings of the training.
+    annotations
+        Ending of the annotation files.
     progress
         Called with the share done and the current step.
 
@@ -73,7 +77,7 @@ def train_vae(
     require("torch", "train vae")
     check_out(out, folders)
     progress(0.0, "reading records")
-    subjects = read_subjects(folders, settings.seed)
+    subjects = read_subjects(folders, settings.seed, annotations)
     if len(subjects) < FOLDS:
         raise UserError(
             f"{folders[0]}: expected at least {FOLDS} annotated records without a pacemaker; got {len(subjects)}"

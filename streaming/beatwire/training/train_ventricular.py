@@ -22,6 +22,7 @@ from beatwire.kernels.ventricular import FEATURES, FEATURES_OF_BOTH
 from beatwire.model.checkpoint import fold_path
 from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.model.ventricular import save_ventricular_judges
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F64, I64
 from beatwire.training.forest import boost, flatten, joined
 from beatwire.training.progress import Progress, ignore
@@ -39,6 +40,7 @@ def train_ventricular(
     *,
     noise: Sequence[Path] = (),
     settings: VentricularSettings = VentricularSettings(),  # noqa: B008
+    annotations: str = ENDING,
     progress: Progress = ignore,
 ) -> dict[str, Any]:
     """Train and cross-validate both judges; write them with config, card and metrics.
@@ -51,6 +53,8 @@ def train_ventricular(
         ``NAME.safetensors``.
     noise
         WFDB records of noise without a heartbeat.
+    annotations
+        Ending of the annotation files.
 
     Returns
     -------
@@ -64,9 +68,9 @@ def train_ventricular(
     """
     require("lightgbm", "train ventricular")
     check_out(out, folders, noise)
-    paths = reference_paths(folders, noise)
+    paths = reference_paths(folders, noise, annotations)
     examples = []
-    for done, one in enumerate(read_run_examples(paths)):
+    for done, one in enumerate(read_run_examples(paths, annotations)):
         progress(0.8 * done / len(paths), f"{one.folder}/{one.name}")
         examples.append(one)
     return _train(examples, out, settings, lambda share, step: progress(0.8 + 0.2 * share, step))

@@ -25,6 +25,7 @@ from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.evaluation.result import WIDE_S
 from beatwire.kernels.beat_class import P_V
 from beatwire.model.judges import no_judges
+from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F32, F64, I64
 from beatwire.stages import ventricular
 from beatwire.training.references import run_references
@@ -61,17 +62,19 @@ class RunExamples:
     likely: F64
 
 
-def read_run_examples(paths: Iterable[Path]) -> Iterator[RunExamples]:
+def read_run_examples(paths: Iterable[Path], ending: str = ENDING) -> Iterator[RunExamples]:
     """Run each record through the graph with companion models, and label its beats.
 
     Parameters
     ----------
     paths
         Records without suffix.
+    ending
+        Of the annotation files.
     """
     # The judges change no class.
     fixed, changed = {"rhythm": None, "ventricular": None}, {"with_ventricular": False}
-    for one in run_references(paths, lambda alerting: alerting.labelled, fixed, changed):
+    for one in run_references(paths, lambda alerting: alerting.labelled, fixed, changed, ending):
         _, features = ventricular.judge(ventricular.State(no_judges()), one.tick, keep_features=True)
         label = label_beats(one.tick.sample, one.rate_hz, one.samples, one.annotated, one.comments)
         assert one.tick.class_measures is not None

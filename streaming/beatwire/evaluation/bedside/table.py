@@ -15,6 +15,7 @@ from beatwire.evaluation.bedside.folders import find_references
 from beatwire.evaluation.bedside.rows import Row
 from beatwire.evaluation.bedside.watched import PEOPLE, Watched, Watcher
 from beatwire.evaluation.streamed import Streamed
+from beatwire.recordings.wfdb.annotations import ENDING
 
 _REFERENCES = (challenge, fibrillation, runs, atrial, missed_beats, rates, wearable)
 
@@ -25,6 +26,7 @@ def alarm_table(
     *,
     people: str = "all",
     ward_beds: int = load.WARD_BEDS,
+    annotations: str = ENDING,
     progress: Callable[[str], None] = lambda name: None,  # noqa: ARG005
 ) -> dict[str, Any]:
     """Run every reference of a folder, or of the folders in it, and the simulated ward; return the table.
@@ -39,6 +41,8 @@ def alarm_table(
         ``development`` or ``held back``: one half, by a hash of the person; or ``all``.
     ward_beds
         Beds of the simulated ward; 0: none.
+    annotations
+        Ending of the annotation files.
     progress
         Called with the name of each record before it is run.
 
@@ -51,10 +55,10 @@ def alarm_table(
         raise UserError(f"--people: expected one of {', '.join(PEOPLE)}; got {people!r}")
     watcher, failed = Watcher(graph), []
     by_folder: dict[str, list[Watched]] = {}
-    for path in find_references(folder, people):
+    for path in find_references(folder, people, annotations):
         progress(f"{path.parent.name}/{path.name}")
         try:
-            record = watcher.watch(path)
+            record = watcher.watch(path, annotations)
         except UserError as reason:
             failed.append({"record": path.name, "reason": str(reason)})
         else:

@@ -19,6 +19,7 @@ from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.evaluation.streamed import Streamed, alarms_of
 from beatwire.offline.archive import Archive
 from beatwire.recordings import Recording, read_recording
+from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
 from beatwire.stages.support.alert_rules import NUMBERS, RULES
 
 PEOPLE = ("development", "held back", "all")
@@ -102,13 +103,15 @@ class Watcher:
         alerts, _ = self._archives[graph].analyze(recording, "evaluate")
         return tuple(a for a in alarms_of(alerts.transitions, n) if a.decided < n)
 
-    def watch(self, path: Path) -> Watched:
+    def watch(self, path: Path, ending: str = ENDING) -> Watched:
         """Run one record.
 
         Parameters
         ----------
         path
             Of the header, without its suffix.
+        ending
+            Of the annotation file.
 
         Raises
         ------
@@ -116,8 +119,8 @@ class Watcher:
             The record or its annotations cannot be read.
         """
         recording = ecg_leads(read_recording(path.with_name(f"{path.name}.hea")))
-        has_annotations = path.with_name(f"{path.name}.atr").exists()
-        annotated = annotate(recording, path) if has_annotations else None
+        has_annotations = annotation_file(path, ending).exists()
+        annotated = annotate(recording, path, ending) if has_annotations else None
         folder = path.resolve().parent.name
         return Watched(
             folder=folder,

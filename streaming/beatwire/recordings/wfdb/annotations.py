@@ -1,0 +1,92 @@
+"""The annotations of a WFDB record, at the sampling rate of its recording.
+
+An annotation file counts frames of its record, unless it states a clock of its own. A lead may have several samples in
+a frame. Both are converted here.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.recordings.wfdb.header import DEFAULT_HZ, read_header
+from beatwire.records import I64
+
+ENDING = "atr"  # of the reference annotations of PhysioNet
+
+
+class Annotations(NamedTuple):
+    """Annotations in the order of time.
+
+    at       int64 [n], sample indices
+    symbol   str [n], of WFDB
+    note     str [n], their additional texts
+    """
+
+    at: I64
+    symbol: list[str]
+    note: list[str]
+
+
+def checked_ending(ending: str) -> str:
+    """Return the ending of annotation files without its point.
+
+    Raises
+    ------
+    UserError
+        It cannot be one, or names signals or headers.
+
+    >>> checked_ending(".qrs"), checked_ending("atr")
+    ('qrs', 'atr')
+    """
+    plain = ending.removeprefix(".")
+    if re.fullmatch(r"\w{1,16}", plain) is None or plain in ("hea", "dat", "mat"):
+        raise UserError(f"--annotations: expected the ending of annotation files, such as atr or qrs; got {ending!r}")
+    return plain
+
+
+def annotation_file(record: Path, ending: str) -> Path:
+    """Return the path of the annotation file of a record, whose path is without ending."""
+    return record.with_name(f"{record.name}.{ending}")
+
+
+def read_annotations(record: Path, rate_hz: float, ending: str = ENDING) -> Annotations:
+    """Read the annotation file of a record.
+
+    Parameters
+    ----------
+    record
+        Its path without ending.
+    rate_hz
+        The sampling rate of the recording that the annotations are for.
+    ending
+        Of the annotation file.
+
+    Raises
+    ------
+    UserError
+        There is no such file, or it is damaged.
+    """
+    import wfdb
+
+    path = annotation_file(record, ending)
+    if not path.is_file():
+        raise UserError(f"{path.name}: expected WFDB annotations; there is no such file")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = wfdb.rdann(str(record), ending)
+    except Exception as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise UserError(f"{path.name}: expected WFDB annotations; got {reason}") from None
+    header = record.with_name(f"{record.name}.hea")
+    clock_hz = float(found.fs or 0) or (read_header(header).rate_hz if header.exists() else None) or DEFAULT_HZ
+    at = np.asarray(found.sample, np.int64)
+    if clock_hz != rate_hz:
+        at = np.rint(at * (rate_hz / clock_hz)).astype(np.int64)
+    return Annotations(at, [str(s) for s in found.symbol], [str(note) for note in found.aux_note])
