@@ -96,7 +96,7 @@ def test_samples_that_are_missing_are_gaps_of_their_length_at_their_place(
     found_hz, position, _ = rate_and_positions("x", "t", CLOCKS[clock](np.arange(n) / rate_hz, rng)[kept], None)
     assert found_hz == rate_hz
     assert position is not None
-    assert np.array_equal(position, truth)
+    assert np.abs(position - truth).max() <= (0 if clock == "exact" else 2)
     for count in ("from 0", "0-255, from 77"):
         counted = positions_of(COUNTS[count](n)[kept])
         assert counted is not None

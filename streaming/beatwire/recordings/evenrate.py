@@ -52,12 +52,16 @@ def rate_and_positions(
             )
         return fs, None, (f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given",)
     rough_hz = _rough_rate(rows, times)
-    for _ in range(3):
-        missing, jitter = _missing(rows, times, rough_hz)
-        rate_hz = rough_hz if coarse and jitter < 0.5 else _even_rate(rows, times, missing, rough_hz)
-        if jitter > _FIRM or abs(rate_hz - rough_hz) < 2e-4 * rough_hz:
+    missing, jitter = _missing(rows, times, rough_hz)
+    rate_hz = rough_hz if coarse and jitter < 0.5 else _even_rate(rows, times, missing, rough_hz)
+    for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
+        deviation = abs(rate_hz / rough_hz - 1)
+        if jitter > _FIRM or deviation < 2e-4:
             break
-        rough_hz = rate_hz
+        found, _ = _missing(rows, times, tried_hz)
+        even_hz = _even_rate(rows, times, found, tried_hz)
+        if abs(even_hz / tried_hz - 1) < deviation:
+            missing, rough_hz, rate_hz = found, tried_hz, even_hz
     lost = int(missing.sum())
     duration_s = float(times[-1] - times[0])
     samples = float(rows[-1] - rows[0])
