@@ -6,6 +6,7 @@ Whatever outlives the horizon is in the log, or follows from it.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -36,6 +37,21 @@ def successors_differ(seed: int) -> str:
     takeovers = sorted(rng.sample(range(1, len(ticks)), 3))
     found = differences(undisturbed(ticks), with_successors(ticks, takeovers))
     return f"seed {seed}, takeovers before {[sent[cuts[k]].note for k in takeovers]}: {found}" if found else ""
+
+
+def beats_differ(seed: int) -> str:
+    """Return how the beats of a cut of a drawn stream differ from those of one tick, empty if they do not."""
+    rng = random.Random(seed)
+    sent = drawn(rng, rng.choice([100, 300]), rng.sample(KINDS, rng.choice([1, 3, len(KINDS)])))
+    cuts = sorted({0, len(sent), *(rng.randrange(len(sent)) for _ in range(rng.choice([3, 30, len(sent)])))})
+    found = differences(undisturbed(in_ticks(sent, [0, len(sent)])), undisturbed(in_ticks(sent, cuts)))
+    found.pop("alerts", None)
+    return f"seed {seed}, cuts before {[sent[k].note for k in cuts[1:-1]]}: {found}" if found else ""
+
+
+@pytest.mark.parametrize("seed", range(10, 36))
+def test_the_beats_of_a_drawn_stream_and_their_times_are_the_same_however_it_is_cut(seed: int) -> None:
+    assert not beats_differ(seed)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -73,5 +89,6 @@ def test_an_alert_that_was_held_before_a_silence_ends_whoever_reads_what_follows
 
 
 @pytest.mark.slow
-def test_2000_drawn_streams_are_the_same_with_successors() -> None:
-    assert not [text for seed in range(SEEDS) if (text := successors_differ(seed))]
+@pytest.mark.parametrize("differ", [successors_differ, beats_differ])
+def test_2000_drawn_streams_are_the_same_with_successors_and_however_they_are_cut(differ: Callable[[int], str]) -> None:
+    assert not [text for seed in range(SEEDS) if (text := differ(seed))]

@@ -47,7 +47,7 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
         session=zeros + 1, bank=zeros + bank.number, lane=np.arange(slots), expected=zeros + expected, arrived_us=zeros
     )
     anchors = np.zeros((slots, clock.ANCHOR_COLUMNS), np.int64)
-    anchors[:, clock.COUNT] = 1
+    anchors[:, [clock.COUNT, clock.STRETCH]] = 1
     anchors[:, clock.FIRST_ANCHOR : clock.FIRST_ANCHOR + 3] = 1, 0, START_US
     return Aligned(
         passes=[], events=np.zeros((0, EVENT_COLUMNS), np.int64), seen=np.arange(slots),

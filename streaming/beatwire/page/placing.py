@@ -63,13 +63,13 @@ class Placing:
         self.directory.find(chunks)
         return list(self.directory.claimed)
 
-    def time_us(self, slot: int, session: int, sample: int, rate_hz: float) -> int:
-        """Return the device time of a sample by the newest anchor of the session at or before it."""
+    def time_us(self, slot: int, sample: int, rate_hz: float) -> int:
+        """Return the device time of a sample of the present stretch, by the newest anchor at or before it."""
         row = self.state.anchors[slot]
         newest, zero_us = int(row[clock.COUNT]), 0
         for n in range(newest - 1, max(-1, newest - 1 - clock.MAX_ANCHORS), -1):
             at = clock.FIRST_ANCHOR + 3 * (n % clock.MAX_ANCHORS)
-            if row[at] == session:
+            if row[at] == row[clock.STRETCH]:
                 zero_us = int(row[at + 2])
                 if row[at + 1] <= sample:
                     break

@@ -140,7 +140,7 @@ class Traces:
 
     def time_us(self, slot: int, sample: int) -> int:
         """Return the device time of a sample, microseconds since 1970."""
-        return self.placing.time_us(slot, int(self.ints["session"][slot]), sample, float(self.rate_hz[slot]))
+        return self.placing.time_us(slot, sample, float(self.rate_hz[slot]))
 
     def forget(self, slots: I64) -> None:
         """Remove streams; their slots and rings go to others."""

@@ -22,6 +22,7 @@ from beatwire.records import F32, I64, Aligned, Fresh, HistoryFeatures, Terms, T
 from beatwire.records.alignment import PassBeats, PassLanes
 from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.records.selection import ListedBeats, ListedBlocks
+from beatwire.stages.support.stretches import stretches_of
 
 
 @dataclass(slots=True)
@@ -56,9 +57,18 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
     sample = _concatenated([p.beats.sample for p in passes], np.int64)
     rate_hz = _concatenated([np.full(len(p.beats.row), p.fresh.bank.rate_hz) for p in passes], np.float64)
     decided = _concatenated([p.beats.decided for p in passes], np.int64)
+    number = _concatenated([np.full(len(p.beats.row), p.fresh.number) for p in passes], np.int64)
     time_us = np.empty(len(slot), np.int64)
     cpu.kernels.device_time(
-        len(slot), slot, session, sample, decided, rate_hz, aligned.anchors, aligned.clocks, time_us
+        len(slot),
+        slot,
+        stretches_of(aligned, slot, number),
+        sample,
+        decided,
+        rate_hz,
+        aligned.anchors,
+        aligned.clocks,
+        time_us,
     )
     return state, TickBeats(
         aligned=aligned,

@@ -12,6 +12,7 @@ from beatwire.records import TickBeats
 from beatwire.records.columns import NO_BEAT
 from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
 from beatwire.stages.support.sessions import bank_of
+from beatwire.stages.support.stretches import stretch_of
 
 
 def message_of(
@@ -76,8 +77,8 @@ def device_times(tick: TickBeats, slot: int, session: int, samples: list[int], a
     rate_hz = tick.aligned.banks[bank_of(tick, slot, session)].rate_hz
     time_us = np.empty(n, np.int64)
     cpu.kernels.device_time(
-        n, np.full(n, slot), np.full(n, session), np.array(samples), np.full(n, at), np.full(n, rate_hz),
-        tick.aligned.anchors, tick.aligned.clocks, time_us,
+        n, np.full(n, slot), np.full(n, stretch_of(tick.aligned, slot, session)), np.array(samples), np.full(n, at),
+        np.full(n, rate_hz), tick.aligned.anchors, tick.aligned.clocks, time_us,
     )  # fmt: skip
     return time_us.tolist()
 

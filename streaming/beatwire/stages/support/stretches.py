@@ -1,0 +1,61 @@
+"""Stretches of a stream: each time that it begins anew, with a session, after a silence or from a wrong place, is one.
+
+In:    Aligned
+Out:   numbers of stretches, as ``kernels.clock`` counts them
+State: none
+
+The state of the clocks has the number at the end of the tick; the events of the tick have what began in it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from beatwire.kernels import clock
+from beatwire.records import I64, Aligned
+from beatwire.records.columns import EVENT_KIND, EVENT_PASS, EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE
+from beatwire.records.events import RESTART
+
+
+def stretches_of(aligned: Aligned, slot: I64, number: I64) -> I64:
+    """Return the stretch of samples of streams.
+
+    Parameters
+    ----------
+    slot, number : int64 [n]
+        The streams, and the numbers of the passes in which the samples are.
+    """
+    begun = _begun(aligned.events)
+    last: I64 = aligned.anchors[slot, clock.STRETCH]
+    if not len(begun):
+        return last
+    most = max(int(begun[:, EVENT_PASS].max()), int(number.max(initial=0))) + 1
+    keys = np.sort(begun[:, EVENT_SLOT] * most + begun[:, EVENT_PASS])
+    later = np.searchsorted(keys, slot * most + most - 1, "right") - np.searchsorted(
+        keys, slot * most + number, "right"
+    )
+    stretch: I64 = last - later
+    return stretch
+
+
+def stretch_of(aligned: Aligned, slot: int, session: int) -> int:
+    """Return the newest stretch of a session of a stream that this tick has samples of, or the tick before it.
+
+    Of an earlier session, of which nothing is known any more, that of the present one.
+    """
+    last = int(aligned.anchors[slot, clock.STRETCH])
+    if aligned.slots.session[slot] == session:
+        return last
+    sessions = _begun(aligned.events[aligned.events[:, EVENT_SLOT] == slot])[:, EVENT_SESSION].tolist()
+    before = aligned.before
+    if before is not None and slot < len(before.session):
+        sessions.insert(0, int(before.session[slot]))
+    own = [k for k, one in enumerate(sessions) if one == session]
+    return last - (len(sessions) - 1 - own[-1]) if own else last
+
+
+def _begun(events: I64) -> I64:
+    """Return the events that begin a stretch: a restart that is not behind a gap."""
+    value = events[:, EVENT_VALUE]
+    begun: I64 = events[(events[:, EVENT_KIND] == RESTART) & ((value < 0) | (events[:, EVENT_SAMPLE] < value))]
+    return begun
