@@ -14,6 +14,7 @@ from beatwire.records import RawTick
 from beatwire.records.columns import CHUNK_ID_HASH
 from beatwire.service.drift_figures import figures
 from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.partitions import murmur2
 from bedside import Ward, device_chunk, rows_of
 from laws import Run, Signal, assert_same, collect
 from oracles import SentChunk
@@ -50,6 +51,26 @@ def test_slots_of_evicted_streams_are_reused_and_every_other_stream_keeps_its_ow
         evicted = [alive.pop(name) for name in leaving]
         directory.evict(np.array(evicted, np.int64))
     assert len(directory.names) <= 60
+
+
+def test_a_stream_that_moves_when_partitions_are_added_is_released_after_two_minutes_and_others_are_not() -> None:
+    ward = Ward()
+    beds = [f"bed-{k}" for k in range(8)]
+    place = {bed: murmur2(bed.encode()) % 4 for bed in beds}
+    for k, at_s in enumerate((0.0, 1.0)):
+        ward.tick(*(sent(10 * k, at_s, bed) for bed in beds), now_us=round(at_s * 1e6))
+    directory = ward.limits.directory
+    for bed in beds:
+        directory.partition[directory.names.index(bed)] = place[bed]
+    directory.counts = (4, 6)
+    moved = {bed for bed in beds if murmur2(bed.encode()) % 6 != place[bed]}
+    assert 0 < len(moved) < len(beds)
+    begun = ward.tick(now_us=4_000_000)
+    assert {one["stream"] for one in begun if one["rule"] == "no data"} == set(beds)
+    over: list[dict[str, Any]] = []
+    for at_s in range(5, 400, 5):
+        over += ward.tick(now_us=at_s * 1_000_000)
+    assert {one["stream"] for one in over if one["state"] == "off"} == moved
 
 
 @pytest.mark.parametrize("evicts", [True, False], ids=["slot evicted", "slot not yet evicted"])

@@ -56,6 +56,11 @@ class FeedWatch:
         silent_s = max(0.0, self._known_s - self._newest_s)
         return silent_s if self._has_arrived or silent_s > FEED_S else None
 
+    @property
+    def partitions(self) -> int:
+        """Return the number of partitions, 0: unknown."""
+        return len(self._partitions)
+
     def run(self, stop: threading.Event) -> None:
         """Look until `stop` is set."""
         while not stop.is_set():

@@ -119,6 +119,11 @@ class StaffReader:
         with self._changed:
             return [change for changes in self._changes.values() for change in changes]
 
+    @property
+    def partitions(self) -> int:
+        """Return the number of partitions of the samples; 0: unknown."""
+        return self._feed.partitions
+
     def take_changes(self) -> list[LimitChange]:
         """Return the changes of limits that no earlier call has returned, those of a stream in order."""
         with self._changed:

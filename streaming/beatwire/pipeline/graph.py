@@ -194,6 +194,13 @@ class Pipeline(Part):
         alert.watch_feed(self.alerts.state, newest_us)
         self.lifecycle.state.feed_newest_us = newest_us if raises else 0
 
+    def count_partitions(self, counts: Sequence[int]) -> None:
+        """Take the numbers of partitions that the topic of samples has had, the present one last.
+
+        A stream that belongs to another partition since some were added is released when it is silent for two minutes.
+        """
+        self.directory.counts = tuple(counts)
+
     def report_expired(self, expired: Mapping[int, Expired]) -> None:
         """Raise an alert with the next tick, for each partition of which samples were deleted before they were read."""
         self.lifecycle.state.expired.update(expired)

@@ -45,6 +45,9 @@ class Graph(Protocol):
     def change_limits(self, changes: Sequence[LimitChange]) -> None:
         """Take changes of the limits of streams."""
 
+    def count_partitions(self, counts: Sequence[int]) -> None:
+        """Take the numbers of partitions that the topic of samples has had, the present one last."""
+
     def report_expired(self, expired: Mapping[int, Expired]) -> None:
         """Take, by partition, what retention deleted before it was read: it is published with the next tick."""
 
@@ -69,6 +72,10 @@ class Staff(Protocol):
     def silent_s(self) -> float | None:
         """Return for how long no chunk of any stream has arrived, seconds; None: unknown."""
 
+    @property
+    def partitions(self) -> int:
+        """Return the number of partitions of the samples; 0: unknown."""
+
     def wait(self) -> None:
         """Wait until every change is read that may concern a chunk received so far."""
 
@@ -83,6 +90,7 @@ class NoStaff:
     """Nobody enters anything."""
 
     silent_s = None
+    partitions = 0
 
     def __init__(self) -> None:
         self.rejected: list[Unusable] = []

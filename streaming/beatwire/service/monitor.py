@@ -43,6 +43,7 @@ from beatwire.wire import names
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
 _RETRY_S = 0.2
+_MOST_COUNTS = 8  # of partitions that are remembered: they are added, now and then
 
 
 class Result(NamedTuple):
@@ -112,6 +113,7 @@ class Monitor:
         self._memory = MemoryReturn()
         self._log = TickLog()
         self._epoch, self._ahead_s = -1, 0.0
+        self._counts: list[int] = []  # of partitions, one after the other
         self._adopted = False
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
         self._blindness = Blindness(self.counters, self.loop, clock_us, clock_s)
@@ -157,6 +159,7 @@ class Monitor:
         self._is_new = False
         while self._staff.rejected:
             self._unusable.add(self._staff.rejected.pop(0))
+        self._count_partitions()
         if not polled.replay:
             if not self._adopted and not self._adopt_alerts(stop):
                 return
@@ -176,6 +179,14 @@ class Monitor:
             self._end_tick(published=False)
         elif self._publish(Result(polled, outgoing, self._positions_after(polled, outgoing))):
             self.counters.tick_s.add(self._clock_s() - begin_s)
+
+    def _count_partitions(self) -> None:
+        """Pass on that partitions were added: some streams are another worker's from then on."""
+        count = self._staff.partitions
+        if count and [count] != self._counts[-1:]:
+            self._counts = [*self._counts[-_MOST_COUNTS:], count]
+        if len(self._counts) > 1:
+            self._graph.count_partitions(self._counts)
 
     def _send_ahead(self, outgoing: Sequence[Outgoing]) -> None:
         """Send what is known of a tick while the rest is computed."""

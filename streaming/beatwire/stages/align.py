@@ -269,9 +269,10 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
         state.free[row[align.SLOT_BANK]].append(int(row[align.SLOT_LANE]))
     state.slots[silent, align.SLOT_LANE] = -1
     known = state.directory.is_known()
-    long_us = _us(state.settings.evict_s) + silence_us
-    placed = state.slots[: len(known), align.SLOT_EXPECTED] >= 0
-    state.evicted = np.flatnonzero(known & (silent_us[: len(known)] > long_us) & placed)
+    placed = known & (state.slots[: len(known), align.SLOT_EXPECTED] >= 0)
+    gone = placed & (silent_us[: len(known)] > _us(state.settings.evict_s) + silence_us)
+    gone[state.directory.moved(np.flatnonzero(placed & silent[: len(known)]))] = True  # they are another worker's
+    state.evicted = np.flatnonzero(gone)
     state.directory.evict(state.evicted)
 
 

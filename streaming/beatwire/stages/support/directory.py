@@ -15,6 +15,7 @@ from beatwire.kernels import avro
 from beatwire.records import I32, I64, U8, Bool, Chunks
 from beatwire.records.alignment import StreamIds
 from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE
+from beatwire.stages.support.partitions import has_moved
 
 
 def _empty_table(size: int) -> I64:
@@ -30,6 +31,7 @@ class Directory:
     ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels; a size of 0: no stream
     partition    int32 [slots]: partition of the last chunk
     claimed      slots that the last ``find`` gave to new streams
+    counts       numbers of partitions that the topic of samples has had, the present one last; empty: unknown
     """
 
     most: int
@@ -39,6 +41,7 @@ class Directory:
     id_size: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
     partition: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
     claimed: list[int] = field(default_factory=list)
+    counts: tuple[int, ...] = ()
     _table: I64 = field(default_factory=lambda: _empty_table(256))
     _entries: int = 0
     _digests: list[int] = field(default_factory=list)
@@ -63,6 +66,12 @@ class Directory:
         """Return of each slot that was ever given whether it has a stream."""
         has_id: Bool = self.id_size[: len(self.names)] > 0
         return has_id
+
+    def moved(self, slots: I64) -> I64:
+        """Return those of the slots whose streams belong to another partition since partitions were added."""
+        if len(self.counts) < 2:
+            return slots[:0]
+        return slots[[has_moved(self.keys[s], int(self.partition[s]), self.counts) for s in slots.tolist()]]
 
     def evict(self, slots: I64) -> None:
         """Remove streams: ``find`` does not find them any more."""
