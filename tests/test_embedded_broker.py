@@ -55,3 +55,16 @@ def test_tail_skips_messages_that_it_cannot_decode_and_reports_them(mock):
     assert next(tail("alerts", mock.cluster, earliest=True, notes=notes.append)) == alert("bed-1")
     assert [note.partition(" is ignored")[0] for note in notes] == ["ecg.alerts: message with key b'bed-1'"] * 4
     assert notes[1].endswith("expected a JSON object; got b'[1]'")
+
+
+def test_an_alert_that_ended_long_ago_is_removed_from_the_topic_and_one_that_is_on_is_not(mock):
+    with Sender(mock.cluster) as sender:
+        keys = [b"long-ago", b"still-on", b"of-another"]
+        values = [value("long-ago", "off"), value("still-on"), value("of-another", "off", partition=77)]
+        sender.send(names.ALERTS, keys, values)
+    with Source(mock.cluster, "h") as source, Sink(mock.cluster, exactly_once=False) as sink:
+        monitor = Monitor(Graph(), source, sink, keep_ended_s=0.0)
+        monitor.run(threading.Event(), until=lambda counters: counters.ticks > 5)
+    found = list(read_to_end(mock.cluster, names.ALERTS))
+    assert [key for key, content in found if content is None and key] == [b"long-ago"]
+    assert monitor.counters.alerts == 0

@@ -49,6 +49,7 @@ _ALERTS = {
     "remind_high_s": "An alert of high priority that nobody acknowledges is published again after this; 0: never.",
     "remind_medium_s": "The same of medium priority.",
     "remind_low_s": "The same of low priority.",
+    "keep_ended_s": "An alert that has ended is removed from the topic after this.",
 }
 _STREAMS = {
     "pass_s": "Longest stretch of a stream that goes through the rings at once.",

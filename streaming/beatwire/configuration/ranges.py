@@ -42,6 +42,7 @@ RANGES: dict[str, dict[str, float]] = {
     "remind_high_s": {"ge": 0.0},
     "remind_medium_s": {"ge": 0.0},
     "remind_low_s": {"ge": 0.0},
+    "keep_ended_s": {"ge": 3600.0},
     **{name: {"gt": 0.0, "le": HORIZON_S} for name in ("pass_s", "reorder_s", "bridge_s", "duplicate_s")},
     "silence_s": {"ge": GraphSettings().admit_s, "le": HORIZON_S},
     "evict_s": {"ge": 2 * HORIZON_S},

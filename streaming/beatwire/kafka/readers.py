@@ -50,7 +50,7 @@ def read_active_alerts(
     cluster, topic
         The cluster, and the compacted topic of alerts.
     timeout_s
-        Longest time for reading the topic to its present end, seconds.
+        Longest time without a message before the present end of the topic, seconds.
     unusable
         Called for each message that is no alert, or one of a rule that this version does not have: it is passed over.
     ended
@@ -60,7 +60,7 @@ def read_active_alerts(
     Raises
     ------
     FatalError
-        The end was not reached within `timeout_s` seconds.
+        The end was not reached, and nothing came for `timeout_s` seconds.
     """
     active: dict[bytes, dict[str, Any]] = {}
     over: dict[bytes, tuple[int, int]] = {}
@@ -96,7 +96,7 @@ def read_to_end(
     Raises
     ------
     FatalError
-        The end was not reached within `timeout_s` seconds.
+        The end was not reached, and nothing came for `timeout_s` seconds.
     """
     return ((message.key(), message.value()) for message in _to_end(cluster, topic, timeout_s))
 
@@ -118,7 +118,7 @@ def read_letters_by_message(cluster: Cluster, *, timeout_s: float = 60.0) -> Ite
     Raises
     ------
     FatalError
-        The end was not reached within `timeout_s` seconds.
+        The end was not reached, and nothing came for `timeout_s` seconds.
     ValueError
         A message is none that a monitor has published.
     """
@@ -135,10 +135,13 @@ def _to_end(cluster: Cluster, topic: str, timeout_s: float) -> Iterator[Message]
         while unfinished:
             if time.monotonic() > deadline:
                 raise FatalError(
-                    f"kafka: expected to read {cluster.topic(topic)} at {cluster} to its end in {timeout_s:g} s; "
-                    f"got no end of partition {', '.join(map(str, sorted(unfinished)))}"
+                    f"kafka: expected to read {cluster.topic(topic)} at {cluster} to its end; got nothing "
+                    f"for {timeout_s:g} s, and no end of partition {', '.join(map(str, sorted(unfinished)))}"
                 )
-            for message in consumer.consume(10_000, 0.02):
+            received = consumer.consume(10_000, 0.02)
+            if any(message.error() is None for message in received):
+                deadline = time.monotonic() + timeout_s
+            for message in received:
                 error, partition, offset = message.error(), message.partition() or 0, message.offset() or 0
                 if error is not None and error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
                     raise cluster.denied(f"read {cluster.topic(topic)}", error)

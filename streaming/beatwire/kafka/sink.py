@@ -304,7 +304,9 @@ class Sink:
     @staticmethod
     def _send(sender: Sender, outgoing: Sequence[Outgoing]) -> None:
         for messages in outgoing:
-            if messages.headers is None:
+            if messages.tombstones:
+                sender.send(messages.topic, messages.keys, [None] * len(messages.keys))
+            elif messages.headers is None:
                 sender.send(messages.topic, messages.keys, messages.values)
             else:
                 sender.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)

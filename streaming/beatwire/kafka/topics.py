@@ -30,12 +30,14 @@ _TRANSIENT = {  # errors of a broker that starts, or moves a partition or a grou
 }  # fmt: skip
 _RETRY_S = 0.05
 _MAX_MESSAGE_BYTES = str(16 << 20)  # the monitor, not the broker, rejects messages that are too long, with a reason
+_DAY_MS = str(24 * 3600 * 1000)  # a segment is compacted when it is complete
 # Topic -> its settings where they differ from the broker's; the order is that of creation.
 TOPICS: Mapping[str, Mapping[str, str]] = {
     SAMPLES: {"message.timestamp.type": "LogAppendTime", "max.message.bytes": _MAX_MESSAGE_BYTES},
     BEATS: {},
-    ALERTS: {"cleanup.policy": "compact"},
-    ACKS: {"cleanup.policy": "compact"},
+    # The monitor publishes tombstones of alerts that have ended; an acknowledgement is in its alert within a second.
+    ALERTS: {"cleanup.policy": "compact", "segment.ms": _DAY_MS},
+    ACKS: {"cleanup.policy": "compact,delete", "retention.ms": str(7 * 24 * 3600 * 1000), "segment.ms": _DAY_MS},
     # A successor replays two minutes, by the limits that were in force then: older ones stay for a while.
     SETTINGS: {
         "cleanup.policy": "compact",

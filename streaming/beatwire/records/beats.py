@@ -183,6 +183,7 @@ class Outgoing:
     """Messages of one topic: keys, values and headers of each.
 
     ``records`` is the number of records that they contain, where that is not one each (``wire.dead_letters``).
+    ``tombstones``: they have no values, and remove what compacted topics have under their keys.
     """
 
     topic: str
@@ -190,6 +191,9 @@ class Outgoing:
     values: list[bytes]
     headers: list[list[tuple[str, bytes]]] | None = None
     records: int | None = None
+    tombstones: bool = False
 
     def __len__(self) -> int:
+        if self.tombstones:
+            return 0
         return len(self.values) if self.records is None else self.records

@@ -31,6 +31,7 @@ from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
 from beatwire.service.blindness import Blindness
 from beatwire.service.counters import Counters
+from beatwire.service.ended_alerts import EndedAlerts
 from beatwire.service.health import LoopState
 from beatwire.service.instruments import Instruments
 from beatwire.service.interfaces import Graph, NoStaff, Staff
@@ -75,6 +76,8 @@ class Monitor:
         Return microseconds since 1970, and seconds that never decrease.
     score_within_s
         Beats of a tick that is further behind the broker, in seconds, are not scored; 0: all beats are scored.
+    keep_ended_s
+        Seconds after which an alert that has ended is removed from the log.
 
     Attributes
     ----------
@@ -98,6 +101,7 @@ class Monitor:
         clock_us: Callable[[], int] = lambda: time.time_ns() // 1000,
         clock_s: Callable[[], float] = time.monotonic,
         score_within_s: float = 0.0,
+        keep_ended_s: float = 7 * 86_400.0,
     ) -> None:
         self.counters = Counters() if counters is None else counters
         self.loop = LoopState() if loop is None else loop
@@ -107,7 +111,8 @@ class Monitor:
         self._staff: Staff = NoStaff() if staff is None else staff
         self._is_new = True  # the graph has no limits of streams yet
         self._unusable = UnusableLog(self.counters.unusable)
-        self._read_alerts = read_alerts or (lambda: read_active_alerts(source.cluster, unusable=self._unusable.add))
+        self._ended = EndedAlerts(keep_ended_s)
+        self._read_alerts = read_alerts or self._read_log
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
         self._memory = MemoryReturn()
@@ -177,7 +182,9 @@ class Monitor:
         if polled.replay:
             self.counters.replayed += len(polled.tick.arrival_us)
             self._end_tick(published=False)
-        elif self._publish(Result(polled, outgoing, self._positions_after(polled, outgoing))):
+            return
+        outgoing = [*outgoing, *self._ended.due(outgoing, polled.tick.now_us)]
+        if self._publish(Result(polled, outgoing, self._positions_after(polled, outgoing))):
             self.counters.tick_s.add(self._clock_s() - begin_s)
 
     def _count_partitions(self) -> None:
@@ -191,6 +198,15 @@ class Monitor:
     def _send_ahead(self, outgoing: Sequence[Outgoing]) -> None:
         """Send what is known of a tick while the rest is computed."""
         self._sink.send_ahead(outgoing, self._source, self._epoch)
+
+    def _read_log(self) -> list[dict[str, Any]]:
+        """Return the alerts that are not off, and note those that have ended."""
+        ended: list[tuple[bytes, int, int]] = []
+        alerts = read_active_alerts(
+            self._source.cluster, unusable=self._unusable.add, ended=lambda *one: ended.append(one)
+        )
+        self._ended.begin(ended, self._source.assigned)
+        return alerts
 
     def _adopt_alerts(self, stop: threading.Event) -> bool:
         """Pass the alerts in the log to the graph; wait for a broker that is away, unless the monitor is to stop."""

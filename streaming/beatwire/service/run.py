@@ -113,6 +113,7 @@ def run_monitor(
             monitor = Monitor(
                 pipeline, source, sink, staff=staff,
                 score_within_s=score_within_s, instruments=instruments, counters=counters, loop=loop,
+                keep_ended_s=pipeline.settings.lifecycle.keep_ended_s,
             )  # fmt: skip
             log_event(
                 "monitoring",

@@ -53,12 +53,14 @@ class Settings:
 
     shortest_s                        an alert lasts for so long at least
     remind_high_s, remind_medium_s, remind_low_s  after which an unacknowledged alert is published again; 0: never
+    keep_ended_s                      after which an alert that is off is removed from the log, by the service
     """
 
     shortest_s: float = 5.0
     remind_high_s: float = 60.0
     remind_medium_s: float = 180.0
     remind_low_s: float = 0.0
+    keep_ended_s: float = 7 * 86_400.0
 
     def __post_init__(self) -> None:
         """Check the settings.

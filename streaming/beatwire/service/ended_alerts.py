@@ -1,0 +1,71 @@
+"""Tombstones: an alert that ended longer ago than a setting is removed from ``ecg.alerts``, which is bounded by that.
+
+In: the alerts of this worker's partitions that the log has as ended, at each hand-over; those that it publishes itself.
+Out: tombstones, a few with each tick, in its transaction: so they are published once in effect, by the worker that owns
+the partition, and whoever takes it over finds in the log what is left. State: the key of each ended alert and when it
+ended; beyond ``MOST_ENDED`` the oldest are removed at once.
+
+Invariant: an alert that goes on is never removed, not even if an earlier message of the same id said that it has ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
+
+from beatwire.records import Outgoing
+from beatwire.wire import names
+from beatwire.wire.alerts import decode_alert
+
+MOST_ENDED = 200_000  # about 30 MB
+MOST_A_TICK = 500
+
+
+class EndedAlerts:
+    """The alerts that have ended and are in the log.
+
+    Parameters
+    ----------
+    keep_s
+        How long an ended alert stays in the log.
+    """
+
+    def __init__(self, keep_s: float) -> None:
+        self._keep_us = round(keep_s * 1e6)
+        self._ended_us: dict[bytes, int] = {}  # in the order in which they ended
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._ended_us)
+
+    def begin(self, ended: Sequence[tuple[bytes, int, int]], assigned: Collection[int]) -> None:
+        """Begin with what the log has: key, time in microseconds since 1970, and partition."""
+        own = (one for one in ended if one[2] in assigned)
+        self._ended_us = {key: time_us for key, time_us, _ in sorted(own, key=itemgetter(1))}
+
+    def due(self, outgoing: Sequence[Outgoing], now_us: int) -> list[Outgoing]:
+        """Note what a tick publishes; return the tombstones to publish with it."""
+        for key, is_off in _transitions(outgoing):
+            self._ended_us.pop(key, None)
+            if is_off:
+                self._ended_us[key] = now_us
+        surplus, before_us = len(self._ended_us) - MOST_ENDED, now_us - self._keep_us
+        keys: list[bytes | None] = []
+        for oldest, ended_us in islice(self._ended_us.items(), MOST_A_TICK):
+            if ended_us > before_us and len(keys) >= surplus:
+                break
+            keys.append(oldest)
+        for removed in keys:
+            self._ended_us.pop(removed or b"")
+        return [Outgoing(names.ALERTS, keys, [b""] * len(keys), tombstones=True)] if keys else []
+
+
+def _transitions(outgoing: Sequence[Outgoing]) -> Iterator[tuple[bytes, bool]]:
+    """Yield the key of each alert that is published, and whether it has ended."""
+    for messages in outgoing:
+        if messages.topic == names.ALERTS:
+            for key, value in zip(messages.keys, messages.values, strict=True):
+                with contextlib.suppress(ValueError):
+                    yield key or b"", decode_alert(value)["state"] == "off"
