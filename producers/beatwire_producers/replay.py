@@ -95,7 +95,7 @@ def replay(
     Parameters
     ----------
     sources
-        CSV files, WFDB records, or ``synthetic[:key=value,...]``.
+        As of :func:`beatwire.recordings.read_recording`.
     cluster
         The brokers, and how to reach them.
     speed

@@ -48,7 +48,8 @@ def analyze(
     source
         An array [n] or [leads, n] (NumPy, masked too, CuPy, torch), a table with one column a lead (a DataFrame of
         pandas, polars or cuDF, an Arrow table, a mapping of columns, a structured array), a ``wfdb.Record``, the path
-        of a file or WFDB record, an address that fsspec can open, or ``synthetic``. What is masked, None, NaN or
+        of a recording (CSV, WFDB, EDF, BDF, DICOM, BIOPAC, Parquet, NumPy, MATLAB), an address that fsspec can open,
+        or ``synthetic``. What is masked, None, NaN or
         infinite is no value; nor is -32768 in int16. int16 samples are used in place, also on a GPU.
     fs
         Sampling rate in Hz, 50-4000. Required for arrays, and for files and tables without a clock.
@@ -59,7 +60,7 @@ def analyze(
         units in the names of a table; else fractions of a plausible size are millivolts and other numbers are not
         calibrated.
     gain
-        ADC units per millivolt, of an array, a table or a CSV file.
+        ADC units per millivolt, where the source states no unit.
     column
         Columns, rows or leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
     lead

@@ -56,14 +56,14 @@ def iterate(
     Parameters
     ----------
     source
-        The path of a CSV file or WFDB record, an address that fsspec can open (copied to a local disk first), or an
+        The path of a recording, an address that fsspec can open (copied to a local disk first), or an
         iterable of chunks, [n] or [leads, n].
     fs, gain, column, model, backend, notes
         As for :func:`beatwire.analyze`.
     leads, units
         Of chunks, as for :class:`beatwire.Live`.
     block_samples
-        Samples of each lead, or rows of a CSV file, that are read at once.
+        Samples of each lead, or rows of a table, that are read at once.
 
     Raises
     ------

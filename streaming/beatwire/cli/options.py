@@ -24,7 +24,8 @@ KAFKA = "Kafka"
 GPU = "GPU"
 
 SOURCES = (
-    "CSV file (.gz too), WFDB record (path without .hea), or synthetic[:KEY=VALUE,...] with the keys seconds, leads, "
+    "CSV file (.gz too), WFDB record (path without .hea), EDF, BDF, DICOM, BIOPAC, Parquet, .npy, .npz or .mat file, "
+    "an address of one, or synthetic[:KEY=VALUE,...] with the keys seconds, leads, "
     "rate, seed, bpm, ectopy, noise"
 )
 
@@ -106,7 +107,7 @@ Rate = Annotated[
         metavar="HZ",
         rich_help_panel=RECORDING,
         show_default="from the source",
-        help="Sampling rate, 50-4000 Hz. Required for a CSV file without a time column; otherwise it must agree "
+        help="Sampling rate, 50-4000 Hz. Required where the source has no rate and no times; otherwise it must agree "
         "with the source within 1 %.",
     ),
 ]
@@ -117,7 +118,7 @@ ColumnName = Annotated[
         metavar="NAME",
         rich_help_panel=RECORDING,
         show_default="all leads",
-        help="CSV columns or WFDB leads to read: names, or numbers counted from 0, separated by commas.",
+        help="Columns or leads to read: names, or numbers counted from 0, separated by commas.",
     ),
 ]
 Gain = Annotated[
@@ -127,7 +128,7 @@ Gain = Annotated[
         metavar="UNITS",
         rich_help_panel=RECORDING,
         show_default="from the unit in the header",
-        help="Units per millivolt of the numbers in a CSV file. Without a unit in the header, fractions are "
+        help="Units per millivolt of numbers whose unit the source does not state. Without it, fractions are "
         "millivolts and whole numbers are not calibrated.",
     ),
 ]

@@ -194,6 +194,8 @@ def _is_biopac(head: bytes) -> bool:
     """Return True if a file begins like one of AcqKnowledge: an unused number and a version of 30 to 400."""
     if len(head) < _HEAD_BYTES:
         return False
-    order = "<" if struct.unpack("<i", head[2:6])[0] < struct.unpack(">i", head[2:6])[0] else ">"
-    version, length, channels = struct.unpack(f"{order}iih", head[2:12])
-    return bool(30 <= version <= 400 and 0 < length < 100_000 and 0 < channels <= 512)
+    for order in "<>":
+        version, length, channels = struct.unpack(f"{order}iih", head[2:12])
+        if 30 <= version <= 400 and 0 < length < 100_000 and 0 < channels <= 512:
+            return True
+    return False

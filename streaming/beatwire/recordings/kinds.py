@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import re
 
-_UV_PER = {
-    "nv": 1e-3, "nanovolt": 1e-3, "uv": 1.0, "µv": 1.0, "μv": 1.0, "microvolt": 1.0, "mv": 1e3, "millivolt": 1e3,
-    "v": 1e6, "volt": 1e6,
-}  # fmt: skip
+from beatwire.recordings.names import UV_PER, canonical_unit, is_unscaled
+
+# Units of other quantities that only headers of signals have; those of columns are in ``names``.
 _OTHER_UNITS = {
-    "%", "pct", "percent", "ppm", "vol%", "vol.%", "mmhg", "mm[hg]", "cmh2o", "kpa", "pa", "hpa", "bar", "c", "degc",
-    "°c", "ºc", "celsius", "f", "degf", "k", "deg", "°", "rad", "deg/s", "rad/s", "l", "ml", "l/min", "l/m", "l/s",
-    "ml/min", "ml/s", "ohm", "ohms", "kohm", "mohm", "ω", "kω", "us", "µs", "siemens", "bpm", "1/min", "/min",
-    "{h.b.}/min", "brpm", "rpm", "min-1", "pm", "hz", "khz", "s", "sec", "seconds", "ms", "min", "g", "mg", "m/s2",
-    "m/s^2", "m/s²", "m/s", "cm", "mm", "m", "ut", "µt", "t", "a", "ma", "ua", "na", "w", "kg", "n", "db", "dbm",
-    "lx", "lux", "mmol/l",
+    "pct", "percent", "ppm", "vol%", "mm[hg]", "cmh2o", "bar", "ºc", "celsius", "degf", "rad", "l", "ml", "l/m",
+    "ml/min", "l/s", "ml/s", "mohm", "us", "siemens", "microsiemen", "/min", "{h.b.}/min", "brpm", "rpm", "min-1", "pm",
+    "khz", "cm", "mm", "m", "m/s", "t", "ua", "na", "w", "kg", "n", "db", "dbm", "lx", "mmol/l",
 }  # fmt: skip
 
 _LEAD = re.compile(
@@ -40,11 +36,12 @@ def uv_per_unit_of(unit: str | None) -> float | None:
     >>> uv_per_unit_of("mV"), uv_per_unit_of("adu"), uv_per_unit_of("mmHg")
     (1000.0, 0.0, None)
     """
-    text = (unit or "").strip().strip("[]()").casefold()
-    for name in (text, text.removesuffix("s")):
-        if name in _UV_PER:
-            return _UV_PER[name]
-    return None if text in _OTHER_UNITS else 0.0
+    known = canonical_unit(unit or "")
+    if known in UV_PER:
+        return UV_PER[known]
+    text = (unit or "").strip().strip("()").casefold().replace("µ", "u")
+    is_other = (known and not is_unscaled(known)) or not {text, text.removesuffix("s")}.isdisjoint(_OTHER_UNITS)
+    return None if is_other else 0.0
 
 
 def is_ecg(name: str) -> bool:

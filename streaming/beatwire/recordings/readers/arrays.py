@@ -38,8 +38,10 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
         The file is damaged, holds objects, or no array of samples.
     """
     try:
-        opened = np.load(path, allow_pickle=False)
-        arrays = {path.stem: opened} if isinstance(opened, np.ndarray) else {k: opened[k] for k in opened.files[:_MOST]}
+        with path.open("rb") as file:
+            opened = np.load(file, allow_pickle=False)
+            one = isinstance(opened, np.ndarray)
+            arrays = {path.stem: opened} if one else {name: opened[name] for name in opened.files[:_MOST]}
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path.name}: expected arrays of numbers; got: {str(error).splitlines()[0]}") from None
     return _recording(path, arrays, fs, column, gain)
@@ -50,7 +52,8 @@ def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | 
     import scipy.io
 
     try:
-        opened = scipy.io.loadmat(path, simplify_cells=True)
+        with path.open("rb") as file:
+            opened = scipy.io.loadmat(file, simplify_cells=True)
     except Exception as error:
         got = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise UserError(f"{path.name}: expected a MATLAB file; got: {got}") from None

@@ -28,9 +28,8 @@ def read(path: Path) -> Signals:
     try:
         opened = bioread.read(str(path))
         signals = tuple(_signal(channel) for channel in opened.channels)
-    except Exception as error:
-        got = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UserError(f"{where}: expected a BIOPAC file; got: {got}") from None
+    except Exception:  # its messages are about its own objects
+        raise UserError(f"{where}: expected a BIOPAC file; got one that is damaged or incomplete") from None
     finally:
         logger.setLevel(level)
     appended = sum(getattr(marker, "type_code", None) == "apnd" for marker in opened.event_markers or [])

@@ -58,6 +58,8 @@ def read(path: Path) -> Signals:
             load = edfio.read_bdf if head[:1] == b"\xff" else edfio.read_edf
             opened = load(path, header_encoding="latin-1")
             signals = [_signal(one) for one in opened.signals if one.sampling_frequency > 0]
+        discontinuous = head[192:197] in (b"EDF+D", b"BDF+D")
+        onsets = _onsets(path, head, records) if discontinuous else []
     except UserError:
         raise
     except Exception as error:
@@ -65,8 +67,7 @@ def read(path: Path) -> Signals:
     notes: tuple[str, ...] = ()
     if records.stated < 0:
         notes = (f"its header states no length: it holds {records.held * records.duration_s:.4g} s",)
-    if head[192:197] in (b"EDF+D", b"BDF+D"):
-        onsets = _onsets(path, head, records)
+    if onsets:
         signals = [_with_gaps(signal, onsets, records) for signal in signals]
         gaps = [b - a - records.duration_s for a, b in pairwise(onsets) if b - a > records.duration_s * 1.001]
         if gaps:
@@ -106,7 +107,9 @@ def _signal(signal: Any) -> Signal:
 def _onsets(path: Path, head: bytes, records: _Records) -> list[float]:
     """Return the time of each data record in seconds, from the first annotation in it."""
     width = 3 if head[:1] == b"\xff" else 2
-    annotations = next(k for k, label in enumerate(records.labels) if label.endswith(" Annotations"))
+    annotations = next((k for k, label in enumerate(records.labels) if label.endswith(" Annotations")), None)
+    if annotations is None:
+        raise UserError(f"{path.name}: expected annotations with the times of its data records; got no such signal")
     size, at = width * sum(records.samples), width * sum(records.samples[:annotations])
     onsets = []
     with path.open("rb") as file:

@@ -1,0 +1,381 @@
+"""Files of other formats: what a library wrote is read as it was, by content whatever the ending, or is one error."""
+
+from __future__ import annotations
+
+import importlib.util
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import beatwire
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.io
+from acq_files import write_acq
+from beatwire.recordings import NO_VALUE, formats, read_blocks, read_recording
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sources import message_of
+
+edfio = pytest.importorskip("edfio", reason="needs edfio (pip install 'beatwire[formats]')")
+pydicom = pytest.importorskip("pydicom", reason="needs pydicom (pip install 'beatwire[formats]')")
+pytest.importorskip("bioread", reason="needs bioread (pip install 'beatwire[formats]')")
+
+NUMBER = count()
+UV_PER = {"mV": 1000.0, "uV": 1.0, "V": 1e6}
+SECONDS = 20
+
+
+def heart(rate_hz: float, seconds: float = SECONDS) -> np.ndarray:
+    """Return an ECG of 75 beats a minute in millivolts."""
+    recording = read_recording(f"synthetic:seconds={seconds:g},rate={rate_hz:g},bpm=75,noise=0.01")
+    return recording.samples[0] * recording.uv_per_unit / 1000
+
+
+def write_edf(path: Path, mv: np.ndarray, rate_hz: float, seconds: int = SECONDS, **kwargs: object) -> None:
+    signal = edfio.EdfSignal(mv, rate_hz, label="ECG II", physical_dimension="mV", physical_range=(-10, 10))
+    edfio.Edf([signal], data_record_duration=1, **kwargs).write(path)
+
+
+def write_dicom(path: Path, groups: list[dict[str, object]]) -> None:
+    """Write waveforms: rate_hz, offset_ms, originality; channels of name, sensitivity, unit, baseline, int16 values."""
+    from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
+    from pydicom.uid import ExplicitVRLittleEndian, TwelveLeadECGWaveformStorage, generate_uid
+
+    def code(value: str, meaning: str) -> list[Dataset]:
+        item = Dataset()
+        item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = value, "X", meaning
+        return [item]
+
+    meta = FileMetaDataset()
+    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = TwelveLeadECGWaveformStorage, generate_uid()
+    meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    made = FileDataset(str(path), {}, file_meta=meta, preamble=bytes(128))
+    made.SOPClassUID, made.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
+    sequence = []
+    for given_ in groups:
+        group, channels = Dataset(), []
+        for name, sensitivity, unit, baseline, values in given_["channels"]:  # type: ignore[attr-defined]
+            channel = Dataset()
+            channel.ChannelSourceSequence = code("2:2", f"Lead {name} (Einthoven)")
+            channel.WaveformBitsStored = 16
+            if sensitivity is not None:
+                channel.ChannelSensitivity, channel.ChannelBaseline = sensitivity, baseline
+                channel.ChannelSensitivityCorrectionFactor = 1
+                channel.ChannelSensitivityUnitsSequence = code(unit, unit)
+            channels.append((channel, values))
+        group.MultiplexGroupTimeOffset = given_.get("offset_ms", 0)
+        group.WaveformOriginality = given_.get("originality", "ORIGINAL")
+        group.NumberOfWaveformChannels = len(channels)
+        group.NumberOfWaveformSamples = len(channels[0][1])
+        group.SamplingFrequency = given_["rate_hz"]
+        group.ChannelDefinitionSequence = [channel for channel, _ in channels]
+        group.WaveformBitsAllocated, group.WaveformSampleInterpretation = 16, "SS"
+        group.WaveformData = np.stack([values for _, values in channels], axis=1).astype("<i2").tobytes()
+        sequence.append(group)
+    made.WaveformSequence = sequence
+    made.save_as(path, enforce_file_format=True)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    rates=st.lists(st.sampled_from([100, 125, 200, 250]), min_size=1, max_size=3),
+    units=st.lists(st.sampled_from(["mV", "uV", "V", "adu"]), min_size=3, max_size=3),
+    low=st.floats(-9, -2), high=st.floats(2, 9), turned=st.booleans(), seed=st.integers(0, 99), bdf=st.booleans(),
+)  # fmt: skip
+def test_each_signal_of_an_edf_file_has_its_own_rate_unit_and_range(
+    rates: list[int], units: list[str], low: float, high: float, turned: bool, seed: int, bdf: bool,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path = tmp_path_factory.getbasetemp() / f"e{next(NUMBER)}.x"
+    rng = np.random.default_rng(seed)
+    kind, signal_kind = (edfio.Bdf, edfio.BdfSignal) if bdf else (edfio.Edf, edfio.EdfSignal)
+    signals, truth = [], []
+    for k, (rate, unit) in enumerate(zip(rates, units, strict=False)):
+        mv = rng.uniform(low, high, 3 * rate)
+        per = 1000 / UV_PER.get(unit, 1000)
+        limits = (float(f"{low * per:.3g}") * 1.1, float(f"{high * per:.3g}") * 1.1)
+        signals.append(signal_kind(mv * per, rate, label=f"ECG {k}", physical_dimension=unit, physical_range=limits))
+        truth.append(-mv if turned else mv)
+    signals.append(signal_kind(np.zeros(3), 1, label="SpO2", physical_dimension="%", physical_range=(0, 100)))
+    kind(signals, annotations=[edfio.EdfAnnotation(0.5, None, "note")]).write(path)
+    if turned:  # the largest digital value stands for the smallest physical one
+        content = bytearray(path.read_bytes())
+        n = int(content[252:256])
+        for k in range(len(rates)):
+            low_at, high_at = (256 + n * before + 8 * k for before in (104, 112))
+            lowest, highest = content[low_at : low_at + 8], content[high_at : high_at + 8]
+            content[low_at : low_at + 8], content[high_at : high_at + 8] = highest, lowest
+        path.write_bytes(content)
+    for k, (rate, unit) in enumerate(zip(rates, units, strict=False)):
+        recording = read_recording(path, column=f"ECG {k}", lead="all")
+        assert (recording.rate_hz, recording.samples.shape) == (rate, (1, 3 * rate))
+        if unit == "adu":
+            assert recording.uv_per_unit == 0
+            continue
+        got = recording.samples[0] * recording.uv_per_unit / 1000
+        got, expected = got - got.mean(), truth[k] - truth[k].mean()  # a scale may subtract an offset, and says so
+        assert np.abs(got - expected).max() <= 0.011
+        joined = np.concatenate([b.samples[0] for b in read_blocks(path, column=f"ECG {k}", samples=3 * rate)])
+        assert np.array_equal(joined, recording.samples[0])
+    if any(unit != "adu" for unit in units[: len(rates)]):
+        assert "SpO2" not in read_recording(path, lead="all").leads
+
+
+def test_the_gaps_of_a_discontinuous_edf_file_are_where_its_times_say(tmp_path: Path) -> None:
+    path, mv = tmp_path / "d.edf", heart(200, 6)
+    write_edf(path, mv, 200, annotations=[])
+    content = bytearray(path.read_bytes())
+    content[192:197] = b"EDF+D"
+    for record, onset in enumerate([0, 1, 4.5, 5.5, 6.5, 20]):
+        old, new = f"+{record}\x14\x14".encode(), f"+{onset:g}\x14\x14".encode()
+        at = content.find(old + b"\0", 768 + record * (400 + 8))
+        content[at : at + len(new)] = new
+    path.write_bytes(content)
+    recording = read_recording(path)
+    assert recording.samples.shape == (1, 4200)
+    assert recording.notes == ("2 gaps in its times, 15 s without samples",)
+    values = recording.samples[0] * recording.uv_per_unit / 1000
+    for record, at in enumerate([0, 200, 900, 1100, 1300, 4000]):
+        assert np.abs(values[at : at + 200] - mv[200 * record : 200 * record + 200]).max() < 1e-3
+    assert (recording.samples[0] == NO_VALUE).sum() == 3000
+    content[at - 4 : at] = content[at - 4 : at]
+    path.write_bytes(bytes(content).replace(b"+20\x14", b"+2\x14\0"))
+    assert message_of(path) == (
+        "d.edf: expected data records in the order of time, less than a day apart; got 6.5 s then 2 s (records 5 and 6)"
+    )
+
+
+def test_an_edf_file_that_is_cut_or_was_not_closed_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "c.edf"
+    write_edf(path, heart(200), 200)
+    content = path.read_bytes()
+    path.write_bytes(content[:-1000])
+    assert message_of(path) == "c.edf: expected 20 data records of 1 s; got 17"
+    path.write_bytes(content[:236] + b"-1      " + content[244:-1000])
+    recording = read_recording(path)
+    assert (recording.samples.shape, recording.notes) == ((1, 3400), ("its header states no length: it holds 17 s",))
+    path.write_bytes(content[:300])
+    assert message_of(path).startswith("c.edf: expected an EDF or BDF file; got")
+
+
+def test_of_a_sleep_recording_the_ecg_alone_is_a_lead(tmp_path: Path) -> None:
+    mv = heart(100)
+    labels = ("EEG Fpz-Cz", "C3-A2", "EOG horizontal", "ECG", "EMG submental", "Resp oro-nasal")
+    signals = [
+        edfio.EdfSignal(mv * 1000, 100, label=label, physical_dimension="uV", physical_range=(-9999, 9999))
+        for label in labels
+    ]
+    edfio.Edf(signals).write(tmp_path / "sleep.edf")
+    recording = read_recording(tmp_path / "sleep.edf", lead="first")
+    assert recording.leads == ("ECG",)
+    assert recording.notes == ("left out: EEG Fpz-Cz, C3-A2, EOG horizontal, EMG submental, Resp oro-nasal",)
+    assert read_recording(tmp_path / "sleep.edf", column="C3-A2").leads == ("C3-A2",)
+    edfio.Edf(signals[:1]).write(tmp_path / "eeg.edf")
+    assert message_of(tmp_path / "eeg.edf") == (
+        "eeg.edf: expected a lead in volts; got EEG Fpz-Cz (choose with --column)"
+    )
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    sensitivity=st.sampled_from([0.001, 0.005, 2.5, 1.25]), unit=st.sampled_from(["uV", "mV"]),
+    baseline=st.integers(-100, 100), rates=st.sampled_from([(250, 250), (500, 250)]), gap=st.integers(0, 3000),
+)  # fmt: skip
+def test_groups_of_a_dicom_waveform_are_one_recording_by_their_own_units_and_times(
+    sensitivity: float, unit: str, baseline: int, rates: tuple[int, int], gap: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path = tmp_path_factory.getbasetemp() / f"w{next(NUMBER)}.dat"
+    raw = np.random.default_rng(gap).integers(-900, 900, (2, 2, 1000))
+    baseline_in_unit = baseline * sensitivity
+    write_dicom(path, [
+        {"rate_hz": rates[0], "channels": [("II", sensitivity, unit, baseline_in_unit, raw[0, 0]),
+                                           ("V1", sensitivity, unit, 0, raw[0, 1])]},
+        {"rate_hz": rates[0], "originality": "DERIVED", "channels": [("II", 1, "uV", 0, raw[0, 0][:300])]},
+        {"rate_hz": rates[1], "offset_ms": 1000 * 1000 / rates[0] + gap,
+         "channels": [("II", 2 * sensitivity, unit, 0, raw[1, 0])]},
+    ])  # fmt: skip
+    recording = read_recording(path, lead="II")
+    assert recording.rate_hz == max(rates)
+    uv = recording.samples[0] * recording.uv_per_unit
+    step = UV_PER[unit] * sensitivity
+    assert np.allclose(uv[:1000], (raw[0, 0] + baseline) * step, atol=0.51 * recording.uv_per_unit)
+    start, stride = 1000 + round(gap * max(rates) / 1000), max(rates) // rates[1]
+    assert np.allclose(uv[start::stride][:1000], raw[1, 0] * 2 * step, atol=0.51 * recording.uv_per_unit)
+    assert (recording.samples[0, 1000:start] == NO_VALUE).all()
+    assert "left out, derived: group 1" in recording.notes
+
+
+def test_a_dicom_channel_without_sensitivity_is_not_calibrated_and_an_image_is_refused(tmp_path: Path) -> None:
+    write_dicom(tmp_path / "u.dcm", [{"rate_hz": 250, "channels": [("II", None, "", 0, np.arange(500))]}])
+    assert read_recording(tmp_path / "u.dcm").uv_per_unit == 0
+    image = pydicom.data.get_testdata_file("CT_small.dcm")
+    assert message_of(image) == "CT_small.dcm: expected a DICOM waveform; got CT Image Storage"
+
+
+def test_the_waveform_that_pydicom_ships_is_read_as_pydicom_reads_it() -> None:
+    path = pydicom.data.get_testdata_file("waveform_ecg.dcm")
+    recording = read_recording(path)
+    assert recording.leads == ("I", "II", "III", "aVR", "aVL", "aVF", "V1", "V2", "V3", "V4", "V5", "V6")
+    assert recording.rate_hz == 1000
+    assert recording.notes == ("left out, derived: MEDIAN BEAT",)
+    uv = pydicom.dcmread(path).waveform_array(0)
+    assert np.allclose(recording.samples.T * recording.uv_per_unit, uv, atol=0.01)
+    assert 8 <= len(beatwire.analyze(path).beats) <= 14
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    scale=st.sampled_from([0.001, -0.002, 0.0005]), offset=st.floats(-0.5, 0.5), divider=st.sampled_from([1, 2, 4]),
+    floats=st.booleans(), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_each_channel_of_a_biopac_file_has_its_own_rate_scale_and_offset(
+    scale: float, offset: float, divider: int, floats: bool, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"b{next(NUMBER)}.bin"
+    digital = np.random.default_rng(seed).integers(-900, 900, 400).astype("<i2")
+    mv = digital * scale + offset
+    ecg = ("ECG - ECG100C", "mV", divider, scale, offset, mv.astype("<f8") if floats else digital)
+    other = ("RESP - RSP100C", "Volts", 1, 1.0, 0.0, np.zeros(400 * divider, "<i2"))
+    write_acq(path, 1000, [other, ecg])
+    recording = read_recording(path)
+    assert (recording.leads, recording.rate_hz) == (("ECG - ECG100C",), 1000 / divider)
+    assert recording.notes[0] == "left out: RESP - RSP100C"
+    got = recording.samples[0] * recording.uv_per_unit / 1000
+    assert np.abs(got - mv).max() <= 0.51 * max(abs(scale), recording.uv_per_unit / 1000) + 1e-6
+
+
+def of_samples(path: Path, kind: str, mv: np.ndarray, rate_hz: float) -> None:
+    """Write samples in a format; its ending is that of ``path``."""
+    if kind == "edf":
+        write_edf(path, mv, rate_hz)
+    elif kind == "bdf":
+        signal = edfio.BdfSignal(mv, rate_hz, label="ECG", physical_dimension="mV", physical_range=(-10, 10))
+        edfio.Bdf([signal]).write(path)
+    elif kind == "dcm":
+        channel = ("II", 1.0, "uV", 0, np.rint(mv * 1000))
+        write_dicom(path, [{"rate_hz": rate_hz, "channels": [channel]}])
+    elif kind == "acq":
+        write_acq(path, rate_hz, [("ECG", "mV", 1, 0.001, 0.0, np.rint(mv * 1000).astype("<i2"))])
+    elif kind == "parquet":
+        pd.DataFrame({"II": mv}).to_parquet(path)
+    else:
+        with path.open("wb") as file:
+            if kind == "npy":
+                np.save(file, mv)
+            elif kind == "npz":
+                np.savez(file, ecg=mv, fs=rate_hz)
+            else:
+                scipy.io.savemat(file, {"val": mv}, format="4" if kind == "mat4" else "5", appendmat=False)
+
+
+KINDS = ("edf", "bdf", "dcm", "acq", "parquet", "npy", "npz", "mat4", "mat5")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_content_decides_and_every_way_gives_the_beats(kind: str, tmp_path: Path) -> None:
+    mv = heart(250)
+    states_none = kind in ("parquet", "npy", "mat4", "mat5")
+    expected = beatwire.analyze(mv, 250).beats["sample"].to_numpy()
+    assert len(expected) > 20
+    for ending in (".edf", ".csv", ".dat2", ""):
+        path = tmp_path / f"{kind}{ending}"
+        of_samples(path, kind, mv, 250)
+        fs = 250 if states_none else None
+        result = beatwire.analyze(path, fs, lead="first")
+        assert result.recording.uv_per_unit > 0
+        assert np.abs(result.beats["sample"].to_numpy() - expected).max() <= 1
+        if states_none:
+            assert message_of(path).startswith(f"{path.name}: expected a sampling rate; the")
+        else:
+            assert message_of(path, fs=300).startswith(f"{path.name}: expected --fs 250, the rate of its ")
+    parts = [part.beats for part in beatwire.iterate(path, fs, block_samples=777)]
+    assert np.abs(pd.concat(parts)["sample"].to_numpy() - expected).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "package", "name"),
+    [("edf", "edfio", "EDF, EDF+"), ("bdf", "edfio", "BDF"), ("dcm", "pydicom", "DICOM"), ("acq", "bioread", "BIOPAC")],
+)
+def test_without_its_package_a_format_names_what_to_install(
+    kind: str, package: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_samples(tmp_path / "x", kind, heart(250), 250)
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(formats, "find_spec", lambda one: None if one == package else find_spec(one))
+    assert message_of(tmp_path / "x") == (
+        f"x: expected {package} to read {name}; it is not installed (pip install 'beatwire[formats]')"
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (
+            b"ISHNE1.0" + bytes(600),
+            "x: expected an ECG recording; got an ISHNE Holter file, which beatwire does not read",
+        ),
+        (
+            bytes(16) + b"SCPECG" + bytes(300),
+            "x: expected an ECG recording; got an SCP-ECG file, which beatwire does not",
+        ),
+        (
+            b"\x89HDF\r\n\x1a\n" + bytes(300),
+            "x: expected an ECG recording; got an HDF5 file, which beatwire does not read",
+        ),
+        (b"PK\x03\x04" + bytes(300), "x: expected arrays of numbers; got: "),
+        (b"PAR1" + bytes(300), "x: expected a Parquet table; got: "),
+        (b"\x93NUMPY" + bytes(300), "x: expected arrays of numbers; got: "),
+        (b"MATLAB 5.0 MAT-file" + bytes(300), "x: expected a MATLAB file; got: "),
+        (bytes(128) + b"DICM" + bytes(300), "x: expected a DICOM waveform; got"),
+        (b"\xffBIOSEMI" + b" " * 300, "x: expected an EDF or BDF file; got: "),
+    ],
+)
+def test_a_damaged_file_and_one_of_a_format_that_is_not_read_are_one_error(
+    head: bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "x").write_bytes(head)
+    found = message_of(tmp_path / "x")
+    assert found.startswith(message)
+    assert "\n" not in found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_cut_anywhere_or_with_bytes_changed_is_read_or_is_a_user_error(kind: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    of_samples(tmp_path / "x", kind, heart(100, 3), 100)
+    content = (tmp_path / "x").read_bytes()
+    for number in range(25):
+        changed = bytearray(content if number % 2 else content[: rng.integers(1, len(content))])
+        for _ in range(number // 5):
+            changed[rng.integers(min(400, len(changed)))] = rng.integers(256)
+        (tmp_path / "x").write_bytes(changed)
+        with suppress(beatwire.UserError):
+            read_recording(tmp_path / "x", fs=100)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    leads=st.integers(1, 12), turned=st.booleans(), kind=st.sampled_from(["npz", "mat", "struct"]),
+    rate_name=st.sampled_from(["fs", "Fs", "sampling_rate", "sfreq", "SampleRate", "rate_hz"]), named=st.booleans(),
+)  # fmt: skip
+def test_arrays_in_a_file_are_found_with_their_rate_and_the_names_of_leads(
+    leads: int, turned: bool, kind: str, rate_name: str, named: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"a{next(NUMBER)}"
+    mv = np.random.default_rng(leads).uniform(-1, 1, (leads, 300))
+    held: dict[str, object] = {"signals": mv.T if turned else mv, rate_name: 200.0}
+    names = [f"L{k}" for k in range(leads)]
+    if named:
+        held["lead_names"] = np.array(names)
+    with path.open("wb") as file:
+        if kind == "npz":
+            np.savez(file, **held)  # type: ignore[arg-type]
+        else:
+            scipy.io.savemat(file, {"ecg": held} if kind == "struct" else held, appendmat=False)
+    recording = read_recording(path)
+    assert (recording.rate_hz, recording.samples.shape) == (200, (leads, 300))
+    assert np.abs(recording.samples * recording.uv_per_unit / 1000 - mv).max() <= 0.0006
+    assert recording.leads == (tuple(names) if named else tuple(f"lead {k}" for k in range(leads)))
