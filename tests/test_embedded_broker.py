@@ -63,7 +63,7 @@ def test_an_alert_that_ended_long_ago_is_removed_from_the_topic_and_one_that_is_
         values = [value("long-ago", "off"), value("still-on"), value("of-another", "off", partition=77)]
         sender.send(names.ALERTS, keys, values)
     with Source(mock.cluster, "h") as source, Sink(mock.cluster, exactly_once=False) as sink:
-        monitor = Monitor(Graph(), source, sink, keep_ended_s=0.0)
+        monitor = Monitor(Graph(), source, sink, keep_ended_s=-60.0)  # the newest sample is the time
         monitor.run(threading.Event(), until=lambda counters: counters.ticks > 5)
     found = list(read_to_end(mock.cluster, names.ALERTS))
     assert [key for key, content in found if content is None and key] == [b"long-ago"]

@@ -11,13 +11,17 @@ Invariant: an alert that goes on is never removed, not even if an earlier messag
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
+from typing import Any
 
+from beatwire.kafka.readers import read_active_alerts
+from beatwire.kafka.source import Source
 from beatwire.records import Outgoing
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert
+from beatwire.wire.fields import Unusable
 
 MOST_ENDED = 200_000  # about 30 MB
 MOST_A_TICK = 500
@@ -39,6 +43,19 @@ class EndedAlerts:
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._ended_us)
+
+    def read(self, source: Source, unusable: Callable[[Unusable], None]) -> list[dict[str, Any]]:
+        """Return the alerts that are not off according to the log, and begin with those that have ended.
+
+        Raises
+        ------
+        FatalError
+            The log cannot be read.
+        """
+        ended: list[tuple[bytes, int, int]] = []
+        alerts = read_active_alerts(source.cluster, unusable=unusable, ended=lambda *one: ended.append(one))
+        self.begin(ended, source.assigned)
+        return alerts
 
     def begin(self, ended: Sequence[tuple[bytes, int, int]], assigned: Collection[int]) -> None:
         """Begin with what the log has: key, time in microseconds since 1970, and partition."""

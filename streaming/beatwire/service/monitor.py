@@ -25,7 +25,6 @@ from beatwire.errors import FatalError
 from beatwire.kafka.batch import PolledTick
 from beatwire.kafka.positions import Position
 from beatwire.kafka.progress import Beginning
-from beatwire.kafka.readers import read_active_alerts
 from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
@@ -112,7 +111,7 @@ class Monitor:
         self._is_new = True  # the graph has no limits of streams yet
         self._unusable = UnusableLog(self.counters.unusable)
         self._ended = EndedAlerts(keep_ended_s)
-        self._read_alerts = read_alerts or self._read_log
+        self._read_alerts = read_alerts or (lambda: self._ended.read(source, self._unusable.add))
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
         self._memory = MemoryReturn()
@@ -198,15 +197,6 @@ class Monitor:
     def _send_ahead(self, outgoing: Sequence[Outgoing]) -> None:
         """Send what is known of a tick while the rest is computed."""
         self._sink.send_ahead(outgoing, self._source, self._epoch)
-
-    def _read_log(self) -> list[dict[str, Any]]:
-        """Return the alerts that are not off, and note those that have ended."""
-        ended: list[tuple[bytes, int, int]] = []
-        alerts = read_active_alerts(
-            self._source.cluster, unusable=self._unusable.add, ended=lambda *one: ended.append(one)
-        )
-        self._ended.begin(ended, self._source.assigned)
-        return alerts
 
     def _adopt_alerts(self, stop: threading.Event) -> bool:
         """Pass the alerts in the log to the graph; wait for a broker that is away, unless the monitor is to stop."""
