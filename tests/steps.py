@@ -79,10 +79,12 @@ class Aligner:
         return aligned
 
     def event_rows(self, aligned: Aligned) -> list[tuple[str, str, int, int]]:
-        """Return the events of a tick: (stream, kind, sample, value)."""
+        """Return the events of a tick: (stream, kind, sample, value); ARRIVED is left out."""
         names = {v: k for k, v in vars(Event).items() if k.isupper()}
         return [
-            (self.directory.names[s], names[kind], at, value) for _, s, kind, at, value, *_ in aligned.events.tolist()
+            (self.directory.names[s], names[kind], at, value)
+            for _, s, kind, at, value, *_ in aligned.events.tolist()
+            if kind in names
         ]
 
     @property

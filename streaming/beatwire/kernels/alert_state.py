@@ -18,6 +18,7 @@ from beatwire.records.columns import (
     TRANSITION_SESSION,
     TRANSITION_SLOT,
     TRANSITION_STATE,
+    TRANSITION_STRETCH,
 )
 
 # Rules, in the order of ``stages.support.alert_rules.RULES``.
@@ -26,7 +27,8 @@ ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_
 REFUSED = 14
 NOISE, SATURATED, UNJUDGED, LONG_UNJUDGED = range(15, 19)
 VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR, MISSED_BEAT = range(19, 26)
-RULES = 26
+CONFLICTING = 26
+RULES = 27
 
 # Columns of ``kernels.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last three,
 # supraventricular beats in a row, and the samples of the last ventricular beats.
@@ -83,6 +85,11 @@ def latches(rule: int) -> bool:
     return rule == ASYSTOLE or rule == FLUTTER or rule == VENTRICULAR
 
 
+def outlasts_restart(rule: int) -> bool:
+    """Return True if an alert of this rule is about the stream whatever its session: it goes on over a restart."""
+    return rule == UNJUDGED or rule == LONG_UNJUDGED or rule == CONFLICTING
+
+
 def write_transition(
     row: I64, slot: int, rule: int, state: int, onset: int, at: int, value: float, transitions: Transitions, n: int
 ) -> int:
@@ -96,6 +103,7 @@ def write_transition(
     written[TRANSITION_AT] = at
     written[TRANSITION_LIMITS] = row[LIMITS]
     written[TRANSITION_BEAT] = NO_BEAT
+    written[TRANSITION_STRETCH] = 0
     transitions.value[n] = value
     return n + 1
 

@@ -32,6 +32,14 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_ABSENT          sample after those that are known to have no value from SLOT_EXPECTED on
     SLOT_MARKS, SLOT_MARKED  first and last of the last marks that are near each other
     SLOT_AHEAD_MARKED    1 if there may be marks in pending intervals
+    SLOT_USED_TICK       tick of the last chunk that was of use, see ``kernels.senders``
+    SLOT_USED_US         its arrival
+    SLOT_ACTIVE_US       time in which samples came, see there; 0: the stream had no chunk
+    SLOT_ARRIVED_AT      sample of the last ARRIVED event of the lane; -1: none
+    SLOT_RETURN_US       arrival of the last chunk with which a session came back
+    SLOT_CONFLICT        whether sessions take turns
+    SLOT_OTHER_COUNT     sessions before this one that are remembered: pairs in columns SLOT_OTHERS + 2 k and + 1, the
+                         session and the arrival of its last chunk
     SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
 
 Rows of ``AlignRows.place`` (columns in ``records.columns``): ``count`` samples at a position of the payload. A negative
@@ -71,16 +79,22 @@ from beatwire.records.events import GAP, RESTART
 SLOT_SESSION, SLOT_BASE, SLOT_EXPECTED, SLOT_BANK, SLOT_LANE, SLOT_LEADS, SLOT_LEAD_OFF, SLOT_ARRIVED_US = range(8)
 SLOT_TICK, SLOT_PASS, SLOT_PASS_BASE, SLOT_FRESH, SLOT_NANOVOLTS, SLOT_MASK, SLOT_MASK_FROM = range(8, 15)
 SLOT_LIMITS, SLOT_BEFORE_JUMP, SLOT_FINAL, SLOT_ABSENT, SLOT_MARKS, SLOT_MARKED, SLOT_AHEAD_MARKED = range(15, 22)
-SLOT_PENDING, FIRST_PENDING = 22, 23
+SLOT_USED_TICK, SLOT_USED_US, SLOT_ACTIVE_US, SLOT_ARRIVED_AT = range(22, 26)
+SLOT_RETURN_US, SLOT_CONFLICT, SLOT_OTHER_COUNT, SLOT_OTHERS = range(26, 30)
+MOST_OTHERS = 8  # sessions remembered beside the present one; of more the one that sent longest ago is forgotten
+SLOT_PENDING = SLOT_OTHERS + 2 * MOST_OTHERS
+FIRST_PENDING = SLOT_PENDING + 1
 MAX_PENDING = 8  # intervals; a chunk that would begin one more closes the gap before it
 SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING
 NEVER_MARKED = -(1 << 62)
 
 # ``limits[bank, column]``: in samples what a pass holds, how far ahead of its turn a chunk may come, the longest
 # bridge, and how far back a chunk is a duplicate; in microseconds the silence after which a stream starts anew, and the
-# one after which it is evicted; the longest hole that is filled in, in samples.
+# one after which it is evicted; the longest hole that is filled in, and what is at least between two ARRIVED events, in
+# samples.
 LIMIT_PASS, LIMIT_REORDER, LIMIT_BRIDGE, LIMIT_DUPLICATE, LIMIT_SILENCE_US, LIMIT_EVICT_US, LIMIT_HOLE = range(7)
-LIMIT_COLUMNS = 7
+LIMIT_MARK = 7
+LIMIT_COLUMNS = 8
 
 # ``AlignRows.sizes``: rows written, passes, why ``arrivals.align_rows`` stopped; then what happened to chunks.
 PLACED_ROWS, FRESH_ROWS, EVENT_ROWS, PASSES, STATUS = range(5)
@@ -123,6 +137,7 @@ def restart(slots: I64, slot: int, rows: AlignRows, sample: int, value: int) -> 
     slots[slot, SLOT_FINAL] = slots[slot, SLOT_ABSENT] = sample
     slots[slot, SLOT_MARKS] = slots[slot, SLOT_MARKED] = NEVER_MARKED
     slots[slot, SLOT_PASS] += 1
+    slots[slot, SLOT_ARRIVED_AT] = -1
     open_pass(slots, slot, rows)
     put_event(slots, slot, rows, RESTART, sample, value)
 

@@ -24,9 +24,11 @@ from beatwire.kernels.align import (
     RESTARTS,
     SILENCES,
     SLOT_ABSENT,
+    SLOT_ACTIVE_US,
     SLOT_ARRIVED_US,
     SLOT_BANK,
     SLOT_BEFORE_JUMP,
+    SLOT_CONFLICT,
     SLOT_EXPECTED,
     SLOT_LANE,
     SLOT_LEAD_OFF,
@@ -46,6 +48,7 @@ from beatwire.kernels.align import (
     restart,
 )
 from beatwire.kernels.clock import anchor
+from beatwire.kernels.senders import change_session, note_conflict, note_use
 from beatwire.records import F64, I64, U8
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, SampleRun, StreamState
 from beatwire.records.columns import (
@@ -164,6 +167,9 @@ def align_row(
             if not silent:  # a repetition does not end a silence
                 state[SLOT_ARRIVED_US] = arrived_us
             return PLACED
+    conflict, placed = int(state[SLOT_CONFLICT]), int(rows.sizes[PLACED_ROWS])
+    if state[SLOT_ACTIVE_US] > 0 and state[SLOT_SESSION] != session:
+        change_session(state, int(state[SLOT_SESSION]), int(state[SLOT_ARRIVED_US]), session, arrived_us)
     state[SLOT_ARRIVED_US] = arrived_us
     note_jump(first, state, own, fresh_start)
     if state[SLOT_TICK] != tick:
@@ -185,6 +191,7 @@ def align_row(
         state[SLOT_MASK_FROM] = first
         state[SLOT_NANOVOLTS] = nanovolts
         restart(streams.slots, slot, rows, first, known)
+    note_conflict(streams.slots, slot, rows, max(first, int(state[SLOT_EXPECTED])), conflict, arrived_us)
     zero_us = int(ints[CHUNK_TIME_US]) - int(math.floor(first * 1e6 / floats[CHUNK_RATE_HZ] + 0.5))
     new = max(first, int(state[SLOT_EXPECTED]))  # samples before it have the time that they came with
     anchor(streams.anchors[slot], slot, rows, session, new, zero_us, floats[CHUNK_RATE_HZ], fresh_start)
@@ -198,8 +205,10 @@ def align_row(
         if mask != state[SLOT_MASK]:
             state[SLOT_MASK] = mask
             put_event(streams.slots, slot, rows, LEADS_CHANGED, first, mask)
-    if mask != (1 << leads) - 1:  # nothing is placed of a chunk whose leads are all off
+    off = mask == (1 << leads) - 1
+    if not off:  # nothing is placed of a chunk whose leads are all off
         place_chunk(chunks.payload, ints, holes, streams.slots, slot, limits[bank], rows)
+    note_use(streams.slots, slot, limits[bank], rows, placed, off, tick, arrived_us)
     return PLACED
 
 

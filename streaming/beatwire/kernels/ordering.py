@@ -27,7 +27,7 @@ from beatwire.records.columns import (
 from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 from beatwire.records.selection import ListedBlocks
 
-KINDS = 9  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
+KINDS = 11  # at least the number of kinds: at the same sample, kinds are in the order of ``records.events``
 
 
 def merge_pass(

@@ -11,7 +11,9 @@ whether it is on. Only the rules of anomalous beats and of drift read scores; no
 noise mean: ``kernels.unjudged``.
 
 A restart ends the stream's alerts. An alert ends in the session in which it began: at the last beat of that session, or
-where its samples ended if the stream was silent for long. Such a stream is not replayed; the log has the end of its
+where its samples ended if the stream was silent for long. That nothing can be analysed, and that sessions take turns,
+goes on over a restart, unless the stream was silent for long: in a later session the onset in the state is the first
+sample of the lane. Such a stream is not replayed; the log has the end of its
 samples, as the onset of ``no data``. Leads that are off stay off over a gap within a session: the event of such a
 restart has a ``value`` of 0 or more.
 """
@@ -22,6 +24,7 @@ from beatwire.kernels.alert_state import (
     ANOMALOUS_BEATS,
     ANOMALOUS_BITS,
     ASYSTOLE,
+    CONFLICTING,
     DRIFT,
     ECTOPY,
     EIGHT_BITS,
@@ -64,6 +67,7 @@ from beatwire.kernels.alert_state import (
     count_bits,
     hold_rule,
     is_on,
+    outlasts_restart,
     set_alert,
 )
 from beatwire.kernels.ectopy import apply_ectopy, is_undominated, ventricular_rate
@@ -77,14 +81,21 @@ from beatwire.kernels.unjudged import (
     AT,
     CANNOT_ANALYSE,
     CANNOT_FOR_LONG,
+    HAS_BEGUN,
+    MARK,
+    MARK_AT,
     NOTHING,
     PENDING_END,
     add_block,
+    add_gap,
+    add_mark,
     begin_signal,
+    forget_marks,
     is_faint,
     is_silence,
     next_step,
     pass_beat,
+    settle_mark,
     silent_from,
 )
 from beatwire.records import F64, I64
@@ -98,28 +109,65 @@ from beatwire.records.columns import (
     ORDERED_SLOT,
     ORDERED_VALUE,
     TRANSITION_BEAT,
+    TRANSITION_STRETCH,
 )
-from beatwire.records.events import BEAT, BLOCK, DRIFTED, LEADS_CHANGED, LIMITS_CHANGED, RESTART, WATERMARK
+from beatwire.records.events import (
+    ARRIVED,
+    BEAT,
+    BLOCK,
+    CONFLICT,
+    DRIFTED,
+    GAP,
+    LEADS_CHANGED,
+    LIMITS_CHANGED,
+    RESTART,
+    WATERMARK,
+)
 
 MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
 
 
-def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
+def apply_restart(
+    row: I64, slot: int, session: int, sample: int, value: int, lengths: I64, transitions: Transitions, n: int
+) -> int:
     """End the alerts of a stream whose lane begins anew, and begin its state."""
+    own = row[SIGNAL:SINCE]
+    goes_on = row[IS_KNOWN] > 0 and own[HAS_BEGUN] > 0 and value >= -1
+    if goes_on and own[MARK] > 0:  # nothing more is decided before it
+        n = apply_mark(row, slot, lengths, transitions, n)
+    if not goes_on:
+        forget_marks(own)
     end = int(row[LAST_BEAT]) if value >= -1 else -2 - value
     if row[SESSION] == session:
         end = sample
     for rule in range(RULES):
         if row[IS_KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
-            at = max(end, int(row[FIRST_ONSET + rule]))  # a device may go back
-            n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
+            onset = int(row[FIRST_ONSET + rule])
+            if not goes_on or not outlasts_restart(rule):
+                at = max(end, onset)  # a device may go back
+                n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
+            elif onset >= 0 and (row[SESSION] != session or onset > sample):
+                row[FIRST_ONSET + rule] = sample
         row[SINCE + rule] = NEVER
     row[IS_KNOWN] = 1
     row[SESSION] = session
     row[LAST_BEAT] = sample
     for column in range(FLAT_BLOCKS, SIGNAL):
         row[column] = 0
-    begin_signal(row[SIGNAL:SINCE], sample)
+    begin_signal(own, sample)
+    return n
+
+
+def apply_mark(row: I64, slot: int, lengths: I64, transitions: Transitions, n: int) -> int:
+    """Apply what follows from the mark that is pending at the end of a lane."""
+    at = int(row[SIGNAL + MARK_AT])
+    step = settle_mark(
+        row[SIGNAL:SINCE], lengths, bool(row[FIRST_ONSET + ASYSTOLE] >= 0), bool(row[FIRST_ONSET + UNJUDGED] >= 0),
+        bool(row[FIRST_ONSET + LONG_UNJUDGED] >= 0),
+    )  # fmt: skip
+    if step != NOTHING:
+        n = set_alert(row, slot, UNJUDGED, step == CANNOT_ANALYSE, at, 0.0, transitions, n)
+        n = set_alert(row, slot, LONG_UNJUDGED, step == CANNOT_FOR_LONG, at, 0.0, transitions, n)
     return n
 
 
@@ -229,6 +277,7 @@ def apply_rules(
     """
     first = MOST_TRANSITIONS * int(run[i])
     n = first
+    restarts = 0
     own = state[events[run[i], ORDERED_SLOT]]
     lengths = durations[own[LIMITS], events[run[i], ORDERED_BANK]]
     for e in range(run[i], run[i + 1]):
@@ -236,11 +285,20 @@ def apply_rules(
         slot, session, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_SESSION]), int(event[ORDERED_KIND])
         sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
         row = state[slot]
+        known = n
         if kind == RESTART:
             lengths = durations[row[LIMITS], event[ORDERED_BANK]]
-            n = apply_restart(row, slot, session, sample, value, transitions, n)
+            n = apply_restart(row, slot, session, sample, value, lengths, transitions, n)
         elif kind == LEADS_CHANGED:
             n = set_alert(row, slot, LEADS_OFF, value != 0, sample, float(value), transitions, n)
+        elif kind == GAP:
+            add_gap(row[SIGNAL:SINCE], sample, value, lengths)
+        elif kind == CONFLICT:
+            n = set_alert(row, slot, CONFLICTING, value != 0, sample, 0.0, transitions, n)
+        elif kind == ARRIVED:
+            if row[SIGNAL + MARK] > 0:  # all beats before the mark before are known
+                n = pass_time(row, slot, int(row[SIGNAL + MARK_AT]) + 1, lengths, transitions, n)
+            add_mark(row[SIGNAL:SINCE], sample, value)
         elif kind == BLOCK:
             pending = int(row[SIGNAL + PENDING_END])
             if pending > 0:  # all beats before the end of the block before are known
@@ -261,4 +319,7 @@ def apply_rules(
                 late = silent_from(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
                 if sample > late and is_silence(row[SIGNAL:SINCE]):
                     n = set_alert(row, slot, ASYSTOLE, True, sample, 0.0, transitions, n)
+        restarts += kind == RESTART
+        for decided in range(known, n):
+            transitions.rows[decided, TRANSITION_STRETCH] = restarts
     transitions.counts[i] = n - first

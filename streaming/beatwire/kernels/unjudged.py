@@ -1,16 +1,22 @@
 """Bodies that decide from beats and blocks whether a heart is silent, and since when its signal cannot be judged.
 
-In:    the blocks of a stream with their kinds (``kernels.rhythm``), its last beat
+In:    the blocks of a stream with their kinds (``kernels.rhythm``), its last beat, its active time
 Out:   steps, in order of samples: ``ASYSTOLE_BEGINS``, ``IS_JUDGED``, ``CANNOT_ANALYSE``, ``CANNOT_FOR_LONG``
 State: int64 ``own[COLUMNS]``, a part of the state of ``kernels.rules``
 
 Asystole: no beat for so long; a faint beat is none. If the detector was not sure of the last beat, or errors were
 expected around it, the silence may be an electrode that came off: then a block without a beat must be at rest
 (``kernels.rest``), later two in a row. If it was not sure of five in a row before, the stream shows no rhythm, and the
-silence has to be six seconds longer. A stretch is judged up to a beat without expected errors, to a block of a flat
-line or of fibrillation, and throughout an asystole.
+silence has to be six seconds longer. Where samples were missing a beat may have been: the last ``WHOLE_BLOCKS`` of a
+silence have no hole, and a block with one is not at rest. A stretch is judged up to a beat without expected errors, to
+a block of a flat line or of fibrillation, and throughout an asystole.
 
-A block is used when everything up to its end is decided: until then it is pending. So no cut changes a step.
+Within a lane samples count how long nothing could be judged. Across restarts and sessions, and where samples come more
+slowly than their rate says, the active time of the stream does (``kernels.senders``): a *mark* is a sample up to which
+everything had come at some active time. While sessions take turns it does not count: that is an alert of its own.
+
+A block is used when everything up to its end is decided, and a mark likewise: until then they are pending. So no cut
+changes a step.
 """
 
 from __future__ import annotations
@@ -19,6 +25,7 @@ from beatwire.kernels.flutter import FLAT, REST, WAVES
 from beatwire.records import I64
 from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUDGED_SAMPLES, UNJUDGED_SAMPLES
 
+MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back farther than any step is late
 # Columns of the state:
 #   JUDGED_UNTIL  sample up to which the signal could be judged
 #   IS_SURE       1 if the last beat was certain and in a clean signal, or if there was none since the lane began
@@ -29,10 +36,20 @@ from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUD
 #   LARGE_AT      sample of the last beat that is not faint
 #   SURE_ROW      certain beats in a row, at most ``RHYTHM_BEATS``, with less than ``ROW_BLOCKS`` between them
 #   RHYTHM_BY     sample up to which the last row of ``RHYTHM_BEATS`` is remembered
+#   GAP_COUNT     holes of the lane so far; those that are less than 0.25 s apart are one
+#   FIRST_GAP     the last ``MOST_GAPS`` of them in a ring: first sample, and the sample after them
+#   MARK_AT, MARK the mark that is pending, and the value of its event; 0: none
+#   WAS_JUDGED    1 if the signal could be judged since the last mark
+#   JUDGED_US     active time at the last mark before which it could be; 0: there was no mark
+#   HAS_BEGUN     1 if a lane has begun: 0 of a stream that is known from the log alone
 (
-    JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY,
-) = range(10)  # fmt: skip
-COLUMNS = 10
+    JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
+    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, HAS_BEGUN, FIRST_GAP,
+) = range(17)  # fmt: skip
+COLUMNS = FIRST_GAP + 2 * MOST_GAPS
+BLOCK_US = 2_000_000
+WHOLE_BLOCKS = 1  # 2 s: without a beat in so long a heart is below 30/min
+NEAR_PER_BLOCK = 8  # 0.25 s
 
 NOTHING, ASYSTOLE_BEGINS, IS_JUDGED, CANNOT_ANALYSE, CANNOT_FOR_LONG = range(5)
 RESTS_NEEDED = 2  # 4 s, as the default limit of asystole
@@ -45,8 +62,12 @@ NEVER = 1 << 62
 
 def begin_signal(own: I64, sample: int) -> None:
     """Begin the state of a lane whose first sample is ``sample``."""
+    judged, judged_us = int(own[WAS_JUDGED]), int(own[JUDGED_US])
     for column in range(COLUMNS):
         own[column] = 0
+    own[WAS_JUDGED] = judged
+    own[JUDGED_US] = judged_us
+    own[HAS_BEGUN] = 1
     own[JUDGED_UNTIL] = sample
     own[LARGE_AT] = sample
     own[IS_SURE] = 1
@@ -63,7 +84,43 @@ def pass_beat(own: I64, sample: int, passed: int, sure: bool, judged: bool, leng
     own[RESTS] = 0
     own[IS_TESTED] = 0
     if judged:
-        own[JUDGED_UNTIL] = sample
+        judge(own, sample)
+
+
+def judge(own: I64, at: int) -> None:
+    """Note that the signal could be judged up to ``at``."""
+    own[JUDGED_UNTIL] = at
+    own[WAS_JUDGED] = 1
+
+
+def forget_marks(own: I64) -> None:
+    """Let the next mark begin the time in which nothing is judged."""
+    own[MARK] = 0
+    own[WAS_JUDGED] = 0
+    own[JUDGED_US] = 0
+
+
+def add_mark(own: I64, sample: int, value: int) -> None:
+    """Take a mark: it is pending."""
+    own[MARK_AT] = sample
+    own[MARK] = value
+
+
+def settle_mark(own: I64, lengths: I64, in_asystole: bool, cannot: bool, for_long: bool) -> int:
+    """Use the pending mark; return the step that follows from it."""
+    value = int(own[MARK])
+    active_us = value >> 1
+    own[MARK] = 0
+    if own[WAS_JUDGED] > 0 or own[JUDGED_US] == 0 or in_asystole or value & 1 > 0:
+        own[WAS_JUDGED] = 0
+        own[JUDGED_US] = active_us
+        return NOTHING
+    blocks = (active_us - int(own[JUDGED_US])) * int(lengths[BLOCK_SAMPLES])
+    if blocks > BLOCK_US * int(lengths[LONG_UNJUDGED_SAMPLES]):
+        return NOTHING if for_long else CANNOT_FOR_LONG
+    if blocks > BLOCK_US * int(lengths[UNJUDGED_SAMPLES]):
+        return NOTHING if cannot or for_long else CANNOT_ANALYSE
+    return NOTHING
 
 
 def add_block(own: I64, end: int, kind: int) -> None:
@@ -84,9 +141,38 @@ def is_faint(own: I64, size: float, sample: int, lengths: I64) -> bool:
 
 def silent_from(own: I64, last_beat: int, lengths: I64) -> int:
     """Return the sample at which a silence after the last beat reaches the limit of asystole."""
-    late = last_beat + int(lengths[ASYSTOLE_SAMPLES])
-    no_rhythm = own[IS_SURE] == 0 and last_beat >= own[RHYTHM_BY]
-    return late + DOUBT_BLOCKS * int(lengths[BLOCK_SAMPLES]) if no_rhythm else late
+    late, block = last_beat + int(lengths[ASYSTOLE_SAMPLES]), int(lengths[BLOCK_SAMPLES])
+    if own[IS_SURE] == 0 and last_beat >= own[RHYTHM_BY]:  # there was no rhythm
+        late += DOUBT_BLOCKS * block
+    count = int(own[GAP_COUNT])
+    for k in range(max(0, count - MOST_GAPS), count):
+        at = FIRST_GAP + 2 * (k % MOST_GAPS)
+        if own[at] < late:
+            late = max(late, int(own[at + 1]) + WHOLE_BLOCKS * block)
+    return late
+
+
+def add_gap(own: I64, start: int, stop: int, lengths: I64) -> None:
+    """Take a hole of the samples that was bridged, in which a beat may have been."""
+    block, count = int(lengths[BLOCK_SAMPLES]), int(own[GAP_COUNT])
+    last = FIRST_GAP + 2 * ((count - 1) % MOST_GAPS)
+    if count > 0 and NEAR_PER_BLOCK * (start - own[last + 1]) < block:
+        own[last + 1] = stop
+        return
+    at = FIRST_GAP + 2 * (count % MOST_GAPS)
+    own[at] = start
+    own[at + 1] = stop
+    own[GAP_COUNT] = count + 1
+
+
+def has_gap(own: I64, start: int, stop: int) -> bool:
+    """Return True if a hole lies in a stretch."""
+    count = int(own[GAP_COUNT])
+    for k in range(max(0, count - MOST_GAPS), count):
+        at = FIRST_GAP + 2 * (k % MOST_GAPS)
+        if own[at] < stop and start < own[at + 1]:
+            return True
+    return False
 
 
 def is_silence(own: I64) -> bool:
@@ -118,20 +204,25 @@ def next_step(
             limit, step = int(own[JUDGED_UNTIL]) + int(lengths[LONG_UNJUDGED_SAMPLES]), CANNOT_FOR_LONG
             if not cannot:
                 limit, step = int(own[JUDGED_UNTIL]) + int(lengths[UNJUDGED_SAMPLES]), CANNOT_ANALYSE
-        at = min(late, end, limit)
+        mark = int(own[MARK_AT]) if own[MARK] > 0 else NEVER
+        at = min(late, end, limit, mark)
         if at >= sample:
             return NOTHING
         own[AT] = at
         if late == at:
             if is_silence(own):
-                own[JUDGED_UNTIL] = at
+                judge(own, at)
                 return ASYSTOLE_BEGINS
         elif end == at:
             step = settle_block(own, last_beat, lengths, in_asystole)
             if step != NOTHING:
                 return step
+        elif limit != at:
+            step = settle_mark(own, lengths, in_asystole, cannot, for_long)
+            if step != NOTHING:
+                return step
         elif in_asystole:
-            own[JUDGED_UNTIL] = at
+            judge(own, at)
         else:
             return step
 
@@ -140,10 +231,11 @@ def settle_block(own: I64, last_beat: int, lengths: I64, in_asystole: bool) -> i
     """Use the pending block; return the step that follows from it."""
     end, kind = int(own[PENDING_END]), int(own[PENDING_KIND])
     own[PENDING_END] = 0
-    silent = end - int(lengths[BLOCK_SAMPLES]) >= last_beat
+    begin = end - int(lengths[BLOCK_SAMPLES])
+    silent = begin >= last_beat and not has_gap(own, begin, end)
     own[RESTS] = min(RESTS_NEEDED, int(own[RESTS]) + 1) if silent and kind & REST > 0 else 0
     begins = own[IS_TESTED] > 0 and not in_asystole and own[RESTS] == RESTS_NEEDED
     if begins or in_asystole or kind & (FLAT | WAVES) > 0:
-        own[JUDGED_UNTIL] = end
+        judge(own, end)
         return ASYSTOLE_BEGINS if begins else IS_JUDGED
     return NOTHING

@@ -44,13 +44,18 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
     """Return what align emits for streams that started at ``START_US``."""
     zeros = np.zeros(slots, np.int64)
     columns = SlotColumns(
-        session=zeros + 1, bank=zeros + bank.number, lane=np.arange(slots), expected=zeros + expected, arrived_us=zeros
+        session=zeros + 1,
+        bank=zeros + bank.number,
+        lane=np.arange(slots),
+        expected=zeros + expected,
+        arrived_us=zeros,
+        used_us=zeros,
     )
     anchors = np.zeros((slots, clock.ANCHOR_COLUMNS), np.int64)
     anchors[:, [clock.COUNT, clock.STRETCH]] = 1
     anchors[:, clock.FIRST_ANCHOR : clock.FIRST_ANCHOR + 3] = 1, 0, START_US
     return Aligned(
-        passes=[], events=np.zeros((0, EVENT_COLUMNS), np.int64), seen=np.arange(slots),
+        passes=[], events=np.zeros((0, EVENT_COLUMNS), np.int64), seen=np.arange(slots), used=np.arange(slots),
         slots=columns, anchors=anchors, clocks=np.zeros((0, EVENT_COLUMNS), np.int64), banks=(bank,),
         refused=np.zeros((0, 3), np.int64), rejects=Rejects(), now_us=0, caught_up=True, overloaded=False,
     )  # fmt: skip

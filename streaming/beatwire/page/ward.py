@@ -27,7 +27,10 @@ Key = tuple[tuple[bool, int, str], ...]  # of a stream id, for sorting
 STALE_US = 2_000_000  # as the rule ``no data``
 FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
-UNJUDGED = ("cannot analyse", "cannot analyse for long", "flutter")  # nor while these alerts hold
+# Nor while these alerts hold.
+UNJUDGED = (
+    "cannot analyse", "cannot analyse for long", "flutter", "no data", "flat line", "refused", "conflicting senders",
+)  # fmt: skip
 
 
 class Ward:

@@ -110,6 +110,7 @@ class TickBeats:
     shape                            float32 [b, SHAPE_LEADS, POINTS], see ``kernels.beat_shape``
     events                           int64 [e, 6], columns ``ORDERED_...``: all events, by slot and in order
     overloaded                       beats are not scored
+    restarting                       of a part of a tick: slots of streams that restart later in the tick
 
     From the score stage on (``None`` before):
 
@@ -150,6 +151,7 @@ class TickBeats:
     shape: F32
     events: I64
     overloaded: bool = False
+    restarting: frozenset[int] = frozenset()
     score: F32 | None = None
     prematurity: F32 | None = None
     scored_by: U8 | None = None
@@ -168,13 +170,15 @@ class TickBeats:
 class Alerts:
     """Transitions of alerts in a tick, one dict for JSON each, and the beats of the tick.
 
-    slots  of their streams, one for each transition; from the lifecycle stage on it is empty
+    slots, stretches  one for each transition: of its stream, and restarts of the stream in the tick up to it; from the
+           lifecycle stage on they are empty
     audit  records of the audit log, one dict for JSON each
     """
 
     beats: TickBeats
     transitions: list[dict[str, Any]]
     slots: list[int] = field(default_factory=list)
+    stretches: list[int] = field(default_factory=list)
     audit: list[dict[str, Any]] = field(default_factory=list)
 
 

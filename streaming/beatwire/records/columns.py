@@ -86,4 +86,5 @@ TRANSITION_SLOT, TRANSITION_SESSION, TRANSITION_RULE, TRANSITION_STATE, TRANSITI
 TRANSITION_LIMITS = 6  # row of the table of limits by which it was decided
 TRANSITION_BEAT = 7  # row of the beat that decided it, ``NO_BEAT``: none did
 NO_BEAT = -1
-TRANSITION_COLUMNS = 8
+TRANSITION_STRETCH = 8  # restarts of the stream in the tick up to it
+TRANSITION_COLUMNS = 9

@@ -10,8 +10,11 @@ WATERMARK      everything before ``sample`` is decided
 CLOCK          a device time that left the state of align, see ``kernels.clock``
 DRIFTED        the comparison with the reference has crossed its limit, see ``kernels.drift``
 LIMITS_CHANGED the limits are row ``value`` of their table from ``sample`` on, see ``stages.support.limits``
+CONFLICT       sessions of the stream take turns (``value`` 1) or do so no longer (0), see ``kernels.senders``
+ARRIVED        a chunk came whose samples reach up to ``sample``; ``value``: twice the time in which samples came (us),
+               and 1 more while sessions take turns
 """
 
 from __future__ import annotations
 
-RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED = range(9)
+RESTART, GAP, LEADS_CHANGED, BEAT, BLOCK, WATERMARK, CLOCK, DRIFTED, LIMITS_CHANGED, CONFLICT, ARRIVED = range(11)

@@ -164,6 +164,7 @@ class Event:
     BEAT = events.BEAT
     BLOCK = events.BLOCK
     WATERMARK = events.WATERMARK
+    CONFLICT = events.CONFLICT
 
 
 class SlotColumns(NamedTuple):
@@ -173,6 +174,7 @@ class SlotColumns(NamedTuple):
     bank, lane  where its samples are; -1: it has no lane
     expected    every sample before this one is known or given up; -1: none yet
     arrived_us  arrival of its last chunk at the broker
+    used_us     the same of the last one that was of use, see ``kernels.senders``
     """
 
     session: I64
@@ -180,6 +182,7 @@ class SlotColumns(NamedTuple):
     lane: I64
     expected: I64
     arrived_us: I64
+    used_us: I64
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +190,9 @@ class Aligned:
     """The placed chunks of a tick.
 
     passes       placements, by pass and bank
-    events       int64 [e, 7], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks
+    events       int64 [e, 7], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks, conflicts, arrivals
     seen         int64 [s]: the slots that have a chunk in this tick, each once, ascending
+    used         int64 [u]: those of them that have one of use, see ``kernels.senders``, or one that was refused
     slots        positions of the streams, by slot: copies
     before       the same after the tick before; None: this is the first
     anchors      int64 [slots, .]: device times, see ``kernels.clock``. A read-only view of the state of align, valid
@@ -206,6 +210,7 @@ class Aligned:
     passes: list[Placement]
     events: I64
     seen: I64
+    used: I64
     slots: SlotColumns
     anchors: I64
     clocks: I64

@@ -23,6 +23,7 @@ from beatwire.kernels.beat_class import Q
 from beatwire.kernels.ectopy import ECTOPY_S, HIDDEN
 from beatwire.kernels.long_intervals import LONGEST_S
 from beatwire.kernels.normal_beat import OF_SPREAD, UNRELATED
+from beatwire.kernels.senders import TURN_US
 from beatwire.kernels.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
@@ -32,6 +33,7 @@ from beatwire.records.columns import (
     TRANSITION_RULE,
     TRANSITION_SESSION,
     TRANSITION_SLOT,
+    TRANSITION_STRETCH,
 )
 from beatwire.stages.support import stream_alerts
 from beatwire.stages.support.alert_messages import message_of
@@ -87,7 +89,7 @@ class Settings:
             self.extreme_bradycardia_bpm, 3.0, 0.0, 4.0, self.no_data_s, self.drift, self.pause_s, 0.0, 3.0, 0.0, 0.0,
             self.most_errors, 0.0, self.unjudged_s, self.long_unjudged_s,
             self.ventricular_tachycardia_bpm, 0.0, 0.0, 0.0, self.frequent_ventricular_beats_bpm,
-            self.supraventricular_tachycardia_bpm, self.missed_beat_ratio,
+            self.supraventricular_tachycardia_bpm, self.missed_beat_ratio, TURN_US / 1e6,
         )  # fmt: skip
 
 
@@ -143,7 +145,8 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     rows = np.concatenate([*ended, by_samples, *begun])
     values = np.concatenate([np.zeros(before), values, np.zeros(after)])
     transitions = [_message(state, tick, row, value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)]
-    return state, Alerts(tick, transitions, rows[:, TRANSITION_SLOT].tolist())
+    slots, stretches = rows[:, TRANSITION_SLOT].tolist(), rows[:, TRANSITION_STRETCH].tolist()
+    return state, Alerts(tick, transitions, slots, stretches)
 
 
 def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
@@ -234,7 +237,7 @@ def _grow(state: State, slots: int) -> None:
 
 
 def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
-    """Return the transitions by samples, int64 [t, 8], and their values."""
+    """Return the transitions by samples, int64 [t, 9], and their values."""
     events = _ordered_events(state, tick)
     if len(events) == 0:
         return np.zeros((0, TRANSITION_COLUMNS), np.int64), np.zeros(0)

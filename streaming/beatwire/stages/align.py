@@ -17,6 +17,7 @@ lists it in ``evicted``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -47,6 +48,7 @@ from beatwire.stages.support.placements import placements, rounded
 from beatwire.stages.support.rejections import KINDS, reason_of
 from beatwire.stages.support.waiting import WaitingRoom
 
+MARK_S = 0.6  # between two ARRIVED events: longer than a beat takes to be decided
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
 
 
@@ -142,12 +144,15 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     events = rows.event[(kind != CLOCK) & (kind != LIMITS_CHANGED)]
     no_room = (verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK)
     seen = occurring(slot[no_room | (verdicts.code == arrivals.PLACED)], len(state.slots))
+    used = seen[state.slots[seen, align.SLOT_USED_TICK] == state.tick]
+    used = np.union1d(used, occurring(slot[no_room], len(state.slots)))
     _find_silent(state, chunks, seen)
     before, state.columns = state.columns, columns_of(state.slots)
     return state, Aligned(
         passes=placements(chunks, state.banks, state.lanes, rows._replace(event=events)),
         events=events,
         seen=seen,
+        used=used,
         slots=state.columns,
         before=before,
         anchors=state.anchors,
@@ -231,7 +236,8 @@ def _open_bank(state: State, chunks: AlignChunks, i: int) -> None:
     state.free.append([])
     s = state.settings
     samples = [max(1, round(d * new.rate_hz)) for d in (s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s)]
-    row = [*samples, _us(s.silence_s), _us(s.evict_s), longest_hole(new.rate_hz, s.bridge_s)]
+    last = longest_hole(new.rate_hz, s.bridge_s), math.ceil(MARK_S * new.rate_hz)
+    row = [*samples, _us(s.silence_s), _us(s.evict_s), *last]
     state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
     find_banks(state.banks, chunks, chunks.bank)
 

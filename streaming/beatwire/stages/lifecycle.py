@@ -29,7 +29,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.records import I64, Acknowledgement, Alerts, Bool, Expired, TickBeats
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
-from beatwire.records.events import WATERMARK
+from beatwire.records.events import RESTART, WATERMARK
 from beatwire.stages.support.alert_messages import acknowledged, device_times, over
 from beatwire.stages.support.audit import acknowledgement_record, limit_records
 from beatwire.stages.support.limits import Limits
@@ -42,6 +42,7 @@ from beatwire.stages.support.service_alerts import (
     feed_transition,
 )
 from beatwire.stages.support.sessions import bank_of
+from beatwire.stages.support.tick_parts import parts_of
 
 LONGEST_SHORTEST_S = 60.0  # a successor replays 120 s: it finds every alert that is held
 _SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
@@ -121,10 +122,8 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     for ack in state.acks:
         _acknowledge(state, ack, published, audit)
     state.acks.clear()
-    for slot, message in zip(alerts.slots, alerts.transitions, strict=True):
-        _apply(state, tick, slot, message, published)
-        if message["state"] == "on" and message["id"] in state.given:
-            _acknowledge(state, state.given[message["id"]], published, audit)
+    for part in parts_of(alerts, kept.slots()):
+        _apply_part(state, part, published, audit)
     published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)
     published += begin_of_expired(kept, state.expired, tick.aligned.now_us)
     state.expired.clear()
@@ -132,18 +131,30 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
         published += end_of_blind(kept, tick.aligned.now_us)
         if tick.aligned.caught_up:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
-        rows = tick.events[tick.events[:, ORDERED_KIND] == WATERMARK]
-        marks = _watermarks(rows, len(kept.due))
-        if kept.held:
-            _end_held(state, tick, marks, _touched(alerts, marks), published)
-        published += remind_by_samples(kept, tick, marks, s.remind_s, lambda one: _held_until(state, tick, one))
-        kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
         aligned = tick.aligned
         if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:
             state.scanned_us = aligned.now_us
             published += remind_by_clock(kept, tick, s.remind_s)
         kept.forget_evicted(aligned)
     return state, Alerts(tick, published, audit=audit)
+
+
+def _apply_part(state: State, part: Alerts, out: list[dict[str, Any]], audit: list[dict[str, Any]]) -> None:
+    """Apply the transitions of a part of a tick, and what is due by its samples."""
+    tick, kept = part.beats, state.alerts
+    for slot, message in zip(part.slots, part.transitions, strict=True):
+        _apply(state, tick, slot, message, out)
+        if message["state"] == "on" and message["id"] in state.given:
+            _acknowledge(state, state.given[message["id"]], out, audit)
+    kind = tick.events[:, ORDERED_KIND]
+    rows, begun = tick.events[kind == WATERMARK], tick.events[kind == RESTART]
+    if kept.by_id:
+        marks = _watermarks(rows, len(kept.due))
+        if kept.held:
+            _end_held(state, tick, marks, _touched(part, marks), out)
+        out += remind_by_samples(kept, tick, marks, state.settings.remind_s, lambda one: _held_until(state, tick, one))
+    kept.passed[begun[:, ORDERED_SLOT]] = np.column_stack([begun[:, ORDERED_SESSION], np.full(len(begun), -1)])
+    kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
 
 
 def adopt(
@@ -202,7 +213,10 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
             kept.add(message, slot, tick.aligned.now_us)
         out.append(message)
         return
-    out += remind_until(one, tick, message["decided"], state.settings.remind_s, decided=True)
+    later = message["session"] != one.message["session"]  # it has outlasted its session
+    out += remind_until(
+        one, tick, message["decided"], state.settings.remind_s, decided=True, session=message["session"]
+    )
     message = message | one.lasting
     if message["state"] == "latched" and one.message["state"] != "ack":
         kept.latch(one, message)
@@ -210,7 +224,7 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
     elif message["state"] == "latched":
         kept.remove(one)
         out.append(over(message))
-    elif message["decided"] < _held_until(state, tick, one):
+    elif not later and message["decided"] < _held_until(state, tick, one):
         kept.held[message["id"]] = message
     else:
         kept.remove(one)

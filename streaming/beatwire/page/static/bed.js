@@ -166,11 +166,12 @@ export class Bed {
   }
 
   #showState(stream, nowMs) {
-    const text = stream.standstill(nowMs, this.store.nowUs());
+    const standstill = stream.standstill(nowMs, this.store.nowUs());
+    const text = standstill || stream.notAnalysed();
     if (text === this.stateText) return;
     this.stateText = text;
     setText(this.parts.state, text);
-    this.parts.leads.classList.toggle("silent", text !== "");
+    this.parts.leads.classList.toggle("silent", standstill !== "");
     this.update();
   }
 

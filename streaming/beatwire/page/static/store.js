@@ -13,6 +13,7 @@ const KEPT_S = 30;
 const SILENT_MS = 2500;
 const MOST_EARLY = 256; // blocks
 const TACHOGRAM_US = 600e6;
+const NOT_ANALYSED = ["refused", "no data", "conflicting senders", "cannot analyse for long", "cannot analyse", "flat line"];
 
 /** @typedef {{id: string, rule: string, priority: "high"|"medium"|"low", technical: boolean, state: string,
  *   onset_us: number, decided_us: number, text: string, definition: string|null, reminders: number|null,
@@ -79,6 +80,12 @@ export class Stream {
     }
     if (this.bed.state === "lead off") return "lead off";
     return this.ring ? "" : "waiting for samples";
+  }
+
+  /** Why a bed whose samples come is not analysed; empty if it is. */
+  notAnalysed() {
+    const reason = this.bed.alerts.find((alert) => NOT_ANALYSED.includes(alert.rule) && alert.state !== "latched");
+    return reason ? `not analysed: ${reason.rule}` : "";
   }
 
   /** Samples and beats are kept only while the stream is watched. */

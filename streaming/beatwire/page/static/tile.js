@@ -90,10 +90,11 @@ export class Tile {
   }
 
   #showState(nowMs, nowUs) {
-    const text = this.stream.standstill(nowMs, nowUs);
+    const standstill = this.stream.standstill(nowMs, nowUs);
+    const text = standstill || this.stream.notAnalysed();
     if (text === this.stateText) return;
     this.stateText = text;
-    this.link.classList.toggle("silent", text !== "");
+    this.link.classList.toggle("silent", standstill !== "");
     this.parts.state.hidden = text === "";
     setText(this.parts.state, text);
     this.update();

@@ -31,7 +31,7 @@ def message_of(
         Device times of the onset and of the sample at which it is decided, where they are known from the log; None: by
         the clock of the stream.
     """
-    slot, session, number, state, onset, at, _, beat = row
+    slot, session, number, state, onset, at, _, beat, _ = row
     rule = RULES[number]
     onset_us, at_us = device_times(tick, slot, session, [onset, at], at)
     since_us = onset_us if since_us is None else since_us

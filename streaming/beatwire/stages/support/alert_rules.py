@@ -228,6 +228,14 @@ RULES = (
         "median intervals",
         "Manuals of bedside monitors: 1.75 times the mean interval, or 1 s if the rate is high.",
     ),
+    Rule(
+        "conflicting senders", "medium", True, "two or more sessions of this stream take turns",
+        "Conflicting senders",
+        "Sessions of this stream take turns: each has sent again after another one, within {limit} s, twice: "
+        "two devices use one id. Each change of the sender begins the analysis anew: little or nothing is found. Ends "
+        "when for {limit} s no session has come back.",
+        "s",
+    ),
 )  # fmt: skip
 # Rules of the service, not of the kernels: they have no numbers.
 BLIND = Rule(

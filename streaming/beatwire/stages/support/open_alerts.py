@@ -125,6 +125,10 @@ class OpenAlerts:
             for name in self.of_stream.get(self.directory.names[slot], ()):
                 self.by_id[name].slot = -1
 
+    def slots(self) -> I64:
+        """Return the slots of the streams that have alerts, int64 [n]."""
+        return np.array([one.slot for one in self.by_id.values() if one.slot >= 0], np.int64)
+
     def of_slot(self, slot: int) -> list[Open]:
         """Return the alerts of the stream of a slot, by id."""
         return [self.by_id[name] for name in sorted(self.of_stream.get(self.directory.names[slot], ()))]

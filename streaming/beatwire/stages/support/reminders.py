@@ -22,7 +22,7 @@ from beatwire.stages.support.open_alerts import NEVER, Open, OpenAlerts
 from beatwire.stages.support.sessions import events_of
 
 # Rules about streams that send nothing, or of which nothing is analysed, and about whole partitions.
-BY_CLOCK = ("no data", "refused", "expired")
+BY_CLOCK = ("no data", "refused", "expired", "conflicting senders")
 
 _BEFORE = 5  # intervals that may have passed from the last watermark of a tick to the first event of the next one
 
@@ -76,7 +76,13 @@ def remind_by_samples(
 
 
 def remind_until(
-    one: Open, tick: TickBeats, end: int | None, interval: Interval, *, decided: bool = False
+    one: Open,
+    tick: TickBeats,
+    end: int | None,
+    interval: Interval,
+    *,
+    decided: bool = False,
+    session: int | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Yield the reminders of an alert that are due in a tick, and count them in the alert.
 
@@ -87,19 +93,22 @@ def remind_until(
     Parameters
     ----------
     end
-        The sample of the alert's session at which it ends; None: it goes on. An alert that nothing ends after the last
+        The sample at which it ends; None: it goes on. An alert that nothing ends after the last
         beat of its session ends with the session.
     decided
         What ends it is in this tick, maybe a block that is ahead of the watermark: what is due by ``end`` is before
         it.
+    session
+        That of ``end``; None: the alert's.
     """
+    session = one.message["session"] if session is None else session
     interval_s = _interval_s(one, interval)
     if not interval_s or one.slot < 0 or tick.aligned.slots.bank[one.slot] < 0:
         return
     stretches = _stretches(tick, one.slot)
     own = [number for number, stretch in enumerate(stretches) if stretch.session == one.message["session"]]
     for stretch in stretches[own[0] if own else 0 :]:
-        if end is not None and (stretch.begin >= end or stretch.session != one.message["session"]):
+        if end is not None and (stretch.begin >= end or stretch.session != session):
             return
         if stretch.begin >= 0:
             number = _passed(one, tick, stretch, stretch.begin, interval_s)
@@ -170,7 +179,8 @@ def _stretches(tick: TickBeats, slot: int) -> list[Stretch]:
     """Return the stretches of a stream in a tick, in order."""
     events = events_of(tick, slot)
     parts = [part for part in np.split(events, np.flatnonzero(events[:, ORDERED_KIND] == RESTART)) if len(part)]
-    return [_stretch(part, last=number == len(parts) - 1) for number, part in enumerate(parts)]
+    goes_on = slot not in tick.restarting
+    return [_stretch(part, last=goes_on and number == len(parts) - 1) for number, part in enumerate(parts)]
 
 
 def _stretch(events: I64, *, last: bool) -> Stretch:
@@ -193,8 +203,8 @@ def remind_by_clock(alerts: OpenAlerts, tick: TickBeats, interval: Interval) -> 
     for one in alerts.by_id.values():
         interval_s = interval(one.message["priority"])
         if one.message["rule"] in BY_CLOCK and one.message["state"] == "on" and interval_s:
-            arrived_us = int(tick.aligned.slots.arrived_us[one.slot]) if one.slot >= 0 else 0
-            since_us = one.raised_us or arrived_us or one.message["onset_us"]
+            used_us = int(tick.aligned.slots.used_us[one.slot]) if one.slot >= 0 else 0
+            since_us = one.raised_us or used_us or one.message["onset_us"]
             count = int((tick.aligned.now_us - since_us) / 1e6 / interval_s)
             if count < one.message["reminders"]:  # an earlier worker has counted from an earlier time
                 one.raised_us = tick.aligned.now_us - round(one.message["reminders"] * interval_s * 1e6)

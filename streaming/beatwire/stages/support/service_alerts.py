@@ -179,15 +179,15 @@ def ended(message: dict[str, Any], at_us: int, lasted_s: float) -> dict[str, Any
     return message | {"state": "off", "decided_us": at_us, "value": round(lasted_s, 3), "text": text}
 
 
-def explained_by_feed(late: I64, arrived_us: I64, newest_us: int) -> Bool:
+def explained_by_feed(late: I64, used_us: I64, newest_us: int) -> Bool:
     """Return of each silent stream whether the whole feed is silent: then its silence is no alarm of its own.
 
     Parameters
     ----------
-    late, arrived_us : int64 [n], [streams]
-        Slots of streams that are silent, and the last arrival of every stream.
+    late, used_us : int64 [n], [streams]
+        Slots of streams that are silent, and the arrival of the last chunk of use of every stream.
     newest_us
         Arrival of the newest chunk of any stream; 0: unknown.
     """
-    explained: Bool = arrived_us[late] + OTHERS_US > newest_us
+    explained: Bool = used_us[late] + OTHERS_US > newest_us
     return explained if newest_us and explained.sum() > FEW else np.zeros(len(late), np.bool_)

@@ -1,7 +1,7 @@
 """Transitions of alerts about streams rather than samples: evicted, without data, refused.
 
 In:    the tick, and the state of the rules ``slots`` (``kernels.alert_state``), int64 [slots, STATE_COLUMNS]
-Out:   transitions, int64 [t, 8] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
+Out:   transitions, int64 [t, 9] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
 
 Each function updates ``slots``. The order in which ``stages.alert`` calls them is part of the output.
 """
@@ -46,9 +46,9 @@ def end_of_evicted(slots: I64, aligned: Aligned) -> I64:
 
 
 def end_of_no_data(slots: I64, aligned: Aligned) -> I64:
-    """End ``no data`` where a chunk arrived; before the rules, which may begin a new session."""
+    """End ``no data`` where a chunk of use arrived; before the rules, which may begin a new session."""
     rows = []
-    for slot in aligned.seen[slots[aligned.seen, _NO_DATA] >= 0].tolist():
+    for slot in aligned.used[slots[aligned.used, _NO_DATA] >= 0].tolist():
         session, onset = slots[slot, [alert_state.SESSION, _NO_DATA]].tolist()
         at = aligned.slots.expected[slot] if aligned.slots.session[slot] == session else onset
         rows.append((slot, session, alert_state.NO_DATA, alert_state.OFF, onset, at, 0))
@@ -68,7 +68,7 @@ def end_of_refused(slots: I64, aligned: Aligned) -> I64:
 
 
 def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, feed_us: tuple[int, int]) -> I64:
-    """Begin ``no data`` where no chunk arrived for the stream's limit, by the clock of the tick.
+    """Begin ``no data`` where no chunk of use arrived for the stream's limit, by the clock of the tick.
 
     Nothing begins while messages are waiting at the broker: then silence is not the device's.
 
@@ -84,12 +84,12 @@ def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, 
         return _transitions([])
     streams = len(limits)
     waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, alert_state.IS_KNOWN] > 0)
-    waiting[aligned.seen] = False
+    waiting[aligned.used] = False
     newest_us, resumed_us = feed_us
-    late = aligned.now_us - np.maximum(aligned.slots.arrived_us[:streams], resumed_us) > no_data_s * 1e6
+    late = aligned.now_us - np.maximum(aligned.slots.used_us[:streams], resumed_us) > no_data_s * 1e6
     silent = np.flatnonzero(waiting & late)
     rows = []
-    for slot in silent[~explained_by_feed(silent, aligned.slots.arrived_us, newest_us)].tolist():
+    for slot in silent[~explained_by_feed(silent, aligned.slots.used_us, newest_us)].tolist():
         onset = int(aligned.slots.expected[slot])
         rows.append(
             (slot, slots[slot, alert_state.SESSION], alert_state.NO_DATA, alert_state.ON, onset, onset, limits[slot])
@@ -109,4 +109,4 @@ def begin_of_refused(slots: I64, aligned: Aligned) -> I64:
 
 
 def _transitions(rows: Sequence[tuple[int, ...]]) -> I64:
-    return np.array([(*row, NO_BEAT) for row in rows], np.int64).reshape(-1, TRANSITION_COLUMNS)
+    return np.array([(*row, NO_BEAT, 0) for row in rows], np.int64).reshape(-1, TRANSITION_COLUMNS)

@@ -1,0 +1,103 @@
+"""Law 8: a stream is analysed or announced, whatever its device sends; and what is not there begins no alarm."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+from hostile_senders import (
+    ECG,
+    FALSE_SAMPLES,
+    KINDS,
+    RATE_HZ,
+    SECOND_US,
+    TECHNICAL,
+    Phase,
+    Plan,
+    Played,
+    messages_of,
+    play,
+    unannounced,
+)
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from laws import START_US, Run, Signal, assert_equal
+
+WARD = 12  # senders of a ward at most
+LAST_S = 45.0  # a conflict ends after 30 s; and of an alert of beats eight are needed
+phases = st.builds(Phase, st.sampled_from(KINDS), st.floats(3.0, 40.0), st.integers(0, 2**32 - 1))
+several = st.lists(phases, min_size=1, max_size=3).map(tuple)
+plans = st.builds(Plan, st.sampled_from([1, 2]), st.sampled_from([10, 50, 125, 250, 700]), several)
+ticks = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from([0.2, 0.5, 1.0]))
+
+
+def neighbour(seconds: float) -> list[tuple[int, str, bytes]]:
+    """Return the messages of a stream without a fault."""
+    signal = Signal("neighbour", np.tile(ECG[:1], 4)[:, : round(seconds * RATE_HZ)])
+    bounds = range(0, signal.samples.shape[1], 50)
+    return [
+        (START_US + (b + 50) * SECOND_US // RATE_HZ, "neighbour", signal.chunk(b, min(b + 50, signal.samples.shape[1])))
+        for b in bounds
+    ]
+
+
+@cache
+def alone(seconds: int) -> Run:
+    """Return the output of the neighbour alone."""
+    sent = neighbour(seconds)
+    return play(sent, [START_US + (k + 1) * SECOND_US for k in range(seconds + 1)]).run
+
+
+def played(ward: list[Plan], cut: tuple[int, float]) -> tuple[Played, int]:
+    """Return what a graph publishes for a ward and a neighbour, whose ticks are cut at random, and for how long."""
+    seconds = int(max(plan.seconds for plan in ward)) + 1
+    seconds = -(-seconds // 40) * 40
+    sent = [(at, f"bed-{k}", value) for k, plan in enumerate(ward) for at, value in messages_of(f"bed-{k}", plan)]
+    sent = sorted(sent + neighbour(seconds), key=lambda one: one[0])
+    rng, end_us, ends = np.random.default_rng(cut[0]), START_US, []
+    while end_us < START_US + (seconds + 1) * SECOND_US:
+        end_us += round(rng.uniform(0.05, cut[1]) * SECOND_US)
+        ends.append(end_us)
+    return play(sent, ends), seconds
+
+
+def check(ward: list[Plan], cut: tuple[int, float]) -> None:
+    """Check the law of every sender of a ward, and that the neighbour is as it is alone."""
+    result, seconds = played(ward, cut)
+    assert_equal(result.run.of("neighbour"), alone(seconds))
+    for k, plan in enumerate(ward):
+        own = [a for a in result.run.alerts if a["stream"] == f"bed-{k}"]
+        slack_s = 2.0 + 2 * plan.chunk / RATE_HZ + cut[1]
+        wrong = unannounced(result, f"bed-{k}", slack_s)
+        known = [(a["rule"], a["state"]) for a in own]
+        assert not wrong, f"bed-{k}: expected analysis or an alert; got neither at {wrong[:3]} s of {plan}: {known}"
+        if not any(phase.kind in FALSE_SAMPLES for phase in plan.phases):
+            high = [a for a in own if a["priority"] == "high" and not a["technical"]]
+            assert not high, f"bed-{k}: expected no alarm of a normal heart; got {[a['rule'] for a in high]}: {plan}"
+
+
+@given(st.lists(plans, min_size=1, max_size=WARD), ticks)
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+def test_every_stream_is_analysed_or_announced_at_every_moment(ward: list[Plan], cut: tuple[int, float]) -> None:
+    check(ward, cut)
+
+
+@pytest.mark.slow  # some hours
+@given(st.lists(plans, min_size=1, max_size=WARD), ticks)
+@settings(max_examples=10_000 // (WARD // 2), deadline=None, suppress_health_check=list(HealthCheck))
+def test_ten_thousand_senders_are_analysed_or_announced_at_every_moment(
+    ward: list[Plan], cut: tuple[int, float]
+) -> None:
+    check(ward, cut)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_heart_is_found_again_after_a_sender_has_come_to_its_senses(kind: str) -> None:
+    plan = Plan(1, 50, (Phase("clean", 12.0, 1), Phase(kind, 20.0, 3), Phase("clean", LAST_S, 2)))
+    cut = (1, 0.8)
+    check([plan], cut)
+    result, _ = played([plan], cut)
+    last = [m for m in result.moments if plan.seconds - 5.0 < m.at_s <= plan.seconds]
+    assert sum("bed-0" in m.beat for m in last) >= 3
+    assert not [rule for m in last[-1:] for stream, rule in m.on if stream == "bed-0" and rule in TECHNICAL]
