@@ -92,7 +92,7 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
     found: list[tuple[float, Dialect]] = []
     for delimiter in (*(d for d in _DELIMITERS if d in text), ""):
         for decimal in ".,":
-            if decimal == "," and (delimiter == "," or "," not in text):
+            if decimal == "," and ("," not in text or (delimiter == "," and '"' not in text)):
                 continue
             split = [split_row(row, delimiter) if delimiter else [row.strip().strip("'\"")] for row in rows]
             width = Counter(map(len, split)).most_common(1)[0][0]
@@ -112,7 +112,7 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
 
 def is_comma_twice(rows: Sequence[str], dialect: Dialect) -> bool:
     """Return True if a comma seems to be both the delimiter and the decimal sign, as in ``0,005,-0,012``."""
-    if dialect.delimiter != "," or dialect.width < 3 or any("." in row for row in rows):
+    if dialect[:2] != (",", ".") or dialect.width < 3 or any("." in row for row in rows):
         return False
     cells = [split for split in (split_row(row, ",") for row in rows) if len(split) == dialect.width]
     fractions = range(1, dialect.width)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from beatwire.errors import UserError
 from beatwire.recordings.dialect import Dialect, is_number, split_row
 from beatwire.recordings.head import Facts, is_statement, without_comment
-from beatwire.recordings.names import Meaning, canonical_unit, meaning
+from beatwire.recordings.names import PER_SECOND, Meaning, canonical_unit, is_time_name, meaning
 
 _FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "string", "f8", "f4"}
 
@@ -33,7 +33,11 @@ def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
             known = [c for c in cells if meaning(c) not in (Meaning.NOTHING, Meaning.OTHER) or canonical_unit(c)]
             if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
                 continue
-        if not is_statement(text) or all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells):
+        if (
+            not is_statement(text)
+            or (len(cells) > 1
+            and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells))
+        ):
             return tuple(cells)
     return None
 
@@ -62,15 +66,25 @@ def aligned(cells: Sequence[str], width: int) -> list[str]:
     return ["", *cells] if len(cells) == width - 1 else list(cells)
 
 
-def names_of_facts(facts: Facts, width: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return names and units by statements of the head: of all columns, or of the last so many beside a time."""
-    missing = width - len(facts.names)
-    if missing < 0 or missing > 1:
+def names_of_facts(
+    facts: Facts, width: int, first: str, *, is_empty_last: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return names and units by statements of the head: of all columns, or of those beside the first, a time.
+
+    Parameters
+    ----------
+    first
+        The first name in a row of names, empty if there is none.
+    is_empty_last
+        True if rows end with a delimiter.
+    """
+    missing = width - is_empty_last - len(facts.names)
+    if missing not in (0, 1):
         return (), ("",) * width
-    is_empty_last = missing == 1 and bool(facts.sensors)  # OpenSignals ends each row with a tab
-    before, after = ((), ("",)) if is_empty_last else (("time",) * missing, ())
+    before = (first if is_time_name(first) or canonical_unit(first) in PER_SECOND else "time",) * missing
     units = facts.units if len(facts.units) == len(facts.names) else ("",) * len(facts.names)
-    return (*before, *facts.names, *after), (*("",) * len(before), *units, *("",) * len(after))
+    after = ("",) * is_empty_last
+    return (*before, *facts.names, *after), (*("",) * len(before), *units, *after)
 
 
 def check_width(where: str, lines: list[str], begin: int, dialect: Dialect) -> None:

@@ -175,24 +175,32 @@ def _head(
     """Return the first row, the names and units of the columns, and what else the head says."""
     width = dialect.width
     facts = read_head(lines[:begin])
+    above = begin  # the line below the rows of names
     begin = _without_numbers_of(lines, begin, dialect, facts)
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ("",) * width
     first = split_row(lines[begin], dialect.delimiter)
     if _is_numbered(first) and (first[0] == "" or _is_header_of_numbers(lines[begin:], dialect)):
         names, begin = tuple(first), begin + 1
-    at = begin - 1
-    while at >= 0 and not names:
-        cells = names_in(lines[at], dialect)
+    if 0 < above < len(lines) - 1 and not lines[above - 1].strip() and not lines[above + 1].strip():
+        above -= 1  # every second line is blank
+    found: tuple[str, ...] = ()
+    while above > 0 and not names:
+        above -= 1
+        cells = names_in(lines[above], dialect)
         if cells is None:
             break
+        found = cells if not are_formats(cells) else found
         if are_units(cells):
             units = tuple(aligned(cells, width))
         elif not are_formats(cells):
             names = cells
-        at -= 1
-    if not names and facts.names:
-        names, units = names_of_facts(facts, width)
+    if facts.names:
+        rows = [split_row(line, dialect.delimiter) for line in lines[begin : begin + 50] if line.strip()]
+        is_empty_last = all(row[-1] == "" for row in rows)
+        names, units = names_of_facts(facts, width, (names or found or ("",))[0], is_empty_last=is_empty_last)
+    elif not names and found:
+        names, units = found, ("",) * width  # a time and a millivolt are names too
     elif not names and begin and lines[begin - 1].strip():
         check_width(where, lines, begin, dialect)
     if len(names) == width - 1 > 0:
@@ -233,11 +241,15 @@ def _first_lines(path: Path) -> list[str]:
     except (OSError, EOFError, zlib.error) as error:
         raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
     text = head.decode(encoding_of(head[:65536]), errors="replace").removeprefix("\ufeff")
-    if "\0" in text.rstrip("\0"):
+    text = text.rstrip("\0")  # a logger that lost its power leaves zeros
+    if text.count("\0") > 0.05 * len(text):
         raise UserError(
             f"{path.name}: expected a CSV file; got a binary file (a WFDB record is named by its header, x.hea)"
         )
-    lines = re.split(r"\r\n|\r|\n", text.rstrip("\0"))
+    if "\0" in text:
+        line = len(re.split(r"\r\n|\r|\n", text[: text.index("\0")]))
+        raise UserError(f"{path.name}: line {line}: expected text; got a zero byte")
+    lines = re.split(r"\r\n|\r|\n", text)
     if lines and (lines[-1] == "" or len(head) == _HEAD_BYTES):
         lines.pop()  # after the last end of line there is none, or it may be cut
     return lines

@@ -144,6 +144,8 @@ def _clock_and_count(table: Table, rising: list[int], fs: float | None) -> tuple
     counts: list[int] = []
     for k in rising:
         rate_hz, jitter = _rate_and_jitter(table, k)
+        if table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k]):
+            continue  # a temperature can rise evenly too
         if rate_hz is None:
             counts.append(k)
         else:

@@ -31,6 +31,7 @@ from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, v
 from beatwire.records import F64, I64
 from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks
 
+_TAIL_BYTES = 4096
 _GIVE_GAIN = "give --gain, units per millivolt"
 
 
@@ -66,7 +67,7 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
         leads=tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads),
         uv_per_unit=uv_per_unit,
         samples=samples,
-        notes=(*clock.notes, *roles.notes(layout.names), *unit_notes, *scale_notes),
+        notes=(*clock.notes, *roles.notes(layout.names), *unit_notes, *scale_notes, *_cut_note(path, layout)),
     )
 
 
@@ -151,6 +152,18 @@ def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
                 )
     found = _numbers_in(column, layout.dialect.decimal)
     return np.full(len(column), np.nan) if found is None else found
+
+
+def _cut_note(path: Path, layout: Layout) -> tuple[str, ...]:
+    """Return a note if the last line of a plain file is cut off, and therefore left out."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        tail = file.read()
+    last = tail.rstrip(b"\0")[-1:]
+    if layout.dialect.width == 1 or last in (b"\n", b"\r", b"") or not tail.isascii():
+        return ()
+    cells = split_row(re.split(r"[\r\n]", tail.rstrip(b"\0").decode("ascii"))[-1], layout.dialect.delimiter)
+    return ("the last line is cut off: left out",) if len(cells) < layout.dialect.width else ()
 
 
 def _with_gaps(column: Any, position: I64 | None, length: int) -> Any:

@@ -205,7 +205,8 @@ def _options(layout: _Rows) -> dict[str, Any]:
 
 def _checked(path: Path, table: pd.DataFrame, layout: _Rows) -> list[Column]:
     """Return the columns of a table; raise UserError if a row is too long or too short."""
-    if table[layout.columns].notna().any() or (layout.columns > 1 and table[layout.columns - 1].isna().any()):
+    is_odd = table[layout.columns].notna().any() or any(table[k].dtype.kind not in "ifu" for k in range(layout.columns))
+    if is_odd or (layout.columns > 1 and table[layout.columns - 1].isna().any()):
         cut = _check_widths(path, layout)
         if cut and table.iloc[-1].isna().any():
             table = table.iloc[:-1]
@@ -221,6 +222,8 @@ def _check_widths(path: Path, layout: _Rows) -> bool:
                 continue
             if short is not None:
                 break
+            if "\0" in line.rstrip("\n\0"):
+                raise UserError(f"{path.name}: line {number}: expected text; got a zero byte")
             cells = _cells(line.rstrip("\n"), layout.delimiter)
             while len(cells) > layout.columns and cells[-1] == "":
                 cells.pop()
