@@ -33,10 +33,8 @@ def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
             known = [c for c in cells if meaning(c) not in (Meaning.NOTHING, Meaning.OTHER) or canonical_unit(c)]
             if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
                 continue
-        if (
-            not is_statement(text)
-            or (len(cells) > 1
-            and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells))
+        if not is_statement(text) or (
+            len(cells) > 1 and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells)
         ):
             return tuple(cells)
     return None

@@ -112,7 +112,7 @@ def canonical_unit(text: str) -> str:
     ('uv', 's', 'mv', '')
     """
     unit = text.strip(" \t'\"[](){}").casefold().replace("µ", "u").replace("μ", "u").rstrip(".")
-    unit = re.sub(r"^(hh:)?mm:ss([.,:]?\w+)?$", "s", unit)
+    unit = re.sub(r"^(hh:)?mm:ss([.,:]?\w+)?(\W+dd/mm/yyyy)?$", "s", unit)
     unit = unit if unit in _OTHER_UNITS else re.sub(r"(?<=[a-z]{2})s$", "", unit) if unit != "ms" else unit
     unit = _SYNONYMS.get(unit, unit)
     return unit if unit in UV_PER or unit in PER_SECOND or unit in _OTHER_UNITS else ""

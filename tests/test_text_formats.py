@@ -1,0 +1,144 @@
+"""Text files as devices and programs write them: heads, names, units, clocks; and what is refused, with its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from beatwire.recordings import read_recording
+from beatwire.recordings.synthetic.person import synthetic_recording
+from sources import message_of
+
+RATE_HZ = 200.0
+_RECORDING = synthetic_recording("synthetic:seconds=10,seed=1", rate_hz=RATE_HZ)
+MV = _RECORDING.samples[0] * _RECORDING.uv_per_unit / 1000.0
+T = np.arange(len(MV)) / RATE_HZ
+Row = Callable[[int, float, float], str]
+
+
+def comma(text: str) -> str:
+    return text.replace(".", ",")
+
+
+def lines(*listed: str) -> str:
+    return "".join(f"{line}\n" for line in listed)
+
+
+# name: (head, a row of index, time in s and mV, options, name of the lead)
+FORMATS: dict[str, tuple[str, Row, dict[str, float], str]] = {
+    "LabChart": (
+        lines("Interval=\t0.005 s", "ExcelDateTime=\t4.5e4\t2024-02-03 10:00:00.000", "TimeFormat=\tStartOfBlock",
+              "DateFormat=\t", "ChannelTitle=\tECG\tResp", "Range=\t10 mV\t1.000 V"),
+        lambda _, t, v: f"{t:.3f}\t{v:.4f}\t{v / 3:.4f}\n", {}, "ECG"),
+    "AcqKnowledge, minutes": (
+        "x.acq\n5 msec/sample\n2 channels\nECG\nmV\nRSP\nVolts\nmin,CH1,CH2,\n,2000,2000,\n",
+        lambda _, t, v: f"{t / 60:.8f},{v:.4f},{v / 3:.4f},\n", {}, "ECG"),
+    "AcqKnowledge, no time": (
+        "x.acq\n5 msec/sample\n1 channels\nECG\nmV\nCH1,\n2000,\n", lambda _, t, v: f"{v:.4f},\n", {}, "ECG"),
+    "Shimmer, four rows": (
+        lines('"sep=\t"', "Shimmer_1\tShimmer_1\tShimmer_1", "Timestamp\tECG LL-RA\tTemperature", "CAL\tCAL\tCAL",
+              "ms\tmV\tDegrees Celsius"),
+        lambda _, t, v: f"{t * 1000 + 1.78e12:.3f}\t{v:.5f}\t{36.5 + t * 1e-5}\n", {}, "ECG LL-RA"),
+    "rdsamp -pd": (
+        "", lambda _, t, v: f"[10:00:{t:06.3f} 03/02/2024] {v:8.3f}\n", {}, "1"),
+    "rdsamp -v": (
+        "     sample #      MLII\n                  (mV)\n", lambda k, t, v: f"{k:8d} {v:8.3f}\n", {"fs": 200.0}, ""),
+    "PhysioNet, dates": (
+        "'Time and date','MLII'\n'hh:mm:ss.mmm dd/mm/yyyy','mV'\n",
+        lambda _, t, v: f"'[10:00:{t:06.3f} 03/02/2024]',{v:.3f}\n", {}, "MLII"),
+    "numpy.savetxt": ("# time ecg\n", lambda _, t, v: f"{t:.18e} {v:.18e}\n", {}, "ecg"),
+    "Apple Watch, German": (
+        lines("Name,Test", "Geburtsdatum,15.01.1990", "Aufzeichnungsdatum,2026-08-26 18:15:35 +0100", "Symptome,",
+              "Softwareversion,1.90", 'Gerät,"Watch6,7"', "Abtastrate,200 Hertz", "", "", "Ableitung,Ableitung I",
+              "Einheit,µV", "", ""),
+        lambda _, t, v: comma(f"{v * 1000:.3f}") + "\n", {}, "Ableitung I"),
+    "Apple Watch, French": (
+        'Nom,Test\nFréquence d\u2019échantillonnage,"200,000 hertz"\nDérivation,Dérivation I\nUnité,µV\n',
+        lambda _, t, v: f'"{comma(f"{v * 1000:.3f}")}"\n', {}, "Dérivation I"),
+    "Empatica": ("1544027337.000000\n200.000000\n", lambda _, t, v: f"{v:.4f}\n", {}, "0"),
+    "keys": ("Patient: X\nFs: 200\nUnits: mV\n\nECG\n", lambda _, t, v: f"{v:.4f}\n", {}, "ECG"),
+    "rows before the names": (
+        "Device,ABC\nSampling rate,200\nTime,ECG (mV)\n", lambda _, t, v: f"{t:.3f},{v:.4f}\n", {}, "ECG"),
+    "R, write.csv2": (
+        '"";"ECG"\n', lambda k, t, v: f'"{k + 1}";{comma(f"{v:.4g}")}\n', {"fs": 200.0}, "ECG"),
+    "R, write.table": ('"time_s" "ECG"\n', lambda k, t, v: f'"{k + 1}" {t:.4g} {v:.4g}\n', {}, "ECG"),
+    "date and time": (
+        "Date;Time;ECG\n", lambda _, t, v: f"03.02.2024;{comma(f'10:00:{t:06.3f};{v:.4f}')}\n", {}, "ECG"),
+    "second and millisecond": (
+        "Second,Millisecond,ECG (mV)\n",
+        lambda k, t, v: f"{k // 200},{k % 200 * 5},{v:.4f}\n", {}, "ECG"),
+    "quoted, decimal comma": (
+        '"time","ECG (mV)"\n', lambda _, t, v: f'"{comma(f"{t:.3f}")}","{comma(f"{v:.4f}")}"\n', {}, "ECG"),
+    "lines that end twice": ("time,ECG (mV)\r\r\n", lambda _, t, v: f"{t:.3f},{v:.4f}\r\r\n", {}, "ECG"),
+    "beside other quantities": (
+        "ts,bat,ecg,temp,marker,subject,HR\n",
+        lambda k, t, v: f"{t:.3f},{98 - k // 900},{v:.4f},{36 + np.sin(t):.2f},{int(k == 700)},7,{72 + t:.2f}\n",
+        {}, "ecg"),
+    "one column, commas, no trailing zeros": ("", lambda _, t, v: comma(f"{v:.3g}") + "\n", {"fs": 200.0}, "0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_file_of_a_device_gives_its_ecg_rate_and_unit(tmp_path: Path, name: str) -> None:
+    head, row, options, lead = FORMATS[name]
+    path = tmp_path / "x.csv"
+    path.write_bytes((head + "".join(row(k, t, v) for k, (t, v) in enumerate(zip(T, MV, strict=True)))).encode())
+    recording = read_recording(path, **options)  # type: ignore[arg-type]
+    assert recording.rate_hz == RATE_HZ
+    assert recording.samples.shape == (1, len(MV))
+    assert not lead or recording.leads == (lead,)
+    assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000.0 - MV).max() < 0.006
+
+
+def table(bad: str, head: str = "time,I,II\n", at: int = 1500) -> str:
+    rows = [f"{t:.3f},{v:.4f},{v:.4f}\n" for t, v in zip(T, MV, strict=True)]
+    rows[at] = bad
+    return head + "".join(rows)
+
+
+REFUSED = {
+    "a short row": (table("7.5,0.1\n"), "x.csv: expected 3 columns in every line; line 1502 has 2"),
+    "a long row": (table("7.5,0.1,0.2,0.3\n"), "x.csv: expected 3 columns in every line; line 1502 has 4"),
+    "only long rows": (table("", "time,I\n"), "x.csv: expected 2 columns in every line; line 2 has 3"),
+    "only short rows": (table("", "time,I,II,V1,V2\n"), "x.csv: expected 5 columns in every line; line 2 has 3"),
+    "a zero byte": (table("7.5,0.1\0,0.2\n"), "x.csv: line 1502: expected text; got a zero byte"),
+    "commas of two kinds": (
+        table("").replace(".", ","),
+        "x.csv: expected a delimiter other than the decimal sign; got '9,995,0,0060,0,0060', in which a comma"),
+    "a second head": (
+        table("time,I,II\n"), "x.csv: expected a time in every row of column 'time'; row 1501 has 'time'"),
+    "times of two recordings": (
+        table("") + "".join(f"{t:.3f},{v:.4f},{v:.4f}\n" for t, v in zip(T, MV, strict=True)),
+        "x.csv: expected times that rise in column 'time'; got 9.995 then 0 (rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_right_is_refused_with_its_line(tmp_path: Path, case: str) -> None:
+    text, expected = REFUSED[case]
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    assert message_of(path).startswith(expected)
+
+
+def test_a_last_line_that_is_cut_off_is_left_out_with_a_note_and_zeros_after_it_are_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(table("", at=1999) + "9.995,0.0")
+    recording = read_recording(path)
+    assert recording.samples.shape == (2, 1999)
+    assert recording.notes[-1] == "the last line is cut off: left out"
+    path.write_bytes(table("9.995,0.1,0.1\n", at=1999).encode() + b"\0" * 4096)
+    assert read_recording(path).samples.shape == (2, 2000)
+
+
+def test_what_was_assumed_is_said_in_a_note_each(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    rows = "".join(f"{round(t * 1000)},{k % 16},{v:.4f},72\n" for k, (t, v) in enumerate(zip(T, MV, strict=True)))
+    path.write_text("stamp,nSeq,ecg,HR\n" + rows)
+    assert read_recording(path).notes == (
+        "times: column 'stamp', in milliseconds; 200 Hz",
+        "left out: 'HR' (another quantity, by its name)",
+        "no unit: read as millivolts (give --gain, units per millivolt)",
+    )
