@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 from beatwire.errors import UserError
 from beatwire.recordings import Recording
+from beatwire.wire.avro import decode_chunk
+from beatwire_producers.encode import Encoder
 from beatwire_producers.faults import KINDS, Clocks, Faults, inject, parse_faults
 from beatwire_producers.feeds import Feed, Lanes
 from beatwire_producers.schedule import INTACT, Schedule, chunks_of, joined
@@ -18,7 +20,8 @@ LANES = Lanes.of(
 )
 LEADS = LANES.ints[:, 2]
 ROWS = chunks_of(LANES, CHUNK_MS)
-ALL = Faults(*[0.02] * 7)
+ALL = Faults(*[0.02] * len(KINDS))
+EPISODES = ("lead_off", "no_value", "sessions", "rival", "stuck")  # of 15 chunks
 
 
 def keys(rows: Schedule) -> list[tuple[int, int]]:
@@ -39,7 +42,7 @@ def test_without_faults_the_schedule_is_unchanged() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_fault_affects_about_the_requested_share_of_chunks(kind: str) -> None:
     _, done = inject(ROWS, Faults(**{kind: 0.02}), CHUNK_MS, LEADS, seed=1)
-    expected = 0.02 * len(ROWS) if kind != "lead_off" else (1 - 0.98**15) * len(ROWS)
+    expected = 0.02 * len(ROWS) if kind not in EPISODES else (1 - 0.98**15) * len(ROWS)
     assert done.counts[kind] == pytest.approx(expected, rel=0.35)
     assert sum(done.counts.values()) == done.counts[kind]
 
@@ -143,3 +146,19 @@ def test_faults_are_parsed() -> None:
 def test_invalid_faults_are_reported_in_one_line(text: str, expected: str) -> None:
     with pytest.raises(UserError, match=expected):
         parse_faults(text)
+
+
+@pytest.mark.parametrize("kind", EPISODES[1:])
+def test_messages_of_an_episode_say_what_the_fault_is(kind: str) -> None:
+    rows, done = inject(ROWS, Faults(**{kind: 0.01}), CHUNK_MS, LEADS)
+    affected = set(map(tuple, done.chunks[kind].tolist()))
+    messages = list(map(decode_chunk, Encoder.of(LANES, 0).messages(rows)))
+    seen = Counter[tuple[int, int]]()
+    for key, message in zip(keys(rows), messages, strict=True):
+        is_bad, first = key in affected, key[1] * 50
+        seen[key] += 1
+        empty = is_bad and kind == "no_value"
+        assert message["samples"] == np.full(100, -32768 if empty else 0, "<i2").tobytes()
+        assert message["first"] == (0 if is_bad and kind == "stuck" else first)
+        assert (message["session"] != 1) == (is_bad and (kind == "sessions" or seen[key] == 2))
+    assert {key for key, times in seen.items() if times == 2} == (affected if kind == "rival" else set())

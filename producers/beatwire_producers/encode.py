@@ -17,8 +17,8 @@ import numba
 import numpy as np
 from beatwire.records import I16, I32, I64, U8
 
-from beatwire_producers.feeds import BASE, LEADS, LENGTH, OFFSET, Lanes
-from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule
+from beatwire_producers.feeds import BASE, LEADS, LENGTH, OFFSET, SESSION, Lanes
+from beatwire_producers.schedule import GARBAGE, NO_VALUE, TRUNCATED, Schedule
 
 _VARINT_BYTES = 10  # the longest zigzag varint of 64 bits
 
@@ -36,7 +36,7 @@ class Encoder:
 
     lanes      the feeds
     fixed      uint8              the constant bytes of every stream's messages
-    parts      int64 [lanes, 3]   their ranges in ``fixed``: [0]-[1] before ``first``, [1]-[2] after ``time``
+    parts      int64 [lanes, 3]   their ranges in ``fixed``: [0]-[1] before ``session``, [1]-[2] after ``time``
     start_us   device time at the start of the feeds, microseconds since 1970
     """
 
@@ -53,7 +53,7 @@ class Encoder:
         at = 0
         for feed in lanes.feeds:
             recording = feed.recording
-            before = _text(feed.stream) + _long(feed.session)
+            before = _text(feed.stream)
             names = b"".join(_text(lead) for lead in recording.leads)
             after = struct.pack("<d", recording.rate_hz) + _long(len(recording.leads)) + names + b"\0"
             after += struct.pack("<d", recording.uv_per_unit)
@@ -66,10 +66,19 @@ class Encoder:
     def encode(self, rows: Schedule) -> tuple[U8, I64]:
         """Return the joined messages of a schedule, uint8, and the start of each, int64 [n + 1]."""
         leads = self.lanes.ints[rows.lane, LEADS]
-        longest = self.parts[rows.lane, 2] - self.parts[rows.lane, 0] + 4 * _VARINT_BYTES + 2 * leads * rows.count
+        longest = self.parts[rows.lane, 2] - self.parts[rows.lane, 0] + 5 * _VARINT_BYTES + 2 * leads * rows.count
         out = np.empty(int(longest.sum()), np.uint8)
         start = np.zeros(len(rows) + 1, np.int64)
-        columns = (rows.lane, rows.first, rows.count, rows.time_us, rows.lead_off, rows.broken)
+        columns = (
+            rows.lane,
+            rows.first,
+            rows.count,
+            rows.time_us,
+            rows.lead_off,
+            rows.broken,
+            rows.session,
+            rows.shift,
+        )
         _write(*columns, self.start_us, self.lanes.bank, self.lanes.ints, self.fixed, self.parts, out, start)
         return out[: start[-1]], start
 
@@ -120,7 +129,7 @@ def _put_samples(out: U8, at: int, bank: I16, base: int, length: int, column: in
 
 @_compiled
 def _write(
-    lane: I64, first: I64, count: I64, time_us: I64, lead_off: I32, broken: U8,
+    lane: I64, first: I64, count: I64, time_us: I64, lead_off: I32, broken: U8, session: I64, shift: I64,
     start_us: int, bank: I16, ints: I64, fixed: U8, parts: I64, out: U8, start: I64,
 ) -> None:  # fmt: skip
     at = 0
@@ -130,7 +139,8 @@ def _write(
         for k in range(parts[feed, 0], parts[feed, 1]):
             out[at] = fixed[k]
             at += 1
-        at = _put_long(out, at, first[row])
+        at = _put_long(out, at, ints[feed, SESSION] + session[row])
+        at = _put_long(out, at, first[row] + shift[row])
         at = _put_long(out, at, start_us + time_us[row])
         for k in range(parts[feed, 1], parts[feed, 2]):
             out[at] = fixed[k]
@@ -140,7 +150,10 @@ def _write(
         column = (offset + first[row]) % length
         for lead in range(leads):
             at = _put_samples(out, at, bank, base + lead * length, length, column, count[row])
-        if broken[row] == TRUNCATED:
+        if broken[row] == NO_VALUE:
+            for k in range(at - 2 * leads * count[row], at):
+                out[k] = 128 * ((at - k) % 2)  # -32768, the low byte first
+        elif broken[row] == TRUNCATED:
             at = start[row] + (at - start[row]) // 2
         elif broken[row] == GARBAGE:
             # A linear congruential generator (ISO C's example of rand), seeded by stream and sample.

@@ -14,7 +14,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.records import F64, I64, U64, Bool
 
-from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule, joined
+from beatwire_producers.schedule import GARBAGE, INTACT, NO_VALUE, TRUNCATED, Schedule, joined
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,10 @@ class Faults:
     clock_jump    from this chunk on, the device's clock is wrong by up to ``jump_s`` seconds more
     lead_off      from this chunk on, all leads are off for ``off_s`` seconds
     malformed     truncated to its first half, or replaced by random bytes
+    no_value      from this chunk on, no sample has a value for ``off_s`` seconds
+    sessions      from this chunk on, each chunk begins a session for ``off_s`` seconds
+    rival         from this chunk on, a second sender with a session of its own uses the id for ``off_s`` seconds
+    stuck         from this chunk on, the index of the first sample is 0 for ``off_s`` seconds
     window        chunks, 1-100
     """
 
@@ -38,6 +42,10 @@ class Faults:
     clock_jump: float = 0.0
     lead_off: float = 0.0
     malformed: float = 0.0
+    no_value: float = 0.0
+    sessions: float = 0.0
+    rival: float = 0.0
+    stuck: float = 0.0
     window: int = 3
     late_s: float = 3.0
     jump_s: float = 60.0
@@ -47,7 +55,11 @@ class Faults:
         return any(getattr(self, kind) > 0 for kind in KINDS)
 
 
-KINDS = ("dropped", "duplicated", "reordered", "late", "clock_jump", "lead_off", "malformed")
+KINDS = (
+    "dropped", "duplicated", "reordered", "late", "clock_jump", "lead_off", "malformed", "no_value", "sessions",
+    "rival", "stuck",
+)  # fmt: skip
+RIVAL_SESSION = 1 << 20  # what a second sender adds to the session; those of ``sessions`` are smaller
 
 
 @dataclass
@@ -155,26 +167,38 @@ def inject(
     due_us = rows.due_us + np.where(late, round(faults.late_s * 1e6), 0) + np.where(reordered, delay_us, 0)
     broken = np.where(malformed, np.where(draw("how") < 0.5, TRUNCATED, GARBAGE), rows.broken).astype(np.uint8)
 
-    off = _lead_off_rows(rows, faults, seed, max(1, round(faults.off_s * 1e6 / chunk_us)))
-    affected["lead_off"] = np.stack([rows.lane[off], rows.number[off]], axis=1)
+    chunks = max(1, round(faults.off_s * 1e6 / chunk_us))
+
+    def last(kind: str) -> Bool:
+        back = _since(rows, kind, getattr(faults, kind), seed, chunks)
+        selected: Bool = back >= 0
+        affected[kind] = np.stack([rows.lane[selected], rows.number[selected]], axis=1)
+        return selected
+
+    off, empty, anew, rival, stuck = (last(kind) for kind in ("lead_off", "no_value", "sessions", "rival", "stuck"))
+    broken = np.where(empty & (broken == INTACT), NO_VALUE, broken).astype(np.uint8)
+    session = rows.session + np.where(anew, 1 + rows.number % (RIVAL_SESSION - 1), 0)
+    shift = rows.shift - np.where(stuck, rows.first, 0)  # it stays 0
     lead_off = rows.lead_off | np.where(off, (1 << leads[rows.lane]) - 1, 0).astype(np.int32)
 
     jumps = select("clock_jump")
     time_us = rows.time_us + _clock_shifts(rows, jumps, (2 * draw("by") - 1) * faults.jump_s * 1e6, clocks, len(leads))
 
-    changed = replace(rows, due_us=due_us, broken=broken, lead_off=lead_off, time_us=time_us)
+    changed = replace(
+        rows, due_us=due_us, broken=broken, lead_off=lead_off, time_us=time_us, session=session, shift=shift
+    )
     again = replace(changed, due_us=due_us + delay_us).take(duplicated)
-    return joined(changed.take(sent), again).by_due(), Injected({kind: affected[kind] for kind in KINDS})
+    second = replace(changed, session=session + RIVAL_SESSION).take(rival & sent)
+    return joined(changed.take(sent), again, second).by_due(), Injected({kind: affected[kind] for kind in KINDS})
 
 
-def _lead_off_rows(rows: Schedule, faults: Faults, seed: int, chunks: int) -> Bool:
-    """Return the rows within ``chunks`` chunks of the start of a lead-off episode, bool [n]."""
-    off = np.zeros(len(rows), np.bool_)
-    if faults.lead_off > 0:
-        for back in range(chunks):
-            number = rows.number - back
-            off |= (_uniform(seed, "lead_off", rows.lane, number) < faults.lead_off) & (number >= 0)
-    return off
+def _since(rows: Schedule, kind: str, chance: float, seed: int, chunks: int) -> I64:
+    """Return how many chunks ago the last episode of a kind began, up to ``chunks`` - 1, int64 [n]; -1: none did."""
+    since = np.full(len(rows), -1, np.int64)
+    for back in reversed(range(chunks if chance > 0 else 0)):
+        number = rows.number - back
+        since[(_uniform(seed, kind, rows.lane, number) < chance) & (number >= 0)] = back
+    return since
 
 
 def _clock_shifts(rows: Schedule, jumps: Bool, by_us: F64, clocks: Clocks | None, lanes: int) -> I64:

@@ -15,7 +15,7 @@ from beatwire.records import I32, I64, U8
 
 from beatwire_producers.feeds import LENGTH, Lanes
 
-INTACT, TRUNCATED, GARBAGE = range(3)
+INTACT, TRUNCATED, GARBAGE, NO_VALUE = range(4)
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,10 @@ class Schedule:
     time_us     int64   device time of its first sample, microseconds since the start of the feed
     due_us      int64   time to send it, microseconds since the start of the feed
     lead_off    int32   bit l is set while lead l is off
-    broken      uint8   INTACT, TRUNCATED (the first half of the message) or GARBAGE (random bytes of its length)
+    broken      uint8   INTACT, TRUNCATED (the first half of the message), GARBAGE (random bytes of its length) or
+                        NO_VALUE (no sample has a value)
+    session     int64   what is added to the session of the feed
+    shift       int64   what is added to the index of the first sample in the message
     """
 
     lane: I64
@@ -40,6 +43,8 @@ class Schedule:
     due_us: I64
     lead_off: I32
     broken: U8
+    session: I64
+    shift: I64
 
     def __len__(self) -> int:
         return len(self.lane)
@@ -88,6 +93,8 @@ def chunks_of(lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = 
         due_us=np.floor((number + 1) * chunk_ms * 1000.0).astype(np.int64) + phase_us[lane],
         lead_off=np.zeros(len(lane), np.int32),
         broken=np.zeros(len(lane), np.uint8),
+        session=np.zeros(len(lane), np.int64),
+        shift=np.zeros(len(lane), np.int64),
     )
     rows = rows.take(rows.count > 0)
     return _apply_defects(lanes, rows)

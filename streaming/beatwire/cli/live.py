@@ -134,7 +134,8 @@ def replay(
             rich_help_panel=PACE,
             show_default="none",
             help="Faults to inject. Fractions (0-1) of the chunks: dropped, duplicated, reordered, late, clock_jump, "
-            "lead_off, malformed. Sizes: window (chunks), late_s, jump_s, off_s (seconds). "
+            "lead_off, malformed; no_value, sessions (one for each chunk), rival (a second sender with the same id), "
+            "stuck (the index of the first sample). Sizes: window (chunks), late_s, jump_s, off_s (seconds). "
             "Example: dropped=0.01,late=0.001,late_s=5.",
         ),
     ] = None,
