@@ -152,7 +152,7 @@ def _head(path: Path) -> bytes:
 
 def _by_content(head: bytes, path: Path) -> Format | None:
     """Return the format that the first bytes of a file show; None if they show none of these."""
-    if head[:8] == b"0       " and len(head) == _HEAD_BYTES and head[184:192].strip().isdigit():
+    if head[:8] == b"0       " and len(head) == _HEAD_BYTES and head[184:192].strip().isdigit() and b"\n" not in head:
         return EDF
     if head[:8] == b"\xffBIOSEMI":
         return BDF

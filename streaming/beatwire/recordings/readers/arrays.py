@@ -17,6 +17,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
+from beatwire.recordings.behaviour import Behaviour, behaviour
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, Recording
 
 _RATE = re.compile(
@@ -25,6 +26,7 @@ _RATE = re.compile(
 _NAMES = re.compile(
     r"(.*[._])?(leads?|lead_names?|channels?|channel_names?|ch_names?|sig_names?|names?|labels?)", re.IGNORECASE
 )
+_RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 _MOST = 200  # arrays that are looked at
 _DEEPEST = 3  # structures within structures
 
@@ -74,49 +76,62 @@ def _recording(
     path: Path, arrays: dict[str, Any], fs: float | None, column: str | None, gain: float | None
 ) -> Recording:
     """Return the recording of named arrays."""
-    where, notes = path.name, []
-    rates = {
-        n: float(a.item()) for n, a in arrays.items() if a.size == 1 and a.dtype.kind in "iuf" and _RATE.fullmatch(n)
-    }
-    rates = {n: hz for n, hz in rates.items() if MIN_RATE_HZ <= hz <= MAX_RATE_HZ}
-    if len(set(rates.values())) == 1:
-        name, hz = next(iter(rates.items()))
-        if fs is not None and abs(fs - hz) > 0.01 * hz:
-            raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
-        if fs is None:
-            fs = hz
-            notes.append(f"rate: {hz:g} Hz, by its {name!r}")
-    numeric = {
-        n: np.squeeze(a)
-        for n, a in arrays.items()
-        if a.dtype.kind in "iuf" and a.size > 1 and np.squeeze(a).ndim in (1, 2)
-    }
-    longest = max((max(a.shape) for a in numeric.values()), default=0)
+    where = path.name
+    fs, notes = _rate(where, arrays, fs)
+    records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
+    if len(records) == 1:
+        return replace(from_array(records[0], fs, gain=gain, column=column, where=where), name=path.stem)
+    numeric = {n: np.squeeze(a) for n, a in arrays.items() if a.dtype.kind in "iuf" and a.size > 1}
+    numeric = {n: a for n, a in numeric.items() if a.ndim in (1, 2)}
+    wanted = [name for name in (column or "").split(",") if name in numeric]
+    longest = max((max(numeric[name].shape) for name in wanted or numeric), default=0)
     samples = {n: a for n, a in numeric.items() if max(a.shape) == longest}
-    wanted = column.split(",") if column is not None else []
-    if wanted and all(name in numeric for name in wanted):
-        samples, column = {name: numeric[name] for name in wanted}, None
+    if any(numeric[name].ndim == 2 for name in wanted):  # the array, and what may be its clock
+        samples = {n: a for n, a in samples.items() if n in wanted or (a.ndim == 1 and behaviour(a) in _RISING)}
+        column = None
     if not samples:
         raise UserError(f"{where}: expected an array of numbers; got {', '.join(arrays) or 'nothing'}")
-    if len(samples) > 1 and any(a.ndim == 2 for a in samples.values()):
-        found = ", ".join(f"{n!r} {list(a.shape)}" for n, a in samples.items())
+    tables = [name for name, a in samples.items() if a.ndim == 2]
+    if len(tables) > 1:
+        found = ", ".join(f"{name!r} {list(samples[name].shape)}" for name in tables)
         raise UserError(f"{where}: expected one array of samples; got {found} (choose with --column)")
-    if len(samples) > 1:
-        recording, column = from_array(samples, fs, gain=gain, column=column, where=where), None
+    rows, given = None, None
+    for name in tables:
+        rows = samples.pop(name)
+        if rows.shape[0] > rows.shape[1]:
+            rows = rows.T
+            notes.append(f"leads are the {rows.shape[0]} columns of {name!r}")
+        if len(rows) > MAX_LEADS and column is None:
+            raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(rows)} (choose with --column)")
+        given = _names(arrays, len(rows))
+    if rows is not None and not samples and len(rows) <= MAX_LEADS:
+        recording = from_array(np.ascontiguousarray(rows), fs, leads=given, gain=gain, column=column, where=where)
+    elif rows is None and len(samples) == 1:
+        (one,) = samples.values()
+        recording = from_array(one, fs, leads=_names(arrays, 1), gain=gain, column=column, where=where)
     else:
-        (array,) = samples.values()
-        names = [
-            [str(x).strip() for x in np.ravel(a)]
-            for n, a in arrays.items()
-            if a.dtype.kind in "UO" and _NAMES.fullmatch(n)
-        ]
-        if array.ndim == 2 and array.shape[0] > array.shape[1]:
-            array = array.T
-            notes.append(f"leads are its {array.shape[0]} columns")
-        rows = array.shape[0] if array.ndim == 2 else 1
-        if rows > MAX_LEADS:
-            raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {rows}")
-        given = next((one for one in names if len(one) == rows), None)
-        recording = from_array(np.ascontiguousarray(array), fs, leads=given, gain=gain, where=where)
-    recording = replace(recording, name=path.stem, notes=(*notes, *recording.notes))
-    return recording.pick(*column.split(",")) if column else recording
+        leads = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
+        recording = from_array({**samples, **dict(leads)}, fs, gain=gain, column=column, where=where)
+    return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
+
+
+def _rate(where: str, arrays: dict[str, Any], fs: float | None) -> tuple[float | None, list[str]]:
+    """Return the sampling rate of a file: the number that is called so, or that of the user; and a note."""
+    numbers = {n: float(a.item()) for n, a in arrays.items() if a.size == 1 and a.dtype.kind in "iuf"}
+    rates = {n: hz for n, hz in numbers.items() if _RATE.fullmatch(n) and MIN_RATE_HZ <= hz <= MAX_RATE_HZ}
+    if len(set(rates.values())) != 1:
+        return fs, []
+    name, hz = next(iter(rates.items()))
+    if fs is None:
+        return hz, [f"rate: {hz:g} Hz, by its {name!r}"]
+    if abs(fs - hz) > 0.01 * hz:
+        raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
+    return fs, []
+
+
+def _names(arrays: dict[str, Any], count: int) -> list[str] | None:
+    """Return the names of so many leads that a file holds; None if it holds none."""
+    for name, a in arrays.items():
+        if a.dtype.kind in "UO" and a.size == count and _NAMES.fullmatch(name):
+            return [str(one).strip() for one in np.ravel(a)]
+    return None

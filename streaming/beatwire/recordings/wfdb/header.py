@@ -16,7 +16,7 @@ from beatwire.tables import reason
 
 DEFAULT_HZ = 250.0  # of a header without a rate
 _FORMAT = re.compile(r"(\d+)((?:[x:+]-?\d+)*)")
-_GAIN = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)?(?:\(([-+]?\d+)\))?(?:/(\S+))?")
+_GAIN = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)?(?:\(([-+]?\d+)(?:\.0*)?\))?(?:/(\S+))?")
 _RATE = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?:/\S*)?(?:\(.*)?")
 
 
