@@ -19,6 +19,7 @@ from beatwire.offline.analyze import LONG_PASS_S
 from beatwire.offline.analyze import analyze as run
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import as_recording
+from beatwire.recordings.arguments import file_path, positive, string, whole
 from beatwire.recordings.arrays import on_device
 from beatwire.service.warmup import compile_kernels
 from beatwire.tables import library
@@ -96,7 +97,11 @@ def analyze(
     >>> len(result.beats), result.alerts.empty
     (30, True)
     """
-    path = Path(model) if model is not None else None
+    path = file_path("model", model) if model is not None else None
+    chunk_ms = None if chunk_ms is None else positive("chunk_ms", chunk_ms, "a positive number of milliseconds")
+    seed = None if seed is None else whole("seed", seed, "a whole number of at least 0")
+    if memory_bytes is not None:
+        memory_bytes = whole("memory_bytes", memory_bytes, "a whole number of bytes, at least 1", 1)
     if path is not None:
         load_model(path)  # a model that cannot be used is reported before a long recording is read
     chosen = _backend(source, backend, memory_bytes)
@@ -122,7 +127,14 @@ def _backend(source: Any, backend: str | Backend | None, memory_bytes: int | Non
     """Return the backend: as given, or where the samples are."""
     if backend is None:
         backend = "gpu" if on_device(source) else "cpu"
-    return choose(backend, limit_bytes=memory_bytes) if isinstance(backend, str) else backend
+    return backend_of(backend, memory_bytes)
+
+
+def backend_of(backend: str | Backend, memory_bytes: int | None = None) -> Backend:
+    """Return the backend of this name, or the one that is given."""
+    if not isinstance(backend, str) and hasattr(backend, "kernels"):
+        return backend
+    return choose(string("backend", backend, "cpu, gpu or auto"), limit_bytes=memory_bytes)
 
 
 def on_stderr(text: str) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from beatwire.api.analyze import on_stderr
+from beatwire.api.analyze import backend_of, on_stderr
 from beatwire.backends.base import Backend
-from beatwire.backends.choose import choose
 from beatwire.errors import UserError
 from beatwire.evaluation import alarm_table, full_report, movement
 from beatwire.evaluation import rivals as peers
 from beatwire.evaluation.streamed import Streamed
+from beatwire.recordings.arguments import file_path, number, several, shown, string, whole
 from beatwire.recordings.wfdb.annotations import ENDING, checked_ending
 from beatwire.service.warmup import compile_kernels
 
@@ -70,11 +70,16 @@ def evaluate(
     UserError
         The folder has no annotated record, or an option cannot be used.
     """
-    chosen = choose(backend) if isinstance(backend, str) else backend
-    graph = Streamed(Path(model) if model is not None else None, backend=chosen)
+    chosen = backend_of(backend)
+    folder = file_path("evaluate", folder)
+    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
     compile_kernels(notes, chosen)
+    string("lead", lead, "first, best or all")
+    noise = [string("noise", one, "names of records") for one in several("noise", noise, "a list of records")]
+    ratios = [number("snr", one, "numbers of decibels") for one in several("snr", snr, "a list of numbers")]
+    seed = whole("seed", seed, "a whole number of at least 0")
     return {"model": graph.name} | full_report(
-        Path(folder), graph, lead=lead, seed=seed, noise=noise, snr_db=snr, with_rivals=rivals,
+        folder, graph, lead=lead, seed=seed, noise=noise, snr_db=ratios, with_rivals=rivals,
         held_out=graph.held_out(), annotations=checked_ending(annotations), progress=progress,
     )  # fmt: skip
 
@@ -114,11 +119,12 @@ def evaluate_alarms(
     UserError
         The folder has no such record, or an option cannot be used.
     """
-    chosen = choose(backend) if isinstance(backend, str) else backend
-    graph = Streamed(Path(model) if model is not None else None, backend=chosen)
+    chosen = backend_of(backend)
+    folder = file_path("evaluate", folder)
+    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
     compile_kernels(notes, chosen)
     return alarm_table(
-        Path(folder), graph, people=people, ward_beds=ward_beds, annotations=checked_ending(annotations),
+        folder, graph, people=people, ward_beds=ward_beds, annotations=checked_ending(annotations),
         progress=progress,
     )  # fmt: skip
 
@@ -152,8 +158,9 @@ def evaluate_movement(
     UserError
         The folder has no such recording, or an option cannot be used.
     """
-    chosen = choose(backend) if isinstance(backend, str) else backend
-    graph = Streamed(Path(model) if model is not None else None, backend=chosen)
+    chosen = backend_of(backend)
+    folder = file_path("evaluate", folder)
+    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
     compile_kernels(notes, chosen)
     others, missing = peers.rivals() if rivals else ({}, [])
     if missing:
@@ -217,29 +224,32 @@ def train(
     from beatwire.training.train_vae import train_vae
     from beatwire.training.train_ventricular import train_ventricular
 
-    paths = [Path(folder) for folder in folders]
-    if kind not in MODELS:
-        raise UserError(f"train: expected {', '.join(MODELS[:-1])} or {MODELS[-1]}; got {kind!r}")
-    records, ending = [Path(n) for n in noise], checked_ending(annotations)
+    found = several("train", folders, "a list of folders, at least one")
+    paths, out = [file_path("train", folder) for folder in found], file_path("out", out)
+    if not paths:
+        raise UserError("train: expected a list of folders, at least one; got none")
+    seed = whole("seed", seed, "a whole number of at least 0")
+    if not isinstance(kind, str) or kind not in MODELS:
+        raise UserError(f"train: expected {', '.join(MODELS[:-1])} or {MODELS[-1]}; got {shown(kind)}")
+    ending = checked_ending(annotations)
+    records = [file_path("noise", one) for one in several("noise", noise, "a list of records")]
     if kind == "rhythm":
         judged = JudgeSettings(seed=seed)
         return train_rhythm(
-            paths, Path(out), noise=records, settings=judged, annotations=ending, progress=progress
+            paths, out, noise=records, settings=judged, annotations=ending, progress=progress
         )  # fmt: skip
     if kind == "ventricular":
         chosen = VentricularSettings(seed=seed)
         return train_ventricular(
-            paths, Path(out), noise=records, settings=chosen, annotations=ending, progress=progress
+            paths, out, noise=records, settings=chosen, annotations=ending, progress=progress
         )  # fmt: skip
     if kind == "detector":
         trees = TreeSettings(seed=seed)
         return train_detector(
-            paths, Path(out), noise=records, settings=trees, annotations=ending, progress=progress
+            paths, out, noise=records, settings=trees, annotations=ending, progress=progress
         )  # fmt: skip
     if noise:
         raise UserError(f"train: expected noise with {NOISY}; {kind} is trained without")
     if kind == "classes":
-        return train_classes(
-            paths, Path(out), settings=ClassTreeSettings(seed=seed), annotations=ending, progress=progress
-        )
-    return train_vae(paths, Path(out), settings=VaeSettings(seed=seed), annotations=ending, progress=progress)
+        return train_classes(paths, out, settings=ClassTreeSettings(seed=seed), annotations=ending, progress=progress)
+    return train_vae(paths, out, settings=VaeSettings(seed=seed), annotations=ending, progress=progress)

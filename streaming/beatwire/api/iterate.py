@@ -12,12 +12,14 @@ import pandas as pd
 from beatwire.api.analyze import on_stderr
 from beatwire.api.live import Live
 from beatwire.backends.choose import choose
+from beatwire.errors import UserError
 from beatwire.offline.analyze import LONG_PASS_S
 from beatwire.offline.exports import alerts_table, beats_table
 from beatwire.offline.feed import Decided, Feed
 from beatwire.offline.merge import START_US
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_blocks
+from beatwire.recordings.arguments import file_path, shown, string, whole
 from beatwire.recordings.blocks import BLOCK_SAMPLES
 from beatwire.service.warmup import compile_kernels
 
@@ -78,12 +80,15 @@ def iterate(
     >>> sum(len(beats) for beats, alerts in beatwire.iterate(chunks, fs=250))
     30
     """
+    block_samples = whole("block_samples", block_samples, "a whole number of at least 1", 1)
     if not isinstance(source, str | Path):
+        if not hasattr(source, "__iter__"):
+            raise UserError(f"iterate: expected a path, an address or chunks; got {shown(source)}")
         yield from _of_chunks(source, fs, leads, units, gain, model, backend, notes)
         return
-    chosen = choose(backend)
+    chosen = choose(string("backend", backend, "cpu, gpu or auto"))
     compile_kernels(notes, chosen)
-    settings = replace(Settings(model=Path(model) if model is not None else None), pass_s=LONG_PASS_S)
+    settings = replace(Settings(model=file_path("model", model) if model is not None else None), pass_s=LONG_PASS_S)
     feed: Feed | None = None
     for block in read_blocks(source, fs=fs, column=column, gain=gain, samples=block_samples):
         for note in block.notes:
@@ -107,8 +112,8 @@ def _of_chunks(
 ) -> Iterator[Part]:
     """Yield what each chunk decides."""
     live = Live(
-        fs or 0.0, leads, units=units, gain=gain, model=model, backend=backend, start_s=START_US / 1e6,
-        stream="analyze", notes=notes,
+        0.0 if fs is None else fs, leads, units=units, gain=gain, model=model, backend=backend,
+        start_s=START_US / 1e6, stream="analyze", notes=notes,
     )  # fmt: skip
     for chunk in chunks:
         yield Part.of(live.decide(chunk), live.fs)

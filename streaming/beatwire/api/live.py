@@ -21,7 +21,7 @@ from beatwire.offline.collect import COLUMNS, joined, no_beats
 from beatwire.offline.exports import beats_table
 from beatwire.offline.feed import Decided, Feed
 from beatwire.pipeline.settings import Settings
-from beatwire.recordings.arguments import file_path, number, positive, shown, text, whole
+from beatwire.recordings.arguments import file_path, number, positive, shown, string, whole
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arrays import uv_per_value
 from beatwire.recordings.columns import columns_of, floats
@@ -166,10 +166,10 @@ class Live:
         is_exact = gain is not None or not (uv and uv[0])
         self._scale = LiveScale(self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, notes)
         self._held: list[tuple[int, Any]] = []  # chunks and their first samples, until the scale is decided
-        if not 1 <= len(text("stream", stream, "a stream id").encode()) <= MAX_ID:
+        if not 1 <= len(string("stream", stream, "a stream id").encode()) <= MAX_ID:
             raise UserError(f"stream: expected a stream id of 1-{MAX_ID} bytes; got {shown(stream)}")
         start_s = time.time() if start_s is None else number("start_s", start_s, _SINCE_1970, -_YEARS_S, _YEARS_S)
-        chosen = choose(text("backend", backend, "cpu, gpu or auto"))
+        chosen = choose(string("backend", backend, "cpu, gpu or auto"))
         compile_kernels(notes, chosen)
         settings = Settings(model=file_path("model", model)) if model is not None else Settings()
         self._feed: Feed | None = Feed(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from beatwire.errors import UserError
+from beatwire.recordings.arguments import number
 from beatwire.stages.score import ANOMALOUS
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def plot(result: Result, start_s: float, seconds: float) -> Figure:
     """Return a figure of a stretch of a result; see :meth:`beatwire.api.result.Result.plot`."""
     import matplotlib.pyplot as plt
 
+    start_s = number("plot: start_s", start_s, "a number of seconds")
+    seconds = number("plot: seconds", seconds, "a number of seconds")
     length_s = result.recording.seconds
     if not (0 <= start_s < length_s and seconds > 0):
         raise UserError(f"plot: expected a stretch within 0-{length_s:g} s; got {seconds:g} s from {start_s:g} s on")

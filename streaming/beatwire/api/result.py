@@ -17,6 +17,7 @@ from beatwire.offline.exports import alerts_table, beats_table, check_out, write
 from beatwire.offline.quality import quality_table
 from beatwire.offline.summary import summarize
 from beatwire.recordings import Recording
+from beatwire.recordings.arguments import file_path, number
 from beatwire.recordings.files import source_files
 from beatwire.tables import host_array
 
@@ -80,8 +81,16 @@ class Result:
         """Return a stretch of the signal, float64 [leads, n], NaN where there is no value.
 
         In millivolts; in the units of the source if it is not calibrated.
+
+        Raises
+        ------
+        UserError
+            The stretch is no number of seconds.
         """
-        first = max(0, round(start_s * self.fs))
+        start_s = number("signal: start_s", start_s, "a number of seconds of at least 0", 0.0)
+        first = round(start_s * self.fs)
+        if seconds is not None:
+            seconds = number("signal: seconds", seconds, "a number of seconds of at least 0", 0.0)
         last = None if seconds is None else first + round(seconds * self.fs)
         samples = host_array(self.recording.samples[:, first:last])
         scale = self.recording.uv_per_unit / 1000 or 1.0
@@ -121,7 +130,7 @@ class Result:
 
         notes: list[str] = []
         found = None if self.source is None else annotations_of(self.source, self.recording, notes.append, annotations)
-        checked = check_report(path, self._files, option="report")
+        checked = check_report(file_path("report", path), self._files, option="report")
         return write_report(
             self.recording, self.analysis, checked, annotations=found, model=self.scored_with, option="report"
         ).path
@@ -134,7 +143,7 @@ class Result:
         UserError
             The path cannot be written, or is that of the recording.
         """
-        checked = check_out(path, self._files, option="save")
+        checked = check_out(file_path("save", path), self._files, option="save")
         written = write_beats(checked, self.analysis.beats, rate_hz=self.fs, option="save")
         write_alerts(written, self.analysis.alerts, option="save")
         return written

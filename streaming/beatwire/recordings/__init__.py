@@ -9,6 +9,7 @@ column, the expected and the actual value.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.arguments import number, positive
+from beatwire.recordings.arguments import lead_name, string
 from beatwire.recordings.arrays import from_array
-from beatwire.recordings.blocks import read_blocks
+from beatwire.recordings.blocks import check_options, read_blocks
 from beatwire.recordings.formats import open_file
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, NO_VALUE, Recording
 from beatwire.recordings.remote import fetched, is_address
@@ -74,8 +75,7 @@ def read_recording(
         The source, or an option, cannot be used.
     """
     name = str(source)
-    fs = None if fs is None else number("--fs", fs, f"{MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz", MIN_RATE_HZ, MAX_RATE_HZ)
-    gain = None if gain is None else positive("--gain", gain, "a positive number of units per millivolt")
+    fs, column, gain = check_options(fs, column, gain)
     if name == "synthetic" or name.startswith("synthetic:"):
         recording = synthetic_recording(name, rate_hz=fs)
         recording = recording.pick(*column.split(",")) if column else recording
@@ -114,6 +114,11 @@ def as_recording(
     UserError
         The source, or an option, cannot be used.
     """
+    if column is not None:
+        string("column", column, "names or numbers of columns, a text")
+    lead = None if lead is None else lead_name("lead", lead)
+    if isinstance(source, os.PathLike) and not isinstance(source, Path):
+        source = Path(source)
     if isinstance(source, str | Path):
         for name, value in (("leads", leads), ("units", units)):
             if value is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,21 @@ def names(where: str, value: Any, most: int) -> list[str]:
     return [str(name) for name in found]
 
 
-def text(where: str, value: Any, expected: str = "a text") -> str:
+def several(where: str, value: Any, expected: str) -> list[Any]:
+    """Return an argument that is a list, of anything but the letters of a text."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable) or getattr(value, "ndim", 1) != 1:
+        raise UserError(f"{where}: expected {expected}; got {shown(value)}")
+    return list(value)
+
+
+def lead_name(where: str, value: Any) -> str | int:
+    """Return an argument that names a lead, or counts it from 0."""
+    if isinstance(value, bool) or not isinstance(value, str | int | np.integer) or len(str(value)[:99]) == 99:
+        raise UserError(f"{where}: expected the name or the number of a lead; got {shown(value)}")
+    return value if isinstance(value, str) else int(value)
+
+
+def string(where: str, value: Any, expected: str = "a text") -> str:
     """Return an argument that is a text."""
     if not isinstance(value, str):
         raise UserError(f"{where}: expected {expected}; got {shown(value)}")

@@ -145,8 +145,8 @@ def _roles(
     place: str, columns: Columns, given: list[str] | None, column: str | None, fs: float | None
 ) -> tuple[Table, Roles]:
     """Return the columns with an index before them, if there is one that rises, and their roles."""
-    values = [None if v is None else floats(v) for v in columns.values]
-    rows = len(values)
+    rows = len(columns.values)
+    values = [v if rows == 1 or v is None else _judged(v) for v in columns.values]
     if not columns.names:
         names = given if given and len(given) == rows else [f"lead {k}" for k in range(rows)]
         length = next(len(v) for v in values if v is not None)
@@ -167,6 +167,11 @@ def _roles(
             return table, roles_of(place, table, column=column, fs=fs)
         return table, Roles((0,), None, None)
     return table, _roles_of_rows(place, table, column, fs)
+
+
+def _judged(column: Any) -> Any:
+    """Return a column for its role: a signal of int16, which is most of the data, is not converted."""
+    return column if column.dtype != np.int16 or behaviour(column) is Behaviour.SIGNAL else floats(column)
 
 
 def _roles_of_rows(place: str, table: Table, column: str | None, fs: float | None) -> Roles:

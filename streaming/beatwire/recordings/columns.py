@@ -132,7 +132,7 @@ def _column(column: Any) -> tuple[Any, str]:
     if kind in "iu" and column.dtype == np.int16:
         return (column.filled(NO_VALUE) if isinstance(column, np.ma.MaskedArray) else column), ""
     if kind in "iuf":
-        values = column.astype(np.float64)
+        values = column.astype(np.float64, copy=False)
         return (values.filled(np.nan) if isinstance(values, np.ma.MaskedArray) else values), ""
     if kind == "O":
         return _series(pd.Series(np.ma.getdata(column), dtype=object).mask(np.ma.getmaskarray(column), None))
