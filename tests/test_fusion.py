@@ -11,7 +11,7 @@ from beatwire.stages import nms, ricker
 from beatwire.stages.support.filters import Design, filter_for, half_up
 from beatwire.training.candidates import find_candidates
 from laws import Signal, cut
-from signal_oracles import blocks_of, bounded_response_of
+from signal_oracles import bounded_response_of, levels_of
 from steps import beats_of, fresh_of
 
 RATE_HZ = 250.0
@@ -51,13 +51,13 @@ def test_a_peak_has_the_levels_of_all_leads_in_any_cut() -> None:
     right = half_up(nms.Settings().right_s * RATE_HZ)
     assert len(found) > 40
     for c, _, median, quantile, _, _, least, speaking in found:
-        done = [[most for end, most in blocks_of(f, base, BLOCK) if end <= c + right + 1] for f in each]
-        if not done[0]:
+        levels = [levels_of(f, base, BLOCK, c + right + 1) for f in each]
+        if levels[0] is None:
             assert (least, speaking) == (-1, 0)
             continue
-        assert median == sum(np.quantile(m[-5:], 0.5, method="lower") for m in done)
-        assert quantile == sum(np.quantile(m[-10:], 0.8, method="lower") for m in done)
-        assert least == sum(min(m[-5:]) for m in done)
+        medians, quantiles, recent = zip(*(of_lead for of_lead in levels if of_lead), strict=True)
+        assert (median, quantile) == (sum(medians), sum(quantiles))
+        assert least == sum(map(min, recent))
         assert speaking == 3
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from beatwire.kernels import nms as body
 from beatwire.records import Response
 from beatwire.records.detection import Rings
 from beatwire.stages import nms
@@ -61,7 +60,14 @@ def stairs(rng: np.random.Generator, n: int) -> np.ndarray:
     return np.repeat(rng.integers(0, 2**31 - 1, n // 40 + 1), 40)[:n]
 
 
-@pytest.mark.parametrize("signal", [ties, heart, silence, stairs])
+def shocks(rng: np.random.Generator, n: int) -> np.ndarray:
+    f = heart(rng, n)
+    for at in rng.integers(0, n, 4):
+        f[at : at + int(rng.integers(1, 300))] *= int(rng.integers(2, 90))
+    return f
+
+
+@pytest.mark.parametrize("signal", [ties, heart, silence, stairs, shocks])
 @pytest.mark.parametrize("seed", range(4))
 def test_any_cut_gives_the_peaks_levels_and_blocks_of_a_loop_over_every_sample(signal, seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -74,7 +80,7 @@ def test_any_cut_gives_the_peaks_levels_and_blocks_of_a_loop_over_every_sample(s
         int(np.floor(d * rate_hz + 0.5)) for d in (settings.left_s, settings.right_s, settings.block_s)
     )
     assert known[-1] == base + n - DELAY - right
-    assert peaks == peaks_of(f[: n - DELAY], base, left, right, block, body.LEVEL_BLOCKS, body.KEPT_BLOCKS)
+    assert peaks == peaks_of(f[: n - DELAY], base, left, right, block)
     assert blocks == blocks_of(f[: n - DELAY], base, block)
 
 

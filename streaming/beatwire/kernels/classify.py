@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.lead_agreement import compare_leads, write_neutral
+from beatwire.kernels.level import TIMES
 from beatwire.kernels.pacing import (
     FEWEST_WINDOWS,
     follows_pulse,
@@ -128,14 +129,19 @@ def evaluate_trees(feature: I16, threshold: F32, leaf: I32, features: F32) -> fl
 
 
 def with_block_maxima(peak: Candidate, log: I64) -> Candidate:
-    """Return a candidate with the largest and least block maxima: its own, or if they are negative those of ``log``."""
+    """Return a candidate with the largest and least block maxima: its own, or if they are negative those of ``log``.
+
+    Maxima far above the level are of disturbances and do not count.
+    """
     largest = smallest = peak.level
     if peak.largest_maximum >= 0:
         largest, smallest = max(largest, peak.largest_maximum), min(smallest, peak.least_maximum)
     else:
         for j in range(min(PAST_BLOCKS, int(log[BLOCK_COUNT]))):
-            largest = max(largest, int(log[BLOCK_MAXIMA + j]))
-            smallest = min(smallest, int(log[BLOCK_MAXIMA + j]))
+            maximum = int(log[BLOCK_MAXIMA + j])
+            if maximum <= TIMES * peak.level:
+                largest = max(largest, maximum)
+            smallest = min(smallest, maximum)
     return Candidate(peak.sample, peak.height, peak.level, largest, max(1, smallest))
 
 
@@ -156,8 +162,9 @@ def describe_peak(
         if member() == 0:
             if x.shape[0] > 1:
                 compare_leads(
-                    peak.sample, float(peak.level), settings.spans, memory.log, memory.past, work.numbers, work.features
-                )
+                    peak.sample, float(peak.height), float(peak.level), settings.spans, memory.log, memory.past,
+                    work.numbers, work.features,
+                )  # fmt: skip
             else:
                 write_neutral(work.features)
     wait()

@@ -5,7 +5,7 @@ the other leads. So of what exceeds ``BOUND`` halves of a lead's level, the medi
 an eighth counts. A lead is *active* if its level is above zero; a single active lead is not bounded.
 
 The level of a peak is the sum of the leads' levels and not a level of the bounded sum, so that no window looks back
-through an older one. Blocks and maxima are those of ``kernels.nms``, a row of ``maxima[lane]`` [leads, LEAD_COLUMNS]
+through an older one. Blocks and maxima are those of ``kernels.level``, a row of ``maxima[lane]`` [leads, LEAD_COLUMNS]
 for each lead.
 
 A lead is *absent* where it has no value (``kernels.holes``). Its response is zero where the filter would read such a
@@ -16,30 +16,45 @@ begins anew, so nothing is left of what was before.
 
     LEVEL_NUMBER                 b, UNKNOWN: nothing
     LEVEL_MEDIAN, LEVEL_QUANTILE the median and the quantile
-    LEVEL_MOST, LEVEL_LEAST      the largest and the least of the last five maxima
+    LEVEL_MOST, LEVEL_LEAST      the largest and the least of the last five maxima, without those of disturbed blocks
 """
 
 from __future__ import annotations
 
 from beatwire.kernels.holes import NO_VALUE, has_absent
-from beatwire.kernels.nms import (
-    FIRST_MAXIMUM,
+from beatwire.kernels.level import (
     LEVEL_BLOCKS,
-    MAXIMA_BEGUN,
     MAXIMA_COLUMNS,
     MAXIMA_COMPLETE,
+    MAXIMA_CUT,
+    MAXIMA_KNOWN,
     MAXIMA_MEDIAN,
     MAXIMA_QUANTILE,
-    largest,
+    begin_level,
+    count_undisturbed,
+    end_of,
+    forget_blocks,
+    least_of,
+    most_of,
+    quarter_of,
     rank,
-    take_block,
+    take_part,
 )
+from beatwire.kernels.nms import largest
 from beatwire.kernels.ricker import box_sums
 from beatwire.kernels.ring import store
 from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import I16, I32, I64
 from beatwire.records.columns import BOUND_LEADS, BOUND_LEAST, BOUND_MOST, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_SAMPLE
-from beatwire.records.detection import FreshLanes, LeadLevels, PeakSearch, PeakTable, ResponseFilter, Rings
+from beatwire.records.detection import (
+    FreshLanes,
+    LeadLevels,
+    LevelLimits,
+    PeakSearch,
+    PeakTable,
+    ResponseFilter,
+    Rings,
+)
 
 LEVEL_NUMBER, LEVEL_MEDIAN, LEVEL_QUANTILE, LEVEL_MOST, LEVEL_LEAST = range(5)
 LEVEL_COLUMNS = 5
@@ -78,13 +93,16 @@ def write_levels(maxima: I64, number: int, levels: I64) -> None:
     """Write the levels with which block ``number`` begins."""
     for lead in range(maxima.shape[0]):
         own, row = maxima[lead], levels[number % levels.shape[0], lead]
-        recent = min(LEVEL_BLOCKS, int(own[MAXIMA_COMPLETE]))
-        row[LEVEL_NUMBER] = number if recent > 0 else UNKNOWN
-        if recent > 0:
-            row[LEVEL_MEDIAN] = own[MAXIMA_MEDIAN]
+        recent, cut = min(LEVEL_BLOCKS, int(own[MAXIMA_COMPLETE])), int(own[MAXIMA_CUT])
+        row[LEVEL_NUMBER] = UNKNOWN
+        if own[MAXIMA_KNOWN] > 0:
+            undisturbed = count_undisturbed(own, number - 1, recent, cut)
+            row[LEVEL_NUMBER] = number
+            row[LEVEL_MEDIAN] = row[LEVEL_MOST] = row[LEVEL_LEAST] = own[MAXIMA_MEDIAN]
             row[LEVEL_QUANTILE] = own[MAXIMA_QUANTILE]
-            row[LEVEL_MOST] = rank(own, number - 1, recent, 1)
-            row[LEVEL_LEAST] = rank(own, number - 1, recent, recent)
+            if undisturbed > 0:
+                row[LEVEL_MOST] = rank(own, number - 1, recent, 1, cut)
+                row[LEVEL_LEAST] = rank(own, number - 1, recent, undisturbed, cut)
 
 
 def mute(ring: I16, base: int, at: int, n: int, delay: int, sums: I32) -> None:
@@ -103,8 +121,9 @@ def mute(ring: I16, base: int, at: int, n: int, delay: int, sums: I32) -> None:
 
 
 def respond_leads(
-    i: int, fresh: FreshLanes, response_filter: ResponseFilter, block: int, rings: Rings, leads: LeadLevels, work: I32
-) -> None:
+    i: int, fresh: FreshLanes, response_filter: ResponseFilter, block: int, limits: LevelLimits, rings: Rings,
+    leads: LeadLevels, work: I32,
+) -> None:  # fmt: skip
     """Extend the response of lane ``i``, which has several leads, to its new samples.
 
     Parameters
@@ -119,12 +138,11 @@ def respond_leads(
     lane = int(fresh.lane[i])
     delay = response_filter.taps.shape[0] - 1 + response_filter.box
     lowest = int(fresh.base[i])
-    own, levels = leads.maxima[lane], leads.levels[lane]
+    own, levels, low, high = leads.maxima[lane], leads.levels[lane], least_of(i, limits), most_of(i, limits)
     if fresh.start[i] == lowest:
         if member() == 0:
             for lead in range(own.shape[0]):
-                for column in range(FIRST_MAXIMUM):
-                    own[lead, column] = 0
+                begin_level(own[lead])
                 own[lead, MAXIMA_ABSENT] = 0
                 for b in range(levels.shape[0]):
                     levels[b, lead, LEVEL_NUMBER] = UNKNOWN
@@ -148,16 +166,22 @@ def respond_leads(
                 absent = has_absent(rings.x[lane, lead], lowest, at, n)
             for j in range(member(), n, WIDTH):
                 total[j] += bounded(int(sums[j]), limit)
-            highest = largest(sums, n)
             if member() == 0:
-                own[lead, MAXIMA_BEGUN] = max(int(own[lead, MAXIMA_BEGUN]), highest)
                 own[lead, MAXIMA_ABSENT] |= absent
-                whole = number * block >= lowest and own[lead, MAXIMA_ABSENT] == 0
-                take_block(own[lead], number, ends, ends and whole)
-                if ends:
-                    if not whole:
-                        own[lead, MAXIMA_COMPLETE] = own[lead, MAXIMA_MEDIAN] = own[lead, MAXIMA_QUANTILE] = 0
-                    own[lead, MAXIMA_ABSENT] = 0
+            wait()
+            whole = number * block >= lowest and own[lead, MAXIMA_ABSENT] == 0
+            part = at
+            while part < at + n:
+                quarter = quarter_of(part, block)
+                stop = min(at + n, end_of(quarter, block))
+                highest = largest(sums[part - at :], stop - part)
+                if member() == 0:
+                    take_part(own[lead], quarter, highest, stop, block, whole, low, high)
+                part = stop
+            if ends and member() == 0:
+                if not whole:
+                    forget_blocks(own[lead])
+                own[lead, MAXIMA_ABSENT] = 0
             wait()
         if ends and member() == 0:
             write_levels(own, number + 1, levels)

@@ -25,6 +25,7 @@ from beatwire.kernels.peak_features import (
     PEAK_SAMPLES,
     TURNED,
 )
+from beatwire.kernels.peak_history import is_disturbance
 from beatwire.records import F32, F64, I64
 
 MOST_HIGH_PEAKS = 9
@@ -42,13 +43,15 @@ def write_neutral(features: F32) -> None:
     features[TURNED] = 0.0
 
 
-def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32) -> None:
+def compare_leads(
+    c: int, height: float, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32
+) -> None:
     """Write the features of the leads at the peak at sample ``c``.
 
     Parameters
     ----------
-    level
-        Of the response.
+    height, level
+        Response of the peak, and level of the response.
     spans : int64 [11]
         ``peak_features.SPAN_S`` in samples.
     log, past : int64 [LOG_COLUMNS], float32 [PAST_PEAKS, past_columns(leads)]
@@ -69,7 +72,8 @@ def compare_leads(c: int, level: float, spans: I64, log: I64, past: F32, numbers
         at = PAST_PEAKS - 1 if at == 0 else at - 1
         if high == MOST_HIGH_PEAKS or c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
             break
-        if float(past[at, PAST_HEIGHT]) > 0.5 * level:
+        other = float(past[at, PAST_HEIGHT])
+        if other > 0.5 * level and not is_disturbance(other, height, level):
             high += 1
             for lead in range(leads):
                 if float(past[at, PAST_COLUMNS + lead]) >= 0.0:

@@ -4,22 +4,24 @@ A sample is a peak if ``f`` there is positive, greater than ``f`` in the ``left`
 in the ``right`` samples after it. That does not depend on blocks or cuts, and it is decided as soon as ``f`` is known
 ``right`` samples on.
 
-The level of a peak is computed from maxima of ``f`` over blocks of ``block`` samples. Blocks are aligned to the
-absolute sample index; those count that are complete when the peak is decided and that begin at or after the lane's
-first sample. The level is the median of the last ``LEVEL_BLOCKS`` maxima and the 80 % quantile of the last
-``KEPT_BLOCKS``. While no block is complete both are the largest ``f`` so far.
-
-State of a lane, int64 ``maxima[lane, column]``::
-
-    MAXIMA_ABSORBED  f before this sample is in the maxima
-    MAXIMA_BEGUN     maximum of the block that has begun
-    MAXIMA_COMPLETE  number of complete blocks kept
-    MAXIMA_MEDIAN, MAXIMA_QUANTILE  the level
-    FIRST_MAXIMUM + (b % KEPT_BLOCKS)  maximum of block b
+The level of a peak is that of the blocks that are complete when the peak is decided (``kernels.level``).
 """
 
 from __future__ import annotations
 
+from beatwire.kernels.level import (
+    MAXIMA_ABSORBED,
+    MAXIMA_BEGUN,
+    MAXIMA_MEDIAN,
+    MAXIMA_QUANTILE,
+    QUARTERS,
+    begin_level,
+    end_of,
+    least_of,
+    most_of,
+    quarter_of,
+    take_part,
+)
 from beatwire.kernels.ring import unroll
 from beatwire.kernels.team import WIDTH, fewest, member, most, narrow, wait
 from beatwire.records import I32, I64
@@ -32,12 +34,7 @@ from beatwire.records.columns import (
     PEAK_SAMPLE,
     PEAK_VALLEYS,
 )
-from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable
-
-KEPT_BLOCKS = 10  # block maxima of a lane: 20 s, of which the quantile is taken
-LEVEL_BLOCKS = 5  # of these for the median: 10 s
-MAXIMA_ABSORBED, MAXIMA_BEGUN, MAXIMA_COMPLETE, MAXIMA_MEDIAN, MAXIMA_QUANTILE, FIRST_MAXIMUM = range(6)
-MAXIMA_COLUMNS = FIRST_MAXIMUM + KEPT_BLOCKS
+from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable
 
 
 def largest(values: I32, n: int) -> int:
@@ -67,44 +64,26 @@ def place_of(value: int, values: I32) -> int:
     return fewest(int(found))
 
 
-def rank(maxima: I64, last: int, n: int, k: int) -> int:
-    """Return the ``k``-th largest (from 1) of the ``n`` block maxima that end with block ``last``."""
-    found = -1
-    bound = 1 << 62
-    while k > 0:
-        found = -1
-        same = 0
-        at = last % KEPT_BLOCKS
-        for _ in range(n):
-            value = int(maxima[FIRST_MAXIMUM + at])
-            at = KEPT_BLOCKS - 1 if at == 0 else at - 1
-            if value < bound:
-                same = 1 if value > found else same + (value == found)
-                found = max(found, value)
-        k -= same
-        bound = found
-    return found
-
-
-def add_to_blocks(maxima: I64, f: I32, offset: int, to: int, base: int, block: int, blocks: I64, done: int) -> int:
+def add_to_blocks(
+    maxima: I64, f: I32, offset: int, to: int, base: int, block: int, low: int, high: int, blocks: I64, done: int
+) -> int:
     """Take ``f`` up to sample ``to`` into the block maxima; ``f[0]`` is sample ``offset``.
 
     Blocks that become complete are written to ``blocks`` from row ``done`` on. Returns the number of rows written.
     """
     at = int(maxima[MAXIMA_ABSORBED])
     while at < to:
-        number = at // block
-        end = min(to, (number + 1) * block)
+        quarter = quarter_of(at, block)
+        end = min(to, end_of(quarter, block))
         value = largest(f[at - offset :], end - at)
-        ends = end == (number + 1) * block
-        complete = ends and number * block >= base
+        number = quarter // QUARTERS
+        whole = number * block >= base
+        complete = whole and end == (number + 1) * block
         if member() == 0:
-            maxima[MAXIMA_ABSORBED] = end
-            maxima[MAXIMA_BEGUN] = max(int(maxima[MAXIMA_BEGUN]), value)
             if complete:
                 blocks[done, BLOCK_END] = end
-                blocks[done, BLOCK_MAXIMUM] = maxima[MAXIMA_BEGUN]
-            take_block(maxima, number, ends, complete)
+                blocks[done, BLOCK_MAXIMUM] = max(int(maxima[MAXIMA_BEGUN]), value)
+            take_part(maxima, quarter, value, end, block, whole, low, high)
         if complete:
             done += 1
         at = end
@@ -112,22 +91,10 @@ def add_to_blocks(maxima: I64, f: I32, offset: int, to: int, base: int, block: i
     return done
 
 
-def take_block(maxima: I64, number: int, ends: bool, complete: bool) -> None:
-    """Compute the level after block ``number`` has grown; if it ``ends`` and is ``complete`` its maximum is kept."""
-    if maxima[MAXIMA_COMPLETE] == 0:
-        maxima[MAXIMA_MEDIAN] = max(int(maxima[MAXIMA_MEDIAN]), int(maxima[MAXIMA_BEGUN]))
-        maxima[MAXIMA_QUANTILE] = maxima[MAXIMA_MEDIAN]
-    if complete:
-        n = min(KEPT_BLOCKS, int(maxima[MAXIMA_COMPLETE]) + 1)
-        maxima[FIRST_MAXIMUM + number % KEPT_BLOCKS] = maxima[MAXIMA_BEGUN]
-        maxima[MAXIMA_COMPLETE] = n
-        maxima[MAXIMA_MEDIAN] = rank(maxima, number, min(n, LEVEL_BLOCKS), min(n, LEVEL_BLOCKS) // 2 + 1)
-        maxima[MAXIMA_QUANTILE] = rank(maxima, number, n, n - (4 * (n - 1)) // 5)
-    if ends:
-        maxima[MAXIMA_BEGUN] = 0
-
-
-def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64, work: I32, table: PeakTable) -> None:
+def suppress(
+    i: int, fresh: FreshLanes, search: PeakSearch, limits: LevelLimits, f: I32, maxima: I64, work: I32,
+    table: PeakTable,
+) -> None:  # fmt: skip
     """Find the peaks of lane ``i`` that its new samples decide.
 
     In any stretch of ``right + 1`` samples only the first of its largest can be a peak, so one candidate of each
@@ -148,11 +115,10 @@ def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64,
     watermark = int(fresh.stop[i]) - search.delay
     first = max(lowest, int(fresh.start[i]) - search.delay - right)
     last = watermark - right
-    level, blocks = maxima[lane], table.blocks[i]
+    level, blocks, low, high = maxima[lane], table.blocks[i], least_of(i, limits), most_of(i, limits)
     if fresh.start[i] == lowest:
         if member() == 0:
-            for k in range(FIRST_MAXIMUM):
-                level[k] = 0
+            begin_level(level)
             level[MAXIMA_ABSORBED] = lowest
         wait()
     count = 0
@@ -175,9 +141,8 @@ def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64,
             peak = value > largest(window[behind - begin :], stretch - behind)
         stretch += n
         if peak:
-            done = add_to_blocks(
-                level, window, begin, min(watermark, c + right + 1), lowest, search.block, blocks, done
-            )
+            to = min(watermark, c + right + 1)
+            done = add_to_blocks(level, window, begin, to, lowest, search.block, low, high, blocks, done)
             near = max(lowest, c - right)
             valleys = least(window[near - begin :], c - near + 1) + least(window[c - begin :], right + 1)
             if member() == 0:
@@ -188,5 +153,5 @@ def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64,
                 row[PEAK_QUANTILE] = level[MAXIMA_QUANTILE]
                 row[PEAK_VALLEYS] = valleys
             count += 1
-    table.closed[i] = add_to_blocks(level, window, begin, watermark, lowest, search.block, blocks, done)
+    table.closed[i] = add_to_blocks(level, window, begin, watermark, lowest, search.block, low, high, blocks, done)
     table.found[i] = count

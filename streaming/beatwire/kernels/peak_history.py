@@ -3,11 +3,13 @@
 In:    a peak, and the lane's past peaks, ``log`` and ``past`` (``kernels.peak_features``)
 Out:   features of the peak; the lane's past peaks with this one
 
-One member of a team calls these.
+A past peak that is ``TIMES`` as large as the level, and as the peak, is one of a disturbance: it hides what is near,
+but it is no heartbeat to compare with. One member of a team calls these.
 """
 
 from __future__ import annotations
 
+from beatwire.kernels.level import TIMES
 from beatwire.kernels.peak_features import (
     BEFORE_400,
     BEFORE_700,
@@ -118,6 +120,11 @@ def mean_deviation(values: F64, n: int, centre: float) -> float:
     return total / n / centre
 
 
+def is_disturbance(other: float, height: float, level: float) -> bool:
+    """Return True if a past peak of height ``other`` is one of a disturbance, beside a peak of ``height``."""
+    return other > TIMES * max(height, level)
+
+
 def compare_with_recent_peaks(
     c: int, height: float, level: float, spans: I64, log: I64, past: F32, numbers: F64, features: F32
 ) -> None:
@@ -154,13 +161,15 @@ def compare_with_recent_peaks(
             break
         other = float(past[at, PAST_HEIGHT])
         relative = other / level
+        if gap <= spans[MS400]:
+            near = max(near, other)
+        if is_disturbance(other, height, level):
+            continue
         if peaks < RECENT_VALLEYS:
             valleys[peaks] = float(past[at, PAST_VALLEYS])
         if peaks < RECENT_PEAKS:
             doubt += min(relative, max(0.0, 1.0 - relative))
         peaks += 1
-        if gap <= spans[MS400]:
-            near = max(near, other)
         if relative > 0.5:
             if last_high < 0:
                 last_high = at
@@ -222,12 +231,14 @@ def compare_with_all_peaks(
             break
         other = float(past[at, PAST_HEIGHT])
         relative = other / level
-        peaks += 1
-        middling += (relative > 0.15) & (relative < 0.55)
         if gap <= spans[MS1500]:
             recent = max(recent, other)
             if gap > spans[MS400] and gap <= spans[MS700]:
                 later = max(later, other)
+        if is_disturbance(other, height, level):
+            continue
+        peaks += 1
+        middling += (relative > 0.15) & (relative < 0.55)
         if last_third < 0 and relative > 0.3:
             last_third = at
             since_third = gap

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import I16, I32, I64
+from beatwire.records.arrays import F64, I16, I32, I64
 
 
 class FreshLanes(NamedTuple):
@@ -66,6 +66,20 @@ class PeakSearch(NamedTuple):
     left: int
     right: int
     block: int
+
+
+class LevelLimits(NamedTuple):
+    """What responses beats may have: a block beyond is one of a silence or of a disturbance.
+
+    uv_per_unit  float64 [n]  of each lane (host), microvolts; 0: not calibrated
+    least, most  of a calibrated lane: response, times microvolts per unit
+    least_raw    of a lane that is not calibrated: response
+    """
+
+    uv_per_unit: F64
+    least: float
+    most: float
+    least_raw: float
 
 
 class LeadLevels(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from beatwire.records import events
 from beatwire.records.arrays import F64, I32, I64, U8
 from beatwire.records.columns import LIMITS_COLUMNS
-from beatwire.records.detection import FreshLanes, LeadLevels, PeakTable, Rings
+from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakTable, Rings
 from beatwire.records.rejects import Rejects
 
 BankKind = tuple[float, int]  # of a bank: sampling rate (Hz), number of leads
@@ -242,12 +242,17 @@ class Ringed:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The response in ``rings.f``, known up to ``stop - delay``; ``leads``: levels of several leads, None of one."""
+    """The response in ``rings.f``, known up to ``stop - delay``.
+
+    leads   levels of several leads, None of one
+    limits  of each lead, None: unknown
+    """
 
     fresh: Fresh
     rings: Rings
     delay: int
     leads: LeadLevels | None = None
+    limits: LevelLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)

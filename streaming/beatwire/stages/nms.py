@@ -2,7 +2,7 @@
 
 In:    Response
 Out:   Peaks
-State: by bank, int64 ``maxima[lanes, MAXIMA_COLUMNS]`` (xp): maxima of 2-s blocks of the response (``kernels.nms``)
+State: by bank, int64 ``maxima[lanes, MAXIMA_COLUMNS]`` (xp): maxima of 2-s blocks of the response (``kernels.level``)
 
 A peak is the largest response of ``left_s`` before it and ``right_s`` after it, which does not depend on chunks or
 ticks.
@@ -17,10 +17,10 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.kernels import nms
+from beatwire.kernels.level import MAXIMA_COLUMNS
 from beatwire.records import I32, Peaks, Response
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
-from beatwire.records.detection import PeakSearch, PeakTable
+from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     left, right, block = (int(np.floor(d * bank.rate_hz + 0.5)) for d in (s.left_s, s.right_s, s.block_s))
     maxima = state.maxima.get(bank.number)
     if maxima is None or len(maxima) < len(response.rings.f):
-        shape = (len(response.rings.f), nms.MAXIMA_COLUMNS)
+        shape = (len(response.rings.f), MAXIMA_COLUMNS)
         maxima = state.maxima[bank.number] = backend.grown(maxima, shape, np.int64)
     n = len(fresh.lane)
     fresh_samples = fresh.stop - fresh.start
@@ -74,9 +74,18 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
         blocks=backend.buffer("blocks", (n, longest // block + 2, BLOCK_COLUMNS), np.int64),
     )
     search = PeakSearch(response.delay, left, right, block)
-    backend.kernels.suppress(n, fresh.lanes, search, response.rings.f, maxima, state.work, table)
+    limits = _limits_of(response)
+    backend.kernels.suppress(n, fresh.lanes, search, limits, response.rings.f, maxima, state.work, table)
     if response.leads is not None:
         backend.kernels.level_peaks(n, fresh.lanes, search, response.rings, response.leads, table)
     watermark = fresh.stop - response.delay - right
     most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
     return state, Peaks(fresh, response.rings, table, watermark, most)
+
+
+def _limits_of(response: Response) -> LevelLimits:
+    """Return the limits of the sum of the leads."""
+    if response.limits is None:
+        return LevelLimits(np.zeros(len(response.fresh.lane)), 0.0, 0.0, 0.0)
+    uv_per_unit, least, most, least_raw = response.limits
+    return LevelLimits(uv_per_unit, least, most * response.fresh.bank.leads, least_raw)

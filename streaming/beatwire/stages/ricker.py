@@ -19,8 +19,8 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.fusion import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
-from beatwire.records.detection import LeadLevels, ResponseFilter, Rings
-from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
+from beatwire.records.detection import LeadLevels, LevelLimits, ResponseFilter, Rings
+from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, unit_response
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,18 @@ class Settings:
     ring_s   seconds of responses kept of each lane
     design   the wavelet and the box
     block_s  length of a block of the level, in seconds
+    least_uv, most_uv  size of the smallest and of the largest Ricker-shaped wave that beats of a calibrated lead are
+                       like: of the 560 records at hand, the lowest level of a lead with beats is 0.13 mV, the highest
+                       4.4 mV
+    least_units        the same of the smallest of a lead that is not calibrated; smaller ones may be the converter's
     """
 
     ring_s: float
     design: Design
     block_s: float = 2.0
+    least_uv: float = 100.0
+    most_uv: float = 8000.0
+    least_units: float = 8.0
 
 
 @dataclass(slots=True)
@@ -43,6 +50,7 @@ class State:
 
     filters    designed on the host
     taps       int32 [half + 1] of the filters (xp)
+    units      response of each filter to a Ricker-shaped wave of one unit
     responses  int32 [lanes, R] (xp)
     leads      levels of several leads (xp)
     work       scratch of the host, int32 [4, capacity], by capacity
@@ -52,6 +60,7 @@ class State:
     backend: Backend = CPU
     filters: dict[int, Filter] = field(default_factory=dict)
     taps: dict[int, Any] = field(default_factory=dict)
+    units: dict[int, float] = field(default_factory=dict)
     responses: dict[int, Any] = field(default_factory=dict)
     leads: dict[int, LeadLevels] = field(default_factory=dict)
     work: dict[int, I32] = field(default_factory=dict)
@@ -65,18 +74,21 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     if one is None:
         one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
         state.taps[bank.number] = backend.constant(one.taps)
+        state.units[bank.number] = unit_response(one)
     response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift)
     f = state.responses.get(bank.number)
     if f is None or len(f) < lanes:
         columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16  # whole cache lines of int32
         f = state.responses[bank.number] = backend.grown(f, (lanes, columns), np.int32)
     rings, work = Rings(ringed.x, f), _scratch(state, fresh, one)
+    s, unit = state.settings, state.units[bank.number]
+    limits = LevelLimits(fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units)
     if bank.leads == 1:
         backend.kernels.respond(n, fresh.lanes, response_filter, rings, work[:3])
-        return state, Response(fresh, rings, one.delay)
+        return state, Response(fresh, rings, one.delay, None, limits)
     leads, block = _leads_of(state, bank, lanes), half_up(state.settings.block_s * bank.rate_hz)
-    backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, rings, leads, work)
-    return state, Response(fresh, rings, one.delay, leads)
+    backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, limits, rings, leads, work)
+    return state, Response(fresh, rings, one.delay, leads, limits)
 
 
 def _scratch(state: State, fresh: Fresh, one: Filter) -> I32:

@@ -21,7 +21,7 @@ from beatwire.kernels import (
     classify,
     fusion,
     lead_agreement,
-    nms,
+    level,
     peak_features,
     peak_history,
     team,
@@ -29,12 +29,21 @@ from beatwire.kernels import (
 from beatwire.records import F32, I32, I64, Bool
 from beatwire.records.classification import Candidate, PeakMemory, PeakScratch
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
-from beatwire.records.detection import FreshLanes, LeadLevels, PeakSearch, PeakTable, ResponseFilter, Rings
+from beatwire.records.detection import (
+    FreshLanes,
+    LeadLevels,
+    LevelLimits,
+    PeakSearch,
+    PeakTable,
+    ResponseFilter,
+    Rings,
+)
 from beatwire.stages.classify import feature_settings, stretch_length
 from beatwire.stages.nms import Settings as NmsSettings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
 
 _LANE = np.zeros(1, np.int64)
+_NO_LIMITS = LevelLimits(np.zeros(1), 0.0, 0.0, 0.0)  # records are not always calibrated
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,7 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
         cpu.kernels.respond(1, _all_of(n), response_filter, Rings(x, f), work[:3])
         return f, levels
     own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
-    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, Rings(x, f), own, work)
+    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, Rings(x, f), own, work)
     return f, levels
 
 
@@ -105,9 +114,9 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
         closed=np.zeros(1, np.int64),
         blocks=np.zeros((1, n // block + 2, BLOCK_COLUMNS), np.int64),
     )
-    maxima = np.zeros((1, nms.MAXIMA_COLUMNS), np.int64)
+    maxima = np.zeros((1, level.MAXIMA_COLUMNS), np.int64)
     search = PeakSearch(one.delay, left, right, block)
-    cpu.kernels.suppress(1, _all_of(n), search, f, maxima, np.zeros((1, n), np.int32), table)
+    cpu.kernels.suppress(1, _all_of(n), search, _NO_LIMITS, f, maxima, np.zeros((1, n), np.int32), table)
     if x.shape[1] > 1:
         own = LeadLevels(np.zeros((1, x.shape[1], fusion.LEAD_COLUMNS), np.int64), levels)
         cpu.kernels.level_peaks(1, _all_of(n), search, Rings(x, f), own, table)

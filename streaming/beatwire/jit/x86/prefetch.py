@@ -22,7 +22,7 @@ from beatwire.kernels.windows import EARLIEST_S, LATEST_S
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
 from beatwire.records.columns import PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
-from beatwire.records.detection import FreshLanes, PeakSearch, PeakTable, ResponseFilter, Rings
+from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 from beatwire.records.selection import BeatSettings, ListedBlocks
 
@@ -76,7 +76,10 @@ def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: R
     stretch_of(rings.f[lane], start - early, n)
 
 
-def suppress(i: int, fresh: FreshLanes, search: PeakSearch, f: I32, maxima: I64, _work: I32, _table: PeakTable) -> None:
+def suppress(
+    i: int, fresh: FreshLanes, search: PeakSearch, _limits: LevelLimits, f: I32, maxima: I64, _work: I32,
+    _table: PeakTable,
+) -> None:  # fmt: skip
     """Prefetch the responses that are compared, and the lane's block maxima."""
     lane, start = fresh.lane[i], fresh.start[i]
     early = search.delay + search.left + search.right

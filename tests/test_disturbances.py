@@ -1,0 +1,94 @@
+"""Disturbances of any shape over a heart whose R peaks are known: they hide the beats inside them at most."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import beatwire
+import numpy as np
+from beatwire.recordings.synthetic.person import synthesise
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+SECONDS = 50.0
+BEFORE_S, AFTER_S = 0.3, 0.5  # of a disturbance: reach of the filter, and of the search for peaks
+CALM_S = 12.0  # a stream without calibration shows its beats for so long before
+SHAPES = ("step", "sine", "ramp", "noise", "decay", "steps", "sample", "limit")
+FALSE = {"asystole", "extreme bradycardia", "extreme tachycardia", "bradycardia"}
+
+
+@cache
+def heart(rate_hz: float, leads: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return an ECG in millivolts [leads, n], and its beats in seconds."""
+    truth = synthesise(3, rate_hz=rate_hz, leads=leads, seconds=SECONDS)
+    recording = truth.recording
+    return recording.samples * recording.uv_per_unit / 1000.0, truth.detectable_beats() / rate_hz
+
+
+def disturbance(shape: str, n: int, rate_hz: float, seed: int) -> np.ndarray:
+    """Return ``n`` samples of a disturbance between -1 and 1."""
+    rng, t = np.random.default_rng(seed), np.arange(n) / rate_hz
+    if shape == "step":
+        return np.ones(n)
+    if shape == "sine":
+        return np.sin(2 * np.pi * rng.uniform(0.5, 40) * t)
+    if shape == "ramp":
+        return np.linspace(0, 1, n)
+    if shape == "noise":
+        return np.clip(0.4 * rng.standard_normal(n), -1, 1)
+    if shape == "decay":
+        return np.exp(-t / 0.3)
+    if shape == "steps":
+        every = max(1, round(0.15 * rate_hz))
+        return np.repeat(rng.uniform(-1, 1, n // every + 1), every)[:n]
+    if shape == "sample":
+        return np.eye(1, n)[0]
+    return np.sign(np.sin(2 * np.pi * t))
+
+
+def found_of(mv: np.ndarray, rate_hz: float, calibrated: bool) -> tuple[np.ndarray, set[str]]:
+    """Return the beats in seconds, and the names of the alerts."""
+    values = np.clip(np.rint(200 * mv), -32767, 32767).astype(np.int16)
+    result = beatwire.analyze(values, rate_hz, **({"gain": 200.0} if calibrated else {}))
+    return result.beats.time_s.to_numpy(), set(result.alerts.rule)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    shape=st.sampled_from(SHAPES),
+    mv=st.floats(15, 160),
+    places=st.lists(st.tuples(st.floats(0.05, 2.5), st.floats(3.5, 6.0)), min_size=1, max_size=5),
+    first_s=st.floats(0.0, 20.0),
+    sign=st.sampled_from((-1, 1)),
+    rate_hz=st.sampled_from((128.0, 250.0, 360.0, 500.0)),
+    leads=st.just(1),
+    one_lead=st.just(True),
+    calibrated=st.booleans(),
+    seed=st.integers(0, 99),
+)
+@example("step", 30.0, [(2.0, 3.0)], 18.0, 1, 250.0, 1, True, True, 0)
+@example("noise", 160.0, [(2.5, 3.0)], 3.0, 1, 250.0, 2, True, True, 0)
+@example("limit", 160.0, [(0.3, 3.5)] * 5, 15.0, -1, 128.0, 1, True, False, 0)
+def test_a_disturbance_hides_the_beats_inside_it_at_most(
+    shape: str, mv: float, places: list[tuple[float, float]], first_s: float, sign: int, rate_hz: float, leads: int,
+    one_lead: bool, calibrated: bool, seed: int,
+) -> None:  # fmt: skip
+    clean, beats = heart(rate_hz, leads)
+    x, hidden = clean.copy(), np.zeros(len(beats), bool)
+    begin_s = first_s if calibrated else max(CALM_S, first_s)
+    for length_s, gap_s in places:
+        a, n = round(begin_s * rate_hz), max(1, round(length_s * rate_hz))
+        n = min(n, x.shape[1] - a)
+        if n <= 0:
+            break
+        part = sign * mv * disturbance(shape, n, rate_hz, seed)
+        x[: 1 if one_lead else leads, a : a + n] += part
+        hidden |= (beats > begin_s - BEFORE_S) & (beats < begin_s + n / rate_hz + AFTER_S)
+        begin_s += length_s + gap_s
+    before, _ = found_of(clean, rate_hz, calibrated)
+    found, alerts = found_of(x, rate_hz, calibrated)
+    expected = beats[~hidden & (np.abs(beats[:, None] - before[None]).min(axis=1) < 0.1)]
+    lost = expected[np.abs(expected[:, None] - found[None]).min(axis=1) > 0.1]
+    assert len(expected) > 5
+    assert lost.tolist() == []
+    assert not alerts & FALSE, alerts
