@@ -247,6 +247,14 @@ def test_each_channel_of_a_biopac_file_has_its_own_rate_scale_and_offset(
     assert np.abs(got - mv).max() <= 0.51 * max(abs(scale), recording.uv_per_unit / 1000) + 1e-6
 
 
+def test_numbers_that_are_no_measurement_are_said(tmp_path: Path) -> None:
+    ecg = ("ECG", "mV", 1, 0.001, 0.0, np.rint(heart(250) * 1000).astype("<i2"))
+    other = ("EDA", "microsiemens", 1, 1.0, 0.0, np.full(len(ecg[-1]), 1e300, "<f8"))
+    write_acq(tmp_path / "x.acq", 250, [other, ecg])
+    recording = read_recording(tmp_path / "x.acq")
+    assert recording.notes[1].endswith("numbers in 'EDA' are no measurement")
+
+
 def of_samples(path: Path, kind: str, mv: np.ndarray, rate_hz: float) -> None:
     """Write samples in a format; its ending is that of ``path``."""
     if kind == "edf":

@@ -6,9 +6,13 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from beatwire.errors import UserError
 from beatwire.recordings.kinds import uv_per_unit_of
 from beatwire.recordings.signals import Signal, Signals, of_digital
+
+_NO_MEASUREMENT = 1e30  # in any unit
 
 
 def read(path: Path) -> Signals:
@@ -33,8 +37,18 @@ def read(path: Path) -> Signals:
     finally:
         logger.setLevel(level)
     appended = sum(getattr(marker, "type_code", None) == "apnd" for marker in opened.event_markers or [])
-    notes = (f"recorded in {appended} parts: the time between them is not in the file",) if appended > 1 else ()
-    return Signals(where, path.stem, signals, notes, many=True)
+    notes = [f"recorded in {appended} parts: the time between them is not in the file"] if appended > 1 else []
+    # bioread mistakes where samples begin in some files of version 3.8: bytes of one channel are read as another's.
+    odd = [str(c.name) for c in opened.channels if c.dtype.kind == "f" and _largest(c.raw_data) > _NO_MEASUREMENT]
+    if odd:
+        notes.append(f"damaged, or of a version that is not read well: numbers in {odd[0]!r} are no measurement")
+    return Signals(where, path.stem, signals, tuple(notes), many=True)
+
+
+def _largest(values: Any) -> float:
+    """Return the largest magnitude of finite values."""
+    finite = values[np.isfinite(values)]
+    return float(np.abs(finite).max()) if len(finite) else 0.0
 
 
 def _signal(channel: Any) -> Signal:
