@@ -15,6 +15,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from beatwire.wire.alerts import decode_alert, encode_alert
 from beatwire.wire.avro import encode_chunk
 from laws import START_US, Run, Signal, assert_equal, collect
 
@@ -99,4 +100,6 @@ def test_hostile_streams_cost_a_bounded_number_of_alerts_and_change_nothing_in_o
             pipeline.emit(RawTick.of(values, now_us=now_us))
         assert len(mixed.alerts) - before <= MOST_ALERTS * len(hostile)
     assert len([a for a in mixed.alerts if a["reminders"] > 0]) > 100
+    for one in mixed.alerts:  # whatever a device has sent, a successor takes what its predecessor has published
+        assert decode_alert(encode_alert(one))["id"] == one["id"]
     assert_equal(mixed.of(*(s.stream for s in good)), alone)

@@ -7,7 +7,6 @@ Out: a table, or one JSON object. Ids are as short as ``beatwire ack`` accepts.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples
-from beatwire.cli.terminal import print_message, print_result
+from beatwire.cli.terminal import moment, print_message, print_result
 from beatwire.errors import printable
 from beatwire.service.priorities import STARS, STYLES
 
@@ -84,7 +83,7 @@ def _table(chosen: Collection[Mapping[str, Any]], short: Mapping[str, str]) -> T
     table = Table("ID", "SINCE (UTC)", "STREAM", "", "STATE", "ALERT", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for one in chosen:
         by = f" (acknowledged by {one['ack_by']})" if one.get("ack_by") else ""
-        since = f"{datetime.fromtimestamp(one['onset_us'] / 1e6, UTC):%Y-%m-%d %H:%M:%S}"
+        since = f"{moment(one['onset_us']):%Y-%m-%d %H:%M:%S}"
         cells = (
             short[one["id"]],
             since,

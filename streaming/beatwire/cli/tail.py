@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.text import Text
 
 from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples
-from beatwire.cli.terminal import print_message
+from beatwire.cli.terminal import moment, print_message
 from beatwire.errors import printable
 from beatwire.service.priorities import STARS, STYLES
 
@@ -135,7 +135,7 @@ def alert_line(alert: dict[str, Any], reminder: int = 0) -> Text:
     """
     priority, state = alert.get("priority", ""), alert.get("state", "")
     decided_us = alert.get("decided_us")
-    time = _time(datetime.fromtimestamp(decided_us / 1e6, UTC)) if decided_us is not None else "-"
+    time = _time(moment(decided_us)) if decided_us is not None else "-"
     text = f"reminder {reminder}: {alert.get('text', '')}" if reminder else alert.get("text", "")
     line = f"{time:12}  {alert.get('stream', ''):16}  {STARS.get(priority, ''):3}  {state:7}  {text}"
     line += f" (acknowledged by {alert['ack_by']})" if alert.get("ack_by") else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import typer
@@ -52,6 +53,15 @@ def clock(seconds: float) -> str:
     """
     whole = int(seconds)
     return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def moment(time_us: int) -> datetime:
+    """Return a device's time, microseconds since 1970; one that no calendar has as the nearest that it has.
+
+    >>> moment(0).year, moment(2**62).year, moment(-(2**62)).year
+    (1970, 2540, 1399)
+    """
+    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=max(-(2**54), min(time_us, 2**54)))
 
 
 def print_message(text: str, style: str | None = None) -> None:

@@ -45,6 +45,7 @@ from beatwire.stages.support.sessions import bank_of
 from beatwire.stages.support.tick_parts import parts_of
 
 LONGEST_SHORTEST_S = 60.0  # a successor replays 120 s: it finds every alert that is held
+MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
 _SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
 
 
@@ -290,6 +291,8 @@ def _acknowledge(
 ) -> None:  # fmt: skip
     """Apply an acknowledgement; one that has been applied before changes nothing."""
     state.given[ack.alert] = ack
+    if len(state.given) > MOST_GIVEN:
+        del state.given[next(iter(state.given))]
     one = state.alerts.by_id.get(ack.alert)
     if one is None or one.message["stream"] != ack.stream:
         directory = state.limits.directory

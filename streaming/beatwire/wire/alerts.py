@@ -20,7 +20,6 @@ from beatwire.wire.fields import (
     is_integer,
     is_number,
     is_text,
-    is_time_us,
     json_object,
     shown,
 )
@@ -91,7 +90,7 @@ def _is_count(value: Any) -> bool:
     return is_integer(value, 0, LATEST_US)
 
 
-_COUNT, _TIME = f"an integer of 0 to {LATEST_US}", f"microseconds since 1970, at most {LATEST_US}"
+_COUNT, _TIME = f"an integer of 0 to {LATEST_US}", "an integer of 64 bits"
 _TEXT = f"at most {MOST_TEXT} characters of text"
 _FIELDS = (
     Field("id", is_name, NAME),
@@ -102,9 +101,9 @@ _FIELDS = (
     Field("technical", lambda v: isinstance(v, bool), "true or false"),
     Field("state", lambda v: isinstance(v, str) and v in STATES, ", ".join(STATES)),
     Field("onset", _is_count, _COUNT),
-    Field("onset_us", is_time_us, _TIME),
+    Field("onset_us", is_integer, _TIME),
     Field("decided", _is_count, _COUNT),
-    Field("decided_us", is_time_us, _TIME),
+    Field("decided_us", is_integer, _TIME),
     Field("value", lambda v: v is None or is_number(v), "a number or null"),
     Field("limit", is_number, "a number"),
     Field("definition", lambda v: is_text(v, MOST_TEXT), _TEXT, optional=True),

@@ -115,7 +115,7 @@ def _concept(system: str, code: str, display: str | None = None) -> dict[str, An
 
 
 def _time(time_us: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=int(time_us))
+    return _EPOCH + timedelta(microseconds=max(-(2**54), min(int(time_us), 2**54)))  # that a calendar has
 
 
 def _instant(time: datetime) -> str:

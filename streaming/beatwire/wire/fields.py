@@ -92,14 +92,9 @@ def shown(value: Any) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
-def is_integer(value: Any, least: int = -LARGEST, most: int = LARGEST) -> bool:
+def is_integer(value: Any, least: int = -LARGEST - 1, most: int = LARGEST) -> bool:
     """Return True for an integer of a range; a truth value is none."""
     return type(value) is int and least <= value <= most
-
-
-def is_time_us(value: Any) -> bool:
-    """Return True for microseconds since 1970 that a calendar has."""
-    return is_integer(value, -LATEST_US, LATEST_US)
 
 
 def is_number(value: Any) -> bool:
