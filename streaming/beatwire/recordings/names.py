@@ -60,7 +60,7 @@ _OTHER = {
     "comment", "comments", "red", "ir", "green", "puls", "herzfrequenz", "batterie", "akku", "temperatur", "split",
     "fold", "group", "condition", "stage", "sleep", "stress", "glucose", "lod+", "lod-",
 }  # fmt: skip
-_OTHER_BEGIN = ("acc", "gyr", "magnet", "temp", "batt", "resp", "label", "annot", "pleth", "subject", "quality",
+_OTHER_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "label", "annot", "pleth", "subject", "quality",
                 "heartrate", "marker", "trigger", "pulse", "spo2", "humid")  # fmt: skip
 
 

@@ -144,15 +144,16 @@ def _clock_and_count(table: Table, rising: list[int], fs: float | None) -> tuple
     counts: list[int] = []
     for k in rising:
         rate_hz, jitter = _rate_and_jitter(table, k)
-        if table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k]):
+        usable = rate_hz is not None and MIN_RATE_HZ * 0.9 <= rate_hz <= MAX_RATE_HZ * 1.1
+        is_other = table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k])
+        if is_other and not usable:
             continue  # a temperature can rise evenly too
         if rate_hz is None:
             counts.append(k)
         else:
-            usable = MIN_RATE_HZ * 0.9 <= rate_hz <= MAX_RATE_HZ * 1.1
             agrees = fs is None or abs(rate_hz / fs - 1) < 0.01
             named = is_time_name(table.names[k]) or table.unit(k) in PER_SECOND
-            ranks[k] = (not usable, not agrees, round(min(jitter, 9.0), 1), not named, k)
+            ranks[k] = (not usable, is_other, not agrees, round(min(jitter, 9.0), 1), not named, k)
     clock = min(ranks, key=ranks.__getitem__) if ranks else None
     return clock, min(counts) if counts else None
 
