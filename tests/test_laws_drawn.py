@@ -54,6 +54,28 @@ def test_the_beats_of_a_drawn_stream_and_their_times_are_the_same_however_it_is_
     assert not beats_differ(seed)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_reminders_of_a_latched_alert_are_the_same_however_it_is_cut_and_the_clock_is_set(seed: int) -> None:
+    """An asystole of an earlier session is latched; the device goes on in another one, and jumps in count and clock."""
+    rng, n, sent, first, at_us = random.Random(seed), round(RATE_HZ), list[Sent](), 0, START_US
+    for k in range(400):
+        session, is_flat, change = 1 if k < 40 else 2, 20 <= k < 28, ""
+        if k == 40:
+            first = 0
+        if k > 40 and rng.random() < 0.04:
+            change, by_s = rng.choice(["clock", "clock", "both", "count"]), rng.choice([3, 70, 600, 7_000])
+            first += round(by_s * RATE_HZ) if change != "clock" else 0
+            at_us += rng.choice([1, 1, -1]) * by_s * 1_000_000 if change != "count" else 0
+        samples = np.zeros(n, np.int16) if is_flat else ECG[0][(np.arange(n) + n * k) % len(ECG[0])]
+        value = encode_chunk("bed", session, first, at_us, RATE_HZ, ["I"], samples[None])
+        sent.append(Sent(START_US + k * 1_000_000, value, f"{k}: {change}"))
+        first, at_us = first + n, at_us + 1_000_000
+    whole = undisturbed(in_ticks(sent, [0, len(sent)]))
+    assert max(alert["reminders"] for alert in whole.alerts) > 10
+    for cuts in (range(len(sent) + 1), sorted({0, len(sent), *rng.sample(range(len(sent)), 9)})):
+        assert not differences(whole, undisturbed(in_ticks(sent, cuts)))
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int) -> None:
     assert not successors_differ(seed)

@@ -137,6 +137,8 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
             state.scanned_us = aligned.now_us
             published += remind_by_clock(kept, tick, s.remind_s)
         kept.forget_evicted(aligned)
+    begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]
+    kept.note_restarts(begun[:, ORDERED_SLOT], begun[:, ORDERED_SAMPLE])
     return state, Alerts(tick, published, audit=audit)
 
 

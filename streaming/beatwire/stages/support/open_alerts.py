@@ -27,11 +27,13 @@ class Open:
     message  published last
     slot     of its stream; -1: not seen yet
     raised_us  when this worker raised it, by the clock; 0: an earlier worker has
+    begun    sample at which its stream restarted last, before this tick
     """
 
     message: dict[str, Any]
     slot: int
     raised_us: int = 0
+    begun: int = 0
 
     @property
     def lasting(self) -> dict[str, Any]:
@@ -50,6 +52,8 @@ class OpenAlerts:
     held       id -> the message that ends it
     due        int64 [slots]: watermark from which the stream has a reminder to be published
     passed     int64 [slots, 2]: session and last watermark of the stream; a session may end a tick later
+    begun      int64 [slots]: sample at which the stream restarted last
+    clock      int64 [slots, 2]: the number of anchors of the stream (``kernels.clock``) and the newest one
     """
 
     directory: Directory
@@ -59,11 +63,14 @@ class OpenAlerts:
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
     due: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     passed: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    begun: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    clock: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
     def add(self, message: dict[str, Any], slot: int, raised_us: int = 0) -> None:
         """Add an alert by its message."""
         name, stream = message["id"], message["stream"]
-        self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us)
+        begun = int(self.begun[slot]) if slot >= 0 else 0
+        self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us, begun)
         self.of_stream.setdefault(stream, set()).add(name)
         if message["state"] != "latched":
             self.current[stream, message["rule"]] = name
@@ -113,10 +120,19 @@ class OpenAlerts:
             unseen = slots - len(self.due)
             self.due = np.append(self.due, np.full(unseen, NEVER))
             self.passed = np.append(self.passed, np.full((unseen, 2), -1), axis=0)
+            self.begun = np.append(self.begun, np.zeros(unseen, np.int64))
+            self.clock = np.append(self.clock, np.full((unseen, 2), -1), axis=0)
         for slot in self.directory.claimed if self.by_id else ():
             for name in self.of_stream.get(self.directory.names[slot], ()):
                 self.by_id[name].slot = slot
                 self.due[slot] = 0
+
+    def note_restarts(self, slots: I64, samples: I64) -> None:
+        """Note where streams restarted in a tick that is over, each in order."""
+        self.begun[slots] = samples
+        for slot in np.unique(slots).tolist() if self.by_id else ():
+            for one in self.of_slot(slot):
+                one.begun = int(self.begun[slot])
 
     def forget_evicted(self, aligned: Aligned) -> None:
         """Take their slots from the alerts of evicted streams: they will be those of others."""

@@ -14,17 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.records import I64, TickBeats
+from beatwire.kernels import clock
+from beatwire.records import I64, Bool, TickBeats
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
 from beatwire.records.events import BEAT, RESTART, WATERMARK
 from beatwire.stages.support.alert_messages import device_times
 from beatwire.stages.support.open_alerts import NEVER, Open, OpenAlerts
 from beatwire.stages.support.sessions import events_of
+from beatwire.stages.support.stretches import anchors_of, stretch_of
 
 # Rules about streams that send nothing, or of which nothing is analysed, and about whole partitions.
 BY_CLOCK = ("no data", "refused", "expired", "conflicting senders")
 
 _BEFORE = 5  # intervals that may have passed from the last watermark of a tick to the first event of the next one
+
+_SET_S = 1.0  # a clock that differs by more from what it was was set: what is due is searched for at once
 
 Interval = Callable[[str], float]  # priority -> seconds, 0: never
 
@@ -61,7 +65,7 @@ def remind_by_samples(
     held_until
         Returns the sample at which a held alert ends.
     """
-    due = marks >= alerts.due
+    due = (marks >= alerts.due) | _clock_was_set(alerts, tick)
     due[tick.events[tick.events[:, ORDERED_KIND] == RESTART, ORDERED_SLOT]] = True
     published: list[dict[str, Any]] = []
     for slot in np.flatnonzero(due).tolist():
@@ -73,6 +77,19 @@ def remind_by_samples(
             # Without a watermark in the tick, which only restarted the stream, the next one decides.
             alerts.due[slot] = min(alerts.due[slot], _next_due(one, tick, mark, interval) if mark >= 0 else 0)
     return published
+
+
+def _clock_was_set(alerts: OpenAlerts, tick: TickBeats) -> Bool:
+    """Return the streams with an alert whose device clock was set since the last call, bool [slots]."""
+    waiting = np.flatnonzero(alerts.due < NEVER)
+    anchors, was_set = tick.aligned.anchors[waiting], np.zeros(len(alerts.due), np.bool_)
+    count = anchors[:, clock.COUNT]
+    at = clock.FIRST_ANCHOR + 3 * ((count - 1) % clock.MAX_ANCHORS) + 2
+    zero_us = anchors[np.arange(len(waiting)), at]
+    known, known_us = alerts.clock[waiting].T
+    was_set[waiting] = (count > known + 1) | ((count != known) & (np.abs(zero_us - known_us) > _SET_S * 1e6))
+    alerts.clock[waiting] = np.column_stack([count, zero_us])
+    return was_set
 
 
 def remind_until(
@@ -120,13 +137,38 @@ def remind_until(
             mark = end if decided else min(end, mark)
         if mark < 0:
             continue
-        number = _passed(one, tick, stretch, mark, interval_s)
-        # A device may count or clock as it likes, and use the number of a session again: no more than samples came for.
+        # The interval may be shorter than it was: no more are published than samples came for.
         came_for = (max(mark, stretch.mark) - stretch.earliest) // _step(tick, stretch.bank, interval_s)
-        _count(one, number - _BEFORE - came_for)
-        while one.message["reminders"] < number:
-            _count(one, one.message["reminders"] + 1)
-            yield one.message
+        for first, last in _numbers_due(one, tick, stretch, mark, interval_s):
+            if first > one.message["reminders"]:
+                _count(one, first)
+                yield one.message
+            _count(one, last - _BEFORE - came_for)
+            while one.message["reminders"] < last:
+                _count(one, one.message["reminders"] + 1)
+                yield one.message
+
+
+def _numbers_due(
+    one: Open, tick: TickBeats, stretch: Stretch, mark: int, interval_s: float
+) -> Iterator[tuple[int, int]]:
+    """Yield the numbers of the reminders that are due at the first and the last sample of each part of a stretch.
+
+    In the session of the alert its samples decide: one part, of which nothing was due before its beginning. In a later
+    one device time does, and a part ends where the clock was set: of what it jumps over the last one is published.
+    """
+    if stretch.session == one.message["session"]:
+        yield 0, _passed(one, tick, stretch, mark, interval_s)
+        return
+    aligned, rate_hz = tick.aligned, float(tick.aligned.banks[stretch.bank].rate_hz)
+    first, zero_us = anchors_of(aligned, one.slot, stretch_of(aligned, one.slot, stretch.session))
+    last = np.minimum(np.append(first[1:], mark + 1) - 1, mark)
+    for a, b, of_zero_us in zip(first.tolist(), last.tolist(), zero_us.tolist(), strict=True):
+        a = max(a, stretch.begin if stretch.begin >= 0 else one.begun)
+        if a <= b:
+            times_us = (of_zero_us + math.floor(sample * 1e6 / rate_hz + 0.5) for sample in (a, b))
+            begin, end = (math.floor((at_us - one.message["onset_us"]) / 1e6 / interval_s) for at_us in times_us)
+            yield begin, end
 
 
 def _count(one: Open, number: int) -> None:
@@ -166,7 +208,7 @@ def _next_due(one: Open, tick: TickBeats, mark: int, interval: Interval) -> int:
     if session == message["session"]:
         return int(message["onset"] + (message["reminders"] + 1) * step)
     (mark_us,) = device_times(tick, one.slot, session, [mark], mark)
-    left_s = float((message["reminders"] + 1) * interval_s - (mark_us - message["onset_us"]) / 1e6)
+    left_s = float((message["reminders"] + 1) * interval_s - (mark_us - message["onset_us"]) / 1e6) - _SET_S
     return mark + max(1, math.floor(left_s / interval_s * step))
 
 

@@ -13,7 +13,15 @@ import numpy as np
 
 from beatwire.kernels import clock
 from beatwire.records import I64, Aligned
-from beatwire.records.columns import EVENT_KIND, EVENT_PASS, EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE
+from beatwire.records.columns import (
+    EVENT_BANK,
+    EVENT_KIND,
+    EVENT_PASS,
+    EVENT_SAMPLE,
+    EVENT_SESSION,
+    EVENT_SLOT,
+    EVENT_VALUE,
+)
 from beatwire.records.events import RESTART
 
 
@@ -52,6 +60,16 @@ def stretch_of(aligned: Aligned, slot: int, session: int) -> int:
         sessions.insert(0, int(before.session[slot]))
     own = [k for k, one in enumerate(sessions) if one == session]
     return last - (len(sessions) - 1 - own[-1]) if own else last
+
+
+def anchors_of(aligned: Aligned, slot: int, stretch: int) -> tuple[I64, I64]:
+    """Return the anchors of a stretch that are known, from old to new: first samples and device times of sample 0."""
+    row, clocks = aligned.anchors[slot], aligned.clocks
+    older = clocks[(clocks[:, EVENT_SLOT] == slot) & (clocks[:, EVENT_BANK] == stretch)][:, [EVENT_SAMPLE, EVENT_VALUE]]
+    numbers = np.arange(max(0, row[clock.COUNT] - clock.MAX_ANCHORS), row[clock.COUNT])
+    ring = row[clock.FIRST_ANCHOR + 3 * (numbers % clock.MAX_ANCHORS)[:, None] + np.arange(3)]
+    first, zero_us = np.concatenate([older, ring[ring[:, 0] == stretch][:, 1:]]).T
+    return first, zero_us
 
 
 def _begun(events: I64) -> I64:
