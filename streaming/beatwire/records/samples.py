@@ -204,6 +204,7 @@ class Aligned:
     evicted      int64 [f]: slots of streams that are removed after this tick
     waited       int64 [w, 2]: slot and tick of chunks that came in an earlier tick and are placed in this one
     limits       int64 [l, 8], columns ``EVENT_...`` and ``LIMITS_ARRIVED_US``: changes of the limits of streams
+    later        of a part of a tick: slot -> stretches that begin after it, see ``stages.support.stretches``
     now_us, caught_up, overloaded  as in ``RawTick``
     """
 
@@ -224,6 +225,7 @@ class Aligned:
     waited: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     limits: I64 = field(default_factory=lambda: np.zeros((0, LIMITS_COLUMNS), np.int64))
     before: SlotColumns | None = None
+    later: Mapping[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the anchors read-only: they are the state of align."""

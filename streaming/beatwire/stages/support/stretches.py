@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from beatwire.kernels import clock
-from beatwire.records import I64, Aligned
+from beatwire.records import I64, Aligned, Bool
 from beatwire.records.columns import (
     EVENT_BANK,
     EVENT_KIND,
@@ -51,10 +51,12 @@ def stretch_of(aligned: Aligned, slot: int, session: int) -> int:
 
     Of an earlier session, of which nothing is known any more, that of the present one.
     """
-    last = int(aligned.anchors[slot, clock.STRETCH])
+    later = aligned.later.get(slot, 0)
+    last = int(aligned.anchors[slot, clock.STRETCH]) - later
     if aligned.slots.session[slot] == session:
         return last
-    sessions = _begun(aligned.events[aligned.events[:, EVENT_SLOT] == slot])[:, EVENT_SESSION].tolist()
+    begun = _begun(aligned.events[aligned.events[:, EVENT_SLOT] == slot])
+    sessions = begun[: len(begun) - later, EVENT_SESSION].tolist()
     before = aligned.before
     if before is not None and slot < len(before.session):
         sessions.insert(0, int(before.session[slot]))
@@ -72,8 +74,13 @@ def anchors_of(aligned: Aligned, slot: int, stretch: int) -> tuple[I64, I64]:
     return first, zero_us
 
 
+def begins(kind: I64, sample: I64, value: I64) -> Bool:
+    """Return which events begin a stretch, by their columns."""
+    begun: Bool = (kind == RESTART) & ((value < 0) | (sample < value))
+    return begun
+
+
 def _begun(events: I64) -> I64:
     """Return the events that begin a stretch: a restart that is not behind a gap."""
-    value = events[:, EVENT_VALUE]
-    begun: I64 = events[(events[:, EVENT_KIND] == RESTART) & ((value < 0) | (events[:, EVENT_SAMPLE] < value))]
+    begun: I64 = events[begins(events[:, EVENT_KIND], events[:, EVENT_SAMPLE], events[:, EVENT_VALUE])]
     return begun

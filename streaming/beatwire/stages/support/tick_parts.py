@@ -17,8 +17,16 @@ from dataclasses import replace
 import numpy as np
 
 from beatwire.records import I64, Alerts, Bool
-from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SESSION, ORDERED_SLOT
+from beatwire.records.columns import (
+    ORDERED_BANK,
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_SLOT,
+    ORDERED_VALUE,
+)
 from beatwire.records.events import RESTART
+from beatwire.stages.support.stretches import begins
 
 
 def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
@@ -50,6 +58,7 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
         now.session[known], now.bank[known] = before.session[known], before.bank[known]
     order = np.argsort(part, kind="stable")
     parts = np.split(tick.events[order], np.flatnonzero(np.diff(part[order])) + 1)
+    stretches = begins(*(tick.events[:, column] for column in (ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE)))
     for k, events in enumerate(parts if part.min() == 0 else [tick.events[:0], *parts]):
         begun = events[(events[:, ORDERED_KIND] == RESTART) & np.isin(events[:, ORDERED_SLOT], cut)]
         if k > 0:
@@ -61,6 +70,7 @@ def parts_of(alerts: Alerts, with_alerts: I64) -> Iterator[Alerts]:
             tick.aligned,
             slots=now,
             before=before,
+            later={slot: int((stretches & (slots == slot) & (part > k)).sum()) for slot in ends},
             seen=tick.aligned.seen if k == 0 else np.unique(events[:, ORDERED_SLOT]),
             evicted=tick.aligned.evicted if k == last else np.zeros(0, np.int64),
         )
