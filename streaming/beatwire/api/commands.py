@@ -166,7 +166,7 @@ def evaluate_movement(
     if missing:
         notes(f"not installed: {', '.join(missing)} (pip install 'beatwire[bench]')")
     return {"model": graph.name} | movement.evaluate_movement(
-        Path(folder), {"beatwire": graph, **others}, seed=seed, progress=progress
+        folder, {"beatwire": graph, **others}, seed=seed, progress=progress
     )
 
 

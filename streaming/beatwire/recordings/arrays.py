@@ -20,7 +20,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arguments import positive, shown
 from beatwire.recordings.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
-from beatwire.recordings.columns import Columns, as_array, columns_of, floats
+from beatwire.recordings.columns import Columns, columns_of, floats
 from beatwire.recordings.evenrate import rate_and_positions
 from beatwire.recordings.kinds import uv_per_unit_of
 from beatwire.recordings.names import UV_PER, is_unscaled, without_unit
@@ -262,6 +262,3 @@ def _with_gaps_int16(samples: Any, position: I64 | None) -> Any:
     out = array_module(samples).full((len(samples), int(position[-1]) + 1), NO_VALUE, np.int16)
     out[:, position] = samples
     return out
-
-
-__all__ = ["UNITS", "as_array", "from_array", "on_device", "uv_per_value"]
