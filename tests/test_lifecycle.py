@@ -52,6 +52,20 @@ def test_an_acknowledgement_of_no_open_alert_or_of_another_stream_is_ignored_and
     assert ward.lifecycle.ignored == 2, "a repetition changes nothing"
 
 
+@pytest.mark.parametrize(("received_us", "state"), [(0, "ack"), (9_000_000, "ack"), (1_000_000, "on")])
+def test_an_acknowledgement_that_is_older_than_its_alert_does_not_count(
+    ward: Ward, received_us: int, state: str
+) -> None:
+    other = Ward()
+    other.tick(device_chunk())
+    begun = in_asystole(other)
+    acknowledge(ward, begun, received_us=received_us)
+    late = device_chunk(10, 490, arrival_us=5_000_000)
+    ward.tick(late, beats=[("bed", 50)], known=[("bed", 500)], now_us=5_000_000)
+    found = [a for a in ward.published if a["rule"] == "asystole"]
+    assert (found[-1]["id"], found[-1]["state"]) == (begun["id"], state)
+
+
 def test_an_alert_of_higher_priority_is_on_although_one_of_its_stream_is_acknowledged(ward: Ward) -> None:
     ward.tick(beats=[("bed", 100, 130)])
     acknowledge(ward, ward.published[0])

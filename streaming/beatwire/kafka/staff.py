@@ -183,15 +183,15 @@ class StaffReader:
                     continue
                 try:
                     if record.topic == names.ACKS:
-                        self._add_ack(decode_ack(record.value))
+                        self._add_ack(decode_ack(record.value), record.time_us)
                     else:
                         self._add_change(decode_limits(record.value), record.time_us)
                 except (ValueError, UserError) as error:
                     self.rejected.append(Unusable(record.topic, record.key, str(error)))
                     del self.rejected[:-MOST_REJECTED]
 
-    def _add_ack(self, ack: dict[str, Any]) -> None:
-        given = Acknowledgement(ack["alert"], ack["stream"], ack["by"], ack["at_us"])
+    def _add_ack(self, ack: dict[str, Any], received_us: int) -> None:
+        given = Acknowledgement(ack["alert"], ack["stream"], ack["by"], ack["at_us"], received_us)
         self._acks.pop(given.alert, None)
         self._acks[given.alert] = given
         self._new_acks.append(given)

@@ -25,9 +25,13 @@ class LimitChange(NamedTuple):
 
 
 class Acknowledgement(NamedTuple):
-    """Who acknowledged an alert of a stream, and when (microseconds since 1970)."""
+    """Who acknowledged an alert of a stream, and when (microseconds since 1970): as stated, and by the broker's clock.
+
+    ``received_us`` 0: unknown.
+    """
 
     alert: str
     stream: str
     by: str
     at_us: int
+    received_us: int = 0

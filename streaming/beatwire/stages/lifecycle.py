@@ -147,8 +147,9 @@ def _apply_part(state: State, part: Alerts, out: list[dict[str, Any]], audit: li
     tick, kept = part.beats, state.alerts
     for slot, message in zip(part.slots, part.transitions, strict=True):
         _apply(state, tick, slot, message, out)
-        if message["state"] == "on" and message["id"] in state.given:
-            _acknowledge(state, state.given[message["id"]], out, audit)
+        given = state.given.get(message["id"]) if message["state"] == "on" else None
+        if given is not None and (not given.received_us or given.received_us >= _began_us(tick, slot, message)):
+            _acknowledge(state, given, out, audit)
     kind = tick.events[:, ORDERED_KIND]
     rows, begun = tick.events[kind == WATERMARK], tick.events[kind == RESTART]
     if kept.by_id:
@@ -232,6 +233,19 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
     else:
         kept.remove(one)
         out.append(message)
+
+
+def _began_us(tick: TickBeats, slot: int, message: dict[str, Any]) -> float:
+    """Return when the samples with which an alert began arrived, by the broker's clock, if they came evenly.
+
+    An acknowledgement that is older is of no alert that anybody could see: ids can be computed ahead.
+    """
+    slots = tick.aligned.slots
+    arrived_us = float(slots.arrived_us[slot])
+    if slots.session[slot] != message["session"]:
+        return arrived_us
+    rate_hz = float(tick.aligned.banks[int(slots.bank[slot])].rate_hz)
+    return arrived_us - max(0, int(slots.expected[slot]) - message["onset"]) * 1e6 / rate_hz
 
 
 def _held_until(state: State, tick: TickBeats, one: Open) -> int:
