@@ -41,10 +41,10 @@ TRUE_SAMPLES = (
     "clean", "missing at random", "missing in bursts", "missing periodically", "missing", "a lead missing",
     "leads come and go", "first is 0", "first stays", "first goes back", "first jumps", "first skips",
     "a session each", "sessions by turns", "sessions at random", "twice", "clock of 1970", "single samples",
-    "units by turns", "rates by turns", "reordered",
+    "units by turns", "reordered",
 )  # fmt: skip
 TURNS = ("sessions by turns", "sessions at random")
-FALSE_SAMPLES = ("wrong rate", "limits", "noise", "flat", "two devices, one session")
+FALSE_SAMPLES = ("wrong rate", "rates by turns", "limits", "noise", "flat", "two devices, one session")
 KINDS = TRUE_SAMPLES + FALSE_SAMPLES
 
 
