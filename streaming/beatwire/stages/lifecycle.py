@@ -245,7 +245,7 @@ def _began_us(tick: TickBeats, slot: int, message: dict[str, Any]) -> float:
     if slots.session[slot] != message["session"]:
         return arrived_us
     rate_hz = float(tick.aligned.banks[int(slots.bank[slot])].rate_hz)
-    return arrived_us - max(0, int(slots.expected[slot]) - message["onset"]) * 1e6 / rate_hz
+    return arrived_us - max(0, int(slots.expected[slot]) - int(message["onset"])) * 1e6 / rate_hz
 
 
 def _held_until(state: State, tick: TickBeats, one: Open) -> int:
