@@ -150,7 +150,7 @@ def test_an_array_that_grows_within_a_tick_has_the_results_of_earlier_calls() ->
     first, total = device.positions("rows", 2, device.constant(np.array([1, 2])), 4)
     table = device.table("kept", total, (np.int64,))
     device.fetch([table])
-    assert grown[:, 0].tolist() == [[1, 1, 1, 1], [1, 0, 1, 1], [0, 0, 0, 0]]
+    assert grown[:, 0].tolist() == [[1, 1, 1, 1], [1, -32768, 1, 1], [-32768, 0, 0, 0]]
     assert first[:3].tolist() == [0, 1, 3]
 
 

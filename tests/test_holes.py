@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from beatwire.offline.analyze import Analysis, analyze
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
+from beatwire.recordings.synthetic.rhythm import ASYSTOLE, Event
 from beatwire.stages.support.holes import longest_hole
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -81,10 +82,14 @@ def test_holes_cost_no_beat_and_no_alert(
         samples[lead, out] = NO_VALUE
     result = analyze(replace(recording, samples=samples))
     found = result.beats["sample"]
-    assert len(found) == len(beats)
     off = distance(found, beats) > max(0.010 * rate_hz, 1.0)
-    assert off.sum() <= (len(beats) // 10 if kind == KINDS[-1] else 0)
-    assert rules_of(result) == rules_of(right)
+    assert off.sum() <= {KINDS[-1]: len(beats) // 10, KINDS[-2]: 1}.get(kind, 0)
+    if off.any():  # a QRS complex of these hearts may lie in 40 ms with all that there is of it
+        assert len(beats) - off.sum() <= len(found) <= len(beats)
+        assert "high" not in [alert["priority"] for alert in result.alerts]
+    else:
+        assert len(found) == len(beats)
+        assert rules_of(result) == rules_of(right)
 
 
 @settings(max_examples=15, deadline=None)
@@ -155,3 +160,27 @@ def test_leads_that_come_and_go_cost_no_beat_of_the_others(
     assert (distance(beats, found[found > 1.1 * rate_hz]) <= 0.06 * rate_hz).all()
     high = [alert["rule"] for alert in result.alerts if alert["priority"] == "high"]
     assert high == []
+
+
+@pytest.mark.parametrize("gap_s", [0.1, 0.2])
+@pytest.mark.parametrize("chunk_ms", [None, 100.0])
+def test_no_asystole_begins_from_beats_that_are_hidden_by_gaps(gap_s: float, chunk_ms: float | None) -> None:
+    recording, samples = heart(1, 250.0, 1).recording, heart(1, 250.0, 1).recording.samples.copy()
+    for r in whole(1, 250.0, 1).beats["sample"]:
+        if 6.0 < r / 250.0 < 20.0:
+            samples[:, r - round(125 * gap_s) : r + round(125 * gap_s)] = NO_VALUE
+    result = analyze(replace(recording, samples=samples), chunk_ms=chunk_ms)
+    assert len(result.beats["sample"]) < len(whole(1, 250.0, 1).beats["sample"]) - 10
+    assert not [alert for alert in result.alerts if alert["priority"] == "high"]
+
+
+@pytest.mark.parametrize("chunk_ms", [None, 40.0, 1000.0])
+def test_two_seconds_of_an_asystole_have_no_gap(chunk_ms: float | None) -> None:
+    recording = synthesise(3, rate_hz=250.0, seconds=30, events=[Event(ASYSTOLE, 10.0, 24.0)]).recording
+    right = next(a for a in analyze(recording).alerts if a["rule"] == "asystole")
+    samples = recording.samples.copy()
+    last = right["onset"] - 1000  # the beat before
+    for begin in (last + 300, last + 900, last + 950, last + 2100):
+        samples[:, begin : begin + 25] = NO_VALUE
+    result = analyze(replace(recording, samples=samples), chunk_ms=chunk_ms)
+    assert next((a["onset"], a["state"]) for a in result.alerts if a["rule"] == "asystole") == (last + 1475, "on")

@@ -56,6 +56,7 @@ RESTS_NEEDED = 2  # 4 s, as the default limit of asystole
 FAINT, FAINT_BLOCKS = 0.15, 10  # share of the size of the normal beat; 20 s
 RHYTHM_BEATS, ROW_BLOCKS = 5, 5  # a row takes 40 s at most: a heart that stands still at times has one
 MEMORY_BLOCKS = 22  # 44 s: how long a row is remembered
+GAP_BLOCKS = 2  # 4 s behind a hole, which a loose electrode makes, no beat is certain
 DOUBT_BLOCKS = 3  # 6 s: how much longer a silence is if there was no rhythm
 NEVER = 1 << 62
 
@@ -76,6 +77,7 @@ def begin_signal(own: I64, sample: int) -> None:
 def pass_beat(own: I64, sample: int, passed: int, sure: bool, judged: bool, lengths: I64) -> None:
     """Take a beat, ``passed`` samples after the last: ``judged`` if no errors are expected or it ended an asystole."""
     block = int(lengths[BLOCK_SAMPLES])
+    sure = sure and not has_gap(own, sample - GAP_BLOCKS * block, sample)
     own[IS_SURE] = int(sure)
     row = int(own[SURE_ROW]) if passed < ROW_BLOCKS * block else 0
     own[SURE_ROW] = min(RHYTHM_BEATS, row + 1) if sure else 0

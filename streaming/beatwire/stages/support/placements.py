@@ -28,7 +28,7 @@ from beatwire.records.columns import (
     PLACEMENT_COLUMNS,
     QUIET_COLUMNS,
 )
-from beatwire.records.events import GAP, LEADS_CHANGED
+from beatwire.records.events import GAP
 
 
 def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows: AlignRows) -> list[Placement]:
@@ -44,13 +44,13 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
     fresh, fresh_key = _by_pass_and_bank(rows.fresh, FRESH_PASS, FRESH_BANK, len(banks))
     place, place_key = _by_pass_and_bank(rows.place, PLACE_PASS, PLACE_BANK, len(banks))
     event = rows.event
-    interruptions = event[(event[:, EVENT_KIND] == GAP) | (event[:, EVENT_KIND] == LEADS_CHANGED)]
+    gaps = event[event[:, EVENT_KIND] == GAP]
     made = []
     for key in np.union1d(fresh_key, place_key).tolist():
         number, bank = key // len(banks), banks[key % len(banks)]
         of_fresh = fresh[slice(*np.searchsorted(fresh_key, [key, key + 1]))]
         of_place = place[slice(*np.searchsorted(place_key, [key, key + 1]))]
-        quiet = _quiet(of_fresh, interruptions[interruptions[:, EVENT_PASS] == number])
+        quiet = _quiet(of_fresh, gaps[gaps[:, EVENT_PASS] == number])
         of_fresh = of_fresh[of_fresh[:, FRESH_STOP] > of_fresh[:, FRESH_START]]
         if len(of_fresh) + len(of_place) + len(quiet) == 0:
             continue
@@ -82,17 +82,13 @@ def rounded(lanes: int) -> int:
     return size
 
 
-def _quiet(fresh: I64, interruptions: I64) -> I64:
-    """Return the stretches in which no beat may be: bridged gaps, and samples where the lead-off mask changed."""
-    if len(interruptions) == 0:
+def _quiet(fresh: I64, gaps: I64) -> I64:
+    """Return the stretches in which no beat may be: bridged gaps."""
+    if len(gaps) == 0:
         return np.zeros((0, QUIET_COLUMNS), np.int64)
     lane_of = dict(zip(fresh[:, FRESH_SLOT].tolist(), fresh[:, FRESH_LANE].tolist(), strict=True))
-    columns = interruptions[:, [EVENT_SLOT, EVENT_KIND, EVENT_SAMPLE, EVENT_VALUE]]
-    stretches = [
-        (lane_of[slot], sample, value if kind == GAP else sample + 1)
-        for slot, kind, sample, value in columns.tolist()
-        if slot in lane_of
-    ]
+    columns = gaps[:, [EVENT_SLOT, EVENT_SAMPLE, EVENT_VALUE]]
+    stretches = [(lane_of[slot], start, stop) for slot, start, stop in columns.tolist() if slot in lane_of]
     return np.array(stretches, np.int64).reshape(-1, QUIET_COLUMNS)
 
 
