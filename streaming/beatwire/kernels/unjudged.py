@@ -46,7 +46,8 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
     MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, HAS_BEGUN, FIRST_GAP,
 ) = range(17)  # fmt: skip
-COLUMNS = FIRST_GAP + 2 * MOST_GAPS
+BEHIND_DROPPED = FIRST_GAP + 2 * MOST_GAPS  # sample after the last hole that is no longer stored
+COLUMNS = BEHIND_DROPPED + 1
 BLOCK_US = 2_000_000
 WHOLE_BLOCKS = 1  # 2 s: without a beat in so long a heart is below 30/min
 NEAR_PER_BLOCK = 8  # 0.25 s
@@ -146,6 +147,8 @@ def silent_from(own: I64, last_beat: int, lengths: I64) -> int:
     late, block = last_beat + int(lengths[ASYSTOLE_SAMPLES]), int(lengths[BLOCK_SAMPLES])
     if own[IS_SURE] == 0 and last_beat >= own[RHYTHM_BY]:  # there was no rhythm
         late += DOUBT_BLOCKS * block
+    if own[BEHIND_DROPPED] > last_beat:
+        late = max(late, int(own[BEHIND_DROPPED]) + WHOLE_BLOCKS * block)
     count = int(own[GAP_COUNT])
     for k in range(max(0, count - MOST_GAPS), count):
         at = FIRST_GAP + 2 * (k % MOST_GAPS)
@@ -162,6 +165,7 @@ def add_gap(own: I64, start: int, stop: int, lengths: I64) -> None:
         own[last + 1] = stop
         return
     at = FIRST_GAP + 2 * (count % MOST_GAPS)
+    own[BEHIND_DROPPED] = own[at + 1]
     own[at] = start
     own[at + 1] = stop
     own[GAP_COUNT] = count + 1
