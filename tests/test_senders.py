@@ -1,0 +1,58 @@
+"""Conflicting senders: sessions of one stream id that take turns, in any order, chunks and ticks."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from hostile_senders import RATE_HZ, SECOND_US, Device, heart, play
+from laws import START_US
+
+RULE = "conflicting senders"
+
+
+def transitions(sent: list[tuple[int, str, bytes]], longest_s: float = 0.5, seed: int = 1) -> list[tuple[str, float]]:
+    """Return the transitions of the rule for messages in ticks cut at random: state, and seconds since the start."""
+    rng, end_us, ends = random.Random(seed), START_US, list[int]()
+    while end_us < sent[-1][0]:
+        end_us += round(rng.uniform(0.01, longest_s) * SECOND_US)
+        ends.append(end_us)
+    alerts = play(sent, ends).run.alerts
+    return [
+        (a["state"], (a["decided_us"] - START_US) / 1e6) for a in alerts if a["rule"] == RULE and not a["reminders"]
+    ]
+
+
+def sent_by(devices: list[Device], sizes: list[int], seconds: float) -> list[tuple[int, str, bytes]]:
+    """Return the messages of devices that send chunks of a size each, in order of arrival."""
+    sent = list[tuple[int, str, bytes]]()
+    for device, size in zip(devices, sizes, strict=True):
+        sent += [
+            (START_US + (at + size) * SECOND_US // RATE_HZ, device.name, device.chunk(heart(1, at, size)))
+            for at in range(0, round(seconds * RATE_HZ) - size + 1, size)
+        ]
+    return sorted(sent, key=lambda one: one[0])
+
+
+@pytest.mark.parametrize("sizes", [[50, 50], [50, 50, 50], [50, 1250], [700, 130, 25]])
+def test_devices_with_one_id_are_announced_once_in_any_cut_until_one_of_them_has_sent_alone_for_half_a_minute(
+    sizes: list[int],
+) -> None:
+    devices = [Device("bed", 1, session=10 + k) for k in range(len(sizes))]
+    together = sent_by(devices, sizes, 20.0)
+    alone = [
+        (together[-1][0] + (k + 1) * 50 * SECOND_US // RATE_HZ, "bed", devices[0].chunk(heart(1, 50 * k, 50)))
+        for k in range(round(35.0 * RATE_HZ / 50))
+    ]
+    found = transitions(together + alone)
+    assert [state for state, _ in found] == ["on", "off"]
+    assert transitions(together + alone, longest_s=3.0, seed=2) == found
+
+
+@pytest.mark.parametrize("each", [1, 10])
+def test_a_device_that_only_begins_new_sessions_is_in_no_conflict(each: int) -> None:
+    device, sent = Device("bed", 1), []
+    for k in range(100):
+        device.session, device.first = 1 + k // each, device.first if k % each else 0
+        sent.append((START_US + (k + 1) * 50 * SECOND_US // RATE_HZ, "bed", device.chunk(heart(1, 50 * k, 50))))
+    assert transitions(sent) == []
