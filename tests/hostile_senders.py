@@ -208,9 +208,9 @@ class Faulty:
         return sent
 
     def end(self) -> None:
-        """End the phase: a device whose count has gone back, or that was one of several, begins a session."""
+        """End the phase: a device whose count may have gone back, or that was one of several, begins a session."""
         device = self.device
-        if self.phase.kind in TURNS or device.first < self.stays:
+        if self.phase.kind in (*TURNS, "first jumps") or device.first < self.stays:
             device.session, device.first = max(one.session for one in [device, *self.rivals]) + 1, 0
 
 
