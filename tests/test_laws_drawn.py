@@ -76,7 +76,7 @@ def test_reminders_of_a_latched_alert_are_the_same_however_it_is_cut_and_the_clo
         assert not differences(whole, undisturbed(in_ticks(sent, cuts)))
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(6), 24, 35, 88, 130, 136])  # the last: what outlasts restarts, going back
 def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int) -> None:
     assert not successors_differ(seed)
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from beatwire.pipeline.rewind import STEP_S, Marks
+from beatwire.pipeline.rewind import OUTLASTS_US, STEP_S, TIME_STEPS, Marks
 from oracles import SentChunk
 from steps import Aligner
 
@@ -64,15 +64,38 @@ def test_the_replay_begins_one_horizon_before_now_or_a_little_earlier(tick_s: fl
         assert back_s <= HORIZON_S + 2 * step_s + tick_s
 
 
-def test_nothing_before_a_restart_is_replayed() -> None:
+def test_of_what_was_before_a_restart_only_what_outlasts_it_is_replayed_and_only_while_it_is_recent() -> None:
     reading = Reading()
-    for k in range(100):
+    arrival_s, active_s = OUTLASTS_US / 1e6
+    for k in range(200):
         reading.read(("bed", k, k + 1))
-    reading.read(("bed", 0, 1), session=2)
-    assert reading.oldest() == 100
-    for k in range(1, 20):
+    for k in range(200):
         reading.read(("bed", k, k + 1), session=2)
-    assert reading.oldest() == 100
+        now = reading.tick + 1
+        if k < active_s:
+            step_s = arrival_s / TIME_STEPS
+            assert now - arrival_s - 2 * step_s - 1 <= reading.oldest() <= now - arrival_s
+        if k > arrival_s:
+            assert reading.oldest() >= 200
+
+
+def test_a_stream_that_restarts_all_the_time_is_replayed_for_as_long_as_what_outlasts_restarts() -> None:
+    reading = Reading()
+    arrival_s, _ = OUTLASTS_US / 1e6
+    for k in range(300):
+        reading.read(("bed", k % 5, k % 5 + 1), session=k // 5)
+        back_s = k + 1 - reading.oldest()
+        assert min(k + 1, arrival_s) <= back_s <= arrival_s + 2 * arrival_s / TIME_STEPS + 1
+
+
+def test_nothing_before_a_silence_is_replayed() -> None:
+    reading = Reading()
+    for k in range(50):
+        reading.read(("bed", k, k + 1), session=k // 10)
+    reading.now_s += 200.0
+    for k in range(10):
+        reading.read(("bed", k, k + 1), session=9)
+        assert reading.oldest() == 50
 
 
 def test_a_session_that_begins_within_a_long_tick_is_replayed_from_that_tick() -> None:

@@ -50,6 +50,7 @@ def _aligned(slots: int, bank: Bank, expected: int = 0) -> Aligned:
         expected=zeros + expected,
         arrived_us=zeros,
         used_us=zeros,
+        active_us=zeros,
     )
     anchors = np.zeros((slots, clock.ANCHOR_COLUMNS), np.int64)
     anchors[:, [clock.COUNT, clock.STRETCH]] = 1

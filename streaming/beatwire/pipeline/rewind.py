@@ -2,9 +2,11 @@
 
 Every ``STEP_S`` of its samples, or at the end of a longer tick, a stream leaves a mark: the number of the tick that
 begins there. The newest mark that is the horizon back counts, and takes the place of those before it. After a restart
-a stream depends on nothing before it. A stream that has been silent for more than ``silence_s`` will restart, and needs
-no replay. Time passes by partition, as partitions that are read after an outage are not read equally far; when all that
-the broker has is read, it passes in all of them.
+the samples of a stream depend on nothing before it. Which sessions take turns, where a stream was before it jumped, and
+for how long nothing was analysed is about its time and outlasts a restart: while one is recent, ``TimeMarks`` say from
+where that is replayed. A stream that has been silent for more than ``silence_s`` will restart, and needs no replay.
+Time passes by partition, as partitions that are read after an outage are not read equally far; when all that the broker
+has is read, it passes in all of them.
 """
 
 from __future__ import annotations
@@ -14,11 +16,75 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from beatwire.kernels.senders import TURN_US
 from beatwire.records import F64, I32, I64, Aligned
-from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT
+from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 from beatwire.records.events import RESTART
 
 STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed at most, or a tick
+# Microseconds by the broker's clock: two returns of sessions and one before. Of active time (``kernels.senders``): 60 s
+# without a signal that can be judged, the most that may be set, and the time between two of its marks.
+OUTLASTS_US = np.array([3 * TURN_US, 64_000_000])
+TIME_STEPS = 9
+
+
+@dataclass(slots=True)
+class TimeMarks:
+    """Marks by time: of each stream at least ``OUTLASTS_US / TIME_STEPS`` apart by both clocks.
+
+    ticks      int64 [slots, n], ticks of the marks, oldest first: the first one counts
+    times_us   int64 [slots, n, 2], arrival and active time at the marks
+    now_us     int64 [slots, 2], the same at the last chunk
+    restart_us  int64 [slots, 2], the same at the end of the last tick with a restart that is not the stream's beginning
+    """
+
+    ticks: I64 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1), np.int64))
+    times_us: I64 = field(default_factory=lambda: np.zeros((0, TIME_STEPS + 1, 2), np.int64))
+    now_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    restart_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+
+    def note(self, tick: int, aligned: Aligned, restarted: I64) -> None:
+        """Add the marks of tick number ``tick``, in which ``restarted`` [r, EVENT_COLUMNS] streams have restarted."""
+        missing = len(aligned.slots.expected) - len(self.ticks)
+        if missing > 0:
+            self.ticks = np.concatenate([self.ticks, np.full((missing, TIME_STEPS + 1), tick)])
+            self.times_us = np.concatenate([self.times_us, np.zeros((missing, TIME_STEPS + 1, 2), np.int64)])
+            self.now_us, self.restart_us = (
+                np.concatenate([times_us, np.zeros((missing, 2), np.int64)])
+                for times_us in (self.now_us, self.restart_us)
+            )
+        seen = aligned.seen
+        now_us = np.column_stack([aligned.slots.arrived_us[seen], aligned.slots.active_us[seen]])
+        self.now_us[seen] = now_us
+        slots = restarted[:, EVENT_SLOT]
+        self.restart_us[slots] = self.now_us[slots]
+        was_active = np.zeros(len(self.ticks), np.bool_)
+        if aligned.before is not None:
+            was_active[: len(aligned.before.active_us)] = aligned.before.active_us > 0
+        begun = slots[~was_active[slots] | (restarted[:, EVENT_VALUE] < -1)]  # new, or after a silence
+        self.ticks[begun] = tick
+        self.times_us[begun] = self.now_us[begun, None]
+        self.restart_us[begun] = 0
+        is_due = (TIME_STEPS * (now_us - self.times_us[seen, -1]) >= OUTLASTS_US).all(axis=1)
+        if is_due.any():
+            self._add(seen[is_due], tick + 1, now_us[is_due])
+
+    def _add(self, slots: I64, tick: int, now_us: I64) -> None:
+        """Add a mark to streams, and drop those that are not needed any more."""
+        ticks = np.column_stack([self.ticks[slots, 1:], np.full(len(slots), tick)])
+        times_us = np.concatenate([self.times_us[slots, 1:], now_us[:, None]], axis=1)
+        far = (now_us[:, None] - times_us >= OUTLASTS_US).all(axis=2)
+        counts = np.maximum(far.sum(axis=1) - 1, 0)
+        columns = np.maximum(np.arange(ticks.shape[1]), counts[:, None])
+        self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
+        self.times_us[slots] = np.take_along_axis(times_us, columns[:, :, None], axis=1)
+
+    def before(self, ticks: I64) -> I64:
+        """Return the tick from which each of the first streams must be replayed, by that of its samples, int64 [n]."""
+        n = len(ticks)
+        recent = ((self.now_us[:n] - self.restart_us[:n] <= OUTLASTS_US) & (self.restart_us[:n] > 0)).any(axis=1)
+        earlier: I64 = np.where(recent, np.minimum(ticks, self.ticks[:n, 0]), ticks)
+        return earlier
 
 
 @dataclass(slots=True)
@@ -30,6 +96,7 @@ class Marks:
     samples    int64 [slots, n], samples of the marks
     at         int64 [slots], sample of the newest mark
     newest_us  int64 [partitions], arrival up to which all chunks have been read
+    times      marks by time
     """
 
     horizon_s: float
@@ -38,6 +105,7 @@ class Marks:
     samples: I64 = field(init=False)
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    times: TimeMarks = field(default_factory=TimeMarks)
 
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
@@ -64,9 +132,11 @@ class Marks:
         self.ticks[restarted[:, EVENT_SLOT]] = tick
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
         self.samples[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE, None]
+        self.times.note(tick, aligned, restarted)
         # A stream that waited begins in the tick of its first chunk.
         waited = aligned.waited[aligned.waited[:, 0] >= 0]
-        np.minimum.at(self.ticks, waited[:, 0], waited[:, 1:])
+        for ticks in (self.ticks, self.times.ticks):
+            np.minimum.at(ticks, waited[:, 0], waited[:, 1:])
         # Of the session that a tick ends with: the passes of an earlier session of the tick leave no mark.
         rates_hz = np.array([bank.rate_hz for bank in aligned.banks])
         seen = aligned.seen[aligned.slots.bank[aligned.seen] >= 0]
@@ -107,4 +177,5 @@ class Marks:
         """
         newest_us = self.newest_us[partition] if partition < len(self.newest_us) else 0
         of_partition = (partitions == partition) & (newest_us - arrived_us <= self.silence_s * 1e6)
-        return int(self.ticks[: len(of_partition)][of_partition, 0].min(initial=default))
+        ticks = self.times.before(self.ticks[: len(of_partition), 0])
+        return int(ticks[of_partition].min(initial=default))

@@ -175,6 +175,7 @@ class SlotColumns(NamedTuple):
     expected    every sample before this one is known or given up; -1: none yet
     arrived_us  arrival of its last chunk at the broker
     used_us     the same of the last one that was of use, see ``kernels.senders``
+    active_us   its active time, see there; 0: it had no chunk
     """
 
     session: I64
@@ -183,6 +184,7 @@ class SlotColumns(NamedTuple):
     expected: I64
     arrived_us: I64
     used_us: I64
+    active_us: I64
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,6 +222,8 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
         one, tick, message["decided"], state.settings.remind_s, decided=True, session=message["session"]
     )
     message = message | one.lasting
+    if not later and message["decided"] < message["onset"]:  # the condition went on where the device had gone back
+        message |= {"decided": message["onset"], "decided_us": message["onset_us"]}
     if message["state"] == "latched" and one.message["state"] != "ack":
         kept.latch(one, message)
         out.append(message)

@@ -24,7 +24,7 @@ def columns_of(slots: I64) -> SlotColumns:
     """Copy the columns of the state that later stages read: 1 ms for 100,000 slots."""
     columns = (
         align.SLOT_SESSION, align.SLOT_BANK, align.SLOT_LANE, align.SLOT_EXPECTED, align.SLOT_ARRIVED_US,
-        align.SLOT_USED_US,
+        align.SLOT_USED_US, align.SLOT_ACTIVE_US,
     )  # fmt: skip
     return SlotColumns(*(slots[:, column].copy() for column in columns))
 
