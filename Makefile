@@ -65,7 +65,7 @@ train: $(DEV_READY)
 		--out $(OUT)/detector.safetensors
 	@cmp -s $(OUT)/detector.metrics.json $(SHIPPED)/detector.metrics.json && echo "detector: same figures as the shipped model" || \
 		echo "detector: figures differ from the shipped model's; processors round differently"
-	$(BIN)/beatwire train classes $(addprefix $(ECG)/,mitdb svdb cinc2017 mimicaf) --out $(OUT)/classes.safetensors
+	$(BIN)/beatwire train classes $(addprefix $(ECG)/,mitdb svdb cinc2017 mimicaf nsrdb) --out $(OUT)/classes.safetensors
 	@cmp -s $(OUT)/classes.metrics.json $(SHIPPED)/classes.metrics.json && echo "classes: same figures as the shipped model" || \
 		echo "classes: figures differ from the shipped model's; processors round differently"
 	$(BIN)/beatwire train ventricular $(addprefix $(ECG)/,cinc2015 cinc2017 mimicaf mitdb svdb vfdb) \

@@ -208,7 +208,9 @@ def test_the_kernel_decides_as_the_trained_trees_do(examples: ClassExamples, tmp
     assert {*expected} == {"N", "S", "V"}
     for b in range(100, 600):
         v, s = (beat_class.probability_of(row, trees, examples.features[b]) for row in range(2))
-        found, probability = beat_class.decide(v, s, read.least)
+        found, probability = beat_class.decide(
+            v, s, float(examples.features[b, class_features.RATIO_USUAL]), read.least
+        )
         assert CLASSES[found] == expected[b]
         assert 0.3 < probability <= 1
     assert (expected[:100] == "N").all(), "typical beats are normal"

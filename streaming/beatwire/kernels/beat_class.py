@@ -6,7 +6,8 @@ State: ``ClassHistory``, by slot
 
 Work item ``i`` is the run of events of one stream, as in ``kernels.rules``. A typical beat, one that comes in time and
 looks like the normal beat, is normal. Of any other the logits are sums of boosted trees: that it is ventricular, and
-that it is supraventricular if it is not ventricular.
+that it is supraventricular if it is not ventricular. A supraventricular beat is premature against the intervals of its
+own last minute: a steady fast rhythm and a slow change of rate are not.
 
 A class is decided with its beat: it depends on samples up to 0.30 s after R and on no later beat. No class is fed back:
 it is a function of the beats of the last 35 s and the medians of their intervals. No score is used: it may differ in
@@ -47,6 +48,7 @@ TYPICAL_PROBABILITY = 0.999
 # Limits of a typical beat.
 IN_TIME, LIKE_NORMAL, SURE = 0.1, 0.98, 0.9
 LEAST_QUALITY = 0.5  # below it a beat is more likely none
+IN_TURN = 0.92  # of the usual interval; a beat that comes later is not supraventricular
 
 # Measures of a beat that other judgements read: the probabilities of the two sets of trees, then features. Those of a
 # typical beat are not computed: it has usual ones.
@@ -110,9 +112,17 @@ def store(b: int, slot: int, sample: int, match: float, beats: ClassBeats, histo
             history.shape[slot, place, lead, k] = shape[lead, k]
 
 
-def decide(v: float, if_not_v: float, least: F64) -> tuple[int, float]:
-    """Return the class and its probability; ``if_not_v`` is that of S if the beat is not ventricular."""
-    s = (1.0 - v) * if_not_v
+def decide(v: float, if_not_v: float, usual: float, least: F64) -> tuple[int, float]:
+    """Return the class and its probability.
+
+    Parameters
+    ----------
+    v, if_not_v
+        Probability that the beat is ventricular, and that it is supraventricular if it is not.
+    usual
+        Its interval over the usual one.
+    """
+    s = (1.0 - v) * if_not_v if usual < IN_TURN else 0.0
     if v >= least[VENTRICULAR]:
         return V, v
     if s >= least[SUPRAVENTRICULAR]:
@@ -195,7 +205,7 @@ def classify_beat(
         write_shape(slot, leads, history, work, features)
         v, s = probability_of(VENTRICULAR, trees, features), probability_of(SUPRAVENTRICULAR, trees, features)
         write_measures(measures, features, v, s)
-        found, probability = decide(v, s, least)
+        found, probability = decide(v, s, float64(features[RATIO_USUAL]), least)
         if float64(beats.quality[b]) < LEAST_QUALITY:
             found, probability = Q, math.nan
     store(b, slot, sample, match, beats, history, work.shape)

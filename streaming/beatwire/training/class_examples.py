@@ -7,12 +7,15 @@ A record without annotated beats is used by the comment in its header: beats in 
 a normal recording are neither S nor V, and those of a recording that is too noisy for people are not V. (Some are, but
 few.) Its beats are not judged; which of them are called S or V is.
 
+A database with fewer than one abnormal beat in a thousand is of normal people; V trees are trained without them.
+
 A record of the training data of the detector is processed by the companion that was not trained on it: so its beats are
 found as those of other people are.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +40,7 @@ from beatwire.training.progress import Progress
 from beatwire.training.settings import FOLDS
 
 IN_AF, NORMAL, NOISY = "not S", "neither", "not V"  # labels of beats that are not annotated
+HEALTHY = 0.001  # share of abnormal beats below which a database is of normal people
 BY_COMMENT = {"af": IN_AF, "normal": NORMAL, "noisy": NOISY}
 FIRST, SECOND, BOTH = slice(0, 1), slice(1, 2), slice(0, 2)
 
@@ -53,6 +57,7 @@ class ClassExamples:
     fibrillating  bool [b], in atrial fibrillation as a judge says that has not seen the record: it is not S
     missed    str [m], classes of annotated beats that were not found
     annotated whether beats of the record are annotated
+    healthy   whether the database is of normal people
     """
 
     several: bool
@@ -63,6 +68,7 @@ class ClassExamples:
     fibrillating: Bool
     missed: np.ndarray
     annotated: bool = True
+    healthy: bool = False
 
     @property
     def typical(self) -> Bool:
@@ -108,7 +114,21 @@ def read_class_records(folders: Sequence[Path], progress: Progress, ending: str 
         assert isinstance(companion, Streamed)
         found = list(examples_of(annotated, companion, comment))
         records.append(ClassRecord(folder.name, name, samples, annotated.paced, found, number % FOLDS, comment))
-    return records
+    return _marked(records)
+
+
+def _marked(records: Sequence[ClassRecord]) -> list[ClassRecord]:
+    """Return the records, those of databases of normal people marked as such."""
+    beats, abnormal = Counter[str](), Counter[str]()
+    for r in records:
+        label = r.examples[0].label if not r.comment else np.zeros(0, "U1")
+        beats[r.database] += len(label)
+        abnormal[r.database] += int(np.isin(label, ["S", "V", "F"]).sum())
+    healthy = {name for name, n in beats.items() if n and abnormal[name] < HEALTHY * n}
+    return [
+        replace(r, examples=[replace(one, healthy=True) for one in r.examples]) if r.database in healthy else r
+        for r in records
+    ]
 
 
 def _records_of(folder: Path, ending: str) -> list[Path]:

@@ -13,8 +13,8 @@ import numpy as np
 from beatwire.evaluation import classes
 from beatwire.evaluation.match import Counts
 from beatwire.evaluation.result import NO_BEAT
-from beatwire.kernels.beat_class import LEAST_QUALITY
-from beatwire.kernels.class_features import NAMES
+from beatwire.kernels.beat_class import IN_TURN, LEAST_QUALITY
+from beatwire.kernels.class_features import NAMES, RATIO_USUAL
 from beatwire.records import F64
 from beatwire.training.class_examples import IN_AF, NOISY, NORMAL, ClassExamples
 from beatwire.training.forest import TrainingRows, train_booster
@@ -31,12 +31,17 @@ class ClassForest(NamedTuple):
 
 
 def train_forest(examples: Iterable[ClassExamples], settings: ClassTreeSettings) -> ClassForest:
-    """Train both boosters; fusion beats and beats that people could not classify are left out."""
+    """Train both boosters; fusion beats and beats that people could not classify are left out.
+
+    Normal people teach only which beats are not supraventricular: none of their beats resembles a ventricular one, and
+    thousands of them move the threshold of those that do.
+    """
     every, s = list(examples), settings
+    diseased = [one for one in every if not one.healthy]
     not_v = {"N": 1.0, "S": 1.0, NO_BEAT: s.weight_no_beat, NORMAL: s.weight_normal_v, NOISY: s.weight_noisy}
     not_s = {"N": 1.0, NORMAL: s.weight_normal_s, IN_AF: s.weight_af}
     return ClassForest(
-        train_booster(_rows(every, "V", s.weight_v, not_v, s), s.of_v(), extra_trees=s.extra_trees_v),
+        train_booster(_rows(diseased, "V", s.weight_v, not_v, s), s.of_v(), extra_trees=s.extra_trees_v),
         train_booster(_rows(every, "S", s.weight_s, not_s, s), s.of_s(), path_smooth=s.path_smooth_s),
     )
 
@@ -66,7 +71,9 @@ def logits(forest: ClassForest, examples: ClassExamples) -> F64:
 
 
 def decide(examples: ClassExamples, probability: F64, least: tuple[float, float]) -> np.ndarray:
-    """Return the class of each beat, as the kernel decides it; in atrial fibrillation none is supraventricular.
+    """Return the class of each beat, as the kernel decides it.
+
+    None is supraventricular in atrial fibrillation, or if it comes in its turn.
 
     Parameters
     ----------
@@ -76,6 +83,7 @@ def decide(examples: ClassExamples, probability: F64, least: tuple[float, float]
         From which on a beat is ventricular, and supraventricular.
     """
     v, s = probability[0], (1.0 - probability[0]) * probability[1]
+    s = np.where(examples.features[:, RATIO_USUAL] < IN_TURN, s, 0.0)
     decided = np.where(v >= least[0], "V", np.where((s >= least[1]) & ~examples.fibrillating, "S", "N"))
     decided[examples.features[:, QUALITY] < LEAST_QUALITY] = "Q"
     return np.where(examples.typical, "N", decided)

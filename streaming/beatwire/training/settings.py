@@ -143,7 +143,7 @@ class ClassTreeSettings:
     most_beats: int = 300
     most_unannotated: int = 500
     least_v: float = 0.35
-    least_s: float = 0.2
+    least_s: float = 0.25
     seed: int = 0
 
     def of_v(self) -> TreeSettings:

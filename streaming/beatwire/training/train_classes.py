@@ -127,11 +127,14 @@ def _train(
 
 
 def calibration_of(records: Sequence[ClassRecord], held_out: HeldOut) -> F64:
-    """Return the probability at each knot of a logit, of both boosters together, on leads that are judged."""
+    """Return the probability at each knot of a logit, of both boosters together, on leads that are judged.
+
+    Without normal people: they would make every probability small.
+    """
     logit, right = [], []
     for r in records:
         for one, rows in zip(r.examples, held_out[r.name], strict=True):
-            use = one.use & ~one.typical & one.judged & (not r.paced)
+            use = one.use & ~one.typical & one.judged & (not r.paced) & (not one.healthy)
             v = use & np.isin(one.label, ["N", "S", "V", NO_BEAT])
             s = use & np.isin(one.label, ["N", "S"])
             logit += [rows[0, v], rows[1, s]]

@@ -13,6 +13,7 @@ SOURCES = {
     " Harvard-MIT Division of Health Sciences and Technology (1990).",
     "qtdb": "QT Database 1.0.0, doi:10.13026/C24K53. Laguna P, Mark RG, Goldberger AL, Moody GB. Computers in"
     " Cardiology 24:673-676 (1997).",
+    "nsrdb": "MIT-BIH Normal Sinus Rhythm Database 1.0.0, doi:10.13026/C2NK5R. The first 2.17 h of each record.",
 }
 PHYSIONET = "Goldberger AL et al. PhysioBank, PhysioToolkit, and PhysioNet. Circulation 101(23):e215 (2000)."
 LOW_AUROC = 0.95  # records below are listed as known failures
