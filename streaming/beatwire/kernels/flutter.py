@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.converter import is_limited
-from beatwire.kernels.holes import present_lead
+from beatwire.kernels.holes import lacks_lead, present_lead
 from beatwire.kernels.team import WIDTH, added, member, wait
-from beatwire.kernels.wave_shape import KIND_BITS, KIND_MASK, LIMITED, pack_description
+from beatwire.kernels.wave_shape import ABSENT, KIND_BITS, KIND_MASK, LIMITED, pack_description
 from beatwire.records import I16, I32
 from beatwire.records.detection import FreshLanes
 from beatwire.records.selection import ListedBlocks
@@ -33,6 +33,7 @@ FINE = 16  # a point's value is in sixteenths of a device's unit
 NO_SIGN = (1 << 62) - 1  # mask of a column: proves that no index is negative, which saves a test
 FLAT, WAVES = 1, 2  # kinds of blocks
 REST, SATURATED, POSSIBLE = 4, 8, 16  # added by ``kernels.rhythm``: at rest, at the limits, fibrillation is possible
+BLIND = 32  # added by ``kernels.rhythm``: one of several leads lacks values
 MOST_LEAKAGE = 50  # per cent, of waves
 
 
@@ -60,22 +61,24 @@ def find_waves(i: int, blocks: ListedBlocks, fresh: FreshLanes, length: int, x: 
         if member() == 0:
             blocks.kind[i] = kind
         return
-    limited = LIMITED if is_limited(x[fresh.lane[row]], first, length, nanovolts) else 0
+    marks = LIMITED if is_limited(x[fresh.lane[row]], first, length, nanovolts) else 0
+    if lacks_lead(x[fresh.lane[row]], first, first, length):
+        marks |= ABSENT
     if kind == FLAT:
         if member() == 0:
-            blocks.kind[i] = kind | limited
+            blocks.kind[i] = kind | marks
         return
     lead = present_lead(x[fresh.lane[row]], first, first, length, 0)
     if lead < 0:
         if member() == 0:
-            blocks.kind[i] = kind | limited
+            blocks.kind[i] = kind | marks
         return
     points = work[0][:POINTS]
     to_points(x[fresh.lane[row], lead], first, length, points)
     leakage = leakage_of(points)
     description = pack_description(points, nanovolts, FINE, leakage)
     if member() == 0:
-        blocks.kind[i] = description | limited | (WAVES if leakage < MOST_LEAKAGE else 0)
+        blocks.kind[i] = description | marks | (WAVES if leakage < MOST_LEAKAGE else 0)
 
 
 def to_points(ring: I16, first: int, length: int, points: I32) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.wave_shape import CREST, HALF, SIZE, STEEP, UNCALIBRATED, number_of
+from beatwire.kernels.wave_shape import ABSENT, CREST, HALF, SIZE, STEEP, UNCALIBRATED, number_of
 from beatwire.records import I64
 
 BLOCKS = 15  # half a minute
@@ -59,8 +59,15 @@ def has_artefact(past: I64) -> bool:
     return found
 
 
+def is_living(description: int) -> bool:
+    """Return True if a block has a wave of a living signal."""
+    return bool(largest_wave(description) >= LIVING_UV and number_of(description, HALF) < LONGEST_HALF)
+
+
 def is_at_rest(description: int, past: I64) -> bool:
     """Return True if a block is at rest, and store it; a signal that is not calibrated always is.
+
+    Where a lead lacks values the others must be living: the heart may beat on that lead.
 
     Parameters
     ----------
@@ -77,5 +84,5 @@ def is_at_rest(description: int, past: I64) -> bool:
     past[BLOCKS + at] = wave
     past[COUNT] += 1
     is_low = slope <= max(LOW_UV, min(HIGH_UV, SHARE * usual))
-    is_living = wave >= LIVING_UV and number_of(description, HALF) < LONGEST_HALF
-    return is_low and (is_living or not has_artefact(past))
+    is_dead = description & ABSENT > 0 or has_artefact(past)
+    return is_low and (is_living(description) or not is_dead)

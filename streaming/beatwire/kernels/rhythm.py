@@ -20,11 +20,11 @@ from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.classify import evaluate_trees
 from beatwire.kernels.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.fibrillation import write_features as write_fibrillation_features
-from beatwire.kernels.flutter import FLAT, POSSIBLE, REST, SATURATED, WAVES
+from beatwire.kernels.flutter import BLIND, FLAT, POSSIBLE, REST, SATURATED, WAVES
 from beatwire.kernels.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.rest import COLUMNS as PAST_COLUMNS
 from beatwire.kernels.rest import has_artefact, is_at_rest
-from beatwire.kernels.wave_shape import DESCRIBED, KIND_MASK, LIMITED
+from beatwire.kernels.wave_shape import ABSENT, DESCRIBED, KIND_MASK, LIMITED
 from beatwire.records import F32, F64, I64, U8
 from beatwire.records.classification import JudgeTrees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
@@ -191,10 +191,12 @@ def judge_block(
 
 
 def kind_of_block(value: int, logit: float, past: I64) -> int:
-    """Return the kind of a block, the sum of what holds: ``FLAT``, ``WAVES``, ``REST``, ``SATURATED``, ``POSSIBLE``."""
+    """Return the kind of a block, the sum of what holds: ``FLAT``, ``WAVES``, ``REST`` and so on of ``flutter``."""
     kind = SATURATED if value & LIMITED > 0 else 0
+    if value & ABSENT > 0:
+        kind |= BLIND
     if value & KIND_MASK == FLAT:
-        return kind | FLAT if has_artefact(past) else kind | FLAT | REST
+        return kind | FLAT if kind & BLIND > 0 or has_artefact(past) else kind | FLAT | REST
     if value & DESCRIBED > 0 and is_at_rest(value, past):
         kind |= REST
     if logit > POSSIBLE_LOGIT:

@@ -8,7 +8,8 @@ Asystole: no beat for so long; a faint beat is none. If the detector was not sur
 expected around it, the silence may be an electrode that came off: then a block without a beat must be at rest
 (``kernels.rest``), later two in a row. If it was not sure of five in a row before, the stream shows no rhythm, and the
 silence has to be six seconds longer. Where samples were missing a beat may have been: the last ``WHOLE_BLOCKS`` of a
-silence have no hole, and a block with one is not at rest. A stretch is judged up to a beat without expected errors, to
+silence have no hole, and a block with one is not at rest. A silence in which a lead has lost its values must be at rest
+as well, on a living lead: the heart may beat on the other. A stretch is judged up to a beat without expected errors, to
 a block of a flat line or of fibrillation, and throughout an asystole.
 
 Within a lane samples count how long nothing could be judged. Across restarts and sessions, and where samples come more
@@ -21,7 +22,7 @@ changes a step.
 
 from __future__ import annotations
 
-from beatwire.kernels.flutter import FLAT, REST, WAVES
+from beatwire.kernels.flutter import BLIND, FLAT, REST, WAVES
 from beatwire.records import I64
 from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUDGED_SAMPLES, UNJUDGED_SAMPLES
 
@@ -41,11 +42,12 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
 #   MARK_AT, MARK the mark that is pending, and the value of its event; 0: none
 #   WAS_JUDGED    1 if the signal could be judged since the last mark
 #   JUDGED_US     active time at the last mark before which it could be; 0: there was no mark
+#   ABSENT_UNTIL  end of the first block of those in a row in which a lead lacks values; 0: the last one had all
 #   HAS_BEGUN     1 if a lane has begun: 0 of a stream that is known from the log alone
 (
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
-    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, HAS_BEGUN, FIRST_GAP,
-) = range(17)  # fmt: skip
+    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, HAS_BEGUN, ABSENT_UNTIL, FIRST_GAP,
+) = range(18)  # fmt: skip
 BEHIND_DROPPED = FIRST_GAP + 2 * MOST_GAPS  # sample after the last hole that is no longer stored
 COLUMNS = BEHIND_DROPPED + 1
 BLOCK_US = 2_000_000
@@ -162,7 +164,7 @@ def add_gap(own: I64, start: int, stop: int, lengths: I64) -> None:
     block, count = int(lengths[BLOCK_SAMPLES]), int(own[GAP_COUNT])
     last = FIRST_GAP + 2 * ((count - 1) % MOST_GAPS)
     if count > 0 and NEAR_PER_BLOCK * (start - own[last + 1]) < block:
-        own[last + 1] = stop
+        own[last + 1] = max(int(own[last + 1]), stop)
         return
     at = FIRST_GAP + 2 * (count % MOST_GAPS)
     own[BEHIND_DROPPED] = own[at + 1]
@@ -238,6 +240,12 @@ def settle_block(own: I64, last_beat: int, lengths: I64, in_asystole: bool) -> i
     end, kind = int(own[PENDING_END]), int(own[PENDING_KIND])
     own[PENDING_END] = 0
     begin = end - int(lengths[BLOCK_SAMPLES])
+    if kind & BLIND == 0:
+        own[ABSENT_UNTIL] = 0
+    elif own[ABSENT_UNTIL] == 0:
+        own[ABSENT_UNTIL] = end
+    if last_beat < own[ABSENT_UNTIL]:  # the lead that showed it may have been lost
+        own[IS_SURE] = 0
     silent = begin >= last_beat and not has_gap(own, begin, end)
     own[RESTS] = min(RESTS_NEEDED, int(own[RESTS]) + 1) if silent and kind & REST > 0 else 0
     begins = own[IS_TESTED] > 0 and not in_asystole and own[RESTS] == RESTS_NEEDED

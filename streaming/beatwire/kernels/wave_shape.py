@@ -31,6 +31,7 @@ KIND_MASK = 3
 DESCRIBED = 1 << (KIND_BITS + NUMBERS * BITS)  # the block has a description
 UNCALIBRATED = DESCRIBED << 1  # ``SIZE`` is unknown
 LIMITED = DESCRIBED << 2  # a lead stands at the limits of its converter; a block without description may have it
+ABSENT = DESCRIBED << 3  # one of several leads lacks values; a block without description may have it
 
 
 def number_of(packed: int, k: int) -> int:
