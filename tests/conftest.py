@@ -11,6 +11,12 @@ import pytest
 from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
 from bedside import Ward, device_chunk
+from hypothesis import settings
+
+# The same draws in every run: a commit passes or fails by what it changes. Others: HYPOTHESIS_PROFILE=random.
+settings.register_profile("same", derandomize=True)
+settings.register_profile("random", derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 
