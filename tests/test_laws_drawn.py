@@ -76,6 +76,27 @@ def test_reminders_of_a_latched_alert_are_the_same_however_it_is_cut_and_the_clo
         assert not differences(whole, undisturbed(in_ticks(sent, cuts)))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_alerts_of_sessions_that_come_again_have_the_times_of_their_own_clock_however_they_are_cut(seed: int) -> None:
+    """Two numbers take turns in a tick, each time with another clock; each has an alert of its own or more."""
+    rng, n, sent, now_us = random.Random(seed), round(RATE_HZ), list[Sent](), START_US
+    for turn in range(8):
+        at_us, first, session = START_US + rng.randrange(-(10**10), 10**10), rng.randrange(4_000), 1 + turn % 2
+        silent = rng.choice([2, 4, 6])
+        for k in range(silent + rng.randrange(8, 13)):
+            samples = ECG[0][(np.arange(n) + n * k) % len(ECG[0])] if k < 2 or k > silent + 6 else np.zeros(n, np.int16)
+            samples = np.full(n, 32767, np.int16) if k in (1, 2, 3) and rng.random() < 0.4 else samples
+            off = int(rng.random() < 0.1)
+            value = encode_chunk("bed", session, first, at_us, RATE_HZ, ["I"], samples[None], lead_off=off)
+            now_us += 1_000_000
+            sent.append(Sent(now_us, value, f"{turn}, {k}"))
+            first, at_us = first + n, at_us + 1_000_000
+    whole = undisturbed(in_ticks(sent, range(len(sent) + 1)))
+    assert len({alert["rule"] for alert in whole.alerts}) > 2
+    for cuts in ([0, len(sent)], sorted({0, len(sent), *rng.sample(range(len(sent)), 4)})):
+        assert not differences(whole, undisturbed(in_ticks(sent, cuts)))
+
+
 @pytest.mark.parametrize("seed", [*range(6), 24, 35, 88, 130, 136])  # the last: what outlasts restarts, going back
 def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int) -> None:
     assert not successors_differ(seed)

@@ -144,7 +144,11 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     before, after = sum(map(len, ended)), sum(map(len, begun))
     rows = np.concatenate([*ended, by_samples, *begun])
     values = np.concatenate([np.zeros(before), values, np.zeros(after)])
-    transitions = [_message(state, tick, row, value) for row, value in zip(rows.tolist(), values.tolist(), strict=True)]
+    ruled = range(before, before + len(by_samples))
+    transitions = [
+        _message(state, tick, row, value, n in ruled)
+        for n, (row, value) in enumerate(zip(rows.tolist(), values.tolist(), strict=True))
+    ]
     slots, stretches = rows[:, TRANSITION_SLOT].tolist(), rows[:, TRANSITION_STRETCH].tolist()
     return state, Alerts(tick, transitions, slots, stretches)
 
@@ -310,11 +314,11 @@ def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:
     return durations, values
 
 
-def _message(state: State, tick: TickBeats, row: list[int], value: float) -> dict[str, Any]:
+def _message(state: State, tick: TickBeats, row: list[int], value: float, by_samples: bool) -> dict[str, Any]:
     """Return the message of a transition; an alert from the log has the device times that the log has."""
     slot, number = row[TRANSITION_SLOT], row[TRANSITION_RULE]
     since_us = state.since_us.pop((slot, number), None)
     limit = float(state.limits.values[row[TRANSITION_LIMITS], number])
     is_over = row[TRANSITION_SESSION] != tick.aligned.slots.session[slot]
     until_us = state.ends_us.get(slot) if since_us is not None and is_over else None
-    return message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us, until_us)
+    return message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us, until_us, by_samples)

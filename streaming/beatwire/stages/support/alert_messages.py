@@ -12,12 +12,13 @@ from beatwire.records import TickBeats
 from beatwire.records.columns import NO_BEAT
 from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
 from beatwire.stages.support.sessions import bank_of
-from beatwire.stages.support.stretches import stretch_of
+from beatwire.stages.support.stretches import place_of, stretch_of
 
 
 def message_of(
-    tick: TickBeats, stream: str, row: list[int], value: float, limit: float, since_us: int | None, until_us: int | None
-) -> dict[str, Any]:
+    tick: TickBeats, stream: str, row: list[int], value: float, limit: float, since_us: int | None,
+    until_us: int | None, by_samples: bool,
+) -> dict[str, Any]:  # fmt: skip
     """Return a transition as a message.
 
     Parameters
@@ -30,10 +31,12 @@ def message_of(
     since_us, until_us
         Device times of the onset and of the sample at which it is decided, where they are known from the log; None: by
         the clock of the stream.
+    by_samples
+        Whether the rules decided it, and the row has the stretch in which they did.
     """
-    slot, session, number, state, onset, at, _, beat, _ = row
+    slot, session, number, state, onset, at, _, beat, restarts = row
     rule = RULES[number]
-    onset_us, at_us = device_times(tick, slot, session, [onset, at], at)
+    onset_us, at_us = device_times(tick, slot, session, [onset, at], at, restarts if by_samples else None)
     since_us = onset_us if since_us is None else since_us
     until_us = at_us if until_us is None else until_us
     return {
@@ -71,14 +74,21 @@ def over(alert: dict[str, Any]) -> dict[str, Any]:
     return alert | {"state": "off", "text": rule.text_of("off", 0.0, alert["limit"])}
 
 
-def device_times(tick: TickBeats, slot: int, session: int, samples: list[int], at: int) -> list[int]:
-    """Return the device time of samples of a stream, microseconds, for an output that is decided at sample ``at``."""
+def device_times(
+    tick: TickBeats, slot: int, session: int, samples: list[int], at: int, restarts: int | None = None
+) -> list[int]:
+    """Return the device time of samples of a stream, microseconds, for an output that is decided at sample ``at``.
+
+    A session number may come again in the tick, with another clock: ``restarts`` of the stream in it say which is
+    meant; None: the newest.
+    """
     n = len(samples)
-    rate_hz = tick.aligned.banks[bank_of(tick, slot, session)].rate_hz
+    place = None if restarts is None else place_of(tick, slot, session, restarts)
+    bank, stretch = place or (bank_of(tick, slot, session), stretch_of(tick.aligned, slot, session))
     time_us = np.empty(n, np.int64)
     cpu.kernels.device_time(
-        n, np.full(n, slot), np.full(n, stretch_of(tick.aligned, slot, session)), np.array(samples), np.full(n, at),
-        np.full(n, rate_hz), tick.aligned.anchors, tick.aligned.clocks, time_us,
+        n, np.full(n, slot), np.full(n, stretch), np.array(samples), np.full(n, at),
+        np.full(n, tick.aligned.banks[bank].rate_hz), tick.aligned.anchors, tick.aligned.clocks, time_us,
     )  # fmt: skip
     return time_us.tolist()
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from beatwire.kernels import clock
-from beatwire.records import I64, Aligned, Bool
+from beatwire.records import I64, Aligned, Bool, TickBeats
 from beatwire.records.columns import (
     EVENT_BANK,
     EVENT_KIND,
@@ -21,8 +21,14 @@ from beatwire.records.columns import (
     EVENT_SESSION,
     EVENT_SLOT,
     EVENT_VALUE,
+    ORDERED_BANK,
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_VALUE,
 )
 from beatwire.records.events import RESTART
+from beatwire.stages.support.sessions import events_of
 
 
 def stretches_of(aligned: Aligned, slot: I64, number: I64) -> I64:
@@ -62,6 +68,32 @@ def stretch_of(aligned: Aligned, slot: int, session: int) -> int:
         sessions.insert(0, int(before.session[slot]))
     own = [k for k, one in enumerate(sessions) if one == session]
     return last - (len(sessions) - 1 - own[-1]) if own else last
+
+
+def place_of(tick: TickBeats, slot: int, session: int, restarts: int) -> tuple[int, int] | None:
+    """Return the bank and the stretch of a transition of a stream, None if the tick has no other of its session.
+
+    Parameters
+    ----------
+    session
+        Of the transition; that of the lane before if the restart caused it.
+    restarts
+        Restarts of the stream in the tick up to it.
+    """
+    aligned, events = tick.aligned, events_of(tick, slot)
+    events = events[events[:, ORDERED_KIND] == RESTART]
+    if not len(events):
+        return None
+    if restarts > 0 and events[restarts - 1, ORDERED_SESSION] != session:
+        restarts -= 1
+    begun = begins(*(events[restarts:, column] for column in (ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE)))
+    stretch = int(aligned.anchors[slot, clock.STRETCH]) - aligned.later.get(slot, 0) - int(begun.sum())
+    if restarts > 0:
+        return int(events[restarts - 1, ORDERED_BANK]), stretch
+    before = aligned.before
+    if before is None or slot >= len(before.session) or before.session[slot] != session or before.bank[slot] < 0:
+        return None
+    return int(before.bank[slot]), stretch
 
 
 def anchors_of(aligned: Aligned, slot: int, stretch: int) -> tuple[I64, I64]:
