@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from beatwire.records import F64
+from beatwire.tables import array_module
 
 _CLOCK = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2}(?:[.,:]\d+)?)\s*([AaPp]\.?[Mm]\.?)?"
 _DATE = r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})"
@@ -40,6 +41,27 @@ def seconds_of(column: pd.Series) -> F64 | None:
             if values is not None and np.isnan(values).mean() <= _MOST_UNREADABLE:
                 return read(text)
     return None
+
+
+def seconds_of_digits(values: F64) -> F64 | None:
+    """Return numbers that are dates, ``20260305095955`` and three digits of milliseconds, as seconds; None if not.
+
+    Of 17 digits float64 keeps steps of 4 ms.
+
+    >>> seconds_of_digits(np.array([20260305095959.0, 20260305100000.0])).tolist()
+    [35999.0, 36000.0]
+    """
+    xp = array_module(values)
+    per = 1e3 if len(values) and float(values[0]) > 1e15 else 1.0
+    if not len(values) or not bool(((values >= 1.9e13 * per) & (values < 2.1e13 * per)).all()):
+        return None
+    digits = xp.floor(values / per)
+    s, m, h, day, month = (xp.floor(digits / 100.0**k) % 100 for k in range(5))
+    if not bool(((s < 60) & (m < 60) & (h < 24) & (day >= 1) & (day <= 31) & (month >= 1) & (month <= 12)).all()):
+        return None
+    turned = xp.cumsum(xp.concatenate([xp.zeros(1), xp.diff(day) != 0]))
+    seconds: F64 = turned * _DAY_S + h * 3600 + m * 60 + s + (values - digits * per) / per
+    return seconds
 
 
 def _of_dates(column: pd.Series) -> F64:

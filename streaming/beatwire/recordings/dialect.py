@@ -27,6 +27,11 @@ MISSING_CELLS = (
 """Cells of a sample without a value, case-folded."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+GROUPED = {
+    ".": re.compile(r"[+-]?[1-9]\d{0,2}(([,' \u2019\u00a0\u2009\u202f])\d{3})(\2\d{3})*(\.\d*)?"),
+    ",": re.compile(r"[+-]?[1-9]\d{0,2}(([.' \u2019\u00a0\u2009\u202f])\d{3})(\2\d{3})*(,\d*)?"),
+}  # numbers with a sign between thousands, by the decimal sign
+_GROUPED_SCORE = 0.9  # of such a cell: one that is a number without a sign between thousands is likelier
 _TIME = re.compile(
     r"\[?((\d{1,3}:)?\d{1,2}:\d{1,2}([.,:]\d+)?(\s*[AaPp]\.?[Mm]\.?)?([ T]+\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4})?"
     r"|\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([ T_]+[\d:.,]+(\s?[AaPp]\.?[Mm]\.?)?\s?(Z|UTC|[+-]\d\d:?\d\d)?)?)\]?"
@@ -43,12 +48,34 @@ class Dialect(NamedTuple):
     width: int
 
 
+_PLAIN = Dialect(",", ".", 1)
+
+
 def is_number(cell: str, decimal: str = ".") -> bool:
     """Return True if a cell holds a finite number."""
     text = cell.strip().replace("\u2212", "-")
     if decimal == ",":
         text = text.replace(",", ".")
     return _NUMBER.fullmatch(text) is not None
+
+
+def is_grouped(cell: str, decimal: str = ".") -> bool:
+    """Return True if a cell holds a number with a sign between thousands.
+
+    >>> is_grouped("1,114.5"), is_grouped("-12.345.000", ","), is_grouped("0,114"), is_grouped("1,5")
+    (True, True, False, False)
+    """
+    return GROUPED[decimal].fullmatch(cell.replace("\u2212", "-")) is not None
+
+
+def without_groups(cell: str, decimal: str) -> str:
+    """Return a number without the signs between its thousands; another cell as it is.
+
+    >>> without_groups("1,114.5", "."), without_groups("-12.345.000", ","), without_groups("0,114", ".")
+    ('1114.5', '-12345000', '0,114')
+    """
+    keep = rf"[^\d{re.escape(decimal)}+-]"
+    return re.sub(keep, "", cell.replace("\u2212", "-")) if is_grouped(cell, decimal) else cell
 
 
 def is_missing(cell: str) -> bool:
@@ -58,7 +85,7 @@ def is_missing(cell: str) -> bool:
 
 def kind_of(cell: str, decimal: str) -> str:
     """Return what a cell is: ``number``, ``missing``, ``time`` or ``text``."""
-    if is_number(cell, decimal):
+    if is_number(cell, decimal) or is_grouped(cell, decimal):
         return "number"
     if is_missing(cell):
         return "missing"
@@ -98,9 +125,9 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
             width = Counter(map(len, split)).most_common(1)[0][0]
             if width == 1 and delimiter:
                 continue
-            kinds = [[kind_of(c, decimal) for c in cells] for cells in split if len(cells) == width]
-            known = sum(kind != "text" for row in kinds for kind in row) / (width * len(kinds))
-            found.append((known * len(kinds) / len(rows), Dialect(delimiter, decimal, width)))
+            whole = [cells for cells in split if len(cells) == width]
+            known = sum(_score(cell, decimal) for cells in whole for cell in cells) / (width * len(whole))
+            found.append((known * len(whole) / len(rows), Dialect(delimiter, decimal, width)))
     best = max(score for score, _ in found)
     likely = [dialect for score, dialect in found if score >= best - 1e-9]
     chosen = likely[0]
@@ -108,6 +135,34 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
         chosen = Dialect("", ",", 1)
     single = ";" if ";" not in text else "\t"
     return chosen if chosen.delimiter else chosen._replace(delimiter="," if chosen.decimal == "." else single)
+
+
+def with_groups(rows: Sequence[str], dialect: Dialect) -> Dialect:
+    """Return a dialect with the other decimal sign if its own only parts thousands, as in ``998`` and then ``1,002``.
+
+    Every cell with that sign has three digits after it and no leading zero; and its column holds integers of three
+    digits too, or another cell has a decimal with the other sign.
+
+    >>> with_groups(["0,5;998", "0,6;1.002"], Dialect(";", ".", 2)).decimal, with_groups(["1.25", "2"], _PLAIN).decimal
+    (',', '.')
+    """
+    sign, other = dialect.decimal, "." if dialect.decimal == "," else ","
+    group = re.compile(rf"[+-]?[1-9]\d{{0,2}}{re.escape(sign)}\d{{3}}")
+    cells = [c for c in (split_row(row, dialect.delimiter) for row in rows) if len(c) == dialect.width]
+    columns = [[c for c in column if is_number(c, ",")] for column in zip(*cells, strict=True)]
+    parted = [column for column in columns if any(sign in c for c in column)]
+    if not parted or not all(group.fullmatch(c) for column in parted for c in column if sign in c):
+        return dialect
+    below = any(re.fullmatch(r"[+-]?[1-9]\d\d", c) for column in parted for c in column)
+    decimals = any(other in c and not is_grouped(c, sign) for column in columns for c in column)
+    return dialect._replace(decimal=other) if below or decimals else dialect
+
+
+def _score(cell: str, decimal: str) -> float:
+    """Return how well a cell fits a decimal sign, 0-1."""
+    if is_number(cell, decimal) or is_missing(cell) or _TIME.fullmatch(cell):
+        return 1.0
+    return _GROUPED_SCORE if is_grouped(cell, decimal) else 0.0
 
 
 def is_comma_twice(rows: Sequence[str], dialect: Dialect) -> bool:

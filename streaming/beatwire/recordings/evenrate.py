@@ -10,6 +10,7 @@ up for it.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _COMMON_HZ = (100, 125, 128, 130, 200, 250, 256, 257, 300, 360, 400, 480, 500, 512, 600, 977, 1000, 1024, 2000, 2048)
 _LAST_ROWS = 16  # no later rows can make up for a late row among the last: only a long step is a gap
 _FIRM = 0.4  # samples: with less jitter a gap of one sample is certain, and the rate after it
+_PARTS = 64  # of a recording, whose rates are compared
+_PART_S = 3.0  # the shortest part
+_UNEVEN_S, _UNEVEN = 0.4, 0.05  # a part may be so much longer or shorter, in seconds, and of its length
+_BENT = 0.02  # so much of the whole
 _TOLERANCE = 0.01  # between the rate of the user and that of the times
 
 
@@ -62,6 +67,7 @@ def rate_and_positions(
         even_hz = _even_rate(rows, times, found, tried_hz)
         if abs(even_hz / tried_hz - 1) < deviation:
             missing, rough_hz, rate_hz = found, tried_hz, even_hz
+    _check_one_rate(where, name, rows, times, missing, rate_hz)
     lost = int(missing.sum())
     duration_s = float(times[-1] - times[0])
     samples = float(rows[-1] - rows[0])
@@ -137,6 +143,31 @@ def _even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
     return float((index[last] - index[first]) / (times[last] - times[first])) if last > first else rough_hz
 
 
+def _check_one_rate(where: str, name: str, rows: I64, times: F64, missing: I64, rate_hz: float) -> None:
+    """Raise UserError if the rate of a part of the rows is another one. Late rows do not count."""
+    xp = array_module(times)
+    parts = int(min(_PARTS, (times[-1] - times[0]) // _PART_S, len(times) // 64))
+    if parts < 2:
+        return
+    index = rows.astype(np.float64)
+    index[1:] += xp.cumsum(missing)
+    ahead = times - index / rate_hz  # seconds
+    at = np.linspace(0, len(times), parts + 1).astype(int)
+    least = np.array([float(ahead[a:b].min()) for a, b in pairwise(at.tolist())])
+    length_s = host_array(times)[at[1:-1]] - host_array(times)[at[:-2]]
+    bent = np.abs(least - np.linspace(least[0], least[-1], parts))
+    is_even = (np.abs(np.diff(least)) <= _UNEVEN_S + _UNEVEN * length_s).all()
+    if is_even and bent.max() <= _UNEVEN_S + _BENT * float(times[-1] - times[0]):
+        return
+    bend = 1 + int(np.argmax(bent[1:-1])) if parts > 2 else 1
+    ends = (0, int(at[bend]), len(times) - 1)
+    hz = [float((index[b] - index[a]) / (times[b] - times[a])) for a, b in pairwise(ends)]
+    raise UserError(
+        f"{where}: expected one sampling rate; the times of column {name!r} give {hz[0]:.4g} Hz up to row "
+        f"{int(rows[at[bend]]) + 1} and {hz[1]:.4g} Hz after it"
+    )
+
+
 def _packet(near: Any) -> int:
     """Return the rows of a packet, whose times are those of its arrival: pauses come after equally many; 0 if not."""
     xp = array_module(near)
@@ -154,7 +185,7 @@ def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
     apart = xp.diff(rows)
     missing: I64 = xp.zeros(len(steps), np.int64)
     excess = steps - apart
-    ahead = (times - times[0]) * rate_hz - (rows - rows[0])
+    ahead = _without_single_dips((times - times[0]) * rate_hz - (rows - rows[0]))
     jitter = 1.4826 * float(xp.median(xp.abs(excess - float(xp.median(excess)))))
     together = float(xp.median(apart))  # rows
     needed = (0.5 if together == 1 else 1.5) + 1.5 * jitter
@@ -176,6 +207,14 @@ def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
             begin = k + 1
     missing[:] = xp.asarray(found)
     return missing, jitter
+
+
+def _without_single_dips(values: Any) -> Any:
+    """Return values without one that is below both of its neighbours: a time that is written twice, a row too early."""
+    xp = array_module(values)
+    out = values.copy()
+    out[1:-1] = xp.maximum(values[1:-1], xp.minimum(values[:-2], values[2:]))
+    return out
 
 
 def _least_ahead(values: Any, window: int) -> Any:

@@ -21,7 +21,9 @@ from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
 _SAMPLING = r"sampl|abtast|chantillon|muestreo|campion|amostra|bemonster|sampling|digitiz"
 _RATE_KEYS = {"fs", "sfreq", "srate", "rate", "frequency", "freq", "samplerate", "sr", "hz", "sps", "frequenz"}
 _NOT_A_RATE = r"heart|herz|cardi|pulse|puls|resp|filter|cut|notch|pass|count|number|length|total"
+_HZ = r"k?hz|k?her[tzc]|к?гц|герц|ヘルツ|赫兹|赫茲|헤르츠|samples?\s*(/|per)\s*s|sps|s/s|1/s"
 _UNIT_KEYS = r"(ecg |signal )?(units?|einheit(en)?|unit[ée]s?|unidad(es)?|unit[àa]|unidade)"
+_SMALL_VOLTAGES = ("nv", "uv", "mv")  # that are nothing but a unit
 _LEAD_KEYS = r"lead|ableitung|d[ée]rivation|derivaci[óo]n|derivazione|deriva[çc][ãa]o|afleiding"
 _COMMENT = re.compile(r"^\s*(#+|%+|//+)\s?")
 _VALUE = re.compile(r"^\s*([+-]?[\d.,' ]*\d)\s*(.*)$")
@@ -102,8 +104,11 @@ def _read_line(facts: Facts, line: str) -> None:
     cells = [cell.strip().strip("\"'") for cell in re.split(r"=|\t|:\s|:$|;|,(?=\S)|,\s", line, maxsplit=1)]
     if len(cells) < 2:
         at = re.search(rf"({_SAMPLING})\D{{0,40}}?([\d.,]*\d)\s*(k?hz|hertz)", line, re.IGNORECASE)
+        plain = re.fullmatch(r"([a-z_ ]+?) +([\d.,]+)", line.strip().casefold())
         if at:
             facts.rate_hz = _of_rate(number_in(at[2]), at[3]) or facts.rate_hz
+        elif plain and plain[1].replace("_", "").replace(" ", "") in _RATE_KEYS:
+            facts.rate_hz = _of_rate(number_in(plain[2]), "") or facts.rate_hz
         return
     key, value = cells[0].casefold(), cells[1].strip("\t ;,\"'")
     if re.fullmatch(r"channeltitle|unitname|range", key):
@@ -112,8 +117,8 @@ def _read_line(facts: Facts, line: str) -> None:
             facts.names = tuple(values)
         elif not facts.units:
             facts.units = tuple(canonical_unit(v.split()[-1]) if v else "" for v in values)
-    elif re.fullmatch(_UNIT_KEYS, key) and canonical_unit(value) in UV_PER:
-        facts.unit = canonical_unit(value)
+    elif canonical_unit(value) in (UV_PER if re.fullmatch(_UNIT_KEYS, key) else () if facts.unit else _SMALL_VOLTAGES):
+        facts.unit = canonical_unit(value)  # of a key in another language too
     elif re.fullmatch(_LEAD_KEYS, key) and len(value) < 40:
         facts.lead = value
     else:
@@ -133,16 +138,18 @@ def _read_rate(facts: Facts, key: str, value: str) -> None:
         re.search(_SAMPLING, plain) and (re.search("rate|freq|fréq|frec|hz|taxa", plain) or _is_hz(unit))
     ):
         facts.rate_hz = _of_rate(number, unit) or facts.rate_hz
+    elif _is_hz(unit) and facts.rate_hz is None:  # a key of another language
+        facts.rate_hz = _of_rate(number, unit)
 
 
 def _is_hz(unit: str) -> bool:
-    return re.match(r"k?hz|k?her[tzc]|samples?\s*(/|per)\s*s|sps|s/s|1/s", unit) is not None
+    return re.match(_HZ, unit) is not None
 
 
 def _of_rate(number: float | None, unit: str) -> float | None:
     if number is None or number <= 0 or (unit and not _is_hz(unit.casefold())):
         return None
-    rate_hz = number * 1000.0 if unit.casefold().startswith("k") else number
+    rate_hz = number * 1000.0 if unit.casefold().startswith(("k", "к")) else number
     return rate_hz if MIN_RATE_HZ <= rate_hz <= MAX_RATE_HZ else None
 
 

@@ -26,6 +26,7 @@ from beatwire.recordings.dialect import (  # fmt: skip
     is_number,
     kind_of,
     split_row,
+    with_groups,
 )
 from beatwire.recordings.head import Facts, is_statement, read_head
 from beatwire.recordings.header import (  # fmt: skip
@@ -92,11 +93,12 @@ def read_layout(path: Path) -> Layout:
     rows = rows[len(rows) // 4 :] if len(filled) > 40 else rows
     before = next((a for a, b in pairwise(lines) if _is_row_of_digits(b) and not _is_row_of_digits(a)), "")
     dialect = dialect_of(rows, "" if is_statement(before) else before)
-    if is_comma_twice(rows, dialect):
+    if is_comma_twice(filled, dialect):
         raise UserError(
             f"{where}: expected a delimiter other than the decimal sign; got {rows[-1].strip()[:40]!r}, in which a "
             "comma seems to be both"
         )
+    dialect = with_groups(filled, dialect)
     begin = _first_row(lines, dialect, _kinds(rows, dialect))
     if begin is None:
         is_empty = any(is_missing(c) for line in rows for c in split_row(line, dialect.delimiter))

@@ -17,6 +17,7 @@ PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1 / 60, "h": 1 /
 
 _SYNONYMS = {
     "nanovolt": "nv", "microvolt": "uv", "mikrovolt": "uv", "millivolt": "mv", "volt": "v", "mcv": "uv", "muv": "uv",
+    "мкв": "uv", "мв": "mv", "мс": "ms", "\u0441": "s", "сек": "s", "微伏": "uv", "毫伏": "mv", "毫秒": "ms", "秒": "s",
     "sec": "s", "second": "s", "sekunde": "s", "sekunden": "s", "seconde": "s", "segundo": "s", "msec": "ms",
     "millisecond": "ms", "milli": "ms", "millisec": "ms", "microsecond": "us", "usec": "us", "microsec": "us",
     "micro": "us", "nanosecond": "ns", "nsec": "ns", "nano": "ns", "minute": "min", "hour": "h", "hr": "h", "day": "d",
@@ -37,6 +38,7 @@ _LEAD = re.compile(
     r"(-?av[rlf]|m?l?i{1,3}|v[1-9]r?|v[xyz]|m?cl?[1-6]|mv[1-6]|c[msc]5|(ll|la|lf|f|v[x1-6]?)[ _-](ra|la|rl|r|l))",
     re.IGNORECASE,
 )
+_UNIT_AT_END = re.compile(r"(?<=[a-z])(?=(?:[NUM]v|[NUM]s|Secs?|Seconds|Millis)$)|(?<=[A-Za-z0-9])(?=[nuµμm]V$)")
 _ECG = ("ecg", "ekg", "elektrokardio", "electrocardio", "lead", "ableitung")
 _TIME = {
     "time", "times", "timestamp", "timestamps", "t", "ts", "clock", "datetime", "date", "elapsed", "epoch", "unix",
@@ -91,14 +93,15 @@ def unit_of(name: str, cell: str = "") -> str:
     name, cell
         Of the column in the header and in the row of units.
 
-    >>> unit_of("MLII (mV)"), unit_of("ECG_µV"), unit_of("time_ms"), unit_of("II", "microvolts"), unit_of("lead_v")
+    >>> unit_of("MLII (mV)"), unit_of("ECG_µV"), unit_of("timeMs"), unit_of("II", "microvolts"), unit_of("lead_v")
     ('mv', 'uv', 'ms', 'uv', '')
     """
     for text in (cell, *re.findall(r"[\[({]\s*([^\])}]*?)\s*[\])}]", name)):
         found = canonical_unit(text)
         if found:
             return found
-    last = [word for word in re.split(r"[\s_.,/:;-]+", re.sub(r"[\[({].*", "", name)) if word]
+    parted = re.sub(_UNIT_AT_END, " ", re.sub(r"[\[({].*", "", name))
+    last = [word for word in re.split(r"[\s_.,/:;-]+", parted) if word]
     found = canonical_unit(last[-1]) if last else ""
     if found in ("nv", "uv", "mv") or (found in PER_SECOND and (len(last) > 1 or len(last[-1]) > 1)):
         return found if found not in ("h", "d") or last[-1].casefold() in ("hours", "days") else ""
@@ -177,7 +180,8 @@ def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None
         return None
     if step == 1.0 and not (fs and abs(fs - 1000) < 1):
         return None
-    fits = [u for u in ("s", "ms", "us", "ns") if MIN_RATE_HZ * 0.9 <= PER_SECOND[u] / step <= MAX_RATE_HZ * 1.1]
+    units = ("s", "ms", "us", "ns", *(("d", "min", "h") if is_time_name(name) else ()))
+    fits = [u for u in units if MIN_RATE_HZ * 0.9 <= PER_SECOND[u] / step <= MAX_RATE_HZ * 1.1]
     if not fits and not is_time_name(name):
         return None
     return fits[0] if fits else "s"

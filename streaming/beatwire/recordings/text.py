@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ import numpy as np
 import pandas as pd
 
 from beatwire.errors import UserError
-from beatwire.recordings.clocktext import seconds_of
-from beatwire.recordings.dialect import MISSING_CELLS, is_missing, is_number, split_row
+from beatwire.recordings.clocktext import seconds_of, seconds_of_digits
+from beatwire.recordings.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
 from beatwire.recordings.layout import Layout, read_layout
 from beatwire.recordings.names import UV_PER, unit_of, without_unit
-from beatwire.recordings.record import Recording
+from beatwire.recordings.record import NO_VALUE, Recording
 from beatwire.recordings.roles import Roles, Table, roles_of
 from beatwire.recordings.rowclock import RowClock
 from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
@@ -117,9 +118,9 @@ class _Read:
         units = [*layout.units]
         for k, column in enumerate(written):
             values = column if not isinstance(column, pd.Series) else _numbers_in(column, layout.dialect.decimal)
-            if values is None:
-                values = seconds_of(column)
-                units[k] = units[k] if values is None else "s"
+            dates = seconds_of(column) if values is None else seconds_of_digits(values)
+            if dates is not None:
+                values, units[k] = dates, "s"
             columns.append(values)
         return _Read(layout, written, Table(layout.names, columns, tuple(units), layout.sensors))
 
@@ -129,7 +130,9 @@ def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
     if column.dtype.kind == "b":
         return None
     text = column.astype(str).str.strip(" \t'\"").str.replace("\u2212", "-")
-    found = pd.to_numeric(text.str.replace(",", ".") if decimal == "," else text, errors="coerce")
+    grouped = text.str.fullmatch(GROUPED[decimal])
+    plain = text.mask(grouped, text[grouped].map(partial(without_groups, decimal=decimal))) if grouped.any() else text
+    found = pd.to_numeric(plain.str.replace(",", ".") if decimal == "," else plain, errors="coerce")
     filled = column.notna() & ~text.str.casefold().isin(MISSING_CELLS)
     is_numeric = int(found.notna().sum()) >= 0.5 * max(1, int(filled.sum()))
     values: F64 | None = found.to_numpy(np.float64) if is_numeric else None
@@ -139,19 +142,28 @@ def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
 def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
     """Return column ``k`` as float64; raise UserError with the line of the first cell that is no number."""
     if column.dtype.kind in "fb":
-        return numbers(column)
+        return _without_sentinel(numbers(column))
     with open_text(path) as text:
         for number, line in enumerate(text, 1):
             if number <= layout.lines_before:
                 continue
             cells = split_row(line.rstrip("\r\n"), layout.dialect.delimiter)
             cell = cells[k] if k < len(cells) else ""
-            if not is_number(cell, layout.dialect.decimal) and not is_missing(cell):
+            if kind_of(cell, layout.dialect.decimal) not in ("number", "missing"):
                 raise UserError(
                     f"{path.name}: line {number}, column {layout.names[k]!r}: expected a number; got {cell[:40]!r}"
                 )
     found = _numbers_in(column, layout.dialect.decimal)
-    return np.full(len(column), np.nan) if found is None else found
+    return np.full(len(column), np.nan) if found is None else _without_sentinel(found)
+
+
+def _without_sentinel(values: F64) -> F64:
+    """Return integers of 16 bits without the smallest of them, which WFDB and others write where there is no value."""
+    xp = array_module(values)
+    if not len(values) or float(xp.nan_to_num(values, nan=0.0).min()) != NO_VALUE:
+        return values
+    is_int16 = bool((xp.isnan(values) | ((values == xp.rint(values)) & (values <= -NO_VALUE))).all())
+    return xp.where(values == NO_VALUE, np.nan, values) if is_int16 else values
 
 
 def _cut_note(path: Path, layout: Layout) -> tuple[str, ...]:

@@ -23,7 +23,10 @@ _LARGEST = 32767  # of int16
 _PLAUSIBLE_MV = (0.03, 100.0)  # peak to peak of an ordinary stretch; other numbers without a unit are not in millivolts
 _STRETCH = 4096  # values of such a stretch: a second at 4 kHz
 _STRETCHES = 4  # that are examined in a block
+_SHORT_STRETCH, _SHORT_STRETCHES = 256, 8  # the same in a short recording
 _FEWEST_STEPS = 200  # units peak to peak; below, the scale is made finer
+_FEWEST_USUAL_STEPS = 50  # of an ordinary stretch; below, rare values far outside are clipped
+_RARE = 0.01  # of the values
 _CALIBRATED_STEPS = 2_000  # units peak to peak after that, if the unit is known
 _UNCALIBRATED_STEPS = 20_000  # the same for fractions without a unit
 _HOST_BLOCK = 1 << 17  # values processed at once: they stay in the CPU cache
@@ -84,8 +87,10 @@ def _peaks_to_peaks(values: Any) -> list[float]:
     """Return the peak to peak of a few stretches of a block; those without values are left out."""
     xp = array_module(values)
     found = []
-    for first in sorted({int(k) for k in np.linspace(0, max(0, len(values) - _STRETCH), _STRETCHES)}):
-        stretch = values[first : first + _STRETCH]
+    size = min(_STRETCH, max(_SHORT_STRETCH, len(values) // _SHORT_STRETCHES))
+    count = _STRETCHES if size == _STRETCH else _SHORT_STRETCHES
+    for first in sorted({int(k) for k in np.linspace(0, max(0, len(values) - size), count)}):
+        stretch = values[first : first + size]
         finite = stretch[xp.isfinite(stretch)]
         if len(finite):
             found.append(float(finite.max() - finite.min()))
@@ -165,9 +170,16 @@ def scale_for(columns: Sequence[Any], uv_per_value: Sequence[float], ranges: Seq
     peak = float(max(np.abs((lows - offset) * scale).max(), np.abs((highs - offset) * scale).max()))
     peak_to_peak = float(((highs - lows) * scale).max())
     coarser = peak / _LARGEST
+    usual = max(r.typical * s for r, s in zip(ranges, scale, strict=True))
+    if 0 < usual < _FEWEST_USUAL_STEPS * coarser:
+        limit = usual / _FEWEST_STEPS * _LARGEST
+        beyond = [int((abs(c - o) * s > limit).sum()) for c, o, s in zip(columns, offset, scale, strict=True)]
+        if sum(beyond) <= _RARE * sum(map(len, columns)):  # a code for "no value", a spark: not the size of the ECG
+            coarser = limit / _LARGEST
+            notes.append(f"{sum(beyond)} values far beyond the others are clipped")
     finer = peak_to_peak / (_UNCALIBRATED_STEPS if uv_per_unit == 0 else _CALIBRATED_STEPS)
     if coarser > unit or (not integers and 0 < peak_to_peak < _FEWEST_STEPS * unit):
-        unit = max(coarser, finer if not integers else 0.0)
+        unit = coarser if coarser > unit else max(coarser, finer)
         notes.append(f"rescaled: one unit is {unit:.4g} {'microvolts' if uv_per_unit else 'of the source'}")
         uv_per_unit = unit if uv_per_unit else 0.0
     return Scale(offset, scale / unit, uv_per_unit, tuple(notes))
