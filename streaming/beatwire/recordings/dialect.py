@@ -117,6 +117,7 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
     """
     text = "\n".join(rows)
     found: list[tuple[float, Dialect]] = []
+    is_parted = False  # by a delimiter that is no blank, into numbers alone
     for delimiter in (*(d for d in _DELIMITERS if d in text), ""):
         for decimal in ".,":
             if decimal == "," and ("," not in text or (delimiter == "," and '"' not in text)):
@@ -126,7 +127,11 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
             if width == 1 and delimiter:
                 continue
             whole = [cells for cells in split if len(cells) == width]
-            known = sum(_score(cell, decimal) for cells in whole for cell in cells) / (width * len(whole))
+            scores = [_score(cell, decimal) for cells in whole for cell in cells]
+            known = sum(scores) / len(scores)
+            if delimiter == " " and is_parted:
+                continue  # blanks between thousands
+            is_parted = is_parted or (delimiter in ("\t", ";", "|") and min(scores) > 0 and len(whole) == len(rows))
             found.append((known * len(whole) / len(rows), Dialect(delimiter, decimal, width)))
     best = max(score for score, _ in found)
     likely = [dialect for score, dialect in found if score >= best - 1e-9]
