@@ -129,8 +129,7 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
         raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} is none ({why})")
     if len(leads) > MAX_LEADS:
         raise UserError(
-            f"{where}: expected a row for each sample and 1-{MAX_LEADS} leads; got {len(leads)} "
-            "columns (choose with --column)"
+            f"{where}: expected 1-{MAX_LEADS} leads; got {len(leads)} columns (choose with --column; a row is a sample)"
         )
     return Roles(tuple(leads), clock, count, left_out)
 
