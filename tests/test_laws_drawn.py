@@ -102,17 +102,37 @@ def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int
     assert not successors_differ(seed)
 
 
-@pytest.mark.parametrize("goes_on", ["where it was", "with the clock", "with a session"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_successor_finds_where_the_signal_of_a_slow_sender_cannot_be_analysed(seed: int) -> None:
+    """Samples come more slowly than their rate says: the time in which they came decides, at marks along them."""
+    rng, noise, sent, first, now_us = random.Random(seed), np.random.default_rng(seed), list[Sent](), 0, START_US
+    n, slower, begin_s = rng.choice([50, 62, 90, 125, 200]), rng.choice([2, 3]), rng.uniform(130, 150)
+    while first < RATE_HZ * (begin_s + 22):
+        samples = ECG[0][(first + np.arange(n)) % len(ECG[0])]
+        if 0 < first / RATE_HZ - begin_s < 18:
+            samples = noise.normal(0, 300, n).astype(np.int16)
+        value = encode_chunk("bed", 1, first, START_US + first * SAMPLE_US, RATE_HZ, ["I"], samples[None])
+        now_us += slower * n * SAMPLE_US
+        sent.append(Sent(now_us, value, ""))
+        first += n
+    ticks = in_ticks(sent, range(len(sent) + 1))
+    whole = undisturbed(ticks)
+    assert {"cannot analyse", "cannot analyse for long"} <= {alert["rule"] for alert in whole.alerts}
+    for back_s in (-4.0, rng.uniform(-8, 4)):
+        assert not differences(whole, with_successors(ticks, [round((begin_s + back_s) * RATE_HZ / n)]))
+
+
+@pytest.mark.parametrize("goes_on", ["where it was", "with the clock", "with a session", "with a rate"])
 def test_an_alert_that_was_held_before_a_silence_ends_whoever_reads_what_follows(goes_on: str) -> None:
     ecg, sent, n, silence_s = ECG[0], list[Sent](), 62, 90
-    first, session, now_us = 0, 1, START_US
+    first, session, now_us, rate_hz = 0, 1, START_US, RATE_HZ
 
     def send(chunk: int, saturated: bool) -> None:
         nonlocal first, now_us
         samples = np.full(n, 32767, np.int16) if saturated else ecg[(np.arange(n) + n * chunk) % len(ecg)]
         at_us = START_US + first * SAMPLE_US
         now_us += n * SAMPLE_US
-        sent.append(Sent(now_us, encode_chunk("bed", session, first, at_us, RATE_HZ, ["I"], samples[None]), ""))
+        sent.append(Sent(now_us, encode_chunk("bed", session, first, at_us, rate_hz, ["I"], samples[None]), ""))
         first += n
 
     for k in range(40):
@@ -122,6 +142,8 @@ def test_an_alert_that_was_held_before_a_silence_ends_whoever_reads_what_follows
         first, session = 0, 2
     elif goes_on == "with the clock":
         first += round(silence_s * RATE_HZ)
+    elif goes_on == "with a rate":
+        first, session, rate_hz = 0, 2, 2 * RATE_HZ
     for k in range(40):
         send(k, saturated=False)
     ticks = in_ticks(sent, range(len(sent) + 1))

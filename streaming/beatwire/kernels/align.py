@@ -14,7 +14,8 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
 
     SLOT_SESSION         session
     SLOT_BASE            first sample of the lane
-    SLOT_EXPECTED        sample after the known prefix
+    SLOT_EXPECTED        sample after the known prefix; below -1, until its next chunk is placed: -2 minus the one at a
+                         rate that the stream had before a long silence
     SLOT_BANK, SLOT_LANE where its samples are; lane -1: it has none
     SLOT_LEADS           number of leads
     SLOT_LEAD_OFF        lead-off mask of the last chunk

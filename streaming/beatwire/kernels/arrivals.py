@@ -183,8 +183,8 @@ def align_row(
             known = state[SLOT_EXPECTED]
         else:
             state[SLOT_MASK] = 0
-            if silent and state[SLOT_EXPECTED] >= 0:
-                known = -2 - state[SLOT_EXPECTED]
+            if silent and state[SLOT_EXPECTED] != -1:  # below that it was at another rate
+                known = -2 - state[SLOT_EXPECTED] if state[SLOT_EXPECTED] >= 0 else state[SLOT_EXPECTED]
         state[SLOT_SESSION] = session
         state[SLOT_LEADS] = leads
         state[SLOT_PENDING] = 0
@@ -205,10 +205,10 @@ def align_row(
         if mask != state[SLOT_MASK]:
             state[SLOT_MASK] = mask
             put_event(streams.slots, slot, rows, LEADS_CHANGED, first, mask)
-    off = mask == (1 << leads) - 1
+    off, before = mask == (1 << leads) - 1, int(state[SLOT_EXPECTED])
     if not off:  # nothing is placed of a chunk whose leads are all off
         place_chunk(chunks.payload, ints, holes, streams.slots, slot, limits[bank], rows)
-    note_use(streams.slots, slot, limits[bank], rows, placed, off, tick, arrived_us)
+    note_use(streams.slots, slot, limits[bank], rows, placed, before, off, tick, arrived_us)
     return PLACED
 
 

@@ -127,14 +127,15 @@ from beatwire.records.events import (
 MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
 
 
-def apply_restart(
-    row: I64, slot: int, session: int, sample: int, value: int, lengths: I64, transitions: Transitions, n: int
-) -> int:
+def outlasts(row: I64, value: int) -> bool:
+    """Return True if what is about the stream and not its samples goes on over a restart, by the event's ``value``."""
+    return bool(row[IS_KNOWN] > 0 and row[SIGNAL + HAS_BEGUN] > 0 and value >= -1)
+
+
+def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
     """End the alerts of a stream whose lane begins anew, and begin its state."""
     own = row[SIGNAL:SINCE]
-    goes_on = row[IS_KNOWN] > 0 and own[HAS_BEGUN] > 0 and value >= -1
-    if goes_on and own[MARK] > 0:  # nothing more is decided before it
-        n = apply_mark(row, slot, lengths, transitions, n)
+    goes_on = outlasts(row, value)
     if not goes_on:
         forget_marks(own)
     end = int(row[LAST_BEAT]) if value >= -1 else -2 - value
@@ -288,7 +289,12 @@ def apply_rules(
         known = n
         if kind == RESTART:
             lengths = durations[row[LIMITS], event[ORDERED_BANK]]
-            n = apply_restart(row, slot, session, sample, value, lengths, transitions, n)
+            if row[SIGNAL + MARK] > 0 and outlasts(row, value):  # nothing more is decided before it
+                n = apply_mark(row, slot, lengths, transitions, n)
+                for decided in range(known, n):
+                    transitions.rows[decided, TRANSITION_STRETCH] = restarts
+                known = n
+            n = apply_restart(row, slot, session, sample, value, transitions, n)
         elif kind == LEADS_CHANGED:
             n = set_alert(row, slot, LEADS_OFF, value != 0, sample, float(value), transitions, n)
         elif kind == GAP:

@@ -13,7 +13,8 @@ A session *comes back* if another one sent after it, and it sends again within `
 The *active time* of a stream is that in which samples came, by the broker's clock: a gap counts for ``GAP_US`` at most,
 a longer one is ``no data`` or ``lead off``. ``kernels.unjudged`` counts in it how long nothing was analysed, across
 restarts and sessions. Its events are at least ``LIMIT_MARK`` samples apart, so that everything before one is decided
-when the next one comes.
+when the next one comes. One is where a chunk passes a multiple of twice as many samples, or is itself so long: so where
+they are does not depend on where the lane, or a replay of it, began.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def note_conflict(slots: I64, slot: int, rows: AlignRows, sample: int, before: i
 
 
 def note_use(
-    slots: I64, slot: int, limits: I64, rows: AlignRows, placed: int, off: bool, tick: int, arrived_us: int
+    slots: I64, slot: int, limits: I64, rows: AlignRows, placed: int, before: int, off: bool, tick: int, arrived_us: int
 ) -> None:
     """Note whether a chunk was of use, and append an event of the active time if one is due.
 
@@ -96,6 +97,8 @@ def note_use(
         Of the bank.
     placed
         Rows of placed samples before the chunk.
+    before
+        ``SLOT_EXPECTED`` before its samples were placed.
     off
         Whether all leads are off.
     """
@@ -110,8 +113,16 @@ def note_use(
         state[SLOT_ACTIVE_US] += max(0, min(GAP_US, arrived_us - int(state[SLOT_USED_US])))
     state[SLOT_USED_US] = arrived_us
     state[SLOT_USED_TICK] = tick
-    expected, marked = int(state[SLOT_EXPECTED]), int(state[SLOT_ARRIVED_AT])
-    if new and (marked < 0 or expected - marked >= limits[LIMIT_MARK]):
+    if new and is_marked(state, before, int(limits[LIMIT_MARK])):
+        expected = int(state[SLOT_EXPECTED])
         state[SLOT_ARRIVED_AT] = expected
         value = 2 * int(state[SLOT_ACTIVE_US]) + int(state[SLOT_CONFLICT] == IN_CONFLICT)
         put_event(slots, slot, rows, ARRIVED, expected, value)
+
+
+def is_marked(state: I64, before: int, least: int) -> bool:
+    """Return True if an event of the active time is due, ``least`` samples after the last one or more."""
+    expected, marked = int(state[SLOT_EXPECTED]), int(state[SLOT_ARRIVED_AT])
+    if marked < 0 or expected - before >= least:
+        return True
+    return expected - marked >= least and expected // (2 * least) > before // (2 * least)

@@ -48,7 +48,7 @@ from beatwire.stages.support.placements import placements, rounded
 from beatwire.stages.support.rejections import KINDS, reason_of
 from beatwire.stages.support.waiting import WaitingRoom
 
-MARK_S = 0.6  # between two ARRIVED events: longer than a beat takes to be decided
+MARK_S = 0.45  # between two ARRIVED events: longer than a beat takes to be decided
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
 
 
@@ -304,5 +304,6 @@ def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int
         lane = state.lanes[bank]
         state.lanes[bank] += 1
     if row[align.SLOT_BANK] != bank or not is_silent:
-        row[align.SLOT_EXPECTED] = -1
+        ends = is_silent and not is_new and row[align.SLOT_EXPECTED] >= 0
+        row[align.SLOT_EXPECTED] = -2 - row[align.SLOT_EXPECTED] if ends else -1
     row[align.SLOT_BANK], row[align.SLOT_LANE] = bank, lane
