@@ -128,9 +128,7 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
         k, why = next(iter(left_out.items()), (clock if clock is not None else 0, "a clock"))
         raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} is none ({why})")
     if len(leads) > MAX_LEADS:
-        raise UserError(
-            f"{where}: expected 1-{MAX_LEADS} leads; got {len(leads)} columns (choose with --column; a row is a sample)"
-        )
+        raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(leads)} columns (choose with --column)")
     return Roles(tuple(leads), clock, count, left_out)
 
 
