@@ -49,3 +49,14 @@ def test_without_bokeh_the_message_names_the_extra(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UserError, match=re.escape("it is not installed (pip install 'beatwire[report]')")):
         report_sources(["no-such-recording"], tmp_path / "r.html")
+
+
+def test_the_head_of_a_report_says_what_was_assumed_with_names_escaped(tmp_path: Path) -> None:
+    source, out = tmp_path / "a.csv", tmp_path / "a.html"
+    rows = "".join(f"{k * 4},{abs(k % 200 - 10) < 5:d}.{k % 7},72\n" for k in range(3000))
+    source.write_text("stamp,<b>ecg,HR <i>\n" + rows)
+    result = CliRunner().invoke(app, ["report", str(source), "--out", str(out)])
+    assert result.exit_code == 0, result.output
+    head = out.read_text().partition("What was assumed: ")[2].partition("</p>")[0]
+    for part in ("in milliseconds; 250 Hz", "HR &lt;i&gt;", "read as millivolts"):
+        assert part in head

@@ -47,6 +47,7 @@ def summary(study: Study, hours: list[Hour]) -> str:
         f"{escape(study.analysis.model)}. Times are from the start of the recording.</p>"
         "<p><strong>Not a medical device.</strong> Beats and alerts were found by a program; no person has checked "
         "them.</p>"
+        + (note(f"What was assumed: {'; '.join(recording.notes)}.") if recording.notes else "")
         + facts(figures)
         + note(
             f"Beats are grouped by {study.grouped_by}. Lowest and highest rate: median of eight intervals, where "
