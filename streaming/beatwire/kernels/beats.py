@@ -13,6 +13,24 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.classify import beat_probability
+from beatwire.kernels.fast_rhythm import (
+    DECIDE,
+    FAST_AT,
+    FAST_COLUMNS,
+    FAST_DOUBTS,
+    FAST_ERRORS,
+    FAST_LAST,
+    FAST_LEVEL,
+    FAST_QUALITY,
+    FAST_UNTIL,
+    LONGEST,
+    MOST_DOUBTS,
+    SHARE,
+    continues,
+    links_to,
+    next_link,
+    store_links,
+)
 from beatwire.kernels.r_peak import mark_r
 from beatwire.kernels.team import WIDTH, member, narrow, wait
 from beatwire.kernels.wave_shape import KIND_BITS
@@ -45,6 +63,8 @@ from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, Lan
 
 QUIET_STRETCHES = 8  # stored of a lane
 INTERVALS = 8  # stored of a lane: the rate is the median of these
+# Of a beat in a fast rhythm: the least quality and the most errors expected; errors expected where it may be fast.
+LEAST_QUALITY, MOST_ERRORS, DOUBT_ERRORS = 0.95, 0.25, 3.0
 NO_INTERVAL = (1 << 31) - 1  # longer than any interval
 
 # Columns of the state:
@@ -57,7 +77,8 @@ NO_INTERVAL = (1 << 31) - 1  # longer than any interval
 LAST_R, INTERVAL_COUNT, QUIET_COUNT, FIRST_QUIET = range(4)
 FIRST_INTERVAL = FIRST_QUIET + 2 * QUIET_STRETCHES
 HAS_RESTARTED = FIRST_INTERVAL + 2 * INTERVALS
-BEAT_STATE_COLUMNS = HAS_RESTARTED + 1
+FIRST_FAST = HAS_RESTARTED + 1
+BEAT_STATE_COLUMNS = FIRST_FAST + FAST_COLUMNS
 
 
 def add_quiet(state: I64, start: int, stop: int, margin: int) -> None:
@@ -180,13 +201,17 @@ def select_beats(
             row[INTERVAL_COUNT] = 0
             row[QUIET_COUNT] = 0
             row[HAS_RESTARTED] = 1
+            for column in range(FAST_COLUMNS):
+                row[FIRST_FAST + column] = 0
         wait()
     floor = 0
     if uv_per_unit[i] > 0:
         floor = round(settings.floor / uv_per_unit[i])
     begin, end = first_row(quiet, int(fresh.lane[i])), first_row(quiet, int(fresh.lane[i]) + 1)
     trees = settings.probability.shape[0] > 1
-    n = 0
+    last_decided = int(fresh.stop[i]) - int(settings.links[DECIDE])
+    lane, base, n = int(fresh.lane[i]), int(fresh.base[i]), 0
+    x, rhythm = rings.x[lane], row[FIRST_FAST:]
     for k in range(peaks.found[i]):
         peak = peaks.peaks[i, k]
         c, height, quantile = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_QUANTILE])
@@ -195,13 +220,9 @@ def select_beats(
             level = 10 * height  # there was no signal in the last blocks: the peak is its own level
         if height < floor or 100 * height <= (9 * quantile if trees else 3 * level):
             continue
-        if trees and logits[i, k, 0] <= 0.0:
-            continue
-        x, base = rings.x[fresh.lane[i]], int(fresh.base[i])
-        r = mark_r(x, base, c, height, settings.marking, settings.taps, work)
-        if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
-            continue
-        rr = store_interval(row, quiet, begin, end, r, int(settings.durations[LONGEST_RR]))
+        if rhythm[FAST_UNTIL] > 0:
+            n = add_hidden(n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i])
+        is_beat = not trees or logits[i, k, 0] > 0.0
         response = 10.0 * height / level
         if trees:
             quality, errors = beat_probability(logits[i, k, 0], settings.probability), float(logits[i, k, 1])
@@ -209,20 +230,83 @@ def select_beats(
             high = min(1.0, max(0.0, (response - 0.3) / 0.7))
             quality = math.sqrt(high) * min(1.0, max(0.0, 1.0 - int(peak[PEAK_VALLEYS]) / height))
             errors = math.nan
-        ints, floats = found.ints[i, n], found.floats[i, n]
-        ints[BEAT_R] = r
-        ints[BEAT_PEAK] = c
-        ints[BEAT_RESTART] = row[HAS_RESTARTED]
-        row[HAS_RESTARTED] = 0
-        oldest = r - int(settings.durations[RATE_WINDOW])
-        floats[BEAT_RR] = rr
-        floats[BEAT_MEDIAN_RR] = median_interval(row, oldest, work[2])  # not ``work[0]``: others mark the next R
-        floats[BEAT_RESPONSE] = response
-        floats[BEAT_QUALITY] = quality
-        floats[BEAT_ERRORS] = errors
+        links = links_to(int(rhythm[FAST_LAST]) - 1, c, height, rings, lane, base, settings, work)
+        linked = links > 0 or continues(c, height, rhythm, rings, lane, base, settings, work)
+        wait()
+        if member() == 0:
+            store_links(rhythm, c, links, settings.links)
+        wait()
+        if linked and rhythm[FAST_UNTIL] > 0:
+            is_beat, quality = True, max(quality, LEAST_QUALITY)
+            if errors > MOST_ERRORS:
+                errors = MOST_ERRORS
+        elif trees and rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
+            errors = DOUBT_ERRORS
+        if member() == 0:
+            rhythm[FAST_LEVEL], rhythm[FAST_QUALITY] = level, int(quality * SHARE)
+            rhythm[FAST_ERRORS] = int(min(errors, 1000.0) * SHARE) if errors >= 0.0 else -1
+            if is_beat:
+                rhythm[FAST_AT] = c
+        wait()
+        if not is_beat:
+            continue
+        r = mark_r(x, base, c, height, settings.marking, settings.taps, work)
+        if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
+            continue
+        write_beat(r, c, response, quality, errors, row, quiet, begin, end, settings, work, found.ints[i, n], found.floats[i, n])
         n += 1
+    if rhythm[FAST_UNTIL] > 0:
+        n = add_hidden(n, last_decided, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i])
     if member() == 0:
         found.counts[i] = n
+
+
+def write_beat(
+    r: int, c: int, response: float, quality: float, errors: float, row: I64, quiet: I64, begin: int, end: int,
+    settings: BeatSettings, work: I32, ints: I64, floats: F64,
+) -> None:  # fmt: skip
+    """Write the beat at ``r``, of the peak at ``c``, and store its interval."""
+    ints[BEAT_R] = r
+    ints[BEAT_PEAK] = c
+    ints[BEAT_RESTART] = row[HAS_RESTARTED]
+    row[HAS_RESTARTED] = 0
+    oldest = r - int(settings.durations[RATE_WINDOW])
+    floats[BEAT_RR] = store_interval(row, quiet, begin, end, r, int(settings.durations[LONGEST_RR]))
+    floats[BEAT_MEDIAN_RR] = median_interval(row, oldest, work[2])  # not ``work[0]``: others mark the next R
+    floats[BEAT_RESPONSE] = response
+    floats[BEAT_QUALITY] = quality
+    floats[BEAT_ERRORS] = errors
+
+
+def add_hidden(
+    n: int, stop: int, row: I64, quiet: I64, begin: int, end: int, rings: Rings, lane: int, base: int,
+    settings: BeatSettings, work: I32, ints: I64, floats: F64,
+) -> int:  # fmt: skip
+    """Write the beats of a fast rhythm before sample ``stop`` that are no peaks; return the beats of the pass so far."""
+    rhythm = row[FIRST_FAST:]
+    while True:
+        last = int(rhythm[FAST_AT])
+        c = next_link(last + 1, stop, last, rings, lane, base, settings, work)
+        ended = c >= stop or c > rhythm[FAST_UNTIL]
+        late = stop > last + settings.links[LONGEST]
+        wait()
+        if ended:
+            if member() == 0 and (late or c < stop):
+                rhythm[FAST_UNTIL] = 0
+            wait()
+            return n
+        height = int(rings.f[lane, c % rings.f.shape[1]])
+        r = mark_r(rings.x[lane], base, c, height, settings.marking, settings.taps, work)
+        if member() == 0:
+            rhythm[FAST_AT] = c
+            if not is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
+                errors = math.nan if rhythm[FAST_ERRORS] < 0 else rhythm[FAST_ERRORS] / SHARE
+                write_beat(
+                    r, c, 10.0 * height / rhythm[FAST_LEVEL], rhythm[FAST_QUALITY] / SHARE, errors, row, quiet, begin, end,
+                    settings, work, ints[n], floats[n],
+                )
+                n += 1
+        wait()
 
 
 def store_quiet(i: int, quiet: I64, margin: int, state: I64) -> None:

@@ -25,6 +25,7 @@ from typing import Literal
 import numpy as np
 
 from beatwire.errors import UserError
+from beatwire.kernels.fast_rhythm import REACH_S
 from beatwire.records import Bank
 from beatwire.stages import alert, align, beats, classify, decode, lifecycle, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
@@ -116,7 +117,7 @@ class Settings:
     @property
     def response_ring_s(self) -> float:
         """Return the seconds of responses to keep: behind a pass, in it, and ahead of it."""
-        return self.pass_s + self.reorder_s + self.bridge_s + self.nms.left_s + 2 * self.decide_s + 0.1
+        return self.pass_s + self.reorder_s + self.bridge_s + max(self.nms.left_s, REACH_S) + 2 * self.decide_s + 0.1
 
     @property
     def ring_s(self) -> float:
@@ -160,4 +161,4 @@ class Settings:
     def beats(self, trees: Ensemble | None = None) -> beats.Settings:
         """Return the settings of the beats stage."""
         probability = np.zeros(1) if trees is None else trees.probability
-        return beats.Settings(self.design, probability, block_s=self.nms.block_s)
+        return beats.Settings(self.design, probability, block_s=self.nms.block_s, right_s=self.nms.right_s)

@@ -15,6 +15,7 @@ class BeatSettings(NamedTuple):
     durations    int64 [3], columns ``QUIET_MARGIN``, ``LONGEST_RR``, ``RATE_WINDOW``
     marking      int64 [5], see ``kernels.r_peak.mark_r``
     taps         int32 [2, half + 1], see ``kernels.r_peak.mark_r``
+    links        int64 [7], columns ``SHORTEST``, ... of ``kernels.fast_rhythm``
     """
 
     floor: float
@@ -22,6 +23,7 @@ class BeatSettings(NamedTuple):
     durations: I64
     marking: I64
     taps: I32
+    links: I64
 
 
 class LaneBeats(NamedTuple):

@@ -20,6 +20,7 @@ import numpy as np
 from beatwire.backends.base import Backend, Table
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.beats import BEAT_STATE_COLUMNS
+from beatwire.kernels.fast_rhythm import LINK_S
 from beatwire.kernels.flutter import POINTS
 from beatwire.kernels.r_peak import PADDING
 from beatwire.records import F64, I32, Bank, Beats, Peaks
@@ -48,6 +49,7 @@ class Settings:
     floor_uv           size of the smallest Ricker-shaped wave that is a beat, in a calibrated stream
     flat_uv            size of the largest wave of a block without signal; ``flat_units`` if it is not calibrated
     block_s            length of a block
+    right_s            what a peak is compared with behind it, see ``stages.nms``
     """
 
     design: Design
@@ -64,6 +66,7 @@ class Settings:
     flat_uv: float = 4.0
     flat_units: float = 1.0
     block_s: float = 2.0
+    right_s: float = 0.22
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,7 @@ def _bank_settings(state: State, bank: Bank) -> BankSettings:
     marking = np.array([before, after, near, 2 * detection.box + 1, detection.shift], np.int64)
     durations = [half_up(d * bank.rate_hz) for d in (s.quiet_margin_s, s.longest_rr_s, s.rate_window_s)]
     taps = np.stack([filter_for(d, bank.rate_hz, 1).taps for d in (s.narrow, s.wide)])
+    links = [half_up(d * bank.rate_hz) for d in LINK_S] + [detection.delay + half_up(s.right_s * bank.rate_hz)]
     scratch = before + after + 1 + 2 * taps.shape[1] + PADDING + 2  # filters write a little beyond
     return BankSettings(
         selection=BeatSettings(
@@ -184,6 +188,7 @@ def _bank_settings(state: State, bank: Bank) -> BankSettings:
             durations=constant(np.array(durations, np.int64)),
             marking=constant(marking),
             taps=constant(taps),
+            links=constant(np.array(links, np.int64)),
         ),
         flat=FlatLimits(unit, s.flat_uv, s.flat_units),
         before=before,
