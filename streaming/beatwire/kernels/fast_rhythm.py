@@ -27,13 +27,13 @@ from beatwire.records.selection import BeatSettings
 # long, half of the wave that is compared, what a fast rhythm lasts without linked peaks, and the longest way between
 # two peaks. ``LINK_S`` are their seconds.
 SHORTEST, LONGEST, APART, HALF_WAVE, EXPIRES, FARTHEST = range(6)
-LINK_S = (0.16, 0.28, 0.12, 0.07, 8.0, 0.8)
+LINK_S = (0.16, 0.30, 0.14, 0.07, 8.0, 1.0)
 DECIDE = len(LINK_S)  # samples until a response and what ``kernels.nms`` compares it with are known
 REACH_S = LINK_S[FARTHEST] + LINK_S[APART] + LINK_S[LONGEST]  # of responses before a peak
-NEEDED = 8  # links in a row: the rhythm is fast
-MOST_LINKS = 4  # from a peak to the one before
+NEEDED = 6  # links in a row: the rhythm is fast
+MOST_LINKS = 5  # from a peak to the one before
 SPREAD = 15  # per cent by which links may differ in length
-LEAST_RATIO = 55  # per cent of the lower response to the higher
+LEAST_FIRST, LEAST_NEXT = 70, 50  # per cent of the lower response to the higher: in links to a peak, in a fast rhythm
 DEEPEST = 50  # per cent of the lower response that remain between
 DOUBTFUL = -1
 MOST_DOUBTS = 3
@@ -76,24 +76,32 @@ def continues(
     way = c - int(rhythm[FAST_AT])
     if rhythm[FAST_UNTIL] == 0 or way < settings.links[SHORTEST] or way > settings.links[LONGEST]:
         return False
-    return is_link(c - way, c, height, rings, lane, base, settings, work)
+    return is_link(c - way, c, height, LEAST_NEXT, rings, lane, base, settings, work)
 
 
 def highest(f: I32, first: int, n: int) -> int:
-    """Return the largest of the responses ``[first, first + n)`` of a ring."""
-    size = f.shape[0]
-    found = f[first % size]
-    for j in range(member(), n, WIDTH):
-        found = max(found, f[(first + j) % size])
+    """Return the largest of the responses ``[first, first + n)`` of a ring; all members call it."""
+    column = first % f.shape[0]
+    head = min(n, f.shape[0] - column)
+    old, new = f[column : column + head], f[: n - head]
+    found = f[column]
+    for j in range(member(), head, WIDTH):
+        found = max(found, old[j])
+    for j in range(member(), n - head, WIDTH):
+        found = max(found, new[j])
     return most(int(found))
 
 
 def lowest(f: I32, first: int, n: int) -> int:
-    """Return the least of the responses ``[first, first + n)`` of a ring."""
-    size = f.shape[0]
-    found = f[first % size]
-    for j in range(member(), n, WIDTH):
-        found = min(found, f[(first + j) % size])
+    """Return the least of the responses ``[first, first + n)`` of a ring; all members call it."""
+    column = first % f.shape[0]
+    head = min(n, f.shape[0] - column)
+    old, new = f[column : column + head], f[: n - head]
+    found = f[column]
+    for j in range(member(), head, WIDTH):
+        found = min(found, old[j])
+    for j in range(member(), n - head, WIDTH):
+        found = min(found, new[j])
     return fewest(int(found))
 
 
@@ -106,9 +114,9 @@ def first_of(value: int, f: I32, first: int, n: int) -> int:
     return first + fewest(int(found))
 
 
-def are_near(one: int, other: int) -> bool:
-    """Return True if two responses are nearly as high."""
-    return 100 * min(one, other) >= LEAST_RATIO * max(one, other)
+def are_near(one: int, other: int, least: int) -> bool:
+    """Return True if the lower of two responses is at least ``least`` per cent of the higher."""
+    return 100 * min(one, other) >= least * max(one, other)
 
 
 def are_alike(x: I16, base: int, a: int, b: int, half: int) -> bool:
@@ -137,18 +145,20 @@ def are_alike(x: I16, base: int, a: int, b: int, half: int) -> bool:
     return both > 0 and share * share >= LEAST_ALIKE * float(one) * float(other)
 
 
-def stands_out(p: int, c: int, height: int, f: I32, base: int, apart: int) -> bool:
+def stands_out(p: int, c: int, height: int, f: I32, base: int, apart: int, least: int) -> bool:
     """Return True if the response at ``p`` is a maximum, as high as that at ``c``, and falls between them."""
     value = int(f[p % f.shape[0]])
-    if not are_near(value, height) or highest(f, max(base, p - apart), apart) > value:
+    if not are_near(value, height, least) or highest(f, max(base, p - apart), apart) > value:
         return False
     return highest(f, p, apart + 1) <= value and 100 * lowest(f, p, c - p) <= DEEPEST * min(value, height)
 
 
-def is_link(p: int, c: int, height: int, rings: Rings, lane: int, base: int, settings: BeatSettings, work: I32) -> bool:
+def is_link(
+    p: int, c: int, height: int, least: int, rings: Rings, lane: int, base: int, settings: BeatSettings, work: I32
+) -> bool:
     """Return True if the response at ``p`` is a link to the peak ``c`` of response ``height``."""
     f, x = rings.f[lane], rings.x[lane]
-    if not stands_out(p, c, height, f, base, int(settings.links[APART])):
+    if not stands_out(p, c, height, f, base, int(settings.links[APART]), least):
         return False
     a = mark_r(x, base, p, int(f[p % f.shape[0]]), settings.marking, settings.taps, work)
     b = mark_r(x, base, c, height, settings.marking, settings.taps, work)
@@ -178,12 +188,12 @@ def links_to(
         if at - shortest < begin:
             return DOUBTFUL
         value = highest(f, begin, at - shortest + 1 - begin)
-        if not are_near(value, height):
+        if not are_near(value, height, LEAST_FIRST):
             return 0 if links == 0 else DOUBTFUL
         p = first_of(value, f, begin, at - shortest + 1 - begin)
-        if not stands_out(p, at, higher, f, base, int(settings.links[APART])):
+        if not stands_out(p, at, higher, f, base, int(settings.links[APART]), LEAST_FIRST):
             return 0 if links == 0 else DOUBTFUL
-        if not is_link(p, at, higher, rings, lane, base, settings, work):
+        if not is_link(p, at, higher, LEAST_FIRST, rings, lane, base, settings, work):
             return 0 if p == last else DOUBTFUL
         links += 1
         length = at - p
@@ -210,7 +220,11 @@ def next_link(
         value = highest(f, a, n)
         p = first_of(value, f, a, n)
         a += n
-        if highest(f, p - apart, apart) >= value or highest(f, p + 1, apart) > value or not are_near(value, before):
+        if (
+            highest(f, p - apart, apart) >= value
+            or highest(f, p + 1, apart) > value
+            or not are_near(value, before, LEAST_NEXT)
+        ):
             continue
         if 100 * lowest(f, last, p - last) > DEEPEST * min(value, before):
             continue

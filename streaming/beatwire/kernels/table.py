@@ -33,6 +33,7 @@ from beatwire.kernels import (
     flutter,
     fusion,
     history,
+    intervals,
     nms,
     ordering,
     rhythm,
@@ -112,7 +113,7 @@ class Kernels(Table):
     # heartbeats
     classify_peaks = OverItems(classify.classify_peaks)
     select_beats = OverItems(beats.select_beats)
-    store_quiet = OverItems(beats.store_quiet)
+    store_quiet = OverItems(intervals.store_quiet)
     list_beats = OverItems(beats.list_beats)
     list_blocks = OverItems(beats.list_blocks)
     find_waves = OverItems(flutter.find_waves)

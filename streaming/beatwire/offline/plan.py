@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from beatwire.backends.base import Backend
+from beatwire.kernels.fast_rhythm import APART, LINK_S
 from beatwire.offline.prefetch import BUFFERS
 from beatwire.records import Bank
 
@@ -16,7 +17,7 @@ AHEAD_S = 1.0  # more than any decision or window looks ahead
 _LARGE_MEMORY_BYTES = 16 << 30  # of a device: from here on the results of a batch are kept until it ends
 _MEMORY_FRACTION = 0.9  # of a device's memory that a plan uses
 _BEAT_BYTES = 3600  # device memory of a beat until its result is on the host
-_SHORTEST_RR_S = 0.22  # at most one beat in this time: the window of non-maximum suppression
+_SHORTEST_RR_S = LINK_S[APART]  # at most one beat in this time
 _LANE_BYTES = 10_000  # state of a lane beside its rings
 
 
@@ -49,7 +50,7 @@ class Plan:
     def within(self, memory_bytes: int, bank: Bank) -> Plan:
         """Return the plan with as many lanes as fit a device's memory, at least one.
 
-        A lane needs its rings, the upload buffers of a pass, and memory for a beat every 0.22 s until the results are
+        A lane needs its rings, the upload buffers of a pass, and memory for a beat every 0.14 s until the results are
         fetched.
         """
         unfetched_s = self.pass_s if self.by_pass else self.shard_s + WARM_S + AHEAD_S

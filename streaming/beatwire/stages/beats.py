@@ -2,12 +2,15 @@
 
 In:    Peaks, classified or not
 Out:   Beats, and the blocks that became complete
-State: for each bank int64 ``lanes[lanes, BEAT_STATE_COLUMNS]`` (``kernels.beats``; xp): the last beat, the last eight
-       intervals, the last eight stretches in which no beat may be
+State: for each bank int64 ``lanes[lanes, BEAT_STATE_COLUMNS]`` (``kernels.intervals``; xp): the last beat, the last
+       eight intervals, the last eight stretches in which no beat may be, and whether the rhythm is fast
 
 With trees, a peak is a beat if its logit is above 0 and its response exceeds 0.09 of the 80 % quantile of the last ten
 2-s maxima. Without trees it is one if its response exceeds 0.3 of the level: the median of the last five maxima, or 0.3
 of that quantile if that is more. In a calibrated stream it also exceeds the response to a wave of ``floor_uv``.
+
+In a fast rhythm, above 200 a minute, beats follow each other faster than peaks can: then waves between peaks are beats
+too, and what belongs to the rhythm is one whatever its logit (``kernels.fast_rhythm``).
 """
 
 from __future__ import annotations
@@ -19,9 +22,9 @@ import numpy as np
 
 from beatwire.backends.base import Backend, Table
 from beatwire.backends.cpu import CPU
-from beatwire.kernels.beats import BEAT_STATE_COLUMNS
-from beatwire.kernels.fast_rhythm import LINK_S
+from beatwire.kernels.fast_rhythm import APART, LINK_S
 from beatwire.kernels.flutter import POINTS
+from beatwire.kernels.intervals import BEAT_STATE_COLUMNS
 from beatwire.kernels.r_peak import PADDING
 from beatwire.records import F64, I32, Bank, Beats, Peaks
 from beatwire.records.columns import BEAT_FLOATS, BEAT_INTS, QUIET_LANE
@@ -78,6 +81,7 @@ class BankSettings:
     before        how far R may lie before its peak
     quiet_margin  on both sides of a stretch in which no beat may be
     block         length of a block
+    apart         least distance of two beats
     scratch       columns of the scratch in which R is marked
     """
 
@@ -86,6 +90,7 @@ class BankSettings:
     before: int
     quiet_margin: int
     block: int
+    apart: int
     scratch: int
 
 
@@ -111,7 +116,8 @@ def step(state: State, peaks: Peaks) -> tuple[State, Beats]:
     s = state.banks[bank.number]
     found = _select(state, s, peaks)
     n = len(fresh.lane)
-    first, total = backend.positions("beats", n, found.counts, peaks.most[0])
+    most = int(((fresh.stop - fresh.start) // s.apart + 1).sum())
+    first, total = backend.positions("beats", n, found.counts, most)
     places = backend.table("lanes of beats", total, PLACE_TYPES)
     listed = backend.table("beats", total, BEAT_TYPES)
     delay = int((fresh.stop - peaks.watermark)[0]) if n else 0
@@ -133,7 +139,7 @@ def _select(state: State, s: BankSettings, peaks: Peaks) -> LaneBeats:
     if state.work.shape[1] < s.scratch:
         state.work = np.zeros((3, s.scratch), np.int32)
     quiet = fresh.quiet[np.argsort(fresh.quiet[:, QUIET_LANE], kind="stable")]
-    n, most = len(fresh.lane), peaks.table.peaks.shape[1]
+    n, most = len(fresh.lane), int((fresh.stop - fresh.start).max(initial=0)) // s.apart + 2
     found = LaneBeats(
         backend.buffer("count", (n,), np.int64),
         backend.buffer("samples", (n, most, BEAT_INTS), np.int64),
@@ -194,5 +200,6 @@ def _bank_settings(state: State, bank: Bank) -> BankSettings:
         before=before,
         quiet_margin=durations[0],
         block=half_up(s.block_s * bank.rate_hz),
+        apart=links[APART] + 1,
         scratch=-(-scratch // LINE) * LINE,
     )

@@ -29,6 +29,7 @@ from beatwire.kernels import (
     flutter,
     fusion,
     history,
+    intervals,
     nms,
     ricker,
     ring,
@@ -101,7 +102,7 @@ PLANS = {
         classify.classify_peaks, 32, 4, "stretch", "numbers", "features", registers=64, busy="peaks.found"
     ),
     "select_beats": plan(beats.select_beats, 16, 4, "work", registers=96, busy="peaks.found"),
-    "store_quiet": plan(beats.store_quiet, 1, 1),
+    "store_quiet": plan(intervals.store_quiet, 1, 1),
     "list_beats": plan(beats.list_beats, 8, 1),
     "list_blocks": plan(beats.list_blocks, 1, 1),
     "find_waves": plan(flutter.find_waves, 16, 4, "work"),

@@ -16,6 +16,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from beatwire.kernels.fast_rhythm import LONGEST, SHORTEST
 from beatwire.kernels.history import COUNT, INTERVAL_COUNT
 from beatwire.kernels.peak_features import LOG_COLUMNS, MS230
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
@@ -101,13 +102,14 @@ def classify_peaks(
 
 
 def select_beats(
-    i: int, fresh: FreshLanes, peaks: PeakTable, _quiet: I64, _uv_per_unit: F64, _logits: F64, _settings: BeatSettings,
+    i: int, fresh: FreshLanes, peaks: PeakTable, _quiet: I64, _uv_per_unit: F64, _logits: F64, settings: BeatSettings,
     rings: Rings, state: I64, *_written: Any,
 ) -> None:  # fmt: skip
-    """Prefetch the wave of the first peak, and the lane's beats."""
+    """Prefetch the wave of the first peak, the responses before it, and the lane's beats."""
     if peaks.found[i] > 0:
-        lane = fresh.lane[i]
-        stretch_of(rings.x[lane, 0], peaks.peaks[i, 0, PEAK_SAMPLE] - AROUND, 2 * AROUND)
+        lane, c, longest = fresh.lane[i], peaks.peaks[i, 0, PEAK_SAMPLE], settings.links[LONGEST]
+        stretch_of(rings.x[lane, 0], c - AROUND, 2 * AROUND)
+        stretch_of(rings.f[lane], c - longest, longest - settings.links[SHORTEST])
         row_of(state[lane], state.shape[1])
 
 
