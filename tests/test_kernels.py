@@ -21,6 +21,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import LimitChange, RawTick
+from fast_hearts import heart, units
 from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
 from pulses import with_pulses
@@ -58,7 +59,7 @@ def bodies() -> dict[str, Callable[..., Any]]:
 
 
 def messages() -> list[list[bytes]]:
-    """Return ticks of three people with faults of every kind, and of a fourth with pulses for longer than a minute."""
+    """Return ticks of three people with faults of every kind, of one with pulses for a minute, and of a fast heart."""
     rng = np.random.default_rng(5)
     queues = []
     for number, (rate_hz, leads, seconds) in enumerate(
@@ -81,6 +82,8 @@ def messages() -> list[list[bytes]]:
         queue.insert(-2, signal.chunk(0, 40, first=10**9))
         queue.append(signal.chunk(0, 40, session=2))
         queues.append(queue)
+    fast = Signal("fast", units(heart([(280, 280, 9)], 250.0, 0.012, leads=2)[0]))
+    queues.append([fast.chunk(a, b) for a, b in cut(fast.samples.shape[1], rng, 60)])
     queues.append([b"", b"\0\0\0\0\7", b'{"stream": 1}', queues[0][0][:-3], queues[0][0] + b"x", b"\xff" * 30])
     queues.append([Signal("bed-0", np.ones((2, 9), np.int16)).chunk(0, 9)])
     return grouped(shuffled(queues, rng), rng, 12)

@@ -12,8 +12,18 @@ from __future__ import annotations
 import math
 
 from beatwire.kernels.classify import beat_probability
-from beatwire.kernels.fast_rhythm import DECIDE, FAST_COLUMNS, FAST_DOUBTS, FAST_UNTIL, MOST_DOUBTS
-from beatwire.kernels.hidden_beats import add_hidden, follow_peak, store_judgement
+from beatwire.kernels.fast_rhythm import (
+    DECIDE,
+    DOUBT_ERRORS,
+    FAST_COLUMNS,
+    FAST_DOUBTS,
+    FAST_UNTIL,
+    LEAST_LEVEL,
+    LEAST_QUALITY,
+    MOST_DOUBTS,
+    MOST_ERRORS,
+)
+from beatwire.kernels.hidden_beats import add_hidden, follow_peak
 from beatwire.kernels.intervals import (
     FIRST_FAST,
     HAS_RESTARTED,
@@ -48,9 +58,6 @@ from beatwire.records.columns import (
 )
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
-
-# Of a beat in a fast rhythm: the least quality and the most errors expected; errors expected where it may be fast.
-LEAST_QUALITY, MOST_ERRORS, DOUBT_ERRORS = 0.95, 0.25, 3.0
 
 
 def select_beats(
@@ -98,13 +105,19 @@ def select_beats(
         level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
         if level == 0:
             level = 10 * height  # there was no signal in the last blocks: the peak is its own level
-        if height < floor or 100 * height <= (9 * quantile if trees else 3 * level):
+        if height < floor:
             continue
         if rhythm[FAST_UNTIL] > 0:
             n = add_hidden(
                 n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
             )
-        is_beat = not trees or logits[i, k, 0] > 0.0
+        linked = 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN]) and follow_peak(
+            c, height, level, rhythm, rings, lane, base, settings, work
+        )
+        if not linked and (
+            100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, 0] <= 0.0)
+        ):
+            continue
         response = 10.0 * height / level
         if trees:
             quality, errors = beat_probability(logits[i, k, 0], settings.probability), float(logits[i, k, 1])
@@ -112,15 +125,12 @@ def select_beats(
             high = min(1.0, max(0.0, (response - 0.3) / 0.7))
             quality = math.sqrt(high) * min(1.0, max(0.0, 1.0 - int(peak[PEAK_VALLEYS]) / height))
             errors = math.nan
-        if follow_peak(c, height, rhythm, rings, lane, base, settings, work):
-            is_beat, quality = True, max(quality, LEAST_QUALITY)
-            if errors > MOST_ERRORS:
+        if linked:
+            quality = max(quality, LEAST_QUALITY)
+            if not errors <= MOST_ERRORS and trees:
                 errors = MOST_ERRORS
         elif trees and rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
             errors = DOUBT_ERRORS
-        store_judgement(rhythm, c, level, is_beat, quality, errors)
-        if not is_beat:
-            continue
         r = mark_r(x, base, c, height, settings.marking, settings.taps, work)
         if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
             continue

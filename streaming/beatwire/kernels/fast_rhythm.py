@@ -33,10 +33,13 @@ REACH_S = LINK_S[FARTHEST] + LINK_S[APART] + LINK_S[LONGEST]  # of responses bef
 NEEDED = 6  # links in a row: the rhythm is fast
 MOST_LINKS = 5  # from a peak to the one before
 SPREAD = 15  # per cent by which links may differ in length
+LEAST_LEVEL = 30  # per cent of the median of block maxima: lower peaks are left out
 LEAST_FIRST, LEAST_NEXT = 70, 50  # per cent of the lower response to the higher: in links to a peak, in a fast rhythm
 DEEPEST = 50  # per cent of the lower response that remain between
-DOUBTFUL = -1
-MOST_DOUBTS = 3
+DOUBTFUL = -1  # links to a peak before which a wave is as high, but they are not certain
+MOST_DOUBTS = 3  # peaks in a row that may be linked: it is not certain that every beat is counted
+# Of a beat in a fast rhythm: the least quality and the most errors expected; errors expected after ``MOST_DOUBTS``.
+LEAST_QUALITY, MOST_ERRORS, DOUBT_ERRORS = 0.95, 0.25, 3.0
 LEAST_ALIKE = 0.64  # square of the correlation of two waves
 
 
@@ -47,11 +50,9 @@ LEAST_ALIKE = 0.64  # square of the correlation of two waves
 #   FAST_WAY, FAST_PARTS  samples and links from the peak before to it
 #   FAST_UNTIL       the rhythm is fast up to this sample, 0: it is not
 #   FAST_AT          the last beat of a fast rhythm
-#   FAST_LEVEL, FAST_QUALITY, FAST_ERRORS  of the last peak: its level, and in ``1 / SHARE`` the others; -1: unknown
-FAST_LAST, FAST_LINKS, FAST_DOUBTS, FAST_WAY, FAST_PARTS, FAST_UNTIL, FAST_AT = range(7)
-FAST_LEVEL, FAST_QUALITY, FAST_ERRORS = range(7, 10)
-FAST_COLUMNS = 10
-SHARE = 1 << 20
+#   FAST_LEVEL       level of the last peak
+FAST_LAST, FAST_LINKS, FAST_DOUBTS, FAST_WAY, FAST_PARTS, FAST_UNTIL, FAST_AT, FAST_LEVEL = range(8)
+FAST_COLUMNS = 8
 
 
 def store_links(rhythm: I64, c: int, links: int, settings: I64) -> None:

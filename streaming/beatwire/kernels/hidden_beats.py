@@ -11,13 +11,12 @@ import math
 
 from beatwire.kernels.fast_rhythm import (
     FAST_AT,
-    FAST_ERRORS,
     FAST_LAST,
     FAST_LEVEL,
-    FAST_QUALITY,
     FAST_UNTIL,
+    LEAST_QUALITY,
     LONGEST,
-    SHARE,
+    MOST_ERRORS,
     continues,
     links_to,
     next_link,
@@ -33,7 +32,7 @@ from beatwire.records.selection import BeatSettings
 
 
 def follow_peak(
-    c: int, height: int, rhythm: I64, rings: Rings, lane: int, base: int, settings: BeatSettings, work: I32
+    c: int, height: int, level: int, rhythm: I64, rings: Rings, lane: int, base: int, settings: BeatSettings, work: I32
 ) -> bool:
     """Store the peak ``c``, and return True if it is a beat of a fast rhythm.
 
@@ -44,18 +43,14 @@ def follow_peak(
     wait()
     if member() == 0:
         store_links(rhythm, c, links, settings.links)
+        rhythm[FAST_LEVEL] = level
     wait()
-    return linked and rhythm[FAST_UNTIL] > 0
-
-
-def store_judgement(rhythm: I64, c: int, level: int, is_beat: bool, quality: float, errors: float) -> None:
-    """Store what is known of the peak ``c``: hidden beats after it are as certain; all members call it."""
-    if member() == 0:
-        rhythm[FAST_LEVEL], rhythm[FAST_QUALITY] = level, int(quality * SHARE)
-        rhythm[FAST_ERRORS] = int(min(errors, 1000.0) * SHARE) if errors >= 0.0 else -1
-        if is_beat:
-            rhythm[FAST_AT] = c
+    linked = linked and rhythm[FAST_UNTIL] > 0
     wait()
+    if linked and member() == 0:
+        rhythm[FAST_AT] = c
+    wait()
+    return linked
 
 
 def add_hidden(
@@ -80,12 +75,12 @@ def add_hidden(
         if member() == 0:
             rhythm[FAST_AT] = c
             if not is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
-                errors = math.nan if rhythm[FAST_ERRORS] < 0 else rhythm[FAST_ERRORS] / SHARE
+                errors = MOST_ERRORS if settings.probability.shape[0] > 1 else math.nan
                 write_beat(
                     r,
                     c,
                     10.0 * height / rhythm[FAST_LEVEL],
-                    rhythm[FAST_QUALITY] / SHARE,
+                    LEAST_QUALITY,
                     errors,
                     row,
                     quiet,

@@ -1,0 +1,108 @@
+"""Fast rhythms: every beat is counted up to 300 a minute; T waves are no beats; what is found depends on no cut."""
+
+from __future__ import annotations
+
+import beatwire
+import numpy as np
+import pytest
+from fast_hearts import heart, units
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from laws import Signal, cut
+from steps import Found, beats_of
+
+BEGIN_S, END_S, SECONDS = 12.0, 36.0, 42.0  # of the fast rhythm, and of the whole
+ENTRY_S = 10.0  # by then it is counted
+RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
+drawn = settings(
+    max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def f1(true_s: np.ndarray, found_s: np.ndarray) -> float:
+    """Return F1 of beats within 75 ms; both in order and farther apart than that."""
+    hits = sum(bool((np.abs(found_s - at) <= 0.075).any()) for at in true_s)
+    return 2 * hits / (len(true_s) + len(found_s))
+
+
+def within(at_s: np.ndarray, begin_s: float, end_s: float) -> np.ndarray:
+    return at_s[(at_s > begin_s) & (at_s < end_s)]
+
+
+@drawn
+@given(
+    st.floats(150, 300), st.sampled_from(RATES_HZ), st.floats(0.008, 0.035), st.integers(1, 3), st.booleans(),
+    st.integers(0, 99),
+)  # fmt: skip
+def test_every_beat_is_counted_up_to_300_a_minute(
+    bpm: float, rate_hz: float, sigma_s: float, leads: int, calibrated: bool, seed: int
+) -> None:
+    rhythm = [(80, 80, BEGIN_S), (bpm, bpm, END_S - BEGIN_S), (80, 80, SECONDS - END_S)]
+    x, r_s = heart(rhythm, rate_hz, sigma_s, leads=leads, seed=seed)
+    found = beats_of(Signal("bed", units(x), rate_hz, 5.0 if calibrated else 0.0))
+    at_s = found.sample / rate_hz
+    begin, end = BEGIN_S + ENTRY_S, END_S - 0.5
+    assert f1(within(r_s, begin, end), within(at_s, begin, end)) >= 0.99
+    fast = (at_s > begin) & (at_s < end)
+    assert np.median(60 / found.rr_s[fast]) == pytest.approx(bpm, rel=0.03)
+    assert (np.diff(found.sample) > 0).all()
+    assert (found.decided - found.sample <= 0.36 * rate_hz).all()
+    after = within(r_s, END_S + 1, SECONDS - 0.5)
+    assert f1(after, within(at_s, END_S + 1, SECONDS - 0.5)) >= 0.85
+
+
+@drawn
+@given(
+    st.floats(40, 180), st.sampled_from(RATES_HZ), st.floats(0.008, 0.02), st.floats(0.2, 0.8), st.integers(1, 2),
+    st.integers(0, 99),
+)  # fmt: skip
+def test_high_t_waves_are_no_beats(
+    bpm: float, rate_hz: float, sigma_s: float, t_wave: float, leads: int, seed: int
+) -> None:
+    x, r_s = heart([(bpm, bpm, 30)], rate_hz, sigma_s, leads=leads, t_wave=t_wave, seed=seed)
+    at_s = beats_of(Signal("bed", units(x), rate_hz)).sample / rate_hz
+    assert f1(within(r_s, 5, 29), within(at_s, 5, 29)) >= 0.97
+
+
+def same(one: Found, other: Found) -> None:
+    for name in ("sample", "decided", "rr_s", "quality", "expected_errors"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+
+
+@drawn
+@given(st.floats(230, 320), st.sampled_from((128.0, 250.0)), st.integers(1, 2), st.integers(0, 9999))
+def test_any_cut_gives_the_same_beats_of_a_fast_rhythm(bpm: float, rate_hz: float, leads: int, seed: int) -> None:
+    x, _ = heart([(100, 100, 5), (bpm, bpm, 15), (90, 90, 4)], rate_hz, 0.015, leads=leads, seed=seed)
+    signal = Signal("bed", units(x), rate_hz)
+    rng = np.random.default_rng(seed)
+    same(beats_of(signal), beats_of(signal, cut(x.shape[1], rng, int(rng.integers(4, 900)))))
+
+
+@drawn
+@given(st.floats(235, 300), st.integers(0, 9999))
+def test_a_replay_that_begins_in_a_fast_rhythm_finds_the_same_beats(bpm: float, seed: int) -> None:
+    x, _ = heart([(bpm, bpm, 70)], 250.0, 0.012, seed=seed)
+    whole = beats_of(Signal("bed", units(x)))
+    later = beats_of(Signal("bed", units(x)[:, 5000:]))
+    settled = 5000 + 40 * 250
+    np.testing.assert_array_equal(
+        whole.sample[whole.sample > settled], later.sample[later.sample + 5000 > settled] + 5000
+    )
+
+
+@pytest.mark.parametrize("bpm", [240, 270, 300])
+def test_extreme_tachycardia_is_announced_and_stays(bpm: int) -> None:
+    x, _ = heart([(130, 130, 20), (bpm, bpm, 40)], 250.0, 0.009)
+    result = beatwire.analyze(x[0], 250, units="mV")
+    alerts = result.alerts[result.alerts.rule == "extreme tachycardia"]
+    assert alerts.state.tolist() == ["on"]
+    assert alerts.decided_s.iloc[0] < 20 + ENTRY_S
+    late = result.beats[result.beats.time_s > 20 + ENTRY_S]
+    assert late.rate_bpm.median() == pytest.approx(bpm, rel=0.03)
+
+
+@pytest.mark.parametrize("bpm", [200, 240, 300])
+def test_a_rate_that_rises_and_falls_is_counted(bpm: int) -> None:
+    x, r_s = heart([(100, bpm, 30), (bpm, 100, 30)], 250.0, 0.012)
+    at_s = beats_of(Signal("bed", units(x))).sample / 250.0
+    assert f1(within(r_s, 3, 59), within(at_s, 3, 59)) >= 0.98
