@@ -27,6 +27,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
+from fast_hearts import heart, units
 from laws import Run, Signal, assert_same, collect, cut, grouped, shuffled
 from simulated import SimulatedCard
 
@@ -78,7 +79,7 @@ class Twins(SimulatedCard):
 
 
 def messages(seconds: float) -> list[list[bytes]]:
-    """Ticks of four people with duplicates, gaps, leads that go off, chunks before their turn and a restart.
+    """Ticks of four people with duplicates, gaps, leads that go off, chunks before their turn, a restart; a fast heart.
 
     Two of them have their electrodes the other way round.
     """
@@ -101,6 +102,8 @@ def messages(seconds: float) -> list[list[bytes]]:
             if k > 2 and k % 7 == 6:
                 queue[-2:] = queue[-1], queue[-2]
         queues.append(queue)
+    fast = Signal("fast", units(heart([(330, 330, seconds)], 128.0, 0.012)[0]), 128.0)
+    queues.append([fast.chunk(a, b) for a, b in cut(fast.samples.shape[1], rng, 40)])
     queues[0].append(Signal("bed-0", np.ones((1, 9), np.int16)).chunk(0, 9, session=2))
     return grouped(shuffled(queues, rng), rng, 30)
 
