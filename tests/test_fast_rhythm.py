@@ -108,3 +108,11 @@ def test_a_rate_that_rises_and_falls_is_counted(bpm: int) -> None:
     x, r_s = heart([(100, bpm, 30), (bpm, 100, 30)], 250.0, 0.012)
     at_s = beats_of(Signal("bed", units(x))).sample / 250.0
     assert f1(r_s, at_s, 3, 59) >= 0.98
+
+
+@pytest.mark.parametrize("bpm", [400, 430, 480])
+def test_what_cannot_be_counted_is_announced(bpm: int) -> None:
+    x, _ = heart([(80, 80, 12), (bpm, bpm, 25)], 250.0, 0.008)
+    alerts = beatwire.analyze(x[0], 250, units="mV").alerts
+    said = alerts[alerts.rule.isin({"noise", "cannot analyse", "flutter", "asystole"}) & (alerts.state == "on")]
+    assert said.decided_s.min() < 12 + 12
