@@ -11,6 +11,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire.stages.support import waiting
+from beatwire.wire import encode_chunk
 from beatwire.wire.dead_letters import Letter
 from laws import Run, Signal, assert_same, collect, shuffled
 from received import Received, letters_among
@@ -259,3 +260,21 @@ def test_chunks_that_are_refused_after_they_have_waited_are_dead_letters() -> No
     assert [letter.offset for letter in letters] == [2 * k + 2 for k in range(8)]
     assert all("'bed-2' is refused: 500 Hz" in letter.reason for letter in letters)
     assert len(pipeline.held) == 0
+
+
+@pytest.mark.parametrize("kind", ["stuck", "sessions"])
+def test_a_stream_that_keeps_to_its_bank_is_placed_whatever_its_counts_and_sessions_say(kind: str) -> None:
+    """Two leads, which no other stream has: a count that never rises, or a session for each message."""
+    pipeline = Pipeline(Settings())
+    rules: set[str] = set()
+    pipeline.subscribe(
+        pipeline.alerts, lambda found: rules.update(a["rule"] for a in found.transitions if a["stream"] == "odd")
+    )
+    lead = np.zeros((2, 50), "<i2")
+    for k in range(80):
+        now_us = 1_782_345_678_000_000 + 200_000 * k
+        good = encode_chunk("good", 1, 50 * k, now_us, 250.0, ["II"], lead[0], uv_per_unit=5.0)
+        session = 1 if kind == "stuck" else k + 1
+        odd = encode_chunk("odd", session, 0, now_us, 250.0, ["I", "II"], lead, uv_per_unit=5.0)
+        pipeline.emit(RawTick.of([good, odd], now_us=now_us + 200_000, arrival_us=[now_us + 100_000] * 2))
+    assert rules & {"no data", "cannot analyse"}, "without a bank nothing is said"

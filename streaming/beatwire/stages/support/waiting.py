@@ -6,8 +6,9 @@ State: the chunks that wait
 
 A bank costs rings of its own and a run of all stages in each tick. A corrupt message can name any rate, and a device
 keeps to one: so the bank is opened once a session has sent ``enough_s`` of samples without a hole of more than
-``HOLE_S``. Nothing is lost: its chunks are placed as they came, and a stream has no beat in its first second. What
-waits is dropped, counted and rejected with the first message of its partition that arrived more than ``silence_s``
+``HOLE_S``, or a stream has kept to it for ``PERSISTS_S``, whatever its counts and sessions say: what cannot be analysed
+is announced (law 8). Nothing is lost: its chunks are placed as they came, and a stream has no beat in its first second.
+What waits is dropped, counted and rejected with the first message of its partition that arrived more than ``silence_s``
 after the last chunk of its session: so the log alone decides, and a successor rejects nothing again. The bank of the
 very first chunk is opened at once.
 
@@ -43,6 +44,8 @@ from beatwire.stages.support.waiting_sessions import Key, Waiting, by_session, j
 
 MOST_BYTES = 32 << 20  # of chunks that wait, beyond which the oldest are dropped; `pipeline.held` keeps their messages
 
+PERSISTS_S, PAUSE_S = 6.0, 2.5  # a stream keeps to a bank without a longer pause between its chunks
+MOST_STREAMS = 10_000  # whose persistence is remembered
 HOLE_S = 1.0  # chunks further apart, or out of order by more, do not add up
 
 
@@ -68,6 +71,7 @@ class WaitingRoom:
     _dropped: list[tuple[int, str]] = field(default_factory=list)  # of this tick: number and reason
     _entries: dict[Key, Waiting] = field(default_factory=dict)
     _oldest_us: dict[int, int] = field(default_factory=dict)  # partition -> its last chunks arrived no earlier
+    _kept: dict[Key, tuple[int, int]] = field(default_factory=dict)  # session 0 -> arrival of its first and last chunk
     _changed: set[Key] = field(default_factory=set)  # that have sent something since `_opened` was called
     _banks: AbstractSet[BankKind] = frozenset()  # that were open then
     _bytes: int = 0
@@ -122,8 +126,23 @@ class WaitingRoom:
         self._banks = banks
         self._changed.clear()
         return frozenset(
-            key.bank for key in looked_at if self._entries[key].run >= self.enough_s * key.rate_hz or key.bank in banks
+            key.bank
+            for key in looked_at
+            if self._entries[key].run >= self.enough_s * key.rate_hz or key.bank in banks or self._persists(key)
         )
+
+    def _persists(self, key: Key) -> bool:
+        """Return True if the stream has kept to its bank for long enough, in one session or in many."""
+        first_us, last_us = self._kept.get(key._replace(session=0), (0, 0))
+        return last_us - first_us >= PERSISTS_S * 1e6
+
+    def _note_stream(self, key: Key, arrived_us: int) -> None:
+        stream = key._replace(session=0)
+        first_us, last_us = self._kept.pop(stream, (arrived_us, arrived_us))
+        begins = arrived_us - last_us > PAUSE_S * 1e6
+        self._kept[stream] = (arrived_us if begins else first_us, max(arrived_us, last_us))
+        if len(self._kept) > MOST_STREAMS:
+            del self._kept[next(iter(self._kept))]
 
     def admits(self, chunks: AlignChunks, i: int) -> bool:
         """Return True if chunk ``i`` may open a bank in this tick."""
@@ -168,6 +187,7 @@ class WaitingRoom:
                 entry.stop = max(entry.stop, first + count)
             entry.arrived_us = arrived_us
             self._note_arrival(key.partition, arrived_us)
+            self._note_stream(key, arrived_us)
             kept.append(row)
         self._entries[key] = entry  # the last, in the order of the last chunk
         self._changed.add(key)
