@@ -10,7 +10,8 @@ import numpy as np
 from beatwire.kernels.beat_class import LETTERS, MEASURED
 from beatwire.kernels.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.kernels.ventricular import SIZE
-from beatwire.records import Acknowledgement, Event
+from beatwire.records import I64, Acknowledgement, Event
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT
 from beatwire.records.events import DRIFTED
 from beatwire.records.rhythm import Rhythm
 from beatwire.records.ventricular import Ventricular
@@ -108,7 +109,7 @@ class Ward:
         tick = replace(
             tick,
             slot=np.zeros(len(beats), np.int64),
-            events=events[np.argsort(events[:, 0], kind="stable")],
+            events=in_order(events),
             rr_s=np.array([self.interval(*b[:2]) for b in beats]),
             median_rr_s=60 / rates,
             quality=np.full(len(beats), 0.97, np.float32),
@@ -131,6 +132,15 @@ class Ward:
         """Return the seconds since the beat before of the stream, NaN for the first."""
         before, self.last[name] = self.last.get(name), sample
         return float("nan") if before is None else (sample - before) / 100.0
+
+
+def in_order(events: I64) -> I64:
+    """Return events by stream, restarts first, then by sample: marks of ``align`` lie among those of the test."""
+    restart = events[:, ORDERED_KIND] == Event.RESTART
+    at = np.where(restart, -1, events[:, ORDERED_SAMPLE])
+    if np.bincount(events[restart, ORDERED_SLOT]).max(initial=0) > 1:  # their order is that of the sessions
+        at = np.zeros(len(events), np.int64)
+    return events[np.lexsort((at, events[:, ORDERED_SLOT]))]
 
 
 def device_chunk(first: int = 0, n: int = 10, stream: str = "bed", **changed: Any) -> SentChunk:

@@ -203,6 +203,8 @@ def published_alerts() -> list[dict[str, Any]]:
     say(beats=beats, classes=ectopic, runs=runs)
     noisy = [("bed", 11300 + 90 * k, 70, False, 3.0) for k in range(1, 45)]
     say(beats=noisy, known=[("bed", 15400)], blocks=[("bed", 15600, 8)])
+    for k in range(6):
+        say(device_chunk(10 * k, stream="bed-3", session=1 + k % 2))
     ward.aligner.align.admits = lambda *_: False
     say(device_chunk(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
     out = publish.step(

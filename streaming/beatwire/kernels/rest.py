@@ -59,11 +59,6 @@ def has_artefact(past: I64) -> bool:
     return found
 
 
-def is_living(description: int) -> bool:
-    """Return True if a block has a wave of a living signal."""
-    return bool(largest_wave(description) >= LIVING_UV and number_of(description, HALF) < LONGEST_HALF)
-
-
 def is_at_rest(description: int, past: I64) -> bool:
     """Return True if a block is at rest, and store it; a signal that is not calibrated always is.
 
@@ -85,4 +80,5 @@ def is_at_rest(description: int, past: I64) -> bool:
     past[COUNT] += 1
     is_low = slope <= max(LOW_UV, min(HIGH_UV, SHARE * usual))
     is_dead = description & ABSENT > 0 or has_artefact(past)
-    return is_low and (is_living(description) or not is_dead)
+    is_living = wave >= LIVING_UV and number_of(description, HALF) < LONGEST_HALF
+    return is_low and (is_living or not is_dead)
