@@ -21,7 +21,7 @@ _FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "stri
 def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
     """Return the cells of a line that can be the names of columns, or their units; None if it is another line."""
     text = line.strip("\n ") if dialect.delimiter != "\t" else line
-    is_comment = without_comment(text) != text.strip()
+    is_comment = not text.startswith(dialect.delimiter) and without_comment(text) != text.strip()
     text = without_comment(text) if is_comment else text
     for cells in (split_row(text, dialect.delimiter), *_by_wide_blanks(text, dialect)):
         while len(cells) > dialect.width and cells[-1] == "":
@@ -34,7 +34,7 @@ def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
             if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
                 continue
         if not is_statement(text) or (
-            len(cells) > 1 and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells)
+            len(cells) > 1 and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells if c)
         ):
             return tuple(cells)
     return None
