@@ -101,7 +101,7 @@ class Ward:
         slots = [self.aligner.directory.names.index(name) for name, *_ in rows]
         sessions = [self.aligner.position(name)[0] for name, *_ in rows]
         made = [(s, own, *row[1:], 0) for s, own, row in zip(slots, sessions, rows, strict=True)]
-        events = np.concatenate([tick.events, np.array(made, np.int64).reshape(-1, 6)])
+        events = np.concatenate([np.array(made, np.int64).reshape(-1, 6), tick.events])
         measures = np.ones((len(beats), MEASURED), np.float32)
         measures[:, SIZE] = sizes or 1.0
         judged = [np.array(one or runs or [np.nan] * len(beats)) for one in (fast_runs, runs)]
