@@ -52,9 +52,6 @@ def test_a_limit_is_in_force_from_the_first_chunk_that_arrives_after_it() -> Non
     )
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a change of a limit in a tick of seven seconds: asystole begins by the old limit"
-)
 def test_a_longer_asystole_takes_nothing_back_and_a_shorter_one_begins_where_it_is_in_force() -> None:
     for step in (10, 700):
         ward = Ward()

@@ -35,7 +35,7 @@ from beatwire.records.columns import (
     ORDERED_SESSION,
     ORDERED_SLOT,
 )
-from beatwire.records.events import BEAT, LIMITS_CHANGED, RESTART, WATERMARK
+from beatwire.records.events import ARRIVED, BEAT, LIMITS_CHANGED, RESTART, WATERMARK
 from beatwire.stages.support.alert_rules import NUMBERS
 from beatwire.stages.support.directory import Directory
 from beatwire.wire.fields import shown
@@ -208,8 +208,8 @@ class Limits:
 def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping[int, int]) -> I64:
     """Return the events of a tick with those of changed limits in their places.
 
-    An event comes before the first beat or watermark that is not before its sample, and before the restart that ends
-    its session. One that has no place yet stays pending.
+    An event comes before the first beat, watermark or mark of active time that is not before its sample, and before the
+    restart that ends its session. One that has no place yet stays pending.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping
 def _belongs_before(change: I64, kind: int, own: int, sample: int, session: int) -> bool:
     """Return True if a change belongs before an event of session ``own`` of a stream that is in ``session``."""
     if change[EVENT_SESSION] == own:
-        return kind in (BEAT, WATERMARK) and sample >= change[EVENT_SAMPLE]
+        return kind in (ARRIVED, BEAT, WATERMARK) and sample >= change[EVENT_SAMPLE]
     return kind == RESTART and change[EVENT_SESSION] == session
 
 
