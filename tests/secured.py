@@ -17,7 +17,7 @@ from beatwire.kafka.local.broker import LocalKafka, Security
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 from cryptography.hazmat.primitives import serialization
 
-OPERATING = Path(__file__).parents[1] / "docs" / "operating.md"
+PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "security.md"
 USERS = ("topics", "producer", "monitor", "tail", "dashboard", "ack", "limits", "nobody")
 _ROW = re.compile(r"^\| `(\w+)` \| (\w[\w ]*) \| `([^`]+)` \| (\w+) \| ([A-Z][\w, ]+) \|", re.MULTILINE)
 _SERVER = """\
@@ -41,7 +41,7 @@ ssl.truststore.location={folder}/ca.pem
 
 @dataclass(frozen=True)
 class Acl:
-    """A row of the table in docs/operating.md."""
+    """A row of the table in docs/how-to/security.md."""
 
     command: str
     resource: str
@@ -63,8 +63,8 @@ class Acl:
 
 
 def documented_acls() -> list[Acl]:
-    """Return the table of docs/operating.md, Security, as it is written."""
-    text = OPERATING.read_text().split("## Security")[1].split("\n## ")[0]
+    """Return the table of docs/how-to/security.md, as it is written."""
+    text = PAGE.read_text()
     return [Acl(*row[:4], tuple(row[4].split(", "))) for row in _ROW.findall(text)]
 
 

@@ -82,5 +82,5 @@ def test_a_line_that_is_no_measurement_is_named(tmp_path: Path) -> None:
 
 def test_the_page_of_figures_is_made_from_their_record() -> None:
     docs = Path(__file__).parents[1] / "docs"
-    page = (docs / "performance.md").read_text(encoding="utf-8")
+    page = (docs / "explanation" / "performance.md").read_text(encoding="utf-8")
     assert page == with_table(page, table(read(docs / "benchmarks.jsonl"))), "run: make docs"

@@ -23,7 +23,7 @@ from configuration_files import error_of, file
 from typer.testing import CliRunner
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "configuration.md"
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
 EXAMPLE = ROOT / "docs" / "examples" / "beatwire.toml"
 
 

@@ -1,4 +1,4 @@
-"""The commands that pages and help texts show run as printed; what docs/commands.md shows is what they print."""
+"""The commands that pages and help texts show run as printed; what docs/reference/commands.md shows is printed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from page_folder import PASSWORD, write_folder
 from page_lines import ROOT, examples, needs_gpu, runs_offline
 from typer.testing import CliRunner
 
-PAGE = (ROOT / "docs" / "commands.md").read_text()
+PAGE = (ROOT / "docs" / "reference" / "commands.md").read_text()
 WITHOUT_A_CARD = missing()
 OUTPUTS = re.compile(r"(?:--(?:alerts|out|html)|>) (\w\S+)")
 

@@ -1,4 +1,4 @@
-"""The programs of README and docs run: docs/python.md as a whole, the script in docs/examples."""
+"""The programs of README and docs run: docs/how-to/python.md as a whole, the script in docs/examples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from beatwire.wire.names import SAMPLES
 from laws import Signal
 from page_lines import EXAMPLE_PAGES, README, ROOT, blocks
 
-PYTHON = ROOT / "docs" / "python.md"
+PYTHON = ROOT / "docs" / "how-to" / "python.md"
 THREE_LINES, FEED, SINK = blocks(README, "python")
 
 

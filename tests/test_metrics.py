@@ -183,8 +183,8 @@ def test_state_and_build_are_served(families: dict[str, Metric]) -> None:
 
 
 def documented() -> dict[str, set[str]]:
-    """Return the metrics of operating.md with their labels."""
-    table = (ROOT / "docs" / "operating.md").read_text().split("## Metrics")[1].split("\n## ")[0]
+    """Return the metrics of the page with their labels."""
+    table = (ROOT / "docs" / "reference" / "metrics.md").read_text()
     rows = re.findall(r"^\| (`beatwire_.+?) \| (.+?) \|", table, re.MULTILINE)
     return {
         name: set(re.findall(r"`(\w+)`", labels))

@@ -8,7 +8,7 @@ From Python::
     result.beats, result.alerts, result.quality
     live = beatwire.Live(fs=250, leads=["II"])  # live.push(chunk) returns what is decided
 
-``analyze``, ``iterate``, ``Live``, ``evaluate``, ``train`` are described in docs/python.md. ``UserError`` says what was
+``analyze``, ``iterate``, ``Live``, ``evaluate``, ``train``: docs/how-to/python.md. ``UserError`` says what was
 expected and what came.
 
 Where to start in the code:

@@ -1,4 +1,4 @@
-"""A broker with TLS, users and ACLs: each command works with the rights in docs/operating.md; no secret is shown."""
+"""A broker with TLS, users and ACLs: each command works with the documented rights; no secret is shown."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def plant(cluster: Cluster) -> None:
         sender.send(names.SAMPLES, [b"planted"] * 2, [json.dumps(chunk).encode(), bad.encode()])
 
 
-def test_each_command_works_with_the_acls_in_operating_and_shows_no_secret_and_no_sample(
+def test_each_command_works_with_the_acls_of_the_page_and_shows_no_secret_and_no_sample(
     kafka: LocalKafka, configured: Callable[..., Path], tmp_path: Path
 ) -> None:
     config = {user: str(configured(user)) for user in secured.USERS}

@@ -48,7 +48,7 @@ class Result:
 
         ``sample`` is the index of R; times are in seconds, ``rr_ms`` in milliseconds, ``rate_bpm`` in beats per minute;
         ``quality`` is the probability that it is a heartbeat; ``score`` 2 means that 1 in 100 normal beats looks as
-        strange. docs/python.md describes every column.
+        strange. docs/how-to/python.md describes every column.
         """
         return beats_table(self.analysis.beats, self.recording.rate_hz)
 

@@ -3,7 +3,7 @@
 In:  results of a run
 Out: lines appended to a file; the table between the marks of a page
 
-``python -m beatwire.bench.recorded docs/benchmarks.jsonl docs/performance.md`` writes the table into the page.
+``python -m beatwire.bench.recorded docs/benchmarks.jsonl docs/explanation/performance.md`` writes the table.
 """
 
 from __future__ import annotations

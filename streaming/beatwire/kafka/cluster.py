@@ -158,7 +158,7 @@ class Cluster:
         """Return the error for an action that the brokers do not allow."""
         return UserError(
             f"kafka: expected {self._user()} to be allowed to {action} at {self}; got: {error.str()} "
-            "(the ACLs of each command: docs/operating.md, Security)"
+            "(the ACLs of each command: docs/how-to/security.md)"
         )
 
     def _user(self) -> str:

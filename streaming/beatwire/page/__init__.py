@@ -9,7 +9,7 @@ module           contains
 ``traces``       the last ten seconds of samples of every stream
 ``beat_log``     the beats of the last ten minutes
 ``alarms``       alerts in force, and acknowledgements
-``protocol``     the binary messages (docs/page-protocol.md)
+``protocol``     the binary messages (docs/reference/page-protocol.md)
 ``browser``      one browser: what it looks at, and how far it has received
 ``app``          routes of the web application
 ``guard``        Host, Origin, token, and headers of every answer

@@ -1,4 +1,4 @@
-"""The messages between the page's server and its browsers: ``docs/page-protocol.md`` as code.
+"""The messages between the page's server and its browsers: ``docs/reference/page-protocol.md`` as code.
 
 In: samples of streams. Out: one binary message; and back, for tests and other clients. No state. All numbers are
 little-endian; every block begins at a multiple of 8 bytes, so that a browser reads samples without a copy.

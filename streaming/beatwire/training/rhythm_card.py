@@ -45,7 +45,7 @@ def rhythm_card(name: str, metrics: dict[str, Any]) -> str:
             "## Figures",
             "",
             "Decisions for an episode, out of all decisions of that kind, by judges that were not trained on the",
-            "person (five folds by person). Alarms need more than one decision: docs/accuracy.md has those. The",
+            "person (five folds by person). Alarms need several decisions: docs/explanation/accuracy.md. The",
             "shipped judges were then trained on all people.",
             "",
             "| judge | folder | in episodes | elsewhere |",

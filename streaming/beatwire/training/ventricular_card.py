@@ -39,7 +39,7 @@ def ventricular_card(name: str, metrics: dict[str, Any]) -> str:
             "",
             "Beats judged to end a run, out of those that do and of all others, by judges that were not trained on the",
             "person (five folds; bedside records with near numbers are in one fold). Alarms need more:",
-            "docs/accuracy.md has those. The shipped judge was then trained on all people.",
+            "docs/explanation/accuracy.md has those. The shipped judge was then trained on all people.",
             "",
             "| folder | tachycardia: of runs | elsewhere | run: of runs | elsewhere |",
             "|---|---|---|---|---|",
