@@ -18,7 +18,7 @@ from beatwire.kernels.ventricular import FEATURES as RUN_FEATURES
 from beatwire.model.checkpoint import load_model
 from beatwire.model.rhythm import load_rhythm_judges
 from beatwire.model.ventricular import load_ventricular_judges
-from beatwire.offline import archive
+from beatwire.offline import analyzer
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -32,9 +32,9 @@ from bedside import Ward, device_chunk
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Call the kernels that only shards of recordings and training use."""
-    monkeypatch.setattr(archive, "WARM_S", 2.0)
+    monkeypatch.setattr(analyzer, "WARM_S", 2.0)
     recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
-    beats = archive.Archive(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
+    beats = analyzer.Analyzer(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
     sum_levels(load_model().calibration, beats.terms)
     holed = np.tile(np.array([-32768, 5, 7, -32768, 9, -32768, -32768, -32768, 8, 8], np.int16), (3, 1))
     cpu.kernels.fill_recording(3, np.array([[5, 8]]), 2, 3, holed)

@@ -19,8 +19,8 @@ from beatwire.errors import LostCardError
 from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANS
-from beatwire.offline import archive
-from beatwire.offline.archive import Archive
+from beatwire.offline import analyzer
+from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.passes import SamplesInPlace
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
@@ -138,14 +138,14 @@ def test_a_recording_in_shards_has_the_same_beats(
 ) -> None:
     made = synthesise(3, rate_hz=128.0, seconds=30).recording
     recording = replace(made, samples=made.samples[:, : 6 * 128])
-    monkeypatch.setattr(archive, "WARM_S", 1.0)
+    monkeypatch.setattr(analyzer, "WARM_S", 1.0)
     card = Twins()
     device = CudaBackend(card, "simulated")
-    whole = Archive(Settings(), Plan(3.0, 3.0), rules=False).analyze(recording, "x")[0].beats
-    monkeypatch.setattr(Archive, "_source", lambda _, samples, *__: SamplesInPlace(device.constant(samples)))
-    monkeypatch.setattr(Archive, "_part", lambda _, __, samples, *___: device.constant(samples))
+    whole = Analyzer(Settings(), Plan(3.0, 3.0), rules=False).analyze(recording, "x")[0].beats
+    monkeypatch.setattr(Analyzer, "_source", lambda _, samples, *__: SamplesInPlace(device.constant(samples)))
+    monkeypatch.setattr(Analyzer, "_part", lambda _, __, samples, *___: device.constant(samples))
     plan = Plan(3.0, pass_s, by_pass=by_pass)
-    beats = Archive(Settings(), plan, device, rules=False).analyze(recording, "x")[0].beats
+    beats = Analyzer(Settings(), plan, device, rules=False).analyze(recording, "x")[0].beats
     assert len(beats.sample) > 4
     for name in ("sample", "decided", "scored_by"):
         np.testing.assert_array_equal(getattr(beats, name), getattr(whole, name), err_msg=name)

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from beatwire.bench import archive, detection
+from beatwire.bench import detection, recording
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.service.demo_page import show_page
@@ -62,12 +62,12 @@ def test_training_without_its_package_names_the_extra(hide: Hide, tmp_path: Path
     )
 
 
-def test_without_torch_the_archive_is_compared_with_real_time_only(hide: Hide, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_torch_a_recording_is_compared_with_real_time_only(hide: Hide, monkeypatch: pytest.MonkeyPatch) -> None:
     hide("torch")
-    monkeypatch.setattr(archive, "SAMPLES", 50_000)
+    monkeypatch.setattr(recording, "SAMPLES", 50_000)
     log: list[str] = []
-    results = list(archive.measure(log.append))
-    assert [r.name for r in results] == ["archive, times real time"]
+    results = list(recording.measure(log.append))
+    assert [r.name for r in results] == ["long recording, times real time"]
     assert "pip install 'beatwire[train]'" in log[0]
 
 

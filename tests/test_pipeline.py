@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
@@ -25,9 +25,9 @@ def test_a_subscriber_receives_every_tick_and_is_freed_with_the_pipeline() -> No
     assert reference() is None
 
 
-def test_an_unused_archive_keeps_no_graph_in_memory() -> None:
-    archive = Archive(Settings(), Plan())
-    graphs = [weakref.ref(graph._detection) for graph in archive._graphs]
-    del archive
+def test_an_unused_analyzer_keeps_no_graph_in_memory() -> None:
+    analyzer = Analyzer(Settings(), Plan())
+    graphs = [weakref.ref(graph._detection) for graph in analyzer._graphs]
+    del analyzer
     gc.collect()
     assert [graph() for graph in graphs] == [None]

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from beatwire.bench import (  # fmt: skip
     accuracy,
-    archive,
     detection,
     garbage,
     gpu,
@@ -22,6 +21,7 @@ from beatwire.bench import (  # fmt: skip
     memory,
     page,
     preloaded,
+    recording,
 )
 from beatwire.bench.result import Log, Result
 from beatwire.errors import UserError
@@ -32,7 +32,7 @@ BENCHMARKS: dict[str, Callable[[Log], Iterator[Result]]] = {
     "graph": graph.measure,
     "memory": memory.measure,
     "hours": hours.measure,
-    "archive": archive.measure,
+    "recording": recording.measure,
     "accuracy": accuracy.measure,
     "gpu": gpu.measure,
     "preloaded": preloaded.measure,

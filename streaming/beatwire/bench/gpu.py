@@ -1,8 +1,8 @@
 """Ticks on a GPU: from payload and placements in pinned memory to beats and terms in host memory.
 
 Times are medians over many warm ticks, measured with events on the device's stream. The output is compared with the
-CPU's first. Where cuDF is installed, archives and JSON ticks follow; then a recording larger than the memory limit, and
-live streams through Kafka.
+CPU's first. With cuDF, a long recording and JSON ticks follow; then a recording larger than the memory limit,
+and live streams through Kafka.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.util import find_spec
 
 from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.backends.cuda.card import missing
-from beatwire.bench import archive, json_tick, live_100k, out_of_core
+from beatwire.bench import json_tick, live_100k, out_of_core, recording
 from beatwire.bench.gpu_card import TimedCard
 from beatwire.bench.gpu_ticks import (
     WARM,
@@ -73,9 +73,9 @@ def measure(log: Log) -> Iterator[Result]:
     million = timed("1,000,000 streams", multiplied(ticks[:9], 10), 6)
     yield Result("gpu, 1,000,000 streams, GPU part", million.gpu_ms, "ms", "duration of the signal", CHUNK_MS, "<= 1")
     if find_spec("cudf") is None:
-        log("gpu: archive and JSON skipped, cuDF is not installed (pip install 'beatwire[gpu]')")
+        log("gpu: long recording and JSON skipped, cuDF is not installed (pip install 'beatwire[gpu]')")
     else:
-        yield from archive.measure_on_gpu(CudaBackend(card, "bench"), log)
+        yield from recording.measure_on_gpu(CudaBackend(card, "bench"), log)
         yield from json_tick.measure_on_gpu(card.xp, log)
     yield from out_of_core.measure(log)
     yield from live_100k.measure(log)

@@ -1,4 +1,4 @@
-"""The rival of the benchmark ``archive``: a plain script that reads, filters, finds peaks, cuts windows and scores.
+"""The rival of the benchmark ``recording``: a plain script that reads, filters, finds peaks, cuts windows and scores.
 
 pandas -> SciPy's ``fftconvolve`` -> a Numba loop -> windows by index -> torch; on a GPU cuDF, CuPy, a Numba CUDA kernel
 and torch. It works on one array with one threshold: there are no adaptive levels, no history, no RR intervals, and

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from beatwire.backends.choose import bytes_of, choose
-from beatwire.bench.archive import check_equal
+from beatwire.bench.recording import check_equal
 from beatwire.bench.result import Log, Result
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.recordings.synthetic.person import synthesise
@@ -56,11 +56,11 @@ def work(path: Path, limit: str, out: Path) -> None:
     backend = choose("gpu", limit_bytes=limit_bytes)
     samples = np.asarray(np.memmap(path, np.int16, "r").reshape(LEADS, -1))
     recording = Recording("out-of-core", RATE_HZ, tuple(f"lead {k}" for k in range(LEADS)), 5.0, samples)
-    archive = Archive(Settings(), backend=backend, memory_bytes=limit_bytes, rules=False)
+    analyzer = Analyzer(Settings(), backend=backend, memory_bytes=limit_bytes, rules=False)
     taken_s: list[float] = []
     for _ in range(WARM + REPEATS):
         begin = time.perf_counter()
-        beats = archive.analyze(recording, "out-of-core")[0].beats
+        beats = analyzer.analyze(recording, "out-of-core")[0].beats
         taken_s.append(time.perf_counter() - begin)
     np.savez(out, sample=beats.sample, score=np.asarray(beats.score))
     memory = backend.memory

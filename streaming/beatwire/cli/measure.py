@@ -45,7 +45,7 @@ def bench(
         list[str] | None,
         typer.Argument(
             show_default="all",
-            help="Benchmarks: detection, graph, memory, hours, archive, accuracy, gpu, preloaded, garbage, live, "
+            help="Benchmarks: detection, graph, memory, hours, recording, accuracy, gpu, preloaded, garbage, live, "
             "handover, page.",
         ),
     ] = None,

@@ -3,7 +3,7 @@
 In:  a :class:`Recording`
 Out: :class:`Analysis`: beats, alerts and counts
 
-Shards (``beatwire.offline.archive``) are faster; chunks are encoded and pass through the whole graph. Both give the
+Shards (``beatwire.offline.analyzer``) are faster; chunks are encoded and pass through the whole graph. Both give the
 same output. After the end, the last value is held for a second, so that the last beats are decided; a constant contains
 no beats.
 """
@@ -21,7 +21,7 @@ from beatwire import tables
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.collect import Collector
 from beatwire.offline.coverage import hold_last
 from beatwire.offline.feed import Encoder
@@ -101,9 +101,9 @@ def analyze(
     """
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
     if chunks is None and chunk_ms is None:
-        archive = Archive(settings, plan, backend, memory_bytes=memory_bytes)
-        collector = Collector(archive.model)
-        alerts, counts = archive.analyze(recording, stream, progress)
+        analyzer = Analyzer(settings, plan, backend, memory_bytes=memory_bytes)
+        collector = Collector(analyzer.model)
+        alerts, counts = analyzer.analyze(recording, stream, progress)
         collector.add(alerts)
         return Analysis(*collector.take(), counts, collector.model.name)
     recording = replace(recording, samples=tables.host_array(recording.samples))

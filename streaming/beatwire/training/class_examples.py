@@ -30,7 +30,7 @@ from beatwire.evaluation.streamed import Streamed
 from beatwire.kernels.beat_class import LEAST_QUALITY
 from beatwire.model.rhythm import load_rhythm_judges
 from beatwire.offline.analyze import LONG_PASS_S
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
@@ -161,7 +161,7 @@ def examples_of(record: AnnotatedRecord, graph: Streamed, comment: str = "") -> 
     for leads in (FIRST, SECOND, BOTH)[: 1 if len(recording.samples) == 1 else 3]:
         samples = np.ascontiguousarray(recording.samples[leads])
         part = Recording(recording.name, recording.rate_hz, recording.leads[leads], recording.uv_per_unit, samples)
-        beats = Archive(settings).analyze(part, recording.name)[0].beats
+        beats = Analyzer(settings).analyze(part, recording.name)[0].beats
         classes, features = beat_class.classify(beat_class.State(None), beats, keep_features=True)
         fibrillating = in_fibrillation(replace(beats, normal_measures=classes.normal), graph.rhythm)
         features[np.isnan(features[:, -1])] = np.nan

@@ -19,7 +19,7 @@ from beatwire.evaluation.bedside.folders import find_references
 from beatwire.evaluation.bedside.watched import comments_of, ecg_leads
 from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.evaluation.streamed import Streamed
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.pipeline.parts import Alerting
 from beatwire.recordings import read_recording
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
@@ -68,17 +68,17 @@ def run_references(
     """
     shipped = Streamed()
     held_out = shipped.held_out()
-    archives: dict[Streamed, tuple[Archive, list[TickBeats]]] = {}
+    analyzers: dict[Streamed, tuple[Analyzer, list[TickBeats]]] = {}
     for path in paths:
         recording = ecg_leads(read_recording(path.with_name(f"{path.name}.hea")))
         n = recording.samples.shape[1]
         graph = replace(held_out.get((recording.name, n), shipped), **fixed)
-        if graph not in archives:
-            archive = Archive(replace(graph.settings(), **changed))
-            archives[graph] = archive, []
-            archive.alerting.subscribe(node_of(archive.alerting), archives[graph][1].append)
-        archive, ticks = archives[graph]
-        archive.analyze(recording, "train")
+        if graph not in analyzers:
+            analyzer = Analyzer(replace(graph.settings(), **changed))
+            analyzers[graph] = analyzer, []
+            analyzer.alerting.subscribe(node_of(analyzer.alerting), analyzers[graph][1].append)
+        analyzer, ticks = analyzers[graph]
+        analyzer.analyze(recording, "train")
         tick = ticks.pop()
         ticks.clear()
         annotated = annotate(recording, path, ending) if annotation_file(path, ending).exists() else None

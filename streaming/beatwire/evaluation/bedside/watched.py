@@ -17,7 +17,7 @@ from beatwire.errors import UserError
 from beatwire.evaluation.detection import Alarm
 from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.evaluation.streamed import Streamed, alarms_of
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
 from beatwire.stages.support.alert_rules import NUMBERS, RULES
@@ -92,15 +92,15 @@ class Watcher:
     def __init__(self, graph: Streamed) -> None:
         self._graph = graph
         self._held_out: Mapping[tuple[str, int], Streamed] = graph.held_out()
-        self._archives: dict[Streamed, Archive] = {}
+        self._analyzers: dict[Streamed, Analyzer] = {}
 
     def watch_recording(self, recording: Recording) -> tuple[Alarm, ...]:
         """Return the alarms that are decided before the end of a recording."""
         n = recording.samples.shape[1]
         graph = self._held_out.get((recording.name, n), self._graph)
-        if graph not in self._archives:
-            self._archives[graph] = Archive(graph.settings(), None, graph.backend)
-        alerts, _ = self._archives[graph].analyze(recording, "evaluate")
+        if graph not in self._analyzers:
+            self._analyzers[graph] = Analyzer(graph.settings(), None, graph.backend)
+        alerts, _ = self._analyzers[graph].analyze(recording, "evaluate")
         return tuple(a for a in alarms_of(alerts.transitions, n) if a.decided < n)
 
     def watch(self, path: Path, ending: str = ENDING) -> Watched:

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from beatwire.backends.cuda.card import missing
 from beatwire.offline.analyze import analyze
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.settings import Settings
-from test_archive import PLANS, assert_same, person, with_gaps
+from test_analyzer import PLANS, assert_same, person, with_gaps
 
 WHY = missing()
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(WHY is not None, reason=f"needs a GPU: {WHY}")]
@@ -34,7 +34,7 @@ def test_samples_on_the_gpu_give_the_output_of_samples_on_the_host(device: Any) 
 
 def test_the_memory_limit_changes_the_number_of_lanes_only(device: Any) -> None:
     recording = person(8, 500.0, 12, seconds=900.0)
-    small = Archive(Settings(), backend=device, memory_bytes=20 << 20)
+    small = Analyzer(Settings(), backend=device, memory_bytes=20 << 20)
     beats = small.analyze(recording, "x")[0].beats
     assert len(beats.sample) > 500
     assert np.array_equal(beats.sample, analyze(recording).beats["sample"])

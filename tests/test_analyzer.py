@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from beatwire.offline import archive, prefetch
+from beatwire.offline import analyzer, prefetch
 from beatwire.offline.analyze import Analysis, analyze
 from beatwire.offline.coverage import Coverage, coverage_of
 from beatwire.offline.plan import Plan
@@ -107,7 +107,7 @@ def test_a_warm_up_that_is_too_short_fails_these_tests(monkeypatch: pytest.Monke
     recording = person(3)
     whole = analyze(recording, chunk_ms=1000)
     assert len(whole.beats["sample"]) > 400
-    monkeypatch.setattr(archive, "WARM_S", 4.0)
+    monkeypatch.setattr(analyzer, "WARM_S", 4.0)
     with pytest.raises(AssertionError):
         assert_same(analyze(recording, plan=PLANS[0]), whole)
 
@@ -136,11 +136,11 @@ def test_shards_own_every_sample_once_and_begin_outside_of_gaps() -> None:
     assert (shards.base <= shards.begin).all()
 
 
-def test_one_archive_analyzes_recordings_of_different_rates_one_after_the_other() -> None:
-    archive_of = archive.Archive(Settings(), PLANS[0])
+def test_one_analyzer_takes_recordings_of_different_rates_one_after_the_other() -> None:
+    one = analyzer.Analyzer(Settings(), PLANS[0])
     for rate_hz, leads in ((250.0, 1), (360.0, 3), (250.0, 1)):
         recording = person(4, rate_hz, leads, seconds=200)
-        beats = archive_of.analyze(recording, "x")[0].beats
+        beats = one.analyze(recording, "x")[0].beats
         assert len(beats.sample) > 100
         assert np.array_equal(beats.sample, analyze(recording, chunk_ms=1000).beats["sample"])
 
@@ -149,13 +149,13 @@ def test_several_graphs_at_once_give_the_same_output(monkeypatch: pytest.MonkeyP
     recording = with_gaps(person(6), 1)
     whole = analyze(recording, chunk_ms=1000)
     for workers in (1, 3):
-        monkeypatch.setattr(archive.Archive, "_workers", lambda self, _, n=workers: add_graphs(self, n))
+        monkeypatch.setattr(analyzer.Analyzer, "_workers", lambda self, _, n=workers: add_graphs(self, n))
         assert_same(analyze(recording, plan=PLANS[0]), whole)
 
 
-def add_graphs(to: archive.Archive, workers: int) -> int:
+def add_graphs(to: analyzer.Analyzer, workers: int) -> int:
     while len(to._graphs) < workers:
-        to._graphs.append(archive.ShardBatch(to._settings, to._backend))
+        to._graphs.append(analyzer.ShardBatch(to._settings, to._backend))
     return workers
 
 
@@ -187,7 +187,7 @@ def test_samples_that_are_uploaded_pass_by_pass_give_the_same_output(
     recording = with_gaps(person(6, rate_hz, leads), 1)
     expected = analyze(recording)
     monkeypatch.setattr(prefetch, "upload_stretches", start_upload)
-    monkeypatch.setattr(archive.Archive, "_source", uploaded)
+    monkeypatch.setattr(analyzer.Analyzer, "_source", uploaded)
     for plan in PLANS:
         assert_same(analyze(recording, plan=plan), expected)
 

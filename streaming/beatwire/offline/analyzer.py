@@ -42,7 +42,7 @@ MAX_GRAPHS = 8  # that run at the same time on the CPU
 SHARDS_PER_GRAPH = 4  # fewer are not worth another graph
 
 
-class Archive:
+class Analyzer:
     """Analyzes recordings, one after the other, and keeps the memory of its batches between them.
 
     Parameters

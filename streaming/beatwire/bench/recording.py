@@ -1,4 +1,4 @@
-"""An archive of one lead, 22 hours or 20.14 million samples, from a CSV file in the page cache to beats and alerts.
+"""A long recording, 22 hours of one lead or 20.14 million samples, from a CSV file in memory to beats and alerts.
 
 Ours is what ``beatwire analyze`` does. The rival is the same task as a plain script (``bench.offline_baseline``) in the
 same run. ``beatwire bench gpu`` does the same on a GPU, timed by CUDA events, after beats and scores have been compared
@@ -22,7 +22,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.backends.cuda.upload import upload
 from beatwire.bench.offline_baseline import baseline, missing
 from beatwire.bench.result import Log, Result, median_s
-from beatwire.offline.archive import Archive
+from beatwire.offline.analyzer import Analyzer
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
@@ -48,10 +48,10 @@ def write_csv(path: Path, samples: int, seed: int = 1) -> None:
 
 def analysis(path: Path, backend: Backend, rules: bool = True) -> Callable[[], TickBeats]:
     """Return the analysis of a CSV file on a backend as a function without arguments."""
-    archive, xp = Archive(Settings(), backend=backend, rules=rules), library(backend)
+    analyzer, xp = Analyzer(Settings(), backend=backend, rules=rules), library(backend)
 
     def run() -> TickBeats:
-        return archive.analyze(read_recording(path, fs=RATE_HZ, xp=xp), "archive")[0].beats
+        return analyzer.analyze(read_recording(path, fs=RATE_HZ, xp=xp), "recording")[0].beats
 
     return run
 
@@ -60,7 +60,7 @@ def analysis(path: Path, backend: Backend, rules: bool = True) -> Callable[[], T
 def cached_csv() -> Iterator[Path]:
     """Write the CSV file into a temporary folder and read it once, so that it is in the page cache."""
     with tempfile.TemporaryDirectory(prefix="beatwire-") as folder:
-        path = Path(folder) / "archive.csv"
+        path = Path(folder) / "recording.csv"
         write_csv(path, SAMPLES)
         path.read_bytes()
         yield path
@@ -75,13 +75,13 @@ def measure(log: Log) -> Iterator[Result]:
         reason = missing()
         if reason is None:
             script = baseline(path)
-            log(f"archive: {beats} beats, plain script {script()[0]} peaks")
+            log(f"long recording: {beats} beats, plain script {script()[0]} peaks")
             theirs_s = median_s(script, REPEATS)
         else:
-            log(f"archive: {beats} beats; comparison with the plain script skipped, {reason}")
+            log(f"long recording: {beats} beats; comparison with the plain script skipped, {reason}")
     if theirs_s is not None:
-        yield Result("archive, CSV to alerts", 1000 * ours_s, "ms", "plain script", 1000 * theirs_s, "<= 1")
-    yield Result("archive, times real time", SAMPLES / RATE_HZ / ours_s, "x", "real time", 1.0, ">= 1000")
+        yield Result("long recording, CSV to alerts", 1000 * ours_s, "ms", "plain script", 1000 * theirs_s, "<= 1")
+    yield Result("long recording, times real time", SAMPLES / RATE_HZ / ours_s, "x", "real time", 1.0, ">= 1000")
 
 
 def measure_on_gpu(backend: Backend, log: Log) -> Iterator[Result]:
@@ -89,24 +89,24 @@ def measure_on_gpu(backend: Backend, log: Log) -> Iterator[Result]:
     with cached_csv() as path:
         ours = analysis(path, backend, rules=False)
         found, expected = ours(), analysis(path, CPU)()
-        check_equal("archive", (found.sample, found.score), (expected.sample, expected.score))
+        check_equal("recording", (found.sample, found.score), (expected.sample, expected.score))
         xp, size = library(backend), path.stat().st_size
         works = [ours, lambda: read_recording(path, fs=RATE_HZ, xp=xp), lambda: upload(path, 0, size)]
         reason = missing()
         if reason is None:
             works += [baseline(path, gpu=True), baseline(path, gpu=True, typed=True)]
         else:
-            log(f"archive: comparison with the plain script skipped, {reason}")
+            log(f"long recording: comparison with the plain script skipped, {reason}")
         taken_ms = event_ms(*works)
         (with_rules_ms,) = event_ms(analysis(path, backend))
     ours_ms, read_ms, upload_ms, *script_ms = (float(np.median(ms)) for ms in taken_ms)
     low, high = np.quantile(taken_ms[0], [0.25, 0.75])
     log(
-        f"archive: beats and scores as on the CPU, {ours_ms:.1f} ms on the GPU (half of {ROUNDS} runs "
+        f"long recording: beats and scores as on the CPU, {ours_ms:.1f} ms on the GPU (half of {ROUNDS} runs "
         f"between {low:.1f} and {high:.1f}); reading alone {read_ms:.1f} ms, of which upload {upload_ms:.1f}; "
         f"with rules {np.median(with_rules_ms):.1f} ms"
     )
-    name = "archive on a GPU, CSV to scored beats"
+    name = "long recording on a GPU, CSV to scored beats"
     yield Result(name, ours_ms, "ms", "limit", LIMIT_MS, "<= 1")
     for rival, rival_ms in zip(("plain script", "plain script, column type given"), script_ms, strict=False):
         yield Result(name, ours_ms, "ms", rival, rival_ms, "<= 1")
