@@ -85,6 +85,7 @@ screenshots: $(DEV_READY)
 # Tables of the documents that are made from data.
 docs: $(DEV_READY)
 	$(BIN)/python -m beatwire.bench.recorded docs/benchmarks.jsonl docs/explanation/performance.md
+	$(BIN)/python -m beatwire.alerts.page docs/reference/alerts.md
 
 bench: $(DEV_READY)
 	$(BIN)/beatwire bench

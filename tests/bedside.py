@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from beatwire.alerts.settings import Lifecycle, Settings
 from beatwire.kernels.beat_class import LETTERS, MEASURED
 from beatwire.kernels.normal_beat import NO_NORMAL, NORMAL_MEASURES
 from beatwire.kernels.ventricular import SIZE
@@ -32,11 +33,11 @@ class Ward:
         self.last: dict[str, int] = {}
         self.known: dict[str, int] = {}
         self.expected_errors = float("nan")
-        settings = alert.Settings(**limits)
+        settings = Settings.of(**limits)
         self.limits = Limits(settings.limits, self.aligner.directory)
         self.aligner.align.changes = self.limits
         self.alert = alert.State(settings, self.limits)
-        self.lifecycle = lifecycle.State(lifecycle.Settings(), self.limits)
+        self.lifecycle = lifecycle.State(Lifecycle(), self.limits)
         self.published: list[dict[str, Any]] = []
         self.audit: list[dict[str, Any]] = []
 

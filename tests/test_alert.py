@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.alerts.rule import alert_id
 from beatwire.jit import cpu
 from beatwire.kernels.alert_state import ENDING_BLOCKS, WAVE_BLOCKS, is_on
 from beatwire.kernels.flutter import POSSIBLE, WAVES
 from beatwire.kernels.normal_beat import NO_NORMAL, UNRELATED
-from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.alerts.rule import alert_id
 from beatwire.stages import alert
-from beatwire.stages.support.alert_rules import alert_id
 from bedside import Ward, device_chunk, rows_of
 from oracles import SentChunk
 

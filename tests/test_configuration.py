@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from beatwire.alerts.settings import KEYS
 from beatwire.cli.configured import OPTIONS
 from beatwire.cli.main import app
 from beatwire.configuration.effect import cluster_of, settings_of
@@ -18,7 +18,6 @@ from beatwire.configuration.show import rows
 from beatwire.errors import UserError
 from beatwire.kafka.properties import MASKED, RESERVED, is_secret, without_secrets
 from beatwire.pipeline.settings import Settings
-from beatwire.stages import alert
 from configuration_files import error_of, file
 from typer.testing import CliRunner
 
@@ -66,10 +65,10 @@ def test_an_empty_variable_counts_as_not_set_and_short_names_are_read(tmp_path: 
 
 def test_limits_and_streams_reach_the_graph_with_the_fields_of_its_settings(tmp_path: Path) -> None:
     assert settings_of(load(None, {}, {}).values) == Settings()
-    assert set(Configuration().limits.model_dump()) == {one.name for one in fields(alert.Settings)}
+    assert set(Configuration().limits.model_dump()) == set(KEYS)
     text = '[limits]\nasystole_s = 6\n[streams]\nevict_s = 999\n[models]\ndetector = "rule"\n'
     settings = settings_of(load(file(tmp_path, text), {}, {}).values)
-    assert (settings.alert.asystole_s, settings.evict_s, settings.detector) == (6.0, 999.0, "rule")
+    assert (settings.alert.limit("asystole"), settings.evict_s, settings.detector) == (6.0, 999.0, "rule")
 
 
 def test_a_configuration_reaches_a_worker_whole(tmp_path: Path) -> None:

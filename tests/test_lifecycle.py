@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from beatwire.alerts.settings import Lifecycle
 from beatwire.errors import UserError
 from beatwire.stages import alert, lifecycle
 from bedside import Ward, acknowledge, device_chunk, in_asystole, states
@@ -153,7 +154,7 @@ def test_an_alert_of_a_version_without_acknowledgements_can_be_acknowledged(ward
 )
 def test_settings_that_cannot_work_are_refused(settings: dict[str, float], reason: str) -> None:
     with pytest.raises(UserError, match=reason):
-        lifecycle.Settings(**settings)
+        Lifecycle(**settings)
 
 
 def test_an_alert_that_only_the_log_has_ends_when_its_rule_begins_anew(ward: Ward) -> None:

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.alerts.limits import MOST_CHANGES, check_limits
+from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import LimitChange, RawTick
-from beatwire.stages import alert
-from beatwire.stages.support.limits import MOST_CHANGES, check_limits
 from beatwire_producers.ward import ward as synthetic_ward
 from bedside import Ward, device_chunk, rows_of
 from laws import Run, Signal, assert_same, collect
 
-DEFAULTS = alert.Settings().limits
+DEFAULTS = AlertSettings().limits
 
 
 def change(since_us: int, before: dict[str, float] | None = None, stream: str = "bed", **limits: float) -> LimitChange:

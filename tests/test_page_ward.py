@@ -10,6 +10,8 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+from beatwire.alerts.rules import RULES
+from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.kafka.follower import Record
 from beatwire.model.checkpoint import SHIPPED, fold_path, load_model
 from beatwire.page import beat_log
@@ -18,8 +20,6 @@ from beatwire.page.population import decode, population, training_beats
 from beatwire.page.rules import rule_list
 from beatwire.page.ward import FORGET_US, UNJUDGED, Ward
 from beatwire.records import RawTick
-from beatwire.stages import alert as alert_stage
-from beatwire.stages.support.alert_rules import RULES
 from beatwire.wire.avro import encode_chunk, schema
 from beatwire.wire.names import ACKS, ALERTS, BEATS
 from laws import START_US
@@ -264,7 +264,7 @@ def test_streams_that_are_silent_for_an_hour_are_forgotten_unless_an_alert_is_in
 
 
 def test_every_rule_is_explained_with_the_limit_in_force() -> None:
-    rules = rule_list(alert_stage.Settings(asystole_s=5.0), drift=0.9)
+    rules = rule_list(AlertSettings.of(asystole_s=5.0), drift=0.9)
     assert {rule["rule"] for rule in rules} == {rule.name for rule in RULES}
     assert [rule["priority"] for rule in rules] == sorted((rule.priority for rule in RULES), key="high medium low".find)
     by_name = {rule["rule"]: rule for rule in rules}

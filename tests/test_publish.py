@@ -10,11 +10,11 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
+from beatwire.alerts.rules import RULES, SERVICE_RULES
 from beatwire.kernels.beat_class import LETTERS
 from beatwire.records import Alerts, Expired, TickBeats
 from beatwire.stages import publish
 from beatwire.stages.score import SCORED_BY
-from beatwire.stages.support.alert_rules import RULES, SERVICE_RULES
 from beatwire.stages.support.directory import Directory
 from beatwire.stages.support.service_alerts import blind_messages
 from beatwire.wire.avro import decode_beat, schema

@@ -14,8 +14,11 @@ import fastavro
 import numpy as np
 import pytest
 from alert_values import alert, value
+from beatwire.alerts.limits import check_limits
+from beatwire.alerts.rules import RULES
+from beatwire.alerts.settings import Settings
 from beatwire.cli.tail import AlertLines, alert_line, beat_line, letter_line
-from beatwire.errors import UserError
+from beatwire.errors import UserError, shown
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.follower import Record
 from beatwire.kafka.staff import MOST_REJECTED, StaffReader
@@ -24,15 +27,12 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings as GraphSettings
 from beatwire.records import Acknowledgement, Expired, Fault, RawTick, Rejects
 from beatwire.service import unusable
-from beatwire.stages.alert import Settings
-from beatwire.stages.support.alert_rules import RULES
-from beatwire.stages.support.limits import check_limits
 from beatwire.wire import fhir, names
 from beatwire.wire.alerts import MOST_TEXT, decode_alert
 from beatwire.wire.avro import decode_beat, encode_chunk, schema
 from beatwire.wire.cloud_events import ack_headers, alert_headers, limits_headers
 from beatwire.wire.dead_letters import MOST_ALONE, dead_letters, letters_in
-from beatwire.wire.fields import Unusable, shown
+from beatwire.wire.fields import Unusable
 from beatwire.wire.packed_letters import CONTENT_TYPE
 from beatwire.wire.staff import ack_entry, decode_ack, decode_limits, encode_entry, limits_entry
 from hypothesis import given

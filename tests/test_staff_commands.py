@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
+from beatwire.alerts.limits import SETTABLE
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.stages.support.limits import SETTABLE
 from typer.testing import CliRunner
 
 NOBODY = "127.0.0.1:1"
@@ -71,8 +71,8 @@ def test_an_address_without_a_port_is_refused_without_a_connection(command: str,
 
 def test_the_help_of_limits_lists_every_rule_that_can_be_set_with_its_range() -> None:
     help_text = " ".join(CliRunner().invoke(app, ["limits", "--help"]).stdout.split())
-    for rule, (least, most, unit) in SETTABLE.items():
-        assert f"{rule.replace(' ', '-')} {least:g}-{most:g} {unit}" in help_text
+    for rule, one in SETTABLE.items():
+        assert f"{rule.replace(' ', '-')} {one.least:g}-{one.most:g} {one.unit}" in help_text
     assert "{rules}" not in help_text
 
 

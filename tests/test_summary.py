@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.alerts.rules import RULES
 from beatwire.cli.main import app
 from beatwire.cli.summary import print_summary, sparkline
 from beatwire.errors import UserError
@@ -18,7 +19,6 @@ from beatwire.offline.quality import quality_table
 from beatwire.offline.summary import alerts_by_rule, quality_summary, rate_trend, summarize
 from beatwire.recordings import NO_VALUE, Recording
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.stages.support.alert_rules import RULES
 from jsonschema import Draft202012Validator
 from rich.console import Console
 from typer.testing import CliRunner

@@ -17,6 +17,22 @@ class LostCardError(FatalError):
     """The GPU has failed; neither its memory nor its libraries can be used any more in this process."""
 
 
+LONGEST_SHOWN = 40  # characters of a value in a reason
+
+
+def shown(value: object) -> str:
+    """Return a value that was not expected, short enough for a reason; it never fails.
+
+    >>> shown("a" * 50), shown(10**400), shown(None)
+    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", '1000000000000000000000000000000000000000...', 'None')
+    """
+    try:
+        text = f"{value:g}" if isinstance(value, float) else repr(value)
+    except (ValueError, RecursionError):  # an integer of more than 4300 digits; lists in lists
+        text = type(value).__name__
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
 def printable(text: str) -> str:
     r"""Return text on one line that cannot control a terminal.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.cli.main import app
 from beatwire.kafka.orders import change_limits
 from beatwire.kafka.sender import Sender
@@ -12,7 +13,6 @@ from beatwire.kafka.sink import Sink
 from beatwire.kafka.source import Source
 from beatwire.pipeline import Pipeline, Settings
 from beatwire.records import RawTick
-from beatwire.stages import alert
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
 from confluent_kafka import Consumer
@@ -42,7 +42,7 @@ def test_beats_and_alerts_are_read_with_their_headers(kafka):
 
 
 def test_limits_and_the_audit_log_are_read_with_their_headers(kafka):
-    change_limits(kafka.cluster, "bed-1", {"asystole": 5.0}, {}, "Ada", alert.Settings().limits)
+    change_limits(kafka.cluster, "bed-1", {"asystole": 5.0}, {}, "Ada", AlertSettings().limits)
     for topic, kind in ((names.SETTINGS, b"beatwire.limits"), (names.AUDIT, b"beatwire.audit")):
         (message,) = read(kafka, topic, 1)
         found = dict(message.headers())

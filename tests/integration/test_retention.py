@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from beatwire.alerts.settings import Lifecycle
 from beatwire.kafka import handover
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.broker import LocalKafka
@@ -20,7 +21,6 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Outgoing, RawTick
 from beatwire.service.monitor import Monitor
-from beatwire.stages import lifecycle
 from beatwire.wire import names
 from beatwire.wire.avro import decode_beat
 from confluent_kafka import TopicPartition
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.kafka
 
 SECONDS, FIRST_LEFT = 60, 40  # messages of one second each; retention leaves those from FIRST_LEFT on
 LITTLE = {"queued.min.messages": "1", "fetch.message.max.bytes": "1000"}  # librdkafka reads a batch ahead
-SETTINGS = Settings(detector="rule", lifecycle=lifecycle.Settings(shortest_s=0.5))
+SETTINGS = Settings(detector="rule", lifecycle=Lifecycle(shortest_s=0.5))
 
 
 class Echo:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.alerts.settings import Settings
 from beatwire.cli.main import app
 from beatwire.kafka import commits, follower, orders, topics
 from beatwire.kafka.follower import BEGINNING, Follower
@@ -25,7 +26,6 @@ from beatwire.kafka.sender import Sender
 from beatwire.kafka.staff import EFFECT_S, StaffReader
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.service.warmup import warm_up
-from beatwire.stages.alert import Settings
 from beatwire.wire import names
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import ConfigResource

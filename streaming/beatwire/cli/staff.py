@@ -28,13 +28,13 @@ By = Annotated[
 
 
 class LimitsCommand(TyperCommand):
-    """A command whose help lists the rules of `beatwire.stages.support.limits`, imported when it is shown."""
+    """A command whose help lists the rules of `beatwire.alerts.limits`, imported when it is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help."""
-        from beatwire.stages.support.limits import SETTABLE
+        from beatwire.alerts.limits import SETTABLE
 
-        rules = (f"{_word(rule)} {least:g}-{most:g} {unit}" for rule, (least, most, unit) in SETTABLE.items())
+        rules = (f"{_word(rule)} {one.least:g}-{one.most:g} {one.unit}" for rule, one in SETTABLE.items())
         self.help = (self.help or "").replace("{rules}", ", ".join(rules))
         super().format_help(ctx, formatter)
 
@@ -93,12 +93,12 @@ def limits(
 
     Rules: {rules}. A change is in force within a second, without a restart; limits that are not named stay as they are.
     """
+    from beatwire.alerts.limits import SETTABLE
+    from beatwire.alerts.rules import NUMBERS
     from beatwire.cli.configured import load_with_options
     from beatwire.configuration.effect import cluster_of, settings_of
     from beatwire.kafka.orders import change_limits, read_limits
     from beatwire.kafka.topics import check_broker
-    from beatwire.stages.support.alert_rules import NUMBERS, RULES
-    from beatwire.stages.support.limits import SETTABLE
     from beatwire.wire.names import AUDIT, SETTINGS
 
     values = load_with_options(config, bootstrap, properties, prefix).values
@@ -117,8 +117,7 @@ def limits(
             )
     shown = {rule: after.get(rule, defaults[NUMBERS[rule]]) for rule in SETTABLE}
     lines = {
-        rule: Line(rule, f"{{:g}} {RULES[NUMBERS[rule]].unit}" + ("" if rule in after else "   (default)"))
-        for rule in shown
+        rule: Line(rule, f"{{:g}} {SETTABLE[rule].unit}" + ("" if rule in after else "   (default)")) for rule in shown
     }
     print_result(shown, as_json, lines)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from beatwire.alerts.settings import Lifecycle
+from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.configuration.keys import Configuration
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.registry import Registry
 from beatwire.pipeline.settings import Settings
-from beatwire.stages import alert, lifecycle
 
 
 def cluster_of(configuration: Configuration) -> Cluster:
@@ -55,7 +56,7 @@ def settings_of(configuration: Configuration) -> Settings:
         detector=models.detector,
         trees=models.trees,
         cloud_events=configuration.monitor.cloud_events,
-        alert=alert.Settings(**configuration.limits.model_dump()),  # type: ignore[attr-defined]
-        lifecycle=lifecycle.Settings(**configuration.alerts.model_dump()),  # type: ignore[attr-defined]
+        alert=AlertSettings.of(**configuration.limits.model_dump()),  # type: ignore[attr-defined]
+        lifecycle=Lifecycle(**configuration.alerts.model_dump()),  # type: ignore[attr-defined]
         **configuration.streams.model_dump(),  # type: ignore[attr-defined]
     )

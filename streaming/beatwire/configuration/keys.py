@@ -1,8 +1,8 @@
 """Every key of the configuration: its type, default, unit and meaning.
 
 In: nothing. Out: `Configuration`, a frozen model with one section a table of the file. The suffix of a name is its unit
-(``_s`` seconds, ``_bpm`` beats per minute). The limits of the rules are the fields of `beatwire.stages.alert.Settings`,
-and those of the streams the fields of `beatwire.pipeline.settings.Settings`, with their defaults.
+(``_s`` seconds, ``_bpm`` beats per minute). The limits are those of `beatwire.alerts.settings.KEYS`; the keys of
+alerts and streams are fields of `beatwire.alerts.settings.Lifecycle` and `beatwire.pipeline.settings.Settings`.
 """
 
 from __future__ import annotations
@@ -14,36 +14,16 @@ from typing import Annotated, Any, Literal, get_type_hints
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from beatwire.alerts.settings import KEYS, Lifecycle
 from beatwire.backends.choose import bytes_of
 from beatwire.configuration.ranges import RANGES, UNITS, check_addresses, matching
 from beatwire.errors import UserError
 from beatwire.pipeline.settings import HORIZON_S
 from beatwire.pipeline.settings import Settings as GraphSettings
-from beatwire.stages import alert, lifecycle
 
 PREFIX, DELIMITER = "BEATWIRE_", "__"
 Port = Annotated[int, Field(ge=0, le=65535)]
 
-_LIMITS = {
-    "asystole_s": "Asystole: no beat for so long.",
-    "extreme_tachycardia_bpm": "Extreme tachycardia: the rate is above this.",
-    "tachycardia_bpm": "Tachycardia: the rate is above this.",
-    "bradycardia_bpm": "Bradycardia: the rate is below this.",
-    "extreme_bradycardia_bpm": "Extreme bradycardia: the rate is below this.",
-    "no_data_s": "No data: no usable message for so long.",
-    "pause_s": "Pause: an interval longer than this, and no longer than limits.asystole_s.",
-    "missed_s": "Where rules count beats, an interval counts as one beat for each time of this length in it.",
-    "ventricular_tachycardia_bpm": "Ventricular tachycardia: the rate of ventricular beats is above this.",
-    "supraventricular_tachycardia_bpm": "Supraventricular tachycardia: the rate is above this.",
-    "frequent_ventricular_beats_bpm": "Frequent ventricular beats: more than this a minute.",
-    "missed_beat_ratio": "Missed beat: an interval is longer than so many median ones.",
-    "most_errors": "With more errors than this expected in 10 s an interval is no pause, and a beat belongs to no run.",
-    "ventricular_most_errors": "With so many errors expected in 10 s the last beats are no ventricular run.",
-    "sure": "Probability of a beat that is certain: silence after it is asystole, whatever the signal.",
-    "unjudged_s": "Cannot analyse: no beat that can be trusted for so long.",
-    "long_unjudged_s": "Cannot analyse for long: the same.",
-    "drift": "Drift: the distance to the training population is above this.",
-}
 _ALERTS = {
     "shortest_s": "An alert lasts for so long at least.",
     "remind_high_s": "An alert of high priority that nobody acknowledges is published again after this; 0: never.",
@@ -217,21 +197,27 @@ class _Reminders(Section):
         return value
 
 
-def _section(
-    name: str, source: type, descriptions: dict[str, str], keys: list[str], base: type[Section] = Section
-) -> type[Section]:
+def _section(name: str, source: type, descriptions: dict[str, str], base: type[Section] = Section) -> type[Section]:
     """Return a section with fields of a dataclass, their types and defaults."""
-    types, made = get_type_hints(source), {}
-    for one in fields(source):
-        if one.name in keys:
-            text = descriptions.get(one.name, "See beatwire.stages.alert.Settings.")
-            made[one.name] = (types[one.name], Field(one.default, description=text, **RANGES[one.name]))  # type: ignore[call-overload]
+    types, defaults = get_type_hints(source), {one.name: one.default for one in fields(source)}
+    made = {
+        key: (types[key], Field(defaults[key], description=text, **RANGES[key]))  # type: ignore[call-overload]
+        for key, text in descriptions.items()
+    }
     return create_model(name, __base__=base, __doc__=source.__doc__, **made)  # type: ignore[call-overload,no-any-return]
 
 
-Limits = _section("Limits", alert.Settings, _LIMITS, [one.name for one in fields(alert.Settings)])
-Alerts = _section("Alerts", lifecycle.Settings, _ALERTS, list(_ALERTS), _Reminders)
-Streams = _section("Streams", GraphSettings, _STREAMS, list(_STREAMS))
+Limits = create_model(  # type: ignore[call-overload]
+    "Limits",
+    __base__=Section,
+    __doc__="The limits of the rules where a stream has none of its own.",
+    **{
+        key: (float, Field(limit.default, description=text, ge=limit.least, le=limit.most))
+        for key, (limit, text) in KEYS.items()
+    },
+)
+Alerts = _section("Alerts", Lifecycle, _ALERTS, _Reminders)
+Streams = _section("Streams", GraphSettings, _STREAMS)
 
 
 class Configuration(BaseSettings):

@@ -1,7 +1,8 @@
 """The folder that stores machine code between runs.
 
-Its name is a hash of the source text of ``FOLDERS`` and of the tricks that are switched off, because Numba detects a
-change of the calling file only. Folders of other versions are removed after ``UNUSED_S`` without use.
+Its name is a hash of the source text of ``FOLDERS``, of the names of the alert rules, and of the tricks that are
+switched off, because Numba detects a change of the calling file only. Folders of other versions are removed after
+``UNUSED_S`` without use.
 """
 
 from __future__ import annotations
@@ -16,10 +17,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from beatwire.alerts.rules import RULES
 from beatwire.jit.tricks import disabled
 
 PACKAGE = Path(__file__).parents[1]
 FOLDERS = ("kernels", "jit", "records")  # packages whose text determines the machine code
+# What kernels know of the alert rules: texts and limits may change without a compilation.
+_OF_RULES = repr([(rule.name, rule.latches) for rule in RULES]).encode()
 UNUSED_S = 30 * 86400.0  # a month: longer than a version is out of use between two starts
 
 
@@ -40,7 +44,7 @@ def cache_folder() -> Path:
         ``BEATWIRE_DISABLE`` has an unknown name.
     """
     texts = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
-    key = [path.read_bytes() for path in texts] + [name.encode() for name in sorted(disabled())]
+    key = [_OF_RULES, *(path.read_bytes() for path in texts)] + [name.encode() for name in sorted(disabled())]
     digest = hashlib.sha256(b"".join(key)).hexdigest()[:16]
     caches, home = os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME")
     parents = [Path(caches)] if caches else []

@@ -11,13 +11,13 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from beatwire.alerts.limits import check_limits
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.readers import read_active_alerts, read_to_end
 from beatwire.kafka.sender import Sender
 from beatwire.records import LimitChange
 from beatwire.stages.support.audit import limits_record
-from beatwire.stages.support.limits import check_limits
 from beatwire.wire import names
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.cloud_events import ENTERED, Headers, ack_headers, audit_headers, limits_headers

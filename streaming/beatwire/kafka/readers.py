@@ -18,10 +18,10 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
+from beatwire.alerts.rules import NUMBERS
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.stages.support.alert_rules import NUMBERS
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert
 from beatwire.wire.avro import decode_beat

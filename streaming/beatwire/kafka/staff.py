@@ -19,13 +19,13 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
+from beatwire.alerts.limits import MOST_CHANGES, check_limits
+from beatwire.alerts.settings import Settings
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.feed_watch import FeedWatch
 from beatwire.kafka.follower import BEGINNING, Follower, Record
 from beatwire.records import Acknowledgement, LimitChange
-from beatwire.stages.alert import Settings
-from beatwire.stages.support.limits import MOST_CHANGES, check_limits
 from beatwire.wire import names
 from beatwire.wire.fields import Unusable
 from beatwire.wire.staff import decode_ack, decode_limits

@@ -5,6 +5,8 @@ State: int64 ``state[slot, STATE_COLUMNS]``
 
 from __future__ import annotations
 
+from beatwire.alerts.rules import NUMBERS
+from beatwire.alerts.rules import RULES as TABLE
 from beatwire.kernels.unjudged import COLUMNS as SIGNAL_COLUMNS
 from beatwire.records import I64
 from beatwire.records.alerting import Transitions
@@ -21,14 +23,29 @@ from beatwire.records.columns import (
     TRANSITION_STRETCH,
 )
 
-# Rules, in the order of ``stages.support.alert_rules.RULES``.
-ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA = range(5)
-ANOMALOUS_BEATS, LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER = range(5, 14)
-REFUSED = 14
-NOISE, SATURATED, UNJUDGED, LONG_UNJUDGED = range(15, 19)
-VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR, MISSED_BEAT = range(19, 26)
-CONFLICTING = 26
-RULES = 27
+# Rules by number. A kernel of a new rule may take its own from the table in the same way.
+ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA, ANOMALOUS_BEATS = (
+    NUMBERS[name]
+    for name in (
+        "asystole", "extreme tachycardia", "tachycardia", "bradycardia", "extreme bradycardia", "anomalous beats",
+    )
+)  # fmt: skip
+LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER, REFUSED, NOISE, SATURATED = (
+    NUMBERS[name]
+    for name in (
+        "lead off", "flat line", "no data", "drift", "pause", "irregular rhythm", "ventricular run", "flutter",
+        "refused", "noise", "saturated",
+    )
+)  # fmt: skip
+UNJUDGED, LONG_UNJUDGED, VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR, CONFLICTING = (
+    NUMBERS[name]
+    for name in (
+        "cannot analyse", "cannot analyse for long", "ventricular tachycardia", "couplet", "bigeminy", "trigeminy",
+        "frequent ventricular beats", "supraventricular tachycardia", "conflicting senders",
+    )
+)  # fmt: skip
+RULES = len(TABLE)
+LATCH_BITS = sum(1 << number for number, rule in enumerate(TABLE) if rule.latches)
 
 # Columns of ``kernels.ectopy`` in the state: the classes of the last beats as bits, the judgements of the last three,
 # supraventricular beats in a row, and the samples of the last ventricular beats.
@@ -82,7 +99,7 @@ ENDING_BLOCKS = 8  # or after so many in a row in which it is not possible
 
 def latches(rule: int) -> bool:
     """Return True if an alert of this rule stays latched until it is acknowledged."""
-    return rule == ASYSTOLE or rule == FLUTTER or rule == VENTRICULAR
+    return (LATCH_BITS >> rule) & 1 > 0
 
 
 def outlasts_restart(rule: int) -> bool:

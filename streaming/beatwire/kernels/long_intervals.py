@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 
+from beatwire.alerts.rules import NUMBERS
 from beatwire.kernels.alert_state import (
     LAST_INTERVAL,
-    MISSED_BEAT,
     NORMAL_IN_A_ROW,
     PAUSE,
     hold_rule,
@@ -26,6 +26,7 @@ from beatwire.records import F64, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import ASYSTOLE_SAMPLES, LONGEST_SAMPLES, PAUSE_SAMPLES
 
+MISSED_BEAT = NUMBERS["missed beat"]
 NORMAL_NEEDED = 3  # beats before the interval
 ABRUPT = 1.5  # times the interval before: a rate that falls from beat to beat misses none
 LONGEST_S = 3.0  # an interval of the rule and of the beats before it

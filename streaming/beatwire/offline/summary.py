@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rules import RULES
 from beatwire.offline.analyze import Analysis
 from beatwire.recordings import Recording
 from beatwire.records import F64, I64, Bool
-from beatwire.stages.support.alert_rules import RULES
 from beatwire.tables import rr_statistics
 
 GOOD_ERRORS = 1.0  # expected in ten seconds; more than nine of ten beats are right at any usual rate

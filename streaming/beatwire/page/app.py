@@ -22,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket
 
+from beatwire.alerts.settings import Settings
 from beatwire.model.checkpoint import load_model
 from beatwire.page import protocol
 from beatwire.page.browser import Browser, Publish
@@ -29,7 +30,6 @@ from beatwire.page.guard import Guard
 from beatwire.page.population import population
 from beatwire.page.rules import rule_list
 from beatwire.page.ward import Ward
-from beatwire.stages import alert
 
 STATIC = Path(str(files("beatwire.page"))) / "static"
 MOST_BROWSERS = 100
@@ -101,4 +101,4 @@ def _population_text(model: Path | None) -> str:
 
 @cache
 def _rules_text(model: Path | None) -> str:
-    return json.dumps(rule_list(alert.Settings(), load_model(model).reference.limit))
+    return json.dumps(rule_list(Settings(), load_model(model).reference.limit))

@@ -1,17 +1,17 @@
 """The alarm rules in plain words, for ``/rules.json``.
 
-They are those of the rules themselves (`beatwire.stages.support.alert_rules`).
+They are those of the rules themselves (`beatwire.alerts.rules`).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from beatwire.stages import alert
-from beatwire.stages.support.alert_rules import RULES
+from beatwire.alerts.rules import RULES
+from beatwire.alerts.settings import Settings
 
 
-def rule_list(settings: alert.Settings, drift: float) -> list[dict[str, Any]]:
+def rule_list(settings: Settings, drift: float) -> list[dict[str, Any]]:
     """Return the rules as the protocol has them, those of high priority first.
 
     Parameters
@@ -32,7 +32,7 @@ def rule_list(settings: alert.Settings, drift: float) -> list[dict[str, Any]]:
                 "technical": rule.technical,
                 "title": rule.title,
                 "definition": rule.definition_of(limit),
-                "default": f"{limit:g} {rule.unit}".strip() if "{limit}" in rule.definition else "",
+                "default": "" if rule.limit is None else f"{limit:g} {rule.limit.unit}".strip(),
             }
         )
     return sorted(listed, key=lambda entry: order.index(str(entry["priority"])))

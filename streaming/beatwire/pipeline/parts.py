@@ -8,11 +8,11 @@ other stages: decode and align before, gather and score between, publish after. 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from streamz import Stream
 
+from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.model.checkpoint import Model, load_model
@@ -70,9 +70,9 @@ class Models(NamedTuple):
         of_runs = load_ventricular_judges(settings.ventricular) if with_runs else None
         return Models(load_model(settings.model), trees, load_rhythm_judges(settings.rhythm), classes, of_runs)
 
-    def alert(self, settings: Settings) -> alert.Settings:
+    def alert(self, settings: Settings) -> AlertSettings:
         """Return the settings of the alert stage: the limit of drift is the model's."""
-        return replace(settings.alert, drift=self.scoring.reference.limit)
+        return settings.alert.with_limits({"drift": self.scoring.reference.limit})
 
 
 PartT = TypeVar("PartT", bound="Part")

@@ -24,10 +24,12 @@ from typing import Literal
 
 import numpy as np
 
+from beatwire.alerts.settings import Lifecycle
+from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
 from beatwire.kernels.fast_rhythm import REACH_S
 from beatwire.records import Bank
-from beatwire.stages import alert, align, beats, classify, decode, lifecycle, nms, ricker, ring
+from beatwire.stages import align, beats, classify, decode, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 
@@ -84,8 +86,8 @@ class Settings:
     ventricular: Path | None = None
     design: Design = field(default_factory=Design)
     nms: nms.Settings = field(default_factory=nms.Settings)
-    alert: alert.Settings = field(default_factory=alert.Settings)
-    lifecycle: lifecycle.Settings = field(default_factory=lifecycle.Settings)
+    alert: AlertSettings = field(default_factory=AlertSettings)
+    lifecycle: Lifecycle = field(default_factory=Lifecycle)
 
     def __post_init__(self) -> None:
         """Check the settings.

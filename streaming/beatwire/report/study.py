@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.settings import Settings
 from beatwire.evaluation.match import pair
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.model.checkpoint import Model
 from beatwire.offline.analyze import Analysis
 from beatwire.recordings import Recording
 from beatwire.records import F64, I64
-from beatwire.stages import alert
 from beatwire.stages.score import ANOMALOUS
 
-PAUSE_S = alert.Settings().pause_s
+PAUSE_S = Settings().limit("pause")
 PRIORITIES = ("high", "medium", "low")  # the order in which people read them
 CLASS_COLUMN = "beat_class"  # of the beats, where the analysis has classes
 MATCH_S = 0.150  # within which a beat and an annotated beat are the same one

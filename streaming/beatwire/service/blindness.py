@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
+from beatwire.alerts.rules import BLIND
 from beatwire.records import Outgoing
 from beatwire.service.counters import Counters
 from beatwire.service.health import LoopState
@@ -18,7 +19,7 @@ from beatwire.wire import names
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.cloud_events import alert_headers
 
-BLIND_S = 5.0  # a hand-over that takes longer raises an alert: shorter ones are over before anybody has read of them
+BLIND_S = BLIND.default  # a shorter hand-over is over before anybody has read of it
 
 
 class Blindness:

@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from beatwire.kernels.alert_state import latches
+from beatwire.alerts.rules import EXPIRED, RULES
 from beatwire.pipeline.graph import Pipeline
 from beatwire.records import REJECT_KINDS, Alerts, Rejects
 from beatwire.service.counters import STAGE_BOUNDS_S, Durations
-from beatwire.stages.support.alert_rules import EXPIRED, RULES
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -48,8 +47,8 @@ class Instruments:
         self.transitions: Counter[tuple[str, str, str]] = Counter(
             {
                 (rule.name, state, rule.priority): 0
-                for number, rule in enumerate(RULES)
-                for state in ("on", "ack", *(("latched",) if latches(number) else ()), "off")
+                for rule in RULES
+                for state in ("on", "ack", *(("latched",) if rule.latches else ()), "off")
             }
             | {(EXPIRED.name, state, EXPIRED.priority): 0 for state in ("on", "ack", "off")}
         )

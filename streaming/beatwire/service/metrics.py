@@ -19,12 +19,12 @@ from prometheus_client.core import (
     Metric,
 )
 
+from beatwire.alerts.rules import RULES
 from beatwire.pipeline.graph import Pipeline
 from beatwire.service.counters import Counters
 from beatwire.service.drift_figures import figures
 from beatwire.service.health import Health, LoopState, Verdict
 from beatwire.service.instruments import Instruments
-from beatwire.stages.support.alert_rules import RULES
 from beatwire.wire.names import ACKS, ALERTS, SETTINGS
 
 MOST_STREAMS = 20  # streams above the drift limit that are listed by name: bounds the number of time series

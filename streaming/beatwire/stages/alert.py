@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rules import NUMBERS
+from beatwire.alerts.settings import Settings
 from beatwire.jit import cpu
 from beatwire.kernels import alert_state, rhythm
 from beatwire.kernels.beat_class import Q
 from beatwire.kernels.ectopy import ECTOPY_S, HIDDEN
 from beatwire.kernels.long_intervals import LONGEST_S
 from beatwire.kernels.normal_beat import OF_SPREAD, UNRELATED
-from beatwire.kernels.senders import TURN_US
 from beatwire.kernels.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
@@ -37,60 +38,11 @@ from beatwire.records.columns import (
 )
 from beatwire.stages.support import stream_alerts
 from beatwire.stages.support.alert_messages import message_of
-from beatwire.stages.support.alert_rules import NUMBERS
 from beatwire.stages.support.limits import Limits, insert_changes, split_changes
 from beatwire.stages.support.runs import rows_written, runs_of
 from beatwire.stages.support.service_alerts import FEED_S
 
 _BLOCK_S = 2.0  # length of a block, see ``stages.beats``
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Limits of the rules where a stream has none of its own; rates in beats per minute, times in seconds.
-
-    asystole_s  without a beat
-    no_data_s   without a message
-    pause_s     an interval longer than that, and no longer than ``asystole_s``, is a pause
-    missed_s    where rules count beats, an interval counts as one for each of these: so eight beats are at most 11.2 s
-    frequent_ventricular_beats_bpm  ventricular beats a minute
-    missed_beat_ratio  an interval longer than so many median ones has a beat missing
-    most_errors expected in ten seconds: with more the signal is noisy, and an interval is no pause
-    ventricular_most_errors  expected in ten seconds: with so many the last beats are no ventricular run
-    sure        probability of a beat that is certain
-    unjudged_s, long_unjudged_s  without a signal that can be judged
-    drift       limit of the model's reference, for the alert's ``limit``
-    """
-
-    asystole_s: float = 4.0
-    extreme_tachycardia_bpm: float = 140.0
-    tachycardia_bpm: float = 120.0
-    bradycardia_bpm: float = 45.0
-    extreme_bradycardia_bpm: float = 40.0
-    no_data_s: float = 2.0
-    pause_s: float = 3.0
-    missed_s: float = 0.7
-    ventricular_tachycardia_bpm: float = 100.0
-    supraventricular_tachycardia_bpm: float = 150.0
-    frequent_ventricular_beats_bpm: float = 10.0
-    missed_beat_ratio: float = 1.75
-    most_errors: float = 1.0
-    ventricular_most_errors: float = 3.0
-    sure: float = 0.9
-    unjudged_s: float = 10.0
-    long_unjudged_s: float = 30.0
-    drift: float = 1.0
-
-    @property
-    def limits(self) -> tuple[float, ...]:
-        """The limits by number of the rule, as messages contain them; 0: the rule has none."""
-        return (
-            self.asystole_s, self.extreme_tachycardia_bpm, self.tachycardia_bpm, self.bradycardia_bpm,
-            self.extreme_bradycardia_bpm, 3.0, 0.0, 4.0, self.no_data_s, self.drift, self.pause_s, 0.0, 3.0, 0.0, 0.0,
-            self.most_errors, 0.0, self.unjudged_s, self.long_unjudged_s,
-            self.ventricular_tachycardia_bpm, 0.0, 0.0, 0.0, self.frequent_ventricular_beats_bpm,
-            self.supraventricular_tachycardia_bpm, self.missed_beat_ratio, TURN_US / 1e6,
-        )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -258,7 +210,7 @@ def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
 def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
     """Return the beats of a tick as the rules read them; without the rhythm stage rates are those of the beats."""
     none, unknown = np.zeros(len(tick.slot), np.bool_), np.full(len(tick.slot), np.nan)
-    noisy = tick.expected_errors >= s.most_errors
+    noisy = tick.expected_errors >= s.limits[alert_state.NOISE]
     lost = tick.expected_errors >= s.ventricular_most_errors
     medians = np.repeat(tick.median_rr_s[:, None], rhythm.SPANS, axis=1)
     return RuleBeats(

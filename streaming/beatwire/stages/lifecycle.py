@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.errors import UserError
+from beatwire.alerts.settings import Lifecycle
 from beatwire.records import I64, Acknowledgement, Alerts, Bool, Expired, TickBeats
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
 from beatwire.records.events import RESTART, WATERMARK
@@ -44,43 +44,8 @@ from beatwire.stages.support.service_alerts import (
 from beatwire.stages.support.sessions import bank_of
 from beatwire.stages.support.tick_parts import parts_of
 
-LONGEST_SHORTEST_S = 60.0  # a successor replays 120 s: it finds every alert that is held
 MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
 _SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Durations in seconds.
-
-    shortest_s                        an alert lasts for so long at least
-    remind_high_s, remind_medium_s, remind_low_s  after which an unacknowledged alert is published again; 0: never
-    keep_ended_s                      after which an alert that is off is removed from the log, by the service
-    """
-
-    shortest_s: float = 5.0
-    remind_high_s: float = 60.0
-    remind_medium_s: float = 180.0
-    remind_low_s: float = 0.0
-    keep_ended_s: float = 7 * 86_400.0
-
-    def __post_init__(self) -> None:
-        """Check the settings.
-
-        Raises
-        ------
-        UserError
-            They cannot work.
-        """
-        if not 0 <= self.shortest_s <= LONGEST_SHORTEST_S:
-            raise UserError(f"alerts: expected shortest_s of 0 to {LONGEST_SHORTEST_S:g} s; got {self.shortest_s:g}")
-        for name in ("remind_high_s", "remind_medium_s", "remind_low_s"):
-            if not 0 <= getattr(self, name) < math.inf or 0 < getattr(self, name) < 1:
-                raise UserError(f"alerts: expected {name} of 0 or at least 1 s; got {getattr(self, name):g}")
-
-    def remind_s(self, priority: str) -> float:
-        """Return the interval after which an alert of a priority is published again, 0: never."""
-        return {"high": self.remind_high_s, "medium": self.remind_medium_s, "low": self.remind_low_s}[priority]
 
 
 @dataclass(slots=True)
@@ -98,7 +63,7 @@ class State:
     scanned_us time of the last search for reminders that the clock decides
     """
 
-    settings: Settings
+    settings: Lifecycle
     limits: Limits
     alerts: OpenAlerts = field(init=False)
     audited: dict[str, int] = field(default_factory=dict)

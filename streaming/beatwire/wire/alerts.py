@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.errors import shown
 from beatwire.wire.fields import (
     LATEST_US,
     Field,
@@ -21,7 +22,6 @@ from beatwire.wire.fields import (
     is_number,
     is_text,
     json_object,
-    shown,
 )
 from beatwire.wire.staff import NAME, STREAM_ID, is_name, is_stream_id
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from beatwire.errors import shown
 from beatwire.kernels.avro import MAX_BYTES
 from beatwire.records import Bool, Outgoing, RawTick, Rejects
 from beatwire.wire.background import import_in_background
-from beatwire.wire.fields import shown
 from beatwire.wire.names import DEAD_LETTERS
 
 if TYPE_CHECKING:

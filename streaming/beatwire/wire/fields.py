@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
-LONGEST_SHOWN = 40  # characters of a value in a reason
+from beatwire.errors import LONGEST_SHOWN, shown
+
 LARGEST = 2**63 - 1  # of an integer: columns are int64
 LATEST_US = 2**54  # the year 2540: what samples may have, and room for what follows from it; before 1970 as much
 
@@ -77,19 +78,6 @@ def checked(found: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]
                 raise ValueError(f"expected {name}: {expected}; got {shown(value)}")
             good[name] = value
     return good
-
-
-def shown(value: Any) -> str:
-    """Return a value that was not expected, short enough for a reason; it never fails.
-
-    >>> shown("a" * 50), shown(10**400), shown(None)
-    ("'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa...", '1000000000000000000000000000000000000000...', 'None')
-    """
-    try:
-        text = f"{value:g}" if isinstance(value, float) else repr(value)
-    except (ValueError, RecursionError):  # an integer of more than 4300 digits; lists in lists
-        text = type(value).__name__
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def is_integer(value: Any, least: int = -LARGEST - 1, most: int = LARGEST) -> bool:

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from beatwire.alerts.rules import RULES
 from beatwire.evaluation.bedside.rows import PER_DAY, PERCENT, Count, Row
 from beatwire.evaluation.bedside.watched import Watched, Watcher
 from beatwire.evaluation.bedside.wearable import MEDIUM_OR_HIGH, RATES
 from beatwire.recordings.synthetic.person import synthesise
-from beatwire.stages.support.alert_rules import RULES
 
 WARD, SINUS = "simulated ward", "all in sinus rhythm"
 WARD_BEDS, WARD_S = 200, 120.0

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.alerts.settings import Settings
 from beatwire.evaluation.alarms import MEDIAN_BEATS, running_median
 from beatwire.evaluation.bedside.rows import PER_DAY, Count, Row
 from beatwire.evaluation.bedside.watched import Watched, classed
 from beatwire.evaluation.match import inside
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.kernels.long_intervals import ABRUPT, NORMAL_NEEDED, is_long
-from beatwire.stages import alert
 
 RULE = "missed beat"
 WITHIN_S = 10.0
@@ -27,14 +27,14 @@ _IRREGULAR = ("AFIB", "AFL", "VFL", "VF")
 
 def missed_beats(record: AnnotatedRecord) -> list[int]:
     """Return the sample of each annotated beat before which a beat is missing."""
-    limits = alert.Settings()
+    limits = Settings()
     rr_s = np.diff(record.beat) / record.recording.rate_hz
     typical_s = running_median(rr_s, MEDIAN_BEATS)  # the first is that of the interval MEDIAN_BEATS - 1
     return [
         int(record.beat[k + 1])
         for k in range(MEDIAN_BEATS, len(rr_s))
-        if is_long(float(rr_s[k]), float(typical_s[k + 1 - MEDIAN_BEATS]), limits.missed_beat_ratio)
-        and ABRUPT * rr_s[k - 1] < rr_s[k] <= limits.pause_s
+        if is_long(float(rr_s[k]), float(typical_s[k + 1 - MEDIAN_BEATS]), limits.limit(RULE))
+        and ABRUPT * rr_s[k - 1] < rr_s[k] <= limits.limit("pause")
         and all(c == "N" for c in record.beat_class[k + 1 - NORMAL_NEEDED : k + 1])
     ]
 

@@ -10,13 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.alerts.settings import Settings
 from beatwire.evaluation.alarms import running_median
 from beatwire.evaluation.bedside.rows import Count, Row
 from beatwire.evaluation.bedside.watched import Watched, classed
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.records import I64
-from beatwire.stages import alert
-from beatwire.stages.support.alert_rules import NUMBERS
 
 # Rule -> intervals of its median. Those of fast rates are confirmed by short intervals, the others by long ones.
 INTERVALS = {"extreme tachycardia": 16, "tachycardia": 8, "bradycardia": 8, "extreme bradycardia": 4, "pause": 1}
@@ -27,7 +26,7 @@ TOLERANCE = 0.03
 
 def beats_beyond(record: AnnotatedRecord, rule: str) -> I64:
     """Return the samples of the annotated beats at which the rule's limit is passed, or nearly."""
-    limit = alert.Settings().limits[NUMBERS[rule]]
+    limit = Settings().limit(rule)
     longest_s = limit if rule == "pause" else 60.0 / limit
     n = INTERVALS[rule]
     median_s = running_median(np.diff(record.beat) / record.recording.rate_hz, n)

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.errors import UserError
 from beatwire.evaluation.detection import Alarm
 from beatwire.evaluation.records import AnnotatedRecord, annotate
@@ -20,7 +21,6 @@ from beatwire.evaluation.streamed import Streamed, alarms_of
 from beatwire.offline.analyzer import Analyzer
 from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
-from beatwire.stages.support.alert_rules import NUMBERS, RULES
 
 PEOPLE = ("development", "held back", "all")
 _PULSE_WAVES = ("pleth", "ppg", "abp", "art", "resp", "cvp", "pap")  # begin the names of leads that are no ECG

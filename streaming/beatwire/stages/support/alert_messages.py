@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rule import STATES, alert_id
+from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.jit import cpu
 from beatwire.records import TickBeats
 from beatwire.records.columns import NO_BEAT
-from beatwire.stages.support.alert_rules import NUMBERS, RULES, STATES, alert_id
 from beatwire.stages.support.sessions import bank_of
 from beatwire.stages.support.stretches import place_of, stretch_of
 

@@ -1,4 +1,4 @@
-"""Limits of the rules for each stream: which there are, which values they may have, and which hold when.
+"""Limits of the rules for each stream, and which hold when.
 
 In:    changes as staff entered them (``records.LimitChange``), and the chunks of a tick
 Out:   for each chunk the row of the table of limits that is in force when it arrives
@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
-from beatwire.errors import UserError
+from beatwire.alerts.limits import MOST_CHANGES
+from beatwire.alerts.rules import NUMBERS
 from beatwire.records import F64, I64, LimitChange
 from beatwire.records.alignment import AlignChunks
 from beatwire.records.columns import (
@@ -36,65 +36,7 @@ from beatwire.records.columns import (
     ORDERED_SLOT,
 )
 from beatwire.records.events import ARRIVED, BEAT, LIMITS_CHANGED, RESTART, WATERMARK
-from beatwire.stages.support.alert_rules import NUMBERS
 from beatwire.stages.support.directory import Directory
-from beatwire.wire.fields import shown
-
-MOST_CHANGES = 256  # of a stream that are kept: older ones are not part of any replay
-
-
-class Range(NamedTuple):
-    """The values that a limit may have, and their unit."""
-
-    least: float
-    most: float
-    unit: str
-
-
-# Limits that can be set for a stream. Those of asystole are the ones of IEC 60601-2-27 for bedside monitors.
-SETTABLE = {
-    "asystole": Range(3.0, 10.0, "s"),
-    "extreme tachycardia": Range(60.0, 300.0, "/min"),
-    "tachycardia": Range(50.0, 300.0, "/min"),
-    "bradycardia": Range(15.0, 120.0, "/min"),
-    "extreme bradycardia": Range(10.0, 100.0, "/min"),
-    "pause": Range(1.5, 10.0, "s"),
-    "no data": Range(1.0, 600.0, "s"),
-    "ventricular tachycardia": Range(60.0, 300.0, "/min"),
-    "supraventricular tachycardia": Range(60.0, 300.0, "/min"),
-    "frequent ventricular beats": Range(1.0, 20.0, "/min"),
-}
-# Of each pair the first limit is below the second, or equal to it.
-ORDER = (
-    ("extreme bradycardia", "bradycardia"),
-    ("bradycardia", "tachycardia"),
-    ("tachycardia", "extreme tachycardia"),
-    ("pause", "asystole"),
-)
-
-
-def check_limits(stream: str, limits: Mapping[str, float], defaults: Sequence[float]) -> None:
-    """Check the limits of a stream; ``defaults`` by number of the rule hold where ``limits`` has none.
-
-    Raises
-    ------
-    UserError
-        A rule has no limit that can be set, a value is out of its range, or two limits are in the wrong order.
-    """
-    for rule, value in limits.items():
-        if rule not in SETTABLE:
-            raise UserError(f"limits of {stream!r}: expected one of {', '.join(SETTABLE)}; got {shown(rule)}")
-        least, most, unit = SETTABLE[rule]
-        if not least <= value <= most:
-            raise UserError(
-                f"limits of {stream!r}: expected {rule} of {least:g} to {most:g} {unit}; got {shown(value)}"
-            )
-    for low, high in ORDER:
-        below, above = (limits.get(rule, defaults[NUMBERS[rule]]) for rule in (low, high))
-        if below > above:
-            raise UserError(
-                f"limits of {stream!r}: expected {low} of at most {high}; got {low} {below:g} and {high} {above:g}"
-            )
 
 
 @dataclass(slots=True)

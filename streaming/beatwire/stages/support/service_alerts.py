@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rule import Rule, alert_id
+from beatwire.alerts.rules import BLIND, EXPIRED, NUMBERS, RULES
 from beatwire.records import I64, Bool, Expired
-from beatwire.stages.support.alert_rules import BLIND, EXPIRED, NUMBERS, RULES, Rule, alert_id
 from beatwire.stages.support.open_alerts import OpenAlerts
 from beatwire.wire.names import SAMPLES
 

@@ -1,0 +1,119 @@
+"""What a rule of alerts has, as people read it; ids of alerts."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+STATES = ("off", "on", "latched")  # by number, ``kernels.alert_state.OFF``, ...
+ENDED = {"off": "ended", "latched": "ended, not acknowledged"}  # what the text of an alert that has ended begins with
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The limit of a rule, or another number that rules depend on.
+
+    default, unit
+        Where nobody has set it; the unit is for people.
+    key
+        Its name in the section ``limits`` of the configuration; empty: it is fixed.
+    least, most
+        The values that it may have.
+    meaning
+        What the configuration says about it, after the title of the rule.
+    settable
+        Staff may set it for a stream.
+    """
+
+    default: float
+    unit: str
+    key: str = ""
+    least: float = 0.0
+    most: float = 0.0
+    meaning: str = ""
+    settable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule as people read it.
+
+    number
+        Its place in the table, by which kernels know it; None: the service decides it, not a kernel.
+    name
+        Part of the alert's id and of its message.
+    priority
+        "high", "medium" or "low".
+    technical
+        About the signal rather than the heart.
+    latches
+        An alert that has ended stays until it is acknowledged.
+    title
+        What heads it where it is explained.
+    text
+        Format string of an alert that is on, with ``value`` (what was found), ``limit`` (of the rule) and ``leads``
+        (``value`` as leads).
+    definition
+        For people who ask what an alert means; ``{limit}`` in it is the limit.
+    source
+        Where definition and limit are from; empty: they are beatwire's own.
+    limit
+        None: the rule has none.
+    """
+
+    number: int | None
+    name: str
+    priority: str
+    technical: bool
+    latches: bool
+    title: str
+    text: str
+    definition: str
+    source: str = ""
+    limit: Limit | None = None
+
+    @property
+    def measures(self) -> bool:
+        """Return True if the rule states a value in its text."""
+        return "{value" in self.text or "{leads" in self.text
+
+    @property
+    def default(self) -> float:
+        """Return the limit where nobody has set it; 0: the rule has none."""
+        return 0.0 if self.limit is None else self.limit.default
+
+    def text_of(self, state: str, value: float, limit: float) -> str:
+        """Return the text of a transition to a state of ``STATES``.
+
+        >>> rule = Rule(0, "asystole", "high", False, True, "Asystole", "no beat for {limit:g} s", "")
+        >>> [rule.text_of(state, 0.0, 4.0) for state in STATES]
+        ['ended: asystole', 'asystole: no beat for 4 s', 'ended, not acknowledged: asystole']
+        """
+        if state != "on":
+            return f"{ENDED[state]}: {self.name}"
+        return f"{self.name}: {self.text.format(value=value, limit=limit, leads=lead_list(value))}"
+
+    def definition_of(self, limit: float) -> str:
+        """Return the definition with a limit in it.
+
+        >>> Rule(0, "pause", "medium", False, False, "Pause", "", "More than {limit} s.").definition_of(3.0)
+        'More than 3 s.'
+        """
+        return self.definition.format(limit=f"{limit:g}")
+
+
+def lead_list(mask: float) -> str:
+    """Return the leads of a bit mask, counted from 1 in the order of the device's samples.
+
+    >>> [lead_list(mask) for mask in (0, 2, 5)]
+    ['no lead', 'lead 2', 'leads 1 and 3']
+    """
+    leads = [str(k + 1) for k in range(int(mask).bit_length()) if int(mask) >> k & 1] if mask > 0 else []
+    if len(leads) < 2:
+        return f"lead {leads[0]}" if leads else "no lead"
+    return f"leads {', '.join(leads[:-1])} and {leads[-1]}"
+
+
+def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
+    """Return the id of an alert, the same in every process: a hash of stream, session, rule and onset sample."""
+    return hashlib.sha256(f"{stream}|{session}|{rule}|{onset}".encode()).hexdigest()[:32]
