@@ -15,7 +15,7 @@ INSTALL = if $(BIN)/python -m pip config list | grep -q index-url || \
 # Two processes share the tests by file; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=8
 
-.PHONY: demo test dev shared check kernels test-fast test-heavy docs bench screenshots train clean
+.PHONY: demo test dev shared check kernels test-fast test-heavy docs site bench screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
@@ -36,6 +36,7 @@ check: $(DEV_READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(MAKE) --no-print-directory site
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose/compose*.yaml
 	$(BIN)/hadolint compose/Dockerfile
 
@@ -82,10 +83,13 @@ train: $(DEV_READY)
 screenshots: $(DEV_READY)
 	$(BIN)/python tests/screenshots.py docs/images
 
-# Tables of the documents that are made from data.
+# Tables of the documents that follow from code and data.
 docs: $(DEV_READY)
-	$(BIN)/python -m beatwire.bench.recorded docs/benchmarks.jsonl docs/explanation/performance.md
-	$(BIN)/python -m beatwire.alerts.page docs/reference/alerts.md
+	$(BIN)/python docs/make/tables.py
+
+# The documents as a site, in build/site.
+site: $(DEV_READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(DEV_READY)
 	$(BIN)/beatwire bench

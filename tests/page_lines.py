@@ -65,6 +65,8 @@ NOT_RUN = {
     ),
     "pip install '.[broker,gpu]'": _DOWNLOADS,
     "pip install 'beatwire[broker,dashboard]'": _DOWNLOADS,
+    "pip install 'beatwire[broker,dashboard,report]'": _DOWNLOADS,
+    """python -c 'import wfdb; wfdb.dl_database("mitdb", "mitdb")'""": _DOWNLOADS,
     """sed "s/^BEATWIRE_TOKEN=.*/BEATWIRE_TOKEN=$(openssl rand -hex 16)/" .env.example > .env""": _TOKEN,
     """(. ./.env; echo "http://127.0.0.1:8765/?token=$BEATWIRE_TOKEN")""": _TOKEN,
     "docker compose up --build --detach --wait": _DOCKER,
@@ -73,8 +75,6 @@ NOT_RUN = {
     "docker compose -f compose.yaml -f compose.cluster.yaml up --build --detach --wait": _DOCKER,
     f"nsys profile -t cuda,nvtx beatwire monitor --bootstrap-servers {ADDRESS} --nvtx --backend gpu": _PROFILER,
     "ncu --kernel-name regex:respond --launch-count 1 beatwire bench gpu": _PROFILER,
-    "chromium --headless --hide-scrollbars --window-size=830,1900 --virtual-time-budget=9000 "
-    '--screenshot=docs/images/report.png "file://$PWD/report.html"': "needs a Chromium and a user that is not root",
 }
 
 

@@ -134,6 +134,27 @@ def test_a_source_that_cannot_be_used_is_one_clear_line(source: object, options:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize(("seconds", "fs", "seed"), [(60.0, 250.0, 0), (10.0, 360.0, 7), (1.0, 128.0, 3)])
+def test_the_example_is_the_synthetic_recording_of_its_arguments(seconds: float, fs: float, seed: int) -> None:
+    ecg, rate = beatwire.example(seconds, fs, seed)
+    source = beatwire.analyze(f"synthetic:seconds={seconds},rate={fs},seed={seed},ectopy=0.05")
+    assert (ecg.dtype, ecg.shape, rate) == (np.float64, (round(seconds * fs),), fs)
+    np.testing.assert_allclose(ecg, source.signal()[0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seconds": 0}, "seconds: expected a number of seconds, 1-86400; got 0"),
+        ({"fs": 20}, "fs: expected a rate of 50-4000 Hz; got 20"),
+        ({"seed": 1.5}, "seed: expected a whole number of at least 0; got 1.5"),
+    ],
+)
+def test_an_example_that_cannot_be_made_is_an_error(arguments: dict, message: str) -> None:
+    with pytest.raises(beatwire.UserError, match=message):
+        beatwire.example(**arguments)
+
+
 def test_the_import_takes_less_than_a_second_and_imports_nothing_else() -> None:
     code = "import sys; before = set(sys.modules); import beatwire; print(len(set(sys.modules) - before))"
     begin = time.perf_counter()

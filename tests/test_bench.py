@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 import pytest
 from beatwire.bench import hours, memory
-from beatwire.bench.recorded import append, read, table, with_table
+from beatwire.bench.recorded import append, read, table
 from beatwire.bench.result import Result
 from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
@@ -78,9 +78,3 @@ def test_a_line_that_is_no_measurement_is_named(tmp_path: Path) -> None:
     record.write_text('{"name": "tick"}\n')
     with pytest.raises(UserError, match=r"record.jsonl:1: expected the keys"):
         read(record)
-
-
-def test_the_page_of_figures_is_made_from_their_record() -> None:
-    docs = Path(__file__).parents[1] / "docs"
-    page = (docs / "explanation" / "performance.md").read_text(encoding="utf-8")
-    assert page == with_table(page, table(read(docs / "benchmarks.jsonl"))), "run: make docs"

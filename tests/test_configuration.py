@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 from beatwire.alerts.settings import KEYS
-from beatwire.cli.configured import OPTIONS
 from beatwire.cli.main import app
 from beatwire.configuration.effect import cluster_of, settings_of
-from beatwire.configuration.keys import Configuration, keys
+from beatwire.configuration.keys import Configuration
 from beatwire.configuration.load import check_with_librdkafka, load
 from beatwire.configuration.show import rows
 from beatwire.errors import UserError
-from beatwire.kafka.properties import MASKED, RESERVED, is_secret, without_secrets
+from beatwire.kafka.properties import MASKED, is_secret, without_secrets
 from beatwire.pipeline.settings import Settings
 from configuration_files import error_of, file
 from typer.testing import CliRunner
@@ -254,25 +253,6 @@ def test_the_command_prints_values_units_and_origins(tmp_path: Path, monkeypatch
     found = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["values"]
     assert {row["key"]: row["value"] for row in found}["kafka.properties.sasl.password"] == MASKED
     assert "planted" not in text + json.dumps(found)
-
-
-def test_every_key_stands_in_the_page_with_its_default_and_unit() -> None:
-    table = PAGE.read_text().split("## Keys")[1].split("\n## ")[0]
-    written = {
-        row[0]: row[1:] for row in re.findall(r"^\| `([\w.]+)` \| (.+?) \| (.*?) ?\| (.+) \|$", table, re.MULTILINE)
-    }
-    expected = {}
-    for key, default, unit, text in keys():
-        shown = {True: "true", False: "false"}.get(default, default) if isinstance(default, bool) else default
-        shown = f"{shown:g}" if isinstance(shown, float) else shown
-        expected[key] = ("none" if shown in (None, {}) else "empty" if shown == "" else f"`{shown}`", unit, text)
-    assert written == expected
-
-
-def test_options_and_reserved_properties_stand_in_the_page() -> None:
-    text = PAGE.read_text()
-    assert all(re.search(rf"`{key}`\s`{option}`", text) for key, option in OPTIONS.items())
-    assert set(re.findall(r"`([a-z_.]+)`", text.split("so they are refused:")[1].split("\n\n")[0])) == set(RESERVED)
 
 
 def test_the_example_is_accepted_and_shows_every_section() -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from beatwire.alerts.page import with_table
 from beatwire.cli.main import app
+from hooks import command_pages, typer_command
 from page_lines import (  # fmt: skip
     LANGUAGES,
     NOT_RUN,
@@ -27,6 +27,7 @@ from page_lines import (  # fmt: skip
     runs_offline,
     shell_lines,
 )
+from tables import TABLES, written
 
 CARDS = sorted((ROOT / "streaming" / "beatwire" / "model" / "weights").glob("*.md"))
 LINK = re.compile(r"(?<!!)\[[^\]\[]*\]\(([^)\s]+)\)")
@@ -104,31 +105,19 @@ def test_make_targets_of_a_page_exist(page: Path) -> None:
     assert make_targets(page) <= known
 
 
-def test_every_package_has_its_sentence_in_the_architecture() -> None:
-    table = (ROOT / "docs" / "explanation" / "architecture.md").read_text().split("## Packages")[1].split("\n## ")[0]
-    described = {
-        package
-        for first, sentence in re.findall(r"^\| (.+?) \| ([A-Z].+\.) \|$", table, re.MULTILINE)
-        for package in re.findall(r"`(beatwire[\w.]*)`", first)
-        if sentence
-    }
-    inits = [path for root in ("streaming", "producers") for path in (ROOT / root).rglob("__init__.py")]
-    packages = {".".join(path.parent.relative_to(ROOT).parts[1:]) for path in inits} - {"beatwire"}
-    modules = {
-        f"beatwire.{path.stem}" for path in (ROOT / "streaming" / "beatwire").glob("*.py") if path.stem[0] != "_"
-    }
-    assert described == packages | modules
+@pytest.mark.parametrize("table", TABLES)
+def test_a_table_of_the_pages_is_what_make_docs_writes(table: str) -> None:
+    page = (ROOT / "docs" / TABLES[table][0]).read_text()
+    assert page == written(table, page), "run: make docs"
 
 
-def test_the_table_of_alerts_is_that_of_the_rules() -> None:
-    text = (ROOT / "docs" / "reference" / "alerts.md").read_text()
-    assert with_table(text) == text, "make docs"
-
-
-def test_every_metric_is_described() -> None:
-    source = (ROOT / "streaming" / "beatwire" / "service" / "metrics.py").read_text()
-    named = set(re.findall(r'"(beatwire_[a-z_]+)"', source))
-    assert named <= set(re.findall(r"`(beatwire_[a-z_]+)`", (ROOT / "docs" / "reference" / "metrics.md").read_text()))
+def test_every_option_of_every_command_is_in_the_page_that_the_site_shows() -> None:
+    page = "\n".join(command_pages(typer_command(), "beatwire"))
+    for line in block_commands(README):
+        command, _ = resolve(shlex.split(line)[1:])
+        assert f"### beatwire {command.name}\n" in page
+    assert page.count("|`--bootstrap-servers`") >= 8
+    assert "Sentinel" not in page
 
 
 def test_the_readme_is_short() -> None:

@@ -1,4 +1,4 @@
-"""The programs of README and docs run: docs/how-to/python.md as a whole, the script in docs/examples."""
+"""The programs of README and docs run: those of a page one after the other, the script in docs/examples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import runpy
 from pathlib import Path
 
+import beatwire
 import matplotlib
 import numpy as np
 import pytest
@@ -16,17 +17,38 @@ from beatwire.wire.names import SAMPLES
 from laws import Signal
 from page_lines import EXAMPLE_PAGES, README, ROOT, blocks
 
-PYTHON = ROOT / "docs" / "how-to" / "python.md"
-THREE_LINES, FEED, SINK = blocks(README, "python")
+DOCS = ROOT / "docs"
+PYTHON, TUTORIAL, FEEDS = (
+    DOCS / "how-to" / "python.md",
+    DOCS / "tutorial" / "first-hour.md",
+    DOCS / "how-to" / "feed.md",
+)
+(THREE_LINES,) = blocks(README, "python")
+FEED, SINK = blocks(FEEDS, "python")
 
 
 def test_no_other_page_has_programs() -> None:
-    assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == {README, PYTHON}
+    assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == {README, PYTHON, TUTORIAL, FEEDS}
 
 
 def test_the_three_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
     exec(THREE_LINES, {})
     assert "rr_ms" in capsys.readouterr().out
+
+
+def test_the_programs_of_the_tutorial_write_the_recording_that_its_commands_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, object] = {}
+    for program in blocks(TUTORIAL, "python"):
+        exec(program, scope)
+    assert "beat_class" in capsys.readouterr().out
+    assert (tmp_path / "stretch.png").read_bytes()[1:4] == b"PNG"
+    again = beatwire.analyze("ecg.csv", fs=250)
+    assert again.recording.leads == ("II",)
+    assert again.beats["sample"].tolist() == scope["result"].beats["sample"].tolist()  # type: ignore[attr-defined]
 
 
 def test_the_examples_of_the_page_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of a real monitor over HTTP: text that Prometheus can read, consistent histograms, the table of the docs."""
+"""Metrics of a real monitor over HTTP: text that Prometheus can read, consistent histograms."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import REJECT_KINDS
 from beatwire.service.counters import Latency
 from beatwire.service.instruments import Instruments
+from beatwire.service.metric_table import METRICS
 from beatwire.service.metrics import LATENCY_BOUNDS_S
 from beatwire.stages.decode import KINDS
 from beatwire.wire.avro import REASONS
@@ -182,28 +183,15 @@ def test_state_and_build_are_served(families: dict[str, Metric]) -> None:
     assert build.labels["backend"] == "cpu"
 
 
-def documented() -> dict[str, set[str]]:
-    """Return the metrics of the page with their labels."""
-    table = (ROOT / "docs" / "reference" / "metrics.md").read_text()
-    rows = re.findall(r"^\| (`beatwire_.+?) \| (.+?) \|", table, re.MULTILINE)
-    return {
-        name: set(re.findall(r"`(\w+)`", labels))
-        for names, labels in rows
-        for name in re.findall(r"`(beatwire_\w+)`", names)
-    }
-
-
-def test_the_table_of_the_docs_has_every_metric_with_its_labels(families: dict[str, Metric]) -> None:
-    table = documented()
+def test_the_metrics_of_the_table_are_served_with_their_labels(families: dict[str, Metric]) -> None:
     served = {}
     for family in families.values():
         if family.name.startswith("beatwire_"):
             name = family.name + ("_total" if family.type == "counter" else "")
             served[name] = {label for s in family.samples for label in s.labels} - {"le"}
-    gpu = {"beatwire_gpu_memory_bytes", "beatwire_gpu_allocations_total"}
-    assert set(table) - gpu == set(served)
+    assert {name for name in METRICS if "_gpu_" not in name} == set(served)
     empty = {"beatwire_stream_drift", "beatwire_stream_looks"}  # no samples before a minute of beats
-    assert {name: table[name] for name in set(served) - empty} == {
+    assert {name: set(METRICS[name].labels) for name in set(served) - empty} == {
         name: labels for name, labels in served.items() if name not in empty
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shlex
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -212,6 +213,23 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         "no.csv: expected a recording or a WFDB record; neither this file nor no.csv.hea exists"
     )
     assert message_of(tmp_path).endswith("got a folder (it holds no WFDB record)")
+
+
+@pytest.mark.parametrize("database", ["mitdb", "svdb", "incartdb", "qtdb"])
+@pytest.mark.parametrize("record", ["100", "100.hea", "sel30"])
+def test_a_missing_record_of_physionet_comes_with_the_command_that_downloads_it(
+    database: str, record: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "it's here" / database
+    message = message_of(folder / record)
+    program = shlex.split(message.split("to download it: ")[1])
+    assert program[:2] == ["python", "-c"]
+    calls: list[tuple[str, ...]] = []
+    exec(program[2].removeprefix("import wfdb; "), {"wfdb": SimpleNamespace(dl_database=lambda *a: calls.append(a))})
+    assert calls == [(database, str(folder))]
+    folder.mkdir(parents=True)
+    (folder / "101.hea").touch()
+    assert "download" not in message_of(folder / record)
 
 
 # synthetic

@@ -4,7 +4,8 @@ ECG chunks come in from Kafka, from a recording or from your own program; heartb
 
 From Python::
 
-    result = beatwire.analyze(ecg, fs=360)      # an array, a path, a wfdb.Record, a DataFrame
+    ecg, fs = beatwire.example()                # a minute of synthetic ECG
+    result = beatwire.analyze(ecg, fs=fs)       # an array, a path, a wfdb.Record, a DataFrame
     result.beats, result.alerts, result.quality
     live = beatwire.Live(fs=250, leads=["II"])  # live.push(chunk) returns what is decided
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from beatwire.api.analyze import analyze as analyze
     from beatwire.api.commands import evaluate as evaluate
     from beatwire.api.commands import train as train
+    from beatwire.api.example import example as example
     from beatwire.api.iterate import iterate as iterate
     from beatwire.api.live import Beat as Beat
     from beatwire.api.live import Events as Events
@@ -37,12 +39,14 @@ if TYPE_CHECKING:
     __version__: str
 
 _MODULES = {
-    "analyze": "api.analyze", "iterate": "api.iterate", "Live": "api.live", "Beat": "api.live", "Events": "api.live",
-    "Result": "api.result", "evaluate": "api.commands", "train": "api.commands", "UserError": "errors",
+    "analyze": "api.analyze", "example": "api.example", "iterate": "api.iterate", "Live": "api.live",
+    "Beat": "api.live", "Events": "api.live", "Result": "api.result", "evaluate": "api.commands",
+    "train": "api.commands", "UserError": "errors",
 }  # fmt: skip
 
 __all__ = [
-    "Beat", "Events", "Live", "Result", "UserError", "__version__", "analyze", "evaluate", "iterate", "train",
+    "Beat", "Events", "Live", "Result", "UserError", "__version__", "analyze", "evaluate", "example", "iterate",
+    "train",
 ]  # fmt: skip
 
 

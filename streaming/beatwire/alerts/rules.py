@@ -119,7 +119,7 @@ RULES = (
         "{value:.1f} errors expected in 10 s, limit {limit:g}",
         "The detector expects {limit} or more missed or false beats in ten seconds, at one of the last eight "
         "beats; no alert of rates or rhythm begins.",
-        "The detector's own estimate, calibrated on the noise stress test (docs/accuracy.md).",
+        "The detector's own estimate, calibrated on the noise stress test.",
         limit=Limit(
             1.0, "", "most_errors", 0.1, 20.0,
             "with more errors than this expected in 10 s no pause and no run is reported.",

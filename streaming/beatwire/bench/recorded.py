@@ -1,9 +1,7 @@
 """The record of benchmarks: one line of JSON a measurement, and the table of the newest of each.
 
 In:  results of a run
-Out: lines appended to a file; the table between the marks of a page
-
-``python -m beatwire.bench.recorded docs/benchmarks.jsonl docs/explanation/performance.md`` writes the table.
+Out: lines appended to a file; the table, which ``make docs`` writes into its page
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +19,6 @@ from typing import Any
 from beatwire.bench.result import Result, short
 from beatwire.errors import UserError
 
-BEGIN, END = "<!-- figures: made by make docs from benchmarks.jsonl -->", "<!-- end of figures -->"
 KEYS = {"name", "value", "unit", "against", "against_value", "bar", "commit", "machine", "date"}
 
 
@@ -68,7 +64,7 @@ def table(measurements: Sequence[dict[str, Any]]) -> str:
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in measurements:
         rows.setdefault((one["name"], one["against"]), []).append(one)
-    lines = ["| what | measured | compared with | bar | commit, date |", "|---|---|---|---|---|"]
+    lines = ["| what | measured | compared with | bar | date |", "|---|---|---|---|---|"]
     for (name, against), runs in rows.items():
         newest = [run for run in runs if (run["commit"], run["machine"]) == (runs[-1]["commit"], runs[-1]["machine"])]
         lines.append(_row(name, against, newest))
@@ -85,14 +81,7 @@ def _row(name: str, against: str, runs: Sequence[dict[str, Any]]) -> str:
     bar = {True: f"{last['bar']}: met", False: f"{last['bar']}: **missed**", None: last["bar"] or ""}[verdict]
     compared = f"{against} {short(other)}, ratio {short(ratio)}" if other else against
     measured = f"{short(median(values))} {last['unit']}{spread}"
-    return f"| {name} | {measured} | {compared} | {bar} | {last['commit']}, {last['date']} |"
-
-
-def with_table(page: str, figures: str) -> str:
-    """Return a page with the table between its marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n\n{figures}\n\n{END}{after}"
+    return f"| {name} | {measured} | {compared} | {bar} | {last['date']} |"
 
 
 def commit() -> str:
@@ -123,8 +112,3 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except OSError:
         return ""
-
-
-if __name__ == "__main__":
-    record, page = map(Path, sys.argv[1:])
-    page.write_text(with_table(page.read_text(encoding="utf-8"), table(read(record))), encoding="utf-8")

@@ -14,6 +14,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings import Recording, read_recording
+from beatwire.recordings.download import download_hint
 from beatwire.recordings.wfdb.annotations import ENDING, read_annotations
 from beatwire.records import I64
 
@@ -80,7 +81,7 @@ def find_records(folder: Path, ending: str = ENDING) -> list[str]:
 def check_folder(folder: Path) -> None:
     """Raise UserError if a folder of records does not exist."""
     if not folder.is_dir():
-        raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder")
+        raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder{download_hint(folder)}")
 
 
 def read_annotated(folder: Path, name: str, ending: str = ENDING) -> AnnotatedRecord:

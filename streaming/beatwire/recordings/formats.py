@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from beatwire.errors import UserError
+from beatwire.recordings.download import download_hint
 from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
 from beatwire.recordings.wfdb.header import read_header
@@ -105,7 +106,10 @@ def wfdb_record(path: Path) -> Path | None:
             return path.with_suffix("")
         if header.exists():
             return path
-        raise UserError(f"{path}: expected a recording or a WFDB record; neither this file nor {header.name} exists")
+        raise UserError(
+            f"{path}: expected a recording or a WFDB record; neither this file nor {header.name} exists"
+            f"{download_hint(path.parent)}"
+        )
     if path.suffix == ".hea":
         return path.with_suffix("")
     beside = path.with_suffix(".hea")

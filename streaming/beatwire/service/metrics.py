@@ -1,14 +1,16 @@
 """Metrics of the monitor for Prometheus, by its conventions: seconds and bytes, ``_total``, histograms.
 
 In: the counters of a `Monitor`, the state of its loop and of its graph. Out: metric families, computed when Prometheus
-requests them, so that most cost the loop nothing; the others are counted by `Instruments`. No state.
+requests them, so that most cost the loop nothing; the others are counted by `Instruments`. Names, labels and texts are
+those of `metric_table`. No state.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 from prometheus_client import CollectorRegistry, ProcessCollector
@@ -25,9 +27,12 @@ from beatwire.service.counters import Counters
 from beatwire.service.drift_figures import figures
 from beatwire.service.health import Health, LoopState, Verdict
 from beatwire.service.instruments import Instruments
+from beatwire.service.metric_table import METRICS
 from beatwire.wire.names import ACKS, ALERTS, SETTINGS
 
 MOST_STREAMS = 20  # streams above the drift limit that are listed by name: bounds the number of time series
+QUANTILES = (0.5, 0.9, 0.99, 1.0)
+_FAMILIES = {"counter": CounterMetricFamily, "gauge": GaugeMetricFamily, "histogram": HistogramMetricFamily}
 LATENCY_BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -73,14 +78,9 @@ class _Collector:
 
     def collect(self) -> Iterator[Metric]:
         """Yield every metric."""
-        labels = {
-            "version": version("beatwire"),
-            "model": self._pipeline.model.name,
-            "backend": self._pipeline.backend.name,
-        }
-        build = GaugeMetricFamily("beatwire_build_info", "always 1", labels=list(labels))
-        build.add_metric(list(labels.values()), 1)
-        yield build
+        yield _one(
+            "beatwire_build_info", 1, version("beatwire"), self._pipeline.model.name, self._pipeline.backend.name
+        )
         yield from counter_metrics(self._counters)
         yield from health_metrics(self._health)
         yield from latency_metrics(self._counters, self._instruments)
@@ -91,95 +91,79 @@ class _Collector:
         yield from drift_metrics(self._pipeline)
 
 
+def _family(name: str) -> Any:
+    """Return an empty family of the table."""
+    one = METRICS[name]
+    return _FAMILIES[one.kind](name, one.text, labels=one.labels)
+
+
+def _one(name: str, value: float, *labels: str) -> Metric:
+    """Return a metric with one value."""
+    return _many(name, [(labels, value)])
+
+
+def _many(name: str, values: Iterable[tuple[Sequence[str], float]]) -> Metric:
+    """Return a metric with a value for each combination of its labels."""
+    family: Metric = _family(name)
+    for labels, value in values:
+        family.add_metric(labels, value)  # type: ignore[attr-defined]
+    return family
+
+
 def counter_metrics(counters: Counters) -> Iterator[Metric]:
     """Yield the totals of what was processed and published."""
     totals = {
-        "beatwire_ticks_total": ("ticks published", counters.ticks),
-        "beatwire_messages_total": ("sample messages processed and published", counters.messages),
-        "beatwire_beats_total": ("heartbeats published", counters.beats),
-        "beatwire_replayed_messages_total": (
-            "sample messages replayed after a change of the assignment", counters.replayed,
-        ),
-        "beatwire_assignments_total": ("changes of the assignment of partitions", counters.epochs),
-        "beatwire_stale_ticks_total": ("ticks that were not published and were read again", counters.stale_ticks),
-    }  # fmt: skip
-    for name, (text, value) in totals.items():
-        yield CounterMetricFamily(name, text, value)
-    expired = CounterMetricFamily(
-        "beatwire_expired_messages_total", "sample messages that retention deleted too early", labels=["what"]
-    )
-    for what, count in (("unread", counters.unread), ("replay", counters.unreplayed)):
-        expired.add_metric([what], count)
-    yield expired
-    unusable = CounterMetricFamily(
-        "beatwire_unusable_messages_total", "messages that are none of their topic, samples left out", labels=["topic"]
-    )
-    for topic in (ALERTS, ACKS, SETTINGS):
-        unusable.add_metric([topic], counters.unusable[topic])
-    yield unusable
+        "beatwire_ticks_total": counters.ticks,
+        "beatwire_messages_total": counters.messages,
+        "beatwire_beats_total": counters.beats,
+        "beatwire_replayed_messages_total": counters.replayed,
+        "beatwire_assignments_total": counters.epochs,
+        "beatwire_stale_ticks_total": counters.stale_ticks,
+    }
+    for name, value in totals.items():
+        yield _one(name, value)
+    expired = {"unread": counters.unread, "replay": counters.unreplayed}
+    yield _many("beatwire_expired_messages_total", (([what], count) for what, count in expired.items()))
+    unusable = (([topic], counters.unusable[topic]) for topic in (ALERTS, ACKS, SETTINGS))
+    yield _many("beatwire_unusable_messages_total", unusable)
 
 
 def health_metrics(health: Health) -> Iterator[Metric]:
     """Yield what the probes read."""
     loop = health.loop
-    yield GaugeMetricFamily("beatwire_healthy", "1 while the loop turns, 0 if it stands", int(health.healthy().ok))
-    yield GaugeMetricFamily("beatwire_ready", "1 while partitions are assigned and not blind", int(health.ready().ok))
-    yield GaugeMetricFamily("beatwire_assigned_partitions", "partitions of this worker", loop.partitions)
-    yield GaugeMetricFamily("beatwire_held_partitions", "partitions that wait for the schema registry", loop.held)
-    yield GaugeMetricFamily("beatwire_blind", "1 while messages are replayed and none is published", int(loop.blind))
-    yield CounterMetricFamily("beatwire_blind_seconds_total", "seconds of replay after changes", loop.blind_s)
+    yield _one("beatwire_healthy", int(health.healthy().ok))
+    yield _one("beatwire_ready", int(health.ready().ok))
+    yield _one("beatwire_assigned_partitions", loop.partitions)
+    yield _one("beatwire_held_partitions", loop.held)
+    yield _one("beatwire_blind", int(loop.blind))
+    yield _one("beatwire_blind_seconds_total", loop.blind_s)
 
 
 def staff_metrics(counters: Counters, pipeline: Pipeline) -> Iterator[Metric]:
     """Yield how long partitions were not monitored after each change of the assignment, and what staff entered."""
     blind = counters.blind_s
-    yield histogram(
-        "beatwire_blind_duration_seconds",
-        "from a change of the assignment to the end of its replay",
-        blind.bounds_s,
-        blind.cumulative(),
-        blind.sum_s,
-    )
-    state = pipeline.lifecycle.state
-    yield CounterMetricFamily(
-        "beatwire_ignored_acknowledgements_total",
-        "acknowledgements of no alert that was on or latched; since the last change of the assignment",
-        state.ignored,
-    )
-    yield GaugeMetricFamily(
-        "beatwire_streams_with_limits", "streams whose limits differ from the defaults", pipeline.limits.changed
-    )
+    yield histogram("beatwire_blind_duration_seconds", blind.bounds_s, blind.cumulative(), blind.sum_s)
+    yield _one("beatwire_ignored_acknowledgements_total", pipeline.lifecycle.state.ignored)
+    yield _one("beatwire_streams_with_limits", pipeline.limits.changed)
 
 
 def latency_metrics(counters: Counters, instruments: Instruments) -> Iterator[Metric]:
     """Yield how long messages, ticks and stages take."""
-    yield histogram(
-        "beatwire_latency_seconds",
-        "from the arrival of a message at the broker to its publication",
-        LATENCY_BOUNDS_S,
-        counters.latency.cumulative(LATENCY_BOUNDS_S),
-        counters.latency.sum_s,
-    )
-    tick_s = counters.tick_s
-    yield histogram(
-        "beatwire_tick_seconds",
-        "from the beginning of a tick to its publication",
-        tick_s.bounds_s,
-        tick_s.cumulative(),
-        tick_s.sum_s,
-    )
-    stages = HistogramMetricFamily("beatwire_stage_seconds", "time of a stage in a tick", labels=["stage"])
+    latency, tick_s = counters.latency, counters.tick_s
+    yield histogram("beatwire_latency_seconds", LATENCY_BOUNDS_S, latency.cumulative(LATENCY_BOUNDS_S), latency.sum_s)
+    yield histogram("beatwire_tick_seconds", tick_s.bounds_s, tick_s.cumulative(), tick_s.sum_s)
+    stages = _family("beatwire_stage_seconds")
     for name, stage in instruments.stages.items():
         stages.add_metric([name], buckets(stage.bounds_s, stage.cumulative()), stage.sum_s)
     yield stages
-    yield GaugeMetricFamily(
-        "beatwire_lag_seconds", "age of the newest message of the last tick, 0 if no more were waiting", counters.lag_s
-    )
+    yield _one("beatwire_lag_seconds", counters.lag_s)
 
 
-def histogram(name: str, text: str, bounds_s: Sequence[float], cumulative: Sequence[int], sum_s: float) -> Metric:
+def histogram(name: str, bounds_s: Sequence[float], cumulative: Sequence[int], sum_s: float) -> Metric:
     """Return a histogram without labels; `cumulative` has one count a bound and that of all."""
-    return HistogramMetricFamily(name, text, buckets(bounds_s, cumulative), sum_s)
+    family: Metric = _family(name)
+    family.add_metric([], buckets(bounds_s, cumulative), sum_s)  # type: ignore[attr-defined]
+    return family
 
 
 def buckets(bounds_s: Sequence[float], cumulative: Sequence[int]) -> list[tuple[str, float]]:
@@ -189,48 +173,27 @@ def buckets(bounds_s: Sequence[float], cumulative: Sequence[int]) -> list[tuple[
 
 def alert_metrics(pipeline: Pipeline, instruments: Instruments) -> Iterator[Metric]:
     """Yield the alerts by rule: transitions published, and how many are on."""
-    transitions = CounterMetricFamily(
-        "beatwire_alert_transitions_total", "transitions of alerts published", labels=["rule", "state", "priority"]
-    )
-    for labels, count in list(instruments.transitions.items()):
-        transitions.add_metric(labels, count)
-    yield transitions
-    active = GaugeMetricFamily("beatwire_alerts_active", "alerts that are on", labels=["rule", "priority"])
+    yield _many("beatwire_alert_transitions_total", list(instruments.transitions.items()))
     priority = {rule.name: rule.priority for rule in RULES}
-    for rule, count in pipeline.active_alerts.items():
-        active.add_metric([rule, priority[rule]], count)
-    yield active
+    active = (([rule, priority[rule]], count) for rule, count in pipeline.active_alerts.items())
+    yield _many("beatwire_alerts_active", active)
 
 
 def chunk_metrics(pipeline: Pipeline, instruments: Instruments) -> Iterator[Metric]:
     """Yield what happened to messages on their way to the rings, and the streams they belong to."""
-    rejects = CounterMetricFamily(
-        "beatwire_rejects_total", "messages sent to the dead-letter topic, by kind of reason", labels=["reason"]
-    )
-    for kind, count in list(instruments.rejects.items()):
-        rejects.add_metric([kind], count)
-    yield rejects
-    chunks = CounterMetricFamily("beatwire_chunks_total", "chunks by what happened to them", labels=["what"])
-    for what, count in pipeline.counts.items():
-        chunks.add_metric([what], count)
-    chunks.add_metric(["other_schema"], pipeline.resolved)
-    yield chunks
-    yield GaugeMetricFamily("beatwire_streams", "streams with state in memory", pipeline.directory.known)
+    yield _many("beatwire_rejects_total", (([kind], count) for kind, count in list(instruments.rejects.items())))
+    counts = pipeline.counts | {"other_schema": pipeline.resolved}
+    yield _many("beatwire_chunks_total", (([what], count) for what, count in counts.items()))
+    yield _one("beatwire_streams", pipeline.directory.known)
 
 
 def memory_metrics(pipeline: Pipeline) -> Iterator[Metric]:
     """Yield the memory of the backend's pool, if it has one."""
     memory = pipeline.backend.memory
     if memory is not None:
-        used = GaugeMetricFamily(
-            "beatwire_gpu_memory_bytes", "bytes of the memory pool in use, now and at most", labels=["what"]
-        )
-        used.add_metric(["now"], memory.current_bytes)
-        used.add_metric(["most"], memory.peak_bytes)
-        yield used
-        yield CounterMetricFamily(
-            "beatwire_gpu_allocations_total", "allocations by the memory pool", memory.allocations
-        )
+        used = {"now": memory.current_bytes, "most": memory.peak_bytes}
+        yield _many("beatwire_gpu_memory_bytes", (([what], size) for what, size in used.items()))
+        yield _one("beatwire_gpu_allocations_total", memory.allocations)
 
 
 def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:
@@ -239,35 +202,18 @@ def drift_metrics(pipeline: Pipeline) -> Iterator[Metric]:
     The figures over all streams raise no alert: an alert of a stream depends on that stream alone.
     """
     found = figures(pipeline.drift)
-    overall = GaugeMetricFamily(
-        "beatwire_drift_stability_index",
-        "population stability index of the last minute of all streams against the model's reference",
-        labels=["of"],
+    overall = (([name], value) for name, value in found.overall.items() if np.isfinite(value))
+    yield _many("beatwire_drift_stability_index", overall)
+    of = {"score": found.score[np.isfinite(found.score)], "looks": found.distance[found.distance >= 0]}
+    spread = (
+        ([name, str(q)], float(np.quantile(values, q)))
+        for name, values in of.items()
+        for q in (QUANTILES if len(values) else ())
     )
-    for name, value in found.overall.items():
-        if np.isfinite(value):
-            overall.add_metric([name], value)
-    yield overall
-    spread = GaugeMetricFamily(
-        "beatwire_stream_drift",
-        "drift of single streams in the last minute, quantiles over streams: "
-        "stability index of the score, distance of radius and reconstruction error",
-        labels=["of", "quantile"],
-    )
-    compared = found.distance >= 0
-    for name, values in (("score", found.score[np.isfinite(found.score)]), ("looks", found.distance[compared])):
-        for q in (0.5, 0.9, 0.99, 1.0) if len(values) else ():
-            spread.add_metric([name, str(q)], float(np.quantile(values, q)))
-    yield spread
-    yield GaugeMetricFamily(
-        "beatwire_streams_drifting", "streams whose drift is above the model's limit", int(found.above.sum())
-    )
-    largest = GaugeMetricFamily(
-        "beatwire_stream_looks",
-        f"distance of radius and reconstruction error, the {MOST_STREAMS} largest above the limit",
-        labels=["stream"],
-    )  # fmt: skip
+    yield _many("beatwire_stream_drift", spread)
+    yield _one("beatwire_streams_drifting", int(found.above.sum()))
     over = np.flatnonzero(found.above)
-    for k in over[np.argsort(-found.distance[over], kind="stable")][:MOST_STREAMS].tolist():
-        largest.add_metric([pipeline.directory.names[int(found.stream[k])]], float(found.distance[k]))
-    yield largest
+    furthest = over[np.argsort(-found.distance[over], kind="stable")][:MOST_STREAMS].tolist()
+    names = pipeline.directory.names
+    looks = (([names[int(found.stream[k])]], float(found.distance[k])) for k in furthest)
+    yield _many("beatwire_stream_looks", looks)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from beatwire.errors import UserError
+from beatwire.recordings.download import download_hint
 from beatwire.tables import reason
 
 DEFAULT_HZ = 250.0  # of a header without a rate
@@ -77,7 +78,8 @@ def read_header(path: Path) -> Header:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise UserError(f"{path.stem}: expected a WFDB record; there is no {path.name}") from None
+        hint = download_hint(path.parent)
+        raise UserError(f"{path.stem}: expected a WFDB record; there is no {path.name}{hint}") from None
     except OSError as error:
         raise UserError(f"{path.name}: expected a WFDB header that can be read; {reason(error)}") from None
     lines = [(number, line.split()) for number, line in enumerate(_text(content).splitlines(), 1)]
