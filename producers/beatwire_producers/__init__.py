@@ -10,6 +10,7 @@ module       contains
 ``encode``   chunks -> Avro messages
 ``faults``   random faults of devices and networks
 ``pacing``   real time without drift, or as fast as the reader commits
+``devices``  devices as live streams
 ``ward``     a synthetic ward: streams, planted events, and the ground truth
 ============ ========================================================================
 """

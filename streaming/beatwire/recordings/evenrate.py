@@ -58,20 +58,20 @@ def rate_and_positions(
         return fs, None, (f"the times of column {name!r} change too rarely to measure the rate: {fs:g} Hz as given",)
     rough_hz = _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz)
-    rate_hz = rough_hz if coarse and jitter < 0.5 else _even_rate(rows, times, missing, rough_hz)
+    rate_hz = rough_hz if coarse and jitter < 0.5 else even_rate(rows, times, missing, rough_hz)
     for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
         deviation = abs(rate_hz / rough_hz - 1)
         if jitter > _FIRM or deviation < 2e-4:
             break
         found, _ = _missing(rows, times, tried_hz)
-        even_hz = _even_rate(rows, times, found, tried_hz)
+        even_hz = even_rate(rows, times, found, tried_hz)
         if abs(even_hz / tried_hz - 1) < deviation:
             missing, rough_hz, rate_hz = found, tried_hz, even_hz
     _check_one_rate(where, name, rows, times, missing, rate_hz)
     lost = int(missing.sum())
     duration_s = float(times[-1] - times[0])
     samples = float(rows[-1] - rows[0])
-    rate_hz = _nominal_rate(rate_hz, (1.0 + 4.0 * jitter) / samples)
+    rate_hz = nominal_rate(rate_hz, (1.0 + 4.0 * jitter) / samples)
     notes: tuple[str, ...] = ()
     if fs is not None:
         if abs(fs - rate_hz) > _TOLERANCE * rate_hz:
@@ -132,7 +132,7 @@ def _rough_rate(rows: I64, times: F64) -> float:
     return by_steps
 
 
-def _even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
+def even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
     """Return the rate from a row near the beginning to a row near the end, neither of which is late."""
     xp = array_module(times)
     index = rows.astype(np.float64)
@@ -186,9 +186,9 @@ def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
     missing: I64 = xp.zeros(len(steps), np.int64)
     excess = steps - apart
     ahead = _without_single_dips((times - times[0]) * rate_hz - (rows - rows[0]))
-    jitter = 1.4826 * float(xp.median(xp.abs(excess - float(xp.median(excess)))))
+    jitter = jitter_of(excess)
     together = float(xp.median(apart))  # rows
-    needed = (0.5 if together == 1 else 1.5) + 1.5 * jitter
+    needed = shortest_gap(together, jitter)
     at = host_array(xp.flatnonzero(excess >= needed))
     at = at[(at < len(steps) - max(1, _LAST_ROWS // together)) | (host_array(excess[at]) > 0.1 * rate_hz)]
     if len(at) == 0:
@@ -207,6 +207,21 @@ def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:
             begin = k + 1
     missing[:] = xp.asarray(found)
     return missing, jitter
+
+
+def jitter_of(excess: Any) -> float:
+    """Return the jitter of a clock, in samples: how unequally it gains on the rows, [steps]."""
+    xp = array_module(excess)
+    return 1.4826 * float(xp.median(xp.abs(excess - float(xp.median(excess)))))
+
+
+def shortest_gap(together: float, jitter: float) -> float:
+    """Return by how many samples a clock is ahead where samples are missing, at least.
+
+    >>> shortest_gap(1, 0.0), shortest_gap(73, 2.0)
+    (0.5, 4.5)
+    """
+    return (0.5 if together == 1 else 1.5) + 1.5 * jitter
 
 
 def _without_single_dips(values: Any) -> Any:
@@ -228,7 +243,7 @@ def _least_ahead(values: Any, window: int) -> Any:
     return least
 
 
-def _nominal_rate(rate_hz: float, tolerance: float) -> float:
+def nominal_rate(rate_hz: float, tolerance: float) -> float:
     """Return the nearest common or integer rate if the times cannot tell the two apart, else the measured rate."""
     for near in (min(_COMMON_HZ, key=lambda hz: abs(hz - rate_hz)), round(rate_hz)):
         if abs(near - rate_hz) <= max(2e-4, tolerance) * rate_hz:

@@ -1,0 +1,21 @@
+"""Devices as live streams: readers of packets, and what turns packets into messages.
+
+=============== =====================================================================================
+module          contains
+=============== =====================================================================================
+``packets``     the contract of a reader: `Description`, `Packet`, `Reader`
+``sources``     SOURCE of the command -> a reader
+``lsl``         streams of the Lab Streaming Layer
+``mqtt``        messages of an MQTT broker
+``serial_port`` lines of a serial port
+``brainflow``   boards that BrainFlow knows
+``polar``       chest straps of Polar, over Bluetooth
+``places``      packets -> session, first index and device time
+``clock_line``  what a clock says about the samples: rate, jitter, how far it is ahead
+``scale``       numbers of any unit -> int16
+``chunks``      placed packets -> messages
+``outbox``      messages that wait for the broker, in memory or on disk
+``feed``        the command: readers -> messages on ``ecg.samples``
+``wfdb_files``  keeps what came as WFDB records
+=============== =====================================================================================
+"""

@@ -1,0 +1,125 @@
+"""What a clock says about samples: the line of a clock, sample by sample, as packets arrive.
+
+In:  index of the first sample of a packet, and its time, in seconds
+Out: how far the clock is ahead of the samples; the time of any sample; the jitter; the true rate
+State: the last second of points, and for two minutes the point of each second that is least ahead
+
+It is the online form of ``beatwire.recordings.evenrate``, with its words and thresholds. A late packet is ahead of the
+line, and no packet is behind it for long: the *level* is the least of the last second. What the clock is ahead of the
+level rises where samples are missing, and stays there.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+from beatwire.recordings.evenrate import jitter_of, shortest_gap
+
+_LEVEL_S, _LEVEL_POINTS = 1.0, 16  # the points that the level is the least of: both at least
+_MOST_POINTS = 512
+_BLOCK_S, _BLOCKS, _FEWEST_BLOCKS = 1.0, 120, 16
+_STEPS, _FEWEST_STEPS = 64, 8
+_MOST = 0.01  # a rate that is further from the stated one is another rate
+_AGAIN = 16  # packets between two computations of the jitter
+
+
+class ClockLine:
+    """A line through the times of samples.
+
+    Parameters
+    ----------
+    rate_hz
+        The stated rate.
+    jitter
+        The jitter until it is measured, samples.
+
+    Attributes
+    ----------
+    hz : float
+        Samples per second of this clock.
+    jitter : float
+        Samples.
+    """
+
+    def __init__(self, rate_hz: float, jitter: float) -> None:
+        self.rate_hz = self.hz = rate_hz
+        self.jitter = jitter
+        self._zero: tuple[int, float] | None = None  # a sample and its time
+        self._points: deque[tuple[int, float]] = deque(maxlen=_MOST_POINTS)
+        self._blocks: deque[tuple[int, float]] = deque(maxlen=_BLOCKS)
+        self._least: tuple[int, float] | None = None  # of the block that is not over
+        self._block_from = 0
+        self._steps: deque[float] = deque(maxlen=_STEPS)
+        self._seen = 0
+        self._level: float | None = None
+
+    def raw(self, index: int, time_s: float) -> float:
+        """Return how far a time is ahead of a sample, in samples, from an arbitrary zero."""
+        zero, zero_s = self._zero if self._zero is not None else (index, time_s)
+        return (time_s - zero_s) * self.hz - (index - zero)
+
+    @property
+    def level(self) -> float:
+        """The least of :meth:`raw` in the last second."""
+        if self._level is None:
+            self._level = min((self.raw(i, t) for i, t in self._points), default=0.0)
+        return self._level
+
+    @property
+    def long_level(self) -> float:
+        """The least of :meth:`raw` in the last two minutes."""
+        points = [*self._blocks, *([self._least] if self._least is not None else [])]
+        return min([self.raw(i, t) for i, t in points] + [self.level])
+
+    @property
+    def last(self) -> float:
+        """:meth:`raw` of the last point."""
+        return self.raw(*self._points[-1]) if self._points else 0.0
+
+    def shortest_gap(self, together: int) -> float:
+        """Return how far the clock is ahead where samples are missing, at least; for packets of so many samples."""
+        return shortest_gap(together, self.jitter)
+
+    def add(self, index: int, time_s: float) -> None:
+        """Add a packet that belongs to the line."""
+        if self._zero is None:
+            self._zero = index, time_s
+            self._block_from = index
+        ahead = self.raw(index, time_s)
+        if self._points:
+            self._steps.append(ahead - self.last)
+        self._points.append((index, time_s))
+        self._level = None
+        while len(self._points) > _LEVEL_POINTS and index - self._points[0][0] > _LEVEL_S * self.rate_hz:
+            self._points.popleft()
+        if self._least is None or ahead < self.raw(*self._least):
+            self._least = index, time_s
+        if index - self._block_from >= _BLOCK_S * self.rate_hz:
+            self._end_block(index)
+        self._seen += 1
+        if self._seen > _FEWEST_STEPS and self._seen % _AGAIN == _FEWEST_STEPS + 1:
+            self.jitter = jitter_of(np.array(self._steps))
+
+    def time_of(self, index: int) -> float:
+        """Return the time of a sample, in seconds."""
+        zero, zero_s = self._zero if self._zero is not None else (index, 0.0)
+        return zero_s + (index - zero + self.level) / self.hz
+
+    def set_to(self, index: int, time_s: float) -> None:
+        """Begin the line anew, with what is known of rate and jitter: the clock was set."""
+        self._zero, self._least, self._level = None, None, None
+        self._points.clear()
+        self._blocks.clear()
+        self.add(index, time_s)
+
+    def _end_block(self, index: int) -> None:
+        assert self._least is not None
+        self._blocks.append(self._least)
+        self._least, self._block_from = None, index
+        if len(self._blocks) >= _FEWEST_BLOCKS:
+            rows, times = (np.array(column) for column in zip(*self._blocks, strict=True))
+            half = len(rows) // 2  # the median of slopes over half of the time (Theil and Sen): some blocks are late
+            hz = float(np.median((rows[half:] - rows[:-half]) / (times[half:] - times[:-half])))
+            self.hz = min(max(hz, self.rate_hz * (1 - _MOST)), self.rate_hz * (1 + _MOST))
+        self._zero, self._level = self._blocks[-1], None

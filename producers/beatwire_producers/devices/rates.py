@@ -1,0 +1,103 @@
+"""The sampling rate that packets show: measured where nobody states it, else compared with the stated one.
+
+In:  packets with their device times, or with their arrivals
+Out: a rate in Hz, as ``beatwire.recordings.evenrate`` finds it in the rows of a table
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from beatwire.errors import UserError
+from beatwire.recordings.evenrate import even_rate, nominal_rate, rate_and_positions
+from beatwire.recordings.record import check_rate
+
+from beatwire_producers.devices.packets import Description, Packet
+
+_FEWEST = 4  # packets
+_COMPARED, _COMPARED_S, _MOST_COMPARED = 64, 8.0, 20_000  # packets; seconds; packets of a clock that does not run
+_OTHER = 0.03  # so far from the stated rate is another one
+
+
+def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
+    """Return the sampling rate of packets whose device does not state it.
+
+    Raises
+    ------
+    UserError
+        The packets do not show it, or it is outside of 50-4000 Hz.
+    """
+    where = described.stream
+    has_times = packets[0].time_s is not None
+    sizes = [packet.samples.shape[1] for packet in packets]
+    times = [packet.arrival_s if packet.time_s is None else packet.time_s for packet in packets]
+    counts = [packet.count for packet in packets if packet.count is not None]
+    if not has_times:  # an arrival is the time of what follows the packet
+        sizes, times, counts = sizes[1:], times[:-1], counts[1:]
+    if len(times) < _FEWEST or times[-1] <= times[0]:
+        raise _unknown(where, f"{len(times)} of them")
+    seconds = np.array(times) - times[0]
+    if len(counts) == len(times) and not described.turn and counts[-1] > counts[0]:
+        rows = (np.array(counts, np.int64) - counts[0]) * described.per_count
+        hz = even_rate(rows, seconds, np.zeros(len(rows) - 1, np.int64), float(rows[-1] / seconds[-1]))
+        return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1])))
+    try:
+        return check_rate(where, rate_and_positions(where, "time", np.repeat(seconds, sizes), None)[0])
+    except UserError as error:
+        raise _unknown(where, str(error)) from None
+
+
+def _unknown(where: str, got: str) -> UserError:
+    return UserError(f"{where}: expected a sampling rate, or packets whose times show it; got {got}: give --fs, in Hz")
+
+
+class RateCheck:
+    """Compares the times of packets with the stated rate.
+
+    Parameters
+    ----------
+    where
+        The stream, for the error.
+
+    Attributes
+    ----------
+    rate_hz : float
+        The stated rate.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where = where
+        self.rate_hz = 0.0
+        self._packets: list[tuple[int, int, float]] = []  # index, or -1; samples; time
+        self._side = 0  # 1: in the last comparison the rate was higher than the stated one; -1: lower
+
+    def add(self, packet: Packet, index: int | None, time_s: float) -> None:
+        """Add a packet, with its index if the device counts.
+
+        Raises
+        ------
+        UserError
+            The steps from packet to packet, and all of them together, show another rate than the stated one, twice:
+            so it is not that the first packet, or the last, was late.
+        """
+        packets = self._packets
+        packets.append((-1 if index is None else index, packet.samples.shape[1], time_s))
+        span_s = time_s - packets[0][2]
+        if len(packets) < _COMPARED or span_s < _COMPARED_S:
+            if span_s < 0 or len(packets) >= _MOST_COMPARED:
+                packets.clear()
+            return
+        indices, counts, times = (np.array(column) for column in zip(*packets, strict=True))
+        packets.clear()
+        samples = np.diff(indices) if index is not None and indices.min() >= 0 else counts[:-1]
+        took_s = np.diff(times)
+        steps_hz = float(np.median(samples[took_s > 0] / took_s[took_s > 0]))
+        all_hz = float(samples.sum() / span_s)
+        is_higher = min(steps_hz, all_hz) > (1 + _OTHER) * self.rate_hz
+        side = int(is_higher) - int(max(steps_hz, all_hz) < (1 - _OTHER) * self.rate_hz)
+        before, self._side = self._side, side
+        if side and side == before:
+            raise UserError(
+                f"{self._where}: expected {self.rate_hz:g} samples a second, as stated; its times give {steps_hz:.4g}"
+            )

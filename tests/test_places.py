@@ -1,0 +1,212 @@
+"""Places of packets: drawn devices with known truth, and the cases that devices are known for."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.places import Placer
+from device_packets import START_S, Device, outcome
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+WARM = 20  # packets before anything goes wrong: a clock shows its jitter in them
+KINDS = {
+    "count": (True, True),
+    "count alone": (True, False),
+    "times": (False, True),
+    "stamps": (False, True),
+    "arrivals": (False, False),
+}
+
+
+@st.composite
+def devices(draw: st.DrawFn, kind: str) -> Device:
+    """Draw a device: packets of 20-600 ms, losses, doubles, stalls, jitter and drift."""
+    has_count, has_times = KINDS[kind]
+    rate_hz = draw(st.sampled_from([100.0, 125.0, 130.0, 200.0, 250.0, 256.0, 360.0, 500.0, 1000.0]))
+    packet_s = draw(st.sampled_from([0.04, 0.1, 0.2, 73 / 130]))
+    size = max(8, round(packet_s * rate_hz))
+    packet_s = size / rate_hz
+    packets = WARM + round(draw(st.floats(8.0, 25.0)) / packet_s)
+    some = st.lists(st.integers(WARM, packets - round(3.0 / packet_s) - 4), max_size=6)
+    begin = list(draw(some))
+    lost = frozenset(k + j for k in begin for j in range(draw(st.integers(1, 4))))
+    jitter_s = {"times": 0.3 / rate_hz, "stamps": 0.0, "arrivals": 0.0}.get(kind, 0.01)
+    stalls = {k: draw(st.floats(0.1, 3.0)) for k in draw(some)}
+    if kind in ("stamps", "arrivals"):  # without a clock of the device nothing shows what is missing in a stall
+        stalls = dict(list(stalls.items())[:1])
+        for k, stall_s in stalls.items():
+            lost -= frozenset(range(k - 5, k + round(stall_s / packet_s) + 6))
+    return Device(
+        rate_hz=rate_hz,
+        ppm=draw(st.floats(-400, 400)),
+        size=size,
+        packets=packets,
+        lost=lost,
+        doubled=frozenset(draw(some)) - lost,
+        stalls=stalls,
+        is_stamped=kind == "stamps",
+        clock_jitter_s=draw(st.floats(0, jitter_s)),
+        arrival_jitter_s=draw(st.floats(0, 0.25 * packet_s)),
+        has_count=has_count,
+        has_times=has_times,
+        seed=draw(st.integers(0, 9)),
+    )
+
+
+def assert_true(device: Device) -> None:
+    """Every packet that arrived is at its place, once."""
+    found = outcome(device)
+    arrived = [k for k in range(device.packets) if k not in device.lost]
+    assert sorted(found.where) == arrived
+    assert len(found.placed) == len(arrived), "a packet was placed twice"
+    assert found.placer.doubled == len(device.doubled)
+    assert found.placer.sessions == 1, found.notes
+    zero = found.where[arrived[0]][1] - arrived[0] * device.size
+    wrong = {
+        k: first - k * device.size - zero for k, (_, first) in found.where.items() if first - k * device.size != zero
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_every_packet_of_a_drawn_device_has_its_true_place_once(kind: str, data: st.DataObject) -> None:
+    assert_true(data.draw(devices(kind)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(device=devices("times"))
+def test_the_time_of_a_packet_is_that_of_its_clock_within_the_jitter(device: Device) -> None:
+    found = outcome(device)
+    true_hz = device.rate_hz * (1 + device.ppm * 1e-6)
+    number = {first: k for k, (_, first) in found.where.items()}
+    for one in found.placed[WARM:]:
+        true_s = START_S + number[one.first] * device.size / true_hz
+        assert abs(one.time_us / 1e6 - true_s) <= 2.0 * device.clock_jitter_s + 0.002
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    device=devices("times"),
+    by_s=st.one_of(st.floats(-86400, -0.5), st.floats(0.5, 86400)),
+    at=st.integers(WARM, WARM + 10),
+)
+@example(device=Device(has_count=False), by_s=-3600.0, at=40)
+@example(device=Device(has_count=False), by_s=3600.0, at=40)
+def test_a_clock_that_is_set_is_no_hole_and_no_session(device: Device, by_s: float, at: int) -> None:
+    near = range(at - 6, at + 10)
+    stalls = {k: s for k, s in device.stalls.items() if k > at + 10}
+    device = dataclasses.replace(
+        device,
+        set_at=at,
+        set_by_s=by_s,
+        lost=device.lost - set(near),
+        doubled=device.doubled - set(near),
+        stalls=stalls,
+    )
+    assert_true(device)
+    assert any("clock was set" in note for note in outcome(device).notes)
+
+
+@settings(max_examples=30, deadline=None)
+@given(device=devices("count"), turn=st.sampled_from([256, 1000, 4096, 65536]), gone=st.integers(1, 60))
+def test_a_count_that_turns_goes_on_even_over_holes_that_are_longer_than_a_turn(
+    device: Device, turn: int, gone: int
+) -> None:
+    at = WARM + 10
+    lost = device.lost | frozenset(range(at, min(at + gone, device.packets - 10)))
+    assert_true(dataclasses.replace(device, turn=turn, lost=lost, doubled=device.doubled - lost))
+
+
+@settings(max_examples=30, deadline=None)
+@given(device=devices("count"), at=st.integers(WARM + 1, WARM + 30), away_s=st.floats(0.0, 30.0))
+def test_a_reconnection_is_a_new_session_only_if_the_count_begins_again(device: Device, at: int, away_s: float) -> None:
+    away = frozenset(range(at, min(device.packets - 10, at + round(away_s * device.rate_hz / device.size))))
+    device = dataclasses.replace(device, lost=device.lost | away, doubled=device.doubled - away - {at})
+    assert outcome(device).placer.sessions == 1
+    back = max([at, *away]) + 1
+    found = outcome(dataclasses.replace(device, restart_at=back, doubled=frozenset(), stalls={}))
+    assert found.placer.sessions == 2
+    sessions = [one.session for one in found.placed]
+    assert sorted(sessions) == sessions
+    after = {k: first for k, (session, first) in found.where.items() if session == sessions[-1]}
+    assert min(after) >= back
+    assert all(first == (k - back) * device.size for k, first in after.items())
+
+
+@settings(max_examples=30, deadline=None)
+@given(device=devices("times"))
+def test_a_rate_that_nobody_states_is_measured(device: Device) -> None:
+    device = dataclasses.replace(device, lost=frozenset(), doubled=frozenset(), stalls={}, clock_jitter_s=0.0)
+    found = outcome(device, stated=False)
+    assert found.placer.rate_hz == device.rate_hz
+    assert len(found.placed) == device.packets
+
+
+def test_the_rate_of_a_device_without_a_clock_is_measured_from_arrivals() -> None:
+    for rate_hz, size in ((250.0, 25), (130.0, 13), (500.0, 16), (256.0, 64)):
+        device = Device(rate_hz, 30.0, size, 200, has_count=False, has_times=False, arrival_jitter_s=0.01)
+        assert outcome(device, stated=False).placer.rate_hz == pytest.approx(rate_hz, rel=0.012)
+
+
+def test_a_stated_rate_that_is_another_one_is_refused() -> None:
+    device = Device(rate_hz=250.0, ppm=0.2e6, packets=600, has_count=False)
+    with pytest.raises(UserError, match=r"bed-1: expected 250 samples a second, as stated; its times give 300"):
+        outcome(device)
+
+
+def test_packets_of_one_sample_keep_their_places() -> None:
+    lost = frozenset({700, 701, 702, 1500})
+    assert_true(Device(size=1, packets=2500, lost=lost, has_count=False, clock_jitter_s=0.0005))
+
+
+def test_what_restarts_with_each_packet_is_no_count() -> None:
+    device = Device(has_count=False)
+    notes: list[str] = []
+    placer = Placer(device.description(), notes.append)
+    placed = []
+    for _, packet in device.sent():
+        placed += placer.place(dataclasses.replace(packet, count=0))
+    placed += placer.close()
+    assert notes[-1] == "its count does not rise: packets are placed by their times"
+    assert len(placed) == device.packets
+    last = [one for one in placed if one.session == placed[-1].session]
+    assert [one.first for one in last] == [k * device.size for k in range(len(last))]
+
+
+def test_a_packet_that_comes_after_the_next_one_fills_its_hole() -> None:
+    for has_count in (True, False):
+        device = Device(has_count=has_count)
+        sent = [packet for _, packet in device.sent()]
+        sent[50], sent[51] = (
+            dataclasses.replace(sent[51], arrival_s=sent[50].arrival_s + 0.1),
+            dataclasses.replace(sent[50], arrival_s=sent[51].arrival_s),
+        )
+        placer = Placer(device.description())
+        placed = [one for packet in sent for one in placer.place(packet)] + placer.close()
+        assert sorted(one.first for one in placed) == [k * 25 for k in range(100)]
+        assert placer.seen.missing == 0
+
+
+def test_packets_that_wait_are_placed_when_no_others_come() -> None:
+    device = Device(has_count=False, packets=40)
+    sent = [packet for _, packet in device.sent()]
+    placer = Placer(device.description())
+    placed = [one for packet in (*sent[:30], sent[35]) for one in placer.place(packet)]
+    assert len(placed) == 30
+    assert placer.idle(sent[35].arrival_s + 1.0) == []
+    (late,) = placer.idle(sent[35].arrival_s + 2.5)
+    assert late.first == 35 * 25
+
+
+def test_equal_samples_without_a_clock_are_no_double() -> None:
+    placer = Placer(Description("bed-1", rate_hz=250.0))
+    flat = np.zeros((1, 25), np.int16)
+    placed = [one for k in range(40) for one in placer.place(Packet(flat, START_S + k * 0.1))]
+    assert [one.first for one in placed] == [k * 25 for k in range(40)]
