@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import serialization
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "security.md"
 USERS = ("topics", "producer", "monitor", "tail", "dashboard", "ack", "limits", "nobody")
-_ROW = re.compile(r"^\| `(\w+)` \| (\w[\w ]*) \| `([^`]+)` \| (\w+) \| ([A-Z][\w, ]+) \|", re.MULTILINE)
+_ROW = re.compile(r"^\| `(\w+)` \| (\w[\w ]*) \| (`[^|]+`) \| (\w+) \| ([A-Z][\w, ]+) \|", re.MULTILINE)
 _SERVER = """\
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:admin;User:ANONYMOUS
@@ -65,7 +65,11 @@ class Acl:
 def documented_acls() -> list[Acl]:
     """Return the table of docs/how-to/security.md, as it is written."""
     text = PAGE.read_text()
-    return [Acl(*row[:4], tuple(row[4].split(", "))) for row in _ROW.findall(text)]
+    return [
+        Acl(command, resource, name, pattern, tuple(operations.split(", ")))
+        for command, resource, names, pattern, operations in _ROW.findall(text)
+        for name in re.findall(r"`([^`]+)`", names)
+    ]
 
 
 def allow(kafka: LocalKafka, acls: list[Acl]) -> None:

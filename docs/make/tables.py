@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -124,7 +125,7 @@ def purpose(name: str) -> str:
     assert spec is not None
     assert spec.origin is not None
     doc = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""
-    return doc.splitlines()[0].replace("``", "`")
+    return re.sub(r":class:|`(?=`)", "", doc.splitlines()[0])
 
 
 def metrics() -> str:

@@ -64,7 +64,7 @@ def table(measurements: Sequence[dict[str, Any]]) -> str:
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for one in measurements:
         rows.setdefault((one["name"], one["against"]), []).append(one)
-    lines = ["| what | measured | compared with | bar | date |", "|---|---|---|---|---|"]
+    lines = ["|what|measured|compared with|bar|date|", "|---|---|---|---|---|"]
     for (name, against), runs in rows.items():
         newest = [run for run in runs if (run["commit"], run["machine"]) == (runs[-1]["commit"], runs[-1]["machine"])]
         lines.append(_row(name, against, newest))
@@ -81,7 +81,7 @@ def _row(name: str, against: str, runs: Sequence[dict[str, Any]]) -> str:
     bar = {True: f"{last['bar']}: met", False: f"{last['bar']}: **missed**", None: last["bar"] or ""}[verdict]
     compared = f"{against} {short(other)}, ratio {short(ratio)}" if other else against
     measured = f"{short(median(values))} {last['unit']}{spread}"
-    return f"| {name} | {measured} | {compared} | {bar} | {last['date']} |"
+    return f"|{name}|{measured}|{compared}|{bar}|{last['date']}|"
 
 
 def commit() -> str:
