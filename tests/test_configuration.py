@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from beatwire.alerts.settings import KEYS
 from beatwire.cli.main import app
-from beatwire.configuration.effect import cluster_of, settings_of
+from beatwire.configuration.effect import cluster_of
 from beatwire.configuration.keys import Configuration
 from beatwire.configuration.load import check_with_librdkafka, load
+from beatwire.configuration.settings import settings_of
 from beatwire.configuration.show import rows
 from beatwire.errors import UserError
 from beatwire.kafka.properties import MASKED, is_secret, without_secrets

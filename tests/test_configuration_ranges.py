@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
-from beatwire.configuration.effect import settings_of
 from beatwire.configuration.keys import Configuration, keys
 from beatwire.configuration.load import load
+from beatwire.configuration.settings import settings_of
 from beatwire.errors import UserError
 from configuration_files import error_of
 

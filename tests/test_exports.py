@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 import wfdb
 from beatwire.errors import UserError
-from beatwire.offline.exports import FIRST_COLUMNS, check_out, write_alert_lines, write_alerts, write_beats
+from beatwire.offline.exports import FIRST_COLUMNS, write_alert_lines, write_alerts, write_beats
+from beatwire.offline.files import check_out
 from beatwire.outputs import check_output
 
 BEATS = {

@@ -11,12 +11,13 @@ import pytest
 import test_json_chunks
 import test_recordings
 from beatwire.backends.cuda.card import missing
+from beatwire.backends.cuda.upload import upload_stretches
 from beatwire.errors import UserError
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import RawTick
-from beatwire.tables import arrow, frame, host_array, lines, parse, parse_gpu, rr_statistics, upload_stretches
+from beatwire.tables import arrow, frame, host_array, lines, parse, parse_gpu, rr_statistics
 from beatwire.wire import json
 from beatwire.wire.json import json_tick_to_avro
 from beatwire_producers.replay import read_sources

@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.pipeline.graph import Pipeline
-from beatwire.pipeline.settings import HORIZON_S, Settings
+from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
+from beatwire.settings import HORIZON_S
 from beatwire_producers.ward import ward
 from hypothesis import HealthCheck, given, settings, strategies
 from laws import (

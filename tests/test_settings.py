@@ -7,7 +7,8 @@ from dataclasses import FrozenInstanceError
 
 import pytest
 from beatwire.errors import UserError
-from beatwire.pipeline.settings import HORIZON_S, Settings
+from beatwire.pipeline.settings import Settings
+from beatwire.settings import HORIZON_S
 from beatwire.stages import nms
 
 DURATIONS = ("pass_s", "reorder_s", "bridge_s", "silence_s", "duplicate_s")

@@ -33,6 +33,11 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
+def reason(error: BaseException) -> str:
+    """Return the message of an error; for a system error without its number and path."""
+    return getattr(error, "strerror", None) or str(error)
+
+
 def printable(text: str) -> str:
     r"""Return text on one line that cannot control a terminal.
 

@@ -25,7 +25,8 @@ from beatwire.recordings.arguments import file_path, number, positive, shown, st
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arrays import uv_per_value
 from beatwire.recordings.columns import columns_of, floats
-from beatwire.recordings.record import MAX_LEADS, check_rate, unique_names
+from beatwire.recordings.leads import unique_names
+from beatwire.recordings.record import MAX_LEADS, check_rate
 from beatwire.service.warmup import compile_kernels
 from beatwire.tables import host_array
 

@@ -13,7 +13,8 @@ import pandas as pd
 
 from beatwire.model.storage import model_files
 from beatwire.offline.analyze import Analysis
-from beatwire.offline.exports import alerts_table, beats_table, check_out, write_alerts, write_beats
+from beatwire.offline.exports import alerts_table, beats_table, write_alerts, write_beats
+from beatwire.offline.files import check_out
 from beatwire.offline.quality import quality_table
 from beatwire.offline.summary import summarize
 from beatwire.recordings import Recording
@@ -126,7 +127,8 @@ class Result:
             that ending.
         """
         from beatwire.report.annotations import annotations_of
-        from beatwire.report.write import check_report, write_report
+        from beatwire.report.files import check_report
+        from beatwire.report.write import write_report
 
         notes: list[str] = []
         found = None if self.source is None else annotations_of(self.source, self.recording, notes.append, annotations)

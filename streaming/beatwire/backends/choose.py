@@ -16,29 +16,6 @@ if TYPE_CHECKING:
 DRIVER = "libcuda.so.1"  # NVIDIA's
 
 
-def bytes_of(text: str) -> int:
-    """Return the number of bytes of a size like ``8GiB`` or ``500MB``.
-
-    >>> bytes_of("8GiB"), bytes_of("500 MB")
-    (8589934592, 500000000)
-
-    Raises
-    ------
-    UserError
-        The text is not a size.
-    """
-    units = {"": 1, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
-    number = text.strip().rstrip("BbiIkKmMgG ")
-    unit = text.strip()[len(number) :].strip().lower()
-    try:
-        size = float(number) * units[unit]
-    except (KeyError, ValueError):
-        size = 0
-    if not size >= 1:
-        raise UserError(f"--gpu-memory: expected a size like 8GiB or 500MB; got {text!r}")
-    return int(size)
-
-
 def choose(kind: str, *, limit_bytes: int | None = None, managed: bool = False, nvtx: bool = False) -> Backend:
     """Return the backend for ``auto``, ``cpu`` or ``gpu``.
 

@@ -20,7 +20,7 @@ import numpy as np
 from beatwire_producers.replay import play
 from beatwire_producers.ward import ward
 
-from beatwire.backends.choose import bytes_of, choose
+from beatwire.backends.choose import choose
 from beatwire.bench.result import Log, Result
 from beatwire.kafka import commits
 from beatwire.kafka.cluster import Cluster
@@ -32,6 +32,7 @@ from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.monitor import Monitor
 from beatwire.service.warmup import warm_up
+from beatwire.settings import bytes_of
 from beatwire.signals import stop_on_signals
 
 STREAMS, SECONDS, SETTLE_S = 100_000, 40, 15.0

@@ -20,13 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.backends.choose import bytes_of, choose
+from beatwire.backends.choose import choose
 from beatwire.bench.recording import check_equal
 from beatwire.bench.result import Log, Result
 from beatwire.offline.analyzer import Analyzer
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.recordings.synthetic.person import synthesise
+from beatwire.settings import bytes_of
 
 SIZE = 10 << 30
 LIMIT, NO_LIMIT = "1GiB", "none"

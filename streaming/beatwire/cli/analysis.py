@@ -15,14 +15,9 @@ import typer
 from beatwire.api.analyze import analyze
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.errors import UserError
-from beatwire.model.storage import model_files
-from beatwire.offline.exports import alerts_beside, check_out, write_alert_lines, write_alerts, write_beats
-from beatwire.outputs import check_output, is_same
-from beatwire.recordings.files import source_files
+from beatwire.cli.checks import STANDARD_OUTPUT, check_files
+from beatwire.offline.exports import write_alert_lines, write_alerts, write_beats
 from beatwire.wire.alerts import encode_alert
-
-STANDARD_OUTPUT = Path("-")
 
 
 def run_analysis(
@@ -71,13 +66,7 @@ def run_analysis(
     UserError
         The source, the lead, the output or the model cannot be used.
     """
-    read = [*source_files(source), *model_files(model)]
-    if out is not None:
-        check_out(out, read)
-    if alerts is not None and alerts != STANDARD_OUTPUT:
-        check_output("--alerts", alerts, sources=read)
-        if out is not None and (is_same(alerts, out) or is_same(alerts, alerts_beside(out))):
-            raise UserError(f"--alerts: expected another file than those of --out; got {str(alerts)!r}")
+    check_files(source, out, alerts, model)
     result = analyze(
         source, fs, column=column, lead=lead, gain=gain, chunk_ms=chunk_ms, seed=seed, model=model, backend=backend,
         memory_bytes=memory_bytes, progress=progress, notes=notes,

@@ -92,11 +92,17 @@ def analyze(
     """
     from rich.console import Console
 
-    from beatwire.cli.analysis import STANDARD_OUTPUT, run_analysis
-    from beatwire.cli.summary import print_summary
+    from beatwire.cli.checks import STANDARD_OUTPUT, check_files
+    from beatwire.recordings.opening import check_source
 
     if as_json and alerts == STANDARD_OUTPUT:
         raise UserError("--alerts -: expected a file beside --json; both would be printed on standard output")
+    check_files(source, out, alerts, model)
+    check_source(source, fs, column, lead, gain)
+
+    from beatwire.cli.analysis import run_analysis  # what takes time to load
+    from beatwire.cli.summary import print_summary
+
     chosen, memory_bytes = choose_recording_backend(backend, gpu_memory)
     with progress_bar("analyze", as_json) as bar:
         task = bar.add_task("analyze", total=1.0)

@@ -33,11 +33,12 @@ def config(
     before. A wrong key or value is an error that names it. No broker is asked.
     """
     from beatwire.cli.configured import load_with_options
-    from beatwire.configuration.effect import settings_of
+    from beatwire.configuration.effect import alert_settings_of, lifecycle_of, streams_of
     from beatwire.configuration.show import rows
 
     loaded = load_with_options(config, bootstrap, properties, prefix)
-    settings_of(loaded.values)
+    for settings in (alert_settings_of, lifecycle_of, streams_of):  # they check what no range says
+        settings(loaded.values)
     found = rows(loaded)
     if as_json:
         typer.echo(json.dumps({"values": [row._asdict() for row in found]}))

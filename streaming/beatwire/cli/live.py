@@ -280,7 +280,8 @@ def parent_configuration() -> Configuration:
 
 def run_configured(values: Configuration, worker: int | None) -> None:
     """Run the monitor of a configuration: its workers, or one process."""
-    from beatwire.configuration.effect import cluster_of, registry_of, settings_of
+    from beatwire.configuration.effect import cluster_of, registry_of
+    from beatwire.configuration.settings import settings_of
 
     cluster, settings, registry = cluster_of(values), settings_of(values), registry_of(values)
     if values.monitor.workers > 1 and worker is None:

@@ -134,15 +134,11 @@ def evaluate(
     smooth heart rate. Each record passes through the graph as a live stream. The exit code is 1 if a
     record cannot be read or processed.
     """
-    from beatwire.api.commands import evaluate as run
-    from beatwire.evaluation import as_html, as_text
-    from beatwire.evaluation.bedside.folders import is_alarm_folder
-    from beatwire.evaluation.movement import is_movement_folder
     from beatwire.model.storage import model_files
     from beatwire.recordings.files import source_files
+    from beatwire.recordings.places import check_folder
 
-    chosen = choose_backend(backend, gpu_memory)
-    print_message(chosen.reason)
+    check_folder(folder)
     try:
         ratios = [float(part) for part in snr.split(",")]
     except ValueError:
@@ -150,6 +146,14 @@ def evaluate(
     if html is not None:
         records = [file for names in noise or () for name in names.split("+") for file in source_files(name)]
         check_output("--html", html, sources=[folder, *records, *model_files(model)], endings=(".html", ".htm"))
+
+    from beatwire.api.commands import evaluate as run  # what takes time to load
+    from beatwire.evaluation import as_html, as_text
+    from beatwire.evaluation.bedside.folders import is_alarm_folder
+    from beatwire.evaluation.movement import is_movement_folder
+
+    chosen = choose_backend(backend, gpu_memory)
+    print_message(chosen.reason)
     by_alarms, in_movement = alarms or is_alarm_folder(folder), is_movement_folder(folder)
     if html is not None and (by_alarms or in_movement):
         raise UserError("--html: expected a folder of annotated beats; other tables have no HTML page")

@@ -259,7 +259,8 @@ def choose_backend(
     UserError
         There is no usable GPU, or a GPU option is combined with ``--backend cpu``.
     """
-    from beatwire.backends.choose import bytes_of, choose
+    from beatwire.backends.choose import choose
+    from beatwire.settings import bytes_of
 
     gpu_options = {"--gpu-memory": gpu_memory is not None, "--managed-memory": managed, "--nvtx": nvtx}
     for option, given in gpu_options.items():
@@ -278,7 +279,7 @@ def choose_recording_backend(kind: BackendKind, gpu_memory: str | None) -> tuple
     UserError
         As of `choose_backend`.
     """
-    from beatwire.backends.choose import bytes_of
+    from beatwire.settings import bytes_of
 
     chosen = choose_backend(kind, gpu_memory)
     if kind is not BackendKind.CPU:

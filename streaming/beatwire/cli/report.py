@@ -70,7 +70,15 @@ def report(
     Summary, alerts, strips on ECG paper, hourly table, rate, intervals, beats, latent plane, signal quality, and the
     whole recording to zoom into.
     """
-    from beatwire.cli.reporting import report_sources
+    from beatwire.model.storage import model_files
+    from beatwire.recordings.opening import check_source
+    from beatwire.report.files import report_files
+
+    report_files(sources, out, model_files(model))
+    for source in sources:
+        check_source(source, fs, column, lead, gain)
+
+    from beatwire.cli.reporting import report_sources  # what takes time to load
 
     chosen, memory_bytes = choose_recording_backend(backend, gpu_memory)
     with progress_bar("report", as_json) as bar:

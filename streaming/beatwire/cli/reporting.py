@@ -6,7 +6,6 @@ Out: one file for one source; for several a folder with a file each and an index
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,13 +14,12 @@ from typing import Any
 from beatwire.api.analyze import analyze
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.errors import UserError
 from beatwire.model.storage import model_files
-from beatwire.recordings.files import source_files
 from beatwire.recordings.wfdb.annotations import checked_ending
 from beatwire.report.annotations import annotations_of
-from beatwire.report.index import INDEX, write_index
-from beatwire.report.write import Written, check_report, write_report
+from beatwire.report.files import report_files
+from beatwire.report.index import write_index
+from beatwire.report.write import Written, write_report
 
 _ANALYZED = 0.5  # of the time
 
@@ -69,7 +67,7 @@ def report_sources(
         A source, the output or the model cannot be used, or Bokeh is not installed.
     """
     ending = None if annotations is None else checked_ending(annotations)
-    paths = _paths(sources, out, model)
+    paths = report_files(sources, out, model_files(model))
     start_s = time.perf_counter()
     written: list[Written] = []
     for k, (source, path) in enumerate(zip(sources, paths, strict=True)):
@@ -97,51 +95,3 @@ def report_sources(
         "index": None if index is None else str(index),
         "seconds": round(time.perf_counter() - start_s, 3),
     }
-
-
-def _paths(sources: Sequence[str], out: Path | None, model: Path | None = None) -> list[Path]:
-    """Return the file of each report, after checks that it can be written.
-
-    >>> [path.name for path in _paths(["a/100.csv", "b/100"], Path("."))]
-    ['100.html', '100-2.html']
-    """
-    read = [*(file for source in sources for file in source_files(source)), *model_files(model)]
-    if len(sources) == 1:
-        return [_own_name(sources[0], read) if out is None else check_report(out, read)]
-    if out is None:
-        raise UserError(f"--out: expected a folder for {len(sources)} recordings; got none")
-    out = out.expanduser()
-    if out.exists() and not out.is_dir():
-        raise UserError(f"--out: expected a folder for {len(sources)} recordings; got the file {str(out)!r}")
-    if not out.parent.is_dir():
-        raise UserError(f"--out: expected a folder in an existing folder; there is no folder {str(out.parent)!r}")
-    try:
-        out.mkdir(exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out: expected to make the folder {out}; got: {error.strerror or error}") from None
-    names: list[str] = []
-    for source in sources:
-        stem, taken = _stem(source), {Path(INDEX).stem, *names}
-        names.append(
-            next(n for k in range(1, len(sources) + 3) if (n := stem if k == 1 else f"{stem}-{k}") not in taken)
-        )
-    check_report(out / INDEX, read)
-    return [check_report(out / f"{name}.html", read) for name in names]
-
-
-def _own_name(source: str, read: Sequence[Path]) -> Path:
-    """Return NAME.html of a source, in the working folder, where nothing has this name yet."""
-    path = Path(f"{_stem(source)}.html")
-    if path.exists():
-        raise UserError(f"report: expected no file {path.name} here, or --out FILE; --out {path.name} replaces it")
-    return check_report(path, read)
-
-
-def _stem(source: str) -> str:
-    """Return the name of a source without folder and ending, as the name of a file.
-
-    >>> _stem("ward/100.csv.gz"), _stem("mitdb/100.hea"), _stem("synthetic:seconds=60")
-    ('100', '100', 'synthetic_seconds_60')
-    """
-    name = re.sub(r"[^\w.-]+", "_", Path(source).name).removesuffix(".gz")
-    return re.sub(r"(?i)(?<=.)\.[a-z][a-z0-9]{1,7}$", "", name).strip(".") or "recording"

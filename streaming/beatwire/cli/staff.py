@@ -96,13 +96,13 @@ def limits(
     from beatwire.alerts.limits import SETTABLE
     from beatwire.alerts.rules import NUMBERS
     from beatwire.cli.configured import load_with_options
-    from beatwire.configuration.effect import cluster_of, settings_of
+    from beatwire.configuration.effect import alert_settings_of, cluster_of
     from beatwire.kafka.orders import change_limits, read_limits
     from beatwire.kafka.topics import check_broker
     from beatwire.wire.names import AUDIT, SETTINGS
 
     values = load_with_options(config, bootstrap, properties, prefix).values
-    cluster, defaults = cluster_of(values), settings_of(values).alert.limits
+    cluster, defaults = cluster_of(values), alert_settings_of(values).limits
     given = _parse(stream, assignments or [])
     name = _given("limits", by) if given or reset else None
     check_broker(cluster, [SETTINGS] if name is None else [SETTINGS, AUDIT])

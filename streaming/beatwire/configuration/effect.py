@@ -1,14 +1,17 @@
-"""What a configuration means: the cluster, and the settings of the graph."""
+"""What a configuration means, without the graph: the cluster, the registry, the settings of alerts and streams."""
 
 from __future__ import annotations
 
-from beatwire.alerts.settings import Lifecycle
-from beatwire.alerts.settings import Settings as AlertSettings
+from typing import TYPE_CHECKING
+
+from beatwire.alerts.settings import Lifecycle, Settings
 from beatwire.configuration.keys import Configuration
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.registry import Registry
-from beatwire.pipeline.settings import Settings
+from beatwire.settings import Streams
+
+if TYPE_CHECKING:
+    from beatwire.kafka.registry import Registry
 
 
 def cluster_of(configuration: Configuration) -> Cluster:
@@ -39,6 +42,8 @@ def registry_of(configuration: Configuration) -> Registry | None:
     keys = configuration.registry
     if keys.url is None:
         return None
+    from beatwire.kafka.registry import Registry
+
     properties = {
         "basic.auth.user.info": keys.user_info,
         "ssl.ca.location": keys.ssl_ca,
@@ -48,15 +53,16 @@ def registry_of(configuration: Configuration) -> Registry | None:
     return Registry(keys.url, {name: str(value) for name, value in properties.items() if value is not None})
 
 
-def settings_of(configuration: Configuration) -> Settings:
-    """Return the settings of the graph."""
-    models = configuration.models
-    return Settings(
-        model=models.scoring,
-        detector=models.detector,
-        trees=models.trees,
-        cloud_events=configuration.monitor.cloud_events,
-        alert=AlertSettings.of(**configuration.limits.model_dump()),  # type: ignore[attr-defined]
-        lifecycle=Lifecycle(**configuration.alerts.model_dump()),  # type: ignore[attr-defined]
-        **configuration.streams.model_dump(),  # type: ignore[attr-defined]
-    )
+def alert_settings_of(configuration: Configuration) -> Settings:
+    """Return the settings of the alert rules."""
+    return Settings.of(**configuration.limits.model_dump())  # type: ignore[attr-defined]
+
+
+def lifecycle_of(configuration: Configuration) -> Lifecycle:
+    """Return what becomes of alerts."""
+    return Lifecycle(**configuration.alerts.model_dump())  # type: ignore[attr-defined]
+
+
+def streams_of(configuration: Configuration) -> Streams:
+    """Return the settings of streams."""
+    return Streams(**configuration.streams.model_dump())  # type: ignore[attr-defined]

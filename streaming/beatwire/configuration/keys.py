@@ -2,7 +2,7 @@
 
 In: nothing. Out: `Configuration`, a frozen model with one section a table of the file. The suffix of a name is its unit
 (``_s`` seconds, ``_bpm`` beats per minute). The limits are those of `beatwire.alerts.settings.KEYS`; the keys of
-alerts and streams are fields of `beatwire.alerts.settings.Lifecycle` and `beatwire.pipeline.settings.Settings`.
+alerts and streams are fields of `beatwire.alerts.settings.Lifecycle` and `beatwire.settings.Streams`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from beatwire.alerts.settings import KEYS, Lifecycle
-from beatwire.backends.choose import bytes_of
 from beatwire.configuration.ranges import RANGES, UNITS, check_addresses, matching
 from beatwire.errors import UserError
-from beatwire.pipeline.settings import HORIZON_S
-from beatwire.pipeline.settings import Settings as GraphSettings
+from beatwire.settings import HORIZON_S, bytes_of
+from beatwire.settings import Streams as StreamSettings
 
 PREFIX, DELIMITER = "BEATWIRE_", "__"
 Port = Annotated[int, Field(ge=0, le=65535)]
@@ -217,7 +216,7 @@ Limits = create_model(  # type: ignore[call-overload]
     },
 )
 Alerts = _section("Alerts", Lifecycle, _ALERTS, _Reminders)
-Streams = _section("Streams", GraphSettings, _STREAMS)
+Streams = _section("Streams", StreamSettings, _STREAMS)
 
 
 class Configuration(BaseSettings):

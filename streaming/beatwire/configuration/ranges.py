@@ -10,8 +10,7 @@ import re
 from beatwire.alerts.limits import ORDER
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.alerts.settings import LONGEST_SHORTEST_S
-from beatwire.pipeline.settings import HORIZON_S
-from beatwire.pipeline.settings import Settings as GraphSettings
+from beatwire.settings import HORIZON_S, Streams
 
 UNITS = {"s": "s", "bpm": "/min", "ms": "ms"}  # suffix of a key -> unit
 _ADDRESS = r"(\w+://)?([^\s:/@,\[\]]+|\[[0-9A-Fa-f:.%\w]+\]):\d{1,5}"  # as librdkafka has it, and always with a port
@@ -35,7 +34,7 @@ RANGES: dict[str, dict[str, float]] = {
     "remind_low_s": {"ge": 0.0},
     "keep_ended_s": {"ge": 3600.0},
     **{name: {"gt": 0.0, "le": HORIZON_S} for name in ("pass_s", "reorder_s", "bridge_s", "duplicate_s")},
-    "silence_s": {"ge": GraphSettings().admit_s, "le": HORIZON_S},
+    "silence_s": {"ge": Streams().admit_s, "le": HORIZON_S},
     "evict_s": {"ge": 2 * HORIZON_S},
     "most_streams": {"ge": 1},
     "most_banks": {"ge": 1},

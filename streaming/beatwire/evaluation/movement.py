@@ -20,8 +20,8 @@ from beatwire.errors import UserError
 from beatwire.evaluation.bedside.watched import comments_of
 from beatwire.evaluation.detection import Cuts, Detect
 from beatwire.evaluation.evaluate import record_seed
-from beatwire.evaluation.records import check_folder
 from beatwire.recordings import read_recording
+from beatwire.recordings.places import check_folder
 from beatwire.records import I64
 
 ACTIVITIES = ("rest", "arms", "walk", "run", "squats")

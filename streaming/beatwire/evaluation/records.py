@@ -14,7 +14,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings import Recording, read_recording
-from beatwire.recordings.download import download_hint
+from beatwire.recordings.places import check_folder
 from beatwire.recordings.wfdb.annotations import ENDING, read_annotations
 from beatwire.records import I64
 
@@ -76,12 +76,6 @@ def find_records(folder: Path, ending: str = ENDING) -> list[str]:
     if listed.exists():
         names |= {line.strip() for line in listed.read_text(encoding="utf-8").splitlines() if line.strip()}
     return sorted(names)
-
-
-def check_folder(folder: Path) -> None:
-    """Raise UserError if a folder of records does not exist."""
-    if not folder.is_dir():
-        raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder{download_hint(folder)}")
 
 
 def read_annotated(folder: Path, name: str, ending: str = ENDING) -> AnnotatedRecord:

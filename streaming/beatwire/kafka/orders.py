@@ -17,7 +17,6 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.readers import read_active_alerts, read_to_end
 from beatwire.kafka.sender import Sender
 from beatwire.records import LimitChange
-from beatwire.stages.support.audit import limits_record
 from beatwire.wire import names
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.cloud_events import ENTERED, Headers, ack_headers, audit_headers, limits_headers
@@ -30,6 +29,7 @@ from beatwire.wire.staff import (
     is_name,
     is_stream_id,
     limits_entry,
+    limits_record,
 )
 
 _DELIVERY_S = 10.0

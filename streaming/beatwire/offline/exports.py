@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 import wfdb
 
-from beatwire.errors import UserError
-from beatwire.outputs import check_output, write_output
+from beatwire.offline.files import alerts_beside, check_out, format_of
+from beatwire.outputs import write_output
 from beatwire.wire.alerts import encode_alert
 
 FIRST_COLUMNS = ("sample", "time_s", "rr_ms", "quality", "score")
@@ -34,37 +34,6 @@ _DECIMALS = {
     "time_s": 6, "rr_ms": 3, "quality": 4, "score": 4, "rate_bpm": 3, "response": 4, "prematurity": 4,
     "map_x": 4, "map_y": 4, "expected_errors": 4, "class_probability": 4,
 }  # fmt: skip
-_FORMATS = (
-    "CSV (.csv, .csv.gz), Parquet (.parquet) or WFDB annotations (.atr, or 2-5 other letters that name no other format)"
-)
-# Endings that a user expects to select a format that is not written here; annotators have other names.
-_OTHER_FORMATS = (
-    "arrow avro bak bdf bin bmp bz cfg conf css dat db doc docx edf exe feather gif gz hdf hea htm html ini ipynb jpeg "
-    "jpg js json jsonl log mat md nc npy npz ods odt orc pdf pickle pkl png ppt pptx ps py rst rtf sh sql svg tar tex "
-    "tgz tif tiff tmp toml tsv txt wav webp xls xlsx xml xz yaml yml zip zst"
-)
-
-
-def check_out(path: str | Path, sources: Iterable[str | Path] = (), option: str = "--out") -> Path:
-    """Return the path of a file of beats, with ``~`` expanded, if beats can be written to it, and alerts beside it.
-
-    Raises
-    ------
-    UserError
-        The ending selects no format, or one of the files cannot be written, as of
-        :func:`beatwire.outputs.check_output`.
-    """
-    path = Path(path).expanduser()
-    if _format(path) is None:
-        raise UserError(f"{option}: expected {_FORMATS}; got {path.name!r}")
-    sources = list(sources)
-    check_output(option, alerts_beside(path), sources=sources)
-    return check_output(option, path, sources=sources)
-
-
-def alerts_beside(path: str | Path) -> Path:
-    """Return the file of the alerts that are written with the beats at ``path``."""
-    return Path(f"{path}.alerts.jsonl")
 
 
 def write_beats(
@@ -125,20 +94,6 @@ def write_alert_lines(path: str | Path, alerts: Iterable[Mapping[str, Any]], opt
     return write_output(option, path, "".join(encode_alert(alert) + "\n" for alert in alerts))
 
 
-def _format(path: Path) -> str | None:
-    """Return the format that the ending of a path selects; None if it selects none."""
-    name = path.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
-        return "csv"
-    if name.endswith((".parquet", ".pq")):
-        return "parquet"
-    ending = path.suffix[1:].lower()
-    is_annotator = (
-        2 <= len(ending) <= 5 and ending.isascii() and ending.isalpha() and ending not in _OTHER_FORMATS.split()
-    )
-    return "wfdb" if path.stem and is_annotator else None
-
-
 def beats_table(beats: Mapping[str, Any] | pd.DataFrame, rate_hz: float) -> pd.DataFrame:
     """Return the table of beats that a file holds: its first columns in order, then the others.
 
@@ -168,7 +123,7 @@ def alerts_table(alerts: Iterable[Mapping[str, Any]], rate_hz: float) -> pd.Data
 
 def _content(path: Path, table: pd.DataFrame, rate_hz: float) -> bytes:
     """Return a table in the format of ``path``."""
-    kind = _format(path)
+    kind = format_of(path)
     if kind == "csv":
         rounded = table.round({name: places for name, places in _DECIMALS.items() if name in table})
         text = rounded.to_csv(index=False, lineterminator="\n").encode()

@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from beatwire.backends.cuda.upload import upload_stretches
 from beatwire.records import I16, I64, Placement
 from beatwire.records.columns import PLACE_AT, PLACE_LANE, PLACE_STRIDE
-from beatwire.tables import upload_stretches
 
 BUFFERS = 3  # one is filled, one is written to the rings, one is still being read
 _END: Any = object()

@@ -1,6 +1,7 @@
 """The streamz graph: all of it (``graph``), its parts (``parts``), its settings, and how far back a replay begins."""
 
 from beatwire.pipeline.graph import Pipeline
-from beatwire.pipeline.settings import HORIZON_S, Settings
+from beatwire.pipeline.settings import Settings
+from beatwire.settings import HORIZON_S
 
 __all__ = ["HORIZON_S", "Pipeline", "Settings"]

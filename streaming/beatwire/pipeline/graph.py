@@ -23,9 +23,10 @@ from beatwire.backends.cpu import CPU
 from beatwire.pipeline.held import Held
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.rewind import Marks
-from beatwire.pipeline.settings import HORIZON_S, Settings
+from beatwire.pipeline.settings import Settings
 from beatwire.records import I32, Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.samples import BankKind
+from beatwire.settings import HORIZON_S
 from beatwire.stages import alert, align, decode, drift, gather, lifecycle, publish, score
 from beatwire.stages.support.banks import kinds_of
 from beatwire.stages.support.directory import Directory

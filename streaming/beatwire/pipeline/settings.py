@@ -17,7 +17,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -29,30 +28,20 @@ from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
 from beatwire.kernels.fast_rhythm import REACH_S
 from beatwire.records import Bank
+from beatwire.settings import Streams
 from beatwire.stages import align, beats, classify, decode, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 
-HORIZON_S = 120.0
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
 GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """Settings of a monitor; durations in seconds.
+class Settings(Streams):
+    """Settings of a monitor; durations in seconds. Those of streams: `beatwire.settings.Streams`.
 
-    pass_s       longest stretch of a stream that goes through the rings at once
-    reorder_s    how far ahead of its turn a chunk may come
-    bridge_s     longest hole that is bridged; a longer one restarts the lane
-    silence_s    silence after which a stream starts anew
-    evict_s      silence after which a stream is removed: its alerts end, its memory goes to others
-    duplicate_s  how far back a chunk is a duplicate and not an error
-    most_streams streams at most
-    most_banks   kinds of streams at most: combinations of a sampling rate and a number of leads
-    admit_s      samples of a new stream with a rate or a number of leads that no stream has, before it is placed
-    schema_id    id that Avro messages in Confluent framing must have; None accepts any
     cloud_events which messages have headers of CloudEvents: "alerts", or "all", beats too
     model        the scoring model; None: the one in the package
     detector     what classifies peaks: "trees", or the "rule" alone
@@ -65,16 +54,6 @@ class Settings:
     design, nms, alert, lifecycle  of the filter, the search for peaks, the rules, and what becomes of alerts
     """
 
-    pass_s: float = 2.0
-    reorder_s: float = 0.4
-    bridge_s: float = 0.25
-    silence_s: float = 60.0
-    evict_s: float = 86_400.0
-    duplicate_s: float = 60.0
-    most_streams: int = 1_000_000
-    most_banks: int = 128
-    admit_s: float = 1.0
-    schema_id: int | None = None
     cloud_events: Literal["alerts", "all"] = "alerts"
     model: Path | None = None
     detector: Literal["trees", "rule"] = "trees"
@@ -97,14 +76,7 @@ class Settings:
         UserError
             They cannot work.
         """
-        for name in ("pass_s", "reorder_s", "bridge_s", "silence_s", "duplicate_s"):
-            value = getattr(self, name)
-            if not 0 < value <= HORIZON_S:
-                raise UserError(f"settings: expected 0 < {name} <= {HORIZON_S:g}; got {value:g}")
-        if not 2 * HORIZON_S <= self.evict_s < math.inf:
-            raise UserError(f"settings: expected evict_s of at least {2 * HORIZON_S:g}; got {self.evict_s:g}")
-        if not 0 <= self.admit_s <= self.silence_s:
-            raise UserError(f"settings: expected 0 <= admit_s <= silence_s; got {self.admit_s:g}")
+        Streams.__post_init__(self)
         if self.detector not in ("trees", "rule"):
             raise UserError(f"settings: expected detector trees or rule; got {self.detector!r}")
         left_s, right_s = self.nms.left_s, self.nms.right_s

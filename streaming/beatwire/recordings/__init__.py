@@ -5,139 +5,27 @@ Out: samples, int16 ``[leads, n]`` on one scale, -32768 where there is no value
 
 A source that cannot be used raises ``UserError`` here, before anything else runs: one line with the file, the line or
 column, the expected and the actual value.
+
+Names are imported when they are first used.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import os
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from beatwire.lazy import lazily
 
-import numpy as np
-
-from beatwire.errors import UserError
-from beatwire.recordings.arguments import lead_name, string
-from beatwire.recordings.arrays import from_array
-from beatwire.recordings.blocks import check_options, read_blocks
-from beatwire.recordings.formats import open_file
-from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, NO_VALUE, Recording
-from beatwire.recordings.remote import fetched, is_address
-from beatwire.recordings.signals import Signals, recording_of
-from beatwire.recordings.synthetic.person import synthetic_recording
-from beatwire.recordings.text import read_text
-from beatwire.recordings.wfdb.memory import of_record
-
-__all__ = [
-    "MAX_LEADS",
-    "MAX_RATE_HZ",
-    "MIN_RATE_HZ",
-    "NO_VALUE",
-    "Recording",
-    "as_recording",
-    "read_blocks",
-    "read_recording",
-]
-
-
-def read_recording(
-    source: str | Path,
-    *,
-    fs: float | None = None,
-    column: str | None = None,
-    lead: str | int | None = None,
-    gain: float | None = None,
-    xp: Any = np,
-) -> Recording:
-    """Read a whole recording.
-
-    Parameters
-    ----------
-    source
-        A text table (comma, semicolon, tab or blanks; gzip too), a WFDB record (with or without ``.hea``), an EDF, BDF,
-        DICOM, BIOPAC, Parquet, NumPy or MATLAB file, the address of one that fsspec can open
-        (``s3://bucket/mitdb/100``), or ``synthetic[:key=value,...]``. The content decides, not the ending.
-    fs
-        Sampling rate in Hz. Required where the source has no rate and no time column; otherwise it must agree with the
-        source within 1 %.
-    column
-        The columns or leads to read: names, or numbers counted from 0, separated by commas. None: all leads.
-    lead
-        The lead to keep of those: ``first``, a name, or a number counted from 0. None or ``all``: all.
-    gain
-        Units per millivolt of numbers whose unit the source does not state.
-    xp
-        NumPy, or CuPy: then a CSV file of numbers is parsed on the GPU and its samples stay there.
-
-    Raises
-    ------
-    UserError
-        The source, or an option, cannot be used.
-    """
-    name = str(source)
-    fs, column, gain = check_options(fs, column, gain)
-    if name == "synthetic" or name.startswith("synthetic:"):
-        recording = synthetic_recording(name, rate_hz=fs)
-        recording = recording.pick(*column.split(",")) if column else recording
-    elif is_address(name):
-        with fetched(name) as path:
-            return _read_file(path, fs, column, lead, gain, xp)
-    else:
-        return _read_file(Path(name).expanduser(), fs, column, lead, gain, xp)
-    return recording if lead is None or lead == "all" else recording.pick(lead)
-
-
-def as_recording(
-    source: Any,
-    fs: float | None = None,
-    *,
-    leads: Sequence[str] | None = None,
-    units: str | None = None,
-    gain: float | None = None,
-    column: str | None = None,
-    lead: str | int | None = None,
-    xp: Any = np,
-) -> Recording:
-    """Return the recording of any source: a path, an address, a ``wfdb.Record``, an array or a data frame.
-
-    Parameters
-    ----------
-    source
-        See :func:`read_recording` and :func:`beatwire.recordings.arrays.from_array`; or a :class:`Recording`.
-    fs, gain, column, lead, xp
-        See :func:`read_recording`.
-    leads, units
-        Of an array or a data frame, see :func:`beatwire.recordings.arrays.from_array`.
-
-    Raises
-    ------
-    UserError
-        The source, or an option, cannot be used.
-    """
-    if column is not None:
-        string("column", column, "names or numbers of columns, a text")
-    lead = None if lead is None else lead_name("lead", lead)
-    if isinstance(source, os.PathLike) and not isinstance(source, Path):
-        source = Path(source)
-    if isinstance(source, str | Path):
-        for name, value in (("leads", leads), ("units", units)):
-            if value is not None:
-                raise UserError(f"{name}: expected it with an array or a data frame; {str(source)!r} names its own")
-        return read_recording(source, fs=fs, column=column, lead=lead, gain=gain, xp=xp)
-    if isinstance(source, Recording):
-        recording = source
-    elif type(source).__module__.startswith("wfdb"):
-        return recording_of(of_record(source), fs, column, lead, gain)
-    else:
-        recording = from_array(source, fs, leads=leads, units=units, gain=gain, column=column)
-    return recording if lead is None or lead == "all" else recording.pick(lead)
-
-
-def _read_file(
-    path: Path, fs: float | None, column: str | None, lead: str | int | None, gain: float | None, xp: Any
-) -> Recording:
-    opened = open_file(path, fs, column, gain)
-    if isinstance(opened, Signals):
-        return recording_of(opened, fs, column, lead, gain)
-    recording = read_text(path, fs, column, gain, xp) if opened is None else opened
-    return recording if lead is None or lead == "all" else recording.pick(lead)
+if TYPE_CHECKING:
+    from beatwire.recordings.blocks import read_blocks as read_blocks
+    from beatwire.recordings.read import as_recording as as_recording
+    from beatwire.recordings.read import read_recording as read_recording
+    from beatwire.recordings.record import MAX_LEADS as MAX_LEADS
+    from beatwire.recordings.record import MAX_RATE_HZ as MAX_RATE_HZ
+    from beatwire.recordings.record import MIN_RATE_HZ as MIN_RATE_HZ
+    from beatwire.recordings.record import NO_VALUE as NO_VALUE
+    from beatwire.recordings.record import Recording as Recording
+else:
+    __getattr__ = lazily(
+        __name__,
+        blocks="read_blocks",
+        read="as_recording read_recording",
+        record="MAX_LEADS MAX_RATE_HZ MIN_RATE_HZ NO_VALUE Recording",
+    )

@@ -23,8 +23,9 @@ from beatwire.recordings.behaviour import FEWEST_ROWS, Behaviour, behaviour, tur
 from beatwire.recordings.columns import Columns, columns_of, floats
 from beatwire.recordings.evenrate import rate_and_positions
 from beatwire.recordings.kinds import uv_per_unit_of
+from beatwire.recordings.leads import find_lead, unique_names
 from beatwire.recordings.names import UV_PER, is_unscaled, without_unit
-from beatwire.recordings.record import MAX_LEADS, NO_VALUE, Recording, check_rate, find_lead, unique_names
+from beatwire.recordings.record import MAX_LEADS, NO_VALUE, Recording, check_rate
 from beatwire.recordings.roles import Roles, Table, roles_of
 from beatwire.recordings.timecolumn import positions_of, times_of
 from beatwire.recordings.units import to_units, unit_guess, value_ranges

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from beatwire.errors import UserError
-from beatwire.recordings.arguments import number, positive, string
 from beatwire.recordings.formats import open_file
-from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ, Recording
-from beatwire.recordings.remote import fetched, is_address
+from beatwire.recordings.opening import check_options
+from beatwire.recordings.places import is_address
+from beatwire.recordings.record import Recording
+from beatwire.recordings.remote import fetched
 from beatwire.recordings.signals import Signals, blocks_of
 from beatwire.recordings.text import text_blocks
 from beatwire.recordings.units import Block, Scale, scale_for, value_ranges
@@ -57,16 +57,6 @@ def read_blocks(
             yield from _on_one_scale(opened.name, blocks_of(opened, fs, column, None, gain, samples))
         else:
             yield from _on_one_scale(path.name, text_blocks(path, fs, column, gain, samples))
-
-
-def check_options(fs: Any, column: Any, gain: Any) -> tuple[float | None, str | None, float | None]:
-    """Return the options of a user for a file, if they can be such."""
-    rate = f"{MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz"
-    return (
-        None if fs is None else number("--fs", fs, rate, MIN_RATE_HZ, MAX_RATE_HZ),
-        None if column is None else string("--column", column, "names or numbers of columns, a text"),
-        None if gain is None else positive("--gain", gain, "a positive number of units per millivolt"),
-    )
 
 
 def _parts(recording: Recording, samples: int) -> Iterator[Recording]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import unquote
 
-from beatwire.recordings.remote import is_address
+from beatwire.recordings.places import is_address, is_synthetic
 
 _LOCAL = ("file://", "local://")  # addresses of fsspec that are paths
 _OF_A_RECORD = (".hea", ".dat", ".mat", ".atr")  # of a WFDB record, beside the files that its header names
@@ -30,7 +30,7 @@ def source_files(source: str | Path) -> list[Path]:
     """
     name = str(source)
     local = next((name[len(start) :] for start in _LOCAL if name.startswith(start)), None)
-    if local is None and (is_address(name) or name == "synthetic" or name.startswith("synthetic:")):
+    if local is None and (is_address(name) or is_synthetic(name)):
         return []
     path = Path(unquote(local) if local is not None else name).expanduser()
     found: list[Path] = []

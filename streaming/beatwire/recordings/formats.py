@@ -6,50 +6,27 @@ Out: :class:`Signals` of a file that describes them, a :class:`Recording` of arr
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 from beatwire.errors import UserError
-from beatwire.recordings.download import download_hint
+from beatwire.recordings.places import (
+    ENDINGS,
+    MATLAB,
+    NUMPY,
+    PARQUET,
+    WFDB_SUFFIXES,
+    Format,
+    by_content,
+    head_of,
+    wfdb_record,
+)
 from beatwire.recordings.record import Recording
 from beatwire.recordings.signals import Signals
-from beatwire.recordings.wfdb.header import read_header
 from beatwire.recordings.wfdb.record import open_wfdb
-from beatwire.tables import reason
 
-WFDB_SUFFIXES = (".hea", ".dat", ".atr", ".mat")
-
-
-class Format(NamedTuple):
-    """A format with a reader of its own.
-
-    name      as its users call it
-    reader    module in ``beatwire.recordings.readers``, and function in it
-    package   that the reader imports; empty for what is always installed
-    """
-
-    name: str
-    reader: str
-    package: str = ""
-
-
-EDF = Format("EDF, EDF+", "edf:read", "edfio")
-BDF = Format("BDF", "edf:read", "edfio")
-DICOM = Format("DICOM", "dicom:read", "pydicom")
-BIOPAC = Format("BIOPAC", "biopac:read", "bioread")
-PARQUET = Format("Parquet", "parquet:read_parquet")
-NUMPY = Format(".npy, .npz", "arrays:read_numpy")
-MATLAB = Format(".mat", "arrays:read_matlab")
-FORMATS = (EDF, BDF, DICOM, BIOPAC, PARQUET, NUMPY, MATLAB)
-
-ENDINGS = {
-    ".edf": EDF, ".bdf": BDF, ".dcm": DICOM, ".dicom": DICOM, ".acq": BIOPAC, ".parquet": PARQUET, ".npy": NUMPY,
-    ".npz": NUMPY, ".mat": MATLAB,
-}  # fmt: skip
 # Formats that no maintained library reads: their first bytes after so many, and what their users can do.
 _UNREADABLE = (
     (0, b"ISHNE", "an ISHNE Holter file, which beatwire does not read: convert it to EDF or WFDB"),
@@ -57,7 +34,6 @@ _UNREADABLE = (
     (0, b"\x89HDF\r\n", "an HDF5 file, which beatwire does not read: save with MATLAB's option -v7, or as .npz"),
     (0, b"fLaC", "a FLAC file without its WFDB header"),
 )
-_HEAD_BYTES = 256
 
 
 def open_file(path: Path, fs: float | None, column: str | None, gain: float | None) -> Signals | Recording | None:
@@ -71,11 +47,11 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     record = wfdb_record(path)
     if record is not None:
         return open_wfdb(record, fs)
-    head = _head(path)
+    head = head_of(path)
     for at, magic, what in _UNREADABLE:
         if head[at : at + len(magic)] == magic:
             raise UserError(f"{path.name}: expected an ECG recording; got {what}")
-    found = _by_content(head, path)
+    found = by_content(head, path)
     if found is None and b"\0" in head:
         found = ENDINGS.get(path.suffix.lower())
     if found is None:
@@ -88,49 +64,9 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     return read(path, fs, column, gain) if found in (PARQUET, NUMPY, MATLAB) else read(path)
 
 
-def wfdb_record(path: Path) -> Path | None:
-    """Return the path of a WFDB record, without ``.hea``; None if the path is that of another file.
-
-    Raises
-    ------
-    UserError
-        There is no such file, it is a folder, or the header of a record is missing.
-    """
-    if path.is_dir():
-        records = sorted(p.stem for p in path.glob("*.hea"))
-        hint = f"choose a record in it, for example {path / records[0]}" if records else "it holds no WFDB record"
-        raise UserError(f"{path}: expected a recording or a WFDB record; got a folder ({hint})")
-    header = path.with_name(f"{path.name}.hea")
-    if not path.exists():
-        if path.suffix == ".hea" or (path.suffix in WFDB_SUFFIXES and path.with_suffix(".hea").exists()):
-            return path.with_suffix("")
-        if header.exists():
-            return path
-        raise UserError(
-            f"{path}: expected a recording or a WFDB record; neither this file nor {header.name} exists"
-            f"{download_hint(path.parent)}"
-        )
-    if path.suffix == ".hea":
-        return path.with_suffix("")
-    beside = path.with_suffix(".hea")
-    if beside.exists() and (path.suffix in WFDB_SUFFIXES or _names(beside, path.name)):
-        return path.with_suffix("")
-    if path.suffix in (".dat", ".atr") and not beside.exists() and _by_content(_head(path), path) is None:
-        raise UserError(f"{path}: expected its WFDB header {beside.name} beside it; there is none")
-    return None
-
-
 def missing_package(found: Format) -> str | None:
     """Return the package that a format needs and that is not installed."""
     return found.package if found.package and find_spec(found.package) is None else None
-
-
-def _names(header: Path, file: str) -> bool:
-    """Return True if a header names a file as one of its signal files."""
-    try:
-        return any(line.file == file for line in read_header(header).signals)
-    except UserError:
-        return False
 
 
 def _reader(where: str, found: Format) -> Callable[..., Signals | Recording]:
@@ -144,62 +80,3 @@ def _reader(where: str, found: Format) -> Callable[..., Signals | Recording]:
         import_module(f"beatwire.recordings.readers.{module}"), function
     )
     return reader
-
-
-def _head(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_HEAD_BYTES)
-    except OSError as error:
-        raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
-
-
-def _by_content(head: bytes, path: Path) -> Format | None:
-    """Return the format that the first bytes of a file show; None if they show none of these."""
-    if head[:8] == b"0       " and len(head) == _HEAD_BYTES and head[184:192].strip().isdigit() and b"\n" not in head:
-        return EDF
-    if head[:8] == b"\xffBIOSEMI":
-        return BDF
-    if head[128:132] == b"DICM" or _is_dicom_without_preamble(head):
-        return DICOM
-    if head[:4] == b"PAR1":
-        return PARQUET
-    if head[:6] == b"\x93NUMPY" or (head[:4] == b"PK\x03\x04" and path.suffix.lower() not in (".xlsx", ".docx")):
-        return NUMPY
-    if head[:19] == b"MATLAB 5.0 MAT-file" or _is_matlab_4(head):
-        return MATLAB
-    if _is_biopac(head):
-        return BIOPAC
-    return None
-
-
-def _is_dicom_without_preamble(head: bytes) -> bool:
-    """Return True if a file begins with an element of DICOM's groups 2 or 8, in one of its two usual encodings."""
-    if len(head) < 8 or head[:2] not in (b"\x02\0", b"\x08\0"):
-        return False
-    return head[4:6] in (b"UL", b"UI", b"CS", b"OB", b"SH", b"LO", b"DA", b"TM") or (
-        head[2:4] in (b"\0\0", b"\x05\0", b"\x08\0", b"\x16\0") and int.from_bytes(head[4:8], "little") < 128
-    )
-
-
-def _is_matlab_4(head: bytes) -> bool:
-    """Return True if a file begins with the header of a numeric matrix of MATLAB 4, which has no magic number."""
-    if len(head) < 24:
-        return False
-    kind, rows, columns, imaginary, name = struct.unpack("<5i", head[:20])
-    is_kind = kind in (0, 10, 20, 30, 40, 50)
-    return bool(
-        is_kind and rows > 0 and columns > 0 and imaginary in (0, 1) and 1 < name <= 64
-        and head[20 : 19 + name].isascii() and head[20:21].isalpha() and head[19 + name : 20 + name] == b"\0"
-    )  # fmt: skip
-
-
-def _is_biopac(head: bytes) -> bool:
-    """Return True if a file begins like one of AcqKnowledge: an unused number and a version of 30 to 400."""
-    if len(head) < _HEAD_BYTES:
-        return False
-    for order in "<>":
-        version, length, channels = struct.unpack(f"{order}iih", head[2:12])
-        if 30 <= version <= 400 and 0 < length < 100_000 and 0 < channels <= 512:
-            return True
-    return False

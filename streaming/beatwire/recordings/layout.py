@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from beatwire.errors import UserError
+from beatwire.errors import UserError, reason
 from beatwire.recordings.dialect import (  # fmt: skip
     Dialect,
     dialect_of,
@@ -38,8 +38,8 @@ from beatwire.recordings.header import (  # fmt: skip
     names_in,
     names_of_facts,
 )
-from beatwire.recordings.record import unique_names
-from beatwire.tables import encoding_of, open_bytes, reason
+from beatwire.recordings.leads import unique_names
+from beatwire.tables import encoding_of, open_bytes
 
 _HEAD_BYTES = 262144  # longer than any head and enough rows after it, short enough to read at once
 _SAMPLE_LINES = 400  # by which the dialect is found

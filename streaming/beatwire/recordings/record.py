@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from beatwire.errors import UserError
 from beatwire.recordings.arguments import number
+from beatwire.recordings.leads import find_lead
 from beatwire.records import I16
 from beatwire.tables import array_module
 
@@ -54,44 +53,6 @@ class Recording:
         return replace(
             self, leads=tuple(self.leads[r] for r in rows), samples=array_module(kept).ascontiguousarray(kept)
         )
-
-
-def find_lead(where: str, leads: Sequence[str], requested: str | int, kind: str = "lead") -> int:
-    """Return the index of a lead, given by its name, by its number from 0, or as ``first``.
-
-    A name takes precedence over a number. Case is ignored unless two names differ only in case.
-
-    Parameters
-    ----------
-    where, kind
-        For the error message: the file or recording, and what is listed (``lead`` or ``column``).
-
-    Raises
-    ------
-    UserError
-        There is no such lead.
-    """
-    text = str(requested).strip()
-    if text in leads:
-        return list(leads).index(text)
-    folded = [name.casefold() for name in leads]
-    if folded.count(text.casefold()) == 1:
-        return folded.index(text.casefold())
-    if text == "first":
-        return 0
-    if text.isdecimal() and int(text) < len(leads):
-        return int(text)
-    choices = ", ".join(f"{k} {name!r}" for k, name in enumerate(leads[:30])) + (", ..." if len(leads) > 30 else "")
-    raise UserError(f"{where}: expected one of its {kind}s, {choices}; got {text!r}")
-
-
-def unique_names(names: Sequence[str]) -> tuple[str, ...]:
-    """Append a number to repeated names.
-
-    >>> unique_names(["II", "V1", "II"])
-    ('II', 'V1', 'II.1')
-    """
-    return tuple(n if names.index(n) == k else f"{n}.{names[:k].count(n)}" for k, n in enumerate(names))
 
 
 def check_rate(where: str, rate_hz: Any) -> float:

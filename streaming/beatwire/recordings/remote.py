@@ -6,7 +6,6 @@ folder.
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,20 +14,10 @@ from pathlib import Path, PurePosixPath
 import fsspec
 
 from beatwire.errors import UserError
-from beatwire.recordings.formats import ENDINGS, WFDB_SUFFIXES
+from beatwire.recordings.places import ENDINGS, WFDB_SUFFIXES
 from beatwire.recordings.wfdb.header import beside, read_header
 
-_ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
 _TEXT = (".csv", ".tsv", ".txt", ".gz")
-
-
-def is_address(source: str) -> bool:
-    """Return True if a source is an address and not the path of a local file.
-
-    >>> is_address("s3://bucket/100"), is_address("mitdb/100"), is_address("C:/ecg.csv")
-    (True, False, False)
-    """
-    return _ADDRESS.match(source) is not None
 
 
 @contextmanager

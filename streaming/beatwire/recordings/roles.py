@@ -17,6 +17,7 @@ from typing import Any
 
 from beatwire.errors import UserError
 from beatwire.recordings.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of, typical_step, without_turns
+from beatwire.recordings.leads import find_lead
 from beatwire.recordings.names import (  # fmt: skip
     PER_SECOND,
     Meaning,
@@ -27,7 +28,7 @@ from beatwire.recordings.names import (  # fmt: skip
     unit_of,
     without_unit,
 )
-from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, find_lead
+from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
 from beatwire.records import F64
 from beatwire.tables import array_module
 

@@ -20,7 +20,8 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.kinds import is_ecg, is_other
-from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording, check_rate, find_lead, unique_names
+from beatwire.recordings.leads import find_lead, unique_names
+from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording, check_rate
 from beatwire.recordings.units import Block, to_units
 from beatwire.records import F64
 
@@ -102,6 +103,13 @@ def recording_of(
     return Recording(
         source.name, chosen.rate_hz, chosen.leads, uv_per_unit, samples, (*chosen.notes, *scale_notes)
     )  # fmt: skip
+
+
+def check_choice(
+    source: Signals, fs: float | None, column: str | None, lead: str | int | None, gain: float | None
+) -> None:
+    """Raise UserError if a file of signals has no such leads, or another rate; errors as of :func:`recording_of`."""
+    _chosen(source, fs, column, lead, gain)
 
 
 def blocks_of(

@@ -8,7 +8,7 @@ from pathlib import Path
 from beatwire.errors import UserError
 from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.recordings import Recording
-from beatwire.recordings.formats import wfdb_record
+from beatwire.recordings.places import wfdb_record
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file, checked_ending
 
 

@@ -11,11 +11,10 @@ from urllib.parse import quote
 import numpy as np
 
 from beatwire.outputs import write_output
+from beatwire.report.files import INDEX
 from beatwire.report.html import Column, Html, note, page, program, table
 from beatwire.report.study import PRIORITIES, clock
 from beatwire.report.write import Written
-
-INDEX = "index.html"
 
 
 def write_index(folder: Path, reports: Sequence[Written]) -> Path:

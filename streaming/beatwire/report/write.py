@@ -6,22 +6,19 @@ Out: the file, written completely or not at all
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from beatwire.errors import UserError
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.model.checkpoint import load_model
 from beatwire.offline.analyze import Analysis
-from beatwire.outputs import check_output, write_output
+from beatwire.outputs import write_output
 from beatwire.recordings import Recording
 from beatwire.report.document import report_html
+from beatwire.report.files import check_report
 from beatwire.report.study import Study, study_of
 from beatwire.tables import host_array
-
-ENDINGS = (".html", ".htm")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +28,6 @@ class Written:
     path: Path
     size: int
     study: Study
-
-
-def check_report(path: str | Path, sources: Iterable[str | Path] = (), option: str = "--out") -> Path:
-    """Return the path of a report, with ``~`` expanded, if a report can be written to it.
-
-    Raises
-    ------
-    UserError
-        Bokeh is not installed, or the file cannot be written, as of :func:`beatwire.outputs.check_output`.
-    """
-    if importlib.util.find_spec("bokeh") is None:
-        raise UserError("report: expected bokeh; it is not installed (pip install 'beatwire[report]')")
-    return check_output(option, path, sources=sources, endings=ENDINGS)
 
 
 def write_report(

@@ -1,17 +1,36 @@
 """Tables from CSV and JSON: the only package that chooses between pandas with pyarrow (CPU) and cuDF (GPU).
 
 A column of numbers is an array of the array library of the backend (NumPy or CuPy); a column with text is a pandas
-Series.
+Series. Names are imported when they are first used.
 """
 
-from beatwire.backends.cuda.upload import upload_stretches
-from beatwire.tables.columns import Column, array_module, arrow, frame, host_array, library, numbers, rr_statistics
-from beatwire.tables.lines import Lines, read_json_lines
-from beatwire.tables.parse import cells_at_blanks, read_table, read_table_blocks, reason
-from beatwire.tables.textfile import encoding_of, open_bytes, open_text
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "Column", "Lines", "array_module", "arrow", "cells_at_blanks", "encoding_of", "frame", "host_array", "library",
-    "numbers", "open_bytes", "open_text", "read_json_lines", "read_table", "read_table_blocks", "reason",
-    "rr_statistics", "upload_stretches",
-]  # fmt: skip
+from beatwire.lazy import lazily
+
+if TYPE_CHECKING:
+    from beatwire.tables.arrays import array_module as array_module
+    from beatwire.tables.arrays import host_array as host_array
+    from beatwire.tables.arrays import library as library
+    from beatwire.tables.columns import Column as Column
+    from beatwire.tables.columns import arrow as arrow
+    from beatwire.tables.columns import frame as frame
+    from beatwire.tables.columns import numbers as numbers
+    from beatwire.tables.columns import rr_statistics as rr_statistics
+    from beatwire.tables.lines import Lines as Lines
+    from beatwire.tables.lines import read_json_lines as read_json_lines
+    from beatwire.tables.parse import cells_at_blanks as cells_at_blanks
+    from beatwire.tables.parse import read_table as read_table
+    from beatwire.tables.parse import read_table_blocks as read_table_blocks
+    from beatwire.tables.textfile import encoding_of as encoding_of
+    from beatwire.tables.textfile import open_bytes as open_bytes
+    from beatwire.tables.textfile import open_text as open_text
+else:
+    __getattr__ = lazily(
+        __name__,
+        arrays="array_module host_array library",
+        columns="Column arrow frame numbers rr_statistics",
+        lines="Lines read_json_lines",
+        parse="cells_at_blanks read_table read_table_blocks",
+        textfile="encoding_of open_bytes open_text",
+    )

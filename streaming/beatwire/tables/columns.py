@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
-from types import ModuleType
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from beatwire.backends.base import Backend
 from beatwire.records import F64
+from beatwire.tables.arrays import host_array
 
 Column: TypeAlias = Any  # float64 [n], NumPy or CuPy; or a pandas Series, if it holds text
-
-
-def library(backend: Backend) -> ModuleType:
-    """Return the array library of a backend: NumPy, or CuPy on a GPU."""
-    return np if backend.name == "cpu" else import_module("cupy")
-
-
-def array_module(array: Any) -> ModuleType:
-    """Return the library of an array: NumPy or CuPy."""
-    if isinstance(array, np.ndarray):
-        return np
-    import cupy
-
-    module: ModuleType = cupy.get_array_module(array)
-    return module
-
-
-def host_array(array: Any) -> NDArray[Any]:
-    """Return an array as a NumPy array; an array on the device is copied to the host."""
-    return np.asarray(array.get() if hasattr(array, "__cuda_array_interface__") else array)
 
 
 def numbers(column: Column) -> F64:

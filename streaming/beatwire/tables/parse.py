@@ -26,8 +26,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.csv
 
-from beatwire.errors import UserError
-from beatwire.tables.columns import Column, host_array
+from beatwire.errors import UserError, reason
+from beatwire.tables.arrays import host_array
+from beatwire.tables.columns import Column
 from beatwire.tables.parse_gpu import read_numbers
 from beatwire.tables.textfile import is_plain, open_text
 
@@ -95,11 +96,6 @@ def read_table_blocks(
         _skip(text, layout)
         for table in pd.read_csv(_as_cells(text, layout), chunksize=rows, **_options(layout)):
             yield _checked(path, table, layout)
-
-
-def reason(error: BaseException) -> str:
-    """Return the message of an error; for a system error without its number and path."""
-    return getattr(error, "strerror", None) or str(error)
 
 
 def _as_array(column: pd.Series) -> Column:

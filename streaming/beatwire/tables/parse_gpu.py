@@ -22,7 +22,8 @@ import numpy as np
 
 from beatwire.backends.cuda.upload import Span, upload
 from beatwire.errors import UserError
-from beatwire.tables.columns import Column, host_array
+from beatwire.tables.arrays import host_array
+from beatwire.tables.columns import Column
 
 _NOT_NUMBERS = ("-", "+", ".", "-.", "+.")  # cuDF would read them as 0
 _SMALLEST_PART = 1 << 20  # bytes of a file; a device without memory to parse so few cannot parse it at all

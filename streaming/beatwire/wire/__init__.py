@@ -24,26 +24,32 @@ Nothing here performs I/O. A feed of one's own needs one function and one name:
 ('ecg.samples', 38, ['II'])
 """
 
-from beatwire.wire.avro import decode_beat, decode_chunk, encode_chunk, frame, schema, schema_text
-from beatwire.wire.dead_letters import Letter, letters_in
-from beatwire.wire.json_chunk import json_to_avro
-from beatwire.wire.names import ACKS, ALERTS, AUDIT, BEATS, DEAD_LETTERS, SAMPLES, SETTINGS
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "ACKS",
-    "ALERTS",
-    "AUDIT",
-    "BEATS",
-    "DEAD_LETTERS",
-    "SAMPLES",
-    "SETTINGS",
-    "Letter",
-    "decode_beat",
-    "decode_chunk",
-    "encode_chunk",
-    "frame",
-    "json_to_avro",
-    "letters_in",
-    "schema",
-    "schema_text",
-]
+from beatwire.lazy import lazily
+
+if TYPE_CHECKING:
+    from beatwire.wire.avro import decode_beat as decode_beat
+    from beatwire.wire.avro import decode_chunk as decode_chunk
+    from beatwire.wire.avro import encode_chunk as encode_chunk
+    from beatwire.wire.avro import frame as frame
+    from beatwire.wire.avro import schema as schema
+    from beatwire.wire.avro import schema_text as schema_text
+    from beatwire.wire.dead_letters import Letter as Letter
+    from beatwire.wire.dead_letters import letters_in as letters_in
+    from beatwire.wire.json_chunk import json_to_avro as json_to_avro
+    from beatwire.wire.names import ACKS as ACKS
+    from beatwire.wire.names import ALERTS as ALERTS
+    from beatwire.wire.names import AUDIT as AUDIT
+    from beatwire.wire.names import BEATS as BEATS
+    from beatwire.wire.names import DEAD_LETTERS as DEAD_LETTERS
+    from beatwire.wire.names import SAMPLES as SAMPLES
+    from beatwire.wire.names import SETTINGS as SETTINGS
+else:
+    __getattr__ = lazily(
+        __name__,
+        avro="decode_beat decode_chunk encode_chunk frame schema schema_text",
+        dead_letters="Letter letters_in",
+        json_chunk="json_to_avro",
+        names="ACKS ALERTS AUDIT BEATS DEAD_LETTERS SAMPLES SETTINGS",
+    )

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from beatwire.records.staff import LimitChange
 from beatwire.wire.fields import Field, checked, is_integer, is_number, json_object
 
 LONGEST = 64
@@ -88,3 +89,15 @@ _ENTERED = (
     Field("at_us", is_integer, "an integer of 64 bits"),
 )
 _LIMITS = tuple(Field(name, _is_limits, "an object of numbers") for name in ("limits", "before"))
+
+
+def limits_record(what: str, change: LimitChange) -> dict[str, Any]:
+    """Return the record of a change of limits."""
+    return {
+        "what": what,
+        "stream": change.stream,
+        "by": change.by,
+        "at_us": change.at_us,
+        "before": dict(change.before),
+        "after": dict(change.limits),
+    }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from beatwire.errors import UserError
 from beatwire.evaluation.bedside.watched import comments_of, half_of, person_of
-from beatwire.evaluation.records import check_folder
+from beatwire.recordings.places import check_folder
 from beatwire.recordings.wfdb.annotations import ENDING, annotation_file
 
 _KNOWN_COMMENTS = frozenset({"True alarm", "False alarm", "af", "sinus", "noisy", "normal"})

@@ -11,9 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from beatwire.errors import UserError
+from beatwire.errors import UserError, reason
 from beatwire.recordings.download import download_hint
-from beatwire.tables import reason
 
 DEFAULT_HZ = 250.0  # of a header without a rate
 _FORMAT = re.compile(r"(\d+)((?:[x:+]-?\d+)*)")

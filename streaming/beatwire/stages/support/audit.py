@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from beatwire.records import I64, LimitChange, TickBeats
+from beatwire.records import I64, TickBeats
 from beatwire.records.columns import EVENT_SAMPLE, EVENT_SESSION, EVENT_SLOT, EVENT_VALUE, LIMITS_ARRIVED_US
 from beatwire.stages.support.alert_messages import device_times
 from beatwire.stages.support.limits import Limits
+from beatwire.wire.staff import limits_record
 
 RECORDED_US = 60_000_000  # ``Settings.silence_s``: streams that were silent for longer are not replayed
 
@@ -30,18 +31,6 @@ def acknowledgement_record(before: dict[str, Any], after: dict[str, Any]) -> dic
         "after": after["state"],
         "session": after["session"],
         "sample": after["decided"],
-    }
-
-
-def limits_record(what: str, change: LimitChange) -> dict[str, Any]:
-    """Return the record of a change of limits."""
-    return {
-        "what": what,
-        "stream": change.stream,
-        "by": change.by,
-        "at_us": change.at_us,
-        "before": dict(change.before),
-        "after": dict(change.limits),
     }
 
 

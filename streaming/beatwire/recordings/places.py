@@ -1,0 +1,168 @@
+"""Where a source is, and what kind of file: found before anything that takes time to load.
+
+In:  a path or an address
+Out: the path of a WFDB record, the format that the first bytes of a file show; or one line that says what is wrong
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from beatwire.errors import UserError, reason
+from beatwire.recordings.download import download_hint
+from beatwire.recordings.wfdb.header import read_header
+
+WFDB_SUFFIXES = (".hea", ".dat", ".atr", ".mat")
+
+
+class Format(NamedTuple):
+    """A format with a reader of its own.
+
+    name      as its users call it
+    reader    module in ``beatwire.recordings.readers``, and function in it
+    package   that the reader imports; empty for what is always installed
+    """
+
+    name: str
+    reader: str
+    package: str = ""
+
+
+EDF = Format("EDF, EDF+", "edf:read", "edfio")
+BDF = Format("BDF", "edf:read", "edfio")
+DICOM = Format("DICOM", "dicom:read", "pydicom")
+BIOPAC = Format("BIOPAC", "biopac:read", "bioread")
+PARQUET = Format("Parquet", "parquet:read_parquet")
+NUMPY = Format(".npy, .npz", "arrays:read_numpy")
+MATLAB = Format(".mat", "arrays:read_matlab")
+FORMATS = (EDF, BDF, DICOM, BIOPAC, PARQUET, NUMPY, MATLAB)
+
+ENDINGS = {
+    ".edf": EDF, ".bdf": BDF, ".dcm": DICOM, ".dicom": DICOM, ".acq": BIOPAC, ".parquet": PARQUET, ".npy": NUMPY,
+    ".npz": NUMPY, ".mat": MATLAB,
+}  # fmt: skip
+_HEAD_BYTES = 256
+_ADDRESS = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]+(::[A-Za-z][A-Za-z0-9+.-]*)*://")
+
+
+def is_synthetic(source: str) -> bool:
+    """Return True if a source is a synthetic recording."""
+    return source == "synthetic" or source.startswith("synthetic:")
+
+
+def is_address(source: str) -> bool:
+    """Return True if a source is an address and not the path of a local file.
+
+    >>> is_address("s3://bucket/100"), is_address("mitdb/100"), is_address("C:/ecg.csv")
+    (True, False, False)
+    """
+    return _ADDRESS.match(source) is not None
+
+
+def check_folder(folder: Path) -> None:
+    """Raise UserError if a folder of records does not exist."""
+    if not folder.is_dir():
+        raise UserError(f"{folder}: expected a folder of WFDB records; there is no such folder{download_hint(folder)}")
+
+
+def wfdb_record(path: Path) -> Path | None:
+    """Return the path of a WFDB record, without ``.hea``; None if the path is that of another file.
+
+    Raises
+    ------
+    UserError
+        There is no such file, it is a folder, or the header of a record is missing.
+    """
+    if path.is_dir():
+        records = sorted(p.stem for p in path.glob("*.hea"))
+        hint = f"choose a record in it, for example {path / records[0]}" if records else "it holds no WFDB record"
+        raise UserError(f"{path}: expected a recording or a WFDB record; got a folder ({hint})")
+    header = path.with_name(f"{path.name}.hea")
+    if not path.exists():
+        if path.suffix == ".hea" or (path.suffix in WFDB_SUFFIXES and path.with_suffix(".hea").exists()):
+            return path.with_suffix("")
+        if header.exists():
+            return path
+        raise UserError(
+            f"{path}: expected a recording or a WFDB record; neither this file nor {header.name} exists"
+            f"{download_hint(path.parent)}"
+        )
+    if path.suffix == ".hea":
+        return path.with_suffix("")
+    beside = path.with_suffix(".hea")
+    if beside.exists() and (path.suffix in WFDB_SUFFIXES or _names(beside, path.name)):
+        return path.with_suffix("")
+    if path.suffix in (".dat", ".atr") and not beside.exists() and by_content(head_of(path), path) is None:
+        raise UserError(f"{path}: expected its WFDB header {beside.name} beside it; there is none")
+    return None
+
+
+def _names(header: Path, file: str) -> bool:
+    """Return True if a header names a file as one of its signal files."""
+    try:
+        return any(line.file == file for line in read_header(header).signals)
+    except UserError:
+        return False
+
+
+def head_of(path: Path) -> bytes:
+    """Return the first bytes of a file; raise UserError if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return file.read(_HEAD_BYTES)
+    except OSError as error:
+        raise UserError(f"{path}: expected a file that can be read; {reason(error)}") from None
+
+
+def by_content(head: bytes, path: Path) -> Format | None:
+    """Return the format that the first bytes of a file show; None if they show none of these."""
+    if head[:8] == b"0       " and len(head) == _HEAD_BYTES and head[184:192].strip().isdigit() and b"\n" not in head:
+        return EDF
+    if head[:8] == b"\xffBIOSEMI":
+        return BDF
+    if head[128:132] == b"DICM" or _is_dicom_without_preamble(head):
+        return DICOM
+    if head[:4] == b"PAR1":
+        return PARQUET
+    if head[:6] == b"\x93NUMPY" or (head[:4] == b"PK\x03\x04" and path.suffix.lower() not in (".xlsx", ".docx")):
+        return NUMPY
+    if head[:19] == b"MATLAB 5.0 MAT-file" or _is_matlab_4(head):
+        return MATLAB
+    if _is_biopac(head):
+        return BIOPAC
+    return None
+
+
+def _is_dicom_without_preamble(head: bytes) -> bool:
+    """Return True if a file begins with an element of DICOM's groups 2 or 8, in one of its two usual encodings."""
+    if len(head) < 8 or head[:2] not in (b"\x02\0", b"\x08\0"):
+        return False
+    return head[4:6] in (b"UL", b"UI", b"CS", b"OB", b"SH", b"LO", b"DA", b"TM") or (
+        head[2:4] in (b"\0\0", b"\x05\0", b"\x08\0", b"\x16\0") and int.from_bytes(head[4:8], "little") < 128
+    )
+
+
+def _is_matlab_4(head: bytes) -> bool:
+    """Return True if a file begins with the header of a numeric matrix of MATLAB 4, which has no magic number."""
+    if len(head) < 24:
+        return False
+    kind, rows, columns, imaginary, name = struct.unpack("<5i", head[:20])
+    is_kind = kind in (0, 10, 20, 30, 40, 50)
+    return bool(
+        is_kind and rows > 0 and columns > 0 and imaginary in (0, 1) and 1 < name <= 64
+        and head[20 : 19 + name].isascii() and head[20:21].isalpha() and head[19 + name : 20 + name] == b"\0"
+    )  # fmt: skip
+
+
+def _is_biopac(head: bytes) -> bool:
+    """Return True if a file begins like one of AcqKnowledge: an unused number and a version of 30 to 400."""
+    if len(head) < _HEAD_BYTES:
+        return False
+    for order in "<>":
+        version, length, channels = struct.unpack(f"{order}iih", head[2:12])
+        if 30 <= version <= 400 and 0 < length < 100_000 and 0 < channels <= 512:
+            return True
+    return False
