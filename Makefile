@@ -79,7 +79,7 @@ train: $(DEV_READY)
 	@cmp -s $(OUT)/rhythm.metrics.json $(SHIPPED)/rhythm.metrics.json && echo "rhythm: same figures as the shipped model" || \
 		echo "rhythm: figures differ from the shipped model's; processors round differently"
 
-# The pictures of the live page in docs/images; needs the command chromium.
+# The pictures in docs/images, of the live page and of a report of ../shared/ecg/mitdb/205; needs the command chromium.
 screenshots: $(DEV_READY)
 	$(BIN)/python tests/screenshots.py docs/images
 
