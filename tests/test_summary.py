@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+<<<<<<< HEAD
 from beatwire.alerts.rules import RULES
+=======
+from beatwire.api.summary import print_summary, sparkline
+>>>>>>> b80441e (analyze, report: all leads by default, as in Python; print(result) is the summary of the command; one clock, one rate)
 from beatwire.cli.main import app
-from beatwire.cli.summary import print_summary, sparkline
 from beatwire.errors import UserError
 from beatwire.offline.analyze import Analysis, analyze
 from beatwire.offline.quality import quality_table
@@ -160,7 +163,7 @@ def test_the_summary_fits_a_screen_of_80_columns(summary: dict[str, Any]) -> Non
     assert list(rows) == [
         "recording", "heart rate", "beats", "RR intervals", "signal", "gaps", "rate", "alerts", "model"
     ]  # fmt: skip
-    assert rows["signal"] == "92 % of the time, good 75 %"
+    assert rows["signal"] == "present 92 % of the time, good 75 %"
     assert rows["gaps"] == "1"
     assert len(rows["rate"]) == 66
     blank = [k for k, character in enumerate(rows["rate"]) if character == " "]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from beatwire.api.summary import summary_html, summary_text
 from beatwire.model.storage import model_files
 from beatwire.offline.analyze import Analysis
 from beatwire.offline.exports import alerts_table, beats_table, write_alerts, write_beats
@@ -151,18 +151,12 @@ class Result:
         return written
 
     def __repr__(self) -> str:
-        """Return a summary, one line for each figure."""
-        rows = self._summary()
-        width = max(len(name) for name, _ in rows)
-        return "\n".join(f"{name:{width}}  {value}" for name, value in rows)
+        """Return the summary that ``beatwire analyze`` prints."""
+        return summary_text(self._printed)
 
     def _repr_html_(self) -> str:
         """Return the summary as a table, for notebooks."""
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{escape(name)}</th><td style='text-align:left'>{escape(value)}</td></tr>"
-            for name, value in self._summary()
-        )
-        return f"<table>{rows}</table>"
+        return summary_html(self._printed)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
@@ -178,18 +172,6 @@ class Result:
     def _quality(self) -> dict[str, Any]:
         return quality_table(self.recording, self.analysis.beats)
 
-    def _summary(self) -> list[tuple[str, str]]:
-        found = self.summary
-        rates = [found[name] for name in ("median_rate_bpm", "min_rate_bpm", "max_rate_bpm")]
-        median, low, high = ("-" if rate is None else f"{rate:.0f}" for rate in rates)
-        alerts = ", ".join(f"{rule} {alert['count']}" for rule, alert in found["alerts_by_rule"].items())
-        return [
-            ("recording", self.recording.name),
-            ("leads", ", ".join(self.leads)),
-            ("length", f"{self.recording.seconds:,.1f} s at {self.fs:g} Hz"),
-            ("beats", f"{found['beats']:,}"),
-            ("heart rate", f"median {median}, {low}-{high} /min"),
-            ("alerts", alerts or "none"),
-            ("signal", f"{100 * (found['quality']['with_signal'] or 0):.4g} % of the time"),
-            ("model", self.model),
-        ]
+    @property
+    def _printed(self) -> dict[str, Any]:
+        return {"source": self.source or self.recording.name, **self.summary, "took_s": self.took_s}

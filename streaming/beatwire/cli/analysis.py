@@ -23,7 +23,7 @@ from beatwire.wire.alerts import encode_alert
 def run_analysis(
     source: str,
     *,
-    lead: str = "first",
+    lead: str = "all",
     fs: float | None = None,
     column: str | None = None,
     gain: float | None = None,

@@ -30,13 +30,13 @@ EXAMPLES = examples(
     "beatwire analyze synthetic:seconds=60",
     "beatwire analyze ecg.csv --fs 250 --out beats.csv",
     "beatwire analyze mitdb/203 --alerts alerts.jsonl",
-    "beatwire analyze mitdb/203 --lead all --json",
+    "beatwire analyze mitdb/203 --lead first --json",
 )
 
 
 def analyze(
     source: Annotated[str, typer.Argument(help=f"Recording to analyze: {SOURCES}.")],
-    lead: Lead = "first",
+    lead: Lead = "all",
     fs: Rate = None,
     column: ColumnName = None,
     gain: Gain = None,
@@ -101,7 +101,7 @@ def analyze(
     check_source(source, fs, column, lead, gain)
 
     from beatwire.cli.analysis import run_analysis  # what takes time to load
-    from beatwire.cli.summary import print_summary
+    from beatwire.api.summary import print_summary
 
     chosen, memory_bytes = choose_recording_backend(backend, gpu_memory)
     with progress_bar("analyze", as_json) as bar:

@@ -26,7 +26,7 @@ from beatwire.cli.terminal import Line, print_message, print_result, progress_ba
 EXAMPLES = examples(
     "beatwire report mitdb/203 --out report.html",
     "beatwire report ecg.csv --fs 250",
-    "beatwire report mitdb/203 mitdb/208 --lead all --out reports",
+    "beatwire report mitdb/203 mitdb/208 --out reports",
 )
 LINES = {
     "path": Line("report"),
@@ -48,7 +48,7 @@ def report(
             help="Write the report to this HTML file; for several recordings, to this folder with an index.",
         ),
     ] = None,
-    lead: Lead = "first",
+    lead: Lead = "all",
     fs: Rate = None,
     column: ColumnName = None,
     gain: Gain = None,

@@ -28,7 +28,7 @@ def report_sources(
     sources: Sequence[str],
     out: Path | None,
     *,
-    lead: str = "first",
+    lead: str = "all",
     fs: float | None = None,
     column: str | None = None,
     gain: float | None = None,

@@ -45,16 +45,6 @@ class Line(NamedTuple):
         return self.template.format(value)
 
 
-def clock(seconds: float) -> str:
-    """Return a time since the start as hours, minutes and seconds; a second that has begun does not count.
-
-    >>> clock(59.9), clock(3723.5)
-    ('0:00:59', '1:02:03')
-    """
-    whole = int(seconds)
-    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
-
-
 def moment(time_us: int) -> datetime:
     """Return a device's time, microseconds since 1970; one that no calendar has as the nearest that it has.
 

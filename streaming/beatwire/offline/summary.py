@@ -70,7 +70,7 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
         "seconds": round(seconds, 3),
         "samples": int(recording.samples.size),
         "beats": len(beats["sample"]),
-        "median_rate_bpm": round(float(np.nanmedian(rate_bpm)), 2) if np.isfinite(rate_bpm).any() else None,
+        "median_rate_bpm": median_rate(beats),
         **extreme_rates(beats),
         "rate_trend_bpm": rate_trend(beats["time_s"][settled], rate_bpm[settled], seconds),
         **_rr_summary(beats["rr_ms"]),
@@ -80,6 +80,12 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
         "gaps": analysis.counts["bridged"] + max(0, analysis.counts["restarts"]),
         "model": analysis.model,
     }
+
+
+def median_rate(beats: Mapping[str, Any]) -> float | None:
+    """Return the median rate of beats in beats per minute; None where no rate is known."""
+    rate_bpm = np.asarray(beats["rate_bpm"], np.float64)
+    return round(float(np.nanmedian(rate_bpm)), 2) if np.isfinite(rate_bpm).any() else None
 
 
 def rate_trend(time_s: F64, rate_bpm: F64, seconds: float) -> list[float | None]:

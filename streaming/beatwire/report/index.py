@@ -8,19 +8,19 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-import numpy as np
-
+from beatwire.offline.clock import clock
+from beatwire.offline.summary import median_rate
 from beatwire.outputs import write_output
 from beatwire.report.files import INDEX
 from beatwire.report.html import Column, Html, note, page, program, table
-from beatwire.report.study import PRIORITIES, clock
+from beatwire.report.study import PRIORITIES
 from beatwire.report.write import Written
 
 
 def write_index(folder: Path, reports: Sequence[Written]) -> Path:
     """Write the index of reports into their folder; return its path."""
     rows = [_row(report) for report in reports]
-    names = ("recording", "leads", "length", "beats", "mean rate /min", "anomalous", *PRIORITIES)
+    names = ("recording", "leads", "length", "beats", "median rate /min", "anomalous", *PRIORITIES)
     columns = [Column(name, is_text=k < 2) for k, name in enumerate(names)]
     body = (
         f"<h1>{len(reports)} recordings</h1><p>Analysed by {escape(program())}. "
@@ -33,15 +33,14 @@ def write_index(folder: Path, reports: Sequence[Written]) -> Path:
 
 def _row(report: Written) -> list[str]:
     study = report.study
-    rr_ms = np.asarray(study.beats["rr_ms"], np.float64)
-    mean = f"{60_000 / np.nanmean(rr_ms):.0f}" if np.isfinite(rr_ms).any() else "-"
+    rate = median_rate(study.beats)
     alerts = Counter(e.priority for e in study.episodes)
     return [
         Html(f'<a href="{quote(report.path.name)}">{escape(study.recording.name)}</a>'),
         ", ".join(study.recording.leads),
         clock(study.recording.seconds),
         f"{len(study.sample):,}",
-        mean,
+        "-" if rate is None else f"{rate:.0f}",
         f"{int(study.anomalous.sum()):,}",
         *(f"{alerts[priority]:,}" for priority in PRIORITIES),
     ]

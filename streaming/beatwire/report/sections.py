@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.offline.summary import extreme_rates
+from beatwire.offline.clock import clock
+from beatwire.offline.summary import extreme_rates, median_rate
 from beatwire.report.events import Kind
 from beatwire.report.hours import Hour
 from beatwire.report.html import Column, Html, facts, note, program, section, table
-from beatwire.report.study import PAUSE_S, PRIORITIES, Episode, Study, clock
+from beatwire.report.study import PAUSE_S, PRIORITIES, Episode, Study
 
 MOST_ALERTS = 100  # rows of the table of alerts
 
@@ -22,12 +23,12 @@ def summary(study: Study, hours: list[Hour]) -> str:
     """Return the head of the report: what was recorded, and what was found."""
     recording = study.recording
     rr_ms, rates = study.rr_ms, extreme_rates(study.beats)
-    mean, longest = (float(f(rr_ms)) if np.isfinite(rr_ms).any() else np.nan for f in (np.nanmean, np.nanmax))
+    longest = float(np.nanmax(rr_ms)) if np.isfinite(rr_ms).any() else np.nan
     leads = f"{'lead' if len(recording.leads) == 1 else 'leads'} {', '.join(recording.leads)}"
     figures = [
         ("length", clock(recording.seconds), "h:min:s", ""),
         ("beats", f"{len(study.sample):,}", "", ""),
-        ("mean rate", _number(60_000 / mean), "/min", ""),
+        ("median rate", _number(median_rate(study.beats) or np.nan), "/min", ""),
         ("lowest rate", *_extreme(rates["min_rate_bpm"], rates["min_rate_at_s"])),
         ("highest rate", *_extreme(rates["max_rate_bpm"], rates["max_rate_at_s"])),
         (f"pauses longer than {PAUSE_S:g} s", f"{sum(h.pauses for h in hours):,}", "", ""),

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.offline.clock import clock
 from beatwire.recordings import NO_VALUE
 from beatwire.records import F64
 from beatwire.report.events import ROW_S, Event
 from beatwire.report.paper import MM_PER_S, WIDTH_MM, Room, Scale, enlarged, grid, lead_trace, text, trace
 from beatwire.report.response import responses_of
-from beatwire.report.study import CLASS_COLUMN, Study, clock
+from beatwire.report.study import CLASS_COLUMN, Study
 
 MOST_LEADS = 3  # drawn in a strip
 BEFORE_S, AFTER_S = 12.0, 0.5  # filtered around a strip: its levels look back that far, its end depends on more samples

@@ -188,15 +188,3 @@ def annotated_classes(recording: Recording, sample: I64, annotations: AnnotatedR
 def _by_name(names: Any) -> tuple[Group, ...]:
     present = [n for n in CLASSES if (names == n).any()] + sorted(set(names.tolist()) - set(CLASSES))
     return tuple(Group(name, COLOURS.get(name, INK), np.flatnonzero(names == name)) for name in present)
-
-
-def clock(time_s: float, decimals: int = 0) -> str:
-    """Return a time from the start of the recording as hours, minutes and seconds.
-
-    >>> clock(3725.26), clock(3725.26, 1), clock(59.96, 1)
-    ('1:02:05', '1:02:05.3', '0:01:00.0')
-    """
-    units = round(time_s * 10**decimals)
-    seconds, fraction = divmod(units, 10**decimals)
-    text = f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
-    return f"{text}.{fraction:0{decimals}d}" if decimals else text

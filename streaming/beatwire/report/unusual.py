@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from beatwire.offline.clock import clock
 from beatwire.records import I64
 from beatwire.report.figures import chosen_rows, windows_around
 from beatwire.report.html import note, section
 from beatwire.report.paper import MM_PER_S, Scale, grid, trace
-from beatwire.report.study import Study, clock
+from beatwire.report.study import Study
 from beatwire.stages.score import ANOMALOUS
 
 SHOWN = 12

@@ -1,30 +1,52 @@
-"""Prints the summary of a recording on one screen.
+"""The summary of a recording as people read it, on one screen.
 
-In: the dict of ``beatwire.offline.summary`` with ``source``, ``took_s`` and the names of written files. Out: lines of
-at most 80 characters (the names of files aside); the line of the rate is as wide as the terminal, up to 120 characters.
-Colours on a terminal only.
+In:  the dict of ``beatwire.offline.summary`` with ``source``, ``took_s`` and the names of written files
+Out: lines of at most 80 characters (the names of files aside); the line of the rate is as wide as the terminal, up to
+     120 characters. Colours on a terminal only
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from io import StringIO
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from beatwire.cli.terminal import clock
+from beatwire.offline.clock import clock
 from beatwire.service.priorities import STARS, STYLES
 
 _LABEL = 14  # characters of the column of labels
+_PLAIN_WIDTH = 80  # characters of a line where there is no terminal
 _BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-~=+*#"
 _WIDEST, _WIDEST_PART = 120, 6  # characters of the line of the rate, and of each part of a short recording
 _STEP_BPM = 10  # the range of the line of the rate begins and ends with a multiple of it,
 _MARGIN_BPM = 5  # and exceeds the rates by this much: a constant rate is not at its edge
 
 
-def print_summary(summary: dict[str, Any], console: Console) -> None:
+def summary_text(summary: Mapping[str, Any]) -> str:
+    """Return a summary as lines without colours."""
+    console = Console(file=StringIO(), width=_PLAIN_WIDTH, color_system=None)
+    with console.capture() as printed:
+        print_summary(summary, console)
+    return printed.get().rstrip()
+
+
+def summary_html(summary: Mapping[str, Any]) -> str:
+    """Return a summary as a table for notebooks."""
+    console = Console(file=StringIO(), width=_PLAIN_WIDTH, color_system=None)
+    rows = "".join(
+        f"<tr><th style='text-align:left'>{escape(label)}</th>"
+        f"<td style='text-align:left;white-space:pre'>{escape(text.plain)}</td></tr>"
+        for label, text in _lines(summary, console)
+    )
+    return f"<table>{rows}</table>"
+
+
+def print_summary(summary: Mapping[str, Any], console: Console) -> None:
     """Print a summary."""
     for label, text in _lines(summary, console):
         line = Text.assemble((f"{label:{_LABEL}}", "dim"), text)
@@ -32,7 +54,7 @@ def print_summary(summary: dict[str, Any], console: Console) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _lines(summary: dict[str, Any], console: Console) -> Iterator[tuple[str, Text]]:
+def _lines(summary: Mapping[str, Any], console: Console) -> Iterator[tuple[str, Text]]:
     """Yield the lines: a label, and its text."""
     leads = ", ".join(summary["leads"])
     yield "recording", Text(summary["source"], style="bold")
@@ -54,7 +76,7 @@ def _length(seconds: float) -> str:
     return f"{seconds:g} s" if seconds < 60 else clock(seconds)
 
 
-def _rates(summary: dict[str, Any]) -> str:
+def _rates(summary: Mapping[str, Any]) -> str:
     if summary["median_rate_bpm"] is None:
         return "-"
     text = f"median {summary['median_rate_bpm']:.0f} /min"
@@ -66,7 +88,7 @@ def _rates(summary: dict[str, Any]) -> str:
     return f"{text}, lowest {lowest}, highest {highest}"
 
 
-def _intervals(summary: dict[str, Any]) -> str:
+def _intervals(summary: Mapping[str, Any]) -> str:
     names = {
         "mean": "mean_rr_ms",
         "median": "median_rr_ms",
@@ -81,11 +103,11 @@ def _intervals(summary: dict[str, Any]) -> str:
 
 
 def _quality_lines(quality: dict[str, Any]) -> Iterator[tuple[str, Text]]:
-    yield "signal", Text(f"{_percent(quality['with_signal'])} of the time, good {_percent(quality['good'])}")
+    yield "signal", Text(f"present {_percent(quality['with_signal'])} of the time, good {_percent(quality['good'])}")
     worst = quality["worst"]
     if worst is not None:
         errors = worst["expected_errors"]
-        found = "no beats" if errors is None else f"{errors:.1f} errors expected in 10 s"
+        found = "no beats" if errors is None else f"about {max(1, round(errors))} wrong beats in 10 s"
         yield "", Text(f"worst {clock(worst['start_s'])} to {clock(worst['stop_s'])}, {found}")
 
 
