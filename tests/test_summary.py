@@ -10,11 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-<<<<<<< HEAD
 from beatwire.alerts.rules import RULES
-=======
 from beatwire.api.summary import print_summary, sparkline
->>>>>>> b80441e (analyze, report: all leads by default, as in Python; print(result) is the summary of the command; one clock, one rate)
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.offline.analyze import Analysis, analyze

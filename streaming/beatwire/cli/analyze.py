@@ -100,8 +100,8 @@ def analyze(
     check_files(source, out, alerts, model)
     check_source(source, fs, column, lead, gain)
 
-    from beatwire.cli.analysis import run_analysis  # what takes time to load
     from beatwire.api.summary import print_summary
+    from beatwire.cli.analysis import run_analysis  # what takes time to load
 
     chosen, memory_bytes = choose_recording_backend(backend, gpu_memory)
     with progress_bar("analyze", as_json) as bar:
