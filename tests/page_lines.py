@@ -36,9 +36,11 @@ _FILES = "tests/test_fhir.py runs it with such files"
 _AT_REGISTRY = f"--bootstrap-servers {ADDRESS} --registry http://127.0.0.1:8081/apis/ccompat/v7"
 _TOKEN = "tests/test_compose.py runs it and checks the token"
 _REFERENCES = "trains on the references of alarms (make train); the synthetic folder has no marked rhythm"
+_BUCKET = "needs a bucket and a cluster; tests/test_archives.py runs addresses and a cluster"
 _PROFILER = "needs a GPU and NVIDIA's profilers"
 # The lines that no test here runs, each with its reason.
 NOT_RUN = {
+    "beatwire archive s3://bucket/holter --out s3://bucket/tables --scheduler tcp://10.0.0.1:8786": _BUCKET,
     "make docs": "writes into the pages; tests/test_bench.py compares them",
     "beatwire bench --record docs/benchmarks.jsonl": _BENCHES,
     "beatwire demo": "takes half a minute; tests/test_demo.py runs a shorter one",

@@ -1,4 +1,4 @@
-"""Send ECG to Kafka: recordings and a synthetic ward as live streams.
+"""Producers of ECG samples: recordings and a synthetic ward, sent to Kafka as live streams.
 
 ============ ========================================================================
 module       contains

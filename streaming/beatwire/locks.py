@@ -1,7 +1,4 @@
-"""One process at a time.
-
-Several that start together would otherwise all make, or spoil for each other, what one can make.
-"""
+"""One process at a time: what several that start together would otherwise all make, or spoil for each other."""
 
 from __future__ import annotations
 

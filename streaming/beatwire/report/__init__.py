@@ -1,1 +1,1 @@
-"""The report of a recording: one HTML file that needs no network."""
+"""The report of a recording: one HTML file that needs no network; ``write.write_report`` writes it."""
