@@ -46,7 +46,6 @@ NOT_RUN = {
     "beatwire demo": "takes half a minute; tests/test_demo.py runs a shorter one",
     "export BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD=...": "tests/test_docs_commands.py sets the variable",
     "beatwire bench": _BENCHES,
-    "beatwire bench page": _BENCHES,
     "beatwire bench detection graph": _BENCHES,
     "beatwire bench detection graph preloaded": _BENCHES,
     "beatwire bench gpu": f"needs a GPU; {_BENCHES}",
