@@ -45,7 +45,7 @@ def text_of(page: Path) -> str:
 def sentences(page: Path) -> list[str]:
     """The sentences of a page: of paragraphs, items of lists and cells of tables."""
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*|#>]|\d+\.) ?)|(?<!\\)\|", text_of(page))
-    found = (re.split(r"(?<=[.!?:;])\s+(?=\S)", " ".join(block.split())) for block in blocks)
+    found = (re.split(r"(?<=[.!?:])\s+(?=\S)", " ".join(block.split())) for block in blocks)
     return [sentence for block in found for sentence in block]
 
 

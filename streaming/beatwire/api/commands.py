@@ -107,7 +107,7 @@ def evaluate_alarms(
     ward_beds
         Beds of the simulated ward; 0: none.
     annotations, model, backend, progress, notes
-        As for :func:`evaluate`.
+        As for ``evaluate``.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def evaluate_movement(
     folder
         Folder of WFDB recordings; comments of their headers: activity (rest, arms, walk, run, squats), then electrode.
     rivals, seed, model, backend, progress, notes
-        As for :func:`evaluate`.
+        As for ``evaluate``.
 
     Returns
     -------

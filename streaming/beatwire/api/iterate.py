@@ -52,7 +52,7 @@ def iterate(
 ) -> Iterator[Part]:
     """Yield the beats and alerts of a recording block by block, in the memory of one block.
 
-    Together they are those of :func:`beatwire.analyze` for all leads, if the scale of the first block suits the whole
+    Together they are those of ``beatwire.analyze`` for all leads, if the scale of the first block suits the whole
     recording (it does where the samples are integers of 16 bits).
 
     Parameters
@@ -61,9 +61,9 @@ def iterate(
         The path of a recording, an address that fsspec can open (copied to a local disk first), or an
         iterable of chunks, [n] or [leads, n].
     fs, gain, column, model, backend, notes
-        As for :func:`beatwire.analyze`.
+        As for ``beatwire.analyze``.
     leads, units
-        Of chunks, as for :class:`beatwire.Live`.
+        Of chunks, as for ``beatwire.Live``.
     block_samples
         Samples of each lead, or rows of a table, that are read at once.
 

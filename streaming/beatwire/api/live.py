@@ -109,7 +109,7 @@ class Live:
     leads
         Names of the 1-12 leads.
     units
-        Of the chunks: ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: as for :func:`beatwire.analyze`, by the first two
+        Of the chunks: ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: as for ``beatwire.analyze``, by the first two
         seconds, which are held until then; int16 is ``adc``.
     gain
         ADC units per millivolt; None with ``adc``: not calibrated.

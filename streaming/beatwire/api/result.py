@@ -60,7 +60,7 @@ class Result:
 
     @cached_property
     def quality(self) -> pd.DataFrame:
-        """The signal quality, one row for every ten seconds; see :func:`beatwire.offline.quality.quality_table`."""
+        """The signal quality, one row for every ten seconds; see ``beatwire.offline.quality.quality_table``."""
         return pd.DataFrame(self._quality)
 
     @property
@@ -160,7 +160,7 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Rates, intervals, alerts by rule and signal quality; see :func:`beatwire.offline.summary.summarize`."""
+        """Rates, intervals, alerts by rule and signal quality; see ``beatwire.offline.summary.summarize``."""
         return summarize(self.recording, self.analysis, self._quality)
 
     @property
