@@ -90,11 +90,20 @@ def sources() -> str:
 
 def fields(schema: str) -> str:
     """Return a row for each field of an Avro schema: name, type, meaning."""
-    text = resources.files("beatwire.wire").joinpath(f"schemas/{schema}.avsc").read_text("utf-8")
+    docs = {one["name"]: one.get("doc", "") for one in avro_fields("sample_chunk")}
     return rows(
         ["field", "type", "meaning"],
-        ([f"`{one['name']}`", avro_type(one["type"]), one.get("doc", "")] for one in json.loads(text)["fields"]),
+        (
+            [f"`{one['name']}`", avro_type(one["type"]), one.get("doc") or docs[one["name"]]]
+            for one in avro_fields(schema)
+        ),
     )
+
+
+def avro_fields(schema: str) -> list[dict[str, Any]]:
+    """Return the fields of an Avro schema."""
+    text = resources.files("beatwire.wire").joinpath(f"schemas/{schema}.avsc").read_text("utf-8")
+    return list(json.loads(text)["fields"])
 
 
 def avro_type(type_: Any) -> str:

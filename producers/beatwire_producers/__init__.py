@@ -1,4 +1,4 @@
-"""Producers of ECG samples: recordings and a synthetic ward, sent to Kafka as live streams.
+"""Send ECG to Kafka: recordings and a synthetic ward as live streams.
 
 ============ ========================================================================
 module       contains

@@ -1,4 +1,4 @@
-"""The two families of errors that end a command; the command line turns them into one line and an exit code.
+"""The two families of errors that end a command.
 
 A message that cannot be used raises nothing: it becomes a row of the reject branch and a dead letter. What it contains
 may be part of a line: `printable` keeps it from controlling a terminal.

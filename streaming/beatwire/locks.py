@@ -1,4 +1,7 @@
-"""One process at a time: what several that start together would otherwise all make, or spoil for each other."""
+"""One process at a time.
+
+Several that start together would otherwise all make, or spoil for each other, what one can make.
+"""
 
 from __future__ import annotations
 

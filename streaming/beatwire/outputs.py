@@ -1,4 +1,4 @@
-"""Files that commands write: checked before the work, never a source, and complete or not there.
+"""Files that commands write: checked before the work, complete or not there.
 
 In:  the path that a user gave, the files that are read, the content
 Out: the file. State: none

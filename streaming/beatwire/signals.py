@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM as an event, so that a loop can finish its present step before it stops."""
+"""SIGINT and SIGTERM as an event."""
 
 from __future__ import annotations
 

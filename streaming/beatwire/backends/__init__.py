@@ -1,1 +1,1 @@
-"""Backends: a CPU or a GPU holds the arrays between ring and beats and runs the kernels, behind one protocol."""
+"""A CPU or a GPU holds the arrays between ring and beats, behind one protocol."""

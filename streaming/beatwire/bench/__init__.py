@@ -1,4 +1,4 @@
-"""``beatwire bench``: throughput, latency, memory and accuracy, each with a rival or a limit measured in the same run.
+"""Speed, latency and memory, each beside another program or a limit of the same run.
 
 A benchmark is a function that takes a logger and yields :class:`Result`; it asserts nothing. ``BENCHMARKS`` lists them.
 """

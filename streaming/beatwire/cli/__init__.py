@@ -1,1 +1,1 @@
-"""The command line: ``beatwire COMMAND``. Commands parse arguments and print results; the work is in other packages."""
+"""The commands: arguments become settings, then something runs."""

@@ -1,4 +1,4 @@
-"""One configuration: a TOML file, environment variables and options, each overriding the one before.
+"""One configuration: a TOML file, environment variables and options.
 
 ========== ==============================================================================
 module     contains

@@ -1,4 +1,4 @@
-"""Accuracy of beats, scores and alarms on annotated records: EC57 matching, AUROC, added noise, rival detectors.
+"""Accuracy of beats, scores and alarms on annotated records.
 
 :func:`evaluate` takes a *detect* callable (:class:`Detect`), so that the streamed graph, a rival package and a
 detector written in a test are measured by the same code.

@@ -1,4 +1,4 @@
-"""The shipped models on disk: the scoring VAE (``checkpoint``) and the detector's trees (``trees``).
+"""The shipped models on disk, read and checked.
 
 ``beatwire.training`` makes them; the stages ``history``, ``score``, ``drift`` and ``classify`` use them.
 """

@@ -1,4 +1,4 @@
-"""The streamz graph: all of it (``graph``), its parts (``parts``), its settings, and how far back a replay begins."""
+"""The streamz graph, its settings, and how far back a replay begins."""
 
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings

@@ -1,4 +1,4 @@
-"""Recordings: a file, a WFDB record, ``synthetic``, or numbers in memory become a :class:`Recording`.
+"""A file, a WFDB record, ``synthetic`` or numbers in memory become a recording.
 
 In:  the name or address of a source, or an object in memory; and the options of the user: rate, columns, lead, gain
 Out: samples, int16 ``[leads, n]`` on one scale, -32768 where there is no value

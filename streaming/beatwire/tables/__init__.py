@@ -1,4 +1,4 @@
-"""Tables from CSV and JSON: the only package that chooses between pandas with pyarrow (CPU) and cuDF (GPU).
+"""Tables from CSV and JSON, by pandas with pyarrow (CPU) or cuDF (GPU).
 
 A column of numbers is an array of the array library of the backend (NumPy or CuPy); a column with text is a pandas
 Series. Names are imported when they are first used.

@@ -1,4 +1,4 @@
-"""The wire format: what the messages of each Kafka topic contain, and functions that write and read them.
+"""The wire format: messages of each topic, schemas, names.
 
 =================== ================= ============== ========== ===========================================
 topic               constant          key            retention  value
