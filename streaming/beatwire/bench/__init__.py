@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from beatwire.bench import (  # fmt: skip
     accuracy,
-    archive,
     detection,
     garbage,
     gpu,
@@ -34,7 +33,6 @@ BENCHMARKS: dict[str, Callable[[Log], Iterator[Result]]] = {
     "memory": memory.measure,
     "hours": hours.measure,
     "recording": recording.measure,
-    "archive": archive.measure,
     "accuracy": accuracy.measure,
     "gpu": gpu.measure,
     "preloaded": preloaded.measure,

@@ -21,8 +21,6 @@ from beatwire.cli.alerts import EXAMPLES as ALERTS_EXAMPLES
 from beatwire.cli.alerts import alerts
 from beatwire.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
 from beatwire.cli.analyze import analyze
-from beatwire.cli.archive import EXAMPLES as ARCHIVE_EXAMPLES
-from beatwire.cli.archive import archive
 from beatwire.cli.chaos import EXAMPLES as CHAOS_EXAMPLES
 from beatwire.cli.chaos import chaos
 from beatwire.cli.config import EXAMPLES as CONFIG_EXAMPLES
@@ -32,6 +30,7 @@ from beatwire.cli.dashboard import dashboard
 from beatwire.cli.doctor import EXAMPLES as DOCTOR_EXAMPLES
 from beatwire.cli.doctor import doctor
 from beatwire.cli.export import export
+from beatwire.cli.feed import FEED_EXAMPLES, feed
 from beatwire.cli.report import EXAMPLES as REPORT_EXAMPLES
 from beatwire.cli.report import report
 from beatwire.cli.tail import EXAMPLES as TAIL_EXAMPLES
@@ -83,6 +82,7 @@ app.command(rich_help_panel=_START, epilog=DOCTOR_EXAMPLES)(doctor)
 app.command(rich_help_panel=_LIVE, epilog=broker.BROKER_EXAMPLES)(broker.broker)
 app.command(rich_help_panel=_LIVE, epilog=broker.TOPICS_EXAMPLES)(broker.topics)
 app.command(rich_help_panel=_LIVE, epilog=CONFIG_EXAMPLES)(config)
+app.command(rich_help_panel=_LIVE, epilog=FEED_EXAMPLES)(feed)
 app.command(rich_help_panel=_LIVE, epilog=live.REPLAY_EXAMPLES)(live.replay)
 app.command(rich_help_panel=_LIVE, epilog=live.MONITOR_EXAMPLES)(live.monitor)
 app.command(rich_help_panel=_LIVE, epilog=TAIL_EXAMPLES)(tail)
@@ -91,7 +91,6 @@ app.command(rich_help_panel=_LIVE, epilog=ALERTS_EXAMPLES)(alerts)
 app.command(rich_help_panel=_LIVE, epilog=staff.ACK_EXAMPLES)(staff.ack)
 app.command(rich_help_panel=_LIVE, cls=staff.LimitsCommand, epilog=staff.LIMITS_EXAMPLES)(staff.limits)
 app.command(rich_help_panel=_RECORDINGS, epilog=ANALYZE_EXAMPLES)(analyze)
-app.command(rich_help_panel=_RECORDINGS, epilog=ARCHIVE_EXAMPLES)(archive)
 app.command(rich_help_panel=_RECORDINGS, epilog=REPORT_EXAMPLES)(report)
 app.command(rich_help_panel=_RECORDINGS, epilog=measure.EVALUATE_EXAMPLES)(measure.evaluate)
 app.command(rich_help_panel=_DEVELOPMENT)(measure.bench)

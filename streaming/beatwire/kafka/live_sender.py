@@ -19,7 +19,7 @@ from confluent_kafka import KafkaError, KafkaException, Message
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.producer import Producer
 from beatwire.kafka.reachability import broker_responds
-from beatwire.kafka.sender import Sender
+from beatwire.kafka.sender import Headers, Sender
 
 _STUCK_S = 10.0
 _OUTAGE_S = 300.0
@@ -57,7 +57,7 @@ class LiveSender(Sender):
 
     def __init__(self, cluster: Cluster, *, stuck_s: float = _STUCK_S, outage_s: float = _OUTAGE_S) -> None:
         self._stuck_s, self._outage_s = stuck_s, outage_s
-        self._waiting: dict[tuple[str, bytes | None], deque[bytes | None]] = {}
+        self._waiting: dict[tuple[str, bytes | None], deque[tuple[bytes | None, Headers | None]]] = {}
         self._left = 0  # messages in `_waiting`: with thousands of keys they are not counted at every call
         self._progress_s = self._began_s = self._look_s = time.monotonic()
         self._broken = False  # the producer has ended by an error
@@ -72,14 +72,39 @@ class LiveSender(Sender):
         UserError, FatalError
             See `check`.
         """
+        self._add(topic, keys, values, [None] * len(keys))
+
+    def send_with_headers(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[Headers | None],
+    ) -> None:
+        """Queue messages with headers; wait while the buffer is full.
+
+        Raises
+        ------
+        UserError, FatalError
+            See `check`.
+        """
+        self._add(topic, keys, values, headers)
+
+    def _add(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[Headers | None],
+    ) -> None:
         topic = self.cluster.topic(topic)
         if not self.unacknowledged():
             self._progress_s = time.monotonic()
-        for key, value in zip(keys, values, strict=True):
-            while not self._queued(topic, key, value):
+        for key, value, fields in zip(keys, values, headers, strict=True):
+            while not self._queued(topic, key, value, fields):
                 self.producer.poll(0.05)
                 self.check()
-            self._waiting.setdefault((topic, key), deque()).append(value)
+            self._waiting.setdefault((topic, key), deque()).append((value, fields))
             self._left += 1
         self._poll()
 
@@ -87,6 +112,10 @@ class LiveSender(Sender):
         """Return the number of messages that the broker has not acknowledged."""
         self._poll()
         return self._left
+
+    def silent_s(self) -> float:
+        """Return for how long the broker has acknowledged nothing, although messages wait, seconds."""
+        return time.monotonic() - self._progress_s if self.unacknowledged() else 0.0
 
     def check(self) -> None:
         """Replace the producer if it has lost its broker.
@@ -145,10 +174,13 @@ class LiveSender(Sender):
 
         return report
 
-    def _queued(self, topic: str, key: bytes | None, value: bytes | None) -> bool:
+    def _queued(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> bool:
         """Queue one message; return False if the buffer is full."""
         try:
-            self.producer.produce(topic, value, key)
+            if headers is None:
+                self.producer.produce(topic, value, key)
+            else:
+                self.producer.produce(topic, value, key, headers=headers)  # type: ignore[arg-type]
         except BufferError:
             return False
         except KafkaException as error:
@@ -162,8 +194,8 @@ class LiveSender(Sender):
         self.producer = self._open(self._settings())
         self._broken, self._began_s = False, time.monotonic()
         for (topic, key), values in self._waiting.items():
-            for value in list(values):
-                while not self._queued(topic, key, value):
+            for value, headers in list(values):
+                while not self._queued(topic, key, value, headers):
                     self.producer.poll(0.05)
 
     def _raise_fatal(self, error: KafkaException) -> None:

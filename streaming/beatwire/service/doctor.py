@@ -37,6 +37,11 @@ EXTRAS = {
     "fhir": ("export of FHIR", ("fhir.resources",)),
     "formats": ("files of BIOPAC, EDF and BDF, DICOM", ("bioread", "edfio", "pydicom")),
     "registry": ("a Schema Registry", ("attrs", "authlib", "cachetools", "certifi", "httpx2")),
+    "lsl": ("devices of the Lab Streaming Layer", ("pylsl",)),
+    "mqtt": ("devices behind an MQTT broker", ("paho-mqtt",)),
+    "ble": ("chest straps over Bluetooth LE", ("bleak",)),
+    "brainflow": ("boards that BrainFlow knows", ("brainflow", "setuptools")),
+    "serial": ("devices at a serial port", ("pyserial",)),
     "train": ("training of the models", ("torch", "lightgbm", "scikit-learn")),
     "bench": ("rivals in benchmarks", ("sleepecg", "neurokit2")),
 }

@@ -1,0 +1,186 @@
+"""Packets of one stream -> messages.
+
+In:  packets, in the order of their arrival
+Out: `Message`: Avro SampleChunks, of consecutive samples in the order of the device
+State: the placer, the scale once it is chosen, samples that are not a chunk yet
+
+A chunk is sent when it has ``chunk_s`` of signal, or after as much time. Samples of leads whose contact changes, of
+another charge of the battery, before and after a hole or another session are in different chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from beatwire.errors import UserError
+from beatwire.kafka.sender import Headers
+from beatwire.recordings.leads import unique_names
+from beatwire.recordings.record import MAX_LEADS
+from beatwire.records import I16
+from beatwire.wire import encode_chunk
+
+from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.places import Placed, Placer
+from beatwire_producers.devices.scale import DECIDE_S, Scale
+
+CHUNK_S = 0.1
+LONGEST_S = 1.0  # a chunk
+_MOST_BYTES = 60_000  # of the samples of a chunk: a message stays below 64 kB
+BATTERY = "battery"  # header: charge of the device in percent
+
+
+class Message(NamedTuple):
+    """A message on its way to the broker."""
+
+    key: bytes
+    value: bytes
+    headers: Headers | None = None
+
+
+class Chunk(NamedTuple):
+    """Samples of a message, as they are kept (:mod:`beatwire_producers.devices.wfdb_files`)."""
+
+    described: Description
+    rate_hz: float
+    uv_per_unit: float
+    session: int
+    first: int
+    time_us: int
+    samples: I16
+
+
+class Stream:
+    """A stream: packets in, messages out.
+
+    Parameters
+    ----------
+    described
+        What the device sends.
+    note
+        Called with a sentence where something is assumed.
+    keep
+        Called with each chunk.
+
+    Attributes
+    ----------
+    placer : Placer
+        Places the packets.
+    chunk_s : float
+        Signal of a message, seconds.
+    samples, messages : int
+        Sent so far; samples of all leads.
+
+    Raises
+    ------
+    UserError
+        The id, the leads or the rate are none that a message can have.
+    """
+
+    def __init__(
+        self,
+        described: Description,
+        note: Callable[[str], None] = lambda _: None,
+        keep: Callable[[Chunk], None] | None = None,
+    ) -> None:
+        size = len(described.stream.encode())
+        if not 1 <= size <= 64:
+            raise UserError(f"{described.stream!r}: expected a stream id of 1-64 bytes; got {size} (--stream)")
+        if not 1 <= len(described.leads) <= MAX_LEADS:
+            got = f"{len(described.leads)} (choose with --column)"
+            raise UserError(f"{described.stream}: expected 1-{MAX_LEADS} leads; got {got}")
+        self.described = described
+        self._leads = unique_names(described.leads)
+        self._note, self._keep = note, keep
+        self.placer = Placer(described, note)
+        self.chunk_s = CHUNK_S
+        self.samples = self.messages = 0
+        self._scale: Scale | None = None
+        self._waiting: list[Placed] = []
+        self._since_s = 0.0
+
+    def add(self, packet: Packet) -> list[Message]:
+        """Return what can be sent now that a packet has come.
+
+        Raises
+        ------
+        UserError
+            The packet has not as many leads as are described, or its rate cannot be true.
+        """
+        if packet.samples.ndim != 2 or packet.samples.shape[0] != len(self._leads):
+            got = "x".join(map(str, packet.samples.shape))
+            raise UserError(f"{self.described.stream}: expected samples of {len(self._leads)} leads; got {got}")
+        return [message for placed in self.placer.place(packet) for message in self._add(placed)]
+
+    def idle(self, now_s: float) -> list[Message]:
+        """Return what has waited for long enough; ``now_s`` as of ``Packet.arrival_s``."""
+        messages = [message for placed in self.placer.idle(now_s) for message in self._add(placed)]
+        if self._waiting and now_s - self._since_s >= self.chunk_s:
+            messages += self._end()
+        return messages
+
+    def close(self) -> list[Message]:
+        """Return everything that waits."""
+        return [message for placed in self.placer.close() for message in self._add(placed)] + self._end()
+
+    def _add(self, placed: Placed) -> list[Message]:
+        messages = []
+        if self._waiting and not _continues(self._waiting[-1], placed):
+            messages = self._end()
+        if not self._waiting:
+            self._since_s = placed.packet.arrival_s
+        self._waiting.append(placed)
+        signal = sum(one.packet.samples.shape[1] for one in self._waiting)
+        enough_s = self.chunk_s if self._scale is not None else max(DECIDE_S, self.chunk_s)
+        if signal >= enough_s * self._rate_hz:
+            messages += self._end()
+        return messages
+
+    @property
+    def _rate_hz(self) -> float:
+        assert self.placer.rate_hz is not None  # nothing is placed before
+        return self.placer.rate_hz
+
+    def _end(self) -> list[Message]:
+        """Return messages of what waits."""
+        waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return []
+        pieces = [placed.packet.samples for placed in waiting]
+        if self._scale is None:
+            self._scale = Scale.of(pieces, self.described.uv)
+            for note in self._scale.notes:
+                self._note(note)
+        begin, samples = waiting[0], self._scale.apply(np.concatenate(pieces, axis=1))
+        most = max(1, int(min(LONGEST_S * self._rate_hz, _MOST_BYTES / (2 * len(self._leads)))))
+        return [
+            self._message(begin, k, np.ascontiguousarray(samples[:, k : k + most]))
+            for k in range(0, samples.shape[1], most)
+        ]
+
+    def _message(self, begin: Placed, offset: int, samples: I16) -> Message:
+        assert self._scale is not None
+        stream, rate_hz, first = self.described.stream, self._rate_hz, begin.first + offset
+        time_us = begin.time_us + round(offset * 1e6 / rate_hz)
+        value = encode_chunk(
+            stream, begin.session, first, time_us, rate_hz, self._leads, samples,
+            uv_per_unit=self._scale.uv_per_unit, lead_off=begin.packet.lead_off,
+        )  # fmt: skip
+        self.samples += samples.size
+        self.messages += 1
+        if self._keep is not None:
+            chunk = Chunk(self.described, rate_hz, self._scale.uv_per_unit, begin.session, first, time_us, samples)
+            self._keep(chunk)
+        charge = begin.packet.battery
+        return Message(stream.encode(), value, None if charge is None else [(BATTERY, b"%d" % charge)])
+
+
+def _continues(before: Placed, placed: Placed) -> bool:
+    """Return True if a packet goes on where one before it ended."""
+    return (
+        placed.session == before.session
+        and placed.first == before.first + before.packet.samples.shape[1]
+        and placed.packet.lead_off == before.packet.lead_off
+        and placed.packet.battery == before.packet.battery
+    )

@@ -1,0 +1,265 @@
+"""Messages that wait for the broker: in memory, or in files of a folder, which outlive this process.
+
+In and out: messages, first in, first out. Several threads put, one takes.
+
+A file of a spool is a row of entries: lengths of key, value and headers, a checksum, and the bytes. One that was torn
+off at the end of a file is left out. A file is deleted when the broker has acknowledged all that is in it.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import threading
+import zlib
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from beatwire.errors import FatalError, UserError
+
+from beatwire_producers.devices.chunks import Message
+
+MOST_BYTES = 256 << 20  # in memory
+_FILE_BYTES = 4 << 20
+_HEAD = struct.Struct("<IIII")  # bytes of key, value, headers; checksum
+_ENDING = ".spool"
+
+
+class Outbox(Protocol):
+    """Messages that wait."""
+
+    lost: int
+
+    def put(self, messages: Sequence[Message]) -> None:
+        """Add messages."""
+        ...
+
+    def take(self, most: int, timeout_s: float) -> list[Message]:
+        """Return the next messages; wait for the first of them."""
+        ...
+
+    def all_acknowledged(self) -> None:
+        """Forget what was taken: the broker has acknowledged it."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def close(self) -> None:
+        """Close what is open."""
+        ...
+
+
+class Memory:
+    """Messages in memory. What is too much pushes out what has waited longest.
+
+    Parameters
+    ----------
+    most_bytes
+        Of keys and values.
+
+    Attributes
+    ----------
+    lost : int
+        Messages that were pushed out.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self.lost = 0
+        self._most_bytes, self._bytes = most_bytes, 0
+        self._messages: deque[Message] = deque()
+        self._changed = threading.Condition()
+
+    def put(self, messages: Sequence[Message]) -> None:
+        """Add messages."""
+        with self._changed:
+            self._messages.extend(messages)
+            self._bytes += sum(map(_size, messages))
+            while self._bytes > self._most_bytes:
+                self._bytes -= _size(self._messages.popleft())
+                self.lost += 1
+            self._changed.notify()
+
+    def take(self, most: int, timeout_s: float) -> list[Message]:
+        """Return the next messages; wait for the first of them."""
+        with self._changed:
+            if not self._messages:
+                self._changed.wait(timeout_s)
+            taken = [self._messages.popleft() for _ in range(min(most, len(self._messages)))]
+            self._bytes -= sum(map(_size, taken))
+            return taken
+
+    def all_acknowledged(self) -> None:
+        """Do nothing: what was taken is not here any more."""
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Spool:
+    """Messages in the files of a folder. Those of a process that ended before they were sent come first.
+
+    Parameters
+    ----------
+    folder
+        Created if necessary; of one process at a time.
+
+    Attributes
+    ----------
+    left : int
+        Messages that an earlier process has left.
+
+    Raises
+    ------
+    UserError
+        The folder cannot be written, or another process uses it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.lost = 0
+        self._changed = threading.Condition()
+        self._folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._lock = (folder / "lock").open("w")
+        except OSError as error:
+            raise UserError(f"--spool {folder}: expected a folder that can be written; got {error.strerror}") from error
+        _lock(self._lock, folder)
+        self._files = sorted(folder.glob(f"*{_ENDING}"))
+        self.left = sum(len(list(_entries(path.read_bytes()))) for path in self._files)
+        self._waiting = self.left
+        self._taken: list[Path] = []  # files that were taken whole
+        self._number = max((int(path.stem) for path in self._files if path.stem.isdecimal()), default=0)
+        self._written: BinaryIO | None = None  # the last of `_files`, while it grows
+        self._read_from = 0  # byte of the first of `_files`
+
+    def put(self, messages: Sequence[Message]) -> None:
+        """Add messages.
+
+        Raises
+        ------
+        FatalError
+            They cannot be written.
+        """
+        with self._changed:
+            try:
+                if self._written is None:
+                    self._number += 1
+                    self._files.append(self._folder / f"{self._number:012}{_ENDING}")
+                    self._written = self._files[-1].open("wb")
+                self._written.write(b"".join(map(_entry, messages)))
+                self._written.flush()
+                if self._written.tell() > _FILE_BYTES:
+                    self._end_file()
+            except OSError as error:
+                raise FatalError(f"--spool {self._folder}: cannot be written: {error.strerror}") from error
+            self._waiting += len(messages)
+            self._changed.notify()
+
+    def take(self, most: int, timeout_s: float) -> list[Message]:
+        """Return the next messages; wait for the first of them."""
+        with self._changed:
+            if not self._waiting:
+                self._changed.wait(timeout_s)
+            taken: list[Message] = []
+            while self._files and len(taken) < most:
+                is_growing = self._written is not None and len(self._files) == 1
+                with self._files[0].open("rb") as file:
+                    file.seek(self._read_from)
+                    for message, stop in _entries(file.read()):
+                        taken.append(message)
+                        end = stop
+                        if len(taken) == most:
+                            break
+                    else:
+                        end = -1
+                if end >= 0:
+                    self._read_from += end
+                elif is_growing:
+                    self._read_from = self._files[0].stat().st_size
+                    break
+                else:
+                    self._taken.append(self._files.pop(0))
+                    self._read_from = 0
+            self._waiting -= len(taken)
+            return taken
+
+    def all_acknowledged(self) -> None:
+        """Delete the files of which everything was taken."""
+        with self._changed:
+            if not self._waiting and self._written is not None and self._read_from > _FILE_BYTES // 16:
+                self._end_file()
+                self._taken.append(self._files.pop(0))
+                self._read_from = 0
+            for path in self._taken:
+                path.unlink(missing_ok=True)
+            self._taken.clear()
+
+    def __len__(self) -> int:
+        return self._waiting
+
+    def close(self) -> None:
+        """Close the files; what the broker has not acknowledged stays."""
+        with self._changed:
+            if not self._waiting and not self._taken and len(self._files) <= 1 and self._is_acknowledged:
+                for path in self._files:
+                    path.unlink(missing_ok=True)
+            self._end_file()
+            self._lock.close()
+            if not any(self._folder.glob(f"*{_ENDING}")):
+                with suppress(OSError):
+                    (self._folder / "lock").unlink()
+
+    _is_acknowledged = False
+
+    def finish(self) -> None:
+        """Note that the broker has acknowledged everything: `close` leaves nothing."""
+        self.all_acknowledged()
+        self._is_acknowledged = True
+
+    def _end_file(self) -> None:
+        if self._written is not None:
+            self._written.close()
+            self._written = None
+
+
+def _size(message: Message) -> int:
+    return len(message.key) + len(message.value)
+
+
+def _entry(message: Message) -> bytes:
+    headers = json.dumps([[name, value.decode()] for name, value in message.headers or ()]).encode()
+    body = message.key + message.value + headers
+    return _HEAD.pack(len(message.key), len(message.value), len(headers), zlib.crc32(body)) + body
+
+
+def _entries(content: bytes) -> list[tuple[Message, int]]:
+    """Return the messages of a file, each with the byte after it; what is torn is left out."""
+    found, at = [], 0
+    while at + _HEAD.size <= len(content):
+        key, value, headers, checksum = _HEAD.unpack_from(content, at)
+        begin, stop = at + _HEAD.size, at + _HEAD.size + key + value + headers
+        body = content[begin:stop]
+        if stop > len(content) or zlib.crc32(body) != checksum:
+            break
+        fields = [(name, text.encode()) for name, text in json.loads(body[key + value :])]
+        found.append((Message(body[:key], body[key : key + value], fields or None), stop))
+        at = stop
+    return found
+
+
+def _lock(file: object, folder: Path) -> None:
+    """Take a spool for this process; without locks of files (not POSIX) just go on."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # type: ignore[arg-type]
+    except OSError:
+        raise UserError(f"--spool {folder}: expected a folder of one process; another one uses it") from None

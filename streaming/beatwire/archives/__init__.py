@@ -1,1 +1,0 @@
-"""Archives: thousands of recordings to Parquet, by Dask; start at ``beatwire.archives.run``."""

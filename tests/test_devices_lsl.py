@@ -1,0 +1,85 @@
+"""Streams of LSL over the loopback: outlets of pylsl, read as ``beatwire feed lsl:...`` does."""
+
+from __future__ import annotations
+
+import time
+import uuid
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire_producers.devices.sources import Options, open_source
+from device_feeds import feeding
+
+pylsl = pytest.importorskip("pylsl", reason="needs pylsl")
+
+
+def outlet(name: str, kind: str, *, rate_hz: float = 250.0, source_id: str = "") -> object:
+    info = pylsl.StreamInfo(name, kind, 2, rate_hz, pylsl.cf_float32, source_id or name)
+    channels = info.desc().append_child("channels")
+    for label, unit, what in (("II", "millivolts", "ECG"), ("Resp", "ohm", "RESP")):
+        channel = channels.append_child("channel")
+        channel.append_child_value("label", label)
+        channel.append_child_value("unit", unit)
+        channel.append_child_value("type", what)
+    return pylsl.StreamOutlet(info)
+
+
+def push(
+    outlets: list, values: np.ndarray, rate_hz: float = 250.0, every: int = 10, stamp: float | None = None
+) -> None:
+    """Push in real time."""
+    began = time.monotonic()
+    for k in range(0, len(values), every):
+        piece = np.stack([values[k : k + every], np.zeros(len(values[k : k + every]))], axis=1).astype(np.float32)
+        for one in outlets:
+            one.push_chunk(piece.tolist())
+        time.sleep(max(0.0, began + (k + every) / rate_hz - time.monotonic()))
+
+
+def test_every_sample_of_a_stream_arrives_with_its_lead_unit_and_rate() -> None:
+    kind = f"T{uuid.uuid4().hex[:8]}"
+    one = outlet("strap", kind)
+    values = np.sin(np.arange(1000) / 20.0)
+    with feeding([("lsl", open_source(f"lsl:type={kind}", Options()))]) as running:
+        running.received.wait(lambda: one.have_consumers())
+        push([one], values)
+        running.received.wait(lambda: running.received.count() >= 1000)
+    found = running.received.samples("strap")
+    assert found.shape == (1, 1000)
+    chunk = running.received.chunks[0]
+    assert (chunk["leads"], chunk["rate_hz"], chunk["uv_per_unit"]) == (["II"], 250.0, 1.0)
+    np.testing.assert_allclose(found[0], values * 1000.0, atol=1.0)
+    assert abs(chunk["time"].timestamp() - time.time()) < 60
+    assert running.summary is not None
+    assert (running.summary.holes, running.summary.sessions) == (0, 1)
+
+
+def test_a_stream_that_comes_later_is_read_and_one_that_comes_back_is_the_same_session_with_a_hole() -> None:
+    kind = f"T{uuid.uuid4().hex[:8]}"
+    first = outlet("bed-1", kind)
+    with feeding([("lsl", open_source(f"lsl:type={kind}", Options()))]) as running:
+        received = running.received
+        received.wait(lambda: first.have_consumers())
+        second = outlet("bed-2", kind)
+        received.wait(lambda: second.have_consumers())
+        push([first, second], np.ones(500))
+        received.wait(lambda: received.count("bed-1") >= 500 and received.count("bed-2") >= 500)
+        del second
+        time.sleep(1.0)
+        second = outlet("bed-2", kind)
+        received.wait(lambda: second.have_consumers())
+        push([first, second], np.ones(500))
+        received.wait(lambda: received.count("bed-1") >= 1000 and received.count("bed-2") >= 1000)
+    sessions = {(c["stream"], c["session"]) for c in received.chunks}
+    assert len(sessions) == 2
+    gone = received.samples("bed-2").shape[1] - 1000
+    assert gone >= 250
+
+
+def test_a_stream_of_text_and_one_of_two_units_are_refused() -> None:
+    kind = f"T{uuid.uuid4().hex[:8]}"
+    made = pylsl.StreamOutlet(pylsl.StreamInfo("words", kind, 1, 0.0, pylsl.cf_string, "words"))
+    with pytest.raises(UserError, match=f"lsl:type={kind}: expected a stream of numbers; 'words' is one of text"):
+        open_source(f"lsl:type={kind}", Options()).describe()
+    del made

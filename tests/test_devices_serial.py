@@ -1,0 +1,126 @@
+"""Lines of a serial port: a pseudo-terminal whose other end prints as sketches do."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import tty
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire.recordings.synthetic.person import synthetic_recording
+from beatwire_producers.devices.packets import DeviceAwayError
+from beatwire_producers.devices.sources import Options, open_source
+from device_feeds import feeding
+
+pytest.importorskip("serial", reason="needs pyserial")
+
+RECORDING = synthetic_recording("synthetic:seconds=8,seed=1", rate_hz=250.0)
+ADC = (512 + RECORDING.samples[0] // 8).astype(int)
+MV = RECORDING.samples[0] * RECORDING.uv_per_unit / 1000.0
+SKETCHES: dict[str, tuple[str, Callable[[int], str]]] = {
+    "AD8232": ("", lambda k: f"{ADC[k]}\r\n"),
+    "millis and ADC": ("", lambda k: f"{1000 + 4 * k},{ADC[k]}\r\n"),
+    "names first": ("time_ms\tecg_mV\tresp\r\n", lambda k: f"{4 * k}\t{MV[k]:.4f}\t{300 + (k // 50) % 3}\r\n"),
+    "a count": ("boot ok\r\n", lambda k: f"{k};{ADC[k]};{ADC[k] + 3}\n"),
+    "plotter": ("", lambda k: f"t:{4 * k} ecg:{ADC[k]}\n"),
+}
+
+
+@contextmanager
+def sketch(head: str, line: Callable[[int], str], *, lines: int, skip: range = range(0)) -> Iterator[str]:
+    """Print lines at 250 Hz in groups of five; yield the port."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    stop = threading.Event()
+
+    def run() -> None:
+        time.sleep(0.3)
+        os.write(master, b"12\r\n" + head.encode())  # what the port had of a line before it was opened
+        began = time.monotonic()
+        for k in range(0, lines, 5):
+            os.write(master, "".join(line(j) for j in range(k, min(lines, k + 5)) if j not in skip).encode())
+            if stop.wait(max(0.0, began + (k + 5) / 250.0 - time.monotonic())):
+                break
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield os.ttyname(slave)
+    finally:
+        stop.set()
+        thread.join()
+        os.close(master)
+        os.close(slave)
+
+
+@pytest.mark.parametrize("name", SKETCHES)
+def test_the_lines_of_a_sketch_become_a_stream(name: str) -> None:
+    head, line = SKETCHES[name]
+    fs = None if name not in ("AD8232", "a count") else 250.0
+    options = Options(fs=fs, stream="bed-1")
+    with (
+        sketch(head, line, lines=1500) as port,
+        feeding([("serial", open_source(f"serial:{port}", options))]) as running,
+    ):
+        running.received.wait(lambda: running.received.count("bed-1") >= 1450)
+    chunk = running.received.chunks[0]
+    assert chunk["rate_hz"] == 250.0
+    found = running.received.samples("bed-1")[0]
+    begin = 1 if found[0] == 12 else 0
+    if "mV" in head:
+        assert (chunk["leads"], chunk["uv_per_unit"]) == (["ecg_mV"], 1.0)
+        np.testing.assert_allclose(found[:1400], np.rint(MV[:1400] * 1000), atol=1)
+    else:
+        assert chunk["uv_per_unit"] == 0.0
+        np.testing.assert_array_equal(found[begin : begin + 1400], ADC[:1400])
+
+
+@pytest.mark.parametrize("name", ["millis and ADC", "a count"])
+def test_lines_that_are_missing_are_a_hole_of_their_length(name: str) -> None:
+    head, line = SKETCHES[name]
+    options = Options(fs=250.0, stream="bed-1")
+    missing = range(1000, 1100)
+    with (
+        sketch(head, line, lines=1800, skip=missing) as port,
+        feeding([("serial", open_source(f"serial:{port}", options))]) as running,
+    ):
+        running.received.wait(lambda: running.received.count("bed-1") >= 1680)
+    found = running.received.samples("bed-1")[0]
+    assert (found[1000:1100] == -1).all()
+    np.testing.assert_array_equal(found[1100:1700], ADC[1100:1700])
+
+
+def test_a_lead_that_is_off_is_said_and_garbled_lines_are_samples_without_a_value() -> None:
+    def line(k: int) -> str:
+        return "!\r\n" if 900 <= k < 1000 else "5x2\r\n" if k == 1100 else f"{ADC[k]}\r\n"
+
+    options = Options(fs=250.0, stream="bed-1")
+    with sketch("", line, lines=1500) as port, feeding([("serial", open_source(f"serial:{port}", options))]) as running:
+        running.received.wait(lambda: running.received.count("bed-1") >= 1450)
+    found = running.received.samples("bed-1")[0]
+    assert (found[900:1000] == -32768).all()
+    assert found[1100] == -32768
+    np.testing.assert_array_equal(found[1001:1099], ADC[1001:1099])
+    off = [c for c in running.received.chunks if c["lead_off"]]
+    assert sum(len(c["samples"]) // 2 for c in off) == 100
+
+
+def test_a_port_that_is_not_there_is_away_and_one_of_another_speed_is_one_line() -> None:
+    with pytest.raises(DeviceAwayError, match="No such file"):
+        open_source("serial:/dev/no-such-port", Options()).describe()
+    with pytest.raises(UserError, match=r"expected serial:PORT or serial:PORT\?baud=115200; got '/dev/x\?speed=9600'"):
+        open_source("serial:/dev/x?speed=9600", Options())
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    writer = threading.Timer(0.3, lambda: os.write(master, b"\xff\xfe" * 2500))
+    writer.start()
+    with pytest.raises(UserError, match="another baud rate than 115200"):
+        open_source(f"serial:{os.ttyname(slave)}", Options()).describe()
+    writer.join()
+    os.close(master)
+    os.close(slave)
