@@ -10,6 +10,7 @@ import typer
 from beatwire.cli.options import Bootstrap, ConfigFile, ModelPath, Properties, TopicPrefix, examples
 
 if TYPE_CHECKING:
+    from beatwire.alerts.settings import Settings
     from beatwire.kafka.cluster import Cluster
 
 EXAMPLES = examples(
@@ -49,7 +50,7 @@ def dashboard(
     ] = None,
     read_only: Annotated[
         bool | None,
-        typer.Option("--read-only", metavar="", show_default=False, help="Do not publish acknowledgements."),
+        typer.Option("--read-only", metavar="", show_default=False, help="Do not publish acknowledgements and limits."),
     ] = None,
     model: ModelPath = None,
     properties: Properties = None,
@@ -59,10 +60,10 @@ def dashboard(
     """Show the ward, its traces, beats and alerts in a browser, until Ctrl-C.
 
     The page reads the topics without a consumer group: it can be started and stopped at any time, and changes nothing
-    in the monitor. Acknowledgements are published to ecg.acks.
+    in the monitor. Acknowledgements are published to ecg.acks, limits of beds to ecg.settings.
     """
     from beatwire.cli.configured import load_with_options
-    from beatwire.configuration.effect import cluster_of
+    from beatwire.configuration.effect import alert_settings_of, cluster_of
 
     others = {
         "page.port": port, "page.address": host, "page.token": token, "page.read_only": read_only,
@@ -70,10 +71,15 @@ def dashboard(
     }  # fmt: skip
     values = load_with_options(config, bootstrap, properties, prefix, others).values
     page = values.page
-    serve(cluster_of(values), page.address, page.port, page.token, not page.read_only, values.models.scoring)
+    serve(
+        cluster_of(values), page.address, page.port, page.token, not page.read_only, values.models.scoring,
+        alert_settings_of(values),
+    )  # fmt: skip
 
 
-def serve(cluster: Cluster, host: str, port: int, token: str | None, writable: bool, model: Path | None) -> None:
+def serve(
+    cluster: Cluster, host: str, port: int, token: str | None, writable: bool, model: Path | None, settings: Settings
+) -> None:
     """Run the page until SIGINT or SIGTERM."""
     from beatwire.cli.terminal import print_message
     from beatwire.page.dashboard import Dashboard
@@ -82,7 +88,7 @@ def serve(cluster: Cluster, host: str, port: int, token: str | None, writable: b
 
     with (
         stop_on_signals() as stop,
-        Dashboard(cluster, host, port, token=token, writable=writable, model=model) as page,
+        Dashboard(cluster, host, port, token=token, writable=writable, model=model, settings=settings) as page,
     ):
         typer.echo(page.url)
         compile_kernels(print_message)

@@ -1,6 +1,6 @@
 """The web application: routes of the page, behind the guard.
 
-In: a ``Ward`` to show and, where the page may acknowledge, a function that publishes. Out: an ASGI application. State:
+In: a ``Ward`` to show and, where the page may publish what staff enter, a ``Desk``. Out: an ASGI application. State:
 the number of browsers.
 """
 
@@ -25,7 +25,8 @@ from starlette.websockets import WebSocket
 from beatwire.alerts.settings import Settings
 from beatwire.model.checkpoint import load_model
 from beatwire.page import protocol
-from beatwire.page.browser import Browser, Publish
+from beatwire.page.browser import Browser
+from beatwire.page.desk import Desk
 from beatwire.page.guard import Guard
 from beatwire.page.population import population
 from beatwire.page.rules import rule_list
@@ -42,14 +43,19 @@ class Page:
     ----------
     ward
         What is shown.
-    publish
-        Publishes an acknowledgement; None: the page is read-only.
+    desk
+        Publishes what staff enter; None: the page is read-only.
     model
         File of the scoring model; None: the one in the package.
+    settings
+        Limits of the rules, where a stream has none of its own.
     """
 
-    def __init__(self, ward: Ward, publish: Publish | None = None, model: Path | None = None) -> None:
-        self._ward, self._publish, self._model_path = ward, publish, model
+    def __init__(
+        self, ward: Ward, desk: Desk | None = None, model: Path | None = None, settings: Settings | None = None
+    ) -> None:
+        self._ward, self._desk, self._model_path = ward, desk, model
+        self._settings = settings or Settings()
         self.browsers = 0
 
     def application(self, host: str, port: int, token: str | None) -> ASGIApp:
@@ -70,7 +76,7 @@ class Page:
         return Response(_population_text(self._model_path), media_type="application/json")
 
     def _rules(self, _: Request) -> Response:
-        return Response(_rules_text(self._model_path), media_type="application/json")
+        return Response(_rules_text(self._settings, self._model_path), media_type="application/json")
 
     async def _live(self, socket: WebSocket) -> None:
         if self.browsers >= MOST_BROWSERS:
@@ -80,7 +86,7 @@ class Page:
         try:
             await socket.accept()
             await socket.send_text(json.dumps(self._hello()))
-            await Browser(socket, self._ward, self._publish).run()
+            await Browser(socket, self._ward, self._desk).run()
         finally:
             self.browsers -= 1
 
@@ -90,7 +96,7 @@ class Page:
             "protocol": protocol.VERSION,
             "now_us": time.time_ns() // 1000,
             "version": version("beatwire"),
-            "writable": self._publish is not None,
+            "writable": self._desk is not None,
         }
 
 
@@ -100,5 +106,5 @@ def _population_text(model: Path | None) -> str:
 
 
 @cache
-def _rules_text(model: Path | None) -> str:
-    return json.dumps(rule_list(Settings(), load_model(model).reference.limit))
+def _rules_text(settings: Settings, model: Path | None) -> str:
+    return json.dumps(rule_list(settings, load_model(model).reference.limit))

@@ -12,17 +12,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import time
-from collections.abc import Callable
 from typing import Any
 
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from beatwire.errors import FatalError
+from beatwire.errors import FatalError, UserError
 from beatwire.page import protocol
+from beatwire.page.desk import Desk
 from beatwire.page.protocol import Block
 from beatwire.page.ward import Ward
-from beatwire.wire.staff import NAME, is_name, is_stream_id
+from beatwire.wire.staff import NAME, STREAM_ID, is_name, is_stream_id
 
 FLUSH_S = 0.125
 WARD_S = 1.0
@@ -30,8 +31,6 @@ FASTEST_WARD_S = 0.2  # between two ward messages when alerts change
 MOST_UNSEEN = 16  # messages: two seconds of flushes
 SEND_S = 20.0  # a browser that takes nothing for so long is disconnected
 MOST_TEXT = 16_384  # characters of a message
-
-Publish = Callable[[str, str, str, int], dict[str, Any]]
 
 
 class Cursor:
@@ -52,12 +51,12 @@ class Browser:
         Accepted.
     ward
         What is shown.
-    publish
-        Publishes an acknowledgement; None: this page may not.
+    desk
+        Publishes what staff enter; None: this page may not.
     """
 
-    def __init__(self, socket: WebSocket, ward: Ward, publish: Publish | None) -> None:
-        self._socket, self._ward, self._publish = socket, ward, publish
+    def __init__(self, socket: WebSocket, ward: Ward, desk: Desk | None) -> None:
+        self._socket, self._ward, self._desk = socket, ward, desk
         self._query, self._offset, self._limit = "", 0, protocol.MOST_WATCHED
         self._wanted: tuple[str, ...] = ()
         self._leads, self._wants_beats = 1, True
@@ -135,8 +134,11 @@ class Browser:
         elif kind == "ack":
             await self._acknowledge(message)
             return
+        elif kind in ("limits", "set limits"):
+            await self._limits(message)
+            return
         else:
-            raise ValueError("expected a message of type ward, watch, ack or seen")
+            raise ValueError("expected a message of type ward, watch, ack, limits, set limits or seen")
         self._wake.set()
 
     def _watch(self, message: dict[str, Any]) -> None:
@@ -158,18 +160,38 @@ class Browser:
 
     async def _acknowledge(self, message: dict[str, Any]) -> None:
         alert, stream = _text(message, "alert", 1, 64), _text(message, "stream", 1, 64)
-        by: Any = message.get("by")
-        if not is_name(by):
-            raise ValueError(f"ack: expected by of {NAME}")
-        if self._publish is None:
-            raise ValueError("ack: this page is read-only")
+        by, desk = _by(message), self._staffed("ack")
         if not self._ward.has_alert(alert, stream):
             raise ValueError("ack: expected an alert that is in force; it has ended or is of another stream")
         try:
-            ack = await asyncio.to_thread(self._publish, alert, stream, by.strip(), time.time_ns() // 1000)
+            ack = await asyncio.to_thread(desk.acknowledge, alert, stream, by)
         except FatalError as error:
             raise ValueError(f"ack: not published: {error}") from None
         await self._send({"type": "ack", "alert": alert, "by": ack["by"], "at_us": ack["at_us"]})
+
+    async def _limits(self, message: dict[str, Any]) -> None:
+        """Send the limits of a stream, after a change if there is one."""
+        kind, desk = message["type"], self._staffed("limits")
+        stream = message.get("stream")
+        if not isinstance(stream, str) or not is_stream_id(stream):
+            raise ValueError(f"{kind}: expected stream: {STREAM_ID}")
+        replaced = None
+        try:
+            if kind == "limits":
+                rows = await asyncio.to_thread(desk.limits, stream)
+            else:
+                rows, replaced = await asyncio.to_thread(desk.change, stream, _changes(message), _by(message))
+        except (FatalError, UserError) as error:
+            raise ValueError(str(error)) from None
+        await self._send(
+            {"type": "limits", "stream": stream, "limits": rows, "saved": kind == "set limits",
+             "replaced": None if replaced is None else {"by": replaced["by"], "limits": replaced["limits"]}}
+        )  # fmt: skip
+
+    def _staffed(self, kind: str) -> Desk:
+        if self._desk is None:
+            raise ValueError(f"{kind}: this page is read-only")
+        return self._desk
 
     async def _send_all(self) -> None:
         """Send what is due, until the browser leaves."""
@@ -244,6 +266,25 @@ class Browser:
                 await self._socket.send_bytes(message)
             else:
                 await self._socket.send_text(json.dumps(message, allow_nan=False))
+
+
+def _by(message: dict[str, Any]) -> str:
+    by = message.get("by")
+    if not isinstance(by, str) or not is_name(by):
+        raise ValueError(f"{message['type']}: expected by of {NAME}")
+    return by.strip()
+
+
+def _changes(message: dict[str, Any]) -> dict[str, float | None]:
+    """Return rule -> limit; None: the default."""
+    given = message.get("limits")
+    if not isinstance(given, dict) or not given:
+        raise ValueError("set limits: expected limits: an object of rules and numbers, null for the default")
+    for rule, value in given.items():
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (is_number and math.isfinite(value)):
+            raise ValueError(f"set limits: expected a number or null for {rule[:64]!r}")
+    return {rule: None if value is None else float(value) for rule, value in given.items()}
 
 
 def _text(message: dict[str, Any], name: str, least: int, most: int) -> str:

@@ -17,10 +17,12 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlencode
 
+from beatwire.alerts.settings import Settings
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.topics import check_allowed
-from beatwire.page.reader import Acknowledger, Reader
+from beatwire.page.desk import Desk
+from beatwire.page.reader import Reader
 from beatwire.page.ward import Ward
 from beatwire.wire.names import ACKS, ALERTS, BEATS, SAMPLES
 
@@ -49,9 +51,11 @@ class Dashboard:
     token
         What a browser must present; required if `host` is not this machine alone.
     writable
-        Acknowledgements may be published.
+        Acknowledgements and limits may be published.
     model
         File of the scoring model whose plane is shown; None: the one in the package.
+    settings
+        Limits of the rules, where a stream has none of its own; None: the defaults.
 
     Attributes
     ----------
@@ -75,6 +79,7 @@ class Dashboard:
         token: str | None = None,
         writable: bool = True,
         model: Path | None = None,
+        settings: Settings | None = None,
     ) -> None:
         package = missing_package()
         if package is not None:
@@ -92,7 +97,8 @@ class Dashboard:
         self._port = int(self._socket.getsockname()[1])
         self.ward = Ward()
         self._reader = Reader(cluster, self.ward)
-        self._acknowledger = Acknowledger(cluster)
+        self._settings = settings or Settings()
+        self._desk = Desk(cluster, self._settings.limits)
 
     @property
     def url(self) -> str:
@@ -125,7 +131,7 @@ class Dashboard:
         from beatwire.page.connections import connection_class
 
         logging.getLogger("uvicorn.error").addHandler(logging.NullHandler())
-        page = Page(self.ward, self._acknowledger.publish if self._writable else None, self._model)
+        page = Page(self.ward, self._desk if self._writable else None, self._model, self._settings)
         config = uvicorn.Config(
             page.application(self._host, self._port, self._token), lifespan="off", log_config=None, access_log=False,
             ws="websockets-sansio", ws_per_message_deflate=False, ws_max_size=4 * MOST_TEXT, server_header=False,
@@ -150,7 +156,7 @@ class Dashboard:
         self._server.should_exit = True
         self._thread.join(10.0)
         self._reader.close()
-        self._acknowledger.close()
+        self._desk.close()
         self._socket.close()
 
 

@@ -5,16 +5,17 @@
  */
 
 import { AlertsList } from "./alerts_list.js";
-import { bindCalibration, pxPerMm } from "./calibration.js";
 import { Leads } from "./leads.js";
+import { LimitsForm } from "./limits_form.js";
 import { drawDecoded, drawOverlay, drawPlane, drawTachogram } from "./plots.js";
-import { figure, setText } from "./text.js";
+import { PX_PER_MM, figure, setText } from "./text.js";
 import { BeatWindows } from "./windows.js";
 
 export class Bed {
   /**
    * @param {import("./store.js").Store} store
-   * @param {{watch: (id: string) => void, acknowledge: (alert: string, stream: string, by: string) => void}} on
+   * @param {{watch: (id: string) => void, acknowledge: (alert: string, stream: string, by: string) => void,
+   *   askLimits: (stream: string) => void, setLimits: (stream: string, limits: Record<string, number|null>, by: string) => void}} on
    * @param {Record<string, string>} colours
    */
   constructor(store, on, colours) {
@@ -36,7 +37,10 @@ export class Bed {
     this.figures = [];
     this.id = "";
     this.missing = false;
-    bindCalibration(part(".calibration"), () => this.#build());
+    this.limits = new LimitsForm(part(".limits"), part("#who"), {
+      ask: () => on.askLimits(this.id),
+      save: (limits, by) => on.setLimits(this.id, limits, by),
+    });
     new ResizeObserver(() => this.#plot()).observe(part(".plots"));
   }
 
@@ -49,6 +53,7 @@ export class Bed {
       [this.names, this.ring, this.missing] = ["", null, false];
       this.section.scrollTop = 0;
       this.alerts.forget();
+      this.limits.restart();
     }
     this.id = id;
     setText(this.parts.title, id);
@@ -90,13 +95,20 @@ export class Bed {
   /** @param {boolean} writable acknowledgements are accepted */
   setWritable(writable) {
     this.alerts.writable = writable;
+    this.limits.setWritable(writable);
     this.update();
   }
 
   /** @param {boolean} isOpen the connection: only then something can be acknowledged */
   setOpen(isOpen) {
     this.alerts.isOpen = isOpen;
+    this.limits.setOpen(isOpen);
     this.update();
+  }
+
+  /** Show the limits that the server sent. @param {any} message */
+  showLimits(message) {
+    if (message.stream === this.id) this.limits.show(message);
   }
 
   /** Acknowledge the alarm with the highest priority. */
@@ -124,7 +136,7 @@ export class Bed {
     const bed = this.store.streams.get(this.id)?.bed;
     if (!bed?.leads.length || !this.parts.leads.clientWidth) return;
     this.names = bed.leads.join();
-    this.leads.build(bed.leads, pxPerMm());
+    this.leads.build(bed.leads, PX_PER_MM);
     const gain = bed.uv_per_unit > 0 ? "10 mm/mV unless a lead says otherwise" : "not calibrated: amplitudes have no unit";
     setText(this.parts.scale, `25 mm/s, ${gain}. Above each beat: its class and score: N normal, S supraventricular, V ventricular, Q cannot tell.`);
   }

@@ -34,6 +34,8 @@ const ward = new Ward(store, {
 const bed = new Bed(store, {
   watch: (id) => watch([id], "all"),
   acknowledge: (alert, stream, by) => connection.send({ type: "ack", alert, stream, by }),
+  askLimits: (stream) => connection.send({ type: "limits", stream }),
+  setLimits: (stream, limits, by) => connection.send({ type: "set limits", stream, limits, by }),
 }, colours);
 
 const page = { state: "connecting", nextMs: 0, loaded: false, streams: 0, view: null, lag: 0, lagMs: -Infinity, error: "", errorMs: -Infinity,
@@ -114,7 +116,9 @@ const handlers = {
     page.lagMs = performance.now();
   },
   ack: () => {},
+  limits: (message) => bed.showLimits(message),
   error: (message) => {
+    if (message.text.startsWith("limits of ") || message.text.startsWith("set limits: ")) bed.limits.fail(message.text);
     page.error = message.text;
     page.errorMs = performance.now();
   },

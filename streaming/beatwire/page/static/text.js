@@ -1,7 +1,8 @@
 /**
- * Words and figures of the page: times with their zone, numbers with their unit, alarms with their stars.
+ * Words and figures of the page: times with their zone, numbers with their unit, alarms with their stars, millimetres.
  */
 
+export const PX_PER_MM = 96 / 25.4; // as style sheets define the millimetre
 export const STARS = { high: "***", medium: "**", low: "*" };
 const RANKS = { high: 0, medium: 1, low: 2 };
 const STATES = { on: 0, latched: 1, ack: 2 }; // what goes on stands before what has ended

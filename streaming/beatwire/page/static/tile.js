@@ -5,7 +5,7 @@
  */
 
 import { SweepTrace } from "./trace.js";
-import { alarmLine, byPriority, element, figure, isStrange, letter, parts, setText, standing } from "./text.js";
+import { PX_PER_MM, alarmLine, byPriority, element, figure, isStrange, letter, parts, setText, standing } from "./text.js";
 
 const SWEEP_S = 6;
 const GAINS = [20, 10, 5, 2.5, 1.25, 0.6]; // mm/mV
@@ -32,7 +32,7 @@ export class Tile {
     };
     setText(part(".tile-id"), stream.id);
     this.trace = new SweepTrace(part("canvas"), {
-      ink: colours.ink, paper: colours.surface, lineWidth: 1.5, seconds: SWEEP_S, pxPerMm: 96 / 25.4, gains: GAINS, room: 0.75,
+      ink: colours.ink, paper: colours.surface, lineWidth: 1.5, seconds: SWEEP_S, pxPerMm: PX_PER_MM, gains: GAINS, room: 0.75,
     });
     this.visible = false;
     this.ring = null;
