@@ -28,6 +28,7 @@ PATTERNS = {
     r"\bstands? (in|at|for|there)\b": "is",
     r"\b[Tt]he same (of|as that of|for)\b": "what it is",
     r"\bthat [^.;:|]*\bthat [^.;:|]*\bthat\b": "two sentences",
+    r"(^|[.;,] )[Ss]o (?!that\b)": "therefore, or two sentences",
     r"\brivals?\b(?!`)(?!=)": "comparison",
     r"\bwhat is entered\b|\bwho is entered\b": "the name",
     r"\b(used to|formerly|previously|until now|as before|up to now)\b": "the present state",
