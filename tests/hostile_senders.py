@@ -26,9 +26,9 @@ SECOND_US = 1_000_000
 # The law says 10 s. A beat is published 0.3 s after its R, a mark of `kernels.senders` comes each half second, and each
 # chunk and tick takes as long as it lasts.
 WITHIN_S, SLACK_S = 10.0, 2.0
-HEART = ("asystole", "flutter")
+HEART = ("asystole", "ventricular fibrillation")
 TECHNICAL = (
-    "no data", "lead off", "flat line", "cannot analyse", "cannot analyse for long", "saturated", "refused",
+    "no data", "lead off", "flat line", "cannot analyse", "cannot analyse for long", "saturated", "not monitored",
     "conflicting senders",
 )  # fmt: skip
 ECG = np.concatenate([

@@ -10,7 +10,7 @@ from typing import Any
 HOSTILE: list[Any] = [
     None, True, 0, -1, 2**31, 2**53, 2**63, -(2**63) - 1, 10**400, -(10**400), 1e308, -1e308, 0.5, float("nan"),
     float("inf"), "", " ", "x" * 70, "x" * 2000, "\x1b[2J", "\u0000", "\ud800", "\u202e", "high", "on", "off",
-    "expired", "no data", "asystole", [], [1], {}, {"a": 1}, {"asystole": 10**400}, {"asystole": "5"}, {"?": 1},
+    "samples lost", "no data", "asystole", [], [1], {}, {"a": 1}, {"asystole": 10**400}, {"asystole": "5"}, {"?": 1},
     [[[[]]]], [None],
 ]  # fmt: skip
 RAW = [b"", b"null", b"[1]", b"[" * 3000, b'{"a":' * 3000, b"\xff\xfe", b"{", b"1" * 5000, b'"', b"\x00" * 40, b"1e999"]

@@ -38,7 +38,7 @@ def test_a_stream_without_memory_is_refused_and_raises_one_alert() -> None:
     refused = {f"bed-{k}" for k in (64, 65, 66)}
     assert set(run.beats) == {s.stream for s in signals} - refused
     transitions = [
-        (a["stream"], a["state"], a["priority"], a["technical"]) for a in run.alerts if a["rule"] == "refused"
+        (a["stream"], a["state"], a["priority"], a["technical"]) for a in run.alerts if a["rule"] == "not monitored"
     ]
     assert sorted(transitions) == [(name, "on", "high", True) for name in sorted(refused)]
     assert len(run.rejects) == 3 * 20
@@ -56,7 +56,7 @@ def test_a_stream_of_one_rate_too_many_is_refused_and_raises_one_alert() -> None
     for a in range(0, 2500, 125):
         pipeline.emit(RawTick.of([s.chunk(a, a + 125) for s in signals]))
     assert set(run.beats) == {"bed-0", "bed-1", "bed-3"}
-    assert [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "refused"] == [("bed-2", "on")]
+    assert [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "not monitored"] == [("bed-2", "on")]
     text = "align: stream 'bed-2' is refused: 252 Hz and 1 leads; expected one of the 2 kinds of streams there are"
     assert set(run.rejects) == {text}
     assert len(run.rejects) == 20, "those of the first second as well, which waited until a second rate was admitted"
@@ -78,6 +78,6 @@ def test_a_refused_stream_is_admitted_when_a_lane_becomes_free_and_its_alert_end
         here = signals if a < 500 else signals[1:]
         at_us = np.full(len(here), 4_000 * a + (20_000_000 if a >= 500 else 0))
         pipeline.emit(RawTick.of([s.chunk(a, a + 125) for s in here], arrival_us=at_us, now_us=int(at_us[0])))
-    transitions = [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "refused"]
+    transitions = [(a["stream"], a["state"]) for a in run.alerts if a["rule"] == "not monitored"]
     assert transitions == [("bed-64", "on"), ("bed-64", "off")]
     assert "bed-64" in run.beats

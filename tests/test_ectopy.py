@@ -206,7 +206,7 @@ def test_a_beat_is_dominated_by_the_fibrillation_before_it_whenever_it_is_decide
     found = ward.tick(blocks=blocks) if late else []
     found += ward.tick(beats=last, runs=[RUN]) if late else ward.tick(beats=last, runs=[RUN], blocks=blocks)
     assert states(rows_of(found), "ventricular tachycardia") == begins
-    assert ("flutter", "on") in [(rule, state) for rule, state, *_ in rows_of(found)]
+    assert ("ventricular fibrillation", "on") in [(rule, state) for rule, state, *_ in rows_of(found)]
 
 
 @pytest.mark.parametrize(("classes", "begins"), [("NNNNV" * 4, True), ("NNV" * 6, False)])

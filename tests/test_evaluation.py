@@ -201,17 +201,17 @@ def test_detections_out_of_order_are_refused():
 def test_alarms_are_found_or_false_by_their_episodes(tmp_path):
     write_record(tmp_path, "a", extra=[(1000, "[", ""), (5000, "]", ""), (20_000, "+", "(VFL"), (21_000, "+", "(N")])
     record = read_annotated(tmp_path, "a")
-    assert reference_episodes(record)["flutter"] == [(1000, 5000), (20_000, 20_999)]
+    assert reference_episodes(record)["ventricular fibrillation"] == [(1000, 5000), (20_000, 20_999)]
     assert reference_episodes(record, tachycardia_bpm=70.0)["tachycardia"] == [(int(BEATS[7]), int(BEATS[-1]))]
     given = [
-        Alarm("flutter", 1500, 2000, 4000),
-        Alarm("flutter", 60_000, 60_500, 61_000),
+        Alarm("ventricular fibrillation", 1500, 2000, 4000),
+        Alarm("ventricular fibrillation", 60_000, 60_500, 61_000),
         Alarm("tachycardia", 2000, 2100, 2200),  # in flutter: not counted against
         Alarm("tachycardia", 40_000, 40_100, 40_200),
         Alarm("other", 0, 1, 2),
     ]
     counts = count_alarms(record, given)
-    assert counts["flutter"] == AlarmCounts(episodes=2, found=1, false=1)
+    assert counts["ventricular fibrillation"] == AlarmCounts(episodes=2, found=1, false=1)
     assert counts["tachycardia"] == AlarmCounts(episodes=0, found=0, false=1)
     assert counts["asystole"] == AlarmCounts()
 

@@ -47,7 +47,7 @@ def test_the_command_reports_the_others_and_exits_with_one_when_a_record_cannot_
     assert {"beats", "tp", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms"} <= figures["gross"].keys()
     assert figures["auroc"].keys() == figures["average_precision"].keys() == {"V", "S", "F", "any"}
     assert all({"pooled", "mean", "low", "high"} <= area.keys() for area in figures["auroc"].values())
-    assert {"asystole", "tachycardia", "flutter"} <= figures["alarms"].keys()
+    assert {"asystole", "tachycardia", "ventricular fibrillation"} <= figures["alarms"].keys()
     assert "short" in page.read_text()
 
 

@@ -88,11 +88,11 @@ def test_the_graph_raises_flutter_within_six_seconds_and_latches_it() -> None:
     recording = read_recording("synthetic:seconds=80,rate=250,seed=2,ectopy=0")
     samples = recording.samples.copy()
     samples[:, 5000:9000] = wave(4.5, 250.0, 16.0)
-    alerts = [a for a in analyze(replace(recording, samples=samples)).alerts if a["rule"] == "flutter"]
+    alerts = [a for a in analyze(replace(recording, samples=samples)).alerts if a["rule"] == "ventricular fibrillation"]
     assert [a["state"] for a in alerts] == ["on", "latched"]
     assert 5000 + 4 * 250 <= alerts[0]["onset"] <= 5000 + 6 * 250
     assert 9000 <= alerts[1]["decided"] <= 9000 + 24 * 250
-    assert not [a for a in analyze(recording).alerts if a["rule"] == "flutter"]
+    assert not [a for a in analyze(recording).alerts if a["rule"] == "ventricular fibrillation"]
 
 
 @pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0])
@@ -102,14 +102,20 @@ def test_any_cut_gives_the_same_flutter_alerts(rate_hz: float) -> None:
     samples[:, round(12 * rate_hz) : round(25 * rate_hz)] = wave(3.7, rate_hz, 13.0)
     signal = Signal("bed", samples, rate_hz, made.uv_per_unit)
     whole = run_graph([[signal.chunk(a, min(a + 8000, samples.shape[1])) for a in range(0, samples.shape[1], 8000)]])
-    assert "flutter" in {a["rule"] for a in whole.alerts}
+    assert "ventricular fibrillation" in {a["rule"] for a in whole.alerts}
     for seed, longest in enumerate((15, 90, 700)):
         assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
 
 
 def test_the_flutter_of_an_annotated_record_raises_an_alert(ecg_folder: Path) -> None:
     recording = read_recording(ecg_folder / "mitdb" / "207.hea", lead="first")
-    at = np.array([a["onset"] for a in analyze(recording).alerts if a["rule"] == "flutter" and a["state"] == "on"])
+    at = np.array(
+        [
+            a["onset"]
+            for a in analyze(recording).alerts
+            if a["rule"] == "ventricular fibrillation" and a["state"] == "on"
+        ]
+    )
     seconds = at / recording.rate_hz
     assert ((seconds > 40.7) & (seconds < 51 + 4)).any()
     assert ((seconds > 1540.8) & (seconds < 1638.7)).any()

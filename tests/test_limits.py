@@ -47,8 +47,8 @@ def test_a_limit_is_in_force_from_the_first_chunk_that_arrives_after_it() -> Non
     assert rows_of(begun) == [("tachycardia", "on", 200, 200)]
     assert begun[0]["limit"] == 100.0
     assert begun[0]["definition"] == (
-        "The median rate of the last 8 intervals is above 100/min, and the signal is good enough to say so. "
-        "Does not hold while the beats of half a minute are as unlike each other as unrelated signals."
+        "The median rate of the last 8 intervals is above 100/min. "
+        "The signal is good enough to say so, and the beats of half a minute are like each other."
     )
 
 

@@ -88,7 +88,7 @@ def test_a_replay_of_more_than_five_seconds_is_published_as_blind_once_for_each_
     blind, live = ticks.published
     found = json.loads(blind[0])
     assert (found["rule"], found["state"], found["stream"], found["priority"]) == (
-        "blind",
+        "monitoring interrupted",
         "on",
         "ecg.samples/0",
         "low",

@@ -269,7 +269,7 @@ def test_every_rule_is_explained_with_the_limit_in_force() -> None:
     assert [rule["priority"] for rule in rules] == sorted((rule.priority for rule in RULES), key="high medium low".find)
     by_name = {rule["rule"]: rule for rule in rules}
     assert by_name["asystole"]["default"] == "5 s"
-    assert "No beat for 5 s" in by_name["asystole"]["definition"]
+    assert "No heartbeat for 5 s" in by_name["asystole"]["definition"]
     assert by_name["drift"]["default"] == "0.9"
     assert not any("{" in rule["definition"] for rule in rules)
 

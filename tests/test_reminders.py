@@ -44,7 +44,7 @@ def test_reminders_do_not_depend_on_the_cutting_into_ticks() -> None:
 
 @pytest.mark.parametrize("behind", [0, 30], ids=["with the watermark", "ahead of it"])
 def test_a_reminder_that_is_due_as_a_block_ends_the_alert_comes_before_its_end(behind: int) -> None:
-    """A flutter that is possible for a minute after its last block ends 60 s after it began, when a reminder is due."""
+    """A fibrillation that is possible for a minute after its last block ends 60 s after it began, when a reminder is due."""
     ward = Ward()
     ward.tick(device_chunk())
     found = []
@@ -59,8 +59,8 @@ def test_a_reminder_that_is_due_as_a_block_ends_the_alert_comes_before_its_end(b
     ward.tick(known=[("bed", 6400)])
     found += ward.published
     assert [(a["rule"], a["state"], a["reminders"]) for a in found] == [
-        ("flutter", "on", 0), ("flutter", "on", 1), ("flutter", "latched", 1),
-    ]  # fmt: skip
+        ("ventricular fibrillation", state, reminders) for state, reminders in (("on", 0), ("on", 1), ("latched", 1))
+    ]
 
 
 def test_an_alert_because_nothing_arrives_is_published_again_by_the_clock(ward: Ward) -> None:

@@ -84,7 +84,10 @@ def test_partitions_that_were_blind_are_not_any_more_when_a_worker_has_taken_the
     ward = Ward()
     log: list[dict[str, Any]] = blind_messages([2, 3], 1_000 * S, 5.0)
     lifecycle.adopt(ward.lifecycle, log)
-    assert at(ward, 1_007.0, 1_007.0) == [("blind", "ecg.samples/2", "off"), ("blind", "ecg.samples/3", "off")]
+    assert at(ward, 1_007.0, 1_007.0) == [
+        ("monitoring interrupted", "ecg.samples/2", "off"),
+        ("monitoring interrupted", "ecg.samples/3", "off"),
+    ]
     assert {a["value"] for a in ward.published} == {7.0}
     schema = json.loads(resources.files("beatwire.wire").joinpath("schemas/alert.schema.json").read_text("utf-8"))
     for message in [*log, *ward.published]:
@@ -109,7 +112,7 @@ def test_samples_deleted_unread_are_one_alert_until_everything_that_waits_has_be
     assert expired_at(ward, 11.9) == [], "at least five seconds"
     assert expired_at(ward, 13.0, caught_up=False) == [], "messages wait"
     (ended,) = expired_at(ward, 13.1)
-    assert (ended["state"], ended["value"], ended["text"]) == ("off", 24, "ended: expired, after 12.1 s")
+    assert (ended["state"], ended["value"], ended["text"]) == ("off", 24, "ended: samples lost, after 12.1 s")
 
 
 def test_messages_that_would_only_have_been_replayed_raise_no_alert() -> None:
@@ -132,4 +135,4 @@ def test_the_page_and_the_terminal_show_deleted_samples() -> None:
     assert bed["stream"] == "ecg.samples/3"
     assert [a["text"] for a in page.alerts_of("ecg.samples/3")] == [begun["text"]]
     line = alert_line(begun).plain
-    assert "ecg.samples/3     **   on       expired: 20 messages were deleted before they were read" in line
+    assert "ecg.samples/3     **   on       samples lost: 20 messages were deleted before they were read" in line

@@ -22,13 +22,13 @@ from laws import Run, Signal, assert_equal, collect
 
 RATE = 250
 TICK = RATE // 4
-LETHAL = {"asystole", "flutter", "extreme tachycardia"}
+LETHAL = {"asystole", "ventricular fibrillation", "extreme tachycardia"}
 BUDGET_S = 0.5
 
 
 @pytest.fixture(scope="module")
 def signal() -> Signal:
-    """Return two minutes with waves of flutter, an asystole, and a fast heart."""
+    """Return two minutes with waves of fibrillation, an asystole, and a fast heart."""
     samples = synthesise(2, rate_hz=RATE, seconds=120).recording.samples.copy()
     t = np.arange(20 * RATE) / RATE
     samples[:, 30 * RATE : 50 * RATE] = np.rint(200 * np.sin(2 * np.pi * 4.5 * t))

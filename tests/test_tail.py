@@ -169,7 +169,7 @@ def test_a_reminder_has_its_number_and_a_transition_after_reminders_has_none() -
 
 @pytest.mark.parametrize("width", [66, 80, 100])
 def test_a_text_that_is_too_long_for_the_terminal_goes_on_under_its_head(width: int) -> None:
-    text = "tachycardia: median rate 161/min, limit 120 (beat confidence 100 %, 0.0 errors expected in 10 s)"
+    text = "tachycardia: median rate 161/min, limit 120 (signal doubtful)"
     line, start = alert_line(ALERT | {"text": text}), HEADS[Topic.ALERTS].index("ALERT")
     shown = wrapped(line, Topic.ALERTS, Console(width=width))
     rows = str(shown).split("\n")

@@ -188,7 +188,7 @@ def test_no_cut_of_the_events_changes_the_alerts() -> None:
         assert cut_of(beats, blocks, samples, rng, 40) == whole
         assert cut_of(beats, blocks, samples, rng, 450) == whole
         seen |= {rule for _, rule, *_ in whole}
-    assert {"asystole", *TIME, "noise", "saturated", "flat line", "flutter"} <= seen
+    assert {"asystole", *TIME, "noise", "saturated", "flat line", "ventricular fibrillation"} <= seen
 
 
 def description(samples: np.ndarray, uv: float = 5.0) -> int:

@@ -116,7 +116,7 @@ def beats_of(values: list[bytes]) -> list[tuple[int, float]]:
 
 
 def expired_in(kafka: LocalKafka) -> list[dict[str, Any]]:
-    return [alert for alert in map(json.loads, values_in(kafka, names.ALERTS)) if alert["rule"] == "expired"]
+    return [alert for alert in map(json.loads, values_in(kafka, names.ALERTS)) if alert["rule"] == "samples lost"]
 
 
 class Overtaken(Pipeline):
@@ -137,7 +137,8 @@ def run_until_over(cluster: Cluster, graph: Pipeline) -> Monitor:
     """Run a monitor until its alert has ended."""
     states: list[str] = []
     graph.subscribe(
-        graph.lifecycle, lambda alerts: states.extend(a["state"] for a in alerts.transitions if a["rule"] == "expired")
+        graph.lifecycle,
+        lambda alerts: states.extend(a["state"] for a in alerts.transitions if a["rule"] == "samples lost"),
     )
     with Source(cluster, "g") as source, Sink(cluster) as sink:
         monitor = Monitor(graph, source, sink)
@@ -155,7 +156,7 @@ def test_commits_older_than_retention_are_an_alert_and_a_clean_restart_once(kafk
     monitor = run_until_over(kafka.cluster, Pipeline(SETTINGS))
     begun, ended = expired_in(kafka)
     assert (begun["state"], begun["value"], begun["stream"]) == ("on", oldest - 10, f"ecg.samples/{partition}")
-    assert begun["text"] == f"expired: {oldest - 10} messages were deleted before they were read"
+    assert begun["text"] == f"samples lost: {oldest - 10} messages were deleted before they were read"
     assert (ended["state"], ended["id"]) == ("off", begun["id"])
     assert ended["decided_us"] - begun["onset_us"] >= 500_000
     assert (monitor.counters.unread, monitor.counters.unreplayed) == (oldest - 10, 6)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 STATES = ("off", "on", "latched")  # by number, ``kernels.alert_state.OFF``, ...
 ENDED = {"off": "ended", "latched": "ended, not acknowledged"}  # what the text of an alert that has ended begins with
+_SHOWN = re.compile(r"({value[^}]*})(/min| s\b)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +85,20 @@ class Rule:
         """Return the limit where nobody has set it; 0: the rule has none."""
         return 0.0 if self.limit is None else self.limit.default
 
-    def text_of(self, state: str, value: float, limit: float) -> str:
-        """Return the text of a transition to a state of ``STATES``.
+    def short_of(self, value: float | None) -> str:
+        """Return the name with the value where it is a rate or a time.
+
+        >>> rule = Rule(1, "tachycardia", "medium", False, False, "", "rate {value:.0f}/min, limit {limit:g}", "")
+        >>> rule.short_of(156.2), rule.short_of(None)
+        ('tachycardia 156', 'tachycardia')
+        """
+        found = _SHOWN.search(self.text) if value is not None else None
+        if found is None:
+            return self.name
+        return f"{self.name} {found[1].format(value=value)}{found[2].removesuffix('/min')}"
+
+    def text_of(self, state: str, value: float, limit: float, leads: Sequence[str] = ()) -> str:
+        """Return the text of a transition to a state of ``STATES``; ``leads``: their names, where they are known.
 
         >>> rule = Rule(0, "asystole", "high", False, True, "Asystole", "no beat for {limit:g} s", "")
         >>> [rule.text_of(state, 0.0, 4.0) for state in STATES]
@@ -91,7 +106,7 @@ class Rule:
         """
         if state != "on":
             return f"{ENDED[state]}: {self.name}"
-        return f"{self.name}: {self.text.format(value=value, limit=limit, leads=lead_list(value))}"
+        return f"{self.name}: {self.text.format(value=value, limit=limit, leads=lead_list(value, leads))}"
 
     def definition_of(self, limit: float) -> str:
         """Return the definition with a limit in it.
@@ -102,16 +117,17 @@ class Rule:
         return self.definition.format(limit=f"{limit:g}")
 
 
-def lead_list(mask: float) -> str:
-    """Return the leads of a bit mask, counted from 1 in the order of the device's samples.
+def lead_list(mask: float, names: Sequence[str] = ()) -> str:
+    """Return the leads of a bit mask: their names, or their numbers from 1 in the order of the device's samples.
 
-    >>> [lead_list(mask) for mask in (0, 2, 5)]
-    ['no lead', 'lead 2', 'leads 1 and 3']
+    >>> [lead_list(mask) for mask in (0, 2, 5)], lead_list(5, ["I", "II", "V1"])
+    (['no lead', 'lead 2', 'leads 1 and 3'], 'I and V1')
     """
-    leads = [str(k + 1) for k in range(int(mask).bit_length()) if int(mask) >> k & 1] if mask > 0 else []
-    if len(leads) < 2:
-        return f"lead {leads[0]}" if leads else "no lead"
-    return f"leads {', '.join(leads[:-1])} and {leads[-1]}"
+    bits = [k for k in range(int(mask).bit_length()) if int(mask) >> k & 1] if mask > 0 else []
+    named = bool(bits) and bits[-1] < len(names)
+    leads = [names[k] if named else str(k + 1) for k in bits]
+    listed = " and ".join(filter(None, [", ".join(leads[:-1]), *leads[-1:]]))
+    return listed if named else f"lead{'s' if len(leads) > 1 else ''} {listed}" if leads else "no lead"
 
 
 def alert_id(stream: str, session: int, rule: str, onset: int) -> str:

@@ -5,8 +5,8 @@ Out: for each rule the number of annotated episodes, of detected episodes and of
 
 Reference episodes by rule:
 
-flutter           between the annotations ``[`` and ``]``, and the rhythms VFL and VF
-asystole          no annotated beat for longer than 4 s outside flutter, and the rhythm ASYS
+ventricular fibrillation  between the annotations ``[`` and ``]``, and the rhythms VFL and VF
+asystole          no annotated beat for longer than 4 s outside of these, and the rhythm ASYS
 tachycardia       the median of the last eight annotated RR intervals is a rate above 120/min
 ventricular run   three or more consecutive beats annotated V
 pause             an annotated RR interval of 3-4 s
@@ -56,13 +56,13 @@ def reference_episodes(
 ) -> dict[str, list[tuple[int, int]]]:
     """Return the first and last sample of every annotated episode, by rule."""
     rate_hz = record.recording.rate_hz
-    flutter = [(int(a), int(b)) for a, b in record.excluded]
-    flutter += [(r.first, r.last) for r in record.rhythms if r.name in ("VFL", "VF")]
+    fibrillation = [(int(a), int(b)) for a, b in record.excluded]
+    fibrillation += [(r.first, r.last) for r in record.rhythms if r.name in ("VFL", "VF")]
     asystole = [(r.first, r.last) for r in record.rhythms if r.name == "ASYS"]
     rr = np.diff(record.beat)
     for k in np.flatnonzero(rr > ASYSTOLE_S * rate_hz):
         a, b = int(record.beat[k]), int(record.beat[k + 1])
-        if not any(first <= b and a <= last for first, last in flutter):
+        if not any(first <= b and a <= last for first, last in fibrillation):
             asystole.append((a, b))
     fast = np.zeros(len(rr), bool)
     fast[MEDIAN_BEATS - 1 :] = running_median(rr, MEDIAN_BEATS) < 60.0 * rate_hz / tachycardia_bpm
@@ -72,7 +72,7 @@ def reference_episodes(
     episodes = {
         "asystole": _merged(asystole),
         "tachycardia": _merged(tachycardia),
-        "flutter": _merged(flutter),
+        "ventricular fibrillation": _merged(fibrillation),
         "ventricular run": _ventricular_runs(record),
         "pause": _merged([(int(record.beat[k]), int(record.beat[k + 1])) for k in pauses]),
     }
@@ -121,7 +121,7 @@ def count_alarms(record: AnnotatedRecord, alarms: Iterable[Alarm]) -> dict[str, 
         accepted = [(first, last + allowed) for first, last in episodes]
         found = sum(any(a.onset <= last and a.ended >= first for a in of_rule) for first, last in accepted)
         false = [a for a in of_rule if not any(a.onset <= last and a.ended >= first for first, last in accepted)]
-        if rule != "flutter":  # alarms of other rules within flutter are not counted
+        if rule != "ventricular fibrillation":  # alarms of other rules within fibrillation are not counted
             false = [a for a in false if not inside(np.array([a.onset, a.decided]), record.excluded).any()]
         counts[rule] = AlarmCounts(len(episodes), int(found), len(false))
     return counts

@@ -23,27 +23,33 @@ from beatwire.records.columns import (
     TRANSITION_STRETCH,
 )
 
-# Rules by number. A kernel of a new rule may take its own from the table in the same way.
-ASYSTOLE, EXTREME_TACHYCARDIA, TACHYCARDIA, BRADYCARDIA, EXTREME_BRADYCARDIA, ANOMALOUS_BEATS = (
-    NUMBERS[name]
-    for name in (
-        "asystole", "extreme tachycardia", "tachycardia", "bradycardia", "extreme bradycardia", "anomalous beats",
-    )
-)  # fmt: skip
-LEADS_OFF, FLAT_LINE, NO_DATA, DRIFT, PAUSE, IRREGULAR, RUN_OF_BEATS, FLUTTER, REFUSED, NOISE, SATURATED = (
-    NUMBERS[name]
-    for name in (
-        "lead off", "flat line", "no data", "drift", "pause", "irregular rhythm", "ventricular run", "flutter",
-        "refused", "noise", "saturated",
-    )
-)  # fmt: skip
-UNJUDGED, LONG_UNJUDGED, VENTRICULAR, COUPLET, BIGEMINY, TRIGEMINY, FREQUENT, SUPRAVENTRICULAR, CONFLICTING = (
-    NUMBERS[name]
-    for name in (
-        "cannot analyse", "cannot analyse for long", "ventricular tachycardia", "couplet", "bigeminy", "trigeminy",
-        "frequent ventricular beats", "supraventricular tachycardia", "conflicting senders",
-    )
-)  # fmt: skip
+# Rules by number. The kernel of a new rule takes its own from the table in the same way.
+ASYSTOLE = NUMBERS["asystole"]
+EXTREME_TACHYCARDIA = NUMBERS["extreme tachycardia"]
+TACHYCARDIA = NUMBERS["tachycardia"]
+BRADYCARDIA = NUMBERS["bradycardia"]
+EXTREME_BRADYCARDIA = NUMBERS["extreme bradycardia"]
+ANOMALOUS_BEATS = NUMBERS["anomalous beats"]
+LEADS_OFF = NUMBERS["lead off"]
+FLAT_LINE = NUMBERS["flat line"]
+NO_DATA = NUMBERS["no data"]
+DRIFT = NUMBERS["drift"]
+PAUSE = NUMBERS["pause"]
+IRREGULAR = NUMBERS["irregular rhythm"]
+RUN_OF_BEATS = NUMBERS["ventricular run"]
+FIBRILLATION = NUMBERS["ventricular fibrillation"]
+NOT_MONITORED = NUMBERS["not monitored"]
+NOISE = NUMBERS["noise"]
+SATURATED = NUMBERS["saturated"]
+UNJUDGED = NUMBERS["cannot analyse"]
+LONG_UNJUDGED = NUMBERS["cannot analyse for long"]
+VENTRICULAR = NUMBERS["ventricular tachycardia"]
+COUPLET = NUMBERS["couplet"]
+BIGEMINY = NUMBERS["bigeminy"]
+TRIGEMINY = NUMBERS["trigeminy"]
+FREQUENT = NUMBERS["frequent ventricular beats"]
+SUPRAVENTRICULAR = NUMBERS["supraventricular tachycardia"]
+CONFLICTING = NUMBERS["conflicting senders"]
 RULES = len(TABLE)
 LATCH_BITS = sum(1 << number for number, rule in enumerate(TABLE) if rule.latches)
 
@@ -66,7 +72,7 @@ OFF, ON, LATCHED = range(3)
 #   ANOMALOUS_BITS  the last 8 beats as bits, 1: anomalous
 #   WAVE_BITS       the last 30 blocks as bits, 1: fibrillation
 #   POSSIBLE_BITS   the same, 1: fibrillation is possible
-#   FLUTTER_FROM, FLUTTER_UNTIL  the samples at which the last alert of fibrillation that is over began and ended
+#   FIBRILLATION_FROM, FIBRILLATION_UNTIL  the samples at which the last alert of it that is over began and ended
 #   NORMAL_IN_A_ROW  normal beats in a row up to the last beat, at most 3
 #   LAST_INTERVAL   samples of the interval before the last beat, 0: unknown
 #   ECTOPY          columns of ``kernels.ectopy``
@@ -76,7 +82,7 @@ OFF, ON, LATCHED = range(3)
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
-    FLUTTER_FROM, FLUTTER_UNTIL, NORMAL_IN_A_ROW, LAST_INTERVAL, ECTOPY,
+    FIBRILLATION_FROM, FIBRILLATION_UNTIL, NORMAL_IN_A_ROW, LAST_INTERVAL, ECTOPY,
 ) = range(14)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS

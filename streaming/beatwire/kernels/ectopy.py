@@ -15,11 +15,11 @@ from beatwire.kernels.alert_state import (
     CLASS_BITS,
     COUNTED,
     COUPLET,
+    FIBRILLATION,
+    FIBRILLATION_FROM,
+    FIBRILLATION_UNTIL,
     FIRST_ONSET,
     FIRST_SAMPLE,
-    FLUTTER,
-    FLUTTER_FROM,
-    FLUTTER_UNTIL,
     FREQUENT,
     IN_A_ROW,
     MOST_COUNTED,
@@ -55,8 +55,8 @@ def is_fibrillation(row: I64, sample: int) -> bool:
 
     Blocks decide it, and a beat may be decided after the block that ends behind it: so the present state is not asked.
     """
-    onset = row[FIRST_ONSET + FLUTTER]
-    return bool(0 <= onset < sample or row[FLUTTER_FROM] < sample <= row[FLUTTER_UNTIL])
+    onset = row[FIRST_ONSET + FIBRILLATION]
+    return bool(0 <= onset < sample or row[FIBRILLATION_FROM] < sample <= row[FIBRILLATION_UNTIL])
 
 
 def is_dominated(row: I64, rule: int, sample: int) -> bool:

@@ -32,13 +32,13 @@ from beatwire.kernels.alert_state import (
     EXTREME_TACHYCARDIA,
     FAST_HOLD_BEATS,
     FEWEST_ANOMALOUS,
+    FIBRILLATION,
+    FIBRILLATION_FROM,
+    FIBRILLATION_UNTIL,
     FIRST_ONSET,
     FLAT_BLOCKS,
     FLAT_LINE,
     FLAT_LINE_BLOCKS,
-    FLUTTER,
-    FLUTTER_FROM,
-    FLUTTER_UNTIL,
     IRREGULAR,
     IS_KNOWN,
     LAST_BEAT,
@@ -50,9 +50,9 @@ from beatwire.kernels.alert_state import (
     NEVER,
     NO_DATA,
     NOISE,
+    NOT_MONITORED,
     POSSIBLE_BITS,
     RECENT_BEATS,
-    REFUSED,
     RULES,
     SATURATED,
     SESSION,
@@ -142,7 +142,7 @@ def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, tr
     if row[SESSION] == session:
         end = sample
     for rule in range(RULES):
-        if row[IS_KNOWN] and rule != NO_DATA and rule != REFUSED and (rule != LEADS_OFF or value < 0):
+        if row[IS_KNOWN] and rule != NO_DATA and rule != NOT_MONITORED and (rule != LEADS_OFF or value < 0):
             onset = int(row[FIRST_ONSET + rule])
             if not goes_on or not outlasts_restart(rule):
                 at = max(end, onset)  # a device may go back
@@ -189,17 +189,17 @@ def pass_time(row: I64, slot: int, sample: int, lengths: I64, transitions: Trans
 
 
 def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
-    """Apply the rules of a flat line, of flutter and of a saturated signal to a block that ends at ``sample``."""
+    """Apply the rules of a flat line, of fibrillation and of a saturated signal to a block that ends at ``sample``."""
     add_block(row[SIGNAL:SINCE], sample, value)
     row[FLAT_BLOCKS] = min(FLAT_LINE_BLOCKS, int(row[FLAT_BLOCKS]) + 1) if value & FLAT_BLOCK > 0 else 0
     row[WAVE_BITS] = add_bit(int(row[WAVE_BITS]), bool(value & WAVE_BLOCK > 0), WAVE_BLOCKS)
     row[POSSIBLE_BITS] = add_bit(int(row[POSSIBLE_BITS]), bool(value & POSSIBLE_BLOCK > 0), WAVE_BLOCKS)
     fibrillation = is_on(int(row[WAVE_BITS]), int(row[POSSIBLE_BITS]))
     row[LIMIT_BITS] = ((int(row[LIMIT_BITS]) << 1) | int(value & SATURATED_BLOCK > 0)) & TWO_BITS
-    if row[FIRST_ONSET + FLUTTER] >= 0 and not fibrillation:
-        row[FLUTTER_FROM] = row[FIRST_ONSET + FLUTTER]
-        row[FLUTTER_UNTIL] = sample
-    n = set_alert(row, slot, FLUTTER, fibrillation, sample, 0.0, transitions, n)
+    if row[FIRST_ONSET + FIBRILLATION] >= 0 and not fibrillation:
+        row[FIBRILLATION_FROM] = row[FIRST_ONSET + FIBRILLATION]
+        row[FIBRILLATION_UNTIL] = sample
+    n = set_alert(row, slot, FIBRILLATION, fibrillation, sample, 0.0, transitions, n)
     n = set_alert(row, slot, SATURATED, row[LIMIT_BITS] != 0, sample, 0.0, transitions, n)
     return set_alert(row, slot, FLAT_LINE, row[FLAT_BLOCKS] == FLAT_LINE_BLOCKS, sample, 0.0, transitions, n)
 

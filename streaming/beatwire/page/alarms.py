@@ -7,9 +7,12 @@ alert; at most ``MOST`` of each, the oldest are dropped first.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from beatwire.alerts.rule import lead_list
+from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.wire.alerts import decode_alert
 from beatwire.wire.staff import decode_ack
 
@@ -71,9 +74,9 @@ class Alarms:
         alert = self.alerts.get(name)
         return None if alert is None else str(alert["stream"])
 
-    def in_force(self, stream: str) -> list[dict[str, Any]]:
+    def in_force(self, stream: str, leads: Sequence[str] = ()) -> list[dict[str, Any]]:
         """Return the alerts of a stream, as the protocol has them: by priority, state, the newest first."""
-        found = [self._as_json(self.alerts[name]) for name in self.of_stream.get(stream, ())]
+        found = [self._as_json(self.alerts[name], leads) for name in self.of_stream.get(stream, ())]
         return sorted(found, key=_order)
 
     def rank(self, stream: str) -> int:
@@ -85,13 +88,18 @@ class Alarms:
         ranks = [self.rank(stream) for stream in self.of_stream]
         return {priority: ranks.count(rank) for priority, rank in RANK.items()}
 
-    def _as_json(self, alert: dict[str, Any]) -> dict[str, Any]:
+    def _as_json(self, alert: dict[str, Any], leads: Sequence[str]) -> dict[str, Any]:
         ack = self.acks.get(alert["id"])
         if alert.get("ack_by"):  # the monitor has read it
             ack = {"by": alert["ack_by"], "at_us": alert["ack_us"]}
         sent = {name: alert.get(name) for name in _SENT}
         if ack is not None:
             sent["state"] = "ack"
+        value = alert["value"] if alert["state"] in ("on", "ack") else None  # of one that is over, as it ended
+        known = alert["rule"] in NUMBERS
+        sent["short"] = RULES[NUMBERS[alert["rule"]]].short_of(value) if known else alert["rule"]
+        if alert["rule"] == "lead off" and alert["value"] and alert["state"] == "on":
+            sent["short"] = sent["text"] = f"lead off: {lead_list(alert['value'], leads)}"
         return sent | {"ack_by": ack and ack["by"], "ack_us": ack and ack["at_us"]}
 
     def _unlink(self, alert: dict[str, Any]) -> None:

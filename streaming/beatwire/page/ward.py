@@ -29,7 +29,8 @@ FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
 # Nor while these alerts hold.
 UNJUDGED = (
-    "cannot analyse", "cannot analyse for long", "flutter", "no data", "flat line", "refused", "conflicting senders",
+    "cannot analyse", "cannot analyse for long", "ventricular fibrillation", "no data", "flat line", "not monitored",
+    "conflicting senders",
 )  # fmt: skip
 
 
@@ -148,7 +149,8 @@ class Ward:
     def alerts_of(self, stream: str) -> list[dict[str, Any]]:
         """Return the alerts in force of a stream as the protocol has them."""
         with self._lock:
-            return self._alarms.in_force(stream)
+            leads = self._traces.lead_names.get(self._traces.numbers.get(stream, -1), [])
+            return self._alarms.in_force(stream, leads)
 
     def has_alert(self, alert: str, stream: str) -> bool:
         """Return True if the alert of that id is in force and that stream's."""
@@ -246,7 +248,7 @@ class Ward:
         off = bool(traces.ints["lead_off"][slot] & 1) and stop >= 0
         last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
         last = self._beats.last.get(slot)
-        alerts = self._alarms.in_force(stream)
+        alerts = self._alarms.in_force(stream, traces.lead_names.get(slot, []))
         unjudged = any(alert["rule"] in UNJUDGED and alert["state"] != "latched" for alert in alerts)
         recent = last is not None and last_us is not None and last_us - last.time_us < NO_RATE_US
         has_rate = recent and not is_stale and not unjudged

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from beatwire.alerts.rules import BLIND
+from beatwire.alerts.rules import INTERRUPTED
 from beatwire.records import Outgoing
 from beatwire.service.counters import Counters
 from beatwire.service.health import LoopState
@@ -19,7 +19,7 @@ from beatwire.wire import names
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.cloud_events import alert_headers
 
-BLIND_S = BLIND.default  # a shorter hand-over is over before anybody has read of it
+BLIND_S = INTERRUPTED.default  # a shorter hand-over is over before anybody has read of it
 
 
 class Blindness:

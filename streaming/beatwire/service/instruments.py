@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from beatwire.alerts.rules import EXPIRED, RULES
+from beatwire.alerts.rules import RULES, SAMPLES_LOST
 from beatwire.pipeline.graph import Pipeline
 from beatwire.records import REJECT_KINDS, Alerts, Rejects
 from beatwire.service.counters import STAGE_BOUNDS_S, Durations
@@ -50,7 +50,7 @@ class Instruments:
                 for rule in RULES
                 for state in ("on", "ack", *(("latched",) if rule.latches else ()), "off")
             }
-            | {(EXPIRED.name, state, EXPIRED.priority): 0 for state in ("on", "ack", "off")}
+            | {(SAMPLES_LOST.name, state, SAMPLES_LOST.priority): 0 for state in ("on", "ack", "off")}
         )
         self.rejects: Counter[str] = Counter(dict.fromkeys(REJECT_KINDS, 0))
         self._clock_s = clock_s

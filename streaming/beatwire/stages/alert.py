@@ -29,6 +29,8 @@ from beatwire.kernels.ventricular import SIZE
 from beatwire.records import F64, I64, Alerts, TickBeats
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.columns import (
+    NO_BEAT,
+    TRANSITION_BEAT,
     TRANSITION_COLUMNS,
     TRANSITION_LIMITS,
     TRANSITION_RULE,
@@ -131,7 +133,7 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
         over |= {
             alert["id"]
             for rule, alert in logged.items()
-            if row[alert_state.FIRST_ONSET + rule] < 0 and rule not in (alert_state.NO_DATA, alert_state.REFUSED)
+            if row[alert_state.FIRST_ONSET + rule] < 0 and rule not in (alert_state.NO_DATA, alert_state.NOT_MONITORED)
         }
     return over
 
@@ -273,4 +275,7 @@ def _message(state: State, tick: TickBeats, row: list[int], value: float, by_sam
     limit = float(state.limits.values[row[TRANSITION_LIMITS], number])
     is_over = row[TRANSITION_SESSION] != tick.aligned.slots.session[slot]
     until_us = state.ends_us.get(slot) if since_us is not None and is_over else None
-    return message_of(tick, state.limits.directory.names[slot], row, value, limit, since_us, until_us, by_samples)
+    beat = row[TRANSITION_BEAT]
+    doubtful = beat != NO_BEAT and bool(tick.expected_errors[beat] >= state.settings.limits[alert_state.NOISE])
+    name = state.limits.directory.names[slot]
+    return message_of(tick, name, row, value, limit, since_us, until_us, by_samples, doubtful)

@@ -6,7 +6,7 @@ State: the alerts that are not off, by id, each with the message published last;
 
     on -> ack -> off        acknowledged while its condition holds
     on -> off               its condition has ended
-    on -> latched -> off    asystole, flutter, ventricular tachycardia: ended, and then acknowledged
+    on -> latched -> off    asystole, ventricular fibrillation or tachycardia: ended, and then acknowledged
 
 An alert lasts for ``shortest_s`` at least, by device time, so that it can be read: if its condition ends sooner it is
 held, and if the condition occurs again meanwhile it is the same alert. With its session it ends at once. An alert that

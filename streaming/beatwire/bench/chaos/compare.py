@@ -21,7 +21,7 @@ from beatwire.wire.dead_letters import Letter
 SCORE_TOLERANCE = 1e-4  # law 1: float32 sums of a batch depend on its size
 _APPROXIMATE = {"score", "map_x", "map_y"}
 _IGNORED = {"arrived"}
-_NOT_COMPARED = ("no data", "blind")
+_NOT_COMPARED = ("no data", "monitoring interrupted")
 _EXAMPLES = 5
 
 Output = dict[str, list[Any]]  # topic -> values; of dead letters the letters themselves

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from beatwire.evaluation.bedside.rows import PER_DAY, Count, Row
-from beatwire.evaluation.bedside.watched import Watched, rule_named
+from beatwire.evaluation.bedside.watched import Watched
 from beatwire.evaluation.detection import Alarm
 
 FIRST_S = 60.0  # left out
 LEAST_S = 120.0  # of a stretch that must be found
 WITHIN_S = 10.0
-RULE = rule_named("atrial fibrillation", "irregular rhythm")
+RULE = "irregular rhythm"
 
 
 def share_on(alarms: Sequence[Alarm], first: int, end: int) -> float:

@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from beatwire.evaluation.bedside.rows import Count, Row
-from beatwire.evaluation.bedside.watched import Watched, rule_named
+from beatwire.evaluation.bedside.watched import Watched
 
 LAST_S = 16.0
 MISSED_WEIGHT = 5  # of a missed alarm in the score
 TRUE, FALSE = "True alarm", "False alarm"
 RULE_OF = {
-    "Asystole": rule_named("asystole"),
-    "Bradycardia": rule_named("extreme bradycardia"),
-    "Tachycardia": rule_named("extreme tachycardia"),
-    "Ventricular_Tachycardia": rule_named("ventricular tachycardia", "ventricular run"),
-    "Ventricular_Flutter_Fib": rule_named("ventricular fibrillation", "flutter"),
+    "Asystole": "asystole",
+    "Bradycardia": "extreme bradycardia",
+    "Tachycardia": "extreme tachycardia",
+    "Ventricular_Tachycardia": "ventricular tachycardia",
+    "Ventricular_Flutter_Fib": "ventricular fibrillation",
 }
 LABEL = {
     "Asystole": "asystole",

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from beatwire.evaluation.bedside.rows import PER_HOUR, Count, Row
-from beatwire.evaluation.bedside.watched import Watched, rule_named
+from beatwire.evaluation.bedside.watched import Watched
 from beatwire.evaluation.records import AnnotatedRecord
 
 LEAST_S, WITHIN_S, GRACE_S = 5.0, 10.0, 2.0
 RHYTHMS = ("VF", "VFIB", "VFL")
-RULE = rule_named("ventricular fibrillation", "flutter")
+RULE = "ventricular fibrillation"
 
 
 def spans_of(annotated: AnnotatedRecord) -> list[tuple[int, int]]:

@@ -68,15 +68,6 @@ def classed(records: Sequence[Watched]) -> list[tuple[Watched, AnnotatedRecord]]
     return found if any(set(annotated.beat_class) - {"N"} for _, annotated in found) else []
 
 
-def rule_named(*names: str) -> str:
-    """Return the first of these names that the monitor has a rule of.
-
-    >>> rule_named("no such rule", "asystole")
-    'asystole'
-    """
-    return next(name for name in names if name in NUMBERS)
-
-
 def half_of(person: str) -> str:
     """Return ``development`` or ``held back``, by a hash of the person: the same in every run.
 

@@ -26,6 +26,7 @@ export class AlertsList {
     this.alerts = [];
     this.shown = "";
     this.wanted = null;
+    this.open = new Set(); // ids of alerts whose definition is open
     name.value = sessionStorage.getItem(KEY) ?? "";
     name.form.addEventListener("submit", (event) => {
       event.preventDefault();
@@ -71,9 +72,20 @@ export class AlertsList {
     item.append(alarmLine(alert), element("p", "when", since + by));
     const [, about] = parts(alert);
     if (about) item.append(element("p", "when", about));
-    if (definition) item.append(element("p", "definition", definition));
+    if (definition) item.append(this.#definition(definition, alert.id));
     if (alert.state !== "ack" && this.writable) item.append(this.#button(alert));
     return item;
+  }
+
+  /** The first sentence, and the whole behind a click; what is open stays so. */
+  #definition(text, id) {
+    const end = text.indexOf(". ") + 1;
+    if (!end) return element("p", "definition", text);
+    const details = element("details", "definition");
+    details.open = this.open.has(id);
+    details.addEventListener("toggle", () => (details.open ? this.open.add(id) : this.open.delete(id)));
+    details.append(element("summary", "", text.slice(0, end)), text.slice(end + 1));
+    return details;
   }
 
   #button(alert) {

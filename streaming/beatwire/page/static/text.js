@@ -89,12 +89,12 @@ export function setText(at, text) {
 }
 
 /**
- * What an alert says, and what it adds about the beats that decided it. That it has ended is its standing, not its name.
+ * What an alert says, and what it adds about the signal. That it has ended is its standing, not its name.
  * @param {any} alert
  * @returns {[string, string]}
  */
 export function parts(alert) {
-  const [, what, about] = /^(?:ended, not acknowledged: )?(.*?)(?: \((beat .*)\))?$/.exec(alert.text) ?? [null, alert.text, ""];
+  const [, what, about] = /^(?:ended, not acknowledged: )?(.*?)(?: \((signal doubtful)\))?$/.exec(alert.text) ?? [null, alert.text, ""];
   return [what, about ?? ""];
 }
 
@@ -103,10 +103,15 @@ export function shortName(alert) {
   return parts(alert)[0].split(": ")[0];
 }
 
-/** One line about an alert: stars, words, standing. @param {any} alert @param {number} more further alerts */
-export function alarmLine(alert, more = 0) {
+/**
+ * One line about an alert: stars, words, standing.
+ * @param {any} alert
+ * @param {number} more further alerts
+ * @param {string} what its words
+ */
+export function alarmLine(alert, more = 0, what = parts(alert)[0]) {
   const line = element("span", `alarm ${alert.priority}${alert.state === "ack" ? " steady" : ""}`);
-  line.append(element("span", "stars", STARS[alert.priority]), element("span", "what", parts(alert)[0]));
+  line.append(element("span", "stars", STARS[alert.priority]), element("span", "what", what));
   const how = [standing(alert), more ? `+${more}` : ""].filter(Boolean).join(" ");
   if (how) line.append(element("span", "how", how));
   return line;

@@ -70,7 +70,7 @@ export class Tile {
     this.alertText = text;
     this.link.classList.remove("high", "medium", "low");
     if (alerts.length) this.link.classList.add(alerts[0].priority);
-    this.parts.alert.replaceChildren(...(alerts.length ? [alarmLine(alerts[0], alerts.length - 1)] : []));
+    this.parts.alert.replaceChildren(...(alerts.length ? [alarmLine(alerts[0], alerts.length - 1, alerts[0].short ?? parts(alerts[0])[0])] : []));
   }
 
   /**

@@ -11,14 +11,15 @@ from beatwire.alerts.rule import STATES, alert_id
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.jit import cpu
 from beatwire.records import TickBeats
-from beatwire.records.columns import NO_BEAT
 from beatwire.stages.support.sessions import bank_of
 from beatwire.stages.support.stretches import place_of, stretch_of
+
+DOUBTFUL = " (signal doubtful)"  # behind the text of an alert that a beat in noise has begun
 
 
 def message_of(
     tick: TickBeats, stream: str, row: list[int], value: float, limit: float, since_us: int | None,
-    until_us: int | None, by_samples: bool,
+    until_us: int | None, by_samples: bool, doubtful: bool,
 ) -> dict[str, Any]:  # fmt: skip
     """Return a transition as a message.
 
@@ -34,12 +35,17 @@ def message_of(
         the clock of the stream.
     by_samples
         Whether the rules decided it, and the row has the stretch in which they did.
+    doubtful
+        Whether errors are expected in the signal before the beat that decided it.
     """
-    slot, session, number, state, onset, at, _, beat, restarts = row
+    slot, session, number, state, onset, at, _, _, restarts = row
     rule = RULES[number]
     onset_us, at_us = device_times(tick, slot, session, [onset, at], at, restarts if by_samples else None)
     since_us = onset_us if since_us is None else since_us
     until_us = at_us if until_us is None else until_us
+    text = rule.text_of(STATES[state], value, limit)
+    if doubtful and STATES[state] == "on" and not rule.technical:
+        text += DOUBTFUL
     return {
         "id": alert_id(stream, session, rule.name, onset),
         "stream": stream,
@@ -55,7 +61,7 @@ def message_of(
         "value": round(value, 3) if math.isfinite(value) and (value or rule.measures) else None,
         "limit": limit,
         "definition": rule.definition_of(limit),
-        "text": rule.text_of(STATES[state], value, limit) + _confidence(tick, beat, STATES[state]),
+        "text": text,
         "ack_by": None,
         "ack_us": None,
         "reminders": 0,
@@ -92,15 +98,3 @@ def device_times(
         np.full(n, tick.aligned.banks[bank].rate_hz), tick.aligned.anchors, tick.aligned.clocks, time_us,
     )  # fmt: skip
     return time_us.tolist()
-
-
-def _confidence(tick: TickBeats, beat: int, state: str) -> str:
-    """Return the confidence of the beat that decided a transition, and the errors expected in the signal before it.
-
-    What a block or the time has decided is without them, though a beat may be at the same sample; and so is the text of
-    an alert that is off: it asks for no decision.
-    """
-    if state == "off" or beat == NO_BEAT or not tick.expected_errors[beat] >= 0:
-        return ""
-    errors = float(tick.expected_errors[beat])
-    return f" (beat confidence {100 * float(tick.quality[beat]):.0f} %, {errors:.1f} errors expected in 10 s)"

@@ -24,7 +24,7 @@ from beatwire.stages.support.sessions import events_of
 from beatwire.stages.support.stretches import anchors_of, stretch_of
 
 # Rules about streams that send nothing, or of which nothing is analysed, and about whole partitions.
-BY_CLOCK = ("no data", "refused", "expired", "conflicting senders")
+BY_CLOCK = ("no data", "not monitored", "samples lost", "conflicting senders")
 
 _BEFORE = 5  # intervals that may have passed from the last watermark of a tick to the first event of the next one
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.alerts.rule import Rule, alert_id
-from beatwire.alerts.rules import BLIND, EXPIRED, NUMBERS, RULES
+from beatwire.alerts.rules import INTERRUPTED, NUMBERS, RULES, SAMPLES_LOST
 from beatwire.records import I64, Bool, Expired
 from beatwire.stages.support.open_alerts import OpenAlerts
 from beatwire.wire.names import SAMPLES
@@ -57,7 +57,7 @@ def feed_transition(alerts: OpenAlerts, newest_us: int, now_us: int) -> list[dic
 
 def end_of_blind(alerts: OpenAlerts, now_us: int) -> list[dict[str, Any]]:
     """Return the messages that end the alerts of partitions that were not monitored: those of this worker are."""
-    over = [one for one in alerts.by_id.values() if one.message["rule"] == BLIND.name]
+    over = [one for one in alerts.by_id.values() if one.message["rule"] == INTERRUPTED.name]
     for one in over:
         alerts.remove(one)
     return [ended(one.message, now_us, (now_us - one.message["onset_us"]) / 1e6) for one in over]
@@ -67,8 +67,8 @@ def blind_messages(partitions: Iterable[int], since_us: int, limit_s: float) -> 
     """Return the alerts of partitions that have not been monitored since a time."""
     return [
         service_message(
-            stream_of(partition), BLIND, since_us, partition, limit_s, BLIND.text.format(limit=limit_s),
-            BLIND.definition_of(limit_s),
+            stream_of(partition), INTERRUPTED, since_us, partition, limit_s, INTERRUPTED.text.format(limit=limit_s),
+            INTERRUPTED.definition_of(limit_s),
         )
         for partition in partitions
     ]  # fmt: skip
@@ -96,17 +96,17 @@ def begin_of_expired(alerts: OpenAlerts, expired: Mapping[int, Expired], now_us:
         known = {one.message["session"] for one in alerts.by_id.values() if one.message["stream"] == stream}
         if not missing.unread or missing.first in known:
             continue
-        one = alerts.by_id.get(alerts.current.get((stream, EXPIRED.name), ""))
+        one = alerts.by_id.get(alerts.current.get((stream, SAMPLES_LOST.name), ""))
         unread = missing.unread + (0 if one is None else one.message["value"] or 0)
-        text = EXPIRED.text.format(value=unread)
+        text = SAMPLES_LOST.text.format(value=unread)
         if one is None:
             message = service_message(
-                stream, EXPIRED, now_us, partition, 0.0, text, EXPIRED.definition, session=missing.first
+                stream, SAMPLES_LOST, now_us, partition, 0.0, text, SAMPLES_LOST.definition, session=missing.first
             )
             alerts.add(message | {"value": unread}, -1, now_us)
             one = alerts.by_id[message["id"]]
         else:
-            one.message = one.message | {"value": unread, "decided_us": now_us, "text": f"{EXPIRED.name}: {text}"}
+            one.message = one.message | {"value": unread, "decided_us": now_us, "text": f"{SAMPLES_LOST.name}: {text}"}
         published.append(one.message)
     return published
 
@@ -119,7 +119,7 @@ def end_of_expired(alerts: OpenAlerts, now_us: int, shortest_s: float) -> list[d
     over = [
         one
         for one in alerts.by_id.values()
-        if one.message["rule"] == EXPIRED.name and now_us - one.message["decided_us"] >= shortest_s * 1e6
+        if one.message["rule"] == SAMPLES_LOST.name and now_us - one.message["decided_us"] >= shortest_s * 1e6
     ]
     for one in over:
         alerts.remove(one)

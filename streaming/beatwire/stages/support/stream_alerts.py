@@ -1,4 +1,4 @@
-"""Transitions of alerts about streams rather than samples: evicted, without data, refused.
+"""Transitions of alerts about streams rather than samples: evicted, without data, not monitored.
 
 In:    the tick, and the state of the rules ``slots`` (``kernels.alert_state``), int64 [slots, STATE_COLUMNS]
 Out:   transitions, int64 [t, 9] (``records.columns.TRANSITION_SLOT``, ...); their value is 0
@@ -18,7 +18,7 @@ from beatwire.records.columns import NO_BEAT, TRANSITION_COLUMNS
 from beatwire.stages.support.service_alerts import explained_by_feed
 
 _NO_DATA = alert_state.FIRST_ONSET + alert_state.NO_DATA
-_REFUSED = alert_state.FIRST_ONSET + alert_state.REFUSED
+_NOT_MONITORED = alert_state.FIRST_ONSET + alert_state.NOT_MONITORED
 
 
 def end_of_evicted(slots: I64, aligned: Aligned) -> I64:
@@ -57,13 +57,13 @@ def end_of_no_data(slots: I64, aligned: Aligned) -> I64:
 
 
 def end_of_refused(slots: I64, aligned: Aligned) -> I64:
-    """End ``refused`` where a stream has got a lane."""
+    """End ``not monitored`` where a stream has got a lane."""
     rows = []
     seen = aligned.seen
-    for slot in seen[(slots[seen, _REFUSED] >= 0) & (aligned.slots.lane[seen] >= 0)].tolist():
-        session, onset = slots[slot, [alert_state.SESSION, _REFUSED]].tolist()
-        rows.append((slot, session, alert_state.REFUSED, alert_state.OFF, onset, onset, 0))
-        slots[slot, _REFUSED] = -1
+    for slot in seen[(slots[seen, _NOT_MONITORED] >= 0) & (aligned.slots.lane[seen] >= 0)].tolist():
+        session, onset = slots[slot, [alert_state.SESSION, _NOT_MONITORED]].tolist()
+        rows.append((slot, session, alert_state.NOT_MONITORED, alert_state.OFF, onset, onset, 0))
+        slots[slot, _NOT_MONITORED] = -1
     return _transitions(rows)
 
 
@@ -99,12 +99,12 @@ def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, 
 
 
 def begin_of_refused(slots: I64, aligned: Aligned) -> I64:
-    """Begin ``refused`` where there was no memory for a stream; its chunks are dead letters."""
+    """Begin ``not monitored`` where there was no memory for a stream; its chunks are dead letters."""
     rows = []
     for slot, session, first in aligned.refused.tolist():
-        if slots[slot, _REFUSED] < 0:
-            rows.append((slot, session, alert_state.REFUSED, alert_state.ON, first, first, 0))
-            slots[slot, [_REFUSED, alert_state.SESSION]] = first, session
+        if slots[slot, _NOT_MONITORED] < 0:
+            rows.append((slot, session, alert_state.NOT_MONITORED, alert_state.ON, first, first, 0))
+            slots[slot, [_NOT_MONITORED, alert_state.SESSION]] = first, session
     return _transitions(rows)
 
 
