@@ -44,7 +44,7 @@ def test_reminders_do_not_depend_on_the_cutting_into_ticks() -> None:
 
 @pytest.mark.parametrize("behind", [0, 30], ids=["with the watermark", "ahead of it"])
 def test_a_reminder_that_is_due_as_a_block_ends_the_alert_comes_before_its_end(behind: int) -> None:
-    """A fibrillation that is possible for a minute after its last block ends 60 s after it began, when a reminder is due."""
+    """A fibrillation that is possible for a minute after its last block ends after 60 s, when a reminder is due."""
     ward = Ward()
     ward.tick(device_chunk())
     found = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from beatwire.errors import UserError
-from beatwire.model.storage import model_files
+from beatwire.model.storage import check_model, model_files
 from beatwire.offline.files import alerts_beside, check_out
 from beatwire.outputs import check_output, is_same
 from beatwire.recordings.files import source_files
@@ -14,13 +14,15 @@ STANDARD_OUTPUT = Path("-")
 
 
 def check_files(source: str, out: Path | None, alerts: Path | None, model: Path | None) -> None:
-    """Check the files that ``beatwire analyze`` writes.
+    """Check the files of the model, and those that ``beatwire analyze`` writes.
 
     Raises
     ------
     UserError
-        One cannot be written, or is read, or both are the same.
+        There is no such model, or a file cannot be written, is read, or both are the same.
     """
+    if model is not None:
+        check_model(model)
     read = [*source_files(source), *model_files(model)]
     if out is not None:
         check_out(out, read)

@@ -134,11 +134,13 @@ def evaluate(
     smooth heart rate. Each record passes through the graph as a live stream. The exit code is 1 if a
     record cannot be read or processed.
     """
-    from beatwire.model.storage import model_files
+    from beatwire.model.storage import check_model, model_files
     from beatwire.recordings.files import source_files
     from beatwire.recordings.places import check_folder
 
     check_folder(folder)
+    if model is not None:
+        check_model(model)
     try:
         ratios = [float(part) for part in snr.split(",")]
     except ValueError:

@@ -70,10 +70,12 @@ def report(
     Summary, alerts, strips on ECG paper, hourly table, rate, intervals, beats, latent plane, signal quality, and the
     whole recording to zoom into.
     """
-    from beatwire.model.storage import model_files
+    from beatwire.model.storage import check_model, model_files
     from beatwire.recordings.opening import check_source
     from beatwire.report.files import report_files
 
+    if model is not None:
+        check_model(model)
     report_files(sources, out, model_files(model))
     for source in sources:
         check_source(source, fs, column, lead, gain)

@@ -50,6 +50,15 @@ def write_model(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> N
     write_output("--out", path.with_suffix(".json"), json.dumps(config, indent=1, sort_keys=True) + "\n")
 
 
+def check_model(path: Path, kind: str = "model") -> None:
+    """Raise UserError unless both files of a model are there; ``kind`` as for `read_model`."""
+    if path.suffix != ".safetensors":
+        raise UserError(f"{path}: expected the NAME.safetensors of a {kind}; got {path.name!r}")
+    for needed in (path, path.with_suffix(".json")):
+        if not needed.is_file():
+            raise UserError(f"{needed}: expected a file of the {kind}; there is no such file")
+
+
 def read_model(path: Path, kind: str, file_format: int) -> StoredModel:
     """Read ``path`` (``NAME.safetensors``) and its config.
 
@@ -67,12 +76,8 @@ def read_model(path: Path, kind: str, file_format: int) -> StoredModel:
     UserError
         The files do not exist, are not safetensors and JSON, or have another format number.
     """
-    if path.suffix != ".safetensors":
-        raise UserError(f"{path}: expected the NAME.safetensors of a {kind}; got {path.name!r}")
+    check_model(path, kind)
     config_path = path.with_suffix(".json")
-    for needed in (path, config_path):
-        if not needed.is_file():
-            raise UserError(f"{needed}: expected a file of the {kind}; there is no such file")
     raw, text = path.read_bytes(), config_path.read_bytes()
     try:
         config, arrays = json.loads(text), load(raw)
