@@ -75,8 +75,8 @@ def test_errors_of_arguments_and_the_configuration_load_no_compiler(words: list[
 @pytest.mark.parametrize(
     ("words", "patched"),
     [
-        (["tail", "alerts"], "beatwire.kafka.readers:tail"),
-        (["tail", "beats"], "beatwire.kafka.readers:tail"),
+        (["tail", "alerts"], "beatwire.kafka.topics:check_broker"),
+        (["tail", "beats"], "beatwire.kafka.topics:check_broker"),
         (["ack", "bed-1", "--by", "Ada"], "beatwire.kafka.topics:check_broker"),
         (["limits", "bed-1", "asystole=5", "--by", "Ada"], "beatwire.kafka.topics:check_broker"),
         (["alerts"], "beatwire.kafka.topics:check_broker"),

@@ -133,6 +133,24 @@ def test_the_command_prints_the_beats_of_a_stream_until_it_is_interrupted(
         assert lines == [HEADS[Topic.BEATS]] + ["21:05:09.087  bed-7                    75   0.50         99"] * 10
 
 
+def test_alerts_begin_with_the_head_and_what_is_in_force_and_go_on_with_what_follows(published: Cluster) -> None:
+    with MockKafka() as kafka, Sender(kafka.cluster) as sender:
+        for key, state in (("a", "on"), ("b", "on"), ("b", "off"), ("c", "latched")):
+            sender.send(names.ALERTS, [key.encode()], [value(key, stream=f"bed-{key}", state=state)])
+        sender.flush()
+        command = [sys.executable, "-m", "beatwire", "tail", "alerts", "--bootstrap-servers", kafka.cluster.bootstrap]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline().rstrip("\n") == HEADS[Topic.ALERTS]
+            assert sorted(process.stdout.readline().split()[1] for _ in range(2)) == ["bed-a", "bed-c"]
+            sender.send(names.ALERTS, [b"a"], [value("a", stream="bed-a", state="off")])
+            sender.flush()
+            assert process.stdout.readline().split()[1:3] == ["bed-a", "***"]
+            process.send_signal(signal.SIGINT)
+            rest, err = process.communicate(timeout=20)
+    assert (process.returncode, rest, err) == (0, "", "")
+
+
 def test_a_beat_has_its_rate_score_and_quality_under_its_head_or_why_there_is_none() -> None:
     rows = [HEADS[Topic.BEATS], str(beat_line(BEAT)), str(beat_line(BEAT | {"rate_bpm": None, "score": None}))]
     for title, shown in (("RATE /MIN", ("75", "-")), ("SCORE", ("0.50", "-")), ("QUALITY %", ("99", "99"))):

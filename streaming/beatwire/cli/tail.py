@@ -71,31 +71,33 @@ def tail(
 
     A beat has the median rate of its last eight intervals, its score (2: 1 of 100 normal beats is as unusual) and its
     quality (the probability that it is a beat). Its class (S, V or Q) follows if it is not N, and why it has no
-    score. An alert has the time of its transition and stars by priority (*** high, ** medium, * low); a reminder
-    repeats the time of what it reminds of. A dead letter is a message that cannot be used: its key, its place, its
-    size and the reason; --json adds its bytes.
+    score. The alerts in force come first. An alert has the time of its transition and stars by priority (*** high,
+    ** medium, * low); a reminder repeats the time of what it reminds of. A dead letter is a message that cannot be
+    used: its key, its place, its size and the reason; --json adds its bytes, and leaves out what was in force before.
     """
     from beatwire.cli.configured import cluster_with_options
+    from beatwire.kafka.readers import TOPIC_OF
     from beatwire.kafka.readers import tail as follow
+    from beatwire.kafka.topics import check_broker
     from beatwire.signals import stop_on_signals
 
     cluster = cluster_with_options(config, bootstrap, properties, prefix)
     console = Console(highlight=False)
     line_of: Callable[[dict[str, Any]], Text | str] = _json_line if as_json else line_maker(kind)
-    head = None if as_json else Text(HEADS[kind], style="bold")
+    check_broker(cluster, [TOPIC_OF[kind.value]])  # before the head: an error is a single line
+    if not as_json:
+        _print(console, Text(HEADS[kind], style="bold"), kind)
     with stop_on_signals() as stop:
         records = follow(
             kind.value,
             cluster,
             stop=stop,
             earliest=earliest,
+            in_force=not (earliest or as_json),
             streams=tuple(streams or ()),
             notes=print_message,
         )
         for record in records:
-            if head is not None:
-                _print(console, head, kind)  # with the first record: an error is a single line
-                head = None
             _print(console, line_of(record), kind)
 
 

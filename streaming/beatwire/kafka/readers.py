@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Any
@@ -30,7 +30,7 @@ from beatwire.wire.fields import LATEST_US, Unusable
 
 _OFF = "off"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS, "dead-letters": names.DEAD_LETTERS}
+TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS, "dead-letters": names.DEAD_LETTERS}
 
 
 def read_active_alerts(
@@ -153,7 +153,12 @@ def _to_end(cluster: Cluster, topic: str, timeout_s: float) -> Iterator[Message]
 
 
 def follow(
-    cluster: Cluster, topic: str, *, stop: threading.Event | None = None, earliest: bool = False
+    cluster: Cluster,
+    topic: str,
+    *,
+    stop: threading.Event | None = None,
+    earliest: bool = False,
+    begin: Mapping[int, int] | None = None,
 ) -> Iterator[Message]:
     """Yield every committed message of `topic` that is no tombstone until `stop` is set.
 
@@ -167,6 +172,8 @@ def follow(
         Ends the iteration within a tenth of a second; without it the iteration does not end.
     earliest
         Begin with the oldest message instead of the next one.
+    begin
+        Partition -> the offset to begin with; None: see `earliest`.
 
     Raises
     ------
@@ -175,8 +182,9 @@ def follow(
     """
     stopped = stop or threading.Event()
     topics.check_broker(cluster, [topic])
-    ends = topics.end_offsets(cluster, topic)
-    begin = dict.fromkeys(ends, 0) if earliest else ends
+    if begin is None:
+        ends = topics.end_offsets(cluster, topic)
+        begin = dict.fromkeys(ends, 0) if earliest else ends
     with _reader(cluster) as consumer:
         consumer.assign([TopicPartition(cluster.topic(topic), p, offset) for p, offset in begin.items()])
         while not stopped.is_set():
@@ -195,6 +203,7 @@ def tail(
     *,
     stop: threading.Event | None = None,
     earliest: bool = False,
+    in_force: bool = False,
     streams: Collection[str] = (),
     notes: Callable[[str], None] = lambda _: None,
 ) -> Iterator[dict[str, Any]]:
@@ -208,6 +217,8 @@ def tail(
         The brokers, and how to reach them.
     stop, earliest
         See `follow`.
+    in_force
+        Of alerts, begin with the newest message of each that is in force.
     streams
         Ids of the streams to follow, whether or not they exist; empty: all. Every partition is read all the same: a
         topic that was given more partitions holds the older messages of a stream in another one.
@@ -219,19 +230,28 @@ def tail(
     UserError
         `kind` is none of these; no broker answers at `cluster`; the topic does not exist.
     """
-    if kind not in _TOPIC_OF:
-        raise UserError(f"tail: expected {', '.join(map(repr, _TOPIC_OF))}; got {kind!r}")
+    if kind not in TOPIC_OF:
+        raise UserError(f"tail: expected {', '.join(map(repr, TOPIC_OF))}; got {kind!r}")
     decode = _DECODE[kind]
     keys = {stream.encode() for stream in streams} if kind == "beats" else set()  # those of others are no stream ids
-    for message in follow(cluster, _TOPIC_OF[kind], stop=stop, earliest=earliest):
+    known: list[dict[str, Any]] = []
+    begin = None
+    if in_force and kind == "alerts":
+        topics.check_broker(cluster, [names.ALERTS])
+        begin = topics.end_offsets(cluster, names.ALERTS)  # what comes while they are read is read again
+        known = read_active_alerts(cluster)
+        yield from (alert for alert in known if not streams or alert["stream"] in streams)
+    for message in follow(cluster, TOPIC_OF[kind], stop=stop, earliest=earliest, begin=begin):
         if keys and message.key() not in keys:
             continue
         try:
             records = decode(message)
         except ValueError as error:
-            notes(str(Unusable(_TOPIC_OF[kind], message.key(), str(error))))
+            notes(str(Unusable(TOPIC_OF[kind], message.key(), str(error))))
             continue
-        yield from (record for record in records if not streams or record.get("stream") in streams)
+        yield from (
+            record for record in records if record not in known and (not streams or record.get("stream") in streams)
+        )
 
 
 def _decode_beat(message: Message) -> list[dict[str, Any]]:
