@@ -1,6 +1,6 @@
 """Health check of a container: ``python health.py monitor|dashboard|ward``; the exit code is 0 if the service works.
 
-monitor     its workers have partitions and are not blind (``/readyz``)
+monitor     its workers have partitions and are not interrupted (``/readyz``)
 dashboard   the page answers, and refuses whoever has no token
 ward        messages are being added to the topic of samples
 """

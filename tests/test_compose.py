@@ -20,10 +20,10 @@ from beatwire.kafka.local.jvm import KAFKA
 from beatwire.page.dashboard import SHORTEST_TOKEN
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.service.blindness import BLIND_S
-from beatwire.service.counters import BLIND_BOUNDS_S, Counters
+from beatwire.service.counters import INTERRUPTED_BOUNDS_S, Counters
 from beatwire.service.health import LoopState
 from beatwire.service.instruments import Instruments
+from beatwire.service.interruption import INTERRUPTED_S
 from beatwire.service.metrics import MonitorAnswers
 from compose_files import (  # fmt: skip
     FILES,
@@ -241,17 +241,18 @@ def test_the_panels_do_not_overlap_and_have_units_and_texts() -> None:
 def test_what_the_dashboard_must_show_is_there() -> None:
     shown = " ".join(expressions())
     for metric in ("lag_seconds", "latency_seconds_bucket", "stage_seconds_bucket", "messages_total", "beats_total",
-                   "alert_transitions_total", "rejects_total", "blind_seconds_total", "streams", "gpu_memory_bytes",
-                   "ready", "blind_duration_seconds_bucket", "held_partitions", "expired_messages_total"):  # fmt: skip
+                   "alert_transitions_total", "rejects_total", "interrupted_seconds_total", "streams",
+                   "gpu_memory_bytes", "ready", "interruption_duration_seconds_bucket", "held_partitions",
+                   "expired_messages_total"):  # fmt: skip
         assert f"beatwire_{metric}" in shown
 
 
 def test_the_rules_watch_every_state_in_which_streams_are_not_monitored() -> None:
     watched = " ".join(rule["expr"] for rule in rules())
-    for metric in ("healthy", "ready", "blind", "blind_duration_seconds_count", "held_partitions", "lag_seconds",
-                   'rejects_total{reason="no_memory"}', 'expired_messages_total{what="unread"}',
+    for metric in ("healthy", "ready", "interrupted", "interruption_duration_seconds_count", "held_partitions",
+                   "lag_seconds", 'rejects_total{reason="no_memory"}', 'expired_messages_total{what="unread"}',
                    'expired_messages_total{what="replay"}'):  # fmt: skip
         assert f"beatwire_{metric}" in watched
-    (bound,) = re.findall(r'blind_duration_seconds_bucket{le="([^"]+)"}', watched)
-    assert float(bound) == BLIND_S
-    assert bound in map(str, BLIND_BOUNDS_S), "the label as the monitor writes it"
+    (bound,) = re.findall(r'interruption_duration_seconds_bucket{le="([^"]+)"}', watched)
+    assert float(bound) == INTERRUPTED_S
+    assert bound in map(str, INTERRUPTED_BOUNDS_S), "the label as the monitor writes it"

@@ -76,9 +76,9 @@ def test_the_monitor_is_healthy_for_the_container_when_it_has_partitions(monkeyp
     with Server(MonitorAnswers(Counters(), loop, pipeline, Instruments(pipeline)), "127.0.0.1", 0) as server:
         monkeypatch.setitem(HEALTH.PORTS, "monitor", server.port)
         assert not HEALTH.works("monitor")
-        loop.turn(time.monotonic(), 2, blind=True)
+        loop.turn(time.monotonic(), 2, interrupted=True)
         assert not HEALTH.works("monitor")
-        loop.turn(time.monotonic(), 2, blind=False)
+        loop.turn(time.monotonic(), 2, interrupted=False)
         assert HEALTH.works("monitor")
 
 

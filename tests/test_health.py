@@ -58,15 +58,18 @@ def test_a_monitor_is_ready_when_partitions_are_assigned_and_the_replay_is_over(
     replayed, *live = feed(3)
     with Monitored([polled(replayed, replay=True)]) as monitored:
         monitored.run()
-        assert monitored.loop.blind
+        assert monitored.loop.interrupted
         status, body = monitored.probe("/readyz")
-        assert (status, body["reason"]) == (503, "blind: the replay after a change of the assignment has not ended")
+        assert (status, body["reason"]) == (
+            503,
+            "interrupted: the replay after a change of the assignment has not ended",
+        )
         monitored.now_s += 3.0
         monitored.source.ticks.extend(polled(values) for values in live)
         monitored.settle()
         assert monitored.probe("/readyz") == (200, {"status": "ready", "partitions": 1})
-        assert [r.fields for r in caplog.records if r.event == "covered"] == [{"partitions": 1, "blind_s": 3.0}]  # type: ignore[attr-defined]
-        assert monitored.loop.blind_s == 3.0
+        assert [r.fields for r in caplog.records if r.event == "covered"] == [{"partitions": 1, "interrupted_s": 3.0}]  # type: ignore[attr-defined]
+        assert monitored.loop.interrupted_s == 3.0
         monitored.source.held = 2
         monitored.settle()
         reason = "2 partitions wait for an answer of the schema registry"
@@ -77,16 +80,16 @@ def test_a_monitor_is_ready_when_partitions_are_assigned_and_the_replay_is_over(
         assert monitored.probe("/readyz") == (503, {"status": "not ready", "reason": "no partition is assigned"})
 
 
-def test_blind_seconds_are_those_of_turns_that_ended_in_a_replay() -> None:
+def test_interrupted_seconds_are_those_of_turns_that_ended_in_a_replay() -> None:
     loop = LoopState()
-    for now_s, blind in ((0.0, True), (2.0, True), (3.0, False), (9.0, True), (9.5, False)):
-        loop.turn(now_s, 1, blind=blind)
-    assert loop.blind_s == 3.5
+    for now_s, interrupted in ((0.0, True), (2.0, True), (3.0, False), (9.0, True), (9.5, False)):
+        loop.turn(now_s, 1, interrupted=interrupted)
+    assert loop.interrupted_s == 3.5
 
 
 def test_a_loop_that_has_ended_does_not_hang() -> None:
     loop = LoopState()
-    loop.turn(0.0, 1, blind=False)
+    loop.turn(0.0, 1, interrupted=False)
     loop.ended = True
     health = Health(loop, lambda: 60.0)
     assert health.healthy().ok
@@ -111,10 +114,10 @@ def test_the_watchdog_logs_the_beginning_and_the_end_of_a_hang_once(caplog: pyte
     loop, now_s = LoopState(), [0.0]
     watchdog = Watchdog(Health(loop, lambda: now_s[0]))
     with caplog.at_level(logging.INFO, logger="beatwire"):
-        loop.turn(0.0, 1, blind=False)
+        loop.turn(0.0, 1, interrupted=False)
         for now_s[0] in (1.0, 6.0, 7.0):
             watchdog.check()
-        loop.turn(7.0, 1, blind=False)
+        loop.turn(7.0, 1, interrupted=False)
         watchdog.check()
     assert [(r.levelname, r.event) for r in caplog.records] == [("ERROR", "hang"), ("WARNING", "turns again")]  # type: ignore[attr-defined]
     assert "test_the_watchdog_logs" in caplog.records[0].getMessage()

@@ -174,8 +174,9 @@ def test_the_lag_is_the_age_of_the_newest_message_while_more_are_waiting() -> No
 
 
 def test_state_and_build_are_served(families: dict[str, Metric]) -> None:
-    assert {name: values(families[name])[()] for name in ("beatwire_healthy", "beatwire_ready", "beatwire_blind")} == {
-        "beatwire_healthy": 1.0, "beatwire_ready": 1.0, "beatwire_blind": 0.0,
+    states = ("beatwire_healthy", "beatwire_ready", "beatwire_interrupted")
+    assert {name: values(families[name])[()] for name in states} == {
+        "beatwire_healthy": 1.0, "beatwire_ready": 1.0, "beatwire_interrupted": 0.0,
     }  # fmt: skip
     assert values(families["beatwire_assigned_partitions"]) == {(): 1.0}
     assert values(families["beatwire_streams"]) == {(): 1.0}

@@ -78,22 +78,22 @@ def run(ticks: Ticks, graph: Graph) -> Monitor:
     return monitor
 
 
-def test_a_replay_of_more_than_five_seconds_is_published_as_blind_once_for_each_partition():
+def test_a_replay_of_more_than_five_seconds_is_published_as_interrupted_once_for_each_partition():
     ticks, now_s = (
         Ticks(*(polled("a", 3 + k, replay=True) for k in range(20)), polled("d", 30)),
         itertools.count(0.0, 0.5),
     )
     monitor = Monitor(Graph(), ticks, ticks, read_alerts=list, clock_us=lambda: 10_000_000, clock_s=lambda: next(now_s))
     monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
-    blind, live = ticks.published
-    found = json.loads(blind[0])
+    interrupted, live = ticks.published
+    found = json.loads(interrupted[0])
     assert (found["rule"], found["state"], found["stream"], found["priority"]) == (
         "monitoring interrupted",
         "on",
         "ecg.samples/0",
         "low",
     )
-    assert (found["partition"], found["model"], blind[1], live[0]) == (0, "model-1", {}, b"d")
+    assert (found["partition"], found["model"], interrupted[1], live[0]) == (0, "model-1", {}, b"d")
     assert found["onset_us"] < 10_000_000 - 5_000_000
 
 

@@ -16,7 +16,7 @@ from beatwire.records import Alerts, Expired, TickBeats
 from beatwire.stages import publish
 from beatwire.stages.score import SCORED_BY
 from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.service_alerts import blind_messages
+from beatwire.stages.support.service_alerts import interrupted_messages
 from beatwire.wire.avro import decode_beat, schema
 from beatwire.wire.names import ALERTS, AUDIT, BEATS
 from bedside import Ward, device_chunk
@@ -179,7 +179,7 @@ def validator(name: str) -> Draft202012Validator:
 def published_alerts() -> list[dict[str, Any]]:
     """Alerts of every rule, on and ended, as they are published."""
     ward = Ward()
-    transitions = blind_messages([2], 10**15, 3.0)
+    transitions = interrupted_messages([2], 10**15, 3.0)
 
     def say(*chunks: Any, **found: Any) -> None:
         ward.tick(*chunks, **found)

@@ -1,4 +1,4 @@
-"""The alarm that nothing arrives from any stream, the end of blind partitions, samples that were deleted unread."""
+"""Alerts that nothing arrives from any stream, that monitoring was interrupted, that samples were lost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from beatwire.kafka.follower import Record
 from beatwire.page.ward import Ward as Page
 from beatwire.records import Acknowledgement, Expired
 from beatwire.stages import alert, lifecycle
-from beatwire.stages.support.service_alerts import blind_messages
+from beatwire.stages.support.service_alerts import interrupted_messages
 from beatwire.wire.names import ALERTS
 from bedside import Ward, device_chunk
 from jsonschema import Draft202012Validator
@@ -80,9 +80,9 @@ def test_the_alarm_of_the_feed_can_be_acknowledged_and_survives_a_takeover() -> 
     assert successor.published[0]["ack_by"] == "Ada"
 
 
-def test_partitions_that_were_blind_are_not_any_more_when_a_worker_has_taken_them_over() -> None:
+def test_partitions_that_were_interrupted_are_not_any_more_when_a_worker_has_taken_them_over() -> None:
     ward = Ward()
-    log: list[dict[str, Any]] = blind_messages([2, 3], 1_000 * S, 5.0)
+    log: list[dict[str, Any]] = interrupted_messages([2, 3], 1_000 * S, 5.0)
     lifecycle.adopt(ward.lifecycle, log)
     assert at(ward, 1_007.0, 1_007.0) == [
         ("monitoring interrupted", "ecg.samples/2", "off"),

@@ -16,7 +16,7 @@ RATE = "[$__rate_interval]"
 COLUMNS = 24  # of Grafana's grid
 PRIORITY_COLOURS = {"high": "red", "medium": "yellow", "low": "#5ab8c4"}  # IEC 60601-1-8
 WORKER = "worker {{worker}}"
-BLIND = "beatwire_blind_duration_seconds"
+INTERRUPTION = "beatwire_interruption_duration_seconds"
 SAMPLES = 'what=~"lost_samples|no_value"'  # the counts of beatwire_chunks_total that are samples
 CHUNKS = SAMPLES.replace("=~", "!~")
 
@@ -115,11 +115,11 @@ ROWS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
         (
             Panel("Workers ready", "none", "1: the worker has partitions and publishes.",
                   (("beatwire_ready", WORKER),), kind="state-timeline"),
-            Panel("Blind time", "percentunit", "Share of the time in which a worker replays and publishes nothing.",
-                  ((f"rate(beatwire_blind_seconds_total{RATE})", WORKER),)),
+            Panel("Interrupted time", "percentunit", "Share of the time in which a worker publishes nothing.",
+                  ((f"rate(beatwire_interrupted_seconds_total{RATE})", WORKER),)),
             Panel("Duration of hand-overs", "s",
                   "From a change of the assignment to the end of its replay, since the workers started.",
-                  tuple((f"histogram_quantile({q}, sum by (le) ({BLIND}_bucket))", f"p{q * 100:g}")
+                  tuple((f"histogram_quantile({q}, sum by (le) ({INTERRUPTION}_bucket))", f"p{q * 100:g}")
                         for q in (0.5, 0.99))),
             Panel("Messages deleted by retention", "short",
                   "In the last hour: those that were never read, and those that a replay would have read.",

@@ -96,7 +96,7 @@ class Durations:
 
 # Of a tick and of its stages: from an idle tick to one that holds a backlog.
 TICK_BOUNDS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-BLIND_BOUNDS_S = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0, 20.0, 60.0)  # of a replay
+INTERRUPTED_BOUNDS_S = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.5, 10.0, 20.0, 60.0)  # of a replay
 STAGE_BOUNDS_S = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 
 
@@ -118,7 +118,7 @@ class Counters:
     lag_s        age of the newest message of the last tick when it was published; 0 if no more were waiting
     latency      from the arrival of a message at the broker to the publication of its tick
     tick_s       from the beginning of a tick to its publication
-    blind_s      from each change of the assignment to the end of its replay
+    interrupted_s  from each change of the assignment to the end of its replay
     """
 
     ticks: int = 0
@@ -135,4 +135,4 @@ class Counters:
     lag_s: float = 0.0
     latency: Latency = field(default_factory=Latency)
     tick_s: Durations = field(default_factory=lambda: Durations(TICK_BOUNDS_S))
-    blind_s: Durations = field(default_factory=lambda: Durations(BLIND_BOUNDS_S))
+    interrupted_s: Durations = field(default_factory=lambda: Durations(INTERRUPTED_BOUNDS_S))

@@ -34,8 +34,8 @@ class LoopState:
     thread      identifier of the loop's thread
     partitions  assigned to this worker; 0 while the assignment changes
     held        partitions that wait for the schema registry
-    blind       the replay after a change of the assignment has not ended: nothing is published
-    blind_s     seconds in which that was so
+    interrupted the replay after a change of the assignment has not ended: nothing is published
+    interrupted_s  seconds in which that was so
     ended       the loop has ended
     """
 
@@ -43,17 +43,17 @@ class LoopState:
     thread: int = 0
     partitions: int = 0
     held: int = 0
-    blind: bool = False
-    blind_s: float = 0.0
+    interrupted: bool = False
+    interrupted_s: float = 0.0
     ended: bool = False
 
-    def turn(self, now_s: float, partitions: int, *, blind: bool, held: int = 0) -> None:
+    def turn(self, now_s: float, partitions: int, *, interrupted: bool, held: int = 0) -> None:
         """Note that the loop turns."""
         if self.turned_s is None:
             self.thread = threading.get_ident()
-        elif self.blind:
-            self.blind_s += now_s - self.turned_s
-        self.partitions, self.held, self.blind, self.turned_s = partitions, held, blind, now_s
+        elif self.interrupted:
+            self.interrupted_s += now_s - self.turned_s
+        self.partitions, self.held, self.interrupted, self.turned_s = partitions, held, interrupted, now_s
 
     def stands_s(self, now_s: float) -> float:
         """Return for how long the loop has not turned; 0 before its first turn and after its end."""
@@ -83,7 +83,7 @@ class Health:
         return Verdict(False, {"status": "unhealthy", "reason": reason})
 
     def ready(self) -> Verdict:
-        """Return whether the monitor covers its streams: assigned, not blind, nothing held; if not, why."""
+        """Return whether the monitor covers its streams: assigned, not interrupted, nothing held; if not, why."""
         reason = self._why_not_ready()
         if reason is not None:
             return Verdict(False, {"status": "not ready", "reason": reason})
@@ -99,8 +99,8 @@ class Health:
             return str(self.healthy().body["reason"])
         if not loop.partitions:
             return "no partition is assigned"
-        if loop.blind:
-            return "blind: the replay after a change of the assignment has not ended"
+        if loop.interrupted:
+            return "interrupted: the replay after a change of the assignment has not ended"
         return f"{loop.held} partitions wait for an answer of the schema registry" if loop.held else None
 
 

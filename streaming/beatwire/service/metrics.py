@@ -135,14 +135,16 @@ def health_metrics(health: Health) -> Iterator[Metric]:
     yield _one("beatwire_ready", int(health.ready().ok))
     yield _one("beatwire_assigned_partitions", loop.partitions)
     yield _one("beatwire_held_partitions", loop.held)
-    yield _one("beatwire_blind", int(loop.blind))
-    yield _one("beatwire_blind_seconds_total", loop.blind_s)
+    yield _one("beatwire_interrupted", int(loop.interrupted))
+    yield _one("beatwire_interrupted_seconds_total", loop.interrupted_s)
 
 
 def staff_metrics(counters: Counters, pipeline: Pipeline) -> Iterator[Metric]:
     """Yield how long partitions were not monitored after each change of the assignment, and what staff entered."""
-    blind = counters.blind_s
-    yield histogram("beatwire_blind_duration_seconds", blind.bounds_s, blind.cumulative(), blind.sum_s)
+    interrupted = counters.interrupted_s
+    yield histogram(
+        "beatwire_interruption_duration_seconds", interrupted.bounds_s, interrupted.cumulative(), interrupted.sum_s
+    )
     yield _one("beatwire_ignored_acknowledgements_total", pipeline.lifecycle.state.ignored)
     yield _one("beatwire_streams_with_limits", pipeline.limits.changed)
 

@@ -28,12 +28,12 @@ from beatwire.kafka.progress import Beginning
 from beatwire.kafka.sink import Sink, StaleError
 from beatwire.kafka.source import Source
 from beatwire.records import Outgoing, RawTick
-from beatwire.service.blindness import Blindness
 from beatwire.service.counters import Counters
 from beatwire.service.ended_alerts import EndedAlerts
 from beatwire.service.health import LoopState
 from beatwire.service.instruments import Instruments
 from beatwire.service.interfaces import Graph, NoStaff, Staff
+from beatwire.service.interruption import Interruption
 from beatwire.service.logs import log_clocks, log_event, log_expired
 from beatwire.service.process_tuning import MemoryReturn
 from beatwire.service.tick_log import TickLog
@@ -120,7 +120,7 @@ class Monitor:
         self._counts: list[int] = []  # of partitions, one after the other
         self._adopted = False
         self._unknown: Result | None = None  # of the last tick, if it may not have been published
-        self._blindness = Blindness(self.counters, self.loop, clock_us, clock_s)
+        self._interruption = Interruption(self.counters, self.loop, clock_us, clock_s)
 
     def run(self, stop: threading.Event, *, until: Callable[[Counters], bool] | None = None) -> Counters:
         """Run until `stop` is set or `until` returns True; the tick in work is finished and published.
@@ -148,10 +148,10 @@ class Monitor:
     def _turn(self) -> None:
         """Write what probes read: that the loop turns, and whether the streams of its partitions are covered."""
         covered = self._adopted and self._epoch == self._source.epoch
-        if self._blindness.turn(self._source.partitions, self._source.held, covered=covered):
-            messages = self._blindness.messages(self._source.assigned, self._graph.model_name)
+        if self._interruption.turn(self._source.partitions, self._source.held, covered=covered):
+            messages = self._interruption.messages(self._source.assigned, self._graph.model_name)
             # Without offsets, which the transaction of a killed worker may lock for seconds: so it is not fenced.
-            with contextlib.suppress(StaleError):  # the assignment has changed: the next one is blind anew
+            with contextlib.suppress(StaleError):  # the assignment has changed: the next one is interrupted anew
                 self._sink.publish([messages], {}, self._source, self._source.epoch)
 
     def _process(self, polled: PolledTick, stop: threading.Event) -> None:

@@ -148,5 +148,5 @@ class WorkerAnswers:
         ok = int(member.verdict("/healthz").ok)
         return [
             GaugeMetricFamily("beatwire_healthy", "1 while the loop turns, 0 if it stands", ok),
-            GaugeMetricFamily("beatwire_ready", "1 while partitions are assigned and not blind", 0),
+            GaugeMetricFamily("beatwire_ready", "1 while partitions are assigned and not interrupted", 0),
         ]

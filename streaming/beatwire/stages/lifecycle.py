@@ -37,8 +37,8 @@ from beatwire.stages.support.open_alerts import Open, OpenAlerts
 from beatwire.stages.support.reminders import last_mark, remind_by_clock, remind_by_samples, remind_until
 from beatwire.stages.support.service_alerts import (
     begin_of_expired,
-    end_of_blind,
     end_of_expired,
+    end_of_interrupted,
     feed_transition,
 )
 from beatwire.stages.support.sessions import bank_of
@@ -94,7 +94,7 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     published += begin_of_expired(kept, state.expired, tick.aligned.now_us)
     state.expired.clear()
     if kept.by_id:
-        published += end_of_blind(kept, tick.aligned.now_us)
+        published += end_of_interrupted(kept, tick.aligned.now_us)
         if tick.aligned.caught_up:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
         aligned = tick.aligned

@@ -55,7 +55,7 @@ def feed_transition(alerts: OpenAlerts, newest_us: int, now_us: int) -> list[dic
     return []
 
 
-def end_of_blind(alerts: OpenAlerts, now_us: int) -> list[dict[str, Any]]:
+def end_of_interrupted(alerts: OpenAlerts, now_us: int) -> list[dict[str, Any]]:
     """Return the messages that end the alerts of partitions that were not monitored: those of this worker are."""
     over = [one for one in alerts.by_id.values() if one.message["rule"] == INTERRUPTED.name]
     for one in over:
@@ -63,7 +63,7 @@ def end_of_blind(alerts: OpenAlerts, now_us: int) -> list[dict[str, Any]]:
     return [ended(one.message, now_us, (now_us - one.message["onset_us"]) / 1e6) for one in over]
 
 
-def blind_messages(partitions: Iterable[int], since_us: int, limit_s: float) -> list[dict[str, Any]]:
+def interrupted_messages(partitions: Iterable[int], since_us: int, limit_s: float) -> list[dict[str, Any]]:
     """Return the alerts of partitions that have not been monitored since a time."""
     return [
         service_message(

@@ -14,15 +14,15 @@ from beatwire.records import Outgoing
 from beatwire.service.counters import Counters
 from beatwire.service.health import LoopState
 from beatwire.service.logs import log_event
-from beatwire.stages.support.service_alerts import blind_messages
+from beatwire.stages.support.service_alerts import interrupted_messages
 from beatwire.wire import names
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.cloud_events import alert_headers
 
-BLIND_S = INTERRUPTED.default  # a shorter hand-over is over before anybody has read of it
+INTERRUPTED_S = INTERRUPTED.default  # a shorter hand-over is over before anybody has read of it
 
 
-class Blindness:
+class Interruption:
     """Watches the hand-overs of one loop.
 
     Parameters
@@ -42,24 +42,24 @@ class Blindness:
 
     def turn(self, partitions: int, held: int, *, covered: bool) -> bool:
         """Take a turn of the loop; return True if it is to be said now that its partitions are not monitored."""
-        now_s, was_blind, blind = self._clock_s(), self._loop.blind, partitions > 0 and not covered
-        self._loop.turn(now_s, partitions, blind=blind, held=held)
-        if blind and not was_blind:
+        now_s, was_interrupted, interrupted = self._clock_s(), self._loop.interrupted, partitions > 0 and not covered
+        self._loop.turn(now_s, partitions, interrupted=interrupted, held=held)
+        if interrupted and not was_interrupted:
             self._since_s, self._said = now_s, False
-        elif blind and not self._said and now_s - self._since_s > BLIND_S:
+        elif interrupted and not self._said and now_s - self._since_s > INTERRUPTED_S:
             self._said = True
             return True
-        elif was_blind and partitions and not blind:
-            blind_s = round(now_s - self._since_s, 3)
-            self._counters.blind_s.add(blind_s)
-            text = f"monitoring {partitions} partitions, after {blind_s:.1f} s of replay"
-            log_event("covered", text, level=logging.DEBUG, partitions=partitions, blind_s=blind_s)
+        elif was_interrupted and partitions and not interrupted:
+            interrupted_s = round(now_s - self._since_s, 3)
+            self._counters.interrupted_s.add(interrupted_s)
+            text = f"monitoring {partitions} partitions, after {interrupted_s:.1f} s of replay"
+            log_event("covered", text, level=logging.DEBUG, partitions=partitions, interrupted_s=interrupted_s)
         return False
 
     def messages(self, partitions: Iterable[int], model: str) -> Outgoing:
         """Return the alerts of partitions that are not monitored; ``model`` is the version of the scoring model."""
         since_us = self._clock_us() - round(1e6 * (self._clock_s() - self._since_s))
-        said = blind_messages(sorted(partitions), since_us, BLIND_S)
+        said = interrupted_messages(sorted(partitions), since_us, INTERRUPTED_S)
         values = [encode_alert(message | {"model": model}).encode() for message in said]
         keys: list[bytes | None] = [message["id"].encode() for message in said]
         return Outgoing(names.ALERTS, keys, values, list(map(alert_headers, said)))
