@@ -12,9 +12,11 @@ import pandas as pd
 import pytest
 import wfdb
 from beatwire.errors import UserError
+from beatwire.offline.beat import BEAT_FIELDS, DECIMALS
 from beatwire.offline.exports import FIRST_COLUMNS, write_alert_lines, write_alerts, write_beats
 from beatwire.offline.files import check_out
 from beatwire.outputs import check_output
+from beatwire.wire import schema
 
 BEATS = {
     "sample": np.array([90, 390, 1_000_000]),
@@ -140,3 +142,9 @@ def test_a_missing_folder_is_refused_before_anything_runs(tmp_path: Path) -> Non
     (tmp_path / "x.csv").mkdir()
     with pytest.raises(UserError, match="got the folder"):
         check_out(tmp_path / "x.csv")
+
+
+def test_the_wire_format_has_the_fields_of_a_beat_under_their_names() -> None:
+    own = {"time_s", "decided"}  # a recording has no clock, and a message comes when it is decided
+    assert set(BEAT_FIELDS) - own < {field["name"] for field in schema("beat")["fields"]}
+    assert set(DECIMALS) < set(BEAT_FIELDS)

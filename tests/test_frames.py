@@ -10,7 +10,7 @@ from beatwire.cli.analysis import run_analysis
 from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.offline.analyze import analyze
-from beatwire.offline.collect import COLUMNS
+from beatwire.offline.beat import BEAT_FIELDS
 from beatwire.recordings import read_recording
 from beatwire.tables import arrow, rr_statistics
 from typer.testing import CliRunner
@@ -56,7 +56,7 @@ def test_a_stream_with_one_beat_has_no_statistics() -> None:
 def test_beats_are_an_arrow_table_and_missing_values_are_null() -> None:
     result = analyze(read_recording("synthetic:seconds=60,seed=4"))
     table = result.table
-    assert table.column_names == list(COLUMNS)
+    assert table.column_names == list(BEAT_FIELDS)
     assert table.num_rows == len(result.beats["sample"]) > 40
     assert table["rr_ms"].null_count == np.isnan(result.beats["rr_ms"]).sum() > 0
     pd.testing.assert_frame_equal(table.to_pandas(), pd.DataFrame(result.beats))

@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from beatwire.api.commands import train as train
     from beatwire.api.example import example as example
     from beatwire.api.iterate import iterate as iterate
-    from beatwire.api.live import Beat as Beat
     from beatwire.api.live import Events as Events
     from beatwire.api.live import Live as Live
     from beatwire.api.result import Result as Result
     from beatwire.errors import UserError as UserError
+    from beatwire.offline.beat import Beat as Beat
 
     __version__: str
 
 _MODULES = {
     "analyze": "api.analyze", "example": "api.example", "iterate": "api.iterate", "Live": "api.live",
-    "Beat": "api.live", "Events": "api.live", "Result": "api.result", "evaluate": "api.commands",
+    "Beat": "offline.beat", "Events": "api.live", "Result": "api.result", "evaluate": "api.commands",
     "train": "api.commands", "UserError": "errors",
 }  # fmt: skip
 

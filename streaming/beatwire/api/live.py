@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,8 @@ from beatwire.api.live_scale import LiveScale
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
 from beatwire.kernels.avro import MAX_ID
-from beatwire.offline.collect import COLUMNS, joined, no_beats
+from beatwire.offline.beat import BEAT_FIELDS, Beat
+from beatwire.offline.collect import joined, no_beats
 from beatwire.offline.exports import beats_table
 from beatwire.offline.feed import Decided, Feed
 from beatwire.pipeline.settings import Settings
@@ -33,42 +34,6 @@ from beatwire.tables import host_array
 _MAX_INDEX = 1 << 53  # the wire format's
 _YEARS_S = 4e9  # from 1843 to 2096
 _SINCE_1970 = "seconds since 1970"
-
-
-class Beat(NamedTuple):
-    """A heartbeat, decided 0.3 s after its R peak.
-
-    sample            index of R in the stream
-    time_s            time of R, in seconds from sample 0
-    rr_ms             interval to the beat before it in milliseconds, NaN if there is none
-    quality           probability that it is a heartbeat, 0-1
-    score             2: 1 in 100 normal beats looks as strange; NaN if it is not scored
-    rate_bpm          60 s over the median of the last RR intervals, NaN if there is none
-    response          of the detection filter
-    prematurity       0: on time; 0.3: 30 % early, relative to the stream's own past
-    scored_by         what determined the score, or why there is none
-    decided           index of the sample with which it was decided
-    map_x, map_y      place on the plane of the model's latents
-    expected_errors   expected number of false and missed beats in the ten seconds up to it
-    beat_class        N normal, S supraventricular, V ventricular, Q: cannot tell
-    class_probability of that class
-    """
-
-    sample: int
-    time_s: float
-    rr_ms: float
-    quality: float
-    score: float
-    rate_bpm: float
-    response: float
-    prematurity: float
-    scored_by: str
-    decided: int
-    map_x: float
-    map_y: float
-    expected_errors: float
-    beat_class: str
-    class_probability: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +54,13 @@ class Events:
 
     def frame(self) -> pd.DataFrame:
         """Return the beats as a DataFrame with the columns of ``Result.beats``."""
-        return beats_table(dict(zip(COLUMNS, zip(*self.beats, strict=True), strict=False)) or no_beats(), self.fs)
+        return beats_table(dict(zip(BEAT_FIELDS, zip(*self.beats, strict=True), strict=False)) or no_beats(), self.fs)
 
     @staticmethod
     def of(decided: Decided, fs: float) -> Events:
         """Return what a feed decided."""
         columns, alerts = decided
-        rows = zip(*(columns[name].tolist() for name in COLUMNS), strict=True)
+        rows = zip(*(columns[name].tolist() for name in BEAT_FIELDS), strict=True)
         return Events(tuple(Beat(*row) for row in rows), tuple(alerts), fs)
 
 

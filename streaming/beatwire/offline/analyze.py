@@ -38,7 +38,7 @@ LONG_PASS_S = 20.0  # seconds per pass and tick: fewer passes than live, where a
 class Analysis:
     """The result of an analysis.
 
-    beats    one array per name in ``collect.COLUMNS``, all of equal length; ``map_x`` and ``map_y`` are the coordinates
+    beats    one array for each of `offline.beat.BEAT_FIELDS`, of equal length; ``map_x``, ``map_y`` are the coordinates
              of a beat on the two-dimensional map of the latents of the model
     alerts   alert transitions in order, each with the name of the model
     counts   of duplicates, gaps and restarts, by name

@@ -11,13 +11,9 @@ from numpy.typing import NDArray
 
 from beatwire.kernels.beat_class import LETTERS, Q
 from beatwire.model.checkpoint import Model
+from beatwire.offline.beat import BEAT_FIELDS
 from beatwire.records import F32, Alerts, TickBeats
 from beatwire.stages.score import SCORED_BY
-
-COLUMNS = (
-    "sample", "time_s", "rr_ms", "quality", "score", "rate_bpm", "response", "prematurity", "scored_by", "decided",
-    "map_x", "map_y", "expected_errors", "beat_class", "class_probability",
-)  # fmt: skip
 
 
 def classes_of(beats: TickBeats) -> NDArray[np.str_]:
@@ -32,13 +28,13 @@ def _probabilities(beats: TickBeats) -> F32:
 
 def no_beats() -> dict[str, Any]:
     """Return the columns of beats without a beat."""
-    return {name: np.zeros(0) for name in COLUMNS}
+    return {name: np.zeros(0) for name in BEAT_FIELDS}
 
 
 def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return the columns of beats of several pushes, in their order."""
     some = [part for part in parts if len(part["sample"])]
-    return {name: np.concatenate([part[name] for part in some]) for name in COLUMNS} if some else no_beats()
+    return {name: np.concatenate([part[name] for part in some]) for name in BEAT_FIELDS} if some else no_beats()
 
 
 @dataclass(slots=True)
@@ -46,7 +42,7 @@ class Collector:
     """Collects the beats and the alert transitions that the graph emits.
 
     model    the scoring model; its name is added to each transition
-    parts    columns of beats by name in ``COLUMNS``, one dict for each tick with beats
+    parts    columns of beats by name in ``BEAT_FIELDS``, one dict for each tick with beats
     alerts   transitions
     """
 

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import wfdb
 
+from beatwire.offline.beat import DECIMALS
 from beatwire.offline.files import alerts_beside, check_out, format_of
 from beatwire.outputs import write_output
 from beatwire.wire.alerts import encode_alert
@@ -30,10 +31,6 @@ ALERT_COLUMNS = (
     "rule", "priority", "state", "onset", "onset_s", "decided", "decided_s", "value", "limit", "text", "technical",
     "id", "stream", "session", "onset_us", "decided_us", "model",
 )  # fmt: skip
-_DECIMALS = {
-    "time_s": 6, "rr_ms": 3, "quality": 4, "score": 4, "rate_bpm": 3, "response": 4, "prematurity": 4,
-    "map_x": 4, "map_y": 4, "expected_errors": 4, "class_probability": 4,
-}  # fmt: skip
 
 
 def write_beats(
@@ -125,7 +122,7 @@ def _content(path: Path, table: pd.DataFrame, rate_hz: float) -> bytes:
     """Return a table in the format of ``path``."""
     kind = format_of(path)
     if kind == "csv":
-        rounded = table.round({name: places for name, places in _DECIMALS.items() if name in table})
+        rounded = table.round({name: places for name, places in DECIMALS.items() if name in table})
         text = rounded.to_csv(index=False, lineterminator="\n").encode()
         # without a time stamp, so that equal beats give equal files
         return gzip.compress(text, mtime=0) if path.suffix.lower() == ".gz" else text

@@ -26,7 +26,7 @@ from beatwire.wire.avro import encode_chunk
 
 MAX_CHUNK_VALUES = 32_000  # samples times leads of a message, below the 64 kB of the wire format
 TICK_S = 20.0  # of signal in a tick: the clock must not jump, or the stream would seem to have been silent
-Decided = tuple[dict[str, Any], list[dict[str, Any]]]  # columns of beats, by ``collect.COLUMNS``; alert transitions
+Decided = tuple[dict[str, Any], list[dict[str, Any]]]  # columns of beats, by `BEAT_FIELDS`; alert transitions
 
 
 class Encoder:
