@@ -1,4 +1,4 @@
-"""The demo: which planted events raised which alarms, and a short demo on the mock broker."""
+"""The demo: which planted events raised which alerts, and a short demo on the mock broker."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from beatwire.cli.main import app
 from beatwire.recordings.synthetic import rhythm
-from beatwire.service.planted import RULES_OF, alarms_by_bed, event_name, is_detected, print_alarms, print_events
+from beatwire.service.planted import RULES_OF, alerts_by_bed, event_name, is_detected, print_alerts, print_events
 from beatwire_producers.ward import KINDS, Planted, Ward, ward
 from rich.console import Console
 from typer.testing import CliRunner
@@ -42,8 +42,8 @@ def test_an_alarm_belongs_to_the_event_of_its_bed_and_time_and_its_delay_is_by_t
         (event.start_s + 9.0, raised(event, "asystole", state="latched")),
         (event.stop_s + 20.0, raised(event, "irregular rhythm", end, priority="medium")),
     ]
-    rows = [row for row in alarms_by_bed(made, seen, []) if row["bed"] == event.stream]
-    assert [(row["event"], row["alarm"], row["delay_s"]) for row in rows] == [
+    rows = [row for row in alerts_by_bed(made, seen, []) if row["bed"] == event.stream]
+    assert [(row["event"], row["alert"], row["delay_s"]) for row in rows] == [
         ("asystole", "asystole", 4.25),
         ("asystole", "flat line", 4.5),
         (None, "irregular rhythm", None),
@@ -58,47 +58,47 @@ def test_an_alarm_belongs_to_the_event_of_its_bed_and_time_and_its_delay_is_by_t
 )
 def test_an_event_without_an_alarm_of_its_own_kind_bed_and_time_is_missed(made: Ward, changed: dict[str, Any]) -> None:
     event = planted(made, rhythm.ASYSTOLE)
-    rows = alarms_by_bed(made, [(12.0, raised(event, "asystole") | changed)], [])
+    rows = alerts_by_bed(made, [(12.0, raised(event, "asystole") | changed)], [])
     assert not is_detected(event, rows)
-    missed = [row for row in rows if row["alarm"] is None]
+    missed = [row for row in rows if row["alert"] is None]
     assert event.stream in {row["bed"] for row in missed}
     assert {(row["at_s"], row["delay_s"]) for row in missed} == {(None, None)}
 
 
 def test_a_malformed_message_is_detected_by_the_message_that_was_rejected(made: Ward) -> None:
     event = planted(made, rhythm.MALFORMED)
-    assert not is_detected(event, alarms_by_bed(made, [], []))
-    rows = alarms_by_bed(made, [], [event.start_s + 0.1])
+    assert not is_detected(event, alerts_by_bed(made, [], []))
+    rows = alerts_by_bed(made, [], [event.start_s + 0.1])
     assert is_detected(event, rows)
-    row = next(row for row in rows if row["alarm"] == "dead letter")
+    row = next(row for row in rows if row["alert"] == "dead letter")
     assert (row["bed"], row["event"], row["delay_s"]) == (event.stream, "malformed message", 0.1)
 
 
 def test_the_tables_have_a_row_for_each_event_and_each_alarm_within_80_columns(made: Ward) -> None:
     lead = planted(made, rhythm.LEAD_OFF)
     seen = [(lead.start_s + 0.25, raised(lead, "lead off")), (lead.start_s + 0.75, raised(lead, "flat line"))]
-    rows = alarms_by_bed(made, seen, [])
+    rows = alerts_by_bed(made, seen, [])
     file = io.StringIO()
     console = Console(file=file, width=80, highlight=False)
     print_events(console, made, rows)
-    print_alarms(console, rows)
-    events, alarms = (part.splitlines() for part in file.getvalue().strip().split("\n\n"))
-    assert [len(line) for line in events + alarms if len(line) > 80] == []
+    print_alerts(console, rows)
+    events, alerts = (part.splitlines() for part in file.getvalue().strip().split("\n\n"))
+    assert [len(line) for line in events + alerts if len(line) > 80] == []
     assert sum(line.endswith("missed") for line in events) == len(made.planted) - 1
-    assert sum(line.endswith("missed") for line in alarms) == len(made.planted) - 1
-    at = next(k for k, line in enumerate(alarms) if line.startswith(lead.stream))
-    assert alarms[at].split()[1:3] == ["lead", "off"] == event_name(lead).split()
-    assert alarms[at].endswith(" 0.2 s")
-    assert alarms[at + 1].split()[:3] == ["***", "flat", "line"]
+    assert sum(line.endswith("missed") for line in alerts) == len(made.planted) - 1
+    at = next(k for k, line in enumerate(alerts) if line.startswith(lead.stream))
+    assert alerts[at].split()[1:3] == ["lead", "off"] == event_name(lead).split()
+    assert alerts[at].endswith(" 0.2 s")
+    assert alerts[at + 1].split()[:3] == ["***", "flat", "line"]
 
 
-def test_a_short_demo_prints_one_json_object_with_its_alarms_by_bed() -> None:
+def test_a_short_demo_prints_one_json_object_with_its_alerts_by_bed() -> None:
     done = CliRunner().invoke(app, ["demo", "--streams", "8", "--seconds", "13", "--broker", "mock", "--json"])
     result = json.loads(done.stdout)
     assert done.stdout.count("\n") == 1
     assert (result["broker"], result["planted"] > 0) == ("mock", True)
     assert done.exit_code == (1 if result["missed"] else 0)
-    rows = result["alarms_by_bed"]
+    rows = result["alerts_by_bed"]
     assert sum(row["event"] is not None for row in rows) >= result["planted"]
     assert all(0 <= row["delay_s"] < 8 for row in rows if row["delay_s"] is not None)
     assert "TIME  STREAM" in done.stderr

@@ -22,7 +22,7 @@ from beatwire.errors import UserError, shown
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.follower import Record
 from beatwire.kafka.staff import MOST_REJECTED, StaffReader
-from beatwire.page.alarms import Alarms
+from beatwire.page.alerts import Alerts
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings as GraphSettings
 from beatwire.records import Acknowledgement, Expired, Fault, RawTick, Rejects
@@ -207,14 +207,14 @@ def test_an_alert_under_the_key_of_another_one_is_none() -> None:
 
 def test_page_and_monitor_take_the_same_messages() -> None:
     for message in mutations([value()], 500, seed=5):
-        alarms = Alarms()
-        alarms.add_alert(b"ab", message)
+        alerts = Alerts()
+        alerts.add_alert(b"ab", message)
         try:
             decode_alert(message, b"ab")
         except ValueError:
-            assert alarms.malformed == 1
+            assert alerts.malformed == 1
         else:
-            assert alarms.malformed == 0
+            assert alerts.malformed == 0
 
 
 def test_a_limit_that_no_float_can_be_is_rejected_and_the_reader_goes_on() -> None:

@@ -8,12 +8,12 @@ module           contains
 ``ward``         all streams behind one lock: parts of the ward, new samples and beats
 ``traces``       the last ten seconds of samples of every stream
 ``beat_log``     the beats of the last ten minutes
-``alarms``       alerts in force, and acknowledgements
+``alerts``       alerts in force, and acknowledgements
 ``protocol``     the binary messages (docs/reference/page-protocol.md)
 ``browser``      one browser: what it looks at, and how far it has received
 ``app``          routes of the web application
 ``guard``        Host, Origin, token, and headers of every answer
-``rules``        the alarm rules in plain words
+``rules``        the alert rules in plain words
 ``population``   the plane of the model's latents
 ``static``       the page itself: HTML, style and modules, without a build step
 ================ ================================================================================

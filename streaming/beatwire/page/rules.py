@@ -1,4 +1,4 @@
-"""The alarm rules in plain words, for ``/rules.json``.
+"""The alert rules in plain words, for ``/rules.json``.
 
 They are those of the rules themselves (`beatwire.alerts.rules`).
 """

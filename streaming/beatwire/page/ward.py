@@ -1,7 +1,7 @@
-"""The state of the page: traces, beats and alarms of every stream, behind one lock.
+"""The state of the page: traces, beats and alerts of every stream, behind one lock.
 
 In: what the reader's thread receives. Out: parts of the ward and of a bed as the protocol has them, for the thread of
-the web server. State: ``Traces``, ``BeatLog``, ``Alarms``, the order of the streams. The clock is an argument.
+the web server. State: ``Traces``, ``BeatLog``, ``Alerts``, the order of the streams. The clock is an argument.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.kafka.follower import Record
-from beatwire.page.alarms import Alarms
+from beatwire.page.alerts import Alerts
 from beatwire.page.beat_log import BeatLog, as_json
 from beatwire.page.protocol import Block
 from beatwire.page.traces import Traces
@@ -47,7 +47,7 @@ class Ward:
 
     def __init__(self, traces: Traces | None = None) -> None:
         self._lock = threading.RLock()
-        self._traces, self._beats, self._alarms = traces or Traces(), BeatLog(), Alarms()
+        self._traces, self._beats, self._alerts = traces or Traces(), BeatLog(), Alerts()
         self._order: list[tuple[Key, int]] = []  # key of the stream id and slot; new streams at the end, unsorted
         self._rank: I64 = np.zeros(0, np.int64)  # by slot, of the highest alert in force
         self.listeners: list[Callable[[set[str]], None]] = []
@@ -61,7 +61,7 @@ class Ward:
             return {
                 "streams": len(traces.numbers),
                 "ring_bytes": traces.ring_bytes,
-                "rejected": traces.rejected + self._alarms.malformed,
+                "rejected": traces.rejected + self._alerts.malformed,
             }
 
     def add_samples(self, tick: RawTick) -> None:
@@ -77,14 +77,14 @@ class Ward:
             changed = set()
             for record in records:
                 if record.topic == ALERTS:
-                    changed.add(self._alarms.add_alert(record.key, record.value))
+                    changed.add(self._alerts.add_alert(record.key, record.value))
                 elif record.topic == ACKS:
-                    changed.add(self._alarms.add_ack(record.key, record.value))
+                    changed.add(self._alerts.add_ack(record.key, record.value))
             streams = {stream for stream in changed if stream is not None}
             # A stream of which nothing is in force, or was received, is not in the ward.
-            self._list(self._traces.claim({stream for stream in streams if self._alarms.rank(stream)}))
+            self._list(self._traces.claim({stream for stream in streams if self._alerts.rank(stream)}))
             for stream in streams & self._traces.numbers.keys():
-                self._rank[self._traces.numbers[stream]] = self._alarms.rank(stream)
+                self._rank[self._traces.numbers[stream]] = self._alerts.rank(stream)
         if streams:
             for listener in self.listeners:
                 listener(streams)
@@ -131,7 +131,7 @@ class Ward:
                 "streams": len(order),
                 "offset": offset,
                 "broker": "connected" if self.connected else "disconnected",
-                "counts": self._alarms.counts(),
+                "counts": self._alerts.counts(),
                 "beds": [self._bed(slot, now_us) for slot in found[offset : offset + limit]],
             }
 
@@ -144,18 +144,18 @@ class Ward:
     def alarmed(self) -> set[str]:
         """Return the streams that have alerts in force."""
         with self._lock:
-            return set(self._alarms.of_stream)
+            return set(self._alerts.of_stream)
 
     def alerts_of(self, stream: str) -> list[dict[str, Any]]:
         """Return the alerts in force of a stream as the protocol has them."""
         with self._lock:
             leads = self._traces.lead_names.get(self._traces.numbers.get(stream, -1), [])
-            return self._alarms.in_force(stream, leads)
+            return self._alerts.in_force(stream, leads)
 
     def has_alert(self, alert: str, stream: str) -> bool:
         """Return True if the alert of that id is in force and that stream's."""
         with self._lock:
-            found = self._alarms.alerts.get(alert)
+            found = self._alerts.alerts.get(alert)
             return found is not None and found["stream"] == stream
 
     def slots(self, streams: Iterable[str]) -> dict[str, int]:
@@ -218,7 +218,7 @@ class Ward:
 
     def _add_beats(self, decoded: list[dict[str, Any] | None]) -> None:
         beats = [beat for beat in decoded if beat is not None]
-        self._alarms.malformed += len(decoded) - len(beats)
+        self._alerts.malformed += len(decoded) - len(beats)
         self._list(self._traces.claim({beat["stream"] for beat in beats}))
         slots = [self._traces.numbers.get(beat["stream"], -1) for beat in beats]
         known = [k for k, slot in enumerate(slots) if slot >= 0]
@@ -231,7 +231,7 @@ class Ward:
         for slot in new:
             stream = self._traces.directory.names[slot]
             self._order.append((natural(stream), slot))
-            self._rank[slot] = self._alarms.rank(stream)
+            self._rank[slot] = self._alerts.rank(stream)
 
     def _block(self, slot: int, first: int, samples: I16) -> Block:
         traces = self._traces
@@ -248,7 +248,7 @@ class Ward:
         off = bool(traces.ints["lead_off"][slot] & 1) and stop >= 0
         last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
         last = self._beats.last.get(slot)
-        alerts = self._alarms.in_force(stream, traces.lead_names.get(slot, []))
+        alerts = self._alerts.in_force(stream, traces.lead_names.get(slot, []))
         unjudged = any(alert["rule"] in UNJUDGED and alert["state"] != "latched" for alert in alerts)
         recent = last is not None and last_us is not None and last_us - last.time_us < NO_RATE_US
         has_rate = recent and not is_stale and not unjudged

@@ -191,7 +191,7 @@ class Pipeline(Part):
         self.lifecycle.state.acks += acks
 
     def watch_feed(self, newest_us: int, *, raises: bool) -> None:
-        """Take the arrival of the newest chunk of any stream, 0: unknown; ``raises``: the alarm is this worker's."""
+        """Take the arrival of the newest chunk of any stream, 0: unknown; ``raises``: the alert is this worker's."""
         alert.watch_feed(self.alerts.state, newest_us)
         self.lifecycle.state.feed_newest_us = newest_us if raises else 0
 

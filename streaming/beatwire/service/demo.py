@@ -1,7 +1,7 @@
 """The command ``beatwire demo``: a broker, a synthetic ward with planted events, and the monitor, in one process.
 
 In: the number of streams, a duration, a seed. Out: the alerts as they are published, on the terminal, and a summary:
-which planted events raised which alarms, and how soon. Only the patients are synthetic: the ward is sent to the broker
+which planted events raised which alerts, and how soon. Only the patients are synthetic: the ward is sent to the broker
 as devices would send it, and the monitor reads it from there.
 """
 
@@ -32,7 +32,7 @@ from beatwire.records import Alerts, Rejects
 from beatwire.service.counters import Counters
 from beatwire.service.demo_page import long_ward, play_rounds, show_page
 from beatwire.service.monitor import Monitor
-from beatwire.service.planted import LATEST_S, alarms_by_bed, is_detected, print_alarms, print_events
+from beatwire.service.planted import LATEST_S, alerts_by_bed, is_detected, print_alerts, print_events
 from beatwire.service.priorities import STARS, STYLES
 from beatwire.service.warmup import warm_up
 from beatwire.signals import stop_on_signals
@@ -90,7 +90,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         length = f"for {seconds:g} s, {len(made.planted)} planted events" if seconds else "until Ctrl-C"
         console.print(f"ward     {streams} beds {length}")
         console.print(f"monitor  model {pipeline.model.name}, backend cpu")
-        console.print(f"alarms   {SIGNS}", style="dim")
+        console.print(f"alerts   {SIGNS}", style="dim")
         console.print()
         log.printer.print_header()
         stop = threading.Event() if seconds is not None else stack.enter_context(stop_on_signals())
@@ -100,10 +100,10 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
     if sent.stopped:
         past = tuple(event for event in made.planted if event.stop_s + LATEST_S < sent.signal_s)
         made = replace(made, planted=past)
-    rows = alarms_by_bed(made, log.transitions, log.rejected_s)
+    rows = alerts_by_bed(made, log.transitions, log.rejected_s)
     detected = [is_detected(event, rows) for event in made.planted]
     print_events(console, made, rows)
-    print_alarms(console, rows)
+    print_alerts(console, rows)
     return {
         "broker": started.kind,
         "backend": "cpu",
@@ -118,7 +118,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         "samples_per_s": round(sent.samples / took_s),
         "latency_ms.p50": counters.latency.quantile_ms(0.5),
         "latency_ms.p99": counters.latency.quantile_ms(0.99),
-        "alarms_by_bed": rows,
+        "alerts_by_bed": rows,
     }
 
 

@@ -52,7 +52,7 @@ class Graph(Protocol):
         """Take, by partition, what retention deleted before it was read: it is published with the next tick."""
 
     def watch_feed(self, newest_us: int, *, raises: bool) -> None:
-        """Take the arrival of the newest chunk of any stream, 0: unknown; `raises`: the alarm is this worker's."""
+        """Take the arrival of the newest chunk of any stream, 0: unknown; `raises`: the alert is this worker's."""
 
 
 class Staff(Protocol):

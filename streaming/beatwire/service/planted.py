@@ -1,10 +1,10 @@
-"""Which planted events of a ward raised which alarms, and how soon: the tables that end a demo.
+"""Which planted events of a ward raised which alerts, and how soon: the tables that end a demo.
 
 In:  the ward, the alerts that were raised and the messages that were rejected, each with the time at which it was seen
 Out: rows by bed; lines on a terminal
 
-An alarm belongs to the event of its bed during which it began, or shortly after which; an event is *detected* if one of
-the alarms of ``RULES_OF`` belongs to it. Times are seconds since the ward began, by the clock: a delay includes the
+An alert belongs to the event of its bed during which it began, or shortly after which; an event is *detected* if one of
+the alerts of ``RULES_OF`` belongs to it. Times are seconds since the ward began, by the clock: a delay includes the
 transport and the work of the monitor.
 """
 
@@ -34,10 +34,10 @@ EVENT_NAMES = {rhythm.GAP: "missing data", rhythm.MALFORMED: "malformed message"
 EARLIEST_S, LATEST_S = 1.0, 8.0  # onset of an alert: at most this long before an event begins, or after it has ended
 
 
-def alarms_by_bed(
+def alerts_by_bed(
     made: Ward, seen: Sequence[tuple[float, Mapping[str, Any]]], rejected_s: Sequence[float]
 ) -> list[dict[str, Any]]:
-    """Return the alarms of each bed with the events that raised them.
+    """Return the alerts of each bed with the events that raised them.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def alarms_by_bed(
     Returns
     -------
     list of dict
-        By bed and time: ``bed``, ``event`` and ``from_s`` (None: no event was planted there), ``alarm``, ``priority``,
+        By bed and time: ``bed``, ``event`` and ``from_s`` (None: no event was planted there), ``alert``, ``priority``,
         ``at_s`` and ``delay_s`` after ``from_s`` (None: the event was missed).
     """
     rows: list[dict[str, Any]] = []
@@ -67,16 +67,16 @@ def alarms_by_bed(
         found[event].append(_row(event.stream, event, "dead letter", None, at_s))
     for event, of_event in found.items():
         rows += of_event
-        if not any(row["alarm"] in RULES_OF[event.kind] for row in of_event):
+        if not any(row["alert"] in RULES_OF[event.kind] for row in of_event):
             rows.append(_row(event.stream, event, None, None, None))
     beds = [feed.stream for feed in made.feeds]
     return sorted(rows, key=lambda row: (beds.index(row["bed"]), row["from_s"] or row["at_s"], row["at_s"] or 0.0))
 
 
 def is_detected(event: Planted, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Return True if a planted event has an alarm of its own in the rows of :func:`alarms_by_bed`."""
+    """Return True if a planted event has an alert of its own in the rows of :func:`alerts_by_bed`."""
     return any(
-        row["bed"] == event.stream and row["from_s"] == event.start_s and row["alarm"] in RULES_OF[event.kind]
+        row["bed"] == event.stream and row["from_s"] == event.start_s and row["alert"] in RULES_OF[event.kind]
         for row in rows
     )
 
@@ -95,13 +95,13 @@ def _event_of(alert: Mapping[str, Any], made: Ward) -> Planted | None:
 
 
 def _row(
-    bed: str, event: Planted | None, alarm: str | None, priority: str | None, at_s: float | None
+    bed: str, event: Planted | None, alert: str | None, priority: str | None, at_s: float | None
 ) -> dict[str, Any]:
     return {
         "bed": bed,
         "event": None if event is None else event_name(event),
         "from_s": None if event is None else event.start_s,
-        "alarm": alarm,
+        "alert": alert,
         "priority": priority,
         "at_s": None if at_s is None else round(at_s, 3),
         "delay_s": None if event is None or at_s is None else round(at_s - event.start_s, 3),
@@ -124,24 +124,24 @@ def print_events(console: Console, made: Ward, rows: Sequence[Mapping[str, Any]]
         console.print(Text(f"{row}  {'detected' if found else 'missed'}", style="" if found else "red"))
 
 
-def print_alarms(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print the rows of :func:`alarms_by_bed`; a bed, and an event, stand in the first of their rows."""
+def print_alerts(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print the rows of :func:`alerts_by_bed`; a bed, and an event, stand in the first of their rows."""
     width = max([6, *(len(row["bed"]) for row in rows)])
     console.print()
-    longest = max([20, *(len(row["alarm"] or "") for row in rows)])
-    head = f"{'STREAM':{width}}  {'PLANTED EVENT':17}  {'ALARM':{4 + longest}}  {'AT':>6}  {'DELAY':>6}"
+    longest = max([20, *(len(row["alert"] or "") for row in rows)])
+    head = f"{'STREAM':{width}}  {'PLANTED EVENT':17}  {'ALERT':{4 + longest}}  {'AT':>6}  {'DELAY':>6}"
     console.print(Text(head, style="bold"))
     before: Mapping[str, Any] = {"bed": None}
     for row in rows:
         same_bed = row["bed"] == before["bed"]
         same_event = same_bed and (row["event"], row["from_s"]) == (before["event"], before["from_s"])
         event = "" if same_event else row["event"] or "-"
-        begin, alarm, times = f"{'' if same_bed else row['bed']:{width}}  {event:17}  ", ("missed", "red"), ""
-        if row["alarm"] is not None:
+        begin, alert, times = f"{'' if same_bed else row['bed']:{width}}  {event:17}  ", ("missed", "red"), ""
+        if row["alert"] is not None:
             delay = "" if row["delay_s"] is None else f"{row['delay_s']:.1f} s"
-            alarm = f"{STARS.get(row['priority'], ''):4}{row['alarm']:{longest}}", STYLES.get(row["priority"], "")
+            alert = f"{STARS.get(row['priority'], ''):4}{row['alert']:{longest}}", STYLES.get(row["priority"], "")
             times = f"  {row['at_s']:4.1f} s  {delay:>6}"
-        line = Text.assemble(begin, alarm, times)
+        line = Text.assemble(begin, alert, times)
         line.rstrip()
         console.print(line)
         before = row

@@ -1,5 +1,5 @@
 /**
- * The alarms of a bed with their definition, and their acknowledgement with a name.
+ * The alerts of a bed with their definition, and their acknowledgement with a name.
  *
  * In: alerts in force, definitions of the rules. Out: a list; `acknowledge` with the alert's id and a name. The name is kept
  * in sessionStorage, for this tab only. Without a name nothing is acknowledged: the field asks for one, for this alert and
@@ -98,7 +98,7 @@ export class AlertsList {
     return button;
   }
 
-  /** Acknowledge the alarm with the highest priority that is not acknowledged yet. */
+  /** Acknowledge the alert with the highest priority that is not acknowledged yet. */
   first() {
     const open = this.alerts.find((alert) => alert.state !== "ack");
     if (open && this.writable) this.#send(open.id);

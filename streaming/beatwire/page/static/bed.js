@@ -1,5 +1,5 @@
 /**
- * One bed: all leads, beats, figures, alarms.
+ * One bed: all leads, beats, figures, alerts.
  *
  * In: a Stream. Out: the view at #/bed/ID. Traces are drawn each frame, figures once a beat, text once a second.
  */
@@ -111,7 +111,7 @@ export class Bed {
     if (message.stream === this.id) this.limits.show(message);
   }
 
-  /** Acknowledge the alarm with the highest priority. */
+  /** Acknowledge the alert with the highest priority. */
   acknowledgeFirst() {
     this.alerts.first();
   }

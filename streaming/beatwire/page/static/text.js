@@ -1,5 +1,5 @@
 /**
- * Words and figures of the page: times with their zone, numbers with their unit, alarms with their stars, millimetres.
+ * Words and figures of the page: times with their zone, numbers with their unit, alerts with their stars, millimetres.
  */
 
 export const PX_PER_MM = 96 / 25.4; // as style sheets define the millimetre
@@ -13,7 +13,7 @@ export function rank(priority) {
   return RANKS[priority] ?? 3;
 }
 
-/** Alerts in the order of `Alarms.in_force` of the server: by priority, state, the newest first. @param {any[]} alerts */
+/** Alerts in the order of `Alerts.in_force` of the server: by priority, state, the newest first. @param {any[]} alerts */
 export function byPriority(alerts) {
   return [...alerts].sort((a, b) => rank(a.priority) - rank(b.priority) || STATES[a.state] - STATES[b.state]
     || b.decided_us - a.decided_us);

@@ -63,8 +63,8 @@ export class Tile {
   #showAlerts(bed) {
     const alerts = byPriority(bed.alerts);
     const text = alerts.map((alert) => alert.id + alert.state + alert.text).join();
-    const spoken = alerts.map((alert) => `${alert.priority} alarm ${parts(alert)[0]} ${standing(alert)}`).join(", ");
-    const label = `${bed.stream}, rate ${figure(bed.bpm)} per minute, ${spoken || "no alarm"}`;
+    const spoken = alerts.map((alert) => `${alert.priority} alert ${parts(alert)[0]} ${standing(alert)}`).join(", ");
+    const label = `${bed.stream}, rate ${figure(bed.bpm)} per minute, ${spoken || "no alert"}`;
     if (this.link.getAttribute("aria-label") !== label) this.link.setAttribute("aria-label", label);
     if (text === this.alertText) return;
     this.alertText = text;

@@ -3,7 +3,7 @@
 Nothing arrives at all; a partition is not monitored; samples of a partition were deleted before they were read.
 
 Their stream is the topic of the samples, or one partition of it. The clock decides them. When nothing arrives from
-anywhere, one alarm says so, and the streams of the ward raise no ``no data`` of their own: a nurse needs to know that
+anywhere, one alert says so, and the streams of the ward raise no ``no data`` of their own: a nurse needs to know that
 the feed has failed, and when it works again which beds do not return.
 """
 
@@ -20,15 +20,15 @@ from beatwire.records import I64, Bool, Expired
 from beatwire.stages.support.open_alerts import OpenAlerts
 from beatwire.wire.names import SAMPLES
 
-FEED_S = 2.0  # without a chunk from any stream, after which that is an alarm
+FEED_S = 2.0  # without a chunk from any stream, after which that is an alert
 FORGOTTEN_S = 86_400.0  # a feed that has been silent for a day was switched off
-FEW = 3  # so many streams at most that are silent at once raise an alarm each, although the whole feed is silent
+FEW = 3  # so many streams at most that are silent at once raise an alert each, although the whole feed is silent
 OTHERS_US = 500_000  # a chunk of another stream that arrived so much later shows that the feed works
 _NO_DATA = RULES[NUMBERS["no data"]]
 
 
 def feed_transition(alerts: OpenAlerts, newest_us: int, now_us: int) -> list[dict[str, Any]]:
-    """Return the message that begins or ends the alarm that nothing arrives from any stream, if there is one.
+    """Return the message that begins or ends the alert that nothing arrives from any stream, if there is one.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def ended(message: dict[str, Any], at_us: int, lasted_s: float) -> dict[str, Any
 
 
 def explained_by_feed(late: I64, used_us: I64, newest_us: int) -> Bool:
-    """Return of each silent stream whether the whole feed is silent: then its silence is no alarm of its own.
+    """Return of each silent stream whether the whole feed is silent: then its silence is no alert of its own.
 
     Parameters
     ----------

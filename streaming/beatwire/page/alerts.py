@@ -27,7 +27,7 @@ _SENT = (
 
 
 @dataclass(slots=True)
-class Alarms:
+class Alerts:
     """Alerts by id, ids by stream, acknowledgements by id of the alert; ``malformed``: messages that are neither."""
 
     alerts: dict[str, dict[str, Any]] = field(default_factory=dict)
