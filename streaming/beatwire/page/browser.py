@@ -58,6 +58,7 @@ class Browser:
     def __init__(self, socket: WebSocket, ward: Ward, desk: Desk | None) -> None:
         self._socket, self._ward, self._desk = socket, ward, desk
         self._query, self._offset, self._limit = "", 0, protocol.MOST_WATCHED
+        self._alarms_only = False
         self._wanted: tuple[str, ...] = ()
         self._leads, self._wants_beats = 1, True
         self._cursors: dict[str, Cursor] = {}
@@ -126,6 +127,7 @@ class Browser:
             self._query = _text(message, "query", 0, 64)
             self._offset = _integer(message, "offset", 0, 1 << 31)
             self._limit = _integer(message, "limit", 0, protocol.MOST_BEDS)
+            self._alarms_only = _flag(message, "alarms_only", default=False)
             self._ward_due = True
         elif kind == "watch":
             self._watch(message)
@@ -144,9 +146,7 @@ class Browser:
     def _watch(self, message: dict[str, Any]) -> None:
         streams, leads = message.get("streams"), message.get("leads", "first")
         most = 1 if leads == "all" else protocol.MOST_WATCHED
-        beats = message.get("beats", True)
-        if not isinstance(beats, bool):
-            raise ValueError("watch: expected beats true or false")
+        beats = _flag(message, "beats", default=True)
         if leads not in ("first", "all"):
             raise ValueError("watch: expected leads 'first' or 'all'")
         if not isinstance(streams, list) or len(streams) > most or not all(map(is_stream_id, streams)):
@@ -215,7 +215,7 @@ class Browser:
 
     async def _send_ward(self) -> None:
         now_us = time.time_ns() // 1000
-        await self._send(self._ward.part(self._query, self._offset, self._limit, now_us))
+        await self._send(self._ward.part(self._query, self._offset, self._limit, now_us, alarms_only=self._alarms_only))
         if self._leads > 1:
             for stream in self._wanted:
                 bed = self._ward.bed(stream, now_us)
@@ -285,6 +285,13 @@ def _changes(message: dict[str, Any]) -> dict[str, float | None]:
         if value is not None and not (is_number and math.isfinite(value)):
             raise ValueError(f"set limits: expected a number or null for {rule[:64]!r}")
     return {rule: None if value is None else float(value) for rule, value in given.items()}
+
+
+def _flag(message: dict[str, Any], name: str, *, default: bool) -> bool:
+    value = message.get(name, default)
+    if not isinstance(value, bool):
+        raise ValueError(f"{message['type']}: expected {name} true or false")
+    return value
 
 
 def _text(message: dict[str, Any], name: str, least: int, most: int) -> str:

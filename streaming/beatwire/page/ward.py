@@ -104,7 +104,7 @@ class Ward:
                 forgotten = set(gone.tolist())
                 self._order = [entry for entry in self._order if entry[1] not in forgotten]
 
-    def part(self, query: str, offset: int, limit: int, now_us: int) -> dict[str, Any]:
+    def part(self, query: str, offset: int, limit: int, now_us: int, *, alarms_only: bool = False) -> dict[str, Any]:
         """Return a part of the ward list as the message ``ward``.
 
         Parameters
@@ -115,6 +115,8 @@ class Ward:
             The part.
         now_us
             The clock of the server, microseconds since 1970.
+        alarms_only
+            Only streams with an alert in force.
         """
         with self._lock:
             names = self._traces.directory.names
@@ -122,7 +124,8 @@ class Ward:
             by_name = np.array([slot for _, slot in self._order], np.int64)
             order = by_name[np.argsort(-self._rank[by_name], kind="stable")].tolist()
             wanted = query.casefold()
-            found = [slot for slot in order if wanted in names[slot].casefold()] if wanted else order
+            listed = order[: int(np.count_nonzero(self._rank[by_name]))] if alarms_only else order
+            found = [slot for slot in listed if wanted in names[slot].casefold()] if wanted else listed
             offset = max(0, min(offset, len(found) - 1))
             return {
                 "type": "ward",

@@ -27,7 +27,7 @@ const store = new Store();
 const stats = new Stats();
 const alarms = new Alarms({ counts: at("counts"), elsewhere: at("elsewhere"), announce: at("announce"), sound: at("sound"), pause: at("pause") });
 const connection = new Connection({ state: onState, json: onJson, frame: onFrame });
-const ward = new Ward(store, {
+const ward = new Ward(store, { only: at("only"), compact: at("compact") }, {
   ask: (part) => connection.send({ type: "ward", ...part }),
   watch: (ids) => watch(ids, "first"),
 }, colours);
@@ -146,7 +146,7 @@ function route() {
   page.view = next;
   if (next === bed) bed.show(decodeURIComponent(id));
   else ward.show();
-  at("query").parentElement.hidden = next === bed;
+  for (const part of [at("query").parentElement, at("only"), at("compact")]) part.hidden = next === bed;
   alarms.setShown(next === bed ? bed.id : "");
   showTitle();
 }
@@ -158,7 +158,10 @@ function notice() {
   if (!page.loaded) return page.state === "waiting" ? "The server does not answer." : "Loading the ward.";
   if (page.view === bed) return bed.missing ? `There is no stream ${bed.id}.\nEsc returns to the ward.` : "";
   if (page.streams === 0) return "No streams yet.\nStart a feed: beatwire replay synthetic --bootstrap-servers HOST:PORT";
-  return page.total === 0 && ward.query ? `No stream has "${ward.query}" in its name.\nEsc clears the search.` : "";
+  if (page.total) return "";
+  const all = ward.alarmsOnly ? "\nAlarms only: o shows all." : "";
+  if (ward.query) return `No stream has "${ward.query}" in its name.${all}\nEsc clears the search.`;
+  return ward.alarmsOnly ? `No bed has an alarm.${all}` : "";
 }
 
 /** What the line above the page says to all, and what to the eye alone: a countdown, and a loss that was announced. */
@@ -211,7 +214,7 @@ function onKey(event) {
   const typing = event.target.matches?.("input");
   if (event.key === "Escape") escape(event, typing);
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-  const action = { "/": focusSearch, m: () => alarms.toggleSound(), p: () => alarms.togglePause() }[event.key];
+  const action = { "/": focusSearch, m: () => alarms.toggleSound(), o: () => ward.toggleOnly(), l: () => ward.toggleCompact(), p: () => alarms.togglePause() }[event.key];
   if (action) {
     event.preventDefault();
     action();

@@ -79,7 +79,7 @@ export class Stream {
       return sinceUs < Infinity ? `no data since ${clockTime(sinceUs)}` : "no data";
     }
     if (this.bed.state === "lead off") return "lead off";
-    return this.ring ? "" : "waiting for samples";
+    return this.ring || this.watchedMs === Infinity ? "" : "waiting for samples"; // what nobody watches has none
   }
 
   /** Why a bed whose samples come is not analysed; empty if it is. */

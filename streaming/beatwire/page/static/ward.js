@@ -8,22 +8,27 @@
 
 import { Tile } from "./tile.js";
 
-const TILE_WIDTH = 304; // CSS pixels at least
-const TILE_HEIGHT = 168; // at least, and where the list scrolls
+const TILE_WIDTH = 292; // CSS pixels at least
+const TILE_HEIGHT = 148; // at least, and where the list scrolls
+const LINE = { width: 420, height: 32 }; // of a bed in the list without traces
 const TALLEST = 336;
 const WIDE = 2.2; // a tile that is wider than this many heights gains nothing
 const GAP = 8;
 const WRITTEN = 8; // tiles whose text is written in one frame: all are within a quarter of a second
 const MOST = 64; // tiles that are asked for and watched at most
+const MOST_LINES = 200; // that are asked for at most
+const KEPT = { compact: "beatwire.compact", alarmsOnly: "beatwire.alarmsOnly" };
 
 /**
  * Columns and height of the tiles: all on the screen and as large as they can be, or else a list that scrolls.
  * @param {number} width CSS pixels
  * @param {number} height CSS pixels
  * @param {number} total tiles
+ * @param {boolean} compact lines without traces
  * @returns {{columns: number, tile: number}}
  */
-function arrange(width, height, total) {
+function arrange(width, height, total, compact) {
+  if (compact) return { columns: Math.max(1, Math.floor((width + GAP) / (LINE.width + GAP))), tile: LINE.height };
   const fitting = Math.max(1, Math.floor((width + GAP) / (TILE_WIDTH + GAP)));
   let best = { columns: fitting, tile: TILE_HEIGHT, size: 0 };
   for (let columns = 1; columns <= fitting && total > 0; columns += 1) {
@@ -40,13 +45,19 @@ function arrange(width, height, total) {
 export class Ward {
   /**
    * @param {import("./store.js").Store} store
-   * @param {{ask: (part: {query: string, offset: number, limit: number}) => void, watch: (ids: string[]) => void}} on
+   * @param {{only: HTMLButtonElement, compact: HTMLButtonElement}} buttons
+   * @param {{ask: (part: {query: string, offset: number, limit: number, alarms_only: boolean}) => void, watch: (ids: string[]) => void}} on
    * @param {{ink: string, surface: string}} colours
    */
-  constructor(store, on, colours) {
+  constructor(store, buttons, on, colours) {
     this.store = store;
+    this.buttons = buttons;
     this.on = on;
     this.colours = colours;
+    this.alarmsOnly = sessionStorage.getItem(KEPT.alarmsOnly) === "true";
+    this.compact = localStorage.getItem(KEPT.compact) === "true";
+    buttons.only.addEventListener("click", () => this.toggleOnly());
+    buttons.compact.addEventListener("click", () => this.toggleCompact());
     this.section = document.getElementById("ward");
     this.list = document.getElementById("list");
     this.spacer = document.getElementById("spacer");
@@ -59,12 +70,42 @@ export class Ward {
     this.due = new Set();
     this.isShown = false;
     this.query = "";
-    this.part = { query: "", offset: 0, limit: 0 };
+    this.part = {};
     this.total = 0;
     this.sight = new IntersectionObserver((entries) => this.#seen(entries), { root: this.list });
     this.list.addEventListener("scroll", () => this.#ask(false), { passive: true });
     new ResizeObserver(() => this.#measure()).observe(this.list);
     this.grid.addEventListener("keydown", (event) => this.#move(event));
+    this.#showButtons();
+  }
+
+  /** Show only beds with an alarm, or all. In this tab only: a page that is opened shows every bed. */
+  toggleOnly() {
+    this.alarmsOnly = !this.alarmsOnly;
+    sessionStorage.setItem(KEPT.alarmsOnly, String(this.alarmsOnly));
+    this.#showButtons();
+    this.list.scrollTop = 0;
+    this.#ask(true);
+  }
+
+  /** Show lines without traces, or tiles. */
+  toggleCompact() {
+    this.compact = !this.compact;
+    localStorage.setItem(KEPT.compact, String(this.compact));
+    this.#showButtons();
+    this.list.scrollTop = 0;
+    this.#measure();
+    this.#ask(true);
+  }
+
+  #showButtons() {
+    this.buttons.only.setAttribute("aria-pressed", String(this.alarmsOnly));
+    this.buttons.compact.setAttribute("aria-pressed", String(this.compact));
+    this.section.classList.toggle("compact", this.compact);
+  }
+
+  get most() {
+    return this.compact ? MOST_LINES : MOST;
   }
 
   /** Show the ward and ask for what is visible. */
@@ -101,10 +142,10 @@ export class Ward {
   #measure() {
     const [width, height] = [this.spacer.clientWidth, this.list.clientHeight];
     if (width <= 0) return;
-    const { columns, tile } = arrange(width, height, this.total);
+    const { columns, tile } = arrange(width, height, this.total, this.compact);
     this.columns = columns;
-    this.row = tile + GAP;
-    this.rows = Math.min(Math.ceil(height / this.row) + 1, Math.ceil(MOST / columns));
+    this.row = tile + (this.compact ? 0 : GAP);
+    this.rows = Math.min(Math.ceil(height / this.row) + 1, Math.ceil(this.most / columns));
     this.grid.style.setProperty("--columns", columns);
     this.grid.style.setProperty("--tile-height", `${tile}px`);
     this.#layOut();
@@ -116,9 +157,10 @@ export class Ward {
 
   #ask(always) {
     if (!this.columns || !this.isShown) return;
-    const above = Math.max(0, Math.floor(this.list.scrollTop / this.row) - (this.rows * this.columns < MOST ? 1 : 0));
+    const above = Math.max(0, Math.floor(this.list.scrollTop / this.row) - (this.rows * this.columns < this.most ? 1 : 0));
     const offset = Math.min(above, Math.max(0, Math.ceil(this.total / this.columns) - 1)) * this.columns;
-    const part = { query: this.query, offset, limit: Math.min(MOST, (this.rows + 2) * this.columns) };
+    const limit = Math.min(this.most, (this.rows + 2) * this.columns);
+    const part = { query: this.query, offset, limit, alarms_only: this.alarmsOnly };
     if (!always && JSON.stringify(part) === JSON.stringify(this.part)) return;
     this.part = part;
     this.on.ask(part);
