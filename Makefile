@@ -52,6 +52,13 @@ test-fast: $(DEV_READY) kernels
 test-heavy: $(DEV_READY)
 	$(BIN)/pytest
 
+# A model, folders of recordings, records of noise: train it, and compare its figures with those of the shipped one.
+define trained
+	$(BIN)/beatwire train $(1) $(addprefix $(ECG)/,$(2)) $(addprefix --noise $(ECG)/nstdb/,$(3)) --out $(OUT)/$(1).safetensors
+	@cmp -s $(OUT)/$(1).metrics.json $(SHIPPED)/$(1).metrics.json && echo "$(1): same figures as the shipped model" || \
+		echo "$(1): figures differ from the shipped model's; processors round differently"
+endef
+
 # Train the shipped models again from the annotated recordings in ECG into OUT. An interrupted run is resumed.
 ECG ?= ../shared/ecg
 OUT ?= build/train
@@ -59,25 +66,11 @@ SHIPPED := streaming/beatwire/model/weights
 train: $(DEV_READY)
 	@test -d $(ECG)/mitdb -a -d $(ECG)/svdb -a -d $(ECG)/nstdb || \
 		{ echo "make train: expected the folders mitdb, svdb and nstdb in $(ECG); another folder: make train ECG=FOLDER"; exit 1; }
-	$(BIN)/beatwire train vae $(ECG)/mitdb $(ECG)/svdb --out $(OUT)/vae.safetensors
-	@cmp -s $(OUT)/vae.metrics.json $(SHIPPED)/vae.metrics.json && echo "vae: same figures as the shipped model" || \
-		echo "vae: figures differ from the shipped model's; processors round differently"
-	$(BIN)/beatwire train detector $(ECG)/mitdb $(ECG)/svdb --noise $(ECG)/nstdb/bw --noise $(ECG)/nstdb/ma \
-		--out $(OUT)/detector.safetensors
-	@cmp -s $(OUT)/detector.metrics.json $(SHIPPED)/detector.metrics.json && echo "detector: same figures as the shipped model" || \
-		echo "detector: figures differ from the shipped model's; processors round differently"
-	$(BIN)/beatwire train classes $(addprefix $(ECG)/,mitdb svdb cinc2017 mimicaf nsrdb) --out $(OUT)/classes.safetensors
-	@cmp -s $(OUT)/classes.metrics.json $(SHIPPED)/classes.metrics.json && echo "classes: same figures as the shipped model" || \
-		echo "classes: figures differ from the shipped model's; processors round differently"
-	$(BIN)/beatwire train ventricular $(addprefix $(ECG)/,cinc2015 cinc2017 mimicaf mitdb svdb vfdb) \
-		--noise $(ECG)/nstdb/bw --noise $(ECG)/nstdb/ma --noise $(ECG)/nstdb/em100 --out $(OUT)/ventricular.safetensors
-	@cmp -s $(OUT)/ventricular.metrics.json $(SHIPPED)/ventricular.metrics.json && echo "ventricular: same figures as the shipped model" || \
-		echo "ventricular: figures differ from the shipped model's; processors round differently"
-
-	$(BIN)/beatwire train rhythm $(addprefix $(ECG)/,cinc2015 cinc2017 cudb mimicaf mitdb svdb vfdb) \
-		--noise $(ECG)/nstdb/bw --noise $(ECG)/nstdb/ma --noise $(ECG)/nstdb/em100 --out $(OUT)/rhythm.safetensors
-	@cmp -s $(OUT)/rhythm.metrics.json $(SHIPPED)/rhythm.metrics.json && echo "rhythm: same figures as the shipped model" || \
-		echo "rhythm: figures differ from the shipped model's; processors round differently"
+	$(call trained,vae,mitdb svdb,)
+	$(call trained,detector,mitdb svdb,bw ma)
+	$(call trained,classes,mitdb svdb cinc2017 mimicaf nsrdb,)
+	$(call trained,ventricular,cinc2015 cinc2017 mimicaf mitdb svdb vfdb,bw ma em100)
+	$(call trained,rhythm,cinc2015 cinc2017 cudb mimicaf mitdb svdb vfdb,bw ma em100)
 
 # The pictures in docs/images, of the live page and of a report of ../shared/ecg/mitdb/205; needs the command chromium.
 screenshots: $(DEV_READY)

@@ -27,12 +27,10 @@ SECONDS = 20.0
 def write_folder(folder: Path) -> Path:
     """Write tables, records with annotations, records of alarms and of noise, a model, and a configuration."""
     for seed, name in enumerate(TABLES):
-        _write_table(folder / name, synthesise(seed, rate_hz=250.0, leads=2, seconds=SECONDS))
+        write_table(folder / name, synthesise(seed, rate_hz=250.0, leads=2, seconds=SECONDS))
     for database, names in RECORDS.items():
         (folder / database).mkdir()
-        for name in names:
-            made = synthesise(int(name), rate_hz=RATE_HZ, leads=2, seconds=SECONDS, ectopy=0.1)
-            _write_record(folder / database, name, made)
+        write_records(folder / database, names)
     (folder / "cinc2015").mkdir()
     for seed, (name, comments) in enumerate(ALARMS.items()):
         _write_samples(folder / "cinc2015", name, synthesise(seed, rate_hz=RATE_HZ, leads=2).recording, comments)
@@ -50,7 +48,13 @@ def write_folder(folder: Path) -> Path:
     return folder
 
 
-def _write_table(path: Path, made: Synthetic) -> None:
+def write_records(folder: Path, names: Sequence[str]) -> None:
+    """Write records of two leads with annotations; the name, a number, is the seed."""
+    for name in names:
+        _write_record(folder, name, synthesise(int(name), rate_hz=RATE_HZ, leads=2, seconds=SECONDS, ectopy=0.1))
+
+
+def write_table(path: Path, made: Synthetic) -> None:
     """Write the samples in millivolts with a column of times in seconds."""
     recording = made.recording
     mv = recording.samples.T * (recording.uv_per_unit / 1000.0)

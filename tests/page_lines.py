@@ -36,6 +36,7 @@ _FILES = "tests/test_fhir.py runs it with such files"
 _AT_REGISTRY = f"--bootstrap-servers {ADDRESS} --registry http://127.0.0.1:8081/apis/ccompat/v7"
 _TOKEN = "tests/test_compose.py runs it and checks the token"
 _REFERENCES = "trains on the references of alarms (make train); the synthetic folder has no marked rhythm"
+_BUCKET = "needs a bucket and a cluster; tests/test_archives.py runs addresses and a cluster"
 _DEVICE = "needs the device; tests/test_devices_*.py read real parts"
 _PROFILER = "needs a GPU and NVIDIA's profilers"
 # The lines that no test here runs, each with its reason.
@@ -51,12 +52,12 @@ NOT_RUN = {
     "beatwire feed 'mqtt://localhost/ecg/bed-1?format=int16&header=count:u32,time_ms:u64&rate=250' "
     f"--bootstrap-servers {ADDRESS}": _DEVICE,
     f"beatwire feed serial:/dev/ttyUSB0 --fs 250 --bootstrap-servers {ADDRESS}": _DEVICE,
+    "beatwire archive s3://bucket/holter --out s3://bucket/tables --scheduler tcp://10.0.0.1:8786": _BUCKET,
     "make docs": "writes into the pages; tests/test_bench.py compares them",
     "beatwire bench --record docs/benchmarks.jsonl": _BENCHES,
     "beatwire demo": "takes half a minute; tests/test_demo.py runs a shorter one",
     "export BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD=...": "tests/test_docs_commands.py sets the variable",
     "beatwire bench": _BENCHES,
-    "beatwire bench page": _BENCHES,
     "beatwire bench detection graph": _BENCHES,
     "beatwire bench detection graph preloaded": _BENCHES,
     "beatwire bench gpu": f"needs a GPU; {_BENCHES}",

@@ -5,23 +5,30 @@ from __future__ import annotations
 import re
 import runpy
 import socket
+import sys
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import beatwire
+import fsspec
 import matplotlib
 import numpy as np
 import pytest
+from beatwire.archives.store import Store
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.wire.avro import decode_chunk
 from beatwire.wire.names import SAMPLES
 from beatwire_producers.devices.sources import Options, open_source
 from device_feeds import feeding
+from distributed import Client, LocalCluster
 from laws import Signal
+from page_folder import write_records
 from page_lines import EXAMPLE_PAGES, README, ROOT, blocks
 
 DOCS = ROOT / "docs"
+ARCHIVES = DOCS / "how-to" / "archives.md"
 PYTHON, TUTORIAL, FEEDS, DEVICES = (
     DOCS / "how-to" / "python.md",
     DOCS / "tutorial" / "first-hour.md",
@@ -34,7 +41,8 @@ FEED, SINK = blocks(FEEDS, "python")
 
 
 def test_no_other_page_has_programs() -> None:
-    assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == {README, PYTHON, TUTORIAL, FEEDS, DEVICES}
+    pages = {README, ARCHIVES, PYTHON, TUTORIAL, FEEDS, DEVICES}
+    assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == pages
 
 
 def test_the_three_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,3 +130,32 @@ def test_the_reader_of_ones_own_is_read(tmp_path: Path, monkeypatch: pytest.Monk
     expected = np.arange(250)
     expected[100:150] = -1
     np.testing.assert_array_equal(running.received.samples("bed-1")[0], expected)
+
+
+class StandIn(LocalCluster):
+    """A cluster that a page names, as threads of this process."""
+
+    def __init__(self, **_: object) -> None:
+        super().__init__(n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0")
+
+    def scale(self, *_: object, **__: object) -> None:
+        """Do nothing: there is one worker."""
+
+
+def test_the_programs_of_the_page_of_archives_run_on_clusters_that_stand_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mitdb").mkdir()
+    write_records(tmp_path / "mitdb", ("100",))
+    fsspec.filesystem("memory").put(str(tmp_path / "mitdb"), "/bucket/holter", recursive=True)
+    monkeypatch.chdir(tmp_path)
+    for package, name in (("dask_jobqueue", "SLURMCluster"), ("dask_kubernetes.operator", "KubeCluster")):
+        monkeypatch.setitem(sys.modules, package, SimpleNamespace(**{name: StandIn}))
+    here, slurm, kubernetes = blocks(ARCHIVES, "python")
+    with StandIn() as cluster, Client(cluster) as client:
+        exec(here.replace('"tables")', '"tables", scheduler=client)'), {"client": client})
+    assert "100" in capsys.readouterr().out
+    exec(slurm.replace("/data/holter", str(tmp_path / "mitdb")).replace("/data", str(tmp_path / "data")), {})
+    exec(kubernetes.replace("s3://", "memory://"), {})
+    written = [tmp_path / "tables", tmp_path / "data" / "tables", "memory://bucket/tables"]
+    assert [list(Store(out).rows()) for out in written] == [["100"]] * 3

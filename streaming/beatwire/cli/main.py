@@ -21,6 +21,8 @@ from beatwire.cli.alerts import EXAMPLES as ALERTS_EXAMPLES
 from beatwire.cli.alerts import alerts
 from beatwire.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
 from beatwire.cli.analyze import analyze
+from beatwire.cli.archive import EXAMPLES as ARCHIVE_EXAMPLES
+from beatwire.cli.archive import archive
 from beatwire.cli.chaos import EXAMPLES as CHAOS_EXAMPLES
 from beatwire.cli.chaos import chaos
 from beatwire.cli.config import EXAMPLES as CONFIG_EXAMPLES
@@ -91,6 +93,7 @@ app.command(rich_help_panel=_LIVE, epilog=ALERTS_EXAMPLES)(alerts)
 app.command(rich_help_panel=_LIVE, epilog=staff.ACK_EXAMPLES)(staff.ack)
 app.command(rich_help_panel=_LIVE, cls=staff.LimitsCommand, epilog=staff.LIMITS_EXAMPLES)(staff.limits)
 app.command(rich_help_panel=_RECORDINGS, epilog=ANALYZE_EXAMPLES)(analyze)
+app.command(rich_help_panel=_RECORDINGS, epilog=ARCHIVE_EXAMPLES)(archive)
 app.command(rich_help_panel=_RECORDINGS, epilog=REPORT_EXAMPLES)(report)
 app.command(rich_help_panel=_RECORDINGS, epilog=measure.EVALUATE_EXAMPLES)(measure.evaluate)
 app.command(rich_help_panel=_DEVELOPMENT)(measure.bench)

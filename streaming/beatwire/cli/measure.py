@@ -45,8 +45,8 @@ def bench(
         list[str] | None,
         typer.Argument(
             show_default="all",
-            help="Benchmarks: detection, graph, memory, hours, recording, accuracy, gpu, preloaded, garbage, live, "
-            "handover, page.",
+            help="Benchmarks: detection, graph, memory, hours, recording, archive, accuracy, gpu, preloaded, garbage, "
+            "live, handover, page.",
         ),
     ] = None,
     record: Annotated[

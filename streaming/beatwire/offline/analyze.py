@@ -21,7 +21,7 @@ from beatwire import tables
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
-from beatwire.offline.analyzer import Analyzer
+from beatwire.offline.analyzer import MAX_GRAPHS, Analyzer
 from beatwire.offline.collect import Collector
 from beatwire.offline.coverage import hold_last
 from beatwire.offline.feed import Encoder
@@ -67,6 +67,7 @@ def analyze(
     backend: Backend = CPU,
     memory_bytes: int | None = None,
     stream: str = "analyze",
+    most_graphs: int = MAX_GRAPHS,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Analysis:
     """Find the beats and alerts of a recording.
@@ -91,6 +92,8 @@ def analyze(
         Limit of the device memory used by shards; None: no limit.
     stream
         The stream id in messages and alerts.
+    most_graphs
+        Graphs that process shards at the same time on the CPU.
     progress
         Called with the completed fraction, 0-1.
 
@@ -101,7 +104,7 @@ def analyze(
     """
     settings = replace(Settings(), pass_s=LONG_PASS_S) if settings is None else settings
     if chunks is None and chunk_ms is None:
-        analyzer = Analyzer(settings, plan, backend, memory_bytes=memory_bytes)
+        analyzer = Analyzer(settings, plan, backend, memory_bytes=memory_bytes, most_graphs=most_graphs)
         collector = Collector(analyzer.model)
         alerts, counts = analyzer.analyze(recording, stream, progress)
         collector.add(alerts)

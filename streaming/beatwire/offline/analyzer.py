@@ -57,6 +57,8 @@ class Analyzer:
         Limit of the device memory used; None: no limit.
     rules
         False: end with the scores, without drift and alerts.
+    most_graphs
+        That run at the same time on the CPU.
 
     Raises
     ------
@@ -72,9 +74,10 @@ class Analyzer:
         *,
         memory_bytes: int | None = None,
         rules: bool = True,
+        most_graphs: int = MAX_GRAPHS,
     ) -> None:
         self.plan = Plan.of(backend, memory_bytes) if plan is None else plan
-        self._memory_bytes = memory_bytes
+        self._memory_bytes, self._most_graphs = memory_bytes, most_graphs
         self._backend, self._settings = backend, replace(settings, pass_s=self.plan.pass_s)
         self._graphs = [ShardBatch(self._settings, backend, rules=rules)]
         self.model = (models := Models.of(settings)).scoring
@@ -145,7 +148,7 @@ class Analyzer:
     def _workers(self, shards: int) -> int:
         """Return how many graphs process this many shards, and create them."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        workers = max(1, min(cores, MAX_GRAPHS, shards // SHARDS_PER_GRAPH)) if self._backend.in_order else 1
+        workers = max(1, min(cores, self._most_graphs, shards // SHARDS_PER_GRAPH)) if self._backend.in_order else 1
         while len(self._graphs) < workers:
             self._graphs.append(ShardBatch(self._settings, self._backend, rules=self._rules))
         return workers

@@ -1,0 +1,37 @@
+"""The models that can be trained: for each the settings, the function, and whether it is trained with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from beatwire.training.settings import ClassTreeSettings, JudgeSettings, TreeSettings, VaeSettings, VentricularSettings
+from beatwire.training.train_classes import train_classes
+from beatwire.training.train_detector import train_detector
+from beatwire.training.train_rhythm import train_rhythm
+from beatwire.training.train_vae import train_vae
+from beatwire.training.train_ventricular import train_ventricular
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A model that can be trained.
+
+    train       folders, file to write, ``settings``, ``annotations``, ``progress`` (and ``noise``) -> metrics
+    settings    the settings, of ``seed``
+    with_noise  records of noise are part of its training data
+    """
+
+    train: Callable[..., dict[str, Any]]
+    settings: Callable[..., Any]
+    with_noise: bool = False
+
+
+SPECS = {
+    "vae": Spec(train_vae, VaeSettings),
+    "detector": Spec(train_detector, TreeSettings, with_noise=True),
+    "rhythm": Spec(train_rhythm, JudgeSettings, with_noise=True),
+    "classes": Spec(train_classes, ClassTreeSettings),
+    "ventricular": Spec(train_ventricular, VentricularSettings, with_noise=True),
+}

@@ -1,0 +1,131 @@
+"""Which recordings a folder, a pattern or an address holds: each once, under one name, whatever its files are."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import fsspec
+import pytest
+from beatwire.archives.find import find
+from beatwire.archives.store import Store, shown
+from beatwire.errors import UserError
+from hypothesis import given
+from hypothesis import strategies as st
+
+WORDS = st.text(st.characters(categories=("L", "N"), include_characters=" =%-_"), min_size=1, max_size=8)
+FOLDERS = st.lists(WORDS.filter(lambda w: w.strip() == w), max_size=2).map("/".join)
+ENDINGS = st.sampled_from(
+    [".edf", ".BDF", ".dcm", ".acq", ".parquet", ".npy", ".npz", ".csv", ".csv.gz", ".txt", ".tsv"]
+)
+FILES = st.dictionaries(st.tuples(FOLDERS, WORDS.filter(lambda w: w.strip() == w)), ENDINGS, min_size=1, max_size=6)
+
+
+def write(folder: Path, *names: str, text: str = "x") -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+
+
+def names(*sources: object) -> list[str]:
+    return [one.name for one in find([str(source) for source in sources])[0]]
+
+
+@given(FILES)
+def test_every_file_of_a_known_ending_is_found_once_here_and_at_an_address(
+    tmp_path_factory: pytest.TempPathFactory, drawn: dict[tuple[str, str], str]
+) -> None:
+    folder = tmp_path_factory.mktemp("find")
+    files = [f"{where}/{name}{ending}".lstrip("/") for (where, name), ending in drawn.items()]
+    write(folder, *files, "notes.md", ".hidden/ecg.csv")
+    assert names(folder) == sorted(files)
+    found, notes = find([folder])
+    assert notes == [f"{folder}: 1 files were left out, because no recording has their endings: .md 1"]
+    assert all(Path(one.source).is_file() for one in found)
+    memory = fsspec.filesystem("memory")
+    memory.store.clear()
+    memory.put(str(folder), f"/{folder.name}", recursive=True)
+    at_address, _ = find([f"memory://{folder.name}"])
+    assert [one.name for one in at_address] == sorted(files)
+    assert all(one.source.startswith("memory://") for one in at_address)
+    assert len({shown(name) for name in files}) == len(files)
+
+
+def test_the_files_of_a_record_are_one_recording_and_its_segments_are_none(tmp_path: Path) -> None:
+    write(tmp_path, "a/100.hea", text="100 2 360 1000\n100.dat 16 200\n100.dat 16 200\n")
+    write(tmp_path, "a/100.dat", "a/100.atr", "a/100.xws", "a/100.qrs")
+    write(tmp_path, "b/long.hea", text="long/3 1 250 3000\nlong_layout 0\nlong_1 1000\n~ 1000\nsub/long_2 1000\n")
+    write(tmp_path, "b/long_layout.hea", text="long_layout 1 250 0\n~ 0 200\n")
+    write(tmp_path, "b/long_1.hea", text="long_1 1 250 1000\nlong_1.dat 16 200\n")
+    write(tmp_path, "b/sub/long_2.hea", text="long_2 1 250 1000\nother.dat 16 200\n")
+    write(tmp_path, "b/long_1.dat", "b/sub/other.dat")
+    write(tmp_path, "c/cinc.hea", text="cinc 1 300 9000\ncinc.mat 16+24 1000/mV\n")
+    write(tmp_path, "c/cinc.mat", "c/alone.mat", "c/scan.edf", "table.csv", "SHA256SUMS.txt", "RECORDS")
+    assert names(tmp_path) == ["a/100", "b/long", "c/alone.mat", "c/cinc", "c/scan.edf"]
+    _, notes = find([tmp_path])
+    assert notes[0].startswith(f"{tmp_path}: 2 text files were left out, because there are WFDB records: ")
+    (pattern,) = re.findall(r"'(.+)' takes them", notes[0])
+    assert "table.csv" in " ".join(names(pattern) + names(str(tmp_path / "*.csv")))
+    assert names(tmp_path / "a" / "*") == names(tmp_path / "a" / "100.dat") == names(tmp_path / "a" / "100") == ["100"]
+    assert names(tmp_path / "b" / "*.dat") == ["long"]
+    assert names(tmp_path / "[ab]") == ["a/100", "b/long"]
+    assert names(tmp_path / "a", tmp_path / "table.csv") == ["100", "table.csv"]
+
+
+def test_a_header_that_names_itself_or_in_a_circle_is_one_recording(tmp_path: Path) -> None:
+    write(tmp_path, "a.hea", text="a/1 1 250 1\na 1\n")
+    write(tmp_path, "b.hea", text="b/1 1 250 1\nc 1\n")
+    write(tmp_path, "c.hea", text="c/1 1 250 1\nb 1\n")
+    write(tmp_path, "d.hea", text="\xff\x00")
+    assert len(names(tmp_path)) >= 3
+    assert set(names(tmp_path)) <= {"a", "b", "c", "d"}
+
+
+@pytest.mark.parametrize("changed", ["100.hea", "100.dat", "100.atr"])
+def test_a_recording_has_another_stamp_when_one_of_its_files_changes(tmp_path: Path, changed: str) -> None:
+    write(tmp_path, "100.hea", text="100 1 360 1000\n100.dat 16 200\n")
+    write(tmp_path, "100.dat", "100.atr", "ecg.csv")
+    before = {one.name: one.stamp for one in find([tmp_path])[0] + find([tmp_path / "*.csv"])[0]}
+    os.utime(tmp_path / changed, ns=(5, 5))
+    after = {one.name: one.stamp for one in find([tmp_path])[0] + find([tmp_path / "*.csv"])[0]}
+    assert before["ecg.csv"] == after["ecg.csv"]
+    assert before["100"] != after["100"]
+
+
+def test_the_folder_of_the_results_is_not_searched(tmp_path: Path) -> None:
+    write(tmp_path, "ecg.csv", "out/beats/recording=x/0.parquet", "outside/b.csv")
+    assert [one.name for one in find([tmp_path], without=tmp_path / "out")[0]] == ["ecg.csv", "outside/b.csv"]
+
+
+def test_a_link_to_a_folder_above_does_not_end_in_a_circle(tmp_path: Path) -> None:
+    write(tmp_path, "a/ecg.csv")
+    (tmp_path / "a" / "up").symlink_to(tmp_path)
+    assert names(tmp_path) == ["a/ecg.csv"]
+
+
+def test_what_cannot_be_found_is_one_error(tmp_path: Path) -> None:
+    for source, message in (
+        (tmp_path / "none", "expected a folder, a pattern or an address of recordings; there is none"),
+        (tmp_path / "*.edf", "no file matches it"),
+        (tmp_path, "there is none"),
+        ("nothing://bucket", "expected recordings that can be listed"),
+    ):
+        with pytest.raises(UserError, match=re.escape(f"{source}: ") + f".*{re.escape(message)}"):
+            find([source])
+
+
+def test_two_recordings_of_one_name_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, "a/ecg.csv", "b/ecg.csv")
+    with pytest.raises(UserError, match="expected one recording of each name"):
+        find([tmp_path / "a", tmp_path / "b"])
+    assert len(find([tmp_path / "a", tmp_path / "a" / "ecg.csv"])[0]) == 1
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=120), min_size=1))
+def test_any_name_is_the_name_of_a_file_that_the_file_system_takes(parts: list[str]) -> None:
+    name = "/".join(parts)
+    path = Path(Store("/out").path("beats", name))
+    assert len(path.parts) == 5
+    assert len(path.parent.name.encode()) <= 255
+    assert shown(shown(name)) == shown(name) or len(name) > 60
