@@ -42,10 +42,6 @@ _PROFILER = "needs a GPU and NVIDIA's profilers"
 # The lines that no test here runs, each with its reason.
 NOT_RUN = {
     "pip install 'beatwire[lsl]'": _DOWNLOADS,
-    "pip install 'beatwire[ble,dashboard]'": _DOWNLOADS,
-    "beatwire watch polar:H10": _DEVICE,
-    "beatwire watch brainflow:synthetic --column 0 --record ./records": _DEVICE,
-    "beatwire watch recording.csv --speed 1": "plays for minutes; tests/test_watch.py plays a shorter one",
     f"beatwire feed polar:H10 --bootstrap-servers {ADDRESS}": _DEVICE,
     f"beatwire feed lsl:type=ECG --bootstrap-servers {ADDRESS} --spool ./spool": _DEVICE,
     f"beatwire feed lsl:type=ECG --bootstrap-servers {ADDRESS}": _DEVICE,
@@ -57,6 +53,7 @@ NOT_RUN = {
     f"--bootstrap-servers {ADDRESS}": _DEVICE,
     f"beatwire feed serial:/dev/ttyUSB0 --fs 250 --bootstrap-servers {ADDRESS}": _DEVICE,
     "beatwire archive s3://bucket/holter --out s3://bucket/tables --scheduler tcp://10.0.0.1:8786": _BUCKET,
+    "beatwire analyze mitdb/203 --scorer mine.pt2": "tests/test_scorer.py runs it with such a file",
     "make docs": "writes into the pages; tests/test_bench.py compares them",
     "beatwire bench --record docs/benchmarks.jsonl": _BENCHES,
     "beatwire demo": "takes half a minute; tests/test_demo.py runs a shorter one",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,12 +47,16 @@ class SimulatedCard:
         device[first:stop] = host[first:stop]
 
     def load_network(self, weights: Network) -> int:
-        self.networks.append(weights)
+        self.networks.append(replace(weights, scorer=None))
         return len(self.networks) - 1
 
     def embed(self, network: int, most: int, sizes: Any, cell: int, *arrays: Any) -> None:
         windows, scale, latents, reconstruction_error = (np.asarray(a)[: int(sizes[cell])] for a in arrays)
         embed_into(self.networks[network], windows, scale, latents, reconstruction_error)
+
+    def score(self, scorer: Any, windows: Any, scale: Any, out: Any, count: Any) -> None:
+        n = int(count[0])
+        scorer.score_into(*(np.asarray(array)[:n] for array in (windows, scale, out)))
 
     def copy_to_host(self, segments: Any) -> None:
         for source, target, size, number in np.asarray(segments).tolist():

@@ -29,7 +29,7 @@ sys.meta_path.insert(0, Hidden())
 for name in ("evaluation", "model", "training", "bench"):
     package = importlib.import_module(f"beatwire.{name}")
     for module in pkgutil.iter_modules(package.__path__, f"beatwire.{name}."):
-        if module.name != "beatwire.training.vae":
+        if module.name not in ("beatwire.training.vae", "beatwire.training.scorer"):
             importlib.import_module(module.name)
 """
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from beatwire.api.live import Live as Live
     from beatwire.api.result import Result as Result
     from beatwire.errors import UserError as UserError
+    from beatwire.model.scorer import save_scorer as save_scorer
     from beatwire.offline.beat import Beat as Beat
 
     __version__: str
@@ -42,12 +43,12 @@ if TYPE_CHECKING:
 _MODULES = {
     "analyze": "api.analyze", "archive": "api.archive", "example": "api.example", "iterate": "api.iterate",
     "Live": "api.live", "Beat": "offline.beat", "Events": "api.live", "Result": "api.result",
-    "evaluate": "api.commands", "train": "api.commands", "UserError": "errors",
+    "evaluate": "api.commands", "save_scorer": "model.scorer", "train": "api.commands", "UserError": "errors",
 }  # fmt: skip
 
 __all__ = [
     "Beat", "Events", "Live", "Result", "UserError", "__version__", "analyze", "archive", "evaluate", "example",
-    "iterate", "train",
+    "iterate", "save_scorer", "train",
 ]  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from beatwire.api.result import Result
 from beatwire.backends.base import Backend
 from beatwire.backends.choose import choose
 from beatwire.model.checkpoint import load_model
+from beatwire.model.scorer import load_scorer
 from beatwire.offline.analyze import LONG_PASS_S
 from beatwire.offline.analyze import analyze as run
 from beatwire.pipeline.settings import Settings
@@ -35,6 +36,7 @@ def analyze(
     column: str | None = None,
     lead: str | int = "all",
     model: str | Path | None = None,
+    scorer: str | Path | None = None,
     backend: str | Backend | None = None,
     memory_bytes: int | None = None,
     chunk_ms: float | None = None,
@@ -68,6 +70,9 @@ def analyze(
         The lead to analyze: ``first``, a name, a number counted from 0, or ``all`` (combined).
     model
         The scoring model, ``NAME.safetensors``; None: the one in the package.
+    scorer
+        A network of your own, ``NAME.pt2`` of :func:`beatwire.save_scorer`, that scores windows in place of the
+        reconstruction error; None: none.
     backend
         ``cpu``, ``gpu`` or ``auto``. None: ``gpu`` for an array on a GPU, else ``cpu``.
     memory_bytes
@@ -98,12 +103,15 @@ def analyze(
     (30, True)
     """
     path = file_path("model", model) if model is not None else None
+    own = file_path("scorer", scorer) if scorer is not None else None
     chunk_ms = None if chunk_ms is None else positive("chunk_ms", chunk_ms, "a positive number of milliseconds")
     seed = None if seed is None else whole("seed", seed, "a whole number of at least 0")
     if memory_bytes is not None:
         memory_bytes = whole("memory_bytes", memory_bytes, "a whole number of bytes, at least 1", 1)
     if path is not None:
         load_model(path)  # a model that cannot be used is reported before a long recording is read
+    if own is not None:
+        load_scorer(own, load_model(path).calibration)
     chosen = _backend(source, backend, memory_bytes)
     recording = as_recording(
         source, fs, leads=leads, units=units, gain=gain, column=column, lead=lead, xp=library(chosen)
@@ -116,7 +124,7 @@ def analyze(
     compile_kernels(notes or on_stderr, chosen)
     begin_s = time.perf_counter()
     analysis = run(
-        recording, settings=replace(Settings(model=path), pass_s=LONG_PASS_S), chunks=chunks, ticks=ticks,
+        recording, settings=replace(Settings(model=path, scorer=own), pass_s=LONG_PASS_S), chunks=chunks, ticks=ticks,
         chunk_ms=chunk_ms, backend=chosen, memory_bytes=memory_bytes, progress=progress,
     )  # fmt: skip
     took_s = time.perf_counter() - begin_s

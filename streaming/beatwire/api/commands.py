@@ -16,7 +16,7 @@ from beatwire.recordings.arguments import file_path, number, several, shown, str
 from beatwire.recordings.wfdb.annotations import ENDING, checked_ending
 from beatwire.service.warmup import compile_kernels
 
-MODELS = ("vae", "detector", "rhythm", "classes", "ventricular")
+MODELS = ("vae", "detector", "rhythm", "classes", "ventricular", "scorer")
 NOISY = "detector, rhythm or ventricular"  # models that are trained with noise
 
 
@@ -188,12 +188,13 @@ def train(
     ----------
     kind
         ``vae``, the scoring model; ``detector``, the trees that classify candidate peaks; ``rhythm``, those that judge
-        fibrillation; ``classes``, those that determine the class of a beat; or ``ventricular``, those that judge
-        ventricular runs.
+        fibrillation; ``classes``, those that determine the class of a beat; ``ventricular``, those that judge
+        ventricular runs; or ``scorer``, an example of a network of your own.
     folders
         Folders of WFDB records with beat annotations, one database each.
     out
-        File to write, ``NAME.safetensors``; its configuration, card and metrics are written beside it.
+        File to write, ``NAME.safetensors``; its configuration, card and metrics are written beside it. Of a scorer
+        ``NAME.pt2``.
     noise
         For the detector, the rhythm and ventricular runs: WFDB records of noise without a heartbeat.
     seed

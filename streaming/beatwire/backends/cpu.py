@@ -85,8 +85,7 @@ class Cpu:
         reconstruction_error: F32,
     ) -> bool:
         """Run the network."""
-        embed_into(network, windows, scale, latents, reconstruction_error)
-        return True
+        return embed_into(network, windows, scale, latents, reconstruction_error)
 
     def finish(self, tables: Sequence[Table]) -> Callable[[], list[tuple[Any, ...]]]:
         """Return a function that returns the columns."""

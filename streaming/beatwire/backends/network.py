@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,6 +22,18 @@ from beatwire.kernels.history import LATENTS
 from beatwire.kernels.vae import COLUMNS_AT_ONCE, SCRATCH_ROWS, WINDOWS_AT_ONCE
 from beatwire.records import F32
 from beatwire.records.scoring import Layers
+
+
+class WindowScorer(Protocol):
+    """What replaces the reconstruction error; see ``model.scorer``.
+
+    failure  why it gave no values the last time; None: it gave some
+    """
+
+    failure: str | None
+
+    def score_into(self, windows: Any, scale: Any, out: Any, count: Any = None) -> bool:
+        """Write values [b] of windows [b, 256] times their scale; NaN everywhere and False if it failed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +50,7 @@ class Network:
     output_bias: F32  # [256]
     map: F32  # [8, 2] projection of the latents that people look at; no part of the score
     variance: float  # of a window's points, in units of the usual size squared
+    scorer: WindowScorer | None = None  # of the user, in place of the reconstruction error
 
 
 @functools.lru_cache(maxsize=16)
@@ -66,16 +79,17 @@ def _padded(matrix: np.ndarray[Any, Any]) -> F32:
     return padded
 
 
-def embed_into(w: Network, windows: F32, scale: F32, latents: F32, reconstruction_error: F32) -> None:
+def embed_into(w: Network, windows: F32, scale: F32, latents: F32, reconstruction_error: F32) -> bool:
     """Write the latents [b, 8] and the logarithm of the reconstruction error [b] of windows times their scale.
 
-    A scale of NaN gives NaN.
+    A scale of NaN gives NaN. Returns False if the scorer of the user has failed.
     """
     layers = layers_of(w)
     work = np.empty((SCRATCH_ROWS, WINDOWS_AT_ONCE, max(layers.first.shape)), np.float32)
     cpu.kernels.embed_windows(
         -(-len(scale) // WINDOWS_AT_ONCE), windows, scale, layers, work, latents, reconstruction_error
     )
+    return w.scorer is None or not len(scale) or w.scorer.score_into(windows, scale, reconstruction_error)
 
 
 def embed(w: Network, windows: F32, scale: F32) -> tuple[F32, F32]:

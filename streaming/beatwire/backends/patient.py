@@ -52,4 +52,4 @@ class PatientCpu(Cpu):
         if not wait([self._running], patience_s).done:
             return False
         latents[:], reconstruction_error[:] = self._running.result()
-        return True
+        return network.scorer is None or not np.isnan(reconstruction_error[~np.isnan(scale)]).any()

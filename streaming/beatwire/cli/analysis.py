@@ -32,6 +32,7 @@ def run_analysis(
     out: Path | None = None,
     alerts: Path | None = None,
     model: Path | None = None,
+    scorer: Path | None = None,
     backend: Backend = CPU,
     memory_bytes: int | None = None,
     progress: Callable[[float], None] = lambda _: None,
@@ -52,6 +53,8 @@ def run_analysis(
         File for the alerts, one line of JSON each; ``STANDARD_OUTPUT`` prints them. None: no file.
     model
         The scoring model; None: the one in the package.
+    scorer
+        A network of the user in place of the model's reconstruction error; None: none.
     backend
         Where the graph runs.
     memory_bytes
@@ -68,7 +71,8 @@ def run_analysis(
     """
     check_files(source, out, alerts, model)
     result = analyze(
-        source, fs, column=column, lead=lead, gain=gain, chunk_ms=chunk_ms, seed=seed, model=model, backend=backend,
+        source, fs, column=column, lead=lead, gain=gain, chunk_ms=chunk_ms, seed=seed, model=model, scorer=scorer,
+        backend=backend,
         memory_bytes=memory_bytes, progress=progress, notes=notes,
     )  # fmt: skip
     written: dict[str, str] = {}

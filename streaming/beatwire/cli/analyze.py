@@ -19,6 +19,7 @@ from beatwire.cli.options import (  # fmt: skip
     ModelPath,
     Rate,
     RecordingBackend,
+    ScorerPath,
     choose_recording_backend,
     examples,
 )
@@ -61,6 +62,7 @@ def analyze(
     ] = None,
     as_json: Json = False,
     model: ModelPath = None,
+    scorer: ScorerPath = None,
     backend: RecordingBackend = BackendKind.CPU,
     gpu_memory: GpuMemory = None,
     chunk_ms: Annotated[
@@ -108,7 +110,7 @@ def analyze(
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
             source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
-            alerts=alerts, model=model, backend=chosen,
+            alerts=alerts, model=model, scorer=scorer, backend=chosen,
             memory_bytes=memory_bytes,
             progress=lambda done: bar.update(task, completed=done),
             notes=print_message,

@@ -22,6 +22,7 @@ OPTIONS = {
     "monitor.workers": "--workers",
     "monitor.score_within_s": "--score-within",
     "models.scoring": "--model",
+    "models.scorer": "--scorer",
     "compute.backend": "--backend",
     "compute.gpu_memory": "--gpu-memory",
     "compute.managed_memory": "--managed-memory",

@@ -26,6 +26,7 @@ from beatwire.cli.options import (  # fmt: skip
     Properties,
     Rate,
     RegistryUrl,
+    ScorerPath,
     TopicPrefix,
     choose_backend,
     examples,
@@ -226,6 +227,7 @@ def monitor(
         typer.Option(rich_help_panel=SERVICE, show_default="info", help="The lowest level that is written."),
     ] = None,
     model: ModelPath = None,
+    scorer: ScorerPath = None,
     score_within: Annotated[
         float | None,
         typer.Option(
@@ -259,7 +261,8 @@ def monitor(
             {
                 "registry.url": registry,
                 "monitor.group": group, "monitor.delivery": delivery, "monitor.workers": workers,
-                "monitor.score_within_s": score_within, "models.scoring": model, "metrics.port": metrics_port,
+                "monitor.score_within_s": score_within, "models.scoring": model, "models.scorer": scorer,
+                "metrics.port": metrics_port,
                 "metrics.address": metrics_address, "log.format": log_format, "log.level": log_level,
                 "compute.backend": backend, "compute.gpu_memory": gpu_memory,
                 "compute.managed_memory": managed_memory, "compute.nvtx": nvtx,

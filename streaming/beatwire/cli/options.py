@@ -162,6 +162,17 @@ ModelPath = Annotated[
         help="Scoring model: NAME.safetensors, with NAME.json beside it.",
     ),
 ]
+ScorerPath = Annotated[
+    Path | None,
+    typer.Option(
+        "--scorer",
+        metavar="FILE",
+        rich_help_panel=COMPUTING,
+        show_default="none",
+        help="Network of your own that scores windows in place of the model's reconstruction error: NAME.pt2, as "
+        "train scorer writes it. Needs torch.",
+    ),
+]
 Backends = Annotated[
     BackendKind,
     typer.Option(

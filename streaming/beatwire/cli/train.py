@@ -129,6 +129,21 @@ def train_ventricular(
     _run("ventricular", folders, out, noise or (), seed, annotations, as_json)
 
 
+@train.command("scorer", epilog=examples("beatwire train scorer mitdb --out mine.pt2"))
+def train_scorer(
+    folders: Folders,
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="File to write, NAME.pt2.")],
+    seed: Seed = 0,
+    annotations: AnnotationEnding = "atr",
+    as_json: Json = False,
+) -> None:
+    """Train an example of a network of your own, for --scorer: an autoencoder of normal beats.
+
+    Its source, beatwire/training/scorer.py, is short and made to be copied.
+    """
+    _run("scorer", folders, out, (), seed, annotations, as_json)
+
+
 def _run(
     kind: str, folders: Sequence[Path], out: Path, noise: Sequence[Path], seed: int, annotations: str, as_json: bool
 ) -> None:
@@ -148,4 +163,4 @@ def _run(
     if as_json:
         typer.echo(json.dumps(metrics))
     else:
-        print_message(f"wrote {out}, its configuration, card and metrics")
+        print_message(f"wrote {out}" if kind == "scorer" else f"wrote {out}, its configuration, card and metrics")

@@ -12,6 +12,7 @@ def settings_of(configuration: Configuration) -> Settings:
     models = configuration.models
     return Settings(
         model=models.scoring,
+        scorer=models.scorer,
         detector=models.detector,
         trees=models.trees,
         cloud_events=configuration.monitor.cloud_events,

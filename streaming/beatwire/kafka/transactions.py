@@ -61,7 +61,6 @@ class Transactions:
         self._cluster, self.name = cluster, transactional_id
         self.sender = self._open()
         self.discarded = False
-        self._sending: threading.Thread | None = None
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -88,8 +87,7 @@ class Transactions:
             else:
                 outcome.put(None)
 
-        self._sending = threading.Thread(target=call, name="kafka-offsets", daemon=True)
-        self._sending.start()
+        threading.Thread(target=call, name="kafka-offsets", daemon=True).start()
         try:
             error = outcome.get(timeout=STUCK_S)
         except Empty as stuck:
@@ -178,21 +176,13 @@ class Transactions:
                 self.sender.producer.abort_transaction(TRANSACTION_S)
 
     def discard(self) -> None:
-        """Give the producer up: closing it may not return. It is closed when no call of it is left, maybe never."""
+        """Give the producer up: closing it may not return."""
         self.discarded = True
-        sending = self._sending
-
-        def close() -> None:
-            if sending is not None:
-                sending.join()
-            self.sender.close()
-
-        threading.Thread(target=close, name="kafka-abandoned", daemon=True).start()
+        threading.Thread(target=self.sender.close, name="kafka-abandoned", daemon=True).start()
 
     def close(self) -> None:
         """Close the connection; committed transactions stay."""
-        if not self.discarded:
-            self.sender.close()
+        self.sender.close()
 
     def _open(self) -> Sender:
         sender = Sender(

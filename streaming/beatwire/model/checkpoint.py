@@ -21,7 +21,7 @@ from beatwire.errors import UserError
 from beatwire.kernels import history, windows
 from beatwire.kernels.drift import COMPARED, MOST_BINS
 from beatwire.model.storage import HELD_OUT_KEY, read_model, write_model
-from beatwire.records import F32, F64
+from beatwire.records import F64
 from beatwire.stages.drift import Reference
 from beatwire.stages.score import TERMS, Calibration
 
@@ -67,7 +67,7 @@ def save_model(path: Path, network: Network, calibration: Calibration, metadata:
         Further keys of the config: ``reference`` (required for reading), settings of the training, and for the model
         of a fold the records that were held out.
     """
-    weights = {f.name: getattr(network, f.name) for f in fields(network) if f.name != "variance"}
+    weights = {f.name: getattr(network, f.name) for f in fields(network) if f.name not in ("variance", "scorer")}
     config = {
         "format": FORMAT,
         "version": VERSION,
@@ -140,7 +140,7 @@ def _network(path: Path, arrays: dict[str, Any], config: dict[str, Any]) -> Netw
         "latent_bias": (history.LATENTS,), "decode": (history.LATENTS, hidden), "decode_bias": (hidden,),
         "output": (hidden, windows.WINDOW), "output_bias": (windows.WINDOW,), "map": (history.LATENTS, 2),
     }  # fmt: skip
-    weights: dict[str, F32] = {}
+    weights: dict[str, Any] = {}
     for name, shape in shapes.items():
         found = arrays.get(name)
         if found is None or found.shape != shape or found.dtype != np.float32:

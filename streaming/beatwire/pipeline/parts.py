@@ -8,6 +8,7 @@ other stages: decode and align before, gather and score between, publish after. 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from streamz import Stream
@@ -18,6 +19,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.model.checkpoint import Model, load_model
 from beatwire.model.classes import load_classes
 from beatwire.model.rhythm import load_rhythm_judges
+from beatwire.model.scorer import load_scorer
 from beatwire.model.trees import load_trees
 from beatwire.model.ventricular import load_ventricular_judges
 from beatwire.pipeline.settings import Settings
@@ -68,11 +70,20 @@ class Models(NamedTuple):
         classes = load_classes(settings.classes) if settings.with_classes else None
         with_runs = settings.with_classes and settings.with_ventricular
         of_runs = load_ventricular_judges(settings.ventricular) if with_runs else None
-        return Models(load_model(settings.model), trees, load_rhythm_judges(settings.rhythm), classes, of_runs)
+        return Models(_scoring(settings), trees, load_rhythm_judges(settings.rhythm), classes, of_runs)
 
     def alert(self, settings: Settings) -> AlertSettings:
         """Return the settings of the alert stage: the limit of drift is the model's."""
         return settings.alert.with_limits({"drift": self.scoring.reference.limit})
+
+
+def _scoring(settings: Settings) -> Model:
+    """Return the scoring model, with the scorer of the user if there is one."""
+    model = load_model(settings.model)
+    if settings.scorer is None:
+        return model
+    scorer = load_scorer(settings.scorer, model.calibration)
+    return replace(model, name=f"{model.name} {scorer.name}", network=replace(model.network, scorer=scorer))
 
 
 PartT = TypeVar("PartT", bound="Part")

@@ -44,6 +44,7 @@ class Settings(Streams):
 
     cloud_events which messages have headers of CloudEvents: "alerts", or "all", beats too
     model        the scoring model; None: the one in the package
+    scorer       a network of the user that scores windows in place of the model's reconstruction error; None: none
     detector     what classifies peaks: "trees", or the "rule" alone
     trees        the detector's trees; None: the ones in the package
     with_classes  False: beats have no class
@@ -56,6 +57,7 @@ class Settings(Streams):
 
     cloud_events: Literal["alerts", "all"] = "alerts"
     model: Path | None = None
+    scorer: Path | None = None
     detector: Literal["trees", "rule"] = "trees"
     trees: Path | None = None
     with_classes: bool = True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -77,8 +76,8 @@ class Staff(Protocol):
     def partitions(self) -> int:
         """Return the number of partitions of the samples; 0: unknown."""
 
-    def wait(self, stop: threading.Event) -> bool:
-        """Wait until every change is read that may concern a chunk received so far; return False if `stop` is set."""
+    def wait(self) -> None:
+        """Wait until every change is read that may concern a chunk received so far."""
 
     def take_acks(self) -> list[Acknowledgement]:
         """Return the acknowledgements that no earlier call has returned."""
@@ -96,10 +95,8 @@ class NoStaff:
     def __init__(self) -> None:
         self.rejected: list[Unusable] = []
 
-    def wait(self, stop: threading.Event) -> bool:
-        """Return True at once."""
-        del stop
-        return True
+    def wait(self) -> None:
+        """Return at once."""
 
     def take_changes(self) -> list[LimitChange]:
         """Return none."""

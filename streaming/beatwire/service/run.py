@@ -31,6 +31,7 @@ from beatwire.service.logs import log_event, writes_json
 from beatwire.service.metrics import MonitorAnswers
 from beatwire.service.monitor import Monitor
 from beatwire.service.reject_log import RejectLog
+from beatwire.service.scorer_log import ScorerLog
 from beatwire.service.server import Server
 from beatwire.service.warmup import BEGINNING, warm_up
 from beatwire.service.watchdog import Watchdog
@@ -92,6 +93,8 @@ def run_monitor(
     backend = patient(backend, score_within_s)
     pipeline = Pipeline(settings or Settings(), backend)
     pipeline.subscribe(pipeline.rejects, RejectLog().add)
+    if pipeline.model.network.scorer is not None:
+        pipeline.subscribe(pipeline.scored, ScorerLog(pipeline.model.network.scorer).note)
     log_event("backend", backend.reason, backend=backend.name)
     _check_clock(cluster)
     _check_groups(cluster, group)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -34,10 +35,11 @@ class NetworkCache:
     def network(self, name: str, subjects: Sequence[Subject], progress: Callable[[float], None]) -> Network:
         """Return the network ``name``: read from the folder, or trained on the normal beats of ``subjects``."""
         path = self.folder / f"{self.key}-{name}.safetensors"
-        names = [f.name for f in fields(Network) if f.name != "variance"]
+        names = [f.name for f in fields(Network) if f.name not in ("variance", "scorer")]
         if path.exists():
             stored = load_file(path)
-            return Network(**{n: stored[n] for n in names}, variance=self.settings.variance)
+            weights: dict[str, Any] = {n: stored[n] for n in names}
+            return Network(**weights, variance=self.settings.variance)
         from beatwire.training.vae import fit
 
         windows, weight = training_windows(subjects)

@@ -51,6 +51,15 @@ class VaeSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ScorerSettings:
+    """Settings of the example of a scorer: ``steps`` of Adam on batches of ``batch`` windows."""
+
+    seed: int = 0
+    steps: int = 1500
+    batch: int = 256
+
+
+@dataclass(frozen=True, slots=True)
 class TreeSettings:
     """Settings of the training of the detector's trees, LightGBM's terms.
 

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from beatwire.training.settings import ClassTreeSettings, JudgeSettings, TreeSettings, VaeSettings, VentricularSettings
+from beatwire.training.settings import (
+    ClassTreeSettings,
+    JudgeSettings,
+    ScorerSettings,
+    TreeSettings,
+    VaeSettings,
+    VentricularSettings,
+    require,
+)
 from beatwire.training.train_classes import train_classes
 from beatwire.training.train_detector import train_detector
 from beatwire.training.train_rhythm import train_rhythm
@@ -28,10 +36,18 @@ class Spec:
     with_noise: bool = False
 
 
+def _train_scorer(*given: Any, **named: Any) -> dict[str, Any]:
+    require("torch", "train scorer")
+    from beatwire.training.scorer import train_scorer
+
+    return train_scorer(*given, **named)
+
+
 SPECS = {
     "vae": Spec(train_vae, VaeSettings),
     "detector": Spec(train_detector, TreeSettings, with_noise=True),
     "rhythm": Spec(train_rhythm, JudgeSettings, with_noise=True),
     "classes": Spec(train_classes, ClassTreeSettings),
     "ventricular": Spec(train_ventricular, VentricularSettings, with_noise=True),
+    "scorer": Spec(_train_scorer, ScorerSettings),
 }

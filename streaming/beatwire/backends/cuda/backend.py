@@ -168,6 +168,10 @@ class CudaBackend:
         sizes, cell = self._cell_of(total)
         arguments = (self._networks[id(network)][1], windows, scale, latents, reconstruction_error)
         self._deferred.append(Launch("embed", total, sizes, cell, arguments))
+        if network.scorer is not None:  # after the launches so far, and before those that follow
+            self._launch([])
+            n, count = total.__index__(), sizes[cell : cell + 1]
+            self.card.score(network.scorer, windows[:n], scale[:n], reconstruction_error[:n], count)
         return True
 
     def _cell_of(self, n: SupportsIndex) -> tuple[Any, int]:

@@ -18,7 +18,7 @@ import numpy as np
 from beatwire.backends.base import Memory
 from beatwire.backends.cuda.pool import imported, make_pool
 from beatwire.backends.cuda.protocols import Grid
-from beatwire.backends.network import Network
+from beatwire.backends.network import Network, WindowScorer
 from beatwire.errors import FatalError, UserError
 from beatwire.jit.cuda import vae
 from beatwire.records import U8
@@ -172,6 +172,12 @@ class CudaCard:
         arguments = (sizes[cell : cell + 1], windows, scale, *weights, latents, reconstruction_error)
         with self.stream:
             kernel((blocks,), (32 * vae.WARPS,), arguments)
+
+    def score(self, scorer: WindowScorer, windows: Any, scale: Any, out: Any, count: Any) -> None:
+        """Run the scorer of the user on the stream of the kernels; torch shares the arrays."""
+        torch = imported("torch")
+        with self.stream, torch.cuda.stream(torch.cuda.ExternalStream(self.stream.ptr)):
+            scorer.score_into(windows, scale, out, count)
 
     def copy_to_host(self, segments: Any) -> None:
         """Launch the kernel that writes segments to pinned memory; see ``staging.Segments``."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Protocol
 
 from beatwire.backends.base import Memory
-from beatwire.backends.network import Network
+from beatwire.backends.network import Network, WindowScorer
 from beatwire.records import U8
 
 Grid = tuple[tuple[int, int], int, int]  # blocks on two axes, threads of a block, bytes of its shared memory
@@ -70,6 +70,9 @@ class Card(LaunchCard, CopyCard, Protocol):
 
     def load_network(self, weights: Network) -> int:
         """Copy the weights of a network to the device; return its number for ``embed``."""
+
+    def score(self, scorer: WindowScorer, windows: Any, scale: Any, out: Any, count: Any) -> None:
+        """Run the scorer of the user, after all work that has been launched."""
 
     def record_event(self) -> Any:
         """Return an event after all work that has been launched."""
