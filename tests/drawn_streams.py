@@ -7,6 +7,10 @@ A kind is one thing that may change:
     clock             the clock alone
     session, again    a new session; one of two that take turns
     off               leads go off or on
+    units, rate       one of two units of a sample, or rates, within a session; what of an unknown rate is kept from
+                      being placed until enough of it has come depends on ticks (``stages.support.waiting``)
+    rival             a chunk of another device with the same session, which counts elsewhere
+    repeat            the last chunk once more
     silence, pause    nothing is sent for longer than ``silence_s``, or for a second and a half
 """
 
@@ -27,6 +31,7 @@ from beatwire.wire.avro import encode_chunk
 from laws import START_US, Run, collect
 
 KINDS = ("forward", "back", "ahead", "clock", "session", "again", "off", "silence", "pause")
+MORE_KINDS = (*KINDS, "units", "rival", "repeat")
 RATE_HZ = 250.0
 SAMPLE_US = 4_000
 FURTHEST = 22  # jumps of less than 2**22 samples: five hours
@@ -41,10 +46,11 @@ class Sent(NamedTuple):
     note: str
 
 
-def drawn(rng: random.Random, chunks: int, kinds: Sequence[str]) -> list[Sent]:
+def drawn(rng: random.Random, chunks: int, kinds: Sequence[str]) -> list[Sent]:  # noqa: C901
     """Return so many chunks of one stream, of whose signal a few are saturated or flat."""
     ecg, first, session, lead_off, at = rng.choice(ECG), 0, 1, 0, 0
     clock_us, now_us, sent = START_US, START_US, list[Sent]()
+    rate_hz, uv_per_unit, rival = RATE_HZ, 5.0, rng.choice([0, 2**20, 2**22]) if "rival" in kinds else 0
     for k in range(chunks):
         note = ""
         if rng.random() < 0.03:
@@ -65,6 +71,13 @@ def drawn(rng: random.Random, chunks: int, kinds: Sequence[str]) -> list[Sent]:
                     first, session = 0, 1 + session % 2
                 case "off":
                     lead_off = 1 - lead_off
+                case "units":
+                    uv_per_unit = 7.5 - uv_per_unit
+                case "rate":
+                    rate_hz = 3 * RATE_HZ - rate_hz
+                case "repeat" | "rival":
+                    sent.append(another(note, sent, rival, now_us))
+                    rival += 50
                 case "silence":
                     now_us += rng.choice([61_000_000, 130_000_000])
                 case "pause":
@@ -73,11 +86,20 @@ def drawn(rng: random.Random, chunks: int, kinds: Sequence[str]) -> list[Sent]:
         samples = ecg[(at + np.arange(n)) % len(ecg)]
         if rng.random() < 0.05:
             samples = np.full(n, rng.choice([32767, 0]), np.int16)
-        value = encode_chunk("bed", session, first, clock_us, RATE_HZ, ["I"], samples[None], lead_off=lead_off)
+        value = encode_chunk(
+            "bed", session, first, clock_us, rate_hz, ["I"], samples[None], lead_off=lead_off, uv_per_unit=uv_per_unit
+        )
         sent.append(Sent(now_us, value, f"{k}: {note or 'goes on'}: session {session}, {first} to {first + n}"))
         first, at = first + n, at + n
         clock_us, now_us = clock_us + n * SAMPLE_US, now_us + n * SAMPLE_US
     return sent
+
+
+def another(kind: str, sent: Sequence[Sent], rival: int, now_us: int) -> Sent:
+    """Return the last chunk once more, or one of a rival in the first session, at sample ``rival``."""
+    if kind == "repeat" and sent:
+        return sent[-1]._replace(arrived_us=now_us)
+    return Sent(now_us, encode_chunk("bed", 1, rival, now_us, RATE_HZ, ["I"], ECG[0][None, :50]), f"rival at {rival}")
 
 
 def in_ticks(sent: Sequence[Sent], cuts: Sequence[int]) -> list[RawTick]:

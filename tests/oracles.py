@@ -180,9 +180,8 @@ class PlacedStream:
         if c.arrival_us - self.arrival_us > self.forget_us:
             anew = True
         elif not anew and silent:
-            repeated = self.expected - self.duplicate <= c.stop <= self.expected
-            anew = not (repeated and kind == self.kind)
-            self.counts["silences"] += anew
+            anew = True
+            self.counts["silences"] += 1
         if not anew:
             for own, other, reason in zip(self.kind, kind, ("leads", "Hz", "microvolts"), strict=True):
                 if own != other:
@@ -194,8 +193,7 @@ class PlacedStream:
                 self.counts["restarts"] += 1
             elif c.stop <= self.expected:
                 self.counts["duplicates"] += 1
-                if not silent:
-                    self.arrival_us = c.arrival_us
+                self.arrival_us = c.arrival_us
                 return ""
         self.arrival_us = c.arrival_us
         self.note_jump(c, anew)

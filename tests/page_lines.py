@@ -42,6 +42,10 @@ _PROFILER = "needs a GPU and NVIDIA's profilers"
 # The lines that no test here runs, each with its reason.
 NOT_RUN = {
     "pip install 'beatwire[lsl]'": _DOWNLOADS,
+    "pip install 'beatwire[ble,dashboard]'": _DOWNLOADS,
+    "beatwire watch polar:H10": _DEVICE,
+    "beatwire watch brainflow:synthetic --column 0 --record ./records": _DEVICE,
+    "beatwire watch recording.csv --speed 1": "plays for minutes; tests/test_watch.py plays a shorter one",
     f"beatwire feed polar:H10 --bootstrap-servers {ADDRESS}": _DEVICE,
     f"beatwire feed lsl:type=ECG --bootstrap-servers {ADDRESS} --spool ./spool": _DEVICE,
     f"beatwire feed lsl:type=ECG --bootstrap-servers {ADDRESS}": _DEVICE,

@@ -193,10 +193,11 @@ def test_a_chunk_that_did_not_fit_its_stream_is_accepted_after_a_silence(bad: Se
     assert aligner.counts["silences"] == 1
 
 
-def test_a_duplicate_after_a_silence_is_dropped() -> None:
-    aligner, _ = ticked([sent(0)], [sent(0, arrival_us=61_000_000)])
+def test_a_stream_begins_anew_after_a_silence_although_its_chunk_was_sent_before() -> None:
+    aligner, events = ticked([sent(0), sent(10)], [sent(0, arrival_us=61_000_000)])
     assert aligner.position("bed-3") == (1, 0, 10)
-    assert aligner.counts == {"duplicates": 1}
+    assert ("bed-3", "RESTART", 0, -22) in events[1]
+    assert aligner.counts == {"silences": 1}
 
 
 def test_lanes_of_silent_streams_are_reused_and_the_output_stays_the_same() -> None:

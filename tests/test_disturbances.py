@@ -93,3 +93,22 @@ def test_a_disturbance_hides_the_beats_inside_it_at_most(
     assert lost.tolist() == []
     if len(places) == 1:
         assert not alerts & FALSE, alerts
+
+
+@settings(deadline=None, max_examples=12, derandomize=True)
+@given(
+    mv=st.floats(20, 160), length_s=st.floats(0.3, 2.5), at_s=st.floats(10, 40), sign=st.sampled_from((-1, 1)),
+    rate_hz=st.sampled_from((128.0, 250.0, 500.0)), leads=st.integers(1, 2), one_lead=st.booleans(),
+)  # fmt: skip
+@example(mv=30.0, length_s=2.0, at_s=5.0, sign=1, rate_hz=250.0, leads=1, one_lead=True)
+def test_an_edge_larger_than_any_beat_is_no_beat(
+    mv: float, length_s: float, at_s: float, sign: int, rate_hz: float, leads: int, one_lead: bool
+) -> None:
+    clean, beats = heart(rate_hz, leads)
+    edges = np.array([at_s, at_s + length_s])
+    begin, end = np.rint(edges * rate_hz).astype(int)
+    clean = clean.copy()
+    clean[: 1 if one_lead else leads, begin:end] += sign * mv
+    found, _ = found_of(clean, rate_hz, calibrated=True)
+    for edge in edges[np.abs(edges[:, None] - beats[None]).min(axis=1) > 0.3]:
+        assert not (np.abs(found - edge) < 0.1).any(), edge

@@ -50,7 +50,7 @@ def test_every_row_has_a_state_and_what_is_missing_has_a_remedy() -> None:
 
 def test_the_extras_are_those_of_the_package() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    names = {extra: {re.split(r"[<>=; ]", text)[0] for text in texts} for extra, texts in extras.items()}
+    names = {extra: {re.split(r"[<>=; \[]", text)[0] for text in texts} for extra, texts in extras.items()}
     assert {extra: set(listed) for extra, (_, listed) in doctor.EXTRAS.items()} == {
         extra: listed for extra, listed in names.items() if extra != "dev"
     }

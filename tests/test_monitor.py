@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import threading
+import time
 import weakref
 from dataclasses import replace
 from types import SimpleNamespace
@@ -18,7 +19,9 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.positions import Position
 from beatwire.kafka.progress import Beginning
 from beatwire.kafka.sink import StaleError
+from beatwire.kafka.staff import StaffReader
 from beatwire.records import Expired, RawTick
+from beatwire.service.interfaces import NoStaff
 from beatwire.service.monitor import Monitor
 from beatwire.service.tick_log import TickLog
 from letters import Graph
@@ -243,6 +246,24 @@ def test_a_monitor_that_is_stopped_waits_for_no_broker():
         raise FatalError("kafka: away")
 
     Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_us=lambda: 2_000).run(stop)
+    assert graph.calls == ["reset"]
+    assert ticks.published == []
+
+
+def test_a_monitor_that_is_stopped_waits_for_no_answer_about_staff():
+    ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
+    staff = StaffReader(Cluster("nowhere"))  # not entered: nothing is read
+    stop.set()
+    begin_s = time.monotonic()
+    assert staff.wait(stop) is False
+    assert time.monotonic() - begin_s < 10
+
+    class Away(NoStaff):
+        def wait(self, stop: threading.Event) -> bool:
+            stop.set()
+            return False
+
+    Monitor(graph, ticks, ticks, staff=Away(), clock_us=lambda: 2_000).run(threading.Event())
     assert graph.calls == ["reset"]
     assert ticks.published == []
 

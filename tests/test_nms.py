@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from beatwire.kernels.level import NO_CUT
 from beatwire.records import Response
+from beatwire.records.columns import PEAK_CEILING
 from beatwire.records.detection import Rings
 from beatwire.stages import nms
 from laws import cut
@@ -33,7 +35,7 @@ def suppressed(
         got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), DELAY))[1]
         watermark, got = got.watermark, got.table
         assert got.found[0] == got.closed[0] == 0
-        peaks += [tuple(p) for p in got.peaks[1, : got.found[1]].tolist()]
+        peaks += [tuple(p) for p in got.peaks[1, : got.found[1], :PEAK_CEILING].tolist()]
         blocks += [tuple(p) for p in got.blocks[1, : got.closed[1]].tolist()]
         known.append(int(watermark[1]))
     return peaks, blocks, known
@@ -120,4 +122,4 @@ def test_a_restart_of_a_lane_clears_its_levels() -> None:
     ring[0, 2150] = 10
     fresh = fresh_of([2000], [2300], [2000], rate_hz=100.0)
     got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), 0))[1].table
-    assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 10, 10, 0]]
+    assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 10, 10, 0, NO_CUT]]

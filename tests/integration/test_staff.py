@@ -166,12 +166,12 @@ def test_limits_and_acknowledgements_are_obeyed_within_a_second_and_survive_kill
 
 def test_a_reader_waits_until_it_has_read_what_was_entered_before(kafka, wait):
     with StaffReader(kafka.cluster) as staff:
-        staff.wait(20)
+        assert staff.wait(timeout_s=20)
         assert staff.changes == []
         for k in range(5):
             change_limits(kafka.cluster, "bed", {"asystole": 4.0 + k}, {}, "Ada", DEFAULTS)
             time.sleep(EFFECT_S)  # the promise is about what was entered so long before
-            staff.wait(20)
+            assert staff.wait(timeout_s=20)
             assert [change.limits["asystole"] for change in staff.changes][-1] == 4.0 + k
         with Sender(kafka.cluster) as sender:
             sender.send(names.SETTINGS, [b"bed", b"bed"], [b"{", b'{"stream": "bed", "limits": {"asystole": 99}}'])

@@ -4,8 +4,8 @@ In:  packets, in the order of their arrival
 Out: `Message`: Avro SampleChunks, of consecutive samples in the order of the device
 State: the placer, the scale once it is chosen, samples that are not a chunk yet
 
-A chunk is sent when it has ``chunk_s`` of signal, or after as much time. Samples of leads whose contact changes, of
-another charge of the battery, before and after a hole or another session are in different chunks.
+A chunk is sent when it has ``chunk_s`` of signal, or after as much time. Samples before and after a hole, another
+session or another contact of the leads are in different chunks.
 """
 
 from __future__ import annotations
@@ -182,5 +182,4 @@ def _continues(before: Placed, placed: Placed) -> bool:
         placed.session == before.session
         and placed.first == before.first + before.packet.samples.shape[1]
         and placed.packet.lead_off == before.packet.lead_off
-        and placed.packet.battery == before.packet.battery
     )

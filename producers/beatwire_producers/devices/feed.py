@@ -11,15 +11,19 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from beatwire.errors import FatalError, UserError
+from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.live_sender import LiveSender
 from beatwire.wire import frame, names
 
 from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message, Stream
 from beatwire_producers.devices.outbox import Memory, Outbox, Spool
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
+from beatwire_producers.devices.wfdb_files import WfdbFolder
 
 _PAUSES_S = (1.0, 60.0)  # the first and the longest before a device is looked for again
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
@@ -321,6 +325,50 @@ class Feed:
             self._send(0.05)
         if isinstance(self._outbox, Spool):
             self._outbox.finish()
+
+
+def run_feed(
+    readers: Sequence[tuple[str, Reader]],
+    cluster: Cluster,
+    stop: threading.Event,
+    say: Say,
+    *,
+    spool: Path | None = None,
+    record: Path | None = None,
+    schema_id: int | None = None,
+) -> Summary:
+    """Feed a cluster from readers until ``stop``.
+
+    Parameters
+    ----------
+    readers, stop, say, schema_id
+        As of `Feed`.
+    cluster
+        The brokers, and how to reach them.
+    spool
+        Folder in which messages wait; None: in memory.
+    record
+        Folder of the WFDB records of what comes; None: nothing is kept.
+
+    Raises
+    ------
+    UserError, FatalError
+        As of `Feed.run`, `Spool` and `WfdbFolder`.
+    """
+    with ExitStack() as stack:
+        outbox: Memory | Spool = Memory()
+        if spool is not None:
+            outbox = Spool(spool)
+            stack.callback(outbox.close)
+            if outbox.left:
+                say(f"broker: {outbox.left:,} messages of an earlier feed are sent first")
+        folder = WfdbFolder(record) if record is not None else None
+        if folder is not None:
+            stack.callback(folder.close)
+        sender = LiveSender(cluster, outage_s=float("inf"))
+        stack.callback(sender.close)
+        keep = folder.keep if folder is not None else None
+        return Feed(readers, sender, outbox, say=say, keep=keep, schema_id=schema_id).run(stop)
 
 
 def _sentence(described: Description) -> str:

@@ -211,8 +211,8 @@ RULES = (
         26, "conflicting senders", "medium", True, False, "Conflicting senders",
         "two or more sessions of this stream take turns",
         "Two devices send under one id: sessions of this stream take turns. Each has sent again after another "
-        "one, within {limit} s, twice. Each change of the sender begins the analysis anew, so little or nothing "
-        "is found. Ends when no session has come back for {limit} s.",
+        "one, within {limit} s, twice. Each change of the sender begins the analysis anew: little or nothing is "
+        "found. Ends after {limit} s in which no session returns.",
         limit=Limit(30.0, "s"),
     ),
 )  # fmt: skip

@@ -32,7 +32,7 @@ from beatwire.cli.dashboard import dashboard
 from beatwire.cli.doctor import EXAMPLES as DOCTOR_EXAMPLES
 from beatwire.cli.doctor import doctor
 from beatwire.cli.export import export
-from beatwire.cli.feed import FEED_EXAMPLES, feed
+from beatwire.cli.feed import FEED_EXAMPLES, WATCH_EXAMPLES, feed, watch
 from beatwire.cli.report import EXAMPLES as REPORT_EXAMPLES
 from beatwire.cli.report import report
 from beatwire.cli.tail import EXAMPLES as TAIL_EXAMPLES
@@ -80,6 +80,7 @@ def _beatwire(
 
 
 app.command(rich_help_panel=_START)(broker.demo)
+app.command(rich_help_panel=_START, epilog=WATCH_EXAMPLES)(watch)
 app.command(rich_help_panel=_START, epilog=DOCTOR_EXAMPLES)(doctor)
 app.command(rich_help_panel=_LIVE, epilog=broker.BROKER_EXAMPLES)(broker.broker)
 app.command(rich_help_panel=_LIVE, epilog=broker.TOPICS_EXAMPLES)(broker.topics)

@@ -26,8 +26,8 @@ Port = Annotated[int, Field(ge=0, le=65535)]
 _ALERTS = {
     "shortest_s": "An alert lasts for so long at least.",
     "remind_high_s": "An alert of high priority that nobody acknowledges is published again after this; 0: never.",
-    "remind_medium_s": "The same of medium priority.",
-    "remind_low_s": "The same of low priority.",
+    "remind_medium_s": "As remind_high_s, of medium priority.",
+    "remind_low_s": "As remind_high_s, of low priority.",
     "keep_ended_s": "An alert that has ended is removed from the topic after this.",
 }
 _STREAMS = {

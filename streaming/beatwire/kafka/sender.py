@@ -8,6 +8,7 @@ samples.
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -59,6 +60,7 @@ class Sender:
 
     def __init__(self, cluster: Cluster, settings: Mapping[str, object] | None = None) -> None:
         self.cluster = cluster
+        self._closing = threading.Lock()  # taken by the first call of `close`
         self._failed = 0
         self._denied: KafkaError | None = None
         self.refused = ""
@@ -135,7 +137,12 @@ class Sender:
             raise self.cluster.denied(f"write to {self.refused.partition(':')[0] or 'any topic'}", self._denied)
 
     def close(self) -> None:
-        """Close the connection; messages that have not been sent are discarded."""
+        """Close the connection, once; messages that have not been sent are discarded.
+
+        Nothing else may use the producer meanwhile, nor close it: librdkafka's memory is freed under the other call.
+        """
+        if not self._closing.acquire(blocking=False):
+            return
         with contextlib.suppress(KafkaException, RuntimeError):  # a fenced or a closed producer
             self.producer.purge()
             self.producer.close()

@@ -36,6 +36,7 @@ MOST_REJECTED = 100
 _INTERVAL_S = 0.1  # between two requests for the ends
 _READ_S = 5.0  # for reading up to the ends; then they are requested anew
 _OUTAGE_S = 120.0  # an outage of the broker that is waited for
+_STOP_S = 1.0  # an answer is waited for, once the monitor is to stop
 
 
 class StaffReader:
@@ -85,28 +86,44 @@ class StaffReader:
         for thread in self._threads:
             thread.join(10.0)
 
-    def wait(self, timeout_s: float = _OUTAGE_S) -> None:
+    def wait(self, stop: threading.Event | None = None, timeout_s: float = _OUTAGE_S) -> bool:
         """Wait until every change is read that may concern a chunk received so far.
+
+        Parameters
+        ----------
+        stop
+            When it is set, the broker is waited for no longer.
+        timeout_s
+            For which the broker is waited for otherwise.
+
+        Returns
+        -------
+        bool
+            Whether all is read; False: the monitor is to stop, and the broker does not answer.
 
         Raises
         ------
         FatalError
             The broker did not answer in `timeout_s` seconds.
         """
-        since_s = time.monotonic() - EFFECT_S
+        begin_s = time.monotonic()
+        since_s, until_s, stopping = begin_s - EFFECT_S, begin_s + timeout_s, False
         with self._changed:
-            current = self._changed.wait_for(
-                lambda: self._current_s >= since_s or self._failure is not None, timeout_s
-            )  # fmt: skip
+            while self._current_s < since_s and self._failure is None and time.monotonic() < until_s:
+                self._changed.wait(min(_INTERVAL_S, max(0.0, until_s - time.monotonic())))
+                if stop is not None and stop.is_set() and not stopping:
+                    stopping, until_s = True, min(until_s, time.monotonic() + _STOP_S)
+            current = self._current_s >= since_s
         if isinstance(self._failure, UserError):
             raise self._failure
         if self._failure is not None:
             raise FatalError(f"kafka: expected to read {names.SETTINGS}; got {self._failure}") from self._failure
-        if not current:
+        if not current and not stopping:
             raise FatalError(
                 f"kafka: expected to read {names.SETTINGS} and {names.ACKS} at {self._cluster} to their ends in "
                 f"{timeout_s:g} s; got no answer (missing topics are created by: beatwire topics)"
             )
+        return current
 
     @property
     def silent_s(self) -> float | None:

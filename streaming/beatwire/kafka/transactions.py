@@ -61,6 +61,7 @@ class Transactions:
         self._cluster, self.name = cluster, transactional_id
         self.sender = self._open()
         self.discarded = False
+        self._sending: threading.Thread | None = None
 
     def begin(self) -> None:
         """Begin a transaction."""
@@ -87,7 +88,8 @@ class Transactions:
             else:
                 outcome.put(None)
 
-        threading.Thread(target=call, name="kafka-offsets", daemon=True).start()
+        self._sending = threading.Thread(target=call, name="kafka-offsets", daemon=True)
+        self._sending.start()
         try:
             error = outcome.get(timeout=STUCK_S)
         except Empty as stuck:
@@ -176,13 +178,21 @@ class Transactions:
                 self.sender.producer.abort_transaction(TRANSACTION_S)
 
     def discard(self) -> None:
-        """Give the producer up: closing it may not return."""
+        """Give the producer up: closing it may not return. It is closed when no call of it is left, maybe never."""
         self.discarded = True
-        threading.Thread(target=self.sender.close, name="kafka-abandoned", daemon=True).start()
+        sending = self._sending
+
+        def close() -> None:
+            if sending is not None:
+                sending.join()
+            self.sender.close()
+
+        threading.Thread(target=close, name="kafka-abandoned", daemon=True).start()
 
     def close(self) -> None:
         """Close the connection; committed transactions stay."""
-        self.sender.close()
+        if not self.discarded:
+            self.sender.close()
 
     def _open(self) -> Sender:
         sender = Sender(

@@ -140,15 +140,12 @@ def align_row(
     fresh_start = state[SLOT_EXPECTED] < 0 or not same
     silent = is_silent(arrived_us, state, limits)
     if not fresh_start and silent:
-        end = state[SLOT_EXPECTED]
-        repeated = end - own[LIMIT_DUPLICATE] <= first + count <= end
+        fresh_start = True
         if arrived_us - state[SLOT_ARRIVED_US] > own[LIMIT_EVICT_US]:
             same = False
-            fresh_start = True
             silent = False  # a new stream
-        elif not repeated or state[SLOT_BANK] != bank or state[SLOT_NANOVOLTS] != nanovolts:
+        else:
             rows.sizes[SILENCES] += 1
-            fresh_start = True
     if not fresh_start:
         if state[SLOT_BANK] != bank:
             expected[i] = state[SLOT_BANK]
@@ -164,8 +161,7 @@ def align_row(
             fresh_start = True
         elif first + count <= state[SLOT_EXPECTED]:
             rows.sizes[DUPLICATES] += 1
-            if not silent:  # a repetition does not end a silence
-                state[SLOT_ARRIVED_US] = arrived_us
+            state[SLOT_ARRIVED_US] = arrived_us
             return PLACED
     conflict, placed = int(state[SLOT_CONFLICT]), int(rows.sizes[PLACED_ROWS])
     if state[SLOT_ACTIVE_US] > 0 and state[SLOT_SESSION] != session:

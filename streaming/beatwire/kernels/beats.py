@@ -49,6 +49,7 @@ from beatwire.records.columns import (
     BEAT_RR,
     BLOCK_END,
     BLOCK_MAXIMUM,
+    PEAK_CEILING,
     PEAK_MEDIAN,
     PEAK_QUANTILE,
     PEAK_RESPONSE,
@@ -58,6 +59,19 @@ from beatwire.records.columns import (
 )
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
+
+LARGEST_BEAT = 2  # times the level: a stream may state a size that is somewhat too large
+
+
+def is_disturbance(height: int, median: int, ceiling: int) -> bool:
+    """Return True if a response is above all that beats have, in a stream whose level is not.
+
+    Parameters
+    ----------
+    median, ceiling
+        The level of the stream, 0: unknown; and the largest response that beats may have.
+    """
+    return height > ceiling and 0 < median <= ceiling and height > LARGEST_BEAT * median
 
 
 def select_beats(
@@ -105,7 +119,7 @@ def select_beats(
         level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
         if level == 0:
             level = 10 * height  # there was no signal in the last blocks: the peak is its own level
-        if height < floor:
+        if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
             continue
         if rhythm[FAST_UNTIL] > 0:
             n = add_hidden(

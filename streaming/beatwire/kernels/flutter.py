@@ -34,6 +34,7 @@ NO_SIGN = (1 << 62) - 1  # mask of a column: proves that no index is negative, w
 FLAT, WAVES = 1, 2  # kinds of blocks
 REST, SATURATED, POSSIBLE = 4, 8, 16  # added by ``kernels.rhythm``: at rest, at the limits, fibrillation is possible
 BLIND = 32  # added by ``kernels.rhythm``: one of several leads lacks values
+BUSY = 64  # added by ``kernels.rhythm``: one wave after the other, as steep as this stream's beats
 MOST_LEAKAGE = 50  # per cent, of waves
 
 

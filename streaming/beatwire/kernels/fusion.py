@@ -30,6 +30,7 @@ from beatwire.kernels.level import (
     MAXIMA_KNOWN,
     MAXIMA_MEDIAN,
     MAXIMA_QUANTILE,
+    NO_CUT,
     begin_level,
     count_undisturbed,
     end_of,
@@ -45,7 +46,15 @@ from beatwire.kernels.ricker import box_sums
 from beatwire.kernels.ring import store
 from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import I16, I32, I64
-from beatwire.records.columns import BOUND_LEADS, BOUND_LEAST, BOUND_MOST, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_SAMPLE
+from beatwire.records.columns import (
+    BOUND_LEADS,
+    BOUND_LEAST,
+    BOUND_MOST,
+    PEAK_CEILING,
+    PEAK_MEDIAN,
+    PEAK_QUANTILE,
+    PEAK_SAMPLE,
+)
 from beatwire.records.detection import (
     FreshLanes,
     LeadLevels,
@@ -200,7 +209,7 @@ def level_peaks(
     Parameters
     ----------
     table
-        ``bounds``, and of ``peaks`` the median and the quantile, are written.
+        ``bounds``, and of ``peaks`` the median, the quantile and the ceiling, are written.
     """
     own, x = leads.levels[fresh.lane[i]], rings.x[fresh.lane[i]]
     lowest, reach = int(fresh.base[i]), 2 * search.delay + 1
@@ -215,7 +224,8 @@ def level_peaks(
                 present |= 1 << lead
                 known += 1
                 active += rows[lead, LEVEL_MEDIAN] > 0
-        median = quantile = most = least = 0
+        median = quantile = most = least = ceiling = 0
+        high = int(peak[PEAK_CEILING])  # of the sum, if no lead were bounded
         for lead in range(x.shape[0]):
             if (present >> lead) & 1:
                 row = rows[lead]
@@ -223,6 +233,7 @@ def level_peaks(
                 quantile += int(row[LEVEL_QUANTILE])
                 most += bounded(int(row[LEVEL_MOST]), limit_at(int(row[LEVEL_MEDIAN]), active))
                 least += int(row[LEVEL_LEAST])
+                ceiling += bounded(high // x.shape[0], limit_at(int(row[LEVEL_MEDIAN]), active))
         wait()
         if member() == 0:
             bounds[BOUND_MOST] = most if known > 0 else UNKNOWN
@@ -231,3 +242,5 @@ def level_peaks(
             if known > 0:
                 peak[PEAK_MEDIAN] = median
                 peak[PEAK_QUANTILE] = quantile
+                if high < NO_CUT:
+                    peak[PEAK_CEILING] = ceiling

@@ -28,6 +28,7 @@ from beatwire.records import I32, I64
 from beatwire.records.columns import (
     BLOCK_END,
     BLOCK_MAXIMUM,
+    PEAK_CEILING,
     PEAK_MEDIAN,
     PEAK_QUANTILE,
     PEAK_RESPONSE,
@@ -152,6 +153,7 @@ def suppress(
                 row[PEAK_MEDIAN] = level[MAXIMA_MEDIAN]
                 row[PEAK_QUANTILE] = level[MAXIMA_QUANTILE]
                 row[PEAK_VALLEYS] = valleys
+                row[PEAK_CEILING] = high
             count += 1
     table.closed[i] = add_to_blocks(level, window, begin, watermark, lowest, search.block, low, high, blocks, done)
     table.found[i] = count

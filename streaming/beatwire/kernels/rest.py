@@ -1,7 +1,7 @@
-"""Bodies that find blocks at rest: a lead without a wave as steep as this stream's beats.
+"""Bodies that find blocks at rest, a lead without a wave as steep as this stream's beats, and busy ones, full of them.
 
 In:    the description of a block (``kernels.wave_shape``), and the blocks before it
-Out:   whether the block is at rest
+Out:   whether the block is at rest, or busy
 State: int64 ``past[COLUMNS]``: the steepest slopes and largest waves of the last ``BLOCKS`` blocks
 
 A lead whose electrode came off is at rest too. It differs from a heart that is silent by what was before: an artefact
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.wave_shape import ABSENT, CREST, HALF, SIZE, STEEP, UNCALIBRATED, number_of
+from beatwire.kernels.wave_shape import ABSENT, CREST, HALF, SIZE, STEEP, UNCALIBRATED, UPWARD, number_of
 from beatwire.records import I64
 
 BLOCKS = 15  # half a minute
@@ -24,6 +24,7 @@ LONGEST_HALF = 100  # of the mean period: a slower signal may be returning from 
 ARTEFACT_UV = 3000  # no wave of a heart in a usual lead is as large
 LOW_UV, HIGH_UV = 40.0, 120.0  # slopes as low as that are no beat, those above the other limit may be one
 SHARE = 0.4  # of the median of the steepest slopes before: between these limits, that is no beat of this stream
+BUSY_SHARE, BUSY_WAVES = 0.5, 8  # the same of waves that may be beats; so many in a block are more than 240 a minute
 
 
 def steepest_slope(description: int) -> int:
@@ -57,6 +58,21 @@ def has_artefact(past: I64) -> bool:
     for p in range(min(BLOCKS, int(past[COUNT]))):
         found = found or past[BLOCKS + p] >= ARTEFACT_UV
     return found
+
+
+def is_busy(description: int, past: I64) -> bool:
+    """Return True if one wave follows the other, each as steep as beats: they may be beats too fast to be counted.
+
+    Parameters
+    ----------
+    description
+        Packed; of a block that has one.
+    past : int64 [COLUMNS]
+        With the block.
+    """
+    if description & UNCALIBRATED > 0 or number_of(description, UPWARD) < BUSY_WAVES:
+        return False
+    return steepest_slope(description) >= max(HIGH_UV, BUSY_SHARE * median_slope(past))
 
 
 def is_at_rest(description: int, past: I64) -> bool:

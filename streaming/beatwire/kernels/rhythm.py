@@ -20,10 +20,10 @@ from beatwire.kernels.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.classify import evaluate_trees
 from beatwire.kernels.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.fibrillation import write_features as write_fibrillation_features
-from beatwire.kernels.flutter import BLIND, FLAT, POSSIBLE, REST, SATURATED, WAVES
+from beatwire.kernels.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, SATURATED, WAVES
 from beatwire.kernels.normal_beat import NORMAL_MEASURES
 from beatwire.kernels.rest import COLUMNS as PAST_COLUMNS
-from beatwire.kernels.rest import has_artefact, is_at_rest
+from beatwire.kernels.rest import has_artefact, is_at_rest, is_busy
 from beatwire.kernels.wave_shape import ABSENT, DESCRIBED, KIND_MASK, LIMITED
 from beatwire.records import F32, F64, I64, U8
 from beatwire.records.classification import JudgeTrees
@@ -197,8 +197,11 @@ def kind_of_block(value: int, logit: float, past: I64) -> int:
         kind |= BLIND
     if value & KIND_MASK == FLAT:
         return kind | FLAT if kind & BLIND > 0 or has_artefact(past) else kind | FLAT | REST
-    if value & DESCRIBED > 0 and is_at_rest(value, past):
-        kind |= REST
+    if value & DESCRIBED > 0:
+        if is_at_rest(value, past):
+            kind |= REST
+        elif is_busy(value, past):
+            kind |= BUSY
     if logit > POSSIBLE_LOGIT:
         kind |= POSSIBLE
     return kind | WAVES if logit > 0.0 else kind

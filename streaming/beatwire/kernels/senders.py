@@ -14,7 +14,7 @@ The *active time* of a stream is that in which samples came, by the broker's clo
 a longer one is ``no data`` or ``lead off``. ``kernels.unjudged`` counts in it how long nothing was analysed, across
 restarts and sessions. Its events are at least ``LIMIT_MARK`` samples apart, so that everything before one is decided
 when the next one comes. One is where a chunk passes a multiple of twice as many samples, or is itself so long: so where
-they are does not depend on where the lane, or a replay of it, began.
+they are does not depend on where the lane, or a replay of it, began. The first chunk of a lane has one in any case.
 """
 
 from __future__ import annotations
@@ -108,16 +108,24 @@ def note_use(
         state[SLOT_ACTIVE_US] = 1
         state[SLOT_USED_US] = arrived_us
     if not (new or off):
+        if state[SLOT_ARRIVED_AT] < 0:  # the time in which nothing is analysed begins with the lane
+            put_mark(slots, slot, rows)
         return
     if new:
         state[SLOT_ACTIVE_US] += max(0, min(GAP_US, arrived_us - int(state[SLOT_USED_US])))
     state[SLOT_USED_US] = arrived_us
     state[SLOT_USED_TICK] = tick
     if new and is_marked(state, before, int(limits[LIMIT_MARK])):
-        expected = int(state[SLOT_EXPECTED])
-        state[SLOT_ARRIVED_AT] = expected
-        value = 2 * int(state[SLOT_ACTIVE_US]) + int(state[SLOT_CONFLICT] == IN_CONFLICT)
-        put_event(slots, slot, rows, ARRIVED, expected, value)
+        put_mark(slots, slot, rows)
+
+
+def put_mark(slots: I64, slot: int, rows: AlignRows) -> None:
+    """Append an event of the active time, at the end of what is known."""
+    state = slots[slot]
+    expected = int(state[SLOT_EXPECTED])
+    state[SLOT_ARRIVED_AT] = expected
+    value = 2 * int(state[SLOT_ACTIVE_US]) + int(state[SLOT_CONFLICT] == IN_CONFLICT)
+    put_event(slots, slot, rows, ARRIVED, expected, value)
 
 
 def is_marked(state: I64, before: int, least: int) -> bool:

@@ -7,14 +7,16 @@ State: int64 ``own[COLUMNS]``, a part of the state of ``kernels.rules``
 Asystole: no beat for so long; a faint beat is none. If the detector was not sure of the last beat, or errors were
 expected around it, the silence may be an electrode that came off: then a block without a beat must be at rest
 (``kernels.rest``), later two in a row. If it was not sure of five in a row before, the stream shows no rhythm, and the
-silence has to be six seconds longer. Where samples were missing a beat may have been: the last ``WHOLE_BLOCKS`` of a
-silence have no hole, and a block with one is not at rest. A silence in which a lead has lost its values must be at rest
-as well, on a living lead: the heart may beat on the other. A stretch is judged up to a beat without expected errors, to
-a block of a flat line or of fibrillation, and throughout an asystole.
+silence has to be six seconds longer. A silence in which one wave follows the other, as steep as the beats were, may be
+a rhythm too fast to be counted: it must be at rest as well. Where samples were missing a beat may have been: the last
+``WHOLE_BLOCKS`` of a silence have no hole, and a block with one is not at rest. A silence in which a lead has lost its
+values must be at rest as well, on a living lead: the heart may beat on the other. A stretch is judged up to a beat
+without expected errors, to a block of a flat line or of fibrillation, and throughout an asystole.
 
 Within a lane samples count how long nothing could be judged. Across restarts and sessions, and where samples come more
 slowly than their rate says, the active time of the stream does (``kernels.senders``): a *mark* is a sample up to which
-everything had come at some active time. While sessions take turns it does not count: that is an alert of its own.
+everything had come at some active time. A mark is used when the next one comes: where they are far apart, a mark counts
+for what the next ones would say. While sessions take turns it does not count: that is an alert of its own.
 
 A block is used when everything up to its end is decided, and a mark likewise: until then they are pending. So no cut
 changes a step.
@@ -22,7 +24,7 @@ changes a step.
 
 from __future__ import annotations
 
-from beatwire.kernels.flutter import BLIND, FLAT, REST, WAVES
+from beatwire.kernels.flutter import BLIND, BUSY, FLAT, REST, WAVES
 from beatwire.records import I64
 from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUDGED_SAMPLES, UNJUDGED_SAMPLES
 
@@ -43,14 +45,16 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
 #   WAS_JUDGED    1 if the signal could be judged since the last mark
 #   JUDGED_US     active time at the last mark before which it could be; 0: there was no mark
 #   ABSENT_UNTIL  end of the first block of those in a row in which a lead lacks values; 0: the last one had all
+#   MARKED_US     active time at the last mark; 0: there was none
 #   HAS_BEGUN     1 if a lane has begun: 0 of a stream that is known from the log alone
 (
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
-    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, HAS_BEGUN, ABSENT_UNTIL, FIRST_GAP,
-) = range(18)  # fmt: skip
+    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FIRST_GAP,
+) = range(19)  # fmt: skip
 BEHIND_DROPPED = FIRST_GAP + 2 * MOST_GAPS  # sample after the last hole that is no longer stored
 COLUMNS = BEHIND_DROPPED + 1
 BLOCK_US = 2_000_000
+OFTEN_US = 1_900_000  # twice what is between two marks of a sender that keeps to its rate
 WHOLE_BLOCKS = 1  # 2 s: without a beat in so long a heart is below 30/min
 NEAR_PER_BLOCK = 8  # 0.25 s
 
@@ -66,11 +70,12 @@ NEVER = 1 << 62
 
 def begin_signal(own: I64, sample: int) -> None:
     """Begin the state of a lane whose first sample is ``sample``."""
-    judged, judged_us = int(own[WAS_JUDGED]), int(own[JUDGED_US])
+    judged, judged_us, marked_us = int(own[WAS_JUDGED]), int(own[JUDGED_US]), int(own[MARKED_US])
     for column in range(COLUMNS):
         own[column] = 0
     own[WAS_JUDGED] = judged
     own[JUDGED_US] = judged_us
+    own[MARKED_US] = marked_us
     own[HAS_BEGUN] = 1
     own[JUDGED_UNTIL] = sample
     own[LARGE_AT] = sample
@@ -103,6 +108,7 @@ def forget_marks(own: I64) -> None:
     own[MARK] = 0
     own[WAS_JUDGED] = 0
     own[JUDGED_US] = 0
+    own[MARKED_US] = 0
 
 
 def add_mark(own: I64, sample: int, value: int) -> None:
@@ -115,12 +121,14 @@ def settle_mark(own: I64, lengths: I64, in_asystole: bool, cannot: bool, for_lon
     """Use the pending mark; return the step that follows from it."""
     value = int(own[MARK])
     active_us = value >> 1
+    early_us = 0 if own[MARKED_US] == 0 else max(0, 2 * (active_us - int(own[MARKED_US])) - OFTEN_US)
     own[MARK] = 0
+    own[MARKED_US] = active_us
     if own[WAS_JUDGED] > 0 or own[JUDGED_US] == 0 or in_asystole or value & 1 > 0:
         own[WAS_JUDGED] = 0
         own[JUDGED_US] = active_us
         return NOTHING
-    blocks = (active_us - int(own[JUDGED_US])) * int(lengths[BLOCK_SAMPLES])
+    blocks = (active_us + early_us - int(own[JUDGED_US])) * int(lengths[BLOCK_SAMPLES])
     if blocks > BLOCK_US * int(lengths[LONG_UNJUDGED_SAMPLES]):
         return NOTHING if for_long else CANNOT_FOR_LONG
     if blocks > BLOCK_US * int(lengths[UNJUDGED_SAMPLES]):
@@ -244,7 +252,8 @@ def settle_block(own: I64, last_beat: int, lengths: I64, in_asystole: bool) -> i
         own[ABSENT_UNTIL] = 0
     elif own[ABSENT_UNTIL] == 0:
         own[ABSENT_UNTIL] = end
-    if last_beat < own[ABSENT_UNTIL]:  # the lead that showed it may have been lost
+    busy = kind & BUSY > 0 and begin >= last_beat
+    if busy or last_beat < own[ABSENT_UNTIL]:  # the lead that showed it may have been lost
         own[IS_SURE] = 0
     silent = begin >= last_beat and not has_gap(own, begin, end)
     own[RESTS] = min(RESTS_NEEDED, int(own[RESTS]) + 1) if silent and kind & REST > 0 else 0

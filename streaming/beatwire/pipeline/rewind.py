@@ -4,9 +4,10 @@ Every ``STEP_S`` of its samples, or at the end of a longer tick, a stream leaves
 begins there. The newest mark that is the horizon back counts, and takes the place of those before it. After a restart
 the samples of a stream depend on nothing before it. Which sessions take turns, where a stream was before it jumped, and
 for how long nothing was analysed is about its time and outlasts a restart: while one is recent, ``TimeMarks`` say from
-where that is replayed. A stream that has been silent for more than ``silence_s`` will restart, and needs no replay.
-Time passes by partition, as partitions that are read after an outage are not read equally far; when all that the broker
-has is read, it passes in all of them.
+where that is replayed. So does what did not fit a stream: it was rejected because of the chunks before, until the
+stream began anew, and these are replayed. A stream that has been silent for more than ``silence_s`` will restart, and
+needs no replay. Time passes by partition, as partitions that are read after an outage are not read equally far; when
+all that the broker has is read, it passes in all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from beatwire.kernels.senders import TURN_US
-from beatwire.records import F64, I32, I64, Aligned
+from beatwire.records import F64, I32, I64, Aligned, Bool
 from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 from beatwire.records.events import RESTART
 
@@ -43,8 +44,16 @@ class TimeMarks:
     now_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     restart_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
-    def note(self, tick: int, aligned: Aligned, restarted: I64) -> None:
-        """Add the marks of tick number ``tick``, in which ``restarted`` [r, EVENT_COLUMNS] streams have restarted."""
+    def note(self, tick: int, aligned: Aligned, restarted: I64, since: I64) -> None:
+        """Add the marks of tick number ``tick``.
+
+        Parameters
+        ----------
+        restarted : int64 [r, EVENT_COLUMNS]
+            The events of streams that have restarted.
+        since : int64 [r]
+            The ticks from which these are replayed.
+        """
         missing = len(aligned.slots.expected) - len(self.ticks)
         if missing > 0:
             self.ticks = np.concatenate([self.ticks, np.full((missing, TIME_STEPS + 1), tick)])
@@ -61,8 +70,9 @@ class TimeMarks:
         was_active = np.zeros(len(self.ticks), np.bool_)
         if aligned.before is not None:
             was_active[: len(aligned.before.active_us)] = aligned.before.active_us > 0
-        begun = slots[~was_active[slots] | (restarted[:, EVENT_VALUE] < -1)]  # new, or after a silence
-        self.ticks[begun] = tick
+        anew = ~was_active[slots] | (restarted[:, EVENT_VALUE] < -1)  # new, or after a silence
+        begun = slots[anew]
+        self.ticks[begun] = since[anew, None]
         self.times_us[begun] = self.now_us[begun, None]
         self.restart_us[begun] = 0
         is_due = (TIME_STEPS * (now_us - self.times_us[seen, -1]) >= OUTLASTS_US).all(axis=1)
@@ -97,6 +107,8 @@ class Marks:
     at         int64 [slots], sample of the newest mark
     newest_us  int64 [partitions], arrival up to which all chunks have been read
     times      marks by time
+    used       int64 [slots], tick of the last chunk of use
+    misfit     bool [slots], whether a chunk has been rejected since because of what the stream was
     """
 
     horizon_s: float
@@ -106,6 +118,8 @@ class Marks:
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     times: TimeMarks = field(default_factory=TimeMarks)
+    used: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    misfit: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
 
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
@@ -128,11 +142,14 @@ class Marks:
             self.at = np.concatenate([self.at, np.zeros(missing, np.int64)])
             self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), tick)])
             self.samples = np.concatenate([self.samples, np.zeros((missing, self.samples.shape[1]), np.int64)])
+            self.used = np.concatenate([self.used, np.full(missing, tick)])
+            self.misfit = np.concatenate([self.misfit, np.zeros(missing, np.bool_)])
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
-        self.ticks[restarted[:, EVENT_SLOT]] = tick
+        since = self._begin_of(tick, aligned, restarted)
+        self.ticks[restarted[:, EVENT_SLOT]] = since[:, None]
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
         self.samples[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE, None]
-        self.times.note(tick, aligned, restarted)
+        self.times.note(tick, aligned, restarted, since)
         # A stream that waited begins in the tick of its first chunk.
         waited = aligned.waited[aligned.waited[:, 0] >= 0]
         for ticks in (self.ticks, self.times.ticks):
@@ -143,6 +160,19 @@ class Marks:
         due = seen[expected[seen] - self.at[seen] >= STEP_S * rates_hz[aligned.slots.bank[seen]]]
         self._add(due, tick + 1, expected[due], rates_hz[aligned.slots.bank[due]])
         self._pass_time(partitions[aligned.seen], arrived_us[aligned.seen], aligned, unread)
+
+    def _begin_of(self, tick: int, aligned: Aligned, restarted: I64) -> I64:
+        """Return the tick from which each stream that has restarted is replayed, int64 [r].
+
+        If chunks of it were rejected before a silence of what fits ended, that is one of the last that fitted.
+        """
+        self.misfit[aligned.misfits] = True
+        slots = restarted[:, EVENT_SLOT]
+        rejected = self.misfit[slots] & (restarted[:, EVENT_VALUE] < -1)
+        since: I64 = np.where(rejected, np.minimum(self.ticks[slots, -1], self.used[slots]), tick)
+        self.used[aligned.used] = tick
+        self.misfit[aligned.used] = False
+        return since
 
     def _pass_time(self, partitions: I32, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:
         """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions."""

@@ -45,8 +45,8 @@ ORDERED_COLUMNS = 6
 
 # ``PeakTable.peaks``: sample, response f, median of the last five block maxima, 80 % quantile of the last ten, and the
 # sum of the least f within ``right`` samples on both sides.
-PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS = range(5)
-PEAK_COLUMNS = 5
+PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING = range(6)
+PEAK_COLUMNS = 6
 
 # ``PeakTable.bounds``: largest and least of the last five block maxima (-1: no block is complete), and the number of
 # leads that have a level.

@@ -78,7 +78,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         console.print("broker   starting Apache Kafka (the first time: half a minute to fetch its files)")
     made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
-        started = _start_broker(stack, broker)
+        started = start_broker(stack, broker)
         if not quiet:
             show_page(stack, started.cluster, console.print)
         console.print(f"broker   {started.description}")
@@ -122,7 +122,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
     }
 
 
-def _start_broker(stack: ExitStack, choice: str) -> Broker:
+def start_broker(stack: ExitStack, choice: str) -> Broker:
     """Start the requested broker."""
     reason = unavailable_reason() if choice != "mock" else "as requested"
     if choice == "kafka" and reason:

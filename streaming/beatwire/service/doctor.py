@@ -42,6 +42,7 @@ EXTRAS = {
     "ble": ("chest straps over Bluetooth LE", ("bleak",)),
     "brainflow": ("boards that BrainFlow knows", ("brainflow", "setuptools")),
     "serial": ("devices at a serial port", ("pyserial",)),
+    "cluster": ("archives on several machines or GPUs", ("dask", "distributed")),
     "train": ("training of the models", ("torch", "lightgbm", "scikit-learn")),
     "bench": ("rivals in benchmarks", ("sleepecg", "neurokit2")),
 }

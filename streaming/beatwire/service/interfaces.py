@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -76,8 +77,8 @@ class Staff(Protocol):
     def partitions(self) -> int:
         """Return the number of partitions of the samples; 0: unknown."""
 
-    def wait(self) -> None:
-        """Wait until every change is read that may concern a chunk received so far."""
+    def wait(self, stop: threading.Event) -> bool:
+        """Wait until every change is read that may concern a chunk received so far; return False if `stop` is set."""
 
     def take_acks(self) -> list[Acknowledgement]:
         """Return the acknowledgements that no earlier call has returned."""
@@ -95,8 +96,10 @@ class NoStaff:
     def __init__(self) -> None:
         self.rejected: list[Unusable] = []
 
-    def wait(self) -> None:
-        """Return at once."""
+    def wait(self, stop: threading.Event) -> bool:
+        """Return True at once."""
+        del stop
+        return True
 
     def take_changes(self) -> list[LimitChange]:
         """Return none."""

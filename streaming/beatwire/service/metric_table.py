@@ -63,7 +63,7 @@ _KINDS = (
     Kind(
         "beatwire_drift_stability_index", "gauge", ("of",), "last minute of all streams against the model's reference"
     ),
-    Kind("beatwire_stream_drift", "gauge", ("of", "quantile"), "the same of single streams, quantiles over streams"),
+    Kind("beatwire_stream_drift", "gauge", ("of", "quantile"), "drift of single streams, quantiles over streams"),
     Kind("beatwire_streams_drifting", "gauge", (), "streams whose drift is above the model's limit"),
     Kind("beatwire_stream_looks", "gauge", ("stream",), "distance of the furthest 20 of these"),
 )  # fmt: skip

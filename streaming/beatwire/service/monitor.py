@@ -158,7 +158,8 @@ class Monitor:
         """Process one tick: begin its epoch if it is the first, run the graph, publish."""
         if polled.epoch != self._epoch and not self._begin_epoch(polled):
             return
-        self._staff.wait()
+        if not self._staff.wait(stop):
+            return
         self._graph.change_limits(self._staff.take_all_changes() if self._is_new else self._staff.take_changes())
         self._is_new = False
         while self._staff.rejected:

@@ -25,7 +25,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels import align, arrivals, clock
-from beatwire.records import I64, Aligned, Bank, Chunks, Fault, Rejects
+from beatwire.records import I64, Aligned, Bank, Bool, Chunks, Fault, Rejects
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
@@ -166,7 +166,14 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         caught_up=chunks.caught_up,
         overloaded=chunks.overloaded,
         limits=with_arrivals(limits, given),
+        misfits=occurring(slot[_is_misfit(verdicts.code)], len(state.slots)),
     )
+
+
+def _is_misfit(code: I64) -> Bool:
+    """Return which chunks were rejected because of what their stream was."""
+    misfit: Bool = (code >= arrivals.RATE_CHANGED) & (code <= arrivals.UNITS_CHANGED)
+    return misfit
 
 
 def _without_stray_banks(state: State, chunks: Chunks) -> tuple[Chunks, I64]:

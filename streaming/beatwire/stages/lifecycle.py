@@ -9,8 +9,10 @@ State: the alerts that are not off, by id, each with the message published last;
     on -> latched -> off    asystole, ventricular fibrillation or tachycardia: ended, and then acknowledged
 
 An alert lasts for ``shortest_s`` at least, by device time, so that it can be read: if its condition ends sooner it is
-held, and if the condition occurs again meanwhile it is the same alert. With its session it ends at once. An alert that
-nobody acknowledges is published again after each interval of its priority, with the number of that reminder.
+held, and if the condition occurs again meanwhile it is the same alert. No more of its samples come where its stream
+begins anew, its leads are off or no data arrive: then its end is published at once, with the time at which it has
+lasted long enough. An alert that nobody acknowledges is published again after each interval of its priority, with the
+number of that reminder.
 
 Everything is decided by samples, so a replay gives the same, except reminders of alerts that the clock decided. The
 state is that of the log: ``adopt`` takes it over, and only what the log does not have is published.
@@ -28,13 +30,13 @@ import numpy as np
 
 from beatwire.alerts.settings import Lifecycle
 from beatwire.records import I64, Acknowledgement, Alerts, Bool, Expired, TickBeats
-from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT
+from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import RESTART, WATERMARK
 from beatwire.stages.support.alert_messages import acknowledged, device_times, over
 from beatwire.stages.support.audit import acknowledgement_record, limit_records
 from beatwire.stages.support.limits import Limits
 from beatwire.stages.support.open_alerts import Open, OpenAlerts
-from beatwire.stages.support.reminders import last_mark, remind_by_clock, remind_by_samples, remind_until
+from beatwire.stages.support.reminders import remind_by_clock, remind_by_samples, remind_until
 from beatwire.stages.support.service_alerts import (
     begin_of_expired,
     end_of_expired,
@@ -46,6 +48,9 @@ from beatwire.stages.support.tick_parts import parts_of
 
 MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
 _SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
+# Of these rules alerts go on over a restart with such a value of its event or more, see ``kernels.rules``.
+_ENDED_BELOW = {"cannot analyse": -1, "cannot analyse for long": -1, "conflicting senders": -1, "lead off": 0}
+_WITHOUT_SAMPLES = frozenset({"lead off", "no data"})  # where one begins, no more samples come
 
 
 @dataclass(slots=True)
@@ -110,13 +115,14 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
 def _apply_part(state: State, part: Alerts, out: list[dict[str, Any]], audit: list[dict[str, Any]]) -> None:
     """Apply the transitions of a part of a tick, and what is due by its samples."""
     tick, kept = part.beats, state.alerts
+    kind = tick.events[:, ORDERED_KIND]
+    rows, begun = tick.events[kind == WATERMARK], tick.events[kind == RESTART]
+    ending = _end_at_restarts(state, tick, begun, out) if kept.by_id else frozenset()
     for slot, message in zip(part.slots, part.transitions, strict=True):
-        _apply(state, tick, slot, message, out)
+        _apply(state, tick, slot, message, ending, out)
         given = state.given.get(message["id"]) if message["state"] == "on" else None
         if given is not None and (not given.received_us or given.received_us >= _began_us(tick, slot, message)):
             _acknowledge(state, given, out, audit)
-    kind = tick.events[:, ORDERED_KIND]
-    rows, begun = tick.events[kind == WATERMARK], tick.events[kind == RESTART]
     if kept.by_id:
         marks = _watermarks(rows, len(kept.due))
         if kept.held:
@@ -156,8 +162,34 @@ def _watermarks(marks: I64, slots: int) -> I64:
     return last
 
 
-def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], out: list[dict[str, Any]]) -> None:
-    """Apply a transition of a rule."""
+def _end_at_restarts(state: State, tick: TickBeats, begun: I64, out: list[dict[str, Any]]) -> AbstractSet[str]:
+    """End the held alerts of streams that begin anew in a part; return the ids of alerts that this ends, once over.
+
+    Parameters
+    ----------
+    begun : int64 [r, ORDERED_COLUMNS]
+        The restarts: the part begins with them.
+    """
+    kept, ending = state.alerts, set[str]()
+    for slot, value in begun[:, [ORDERED_SLOT, ORDERED_VALUE]].tolist():
+        for one in kept.of_slot(slot):
+            name = one.message["id"]
+            if name in kept.held:
+                _end_with_stream(state, tick, one, out)
+            elif value < _ENDED_BELOW.get(one.message["rule"], value + 1):
+                ending.add(name)
+    return ending
+
+
+def _apply(
+    state: State,
+    tick: TickBeats,
+    slot: int,
+    message: dict[str, Any],
+    ending: AbstractSet[str],
+    out: list[dict[str, Any]],
+) -> None:
+    """Apply a transition of a rule; alerts ``ending`` are not held, see ``_end_at_restarts``."""
     kept = state.alerts
     message = message | {"partition": int(state.limits.directory.partition[slot])}
     one = kept.current_of(message)
@@ -170,12 +202,15 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
             if same:
                 _end_one(state, tick, one, out)
             else:
-                _end_with_session(state, tick, one, out)
+                _end_with_stream(state, tick, one, out)
         elif one is not None:  # of the log alone: a rule holds once, so that one is over
             kept.remove(one)
             out.append(over(one.message))
         kept.add(message, slot, tick.aligned.now_us)
         out.append(message)
+        if message["rule"] in _WITHOUT_SAMPLES and kept.held:
+            for other in [other for other in kept.of_slot(slot) if other.message["id"] in kept.held]:
+                _end_with_stream(state, tick, other, out)
         return
     if one is None:
         if message["state"] == "latched":
@@ -197,6 +232,8 @@ def _apply(state: State, tick: TickBeats, slot: int, message: dict[str, Any], ou
         out.append(over(message))
     elif not later and message["decided"] < _held_until(state, tick, one):
         kept.held[message["id"]] = message
+        if message["id"] in ending:
+            _end_with_stream(state, tick, one, out)
     else:
         kept.remove(one)
         out.append(message)
@@ -242,21 +279,25 @@ def _end_held(
     for name in [name for name in kept.held if touched[kept.by_id[name].slot]]:
         one = kept.by_id[name]
         if one.slot in aligned.evicted or aligned.slots.session[one.slot] != one.message["session"]:
-            _end_with_session(state, tick, one, out)
+            _end_with_stream(state, tick, one, out)
         elif marks[one.slot] >= _held_until(state, tick, one):
             _end_one(state, tick, one, out)
 
 
-def _end_with_session(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
-    """End a held alert whose session is over: where its condition ended, or before its last samples like any other."""
-    session = one.message["session"]
+def _end_with_stream(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
+    """End a held alert of whose samples no more come: it lasts as long as any other one.
+
+    When its condition ended is known to no successor whose replay began later, so it has no part in the message.
+    """
+    session, until = one.message["session"], _held_until(state, tick, one)
     passed_session, passed = state.alerts.passed[one.slot].tolist()
-    mark = max(last_mark(tick, one.slot, session), passed if passed_session == session else -1)
-    if mark >= _held_until(state, tick, one):
+    if passed_session == session and passed >= until:
         _end_one(state, tick, one, out)
         return
-    out += remind_until(one, tick, _held_until(state, tick, one), state.settings.remind_s)
-    out.append(state.alerts.held[one.message["id"]] | one.lasting)
+    out += remind_until(one, tick, until, state.settings.remind_s)
+    lasts_us = round(state.settings.shortest_s * 1e6) if until > one.message["onset"] else 0
+    end = {"decided": until, "decided_us": one.message["onset_us"] + lasts_us}
+    out.append(state.alerts.held[one.message["id"]] | one.lasting | end)
     state.alerts.remove(one)
 
 

@@ -212,11 +212,6 @@ def _next_due(one: Open, tick: TickBeats, mark: int, interval: Interval) -> int:
     return mark + max(1, math.floor(left_s / interval_s * step))
 
 
-def last_mark(tick: TickBeats, slot: int, session: int) -> int:
-    """Return the last watermark of a stream in a tick that belongs to a session, -1: none."""
-    return max((stretch.mark for stretch in _stretches(tick, slot) if stretch.session == session), default=-1)
-
-
 def _stretches(tick: TickBeats, slot: int) -> list[Stretch]:
     """Return the stretches of a stream in a tick, in order."""
     events = events_of(tick, slot)

@@ -1,0 +1,124 @@
+"""The command ``beatwire watch``: broker, page and monitor in one process, fed by devices or by a recording.
+
+In:  what feeds the broker: a function that sends until an event is set. Out: the page, alerts on the terminal as they
+are published, and a summary. The feed begins before the kernels are ready: the page shows traces at once, and the
+monitor reads from the first message on.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.sink import Sink
+from beatwire.kafka.source import Source
+from beatwire.kafka.staff import StaffReader
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.records import Alerts
+from beatwire.service.demo import SIGNS, start_broker
+from beatwire.service.demo_page import show_page
+from beatwire.service.monitor import Monitor
+from beatwire.service.priorities import STARS, STYLES
+from beatwire.service.warmup import warm_up
+
+Feeder = Callable[[Cluster, threading.Event, Callable[[str], None]], dict[str, Any]]
+_PUBLISH_S = 3.0  # after a feed that has ended: for what it sent last
+
+
+def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool, quiet: bool = False) -> dict[str, Any]:
+    """Watch what a feeder sends.
+
+    Parameters
+    ----------
+    feeder
+        Called in a thread with the cluster, an event after which it should end, and a function that prints a line;
+        returns its summary.
+    broker
+        ``kafka``, ``mock`` or ``auto``, as of the demo.
+    stop
+        Ends everything.
+    stay
+        Wait for ``stop`` after the feeder has ended.
+    quiet
+        Write lines to standard error instead of standard output, and do not start the live page.
+
+    Returns
+    -------
+    dict
+        The summary of the feeder, and what the monitor did.
+
+    Raises
+    ------
+    UserError, FatalError
+        Of the feeder, the broker or the monitor.
+    """
+    console = Console(stderr=quiet, highlight=False, soft_wrap=True)
+    fed: list[dict[str, Any]] = []
+    failures: list[BaseException] = []
+    ended = threading.Event()
+    ended_s = [float("inf")]
+
+    def say(line: str) -> None:
+        console.print(Text(f"feed     {line}"))
+
+    with ExitStack() as stack:
+        started = start_broker(stack, broker)
+
+        def feed() -> None:
+            try:
+                fed.append(feeder(started.cluster, ended, say))
+            except BaseException as error:
+                failures.append(error)
+            ended_s[0] = time.monotonic()
+
+        if not quiet:
+            show_page(stack, started.cluster, console.print)
+        console.print(f"broker   {started.description}")
+        thread = threading.Thread(target=feed, name="feed")
+        thread.start()
+        try:
+            warm_up(console.print)
+            pipeline = Pipeline(Settings())
+            console.print(f"alarms   {SIGNS}", style="dim")
+            pipeline.subscribe(pipeline.alerts, lambda alerts: _print_alerts(console, alerts))
+            exactly_once = started.kind == "kafka"
+            with (
+                Sink(started.cluster, exactly_once=exactly_once) as sink,
+                Source(started.cluster, "beatwire-watch", protocol="consumer" if exactly_once else "classic") as source,
+                StaffReader(started.cluster, tuple(pipeline.limits.defaults)) as staff,
+            ):
+                monitor = Monitor(pipeline, source, sink, staff=staff)
+                counters = monitor.run(
+                    stop, until=lambda _: bool(failures) or (not stay and time.monotonic() > ended_s[0] + _PUBLISH_S)
+                )
+        finally:
+            ended.set()
+            thread.join()
+    if failures:
+        raise failures[0]
+    return {
+        "broker": started.kind,
+        **fed[0],
+        "beats": counters.beats,
+        "alerts": counters.alerts,
+        "rejected": counters.rejects,
+        "latency_ms.p50": counters.latency.quantile_ms(0.5),
+        "latency_ms.p99": counters.latency.quantile_ms(0.99),
+    }
+
+
+def _print_alerts(console: Console, alerts: Alerts) -> None:
+    """Print transitions of alerts, a line each."""
+    for alert in alerts.transitions:
+        style = STYLES[alert["priority"]] if alert["state"] == "on" else "dim"
+        at, stars = time.strftime("%H:%M:%S"), STARS[alert["priority"]]
+        row = f"{at}  {alert['stream']}  {stars:3}  {alert['state']:7}  {alert['text']}"
+        console.print(Text(row, style=style))

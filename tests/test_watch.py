@@ -1,0 +1,107 @@
+"""``beatwire watch``: broker, page and monitor in one process, fed by a board, by LSL, or by a recording."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+from beatwire.recordings import read_recording
+from beatwire.recordings.synthetic.person import synthetic_recording
+from beatwire.service.watch import run_watch
+from beatwire_producers.devices.feed import run_feed
+from beatwire_producers.devices.packets import Description, Packet, arrival_s
+from typer.testing import CliRunner
+
+PERSON = synthetic_recording("synthetic:seconds=60,seed=3,bpm=72", rate_hz=250.0)
+
+
+class Strap:
+    """A reader that plays a synthetic person in real time."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def describe(self) -> Description:
+        return Description("strap", ("II",), 250.0, PERSON.uv_per_unit)
+
+    def packets(self) -> Any:
+        began = time.monotonic()
+        for first in range(0, round(self._seconds * 250), 25):
+            while time.monotonic() < began + first / 250.0:
+                time.sleep(0.005)
+                yield None
+            yield Packet(PERSON.samples[:1, first : first + 25], arrival_s(), count=first)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_device_is_monitored_and_kept_as_a_record(tmp_path: Path) -> None:
+    feeder = lambda cluster, ended, say: run_feed(  # noqa: E731
+        [("strap", Strap(20.0))], cluster, ended, say, record=tmp_path
+    ).as_dict()
+    result = run_watch(feeder, "mock", threading.Event(), stay=False, quiet=True)
+    assert (result["streams"], result["samples"], result["holes"]) == (1, 5000, 0)
+    assert 20 <= result["beats"] <= 26
+    (header,) = tmp_path.glob("strap-*.hea")
+    kept = read_recording(str(header))
+    assert (kept.rate_hz, kept.leads, kept.uv_per_unit) == (250.0, ("II",), PERSON.uv_per_unit)
+    np.testing.assert_array_equal(kept.samples[0], PERSON.samples[0, :5000])
+
+
+def test_the_page_shows_the_trace_within_ten_seconds() -> None:
+    stop, urls, seen_s = threading.Event(), list[str](), list[float]()
+    began = time.monotonic()
+
+    def feeder(cluster: Any, ended: threading.Event, say: Any) -> dict[str, Any]:
+        from beatwire.page.dashboard import Dashboard
+
+        with Dashboard(cluster, port=0) as page:
+            urls.append(page.url)
+            runner = threading.Thread(target=run_feed, args=([("strap", Strap(15.0))], cluster, ended, say))
+            runner.start()
+            while not seen_s and not ended.is_set():
+                if page.ward.figures["streams"]:
+                    seen_s.append(time.monotonic() - began)
+                time.sleep(0.05)
+            with urllib.request.urlopen(urls[0]) as answer:
+                assert answer.status == 200
+            stop.set()
+            runner.join()
+        return {}
+
+    run_watch(feeder, "mock", stop, stay=True, quiet=True)
+    assert seen_s[0] < 10.0
+
+
+def test_a_recording_is_played_and_its_beats_are_found(tmp_path: Path) -> None:
+    path = tmp_path / "ecg.csv"
+    mv = PERSON.samples[0, :3000] * PERSON.uv_per_unit / 1000
+    path.write_text("time_s,II_mV\n" + "".join(f"{k / 250:.3f},{v:.4f}\n" for k, v in enumerate(mv)))
+    done = CliRunner().invoke(app, ["watch", str(path), "--speed", "2", "--json"])
+    assert done.exit_code == 0, done.exception
+    result = json.loads(done.stdout)
+    assert result["samples"] == 3000
+    assert 9 <= result["beats"] <= 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["a.csv", "lsl:x"], "expected devices or recordings; got both"),
+        (["synthetic:seconds=10", "--record", "x"], "--record: expected a device"),
+        (["synthetic:seconds=10", "--speed", "max"], "--speed: expected a number; got max"),
+    ],
+)
+def test_what_cannot_be_watched_is_one_line(arguments: list[str], words: str) -> None:
+    done = CliRunner().invoke(app, ["watch", *arguments])
+    assert isinstance(done.exception, UserError)
+    assert words in str(done.exception)
