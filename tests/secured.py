@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import serialization
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "security.md"
 USERS = ("topics", "producer", "monitor", "tail", "dashboard", "ack", "limits", "nobody")
-_ROW = re.compile(r"^\| `(\w+)` \| (\w[\w ]*) \| (`[^|]+`) \| (\w+) \| ([A-Z][\w, ]+) \|", re.MULTILINE)
+_ROW = re.compile(r"^\| *`(\w+)` *\| *(\w[\w ]*?) *\| *(`[^|]+`) *\| *(\w+) *\| *([A-Z][\w, ]+?) *\|", re.MULTILINE)
 _SERVER = """\
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:admin;User:ANONYMOUS

@@ -176,11 +176,22 @@ def written(name: str, page: str) -> str:
     return f"{before}{begin}\n\n{TABLES[name][1]()}\n\n{end}{after}"
 
 
+def compact(page: str) -> str:
+    """Return a page with its tables in one form: no blanks around the bars.
+
+    >>> compact("| a | b |")
+    '|a|b|'
+    """
+    return re.sub(r"^\|.*\|$", lambda row: re.sub(r" *(?<!\\)\| *", "|", row.group()), page, flags=re.MULTILINE)
+
+
 def main() -> None:
-    """Write every table into its page."""
+    """Write every table into its page, and give those written by hand the same form."""
     for name, (page, _) in TABLES.items():
         path = DOCS / page
         path.write_text(written(name, path.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in (DOCS.parent / "README.md", *DOCS.rglob("*.md")):
+        path.write_text(compact(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
