@@ -67,7 +67,7 @@ class Twins(SimulatedCard):
                 flattened(plan.body).body(i, *copies)
         else:
             ample = [np.zeros((*a.shape[1:-1], 1 << 14), a.dtype) if k in scratch else a for k, a in enumerate(copies)]
-            getattr(CPU.kernels, name).dispatcher(n, *ample)
+            getattr(CPU.kernels, name).dispatcher(0, n, *ample)
         for k, (a, b) in enumerate(zip(flat, copies, strict=True)):
             if isinstance(a, np.ndarray) and k not in scratch:
                 where = f"{name}: argument {k}"

@@ -69,17 +69,19 @@ def flattened(body: Callable[..., Any], *, items: bool = True, like: Callable[..
     return Flattened(names, flat, gathering)
 
 
-def caller(body: Callable[..., Any], run: Callable[..., Any], *, items: bool = True) -> Callable[..., Any]:
+def caller(
+    body: Callable[..., Any], dispatcher: Callable[..., Any], run: Callable[..., Any], *, items: bool = True
+) -> Callable[..., Any]:
     """Return a function with the arguments of ``body`` that calls ``run`` with the flat ones, after ``n`` of items.
 
-    ``run`` is its attribute ``dispatcher``.
+    ``dispatcher``, Numba's, is its attribute of that name.
     """
     given = parameters_of(body)[int(items) :]
     names = ["n"] * items + [one.name for one in given]
     flat = ", ".join(["n"] * items + [_taken_apart(one) for one in given])
     call = _function(body.__name__, names, f"_run({flat})", {"_run": run})
     call.__doc__ = body.__doc__
-    call.__dict__["dispatcher"] = run
+    call.__dict__["dispatcher"] = dispatcher
     return call
 
 

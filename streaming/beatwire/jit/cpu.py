@@ -3,7 +3,7 @@
 ``compiled`` turns a body and the bodies that it calls into machine code and leaves their text alone, so the same
 functions stay callable as Python: oracle and debugger. ``over_items`` compiles the loop over items; where a function
 of ``jit.x86.prefetch`` belongs to the body, the loop first prefetches the memory of the next item. ``jit.tricks`` lists
-what can be switched off.
+what can be switched off. ``jit.threads`` shares the items among threads.
 
 Nothing is compiled, and no folder is made, before a kernel is first used. Machine code is stored between runs in
 the folder that ``jit.cache`` names by the text of all kernels, because Numba detects a change of the calling file only.
@@ -12,6 +12,7 @@ the folder that ``jit.cache`` names by the text of all kernels, because Numba de
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -22,13 +23,13 @@ from typing import Any
 import numba
 from numba.core import config
 
-from beatwire.jit import bitcode, locator
+from beatwire.jit import bitcode, locator, threads
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, vector
 from beatwire.kernels import beats, classify, files, flutter, history, nms, ricker, ring, windows
-from beatwire.kernels.table import HostKernels, Kernel, Serial
+from beatwire.kernels.table import HostKernels, Kernel, OverItems, Serial
 
 BODIES_OF = ("beatwire.kernels.", "beatwire.jit.x86.")
 
@@ -100,28 +101,29 @@ def _options(body: Any) -> dict[str, Any]:
     return {"error_model": "numpy", "fastmath": fast} | (_LEAN if enabled("lean") else {})
 
 
-def _loop(n, *arguments):  # type: ignore[no-untyped-def]
-    for i in range(n):
+def _loop(begin, end, *arguments):  # type: ignore[no-untyped-def]
+    for i in range(begin, end):
         body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _prefetching_loop(n, *arguments):  # type: ignore[no-untyped-def]
-    for i in range(n):
-        if i + 1 < n:
+def _prefetching_loop(begin, end, *arguments):  # type: ignore[no-untyped-def]
+    for i in range(begin, end):
+        if i + 1 < end:
             ahead(i + 1, *arguments)  # type: ignore[name-defined]  # noqa: F821
         body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _parallel_loop(n, *arguments):  # type: ignore[no-untyped-def]
-    for i in prange(n):  # type: ignore[name-defined]  # noqa: F821
+def _parallel_loop(begin, end, *arguments):  # type: ignore[no-untyped-def]
+    for i in prange(begin, end):  # type: ignore[name-defined]  # noqa: F821
         body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
 
 
-def over_items(body: Any, ahead: Any = None, *, parallel: bool = False) -> Callable[..., Any]:
-    """Compile the loop over the items of a body; ``ahead(i, ...)`` prefetches the memory of item ``i``.
+def over_items(kernel: OverItems[Any], ahead: Any = None, *, parallel: bool = False) -> Callable[..., Any]:
+    """Compile the loop over the items of a kernel; ``ahead(i, ...)`` prefetches the memory of item ``i``.
 
-    With ``parallel`` several threads share the items (``numba.set_num_threads``); one caller at a time then.
+    With ``parallel`` Numba's threads share the items (``numba.set_num_threads``); one caller at a time then.
     """
+    body = kernel.body
     loop = _parallel_loop if parallel else _loop if ahead is None else _prefetching_loop
     scope: dict[str, Any] = {"range": range, "prange": numba.prange, "body": inlined(flattened(body).body)}
     if ahead is not None:
@@ -131,12 +133,17 @@ def over_items(body: Any, ahead: Any = None, *, parallel: bool = False) -> Calla
     own.__qualname__ = f"{body.__name__}_of_all"  # machine code is stored by this name
     lean = {"_nrt": False} if enabled("lean") else {}
     with _stored():
-        return caller(body, numba.njit(own, **lean, nogil=True, cache=True, parallel=parallel))
+        dispatcher = numba.njit(own, **lean, nogil=True, cache=True, parallel=parallel)
+    names = flattened(body).names
+    scratch, kept = ([names.index(name) for name in listed] for listed in (kernel.scratch, kernel.kept))
+    grain = sys.maxsize if parallel or kernel.grain is None else kernel.grain
+    return caller(body, dispatcher, threads.shared(dispatcher, grain, scratch, kept))
 
 
 def serial(body: Any) -> Callable[..., Any]:
     """Compile a body that has no items."""
-    return caller(body, compiled(flattened(body, items=False).body), items=False)
+    run = compiled(flattened(body, items=False).body)
+    return caller(body, run, run, items=False)
 
 
 class CpuKernels(HostKernels):
@@ -147,7 +154,8 @@ class CpuKernels(HostKernels):
         if isinstance(kernel, Serial):
             return serial(kernel.body)
         ahead = PREFETCH.get(kernel.body) if enabled("prefetch") else None
-        return over_items(kernel.body, ahead, parallel=kernel.body in PARALLEL)
+        assert isinstance(kernel, OverItems)
+        return over_items(kernel, ahead, parallel=kernel.body in PARALLEL)
 
 
 @contextmanager

@@ -50,6 +50,9 @@ from beatwire.kernels import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
+WORTH = 128  # items of a microsecond or a fraction of one
+LIGHT = 8192  # items of some nanoseconds
+
 
 class Kernel:
     """An attribute of a table: the body of a kernel, and its name."""
@@ -63,10 +66,23 @@ class Kernel:
 
 
 class OverItems(Kernel, Generic[P]):
-    """A kernel that runs ``body(i, ...)`` for each item ``i`` of ``n``."""
+    """A kernel that runs ``body(i, ...)`` for each item ``i`` of ``n``.
 
-    def __init__(self, body: Callable[Concatenate[int, P], None]) -> None:
-        self.body = body
+    Parameters
+    ----------
+    scratch
+        Names of arguments, as ``jit.arguments.Flattened`` has them, that only one thread may use at a time.
+    kept
+        Scratch that may be kept: with more rows than one it has one for each result, and threads share it.
+    grain
+        How many items are worth another thread of the host; None: items run one after the other.
+    """
+
+    def __init__(
+        self, body: Callable[Concatenate[int, P], None], *scratch: str, kept: tuple[str, ...] = (),
+        grain: int | None = WORTH,
+    ) -> None:  # fmt: skip
+        self.body, self.scratch, self.kept, self.grain = body, scratch, kept, grain
 
     def __get__(self, table: Table, owner: type[Table]) -> Callable[Concatenate[SupportsIndex, P], None]:
         """Return what the table calls ``kernel(n, ...)``; from then on it is an attribute of the table."""
@@ -102,35 +118,35 @@ class Kernels(Table):
     """The kernels between ring and gather: they read and write arrays of a backend."""
 
     # samples and peaks
-    begin_lane = OverItems(ring.begin_lane)
-    write_samples = OverItems(ring.write_samples)
+    begin_lane = OverItems(ring.begin_lane, grain=LIGHT)
+    write_samples = OverItems(ring.write_samples, grain=None)  # of a lane in turn
     write_in_turn = OverItems(ring.write_in_turn)
-    respond = OverItems(ricker.respond)
-    respond_leads = OverItems(fusion.respond_leads)
-    suppress = OverItems(nms.suppress)
+    respond = OverItems(ricker.respond, "work")
+    respond_leads = OverItems(fusion.respond_leads, "work")
+    suppress = OverItems(nms.suppress, "work")
     level_peaks = OverItems(fusion.level_peaks)
 
     # heartbeats
-    classify_peaks = OverItems(classify.classify_peaks)
-    select_beats = OverItems(beats.select_beats)
-    store_quiet = OverItems(intervals.store_quiet)
-    list_beats = OverItems(beats.list_beats)
-    list_blocks = OverItems(beats.list_blocks)
-    find_waves = OverItems(flutter.find_waves)
-    cut_window = OverItems(windows.cut_window)
+    classify_peaks = OverItems(classify.classify_peaks, "stretch", "numbers", "features")
+    select_beats = OverItems(beats.select_beats, "work")
+    store_quiet = OverItems(intervals.store_quiet, grain=None)  # of a lane in turn
+    list_beats = OverItems(beats.list_beats, grain=LIGHT)
+    list_blocks = OverItems(beats.list_blocks, grain=LIGHT)
+    find_waves = OverItems(flutter.find_waves, "work")
+    cut_window = OverItems(windows.cut_window, "work")
     measure_shape = OverItems(beat_shape.measure_shape)
 
     # terms of a score
-    time_beat = OverItems(history.time_beat)
+    time_beat = OverItems(history.time_beat, grain=LIGHT)
     find_usual_size = OverItems(history.find_usual_size)
-    write_scale = OverItems(history.write_scale)
-    mark_embedded = OverItems(history.mark_embedded)
+    write_scale = OverItems(history.write_scale, grain=LIGHT)
+    mark_embedded = OverItems(history.mark_embedded, grain=LIGHT)
     compare_with_history = OverItems(history.compare_with_history)
-    write_terms = OverItems(history.write_terms)
+    write_terms = OverItems(history.write_terms, grain=LIGHT)
     score_beat = OverItems(scoring.score_beat)
 
     # shards of a recording
-    mark_owned = OverItems(shards.mark_owned)
+    mark_owned = OverItems(shards.mark_owned, grain=LIGHT)
     copy_owned = OverItems(shards.copy_owned)
 
 
@@ -138,24 +154,27 @@ class HostKernels(Kernels):
     """All kernels: those above, and those that only the host runs."""
 
     # messages, streams and their place
-    read_chunk = OverItems(avro.read_chunk)
-    find_slot = OverItems(directory.find_slot)
-    find_bank = OverItems(directory.find_bank)
+    read_chunk = OverItems(avro.read_chunk, grain=1024)
+    find_slot = OverItems(directory.find_slot, grain=1024)
+    find_bank = OverItems(directory.find_bank, grain=LIGHT)
     enter = Serial(directory.enter)
     align_rows = Serial(arrivals.align_rows)
-    device_time = OverItems(clock.device_time)
+    device_time = OverItems(clock.device_time, grain=LIGHT)
 
     # scores, events, alerts and messages
-    embed_windows = OverItems(vae.embed_windows)
+    embed_windows = OverItems(vae.embed_windows, "work", grain=32)
     merge_pass = Serial(ordering.merge_pass)
     by_stream = Serial(ordering.by_stream)
     find_runs = Serial(ordering.find_runs)
     sum_levels = OverItems(scoring.sum_levels)
     find_bins = OverItems(drift.find_bins)
-    classify_beats = OverItems(beat_class.classify_beats)
+    classify_beats = OverItems(
+        beat_class.classify_beats, "work.shape", "work.measures", "work.numbers", "work.rows", "work.chosen",
+        kept=("work.features",),
+    )  # fmt: skip
     track_drift = OverItems(drift.track_drift)
-    judge_ventricular = OverItems(ventricular.judge_ventricular)
-    judge_rhythm = OverItems(rhythm.judge_rhythm)
+    judge_ventricular = OverItems(ventricular.judge_ventricular, kept=("features",))
+    judge_rhythm = OverItems(rhythm.judge_rhythm, kept=("judged.features",))
     apply_rules = OverItems(rules.apply_rules)
     write_beat = OverItems(avro.write_beat)
 

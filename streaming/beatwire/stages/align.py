@@ -145,7 +145,8 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     no_room = (verdicts.code == arrivals.REFUSED) | (verdicts.code == arrivals.NO_BANK)
     seen = occurring(slot[no_room | (verdicts.code == arrivals.PLACED)], len(state.slots))
     used = seen[state.slots[seen, align.SLOT_USED_TICK] == state.tick]
-    used = np.union1d(used, occurring(slot[no_room], len(state.slots)))
+    if no_room.any():
+        used = np.union1d(used, occurring(slot[no_room], len(state.slots)))
     _find_silent(state, chunks, seen)
     before, state.columns = state.columns, columns_of(state.slots)
     return state, Aligned(

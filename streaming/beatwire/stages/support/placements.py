@@ -46,7 +46,7 @@ def placements(chunks: Chunks, banks: Sequence[Bank], lanes: Sequence[int], rows
     event = rows.event
     gaps = event[event[:, EVENT_KIND] == GAP]
     made = []
-    for key in np.union1d(fresh_key, place_key).tolist():
+    for key in sorted({*_distinct(fresh_key), *_distinct(place_key)}):
         number, bank = key // len(banks), banks[key % len(banks)]
         of_fresh = fresh[slice(*np.searchsorted(fresh_key, [key, key + 1]))]
         of_place = place[slice(*np.searchsorted(place_key, [key, key + 1]))]
@@ -72,6 +72,12 @@ def _by_pass_and_bank(rows: I64, at_pass: int, at_bank: int, banks: int) -> tupl
         return rows, key
     order = np.argsort(key, kind="stable")
     return rows[order], key[order]
+
+
+def _distinct(ascending: I64) -> list[int]:
+    """Return the values that occur among ascending ones."""
+    kept: list[int] = ascending[np.flatnonzero(np.diff(ascending, prepend=-1))].tolist()
+    return kept
 
 
 def rounded(lanes: int) -> int:
