@@ -20,6 +20,7 @@ OPTIONS = {
     "monitor.group": "--group",
     "monitor.delivery": "--delivery",
     "monitor.workers": "--workers",
+    "monitor.threads": "--threads",
     "monitor.score_within_s": "--score-within",
     "models.scoring": "--model",
     "models.scorer": "--scorer",

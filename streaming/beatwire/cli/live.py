@@ -27,6 +27,7 @@ from beatwire.cli.options import (  # fmt: skip
     Rate,
     RegistryUrl,
     ScorerPath,
+    Threads,
     TopicPrefix,
     choose_backend,
     examples,
@@ -196,6 +197,7 @@ def monitor(
             help="Number of processes that share the partitions; at most one per partition has work.",
         ),
     ] = None,
+    threads: Threads = None,
     metrics_port: Annotated[
         int | None,
         typer.Option(
@@ -261,9 +263,9 @@ def monitor(
             {
                 "registry.url": registry,
                 "monitor.group": group, "monitor.delivery": delivery, "monitor.workers": workers,
-                "monitor.score_within_s": score_within, "models.scoring": model, "models.scorer": scorer,
-                "metrics.port": metrics_port,
-                "metrics.address": metrics_address, "log.format": log_format, "log.level": log_level,
+                "monitor.threads": threads, "monitor.score_within_s": score_within, "models.scoring": model,
+                "models.scorer": scorer, "metrics.port": metrics_port, "metrics.address": metrics_address,
+                "log.format": log_format, "log.level": log_level,
                 "compute.backend": backend, "compute.gpu_memory": gpu_memory,
                 "compute.managed_memory": managed_memory, "compute.nvtx": nvtx,
             },
@@ -293,9 +295,11 @@ def run_configured(values: Configuration, worker: int | None) -> None:
         # By a pipe: other users can read a command line, and secrets are in it.
         run_workers(values.monitor.workers, values.model_dump_json(), values.metrics.port, values.metrics.address)
         return
+    from beatwire.jit.threads import share_of_cores, use
     from beatwire.service.run import run_monitor
 
     compute, metrics = values.compute, values.metrics
+    use(values.monitor.threads or share_of_cores(values.monitor.workers))
     run_monitor(
         cluster, values.monitor.group,
         choose_backend(BackendKind(compute.backend), compute.gpu_memory, compute.managed_memory, compute.nvtx),

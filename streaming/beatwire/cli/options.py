@@ -250,6 +250,18 @@ NvtxOrNone = Annotated[
     ),
 ]
 
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        metavar="INTEGER",
+        rich_help_panel=COMPUTING,
+        show_default="cores / workers",
+        help="Threads of each worker that compute. The output is the same for any number.",
+    ),
+]
+
 
 def examples(*commands: str) -> str:
     r"""Return the epilog of a help text: examples, one a line (an empty line keeps the line break).

@@ -108,6 +108,9 @@ class MonitorKeys(Section):
         default="exactly-once", description="Delivery guarantee."
     )
     workers: int = Field(default=1, ge=1, description="Processes that share the partitions.")
+    threads: int = Field(
+        default=0, ge=0, le=1024, description="Threads of each worker that compute; 0: its share of the cores."
+    )
     score_within_s: float = Field(
         default=30.0,
         ge=0,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import platform
 import subprocess
 import sys
@@ -32,6 +31,7 @@ from numba.core import config
 from numba.core.errors import NumbaError
 
 from beatwire.jit import cpu
+from beatwire.jit.threads import cores
 from beatwire.locks import locked
 
 SIGNATURES = Path(__file__).with_name("signatures.txt")
@@ -112,7 +112,7 @@ def precompile(names: Iterable[str], on_progress: Progress, processes: int | Non
         if mark.exists():
             return 0
         work = _Work(kernels, on_progress)
-        helpers = [_Helper(folder, work) for _ in range(min(processes or _cores(), MOST_PROCESSES, len(kernels)) - 1)]
+        helpers = [_Helper(folder, work) for _ in range(min(processes or cores(), MOST_PROCESSES, len(kernels)) - 1)]
         try:
             for name in work:
                 compile_kernel(name, listed[name])
@@ -206,11 +206,6 @@ class _Helper:
             with contextlib.suppress(OSError), self._process:  # closes the pipes: one may be broken
                 self._process.kill()
                 self._thread.join()
-
-
-def _cores() -> int:
-    """Return the number of cores for this process."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _key(kernels: list[str]) -> str:

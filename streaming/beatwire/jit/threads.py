@@ -64,7 +64,7 @@ class Helper:
             if request.begun.acquire(blocking=False):
                 try:
                     request.job.work(self._own(request.job))
-                except BaseException as error:  # noqa: BLE001  the caller raises it
+                except BaseException as error:  # the caller raises it
                     request.job.error = error
                 finally:
                     request.ended.release()
@@ -135,6 +135,15 @@ def using(count: int, smallest: int | None = None) -> Iterator[None]:
 def cores() -> int:
     """Return the number of cores for this process."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def share_of_cores(processes: int) -> int:
+    """Return the threads of each of so many processes: its share of the cores, at least one.
+
+    >>> share_of_cores(10_000)
+    1
+    """
+    return max(1, cores() // processes)
 
 
 def shared(run: Run, grain: int, scratch: Sequence[int], kept: Sequence[int] = ()) -> Callable[..., None]:
