@@ -19,6 +19,7 @@ from beatwire.errors import LostCardError
 from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import launchers
 from beatwire.jit.cuda.scan import SCANS
+from beatwire.jit.threads import helpers
 from beatwire.offline import analyzer
 from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.passes import SamplesInPlace
@@ -67,7 +68,7 @@ class Twins(SimulatedCard):
                 flattened(plan.body).body(i, *copies)
         else:
             ample = [np.zeros((*a.shape[1:-1], 1 << 14), a.dtype) if k in scratch else a for k, a in enumerate(copies)]
-            getattr(CPU.kernels, name).dispatcher(0, n, *ample)
+            getattr(CPU.kernels, name).dispatcher(n, 0, helpers.board, *ample)
         for k, (a, b) in enumerate(zip(flat, copies, strict=True)):
             if isinstance(a, np.ndarray) and k not in scratch:
                 where = f"{name}: argument {k}"

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.bench.graph import ticks_for
-from beatwire.jit import threads
+from beatwire.jit import cpu, threads
+from beatwire.kernels.table import OverItems
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.records import RawTick
+from beatwire.records import I64, RawTick
 from beatwire_producers.encode import Encoder
 from beatwire_producers.feeds import Lanes
 from beatwire_producers.schedule import chunks_of
@@ -66,44 +67,70 @@ def test_graphs_of_several_threads_at_a_time_have_the_output_of_one() -> None:
     assert found == [alone] * 3
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 64, 1000])
+def mark(i: int, seen: I64, others: I64, work: I64) -> None:
+    """Count item ``i``, and if another thread has written to the scratch of this one."""
+    work[0] = i
+    for k in range(200):
+        work[1 + k % 7] = i
+    seen[i] += 1
+    others[i] = work[0] != i
+
+
+class Marking(cpu.CpuKernels):
+    """A table with a kernel of its own."""
+
+    mark = OverItems(mark, "work", grain=1)
+
+
+@pytest.mark.parametrize("n", [0, 1, 7, 64, 100_000])
 def test_each_item_is_run_once_and_each_thread_has_scratch_of_its_own(n: int) -> None:
-    seen, scratches, once = np.zeros(n, np.int64), set[int](), threading.Barrier(3)
-
-    def run(begin: int, end: int, _unused: object, work: Any, kept: Any) -> None:
-        if id(work) not in scratches and n == 1000:
-            scratches.add(id(work))
-            once.wait(10.0)  # all threads are at work
-        assert kept is rows
-        seen[begin:end] += 1
-
-    rows = np.zeros((2, 1))
-    with threads.using(3, 4):
-        threads.shared(run, 1, [1], [2])(n, None, np.zeros((1, 8)), rows)
-    assert (seen == 1).all()
-    assert len(scratches) == (3 if n == 1000 else 0)
+    seen, others = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    kernels = Marking()
+    for count in (1, 2, 5):
+        with threads.using(count):
+            kernels.mark(n, seen, others, np.zeros(8, np.int64))
+    assert (seen == 3).all()
+    assert not others.any()
 
 
 def test_few_items_stay_on_the_thread_of_the_caller() -> None:
     calls: list[tuple[int, int, str]] = []
     with threads.using(4):
-        run = threads.shared(lambda begin, end: calls.append((begin, end, threading.current_thread().name)), 100, [])
+        run = threads.shared(lambda n, size, _board: calls.append((n, size, threading.current_thread().name)), 100, [])
         run(199)
         run(0)
-    assert calls == [(0, 199, threading.current_thread().name), (0, 0, threading.current_thread().name)]
+    assert calls == [(n, 0, threading.current_thread().name) for n in (199, 0)]
 
 
-def test_an_error_of_a_helper_is_raised_by_the_call() -> None:
-    caller = threading.current_thread()
+def test_scratch_with_a_row_for_each_result_is_shared() -> None:
+    caller, begun, rows = threading.current_thread(), threading.Event(), np.zeros((2, 3))
 
-    def run(begin: int, _end: int) -> None:
-        if threading.current_thread() is not caller:
-            failed.set()
-            raise ValueError(f"item {begin}")
-        failed.wait(10.0)
+    def run(_n: int, size: int, _board: Any, work: Any, kept: Any) -> None:
+        assert kept is rows
+        if size < 0:
+            assert work is not scratch
+            begun.set()
+        else:
+            assert work is scratch
+            assert begun.wait(30.0)
 
+    scratch = np.zeros((1, 3))
+    with threads.using(2):
+        threads.shared(run, 1, [0], [1])(8, scratch, rows)
+    assert threading.current_thread() is caller
+
+
+def test_an_error_of_a_helper_is_raised_by_the_call_and_the_helper_goes_on() -> None:
     failed = threading.Event()
-    with threads.using(2, 1), pytest.raises(ValueError, match="item"):
-        threads.shared(run, 1, [])(8)
-    with threads.using(2, 1):
-        threads.shared(lambda _begin, _end: None, 1, [])(8)  # the helper goes on
+
+    def run(_n: int, size: int, _board: Any) -> None:
+        if size < 0:
+            failed.set()
+            raise ValueError("no memory")
+        assert failed.wait(30.0)
+
+    with threads.using(2):
+        for _ in range(2):
+            failed.clear()
+            with pytest.raises(ValueError, match="no memory"):
+                threads.shared(run, 1, [])(8)

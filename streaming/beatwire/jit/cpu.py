@@ -12,7 +12,6 @@ the folder that ``jit.cache`` names by the text of all kernels, because Numba de
 from __future__ import annotations
 
 import functools
-import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -23,12 +22,12 @@ from typing import Any
 import numba
 from numba.core import config
 
-from beatwire.jit import bitcode, locator, threads
+from beatwire.jit import bitcode, board, locator, threads
 from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, vector
-from beatwire.kernels import beats, classify, files, flutter, history, nms, ricker, ring, windows
+from beatwire.kernels import beat_class, beats, classify, files, flutter, history, nms, ricker, ring, rules, windows
 from beatwire.kernels.table import HostKernels, Kernel, OverItems, Serial
 
 BODIES_OF = ("beatwire.kernels.", "beatwire.jit.x86.")
@@ -43,6 +42,8 @@ PREFETCH: dict[Callable[..., Any], Callable[..., Any]] = {
     windows.cut_window: prefetch.cut_window,
     history.find_usual_size: prefetch.find_usual_size,
     history.compare_with_history: prefetch.compare_with_history,
+    beat_class.classify_beats: prefetch.classify_beats,
+    rules.apply_rules: prefetch.apply_rules,
 }  # by body
 PARALLEL = {ring.take_stretch, files.read_piece}  # bodies whose items threads share
 
@@ -101,20 +102,26 @@ def _options(body: Any) -> dict[str, Any]:
     return {"error_model": "numpy", "fastmath": fast} | (_LEAN if enabled("lean") else {})
 
 
-def _loop(begin, end, *arguments):  # type: ignore[no-untyped-def]
-    for i in range(begin, end):
-        body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
+def _loop(n, size, board, *arguments):  # type: ignore[no-untyped-def]
+    begin, end = enter(n, size, board)  # type: ignore[name-defined]  # noqa: F821
+    while begin < end:
+        for i in range(begin, end):
+            body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
+        begin, end = take(n, size, board)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _prefetching_loop(begin, end, *arguments):  # type: ignore[no-untyped-def]
-    for i in range(begin, end):
-        if i + 1 < end:
-            ahead(i + 1, *arguments)  # type: ignore[name-defined]  # noqa: F821
-        body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
+def _prefetching_loop(n, size, board, *arguments):  # type: ignore[no-untyped-def]
+    begin, end = enter(n, size, board)  # type: ignore[name-defined]  # noqa: F821
+    while begin < end:
+        for i in range(begin, end):
+            if i + 1 < end:
+                ahead(i + 1, *arguments)  # type: ignore[name-defined]  # noqa: F821
+            body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
+        begin, end = take(n, size, board)  # type: ignore[name-defined]  # noqa: F821
 
 
-def _parallel_loop(begin, end, *arguments):  # type: ignore[no-untyped-def]
-    for i in prange(begin, end):  # type: ignore[name-defined]  # noqa: F821
+def _parallel_loop(n, _size, _board, *arguments):  # type: ignore[no-untyped-def]
+    for i in prange(n):  # type: ignore[name-defined]  # noqa: F821
         body(i, *arguments)  # type: ignore[name-defined]  # noqa: F821
 
 
@@ -126,6 +133,7 @@ def over_items(kernel: OverItems[Any], ahead: Any = None, *, parallel: bool = Fa
     body = kernel.body
     loop = _parallel_loop if parallel else _loop if ahead is None else _prefetching_loop
     scope: dict[str, Any] = {"range": range, "prange": numba.prange, "body": inlined(flattened(body).body)}
+    scope |= {function.__name__: _of_loops(function) for function in (board.enter, board.take)}
     if ahead is not None:
         scope["ahead"] = inlined(flattened(ahead, like=body).body)
     own = types.FunctionType(loop.__code__, scope, body.__name__)
@@ -136,8 +144,16 @@ def over_items(kernel: OverItems[Any], ahead: Any = None, *, parallel: bool = Fa
         dispatcher = numba.njit(own, **lean, nogil=True, cache=True, parallel=parallel)
     names = flattened(body).names
     scratch, kept = ([names.index(name) for name in listed] for listed in (kernel.scratch, kernel.kept))
-    grain = sys.maxsize if parallel or kernel.grain is None else kernel.grain
+    grain = None if parallel else kernel.grain
     return caller(body, dispatcher, threads.shared(dispatcher, grain, scratch, kept))
+
+
+@functools.cache
+def _of_loops(function: Any) -> Callable[..., Any]:
+    """Compile a function of loops over items, with those that it calls."""
+    scope = vars(board) | {one.__name__: _of_loops(one) for one in (board.take,) if one is not function}
+    copy = types.FunctionType(function.__code__, scope, function.__name__)
+    return numba.njit(copy, **_LEAN, nogil=True)  # type: ignore[no-any-return]
 
 
 def serial(body: Any) -> Callable[..., Any]:

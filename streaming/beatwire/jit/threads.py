@@ -3,14 +3,14 @@
 ``use(n)`` lets each kernel run on ``n`` threads: the one that calls it and ``n - 1`` helpers. Items are independent, so
 output is the same to the bit for any number of threads; each helper has scratch of its own. One caller at a time is
 helped: another one, as the thread of a scoring model may be, runs all of its items itself. So does a caller with few
-items, because waking a helper takes longer.
+items.
 
-A helper that has not begun when the items are gone is not waited for: another process may have its core.
+To wake a thread takes as long as a kernel, so a helper waits at the board for a moment before it sleeps (``board``). A
+helper that has not begun when the items are gone is not waited for: another process may have its core.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
 import threading
 from _thread import allocate_lock
@@ -21,25 +21,21 @@ from typing import Any
 
 import numpy as np
 
-PIECES = 3  # of a kernel's items for each thread: one that is slow takes fewer
+from beatwire.jit import board
 
-Run = Callable[..., None]  # takes the first item, the end, and the arguments
+LEAST, SHARES = 8, 8  # items that a thread takes at a time: so few at least, a share of those of all threads at most
+WAIT_TURNS = 4000  # of a helper for the next job, of some 50 ns each: as long as the work between two kernels
+END_TURNS = 20_000  # of the caller for the end of a job: as long as the longest items
+
+Run = Callable[..., None]  # takes the number of items, how many to take at a time, the board, and the arguments
 
 
 class Job:
-    """The items of one call of a kernel."""
+    """One call of a kernel; a helper takes it with a negative size."""
 
-    def __init__(self, run: Run, n: int, pieces: int, arguments: tuple[Any, ...], scratch: Sequence[int]) -> None:
-        self.run, self.n, self.pieces, self.arguments, self.scratch = run, n, pieces, arguments, scratch
-        self.numbers = itertools.count()  # of pieces; taking one is atomic
+    def __init__(self, run: Run, n: int, size: int, arguments: tuple[Any, ...], scratch: Sequence[int]) -> None:
+        self.run, self.n, self.size, self.arguments, self.scratch = run, n, size, arguments, scratch
         self.error: BaseException | None = None
-
-    def work(self, arguments: tuple[Any, ...]) -> None:
-        """Run pieces until none is left."""
-        for k in self.numbers:
-            if k >= self.pieces:
-                return
-            self.run(self.n * k // self.pieces, self.n * (k + 1) // self.pieces, *arguments)
 
 
 class Request:
@@ -51,25 +47,36 @@ class Request:
 
 
 class Helper:
-    """A thread that runs pieces of jobs."""
+    """A thread that takes items of jobs."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, shared_board: Any) -> None:
         self.requests: SimpleQueue[Request] = SimpleQueue()
-        self._scratch: dict[tuple[Run, int], Any] = {}
+        self._board, self._scratch = shared_board, dict[tuple[Run, int], Any]()
         threading.Thread(target=self._serve, name=f"kernels {number}", daemon=True).start()
 
     def _serve(self) -> None:
         while True:
-            request = self.requests.get()
+            request = self._next()
             if request.begun.acquire(blocking=False):
                 try:
-                    request.job.work(self._own(request.job))
+                    job = request.job
+                    job.run(job.n, -job.size, self._board, *self._own(job))
                 except BaseException as error:  # the caller raises it
                     request.job.error = error
                 finally:
                     request.ended.release()
+            del request
 
-    def _own(self, job: Job) -> tuple[Any, ...]:
+    def _next(self) -> Request:
+        """Wait for a request: first at the board, then asleep."""
+        changed = board.waits().changed
+        while True:
+            known = int(self._board[board.ANNOUNCED])
+            if self.requests.empty() and changed(self._board, board.ANNOUNCED, known, WAIT_TURNS) != known:
+                continue
+            return self.requests.get()
+
+    def _own(self, job: Job) -> list[Any]:
         """Return the arguments of a job with scratch of this helper."""
         arguments = list(job.arguments)
         for k in job.scratch:
@@ -77,35 +84,44 @@ class Helper:
             if own is None or own.shape != given.shape:
                 own = self._scratch[job.run, k] = np.empty_like(given)
             arguments[k] = own
-        return tuple(arguments)
+        return arguments
 
 
 class Helpers:
-    """The helpers of this process."""
+    """The helpers of this process.
+
+    count     threads, with the caller
+    smallest  of items, as many as are worth a helper, in place of the number of each kernel; None: that
+    """
 
     def __init__(self) -> None:
-        self.count = 1  # threads, with the caller
-        self.smallest: int | None = None  # items of a piece, in place of those of each kernel
+        self.count = 1
+        self.smallest: int | None = None
+        self.board = board.new_board()
         self._busy = threading.Lock()
         self._helpers: list[Helper] = []
 
-    def run(self, run: Run, n: int, pieces: int, arguments: tuple[Any, ...], scratch: Sequence[int]) -> None:
-        """Run a job on all threads."""
+    def run(self, run: Run, n: int, grain: int, arguments: tuple[Any, ...], scratch: Sequence[int]) -> None:
+        """Run a kernel on all threads."""
+        count = min(self.count, n // grain)
         if not self._busy.acquire(blocking=False):
-            run(0, n, *arguments)
+            run(n, 0, self.board, *arguments)
             return
         try:
-            while len(self._helpers) < self.count - 1:
-                self._helpers.append(Helper(len(self._helpers) + 1))
-            job = Job(run, n, pieces, arguments, scratch)
-            requests = [Request(job) for _ in range(min(self.count, pieces) - 1)]
+            while len(self._helpers) < count - 1:
+                self._helpers.append(Helper(len(self._helpers) + 1, self.board))
+            self.board[board.TAKEN] = self.board[board.ENDED] = 0
+            size = max(min(LEAST, grain), n // (SHARES * count))
+            job = Job(run, n, size, arguments, scratch)
+            requests = [Request(job) for _ in range(count - 1)]
             for helper, request in zip(self._helpers, requests, strict=False):
                 helper.requests.put(request)
             try:
-                job.work(arguments)
+                run(n, size, self.board, *arguments)
             finally:
-                for request in requests:
-                    if not request.begun.acquire(blocking=False):
+                begun = [request for request in requests if not request.begun.acquire(blocking=False)]
+                if board.waits().reached(self.board, board.ENDED, 1 + len(begun), END_TURNS) <= len(begun):
+                    for request in begun:
                         request.ended.acquire()
             if job.error is not None:
                 raise job.error
@@ -119,13 +135,22 @@ helpers = Helpers()
 def use(count: int) -> None:
     """Run kernels of this process on so many threads."""
     helpers.count = count
+    if count > 1:
+        board.waits()
 
 
 @contextmanager
 def using(count: int, smallest: int | None = None) -> Iterator[None]:
-    """Run kernels on so many threads within a block; pieces of ``smallest`` items, None: as many as are worth it."""
+    """Run kernels on so many threads within a block.
+
+    Parameters
+    ----------
+    smallest
+        How many items are worth a helper; None: as many as the kernel says.
+    """
     before = helpers.count, helpers.smallest
-    helpers.count, helpers.smallest = count, smallest
+    use(count)
+    helpers.smallest = smallest
     try:
         yield
     finally:
@@ -146,13 +171,13 @@ def share_of_cores(processes: int) -> int:
     return max(1, cores() // processes)
 
 
-def shared(run: Run, grain: int, scratch: Sequence[int], kept: Sequence[int] = ()) -> Callable[..., None]:
+def shared(run: Run, grain: int | None, scratch: Sequence[int], kept: Sequence[int] = ()) -> Callable[..., None]:
     """Return a function ``(n, *arguments)`` that runs items 0 ... n - 1 on the threads in use.
 
     Parameters
     ----------
     grain
-        Items that are worth a helper.
+        How many items are worth a helper; None: the caller runs all of them.
     scratch
         Places of arguments of which each thread has its own.
     kept
@@ -160,14 +185,12 @@ def shared(run: Run, grain: int, scratch: Sequence[int], kept: Sequence[int] = (
     """
 
     def run_all(n: int, *arguments: Any) -> None:
-        count = helpers.count
-        if count > 1:
-            n = n.__index__()
-            pieces = min(n // (helpers.smallest or grain), PIECES * count)
-            if pieces > 1:
+        if helpers.count > 1 and grain is not None:
+            worth, n = helpers.smallest or grain, n.__index__()
+            if n >= 2 * worth:
                 own = [*scratch, *(k for k in kept if len(arguments[k]) == 1)]
-                helpers.run(run, n, pieces, arguments, own)
+                helpers.run(run, n, worth, arguments, own)
                 return
-        run(0, n, *arguments)
+        run(n, 0, helpers.board, *arguments)
 
     return run_all
