@@ -32,6 +32,8 @@ from beatwire.training.class_forest import decide, logits, train_forest
 from beatwire.training.forest import Forest, arrays_of
 from beatwire.training.settings import ClassTreeSettings
 from beatwire_producers.ward import ward
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from laws import Signal
 
 RATE_HZ = 250.0
@@ -46,19 +48,56 @@ def test_a_shape_is_the_means_of_boxes_of_10_ms_of_the_first_two_leads(rate_hz: 
     for a in range(signal.shape[1]):
         ring[0, :, a % size] = signal[:, a]
     at = signal.shape[1] - round(0.5 * rate_hz)
-    shape = np.full((1, beat_shape.SHAPE_LEADS, beat_shape.POINTS), 7, np.float32)
-    zero = np.zeros(1, np.int64)
-    beat_shape.measure_shape(0, zero, zero + at, zero + 10**9, zero, edges, ring, shape)
-    for lead in range(min(leads, 2)):
-        boxes = [signal[lead, at + a : max(at + a + 1, at + b)] for a, b in itertools.pairwise(edges)]
-        np.testing.assert_array_equal(shape[0, lead], np.array([box.mean(dtype=float) for box in boxes], np.float32))
-    assert (shape[0, min(leads, 2) :] == 0).all()
-    beat_shape.measure_shape(0, zero, zero + at, zero + 10**9, zero + at - 1, edges, ring, shape)
-    assert np.isnan(shape).all()
-    beat_shape.measure_shape(0, zero, zero + at, zero + at, zero, edges, ring, shape)
-    assert (shape[0, 0, beat_shape.BEFORE_R + 1 :] == signal[0, at]).all(), "nothing after the decision is read"
-    assert edges[0] >= -0.3 * rate_hz - 1
-    assert edges[-1] <= 0.3 * rate_hz
+    shape = np.full((1, beat_shape.SHAPE_LEADS, beat_shape.COLUMNS), 7, np.int16)
+    zero, work = np.zeros(1, np.int64), np.zeros((2, 400), np.int32)
+
+    def means(stop: int) -> np.ndarray:
+        held = np.where(np.arange(signal.shape[1]) < stop, signal, signal[:, stop - 1 : stop])
+        pairs = list(itertools.pairwise(edges[beat_shape.EDGE]))
+        boxes = [[held[lead, at + a : max(at + a + 1, at + b)] for a, b in pairs] for lead in range(min(leads, 2))]
+        found = np.array([[box.mean(dtype=float) for box in row] for row in boxes])
+        return found - found.mean(axis=1, keepdims=True)
+
+    for decided, stop in ((10**9, signal.shape[1]), (at, at + 1)):  # nothing after the decision is read
+        beat_shape.measure_shape(0, zero, zero + at, zero + decided, zero, edges, ring, work, shape)
+        found = points_of(shape[0, : min(leads, 2)])
+        np.testing.assert_allclose(found, means(stop), atol=np.abs(means(stop)).max() / 2**13)
+        assert (shape[0, min(leads, 2) :] == 0).all()
+    beat_shape.measure_shape(0, zero, zero + at, zero + 10**9, zero + at - 1, edges, ring, work, shape)
+    assert (shape[0, : min(leads, 2), beat_shape.EXPONENT] == beat_shape.UNKNOWN).all()
+    assert edges[0, 0] >= -0.3 * rate_hz - 1
+    assert edges[0, -1] <= 0.3 * rate_hz
+
+
+def points_of(shape: np.ndarray) -> np.ndarray:
+    """Return the points of shapes in units of the device."""
+    exponent = shape[..., beat_shape.EXPONENT, None].astype(float)
+    return shape[..., : beat_shape.POINTS] * 2.0**exponent / 2**beat_shape.PARTS_BITS
+
+
+def shape_of(points: np.ndarray) -> np.ndarray:
+    """Return the shape of points in units of the device."""
+    shape = np.zeros(beat_shape.COLUMNS, np.int16)
+    beat_shape.store_mean(np.array(points, float), 1, shape)
+    return shape
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-4e4, 4e4, width=32), min_size=60, max_size=60),
+    st.lists(st.floats(-4e4, 4e4, width=32), min_size=60, max_size=60),
+)
+def test_distances_and_likeness_of_shapes_are_those_of_their_points(one: list[float], other: list[float]) -> None:
+    shapes = np.stack([shape_of(np.array(one)), shape_of(np.array(other))])
+    a, b = points_of(shapes)
+    for points, found in ((one, a), (other, b)):
+        assert np.abs(found - points).max() <= max(2.0**-7, np.abs(points).max() / 2**13)
+    assert beat_shape.apart(shapes[:1], shapes[1:], 1) == pytest.approx(((a - b) ** 2).sum())
+    assert beat_shape.energy(shapes[0]) == pytest.approx((a**2).sum())
+    u, v = (points[beat_shape.QRS_BEGIN : beat_shape.QRS_END] for points in (a, b))
+    expected = np.corrcoef(u, v)[0, 1] if u.std() > 0 and v.std() > 0 else 0.0
+    found = beat_shape.likeness(shapes[0], shapes[1], beat_shape.QRS_BEGIN, beat_shape.QRS_END)
+    assert found == pytest.approx(expected, abs=1e-6)
 
 
 def bump(centre: float, width: float) -> np.ndarray:
@@ -67,7 +106,8 @@ def bump(centre: float, width: float) -> np.ndarray:
 
 def scratch() -> ClassScratch:
     return ClassScratch(
-        np.zeros((2, beat_shape.POINTS), np.float32), np.zeros((2, class_features.MEASURES)),
+        np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS),
+        np.zeros((2, class_features.MEASURES)),
         np.zeros((2 + normal_beat.CANDIDATES, normal_beat.PAST)), np.zeros(normal_beat.PAST, np.int64),
         np.zeros(normal_beat.CANDIDATES, np.int64), np.zeros((1, class_features.FEATURES), np.float32),
     )  # fmt: skip
@@ -83,9 +123,10 @@ def test_in_bigeminy_and_trigeminy_the_normal_beat_is_the_one_that_does_not_come
         early = k % every == every - 1
         place = normal_beat.store_beat(0, k, state.history)
         state.history.rr_s[0, place] = 0.5 if early else 1.1 if k % every == 0 else 0.8
-        state.history.shape[0, place, 0] = (strange if early else normal) + 0.02 * rng.standard_normal(60)
+        points = (strange if early else normal) + 0.02 * rng.standard_normal(60)
+        state.history.shape[0, place, 0] = shape_of(100 * points)
     normal_beat.find_normal(0, 1, state.history, scratch())
-    found = state.history.normal[0, 0]
+    found = points_of(state.history.normal[0, 0])
     assert np.corrcoef(found, normal)[0, 1] > 0.99
     assert state.history.known[0, normal_beat.SHARE] == pytest.approx(1 - 1 / every, abs=0.05)
 
@@ -129,7 +170,7 @@ def rhythm_of(intervals: list[float], rr_s: float) -> dict[str, float]:
     for k, one in enumerate(intervals):
         state.history.rr_s[0, normal_beat.store_beat(0, k, state.history)] = one
     known = np.zeros(1, np.float32)
-    beats = ClassBeats(np.array([rr_s]), np.array([0.8]), known, known, known, np.zeros((1, 2, 60), np.float32))
+    beats = ClassBeats(np.array([rr_s]), np.array([0.8]), known, known, known, np.zeros((1, 2, 64), np.int16))
     out = np.zeros(len(class_rhythm.RHYTHM), np.float32)
     class_rhythm.write_rhythm(0, 0, beats, state.history, scratch(), out)
     return dict(zip(class_rhythm.RHYTHM, out.tolist(), strict=True))
@@ -155,18 +196,17 @@ def test_intervals_that_repeat_change_little_at_the_least_of_three_distances() -
 
 
 def test_a_beat_is_compared_with_the_earlier_beats_that_look_like_it() -> None:
-    state, work = stage.State(None), scratch()
+    state = stage.State(None)
     stage.grow(state, 1)
-    normal, strange = bump(30, 1.5).astype(np.float32), -bump(33, 5.0).astype(np.float32)
+    normal, strange = shape_of(100 * bump(30, 1.5)), shape_of(-100 * bump(33, 5.0))
     for k in range(30):
         early = k % 3 == 2
         place = normal_beat.store_beat(0, k, state.history)
         state.history.ratio[0, place] = 0.6 if early else 1.4 if k % 3 == 0 else 1.0
         state.history.match[0, place] = 0.2 if early else 1.0
         state.history.shape[0, place, 0] = strange if early else normal
-    work.shape[0] = strange
     out = np.zeros(len(class_rhythm.LIKENESS), np.float32)
-    class_rhythm.write_likeness(0, 1, state.history, work, out)
+    class_rhythm.write_likeness(0, 1, state.history, strange[None], out)
     found = dict(zip(class_rhythm.LIKENESS, out.tolist(), strict=True))
     assert found["alike"] == 10
     assert [
@@ -273,10 +313,10 @@ def test_room_for_another_lead_keeps_what_is_stored() -> None:
     state = stage.State(None)
     stage.grow(state, 3, 1)
     assert state.history.shape.shape[2] == state.history.normal.shape[1] == 1
-    state.history.shape[2, 5, 0, 7] = state.history.normal[2, 0, 7] = 4.0
+    state.history.shape[2, 5, 0, 7] = state.history.normal[2, 0, 7] = 4
     stage.grow(state, 2, 2)
     assert state.history.shape.shape[:3] == (3, state.history.shape.shape[1], 2)
     assert (state.history.shape[2, 5, :, 7].tolist(), state.history.normal[2, :, 7].tolist()) == (
-        [4.0, 0.0],
-        [4.0, 0.0],
+        [4, 0],
+        [4, 0],
     )

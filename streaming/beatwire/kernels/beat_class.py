@@ -20,7 +20,7 @@ import math
 
 from numpy import float64
 
-from beatwire.kernels.beat_shape import POINTS, QRS_BEGIN, QRS_END, correlation
+from beatwire.kernels.beat_shape import COLUMNS, EXPONENT, QRS_BEGIN, QRS_END, UNKNOWN, likeness
 from beatwire.kernels.class_features import (
     LAST_USUAL,
     NAMES,
@@ -31,11 +31,12 @@ from beatwire.kernels.class_features import (
     write_context,
     write_intervals,
     write_shape,
+    write_timing,
 )
 from beatwire.kernels.class_rhythm import EARLY
 from beatwire.kernels.classify import beat_probability, evaluate_trees
 from beatwire.kernels.normal_beat import BLOCK, SHARE, drop_before, find_normal, forget, measure_normal, store_beat
-from beatwire.records import F32, F64, I64
+from beatwire.records import F32, F64, I16, I64
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import Trees
 from beatwire.records.columns import ORDERED_BANK, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SLOT, ORDERED_VALUE
@@ -75,31 +76,22 @@ def is_typical(b: int, match: float, beats: ClassBeats, features: F32) -> bool:
     return bool(in_time and match > LIKE_NORMAL and float64(beats.quality[b]) > SURE)
 
 
-def centre(b: int, leads: int, beats: ClassBeats, work: ClassScratch) -> bool:
-    """Write the shape of beat ``b`` without its mean to ``work.shape``; return False if it has none."""
-    for lead in range(leads):
-        total = 0.0
-        for k in range(POINTS):
-            total += float64(beats.shape[b, lead, k])
-        mean = total / POINTS
-        for k in range(POINTS):
-            work.shape[lead, k] = float64(beats.shape[b, lead, k]) - mean
-    return not math.isnan(work.shape[0, 0])
+def match_normal(slot: int, leads: int, history: ClassHistory, shape: I16) -> tuple[float, float]:
+    """Return the mean and the least of the leads' correlations with the normal QRS complex; 1 and -1 without one.
 
-
-def match_normal(slot: int, leads: int, history: ClassHistory, work: ClassScratch) -> tuple[float, float]:
-    """Return the mean and the least of the leads' correlations with the normal QRS complex; 1 and -1 without one."""
+    ``shape`` [SHAPE_LEADS, COLUMNS] is that of the beat.
+    """
     if not history.known[slot, SHARE] > 0.0:
         return 1.0, -1.0
     mean, least = 0.0, 1.0
     for lead in range(leads):
-        found = correlation(work.shape[lead], history.normal[slot, lead], QRS_BEGIN, QRS_END, 0)
+        found = likeness(shape[lead], history.normal[slot, lead], QRS_BEGIN, QRS_END)
         mean += found / leads
         least = min(least, found)
     return mean, least
 
 
-def store(b: int, slot: int, sample: int, match: float, beats: ClassBeats, history: ClassHistory, shape: F32) -> None:
+def store(b: int, slot: int, sample: int, match: float, beats: ClassBeats, history: ClassHistory) -> None:
     """Store beat ``b`` as the last one of its slot."""
     place = store_beat(slot, sample, history)
     rr = float64(beats.rr_s[b])
@@ -108,8 +100,9 @@ def store(b: int, slot: int, sample: int, match: float, beats: ClassBeats, histo
     history.usual[slot, place] = 1.0 if math.isnan(beats.prematurity[b]) else 1.0 - float64(beats.prematurity[b])
     history.match[slot, place] = match
     for lead in range(history.shape.shape[2]):
-        for k in range(POINTS):
-            history.shape[slot, place, lead, k] = shape[lead, k]
+        own, stored = beats.shape[b, lead], history.shape[slot, place, lead]
+        for k in range(COLUMNS):
+            stored[k] = own[k]
 
 
 def decide(v: float, if_not_v: float, usual: float, least: F64) -> tuple[int, float]:
@@ -194,19 +187,20 @@ def classify_beat(
     """Return the class of beat ``b`` and its probability; write its measures, and store it in the history."""
     features = work.features[b if len(work.features) > 1 else 0]
     write_typical(measures)
-    if not centre(b, leads, beats, work):
-        store(b, slot, sample, 1.0, beats, history, work.shape)
+    if beats.shape[b, 0, EXPONENT] == UNKNOWN:
+        store(b, slot, sample, 1.0, beats, history)
         return Q, math.nan
-    match, worst = match_normal(slot, leads, history, work)
-    write_intervals(b, slot, beats, history, features)
+    match, worst = match_normal(slot, leads, history, beats.shape[b])
+    write_timing(b, slot, beats, history, features)
     found, probability = N, TYPICAL_PROBABILITY
     if not is_typical(b, worst, beats, features):
+        write_intervals(b, slot, beats, history, features)
         write_context(b, slot, leads, beats, history, work, features)
-        write_shape(slot, leads, history, work, features)
+        write_shape(b, slot, leads, beats, history, work, features)
         v, s = probability_of(VENTRICULAR, trees, features), probability_of(SUPRAVENTRICULAR, trees, features)
         write_measures(measures, features, v, s)
         found, probability = decide(v, s, float64(features[RATIO_USUAL]), least)
         if float64(beats.quality[b]) < LEAST_QUALITY:
             found, probability = Q, math.nan
-    store(b, slot, sample, match, beats, history, work.shape)
+    store(b, slot, sample, match, beats, history)
     return found, probability

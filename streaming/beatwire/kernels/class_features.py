@@ -25,6 +25,7 @@ from beatwire.kernels.beat_shape import (
     T_BEGIN,
     T_END,
     TINY,
+    apart,
     correlation,
     deflection,
     difference,
@@ -33,9 +34,10 @@ from beatwire.kernels.beat_shape import (
     level_apart,
     slope_spread,
     steepest,
+    widen,
 )
 from beatwire.kernels.class_rhythm import EARLY, LIKENESS, RHYTHM, write_likeness, write_rhythm
-from beatwire.kernels.normal_beat import COUNT, REACH, SHARE, SPREAD, STEADINESS, USUAL_RR, apart, place_of
+from beatwire.kernels.normal_beat import COUNT, REACH, SHARE, SPREAD, STEADINESS, USUAL_RR, place_of
 from beatwire.records import F32, F64
 from beatwire.records.beat_classes import ClassBeats, ClassHistory, ClassScratch
 
@@ -77,19 +79,25 @@ def ratio(a: float, b: float) -> float:
     return a / b if a > 0.0 and b > 0.0 else 1.0
 
 
+def write_timing(b: int, slot: int, beats: ClassBeats, history: ClassHistory, out: F32) -> None:
+    """Write those of ``INTERVALS`` that show whether beat ``b`` comes in time."""
+    ring, rr, count = history.ring[slot], float64(beats.rr_s[b]), int(history.ring[slot, COUNT])
+    last = place_of(ring, 0)
+    out[RATIO_MEDIAN] = ratio(rr, float64(beats.median_rr_s[b]))
+    out[RATIO_LAST] = ratio(rr, float64(history.rr_s[slot, last])) if count > 0 else 1.0
+    out[RATIO_USUAL] = 1.0 - float64(beats.prematurity[b]) if not math.isnan(beats.prematurity[b]) else 1.0
+    out[LAST_USUAL] = history.usual[slot, last] if count > 0 else 1.0
+
+
 def write_intervals(b: int, slot: int, beats: ClassBeats, history: ClassHistory, out: F32) -> None:
-    """Write the features of ``INTERVALS`` of beat ``b``."""
+    """Write the other features of ``INTERVALS`` of beat ``b``."""
     ring, past_rr = history.ring[slot], history.rr_s[slot]
     rr, median_rr, count = float64(beats.rr_s[b]), float64(beats.median_rr_s[b]), int(ring[COUNT])
     last, last_but_one = place_of(ring, 0), place_of(ring, 1)
     usual_rr = float64(history.known[slot, USUAL_RR]) if history.known[slot, SHARE] > 0.0 else 0.0
-    out[0] = ratio(rr, median_rr)
-    out[1] = ratio(rr, float64(past_rr[last])) if count > 0 else 1.0
-    out[2] = 1.0 - float64(beats.prematurity[b]) if not math.isnan(beats.prematurity[b]) else 1.0
     out[3] = ratio(rr, usual_rr)
     out[4] = rr if rr > 0.0 else USUAL_SECONDS
     out[5] = median_rr if median_rr > 0.0 else USUAL_SECONDS
-    out[6] = history.usual[slot, last] if count > 0 else 1.0
     out[7] = history.ratio[slot, last] if count > 0 else 1.0
     out[8] = history.ratio[slot, last_but_one] if count > 1 else 1.0
     early = 0
@@ -108,12 +116,12 @@ def write_intervals(b: int, slot: int, beats: ClassBeats, history: ClassHistory,
 def write_context(
     b: int, slot: int, leads: int, beats: ClassBeats, history: ClassHistory, work: ClassScratch, features: F32
 ) -> None:
-    """Write the features of ``CONTEXT``, ``RHYTHM`` and ``LIKENESS`` of beat ``b``, whose shape is ``work.shape``."""
+    """Write the features of ``CONTEXT``, ``RHYTHM`` and ``LIKENESS`` of beat ``b``."""
     out, ring = features[FIRST_CONTEXT:], history.ring[slot]
     count = int(ring[COUNT])
     out[0] = 0.0
     if history.known[slot, SHARE] > 0.0:
-        away = apart(work.shape, history.normal[slot], leads)
+        away = apart(beats.shape[b], history.normal[slot], leads)
         out[0] = math.log((away + TINY) / (float64(history.known[slot, REACH]) + TINY))
     out[1] = beats.quality[b]
     out[2] = 1.0 if math.isnan(beats.expected_errors[b]) else beats.expected_errors[b]
@@ -121,7 +129,7 @@ def write_context(
     out[5] = history.match[slot, place_of(ring, 0)] if count > 0 else 1.0
     out[6] = history.match[slot, place_of(ring, 1)] if count > 1 else 1.0
     write_rhythm(b, slot, beats, history, work, features[FIRST_RHYTHM:])
-    write_likeness(slot, leads, history, work, features[FIRST_LIKENESS:])
+    write_likeness(slot, leads, history, beats.shape[b], features[FIRST_LIKENESS:])
 
 
 def measure_lead(shape: F32, normal: F32, steadiness: float, is_known: bool, out: F64) -> None:
@@ -193,13 +201,17 @@ def best_shift(shape: F32, normal: F32) -> tuple[int, float]:
     return best, most
 
 
-def write_shape(slot: int, leads: int, history: ClassHistory, work: ClassScratch, features: F32) -> None:
-    """Write the features of the shape ``work.shape``: of each measure the mean, least and largest of the leads."""
+def write_shape(
+    b: int, slot: int, leads: int, beats: ClassBeats, history: ClassHistory, work: ClassScratch, features: F32
+) -> None:
+    """Write the features of the shape of beat ``b``: of each measure the mean, least and largest of the leads."""
     out, measures = features[FIRST_OF_A_BEAT:], work.measures
     is_known = history.known[slot, SHARE] > 0.0
     for lead in range(leads):
         steadiness = float64(history.known[slot, STEADINESS + lead]) if is_known else 0.0
-        measure_lead(work.shape[lead], history.normal[slot, lead], steadiness, is_known, measures[lead])
+        widen(beats.shape[b, lead], work.shape)
+        widen(history.normal[slot, lead], work.normal)
+        measure_lead(work.shape, work.normal, steadiness, is_known, measures[lead])
     for k in range(MEASURES):
         total, least, most = 0.0, math.inf, -math.inf
         for lead in range(leads):

@@ -14,9 +14,9 @@ import math
 
 from numpy import float64
 
-from beatwire.kernels.beat_shape import QRS_BEGIN, QRS_END, correlation
+from beatwire.kernels.beat_shape import EXPONENT, QRS_BEGIN, QRS_END, UNKNOWN, likeness
 from beatwire.kernels.normal_beat import COUNT, place_of, ranked
-from beatwire.records import F32
+from beatwire.records import F32, I16
 from beatwire.records.beat_classes import ClassBeats, ClassHistory, ClassScratch
 
 RHYTHM = (
@@ -90,19 +90,21 @@ def write_unlike(slot: int, history: ClassHistory, out: F32) -> None:
     out[6], out[7] = run, unlike / max(1, count)
 
 
-def write_likeness(slot: int, leads: int, history: ClassHistory, work: ClassScratch, out: F32) -> None:
-    """Write the features of ``LIKENESS`` of a beat whose shape is ``work.shape``."""
+def write_likeness(slot: int, leads: int, history: ClassHistory, shape: I16, out: F32) -> None:
+    """Write the features of ``LIKENESS`` of a beat, ``shape`` [SHAPE_LEADS, COLUMNS]."""
     ring = history.ring[slot]
     count, alike, early, followed = int(ring[COUNT]), 0, 0, 0
     own = after = match = like_last = 0.0
     most = -1.0
     for back in range(count):
         place = place_of(ring, back)
-        like = 0.0
-        for lead in range(leads):
-            like += correlation(work.shape[lead], history.shape[slot, place, lead], QRS_BEGIN, QRS_END, 0) / leads
-        if back == 0 and not math.isnan(like):
-            like_last = like
+        like = -1.0
+        if history.shape[slot, place, 0, EXPONENT] != UNKNOWN:
+            like = 0.0
+            for lead in range(leads):
+                like += likeness(shape[lead], history.shape[slot, place, lead], QRS_BEGIN, QRS_END) / leads
+            if back == 0:
+                like_last = like
         if like > most:
             most = like
         if like > ALIKE:

@@ -6,7 +6,7 @@ State: ``SizeHistory`` and ``BeatHistory``, by slot
 
 Work item ``i`` is one stream's beats of the tick: ``order[run[i]]`` up to ``order[run[i + 1] - 1]``. The state of a
 slot are short lists of its beats in a trailing window of time. What is computed from a list is a median, a quantile, or
-a mean in the order of the list.
+a mean of integers.
 
 Reference beats are the least premature half of a list: those whose RR is at least its median. An RR of 0 is unknown;
 such a beat is never a reference.
@@ -24,12 +24,12 @@ from numpy import float32
 
 from beatwire.kernels.ascending import insert, remove
 from beatwire.kernels.team import WIDTH, added, member, most, wait
-from beatwire.records import F32, F64, I64, Bool, Terms
+from beatwire.records import F32, F64, I16, I64, Bool, Terms
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 
 SIZES, SIZES_S = 16, 10.0  # beats, and seconds, whose sizes are stored
 BEATS, BEATS_S = 96, 60.0  # the same of latents and intervals; above 96/min the 96 beats are less than 60 s
-LATENTS = 8
+LATENTS, LATENT_PARTS = 8, 512  # stored latents are integers of 1/512, so of at most 64
 HIGH_QUANTILE, LOW_QUANTILE = 0.8, 0.2  # of the intervals
 FEWEST_INTERVALS = 4
 FEWEST_REFERENCES = 4
@@ -190,7 +190,7 @@ def compare_with_history(
         wait()
         newest = (ring[HEAD] + ring[COUNT] - 1) % BEATS
         for j in range(member(), LATENTS, WIDTH):
-            history.latent[slot, newest, j] = latent[b, j] if embedded[b] else 0.0
+            history.latent[slot, newest, j] = in_parts(latent[b, j]) if embedded[b] else 0
         wait()
 
 
@@ -213,50 +213,55 @@ def store_beat(b: int, beats: TimedBeats, embedded: Bool, history: BeatHistory) 
         rr[at] = -rr[at]
 
 
+def in_parts(latent: float) -> int:
+    """Return a latent in ``1 / LATENT_PARTS``; one that is too large is the largest that can be stored."""
+    return int(math.floor(min(32767.0, max(-32767.0, LATENT_PARTS * float(latent))) + 0.5))
+
+
 def distance_to_references(
-    b: int, latent: F32, past_latent: F32, rr_s: F32, threshold: float, head: int, count: int
+    b: int, latent: F32, past_latent: I16, rr_s: F32, threshold: float, head: int, count: int
 ) -> tuple[float, float]:
     """Return the distance of beat ``b`` from the mean of the past beats with RR >= threshold, and their spread.
 
     The latents are written out one by one: so the sums stay in registers.
     """
-    m0 = m1 = m2 = m3 = m4 = m5 = m6 = m7 = squares = 0.0
-    found = 0.0
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = total = found = 0
     for j in range(member(), count, WIDTH):
         k = head + j
         if k >= BEATS:
             k -= BEATS
-        use = 1.0 if rr_s[k] >= threshold else 0.0
+        use = 1 if rr_s[k] >= threshold else 0
         found += use
-        z0 = use * float(past_latent[k, 0])
-        z1 = use * float(past_latent[k, 1])
-        z2 = use * float(past_latent[k, 2])
-        z3 = use * float(past_latent[k, 3])
-        z4 = use * float(past_latent[k, 4])
-        z5 = use * float(past_latent[k, 5])
-        z6 = use * float(past_latent[k, 6])
-        z7 = use * float(past_latent[k, 7])
-        m0 += z0
-        m1 += z1
-        m2 += z2
-        m3 += z3
-        m4 += z4
-        m5 += z5
-        m6 += z6
-        m7 += z7
-        squares += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3 + z4 * z4 + z5 * z5 + z6 * z6 + z7 * z7
+        z0 = use * int(past_latent[k, 0])
+        z1 = use * int(past_latent[k, 1])
+        z2 = use * int(past_latent[k, 2])
+        z3 = use * int(past_latent[k, 3])
+        z4 = use * int(past_latent[k, 4])
+        z5 = use * int(past_latent[k, 5])
+        z6 = use * int(past_latent[k, 6])
+        z7 = use * int(past_latent[k, 7])
+        s0 += z0
+        s1 += z1
+        s2 += z2
+        s3 += z3
+        s4 += z4
+        s5 += z5
+        s6 += z6
+        s7 += z7
+        total += z0 * z0 + z1 * z1 + z2 * z2 + z3 * z3 + z4 * z4 + z5 * z5 + z6 * z6 + z7 * z7
     found = added(found)
     if found < FEWEST_REFERENCES:
         return math.nan, math.nan
-    squares = added(squares)
-    m0 = added(m0) / found
-    m1 = added(m1) / found
-    m2 = added(m2) / found
-    m3 = added(m3) / found
-    m4 = added(m4) / found
-    m5 = added(m5) / found
-    m6 = added(m6) / found
-    m7 = added(m7) / found
+    squares = added(total) / (LATENT_PARTS * LATENT_PARTS)
+    parts = LATENT_PARTS * found
+    m0 = added(s0) / parts
+    m1 = added(s1) / parts
+    m2 = added(s2) / parts
+    m3 = added(s3) / parts
+    m4 = added(s4) / parts
+    m5 = added(s5) / parts
+    m6 = added(s6) / parts
+    m7 = added(s7) / parts
     mean_square = m0 * m0 + m1 * m1 + m2 * m2 + m3 * m3 + m4 * m4 + m5 * m5 + m6 * m6 + m7 * m7
     d0 = float(latent[b, 0]) - m0
     d1 = float(latent[b, 1]) - m1

@@ -16,6 +16,7 @@ import math
 from numpy import float64
 
 from beatwire.kernels.beat_shape import (
+    EXPONENT,
     P_BEGIN,
     P_END,
     POINTS,
@@ -23,8 +24,13 @@ from beatwire.kernels.beat_shape import (
     QRS_END,
     SHAPE_LEADS,
     TINY,
-    correlation,
+    UNKNOWN,
+    apart,
+    energy,
     extent,
+    likeness,
+    store_mean,
+    unit_of,
 )
 from beatwire.records import F32, F64, I64
 from beatwire.records.beat_classes import ClassHistory, ClassScratch
@@ -103,23 +109,13 @@ def ranked(values: F64, n: int, rank: int) -> float:
     return math.nan
 
 
-def apart(one: F32, other: F32, leads: int) -> float:
-    """Return the squared distance of two beats over all leads."""
-    total = 0.0
-    for lead in range(leads):
-        for k in range(POINTS):
-            distance = float64(one[lead, k]) - float64(other[lead, k])
-            total += distance * distance
-    return total
-
-
 def find_normal(slot: int, leads: int, history: ClassHistory, work: ClassScratch) -> None:
     """Find the normal beat of a slot again; with too few beats there is none."""
     ring, rr, known = history.ring[slot], history.rr_s[slot], history.known[slot]
     n = 0
     for back in range(int(ring[COUNT])):
         place = place_of(ring, back)
-        if rr[place] > 0.0 and not math.isnan(history.shape[slot, place, 0, 0]):
+        if rr[place] > 0.0 and history.shape[slot, place, 0, EXPONENT] != UNKNOWN:
             work.rows[n] = place
             work.numbers[0, n] = rr[place]
             n += 1
@@ -128,18 +124,16 @@ def find_normal(slot: int, leads: int, history: ClassHistory, work: ClassScratch
         return
     known[USUAL_RR] = ranked(work.numbers[0], n, n // 2)  # in bigeminy that of the normal beats
     best, reach = best_candidate(slot, leads, n, known[USUAL_RR], history, work)
-    near = average_near(slot, leads, n, best, NEAR * reach, history, work.rows)
-    energy = TINY
+    near = average_near(slot, leads, n, best, NEAR * reach, history, work)
+    squares = TINY
     for lead in range(leads):
-        for k in range(POINTS):
-            energy += float64(history.normal[slot, lead, k]) * float64(history.normal[slot, lead, k])
-    for lead in range(leads):
-        known[STEADINESS + lead] = steadiness(slot, lead, near, history, work.rows)
         normal = history.normal[slot, lead]
+        squares += energy(normal)
+        known[STEADINESS + lead] = steadiness(slot, lead, near, history, work.rows)
         known[P_SIZE + lead] = extent(normal, P_BEGIN, P_END) / (extent(normal, QRS_BEGIN, QRS_END) + TINY)
     known[SHARE] = near / n
     known[REACH] = reach
-    known[SPREAD] = math.log(reach / energy + 1.0e-6)
+    known[SPREAD] = math.log(reach / squares + 1.0e-6)
 
 
 def measure_normal(slot: int, leads: int, history: ClassHistory, out: F32) -> None:
@@ -191,27 +185,27 @@ def best_candidate(
     return best, reach
 
 
-def average_near(slot: int, leads: int, n: int, best: int, furthest: float, history: ClassHistory, rows: I64) -> int:
-    """Write the mean of the ``n`` beats of ``rows`` that are near ``best`` as the normal beat.
+def average_near(
+    slot: int, leads: int, n: int, best: int, furthest: float, history: ClassHistory, work: ClassScratch
+) -> int:
+    """Write the mean of the ``n`` beats of ``work.rows`` that are near ``best`` as the normal beat.
 
-    Return their number, and put them first in ``rows``.
+    Return their number, and put them first in ``work.rows``.
     """
-    normal = history.normal[slot]
-    near = 0
+    rows, near = work.rows, 0
     for j in range(n):
         if apart(history.shape[slot, rows[j]], history.shape[slot, best], leads) <= furthest + TINY:
             rows[near] = rows[j]
             near += 1
     for lead in range(leads):
         for k in range(POINTS):
-            normal[lead, k] = 0.0
-    for j in range(near):
-        for lead in range(leads):
+            work.total[k] = 0.0
+        for j in range(near):
+            shape = history.shape[slot, rows[j], lead]
+            unit = unit_of(shape)
             for k in range(POINTS):
-                normal[lead, k] += history.shape[slot, rows[j], lead, k]
-    for lead in range(leads):
-        for k in range(POINTS):
-            normal[lead, k] /= near
+                work.total[k] += unit * int(shape[k])
+        store_mean(work.total, near, history.normal[slot, lead])
     return near
 
 
@@ -219,5 +213,5 @@ def steadiness(slot: int, lead: int, near: int, history: ClassHistory, rows: I64
     """Return the mean correlation, before the QRS complex, of the normal beats ``rows[:near]`` with their mean."""
     total = 0.0
     for j in range(near):
-        total += correlation(history.shape[slot, rows[j], lead], history.normal[slot, lead], P_BEGIN, P_END, 0)
+        total += likeness(history.shape[slot, rows[j], lead], history.normal[slot, lead], P_BEGIN, P_END)
     return total / max(1, near)

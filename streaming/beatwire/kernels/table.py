@@ -134,7 +134,7 @@ class Kernels(Table):
     list_blocks = OverItems(beats.list_blocks, grain=LIGHT)
     find_waves = OverItems(flutter.find_waves, "work")
     cut_window = OverItems(windows.cut_window, "work")
-    measure_shape = OverItems(beat_shape.measure_shape)
+    measure_shape = OverItems(beat_shape.measure_shape, "work")
 
     # terms of a score
     time_beat = OverItems(history.time_beat, grain=LIGHT)
@@ -169,7 +169,8 @@ class HostKernels(Kernels):
     sum_levels = OverItems(scoring.sum_levels)
     find_bins = OverItems(drift.find_bins)
     classify_beats = OverItems(
-        beat_class.classify_beats, "work.shape", "work.measures", "work.numbers", "work.rows", "work.chosen",
+        beat_class.classify_beats, "work.shape", "work.normal", "work.total", "work.measures", "work.numbers",
+        "work.rows", "work.chosen",
         kept=("work.features",),
     )  # fmt: skip
     track_drift = OverItems(drift.track_drift)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from beatwire.backends.base import Backend, Table
-from beatwire.kernels.beat_shape import POINTS, SHAPE_LEADS
+from beatwire.kernels.beat_shape import COLUMNS, SHAPE_LEADS
 from beatwire.kernels.history import LATENTS
 from beatwire.offline.shards import Shards
 from beatwire.pipeline.parts import Detection, Models
@@ -28,7 +28,7 @@ BEAT_TYPES = {
     "sample": np.int64, "decided": np.int64, "rr_s": np.float64, "median_rr_s": np.float64, "response": np.float32,
     "quality": np.float32, "expected_errors": np.float32, "score": np.float32, "prematurity": np.float32,
     "scored_by": np.uint8, "anomalous": np.bool_, "latent": np.dtype((np.float32, LATENTS)),
-    "reconstruction_error": np.float32, "shape": np.dtype((np.float32, (SHAPE_LEADS, POINTS))),
+    "reconstruction_error": np.float32, "shape": np.dtype((np.int16, (SHAPE_LEADS, COLUMNS))),
 }  # fmt: skip
 SCORE_TYPES = (np.float32, np.uint8, np.bool_)
 MAX_THREADS = 8  # that put columns in order

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I64, U8
+from beatwire.records.arrays import F32, F64, I16, I64, U8
 
 
 class ClassBeats(NamedTuple):
@@ -14,7 +14,7 @@ class ClassBeats(NamedTuple):
     prematurity             float32 [b]  1 - RR / usual RR; NaN: unknown
     quality                 float32 [b]
     expected_errors         float32 [b]  NaN: unknown
-    shape                   float32 [b, SHAPE_LEADS, POINTS], see ``kernels.beat_shape``; NaN: unknown
+    shape                   int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.beat_shape``
     """
 
     rr_s: F64
@@ -22,7 +22,7 @@ class ClassBeats(NamedTuple):
     prematurity: F32
     quality: F32
     expected_errors: F32
-    shape: F32
+    shape: I16
 
 
 class ClassSettings(NamedTuple):
@@ -48,9 +48,9 @@ class ClassHistory(NamedTuple):
     ratio    float32 [slots, PAST]                        RR over the median of the RRs before it; 1: unknown
     usual    float32 [slots, PAST]                        RR over the usual RR of a minute; 1: unknown
     match    float32 [slots, PAST]                        correlation of the QRS complex with that of the normal beat
-    shape    float32 [slots, PAST, SHAPE_LEADS, POINTS]   without mean
+    shape    int16 [slots, PAST, SHAPE_LEADS, COLUMNS]    see ``kernels.beat_shape``
     ring     int64 [slots, 3]                             ``HEAD``, ``COUNT``, ``BLOCK``
-    normal   float32 [slots, SHAPE_LEADS, POINTS]         the normal beat
+    normal   int16 [slots, SHAPE_LEADS, COLUMNS]          the normal beat
     known    float32 [slots, KNOWN]                       ``SHARE`` of the beats that it is the mean of (0: there is
                                                           none), ``SPREAD`` of the beats, ``USUAL_RR`` of them, and
                                                           ``REACH``: their squared distance from each other;
@@ -63,16 +63,18 @@ class ClassHistory(NamedTuple):
     ratio: F32
     usual: F32
     match: F32
-    shape: F32
+    shape: I16
     ring: I64
-    normal: F32
+    normal: I16
     known: F32
 
 
 class ClassScratch(NamedTuple):
     """Scratch.
 
-    shape     float32 [SHAPE_LEADS, POINTS]       of the beat, without mean
+    shape     float32 [POINTS]                    of the beat, one lead, in units of the device
+    normal    float32 [POINTS]                    the same of the normal beat
+    total     float64 [POINTS]                    sum of shapes
     measures  float64 [SHAPE_LEADS, MEASURES]     of each lead
     numbers   float64 [2 + CANDIDATES, PAST]
     rows      int64 [PAST]
@@ -81,6 +83,8 @@ class ClassScratch(NamedTuple):
     """
 
     shape: F32
+    normal: F32
+    total: F64
     measures: F64
     numbers: F64
     rows: I64

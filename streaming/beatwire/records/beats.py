@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsIndex
 
-from beatwire.records.arrays import F32, F64, I64, U8, Bool
+from beatwire.records.arrays import F32, F64, I16, I64, U8, Bool
 from beatwire.records.rhythm import Rhythm
 from beatwire.records.samples import Aligned, Fresh
 from beatwire.records.ventricular import Ventricular
@@ -58,7 +58,7 @@ class Windows:
 
     windows    float32 [b, 256], the input of the network, see ``kernels.windows``
     amplitude  float32 [b], of the windows
-    shapes     table of one column, float32 [b, SHAPE_LEADS, POINTS], see ``kernels.beat_shape``
+    shapes     table of one column, int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.beat_shape``
     """
 
     beats: Beats
@@ -107,7 +107,7 @@ class TickBeats:
     expected_errors                  float32 [b], in the ten seconds up to the beat; NaN: unknown
     restart                          bool [b], the first beat after a restart of its stream
     terms                            of the score of each beat
-    shape                            float32 [b, SHAPE_LEADS, POINTS], see ``kernels.beat_shape``
+    shape                            int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.beat_shape``
     events                           int64 [e, 6], columns ``ORDERED_...``: all events, by slot and in order
     overloaded                       beats are not scored
     restarting                       of a part of a tick: slots of streams that restart later in the tick
@@ -148,7 +148,7 @@ class TickBeats:
     expected_errors: F32
     restart: Bool
     terms: Terms
-    shape: F32
+    shape: I16
     events: I64
     overloaded: bool = False
     restarting: frozenset[int] = frozenset()

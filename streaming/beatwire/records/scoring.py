@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from beatwire.records.arrays import F32, F64, I64, U8, Bool
+from beatwire.records.arrays import F32, F64, I16, I64, U8, Bool
 
 
 class Layers(NamedTuple):
@@ -82,4 +82,4 @@ class ShardBeats(NamedTuple):
     anomalous: Bool
     latent: F32
     reconstruction_error: F32
-    shape: F32
+    shape: I16

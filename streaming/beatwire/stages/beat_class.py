@@ -3,7 +3,7 @@
 In:    TickBeats, scored
 Out:   TickBeats, with the class of each beat, its probability, and the measures of the normal beat of its stream;
        without trees, as they are
-State: per slot the last beats (32 of at most 30 s) and the normal beat, see ``kernels.normal_beat``: 9 kB a lead
+State: per slot the last beats (32 of at most 30 s) and the normal beat, see ``kernels.normal_beat``: 5 kB a lead
 
 The classes are those of ANSI/AAMI EC57 without F: a fusion of a normal and a ventricular beat is one of the two. A
 class is decided with its beat, 0.30 s after R. What only the next beat shows, a compensatory pause, changes no class:
@@ -23,7 +23,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels.beat_class import MEASURED, Q
-from beatwire.kernels.beat_shape import POINTS, SHAPE_LEADS
+from beatwire.kernels.beat_shape import COLUMNS, POINTS, SHAPE_LEADS
 from beatwire.kernels.class_features import FEATURES, MEASURES
 from beatwire.kernels.normal_beat import (
     BLOCK,
@@ -82,9 +82,9 @@ class State:
             ratio=np.zeros((0, PAST), np.float32),
             usual=np.zeros((0, PAST), np.float32),
             match=np.zeros((0, PAST), np.float32),
-            shape=np.zeros((0, PAST, 0, POINTS), np.float32),
+            shape=np.zeros((0, PAST, 0, COLUMNS), np.int16),
             ring=np.zeros((0, RING_COLUMNS), np.int64),
-            normal=np.zeros((0, 0, POINTS), np.float32),
+            normal=np.zeros((0, 0, COLUMNS), np.int16),
             known=np.zeros((0, KNOWN), np.float32),
         )
 
@@ -124,7 +124,9 @@ def classify(state: State, beats: TickBeats, *, keep_features: bool = False) -> 
     grow(state, len(aligned.anchors), max((min(SHAPE_LEADS, bank.leads) for bank in aligned.banks), default=1))
     n, run = runs_of(events)
     work = ClassScratch(
-        shape=np.zeros((SHAPE_LEADS, POINTS), np.float32),
+        shape=np.zeros(POINTS, np.float32),
+        normal=np.zeros(POINTS, np.float32),
+        total=np.zeros(POINTS),
         measures=np.zeros((SHAPE_LEADS, MEASURES)),
         numbers=np.zeros((2 + CANDIDATES, PAST)),
         rows=np.zeros(PAST, np.int64),
@@ -149,7 +151,7 @@ def grow(state: State, slots: int, leads: int = SHAPE_LEADS) -> None:
     grown = ClassHistory(*(np.zeros((room, *column.shape[1:]), column.dtype) for column in old))
     if leads > known:
         grown = grown._replace(
-            shape=np.zeros((room, PAST, leads, POINTS), np.float32), normal=np.zeros((room, leads, POINTS), np.float32)
+            shape=np.zeros((room, PAST, leads, COLUMNS), np.int16), normal=np.zeros((room, leads, COLUMNS), np.int16)
         )
     pairs: Iterable[tuple[Any, Any]] = zip(old, grown, strict=True)
     for column, new in pairs:

@@ -16,9 +16,9 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
-from beatwire.kernels.beat_shape import POINTS, SHAPE_LEADS
+from beatwire.kernels.beat_shape import COLUMNS, SHAPE_LEADS
 from beatwire.kernels.history import LATENTS
-from beatwire.records import F32, I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
+from beatwire.records import I16, I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
 from beatwire.records.alignment import PassBeats, PassLanes
 from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.records.selection import ListedBeats, ListedBlocks
@@ -45,7 +45,7 @@ class PassResults(NamedTuple):
     blocks: ListedBlocks
     beats: ListedBeats
     terms: Terms
-    shape: F32
+    shape: I16
 
 
 def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tuple[State, TickBeats]:
@@ -86,7 +86,7 @@ def step(state: State, tick: tuple[Aligned, tuple[HistoryFeatures, ...]]) -> tup
         expected_errors=_concatenated([p.beats.expected_errors for p in passes], np.float32),
         restart=_concatenated([p.beats.restart for p in passes], np.bool_),
         terms=_all_terms([p.terms for p in passes]),
-        shape=np.concatenate([p.shape for p in passes]) if passes else np.zeros((0, SHAPE_LEADS, POINTS), np.float32),
+        shape=np.concatenate([p.shape for p in passes]) if passes else np.zeros((0, SHAPE_LEADS, COLUMNS), np.int16),
         events=_events(aligned, passes),
         overloaded=aligned.overloaded or any(one.overloaded for one in features),
     )

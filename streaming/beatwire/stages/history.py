@@ -2,7 +2,7 @@
 
 In:    Windows
 Out:   HistoryFeatures: the table of the terms of each beat's score
-State: per slot the sizes of the last 16 beats (10 s), and the time, RR and 8 latents of the last 96 beats (60 s): 5 kB
+State: per slot the sizes of the last 16 beats (10 s), and the time, RR and 8 latents of the last 96 beats (60 s): 3 kB
        (xp)
 
 A window is scaled by the usual size of its stream's recent beats before the network reads it, so the gain of a device
@@ -71,7 +71,7 @@ def _no_beats() -> BeatHistory:
     return BeatHistory(
         time_s=np.zeros((0, BEATS), np.float64),
         rr_s=np.zeros((0, BEATS), np.float32),
-        latent=np.zeros((0, BEATS, LATENTS), np.float32),
+        latent=np.zeros((0, BEATS, LATENTS), np.int16),
         intervals=np.zeros((0, BEATS), np.float32),
         ring=np.zeros((0, RING_COLUMNS), np.int64),
     )

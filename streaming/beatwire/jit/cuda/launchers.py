@@ -107,7 +107,7 @@ PLANS = {
     "list_blocks": plan(beats.list_blocks, 1, 1),
     "find_waves": plan(flutter.find_waves, 16, 4, "work"),
     "cut_window": plan(windows.cut_window, 16, 4, "work"),
-    "measure_shape": plan(beat_shape.measure_shape, 16, 4),
+    "measure_shape": plan(beat_shape.measure_shape, 16, 4, "work"),
     "time_beat": plan(history.time_beat, 1, 1),
     "write_scale": plan(history.write_scale, 1, 1),
     "mark_embedded": plan(history.mark_embedded, 1, 1),

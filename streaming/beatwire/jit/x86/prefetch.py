@@ -18,11 +18,15 @@ from numba.np.arrayobj import make_array
 
 from beatwire.kernels.fast_rhythm import LONGEST, SHORTEST
 from beatwire.kernels.history import COUNT, INTERVAL_COUNT
+from beatwire.kernels.normal_beat import COUNT as STORED
+from beatwire.kernels.normal_beat import HEAD, PAST
 from beatwire.kernels.peak_features import LOG_COLUMNS, MS230
 from beatwire.kernels.windows import EARLIEST_S, LATEST_S
 from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings
 from beatwire.records.classification import FeatureSettings, PeakMemory, Trees
-from beatwire.records.columns import PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
+from beatwire.records.columns import ORDERED_SLOT, PEAK_SAMPLE, PLACE_COUNT, PLACE_FIRST, PLACE_LANE
 from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable, ResponseFilter, Rings
 from beatwire.records.history import BeatHistory, BeatRuns, Comparison, SizeHistory, TimedBeats
 from beatwire.records.selection import BeatSettings, ListedBlocks
@@ -144,3 +148,26 @@ def compare_with_history(
         row_of(history.rr_s[slot], history.rr_s.shape[1])
         row_of(history.latent[slot, 0], history.ring[slot, COUNT] * history.latent.shape[2])
         row_of(history.intervals[slot], history.ring[slot, INTERVAL_COUNT])
+
+
+def classify_beats(
+    i: int, run: I64, events: I64, _beats: ClassBeats, _settings: ClassSettings, _trees: Trees,
+    history: ClassHistory, _work: ClassScratch, _classes: BeatClasses,
+) -> None:  # fmt: skip
+    """Prefetch the normal beat of a stream, and the place of its next beat."""
+    slot = events[run[i], ORDERED_SLOT]
+    row_of(history.normal[slot, 0], history.normal.shape[2])
+    row_of(history.known[slot], history.known.shape[1])
+    row_of(history.ratio[slot], PAST)
+    row_of(history.rr_s[slot], PAST)
+    row_of(
+        history.shape[slot, (history.ring[slot, HEAD] + history.ring[slot, STORED]) % PAST, 0], history.shape.shape[3]
+    )
+
+
+def apply_rules(
+    i: int, run: I64, events: I64, _beats: RuleBeats, _durations: I64, _limits: F64, state: I64,
+    _transitions: Transitions,
+) -> None:  # fmt: skip
+    """Prefetch the state of a stream."""
+    row_of(state[events[run[i], ORDERED_SLOT]], state.shape[1])
