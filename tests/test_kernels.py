@@ -190,8 +190,9 @@ def test_arguments_in_named_tuples_are_taken_apart_and_put_together() -> None:
     assert flat.names == ("first", "outer.inner.a", "outer.inner.b", "outer.c")
     assert flat.arguments(1, outer=given) == (1, 2, 3, 4)
     assert flat.body(9, 1, 2, 3, 4) == (9, 1, given)
-    called = caller(body, lambda *given: given)
+    called = caller(body, len, lambda *given: given)
     assert called(5, 1, outer=given) == (5, 1, 2, 3, 4)
+    assert called.dispatcher is len  # type: ignore[attr-defined]
 
 
 def test_these_tests_cover_the_kernels_of_the_graph() -> None:

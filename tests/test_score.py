@@ -126,7 +126,8 @@ def test_history_and_prematurity_equal_those_of_a_slow_version() -> None:
         else:
             assert math.isnan(terms.history[b])
         rr = float(np.float32(beats.rr_s[b])) if beats.rr_s[b] > 0 else 0.0
-        past.append((beats.time_s[b], rr, terms.latent[b] if np.isfinite(beats.amplitude[b]) else None))
+        stored = np.floor(history.LATENT_PARTS * terms.latent[b].astype(float) + 0.5) / history.LATENT_PARTS
+        past.append((beats.time_s[b], rr, stored if np.isfinite(beats.amplitude[b]) else None))
         past = past[-history.BEATS :]
 
 

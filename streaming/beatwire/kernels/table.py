@@ -50,8 +50,8 @@ from beatwire.kernels import (
 P = ParamSpec("P")
 R = TypeVar("R")
 
-WORTH = 128  # items of a microsecond or a fraction of one
-LIGHT = 8192  # items of some nanoseconds
+WORTH = 512  # items of a microsecond or a fraction of one: to share fewer takes longer than to run them
+LIGHT = 32768  # items of some nanoseconds
 
 
 class Kernel:
@@ -154,15 +154,15 @@ class HostKernels(Kernels):
     """All kernels: those above, and those that only the host runs."""
 
     # messages, streams and their place
-    read_chunk = OverItems(avro.read_chunk, grain=1024)
-    find_slot = OverItems(directory.find_slot, grain=1024)
+    read_chunk = OverItems(avro.read_chunk, grain=8192)
+    find_slot = OverItems(directory.find_slot, grain=8192)
     find_bank = OverItems(directory.find_bank, grain=LIGHT)
     enter = Serial(directory.enter)
     align_rows = Serial(arrivals.align_rows)
     device_time = OverItems(clock.device_time, grain=LIGHT)
 
     # scores, events, alerts and messages
-    embed_windows = OverItems(vae.embed_windows, "work", grain=32)
+    embed_windows = OverItems(vae.embed_windows, "work", grain=128)
     merge_pass = Serial(ordering.merge_pass)
     by_stream = Serial(ordering.by_stream)
     find_runs = Serial(ordering.find_runs)
