@@ -89,12 +89,25 @@ class TimeMarks:
         self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
         self.times_us[slots] = np.take_along_axis(times_us, columns[:, :, None], axis=1)
 
+    def undo(self, slots: I64, jumped: I64) -> None:
+        """Move the marks of streams that are not before they ``jumped`` to the newest one that is."""
+        ticks = self.ticks[slots]
+        limits = jumped[:, None]
+        self.ticks[slots] = np.where(ticks < limits, ticks, _newest_before(ticks, limits)[:, None])
+
     def before(self, ticks: I64) -> I64:
         """Return the tick from which each of the first streams must be replayed, by that of its samples, int64 [n]."""
         n = len(ticks)
         recent = ((self.now_us[:n] - self.restart_us[:n] <= OUTLASTS_US) & (self.restart_us[:n] > 0)).any(axis=1)
         earlier: I64 = np.where(recent, np.minimum(ticks, self.ticks[:n, 0]), ticks)
         return earlier
+
+
+def _newest_before(ticks: I64, limit: I64 | int) -> I64:
+    """Return the newest of each row of marks [n, m] before a tick; the oldest mark where none is."""
+    newest = np.where(ticks < limit, ticks, -1).max(axis=1, initial=-1)
+    found: I64 = np.where(newest >= 0, newest, ticks.min(axis=1, initial=np.iinfo(np.int64).max))
+    return found
 
 
 @dataclass(slots=True)
@@ -109,6 +122,7 @@ class Marks:
     times      marks by time
     used       int64 [slots], tick of the last chunk of use
     misfit     bool [slots], whether a chunk has been rejected since because of what the stream was
+    jumped, before_jump  int64 [slots], tick in which the stream jumped ahead last, and of the newest mark before it
     """
 
     horizon_s: float
@@ -120,6 +134,8 @@ class Marks:
     times: TimeMarks = field(default_factory=TimeMarks)
     used: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     misfit: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
+    jumped: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    before_jump: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
@@ -144,6 +160,9 @@ class Marks:
             self.samples = np.concatenate([self.samples, np.zeros((missing, self.samples.shape[1]), np.int64)])
             self.used = np.concatenate([self.used, np.full(missing, tick)])
             self.misfit = np.concatenate([self.misfit, np.zeros(missing, np.bool_)])
+            self.jumped, self.before_jump = (
+                np.concatenate([ticks, np.full(missing, tick)]) for ticks in (self.jumped, self.before_jump)
+            )
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
         since = self._begin_of(tick, aligned, restarted)
         self.ticks[restarted[:, EVENT_SLOT]] = since[:, None]
@@ -164,12 +183,18 @@ class Marks:
     def _begin_of(self, tick: int, aligned: Aligned, restarted: I64) -> I64:
         """Return the tick from which each stream that has restarted is replayed, int64 [r].
 
-        If chunks of it were rejected before a silence of what fits ended, that is one of the last that fitted.
+        If chunks of it were rejected before a silence of what fits ended, that is one of the last that fitted. If it
+        goes on where it was before it jumped, a replay that begins with the jump would reject that.
         """
         self.misfit[aligned.misfits] = True
         slots = restarted[:, EVENT_SLOT]
         rejected = self.misfit[slots] & (restarted[:, EVENT_VALUE] < -1)
         since: I64 = np.where(rejected, np.minimum(self.ticks[slots, -1], self.used[slots]), tick)
+        at, known = restarted[:, EVENT_SAMPLE], restarted[:, EVENT_VALUE]
+        ahead, back = slots[(known >= 0) & (at > known)], (known >= 0) & (at < known)
+        self.jumped[ahead], self.before_jump[ahead] = tick, _newest_before(self.ticks[ahead], tick)
+        self.times.undo(slots[back], self.jumped[slots[back]])
+        since = np.where(back, self.before_jump[slots], since)
         self.used[aligned.used] = tick
         self.misfit[aligned.used] = False
         return since
