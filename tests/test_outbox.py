@@ -17,7 +17,7 @@ from beatwire.kafka.live_sender import LiveSender
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.readers import follow
 from beatwire.wire import decode_chunk, names
-from beatwire_producers.devices import outbox
+from beatwire_producers.devices import feed, outbox, sending
 from beatwire_producers.devices.chunks import Message
 from beatwire_producers.devices.feed import Feed, run_feed
 from beatwire_producers.devices.outbox import Memory, Spool
@@ -161,11 +161,9 @@ class AwaySender(LiveSender):
 def test_a_broker_that_is_away_costs_nothing_and_is_said(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from beatwire_producers.devices import feed as module
-
-    monkeypatch.setattr(module, "_AWAY_S", 0.5)
-    monkeypatch.setattr(module, "_MOST_IN_FLIGHT", 5)
-    monkeypatch.setattr(module, "_MANY", 10)
+    monkeypatch.setattr(sending, "_AWAY_S", 0.5)
+    monkeypatch.setattr(sending, "_MOST_IN_FLIGHT", 5)
+    monkeypatch.setattr(feed, "_MANY", 10)
     said: list[str] = []
     with MockKafka() as kafka, AwaySender(kafka.cluster) as sender:
         box = Spool(tmp_path) if where == "disk" else Memory()
@@ -186,19 +184,19 @@ def test_a_broker_that_is_away_costs_nothing_and_is_said(
 
 
 def test_what_the_broker_did_not_take_is_sent_by_the_next_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from beatwire_producers.devices import feed as module
-
-    monkeypatch.setattr(module, "_FLUSH_S", 1.0)
+    monkeypatch.setattr(sending, "_FLUSH_S", 1.0)
     said: list[str] = []
     nowhere = Cluster("127.0.0.1:1")
-    run_feed([("counting", Counting(30))], nowhere, threading.Event(), said.append, spool=tmp_path)
+    ended = threading.Event()
+    threading.Timer(1.0, ended.set).start()
+    run_feed([("counting", Counting(30))], nowhere, ended, said.append, spool=tmp_path)
     assert any("stay on disk and are sent by the next feed" in line for line in said)
     with MockKafka() as kafka:
         run_feed([("counting", Counting(0))], kafka.cluster, threading.Event(), said.append, spool=tmp_path)
         assert sum(n for _, n in received(kafka.cluster, 300)) == 300
     assert any("of an earlier feed are sent first" in line for line in said)
     with pytest.raises(FatalError, match=r"to acknowledge every message; .* are lost"):
-        run_feed([("counting", Counting(5))], nowhere, threading.Event(), said.append)
+        run_feed([("counting", Counting(5))], nowhere, ended, said.append)
 
 
 def test_a_device_that_goes_away_is_waited_for_with_a_growing_pause() -> None:

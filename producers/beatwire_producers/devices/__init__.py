@@ -7,6 +7,7 @@ module          contains
 ``sources``     SOURCE of the command -> a reader
 ``lsl``         streams of the Lab Streaming Layer
 ``mqtt``        messages of an MQTT broker
+``mqtt_map``    what is in these messages, by the address
 ``serial_port`` lines of a serial port
 ``brainflow``   boards that BrainFlow knows
 ``polar``       chest straps of Polar, over Bluetooth
@@ -15,6 +16,7 @@ module          contains
 ``scale``       numbers of any unit -> int16
 ``chunks``      placed packets -> messages
 ``outbox``      messages that wait for the broker, in memory or on disk
+``sending``     from there to the broker
 ``feed``        the command: readers -> messages on ``ecg.samples``
 ``wfdb_files``  keeps what came as WFDB records
 =============== =====================================================================================

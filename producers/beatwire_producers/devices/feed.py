@@ -15,25 +15,21 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from beatwire.errors import FatalError, UserError
+from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.live_sender import LiveSender
-from beatwire.wire import frame, names
+from beatwire.wire import frame
 
 from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message, Stream
 from beatwire_producers.devices.outbox import Memory, Outbox, Spool
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
+from beatwire_producers.devices.sending import Sending
 from beatwire_producers.devices.wfdb_files import WfdbFolder
 
 _PAUSES_S = (1.0, 60.0)  # the first and the longest before a device is looked for again
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
-_MOST_IN_FLIGHT = 5_000  # messages with the client; the others wait in the outbox
-_MOST_AT_ONCE = 500
-_AWAY_S = 5.0  # without an acknowledgement: the broker is said to be away
-_AGAIN_S = 60.0  # between two lines about that
 _MANY = 1_000  # messages that wait: others are made longer
 _CLOSE_S = 2.0  # for a reader to end by itself, and after it was closed
-_FLUSH_S = 10.0  # for the last messages
 
 Say = Callable[[str], None]
 
@@ -107,8 +103,9 @@ class Feed:
         chunk_s: float = CHUNK_S,
         pauses_s: tuple[float, float] = _PAUSES_S,
     ) -> None:
-        self._readers, self._sender = readers, sender
+        self._readers = readers
         self._outbox: Outbox = Memory() if outbox is None else outbox
+        self._sending = Sending(sender, self._outbox, say)
         self._say, self._keep, self._schema_id = say, keep, schema_id
         self._chunk_s, self._pauses_s = chunk_s, pauses_s
         self._streams: dict[str, Stream] = {}
@@ -118,9 +115,6 @@ class Feed:
         self._lock = threading.Lock()  # of what several readers change
         self._failures: list[BaseException] = []
         self._summary = Summary()
-        self._lost = 0
-        self._away_since_s: float | None = None
-        self._said_s = 0.0
 
     def run(self, stop: threading.Event) -> Summary:
         """Feed until ``stop``, or until all readers have ended.
@@ -154,7 +148,7 @@ class Feed:
                 reader.close()
             for thread in threads:  # one that waited for its device
                 thread.join(_CLOSE_S)
-        self._end()
+        self._end(stop)
         self._summary.seconds = time.monotonic() - began_s
         if self._failures:
             raise self._failures[0]
@@ -275,56 +269,16 @@ class Feed:
     # ---- this thread
 
     def _send(self, wait_s: float) -> None:
-        """Send what waits, as much as the client may hold."""
-        in_flight = self._sender.unacknowledged()
-        if in_flight < _MOST_IN_FLIGHT:
-            messages = self._outbox.take(_MOST_AT_ONCE, wait_s)
-            if messages:
-                keys, values, headers = ([m[k] for m in messages] for k in range(3))
-                self._sender.send_with_headers(names.SAMPLES, keys, values, headers)  # type: ignore[arg-type]
-        else:
-            time.sleep(wait_s)
-        self._sender.check()
-        if not self._sender.unacknowledged():
-            self._outbox.all_acknowledged()
-        self._watch_broker()
-
-    def _watch_broker(self) -> None:
-        """Say that the broker has gone, or answers again; while it is away, make messages longer."""
-        now_s, waiting = time.monotonic(), len(self._outbox) + self._sender.unacknowledged()
-        silent_s = self._sender.silent_s()
-        if silent_s > _AWAY_S:
-            where = "on disk" if isinstance(self._outbox, Spool) else "in memory"
-            if self._away_since_s is None:
-                self._away_since_s = now_s - silent_s
-            if now_s - self._said_s > _AGAIN_S:
-                self._said_s = now_s
-                self._say(f"broker: no answer for {silent_s:.0f} s; {waiting:,} messages wait {where}")
-        elif self._away_since_s is not None:
-            self._say(f"broker: answers again after {now_s - self._away_since_s:.0f} s; {waiting:,} messages to send")
-            self._away_since_s, self._said_s = None, 0.0
+        """Send what waits; while much does, messages are made longer."""
+        waiting = self._sending.send(wait_s)
         for stream in list(self._streams.values()):
             stream.chunk_s = max(self._chunk_s, LONGEST_S) if waiting > _MANY else self._chunk_s
-        if self._outbox.lost > self._lost:
-            if not self._lost:
-                self._say("broker: no more room in memory; the oldest messages are lost (--spool FOLDER keeps them)")
-            self._lost = self._outbox.lost
 
-    def _end(self) -> None:
-        """Send the rest; what the broker does not take stays in the spool."""
+    def _end(self, stop: threading.Event) -> None:
+        """Send the rest."""
         for name, _ in self._readers:
             self._flush(name)
-        deadline_s = time.monotonic() + _FLUSH_S
-        while len(self._outbox) or self._sender.unacknowledged():
-            if time.monotonic() > deadline_s:
-                left = len(self._outbox) + self._sender.unacknowledged()
-                if isinstance(self._outbox, Spool):
-                    self._say(f"broker: no answer; {left:,} messages stay on disk and are sent by the next feed")
-                    return
-                raise FatalError(f"feed: expected {self._sender.cluster} to acknowledge every message; {left} are lost")
-            self._send(0.05)
-        if isinstance(self._outbox, Spool):
-            self._outbox.finish()
+        self._sending.finish(lambda: stop.is_set() or bool(self._failures))
 
 
 def run_feed(

@@ -1,233 +1,22 @@
-"""Messages of an MQTT broker: ``mqtt://[USER@]HOST[:PORT]/TOPIC[?NAME=VALUE&...]``, ``mqtts://`` with TLS.
-
-A message is a packet of samples, in one of two forms. The query of the address says what is not in the messages:
-
-========== =========================================================================================
-name       meaning
-========== =========================================================================================
-samples    JSON: name of the samples, a list or one list a lead (default ``samples``)
-count      JSON: name of the index of the first sample (default ``count``); packed: not used
-time       JSON: name of the time of the first sample, seconds, milli- or microseconds (default ``time``)
-battery    JSON: name of the charge, percent (default ``battery``)
-contact    JSON: name of the contact, true or false (default ``contact``)
-format     ``json`` (default), ``int16`` or ``int16be``: packed samples, all leads of one moment together
-header     packed: fields before the samples, such as ``count:u32,time_ms:u64,skip:u8``
-rate       sampling rate, Hz; JSON: ``rate_hz`` of the messages comes first
-leads      names, separated by commas; JSON: ``leads`` of the messages comes first
-uv         microvolts per unit; JSON: ``uv_per_unit`` of the messages comes first
-qos        0, 1 or 2 (default 1)
-ca         file of the certificates to trust, with TLS
-========== =========================================================================================
-
-The id of a stream is what the wildcards of the topic stand for; without a wildcard, the last level. The password is
-that of the address, or of the environment variable ``BEATWIRE_MQTT_PASSWORD``.
-"""
+"""Messages of an MQTT broker: connects, subscribes, and passes on what comes, by the map of ``mqtt_map``."""
 
 from __future__ import annotations
 
-import os
 import queue
 import ssl
-import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
 
-import numpy as np
 import paho.mqtt.client as paho
-from beatwire.errors import UserError, shown
-from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
-from beatwire.wire.fields import Field, checked, is_integer, is_number, is_text, json_object
+from beatwire.errors import UserError
 from paho.mqtt.enums import CallbackAPIVersion
 
-from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from beatwire_producers.devices.mqtt_map import PASSWORD, Address, Decoder, UnreadableError, parse_address
+from beatwire_producers.devices.packets import DeviceAwayError, Packet, arrival_s
 from beatwire_producers.devices.sources import Options
-from beatwire_producers.feeds import pseudonym
 
-PASSWORD = "BEATWIRE_MQTT_PASSWORD"  # noqa: S105  the name of a variable
-_DEFAULTS = {
-    "samples": "samples", "count": "count", "time": "time", "battery": "battery", "contact": "contact",
-    "format": "json", "header": "", "rate": "", "leads": "", "uv": "", "qos": "1", "ca": "",
-}  # fmt: skip
-_FORMATS = {"json": "", "int16": "<i2", "int16be": ">i2"}
-_FIELDS = {"u8": "B", "u16": "H", "u32": "I", "u64": "Q", "i16": "h", "i32": "i", "i64": "q", "f32": "f", "f64": "d"}
-_TIMES = {"time": None, "time_s": 1.0, "time_ms": 1e3, "time_us": 1e6, "time_ns": 1e9}  # per second
-_STATED = ("leads", "rate_hz", "uv_per_unit", "lead_off")
-_FIELDS_OF_JSON = (
-    Field("count", is_integer, "a whole number", optional=True),
-    Field("time", is_number, "a number", optional=True),
-    Field("battery", is_number, "a number of percent", optional=True),
-    Field("contact", lambda value: value in (True, False), "true or false", optional=True),
-    Field(
-        "leads", lambda value: isinstance(value, list) and all(map(_is_name, value)), "a list of names", optional=True
-    ),
-    Field("rate_hz", lambda value: is_number(value) and MIN_RATE_HZ <= value <= MAX_RATE_HZ, "50-4000", optional=True),
-    Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
-    Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
-)
 _MOST_WAITING = 100_000  # messages
-_EPOCH_S = 5e8  # a time after 1985 is one since 1970
-_NOTES = 20
-
-
-@dataclass(frozen=True)
-class Address:
-    """An address of MQTT: where, which topic, and the map of its messages."""
-
-    host: str
-    port: int
-    topic: str
-    tls: bool
-    user: str | None
-    password: str | None
-    map: dict[str, str]
-
-
-def parse_address(source: str) -> Address:
-    """Parse an address.
-
-    Raises
-    ------
-    UserError
-        It is none, or a name of its query is unknown.
-    """
-    parts = urlsplit(source)
-    topic = unquote(parts.path.lstrip("/")) + (unquote(f"#{parts.fragment}") if "#" in source else "")
-    given = dict(parse_qsl(parts.query))
-    if "#" in source and "?" in parts.fragment:  # the wildcard # of a topic begins what an address calls a fragment
-        rest, _, query = parts.fragment.partition("?")
-        topic, given = unquote(parts.path.lstrip("/")) + f"#{rest}", dict(parse_qsl(query))
-    try:
-        port = parts.port
-    except ValueError:
-        port = -1
-    if not parts.hostname or not topic or port == -1:
-        raise UserError(f"feed mqtt: expected mqtt://HOST[:PORT]/TOPIC; got {source!r}")
-    unknown = sorted(given.keys() - _DEFAULTS.keys())
-    if unknown:
-        raise UserError(f"feed mqtt: expected names among {', '.join(_DEFAULTS)}; got {unknown[0]!r}")
-    chosen = _DEFAULTS | given
-    for name, good, expected in (
-        ("format", chosen["format"] in _FORMATS, ", ".join(_FORMATS)),
-        ("qos", chosen["qos"] in ("0", "1", "2"), "0, 1 or 2"),
-        ("rate", not chosen["rate"] or _number(chosen["rate"]) is not None, "a number of Hz"),
-        ("uv", not chosen["uv"] or _number(chosen["uv"]) is not None, "microvolts"),
-    ):
-        if not good:
-            raise UserError(f"feed mqtt: expected {name}={expected}; got {chosen[name]!r}")
-    tls = parts.scheme == "mqtts"
-    password = unquote(parts.password) if parts.password else os.environ.get(PASSWORD)
-    user = unquote(parts.username) if parts.username else None
-    return Address(parts.hostname, port or (8883 if tls else 1883), topic, tls, user, password, chosen)
-
-
-def stream_of(topic: str, pattern: str) -> str:
-    """Return the id of the stream of a topic: what the wildcards of the pattern stand for, else its last level.
-
-    >>> stream_of("ward/bed-1/ecg", "ward/+/ecg"), stream_of("ecg/a/b", "ecg/#"), stream_of("ecg/a", "ecg/a")
-    ('bed-1', 'a-b', 'a')
-    """
-    levels, wanted = topic.split("/"), pattern.split("/")
-    parts = [level for level, want in zip(levels, wanted, strict=False) if want == "+"]
-    if wanted[-1] == "#":
-        parts += levels[len(wanted) - 1 :]
-    return pseudonym("-".join(parts) if parts else levels[-1])
-
-
-class UnreadableError(Exception):
-    """A message that is no packet; the text is the reason."""
-
-
-class Decoder:
-    """Messages -> packets, by a map.
-
-    Parameters
-    ----------
-    address
-        Has the map.
-    options
-        What the user says.
-    """
-
-    def __init__(self, address: Address, options: Options) -> None:
-        self._map, self._pattern, self._options = address.map, address.topic, options
-        self._described: dict[tuple[Any, ...], Description] = {}
-        self._dtype = _FORMATS[address.map["format"]]
-        self._names: list[str] = []
-        order = ">" if address.map["format"].endswith("be") else "<"
-        codes = []
-        for part in filter(None, address.map["header"].split(",")):
-            name, _, kind = part.partition(":")
-            if kind not in _FIELDS or name not in (*_TIMES, "count", "battery", "contact", "skip"):
-                known = f"count, battery, contact, skip, {', '.join(_TIMES)} and types {', '.join(_FIELDS)}"
-                raise UserError(f"feed mqtt: expected header=NAME:TYPE,... with {known}; got {part!r}")
-            self._names.append(name)
-            codes.append(_FIELDS[kind])
-        self._header = struct.Struct(order + "".join(codes))
-
-    def packet(self, topic: str, payload: bytes, now_s: float) -> Packet:
-        """Return the packet of a message.
-
-        Raises
-        ------
-        UnreadableError
-            It is none.
-        """
-        fields, samples = self._of_json(payload) if not self._dtype else self._of_bytes(payload)
-        stream = self._options.stream or stream_of(topic, self._pattern)
-        rate = self._options.fs or _positive(fields, "rate_hz") or _number(self._map["rate"])
-        uv = self._options.uv if self._options.uv is not None else _number(fields.get("uv_per_unit", self._map["uv"]))
-        time_s, is_epoch = _seconds(fields)
-        names = fields.get("leads") or [n for n in self._map["leads"].split(",") if n]
-        leads = tuple(map(str, names)) or tuple(f"lead{k}" for k in range(len(samples)))
-        key = (stream, leads, rate, uv, is_epoch)
-        if key not in self._described:
-            self._described[key] = Description(stream, leads, rate, uv, is_epoch=is_epoch)
-        if len(leads) != len(samples):
-            raise UnreadableError(f"expected samples of {len(leads)} leads; got {len(samples)}")
-        every = (1 << len(samples)) - 1
-        count, battery, contact = (fields.get(name) for name in ("count", "battery", "contact"))
-        return Packet(
-            samples, now_s, time_s,
-            int(count) if isinstance(count, int | float) else None,
-            every if contact is not None and not contact else int(fields.get("lead_off") or 0) & every,
-            round(min(max(battery, 0), 100)) if isinstance(battery, int | float) else None,
-            self._described[key],
-        )  # fmt: skip
-
-    def _of_json(self, payload: bytes) -> tuple[dict[str, Any], Any]:
-        given = self._map
-        if payload.lstrip()[:1] == b"[":  # samples alone
-            payload = b'{"%s": %s}' % (given["samples"].encode(), payload)
-        try:
-            found = json_object(payload)
-            renamed = {name: given[name] for name in ("count", "time", "battery", "contact")}
-            fields = {name: found[own] for name, own in renamed.items() if found.get(own) is not None}
-            fields |= {name: found[name] for name in _STATED if found.get(name) is not None}
-            fields = checked(fields, _FIELDS_OF_JSON)
-        except ValueError as error:
-            raise UnreadableError(str(error)) from None
-        rows = found.get(given["samples"])
-        try:
-            rows = rows if isinstance(rows, list) and rows and isinstance(rows[0], list) else [rows]
-            samples = np.array([[np.nan if v is None else v for v in row] for row in rows])
-        except (TypeError, ValueError):  # lists of unequal length, or none
-            samples = np.array(None)
-        if samples.dtype.kind not in "iuf" or samples.ndim != 2 or not samples.size:
-            raise UnreadableError(f"expected numbers in {given['samples']!r}, one list a lead; got {shown(rows)}")
-        return fields, samples
-
-    def _of_bytes(self, payload: bytes) -> tuple[dict[str, Any], Any]:
-        leads = max(1, len([n for n in self._map["leads"].split(",") if n]))
-        body = payload[self._header.size :]
-        if len(payload) < self._header.size or not body or len(body) % (2 * leads):
-            raise UnreadableError(
-                f"expected {self._header.size} bytes and {2 * leads} for each moment; got {len(payload)} bytes"
-            )
-        fields = dict(zip(self._names, self._header.unpack_from(payload), strict=True))
-        samples = np.frombuffer(body, self._dtype).astype(np.int16).reshape(-1, leads).T
-        return fields, samples
+_NOTES = 20  # about messages that cannot be read
 
 
 class MqttReader:
@@ -318,32 +107,6 @@ class MqttReader:
     def _gone(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
         if self._client is not None:
             self._queue.put(DeviceAwayError(f"{self._address.host} has ended the connection: {reason}"))
-
-
-def _is_name(value: Any) -> bool:
-    return is_text(value, 64)
-
-
-def _number(value: Any) -> float | None:
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _positive(fields: dict[str, Any], name: str) -> float | None:
-    value = _number(fields.get(name))
-    return value if value is not None and value > 0 else None
-
-
-def _seconds(fields: dict[str, Any]) -> tuple[float | None, bool]:
-    """Return the time of a message in seconds, and whether it is one since 1970."""
-    for name, per_second in _TIMES.items():
-        value = _number(fields.get(name))
-        if value is not None:
-            scale = per_second if per_second is not None else next(s for s in (1.0, 1e3, 1e6, 1e9) if value < 1e11 * s)
-            return value / scale, value / scale > _EPOCH_S
-    return None, False
 
 
 def open_reader(source: str, options: Options) -> MqttReader:

@@ -13,6 +13,7 @@ from beatwire.bench import (  # fmt: skip
     accuracy,
     archive,
     detection,
+    feed,
     garbage,
     gpu,
     graph,
@@ -40,6 +41,7 @@ BENCHMARKS: dict[str, Callable[[Log], Iterator[Result]]] = {
     "preloaded": preloaded.measure,
     "garbage": garbage.measure,
     "live": live.measure,
+    "feed": feed.measure,
     "handover": handover.measure,
     "page": page.measure,
 }
