@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 from beatwire.api.analyze import backend_of, on_stderr
 from beatwire.backends.base import Backend
@@ -12,12 +12,13 @@ from beatwire.errors import UserError
 from beatwire.evaluation import alarm_table, full_report, movement
 from beatwire.evaluation import rivals as peers
 from beatwire.evaluation.streamed import Streamed
+from beatwire.pipeline.settings import Detector
 from beatwire.recordings.arguments import file_path, number, several, shown, string, whole
 from beatwire.recordings.wfdb.annotations import ENDING, checked_ending
 from beatwire.service.warmup import compile_kernels
 
-MODELS = ("vae", "detector", "rhythm", "classes", "ventricular", "scorer")
-NOISY = "detector, rhythm or ventricular"  # models that are trained with noise
+MODELS = ("vae", "detector", "network", "rhythm", "classes", "ventricular", "scorer")
+NOISY = "detector, network, rhythm or ventricular"  # models that are trained with noise
 
 
 def evaluate(
@@ -30,6 +31,7 @@ def evaluate(
     snr: Sequence[float] = (12.0, 6.0, 0.0),
     annotations: str = ENDING,
     model: str | Path | None = None,
+    detector: str = "trees",
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
@@ -53,6 +55,8 @@ def evaluate(
         Ending of the annotation files: ``atr``, ``qrs``, ...
     model
         The scoring model; None: the one in the package.
+    detector
+        ``trees``, ``rule``, or ``network``: trees, and a network where they doubt, on the CPU.
     backend
         ``cpu``, ``gpu`` or ``auto``.
     progress
@@ -70,7 +74,7 @@ def evaluate(
     UserError
         The folder has no annotated record, or an option cannot be used.
     """
-    folder, graph = _prepared(folder, model, backend, notes)
+    folder, graph = _prepared(folder, model, detector, backend, notes)
     string("lead", lead, "first, best or all")
     noise = [string("noise", one, "names of records") for one in several("noise", noise, "a list of records")]
     ratios = [number("snr", one, "numbers of decibels") for one in several("snr", snr, "a list of numbers")]
@@ -88,6 +92,7 @@ def evaluate_alarms(
     ward_beds: int = 200,
     annotations: str = ENDING,
     model: str | Path | None = None,
+    detector: str = "trees",
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
@@ -103,7 +108,7 @@ def evaluate_alarms(
         ``development`` or ``held back``: one half, by a hash of the person; or ``all``.
     ward_beds
         Beds of the simulated ward; 0: none.
-    annotations, model, backend, progress, notes
+    annotations, model, detector, backend, progress, notes
         As for ``evaluate``.
 
     Returns
@@ -116,7 +121,7 @@ def evaluate_alarms(
     UserError
         The folder has no such record, or an option cannot be used.
     """
-    folder, graph = _prepared(folder, model, backend, notes)
+    folder, graph = _prepared(folder, model, detector, backend, notes)
     return alarm_table(
         folder, graph, people=people, ward_beds=ward_beds, annotations=checked_ending(annotations),
         progress=progress,
@@ -129,6 +134,7 @@ def evaluate_movement(
     rivals: bool = False,
     seed: int = 0,
     model: str | Path | None = None,
+    detector: str = "trees",
     backend: str | Backend = "auto",
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
@@ -139,7 +145,7 @@ def evaluate_movement(
     ----------
     folder
         Folder of WFDB recordings; comments of their headers: activity (rest, arms, walk, run, squats), then electrode.
-    rivals, seed, model, backend, progress, notes
+    rivals, seed, model, detector, backend, progress, notes
         As for ``evaluate``.
 
     Returns
@@ -152,7 +158,7 @@ def evaluate_movement(
     UserError
         The folder has no such recording, or an option cannot be used.
     """
-    folder, graph = _prepared(folder, model, backend, notes)
+    folder, graph = _prepared(folder, model, detector, backend, notes)
     others, missing = peers.rivals() if rivals else ({}, [])
     if missing:
         notes(f"not installed: {', '.join(missing)} (pip install 'beatwire[bench]')")
@@ -162,12 +168,15 @@ def evaluate_movement(
 
 
 def _prepared(
-    folder: str | Path, model: str | Path | None, backend: str | Backend, notes: Callable[[str], None]
+    folder: str | Path, model: str | Path | None, detector: str, backend: str | Backend, notes: Callable[[str], None]
 ) -> tuple[Path, Streamed]:
     """Return the folder to evaluate, and the graph with its kernels compiled."""
     chosen = backend_of(backend)
     path = file_path("evaluate", folder)
-    graph = Streamed(file_path("model", model) if model is not None else None, backend=chosen)
+    if detector not in get_args(Detector):
+        raise UserError(f"detector: expected {', '.join(get_args(Detector))}; got {shown(detector)}")
+    scoring = file_path("model", model) if model is not None else None
+    graph = Streamed(scoring, backend=chosen, detector=cast(Detector, detector))
     compile_kernels(notes, chosen)
     return path, graph
 
@@ -187,16 +196,17 @@ def train(
     Parameters
     ----------
     kind
-        ``vae``, the scoring model; ``detector``, the trees that classify candidate peaks; ``rhythm``, those that judge
-        fibrillation; ``classes``, those that determine the class of a beat; ``ventricular``, those that judge
-        ventricular runs; or ``scorer``, an example of a network of your own.
+        ``vae``, the scoring model; ``detector``, the trees that classify candidate peaks; ``network``, the network that
+        judges doubtful ones; ``rhythm``, the trees that judge fibrillation; ``classes``, those that determine the class
+        of a beat; ``ventricular``, those that judge ventricular runs; or ``scorer``, an example of a network of your
+        own.
     folders
         Folders of WFDB records with beat annotations, one database each.
     out
         File to write, ``NAME.safetensors``; its configuration, card and metrics are written beside it. Of a scorer
         ``NAME.pt2``.
     noise
-        For the detector, the rhythm and ventricular runs: WFDB records of noise without a heartbeat.
+        For the detector, the network, the rhythm and ventricular runs: WFDB records of noise without a heartbeat.
     seed
         Random seed.
     annotations

@@ -16,6 +16,8 @@ from beatwire.cli.options import (  # fmt: skip
     AnnotationEnding,
     BackendKind,
     Backends,
+    DetectorKind,
+    Detectors,
     GpuMemory,
     Json,
     ModelPath,
@@ -119,6 +121,7 @@ def evaluate(
     ] = "all",
     ward_beds: Annotated[int, typer.Option(min=0, help="With alarms: beds of the simulated ward.")] = 200,
     model: ModelPath = None,
+    detector: Detectors = DetectorKind.TREES,
     backend: Backends = BackendKind.AUTO,
     gpu_memory: GpuMemory = None,
     html: Annotated[
@@ -160,15 +163,15 @@ def evaluate(
     if html is not None and (by_alarms or in_movement):
         raise UserError("--html: expected a folder of annotated beats; other tables have no HTML page")
     if by_alarms:
-        _print_alarms(folder, people, ward_beds, annotations, model, chosen, as_json)
+        _print_alarms(folder, people, ward_beds, annotations, model, detector, chosen, as_json)
         return
     if in_movement:
-        _print_movement(folder, rivals, seed, model, chosen, as_json)
+        _print_movement(folder, rivals, seed, model, detector, chosen, as_json)
         return
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         report = run(
             folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, annotations=annotations,
-            model=model, backend=chosen, notes=print_message,
+            model=model, detector=detector.value, backend=chosen, notes=print_message,
             progress=lambda name: status.update(f"evaluate {name}") if status else None,
         )  # fmt: skip
     if html is not None:
@@ -179,7 +182,14 @@ def evaluate(
 
 
 def _print_alarms(
-    folder: Path, people: str, ward_beds: int, annotations: str, model: Path | None, chosen: Backend, as_json: bool
+    folder: Path,
+    people: str,
+    ward_beds: int,
+    annotations: str,
+    model: Path | None,
+    detector: DetectorKind,
+    chosen: Backend,
+    as_json: bool,
 ) -> None:
     """Judge the alarms on the records of a folder, and print the table."""
     from beatwire.api.commands import evaluate_alarms
@@ -187,7 +197,8 @@ def _print_alarms(
 
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         table = evaluate_alarms(
-            folder, people=people, ward_beds=ward_beds, annotations=annotations, model=model, backend=chosen,
+            folder, people=people, ward_beds=ward_beds, annotations=annotations, model=model,
+            detector=detector.value, backend=chosen,
             notes=print_message,
             progress=lambda name: status.update(f"evaluate {name}") if status else None,
         )  # fmt: skip
@@ -196,14 +207,16 @@ def _print_alarms(
         raise typer.Exit(1)
 
 
-def _print_movement(folder: Path, rivals: bool, seed: int, model: Path | None, chosen: Backend, as_json: bool) -> None:
+def _print_movement(
+    folder: Path, rivals: bool, seed: int, model: Path | None, detector: DetectorKind, chosen: Backend, as_json: bool
+) -> None:
     """Count contradictory intervals on recordings in movement, and print them."""
     from beatwire.api.commands import evaluate_movement
     from beatwire.evaluation.movement import movement_as_text
 
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
         figures = evaluate_movement(
-            folder, rivals=rivals, seed=seed, model=model, backend=chosen,
+            folder, rivals=rivals, seed=seed, model=model, detector=detector.value, backend=chosen,
             progress=lambda name: status.update(f"evaluate {name}") if status else None, notes=print_message,
         )  # fmt: skip
     typer.echo(json.dumps(figures) if as_json else movement_as_text(figures))

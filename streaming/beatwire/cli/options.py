@@ -30,6 +30,14 @@ SOURCES = (
 )
 
 
+class DetectorKind(StrEnum):
+    """What classifies peaks."""
+
+    RULE = "rule"
+    TREES = "trees"
+    NETWORK = "network"
+
+
 class BackendKind(StrEnum):
     """Where the arrays live and the kernels run."""
 
@@ -171,6 +179,15 @@ ScorerPath = Annotated[
         show_default="none",
         help="Network of your own that scores windows in place of the model's reconstruction error: NAME.pt2, as "
         "train scorer writes it. Needs torch.",
+    ),
+]
+Detectors = Annotated[
+    DetectorKind,
+    typer.Option(
+        "--detector",
+        rich_help_panel=COMPUTING,
+        help="What classifies peaks: trees, the rule alone, or network (on the CPU): trees, and a network where they "
+        "doubt.",
     ),
 ]
 Backends = Annotated[

@@ -140,11 +140,15 @@ class Models(Section):
     scorer: Path | None = Field(
         default=None, description="Network of your own in place of the model's reconstruction error, NAME.pt2."
     )
-    detector: Literal["trees", "rule"] = Field(
-        default="trees", description="What classifies peaks: trees, or the rule alone."
+    detector: Literal["trees", "rule", "network"] = Field(
+        default="trees",
+        description="What classifies peaks: trees, the rule alone, or network: trees, and a network where they doubt.",
     )
     trees: Path | None = Field(
         default=None, description="The detector's trees, NAME.safetensors; without it the package's."
+    )
+    network: Path | None = Field(
+        default=None, description="The network of doubtful peaks, NAME.safetensors; without it the package's."
     )
 
 

@@ -15,6 +15,7 @@ def settings_of(configuration: Configuration) -> Settings:
         scorer=models.scorer,
         detector=models.detector,
         trees=models.trees,
+        network=models.network,
         cloud_events=configuration.monitor.cloud_events,
         alert=alert_settings_of(configuration),
         lifecycle=lifecycle_of(configuration),

@@ -17,8 +17,9 @@ from beatwire.model.classes import SHIPPED as SHIPPED_CLASSES
 from beatwire.model.rhythm import SHIPPED as SHIPPED_RHYTHM
 from beatwire.model.trees import SHIPPED as SHIPPED_TREES
 from beatwire.model.ventricular import SHIPPED as SHIPPED_VENTRICULAR
+from beatwire.model.waveform import SHIPPED as SHIPPED_NETWORK
 from beatwire.offline.analyze import LONG_PASS_S, analyze
-from beatwire.pipeline.settings import Settings
+from beatwire.pipeline.settings import Detector, Settings
 from beatwire.recordings import Recording
 from beatwire.records import F64, I16, I64
 
@@ -33,6 +34,8 @@ class Streamed:
     classes: Path | None = None
     ventricular: Path | None = None
     backend: Backend = CPU
+    detector: Detector = "trees"
+    network: Path | None = None
 
     @property
     def name(self) -> str:
@@ -48,6 +51,7 @@ class Streamed:
         judges = held_out_models(self.rhythm or SHIPPED_RHYTHM)
         classes = held_out_models(self.classes or SHIPPED_CLASSES)
         runs = held_out_models(self.ventricular or SHIPPED_VENTRICULAR)
+        networks = held_out_models(self.network or SHIPPED_NETWORK)
         return {
             r: Streamed(
                 models.get(r, self.model),
@@ -56,15 +60,17 @@ class Streamed:
                 classes.get(r, self.classes),
                 runs.get(r, self.ventricular),
                 self.backend,
+                self.detector,
+                networks.get(r, self.network),
             )
-            for r in models | trees | judges | classes | runs
+            for r in models | trees | judges | classes | runs | networks
         }
 
     def settings(self) -> Settings:
         """Return the settings of the graph, with passes as long as offline analysis has them."""
         return replace(
             Settings(), pass_s=LONG_PASS_S, model=self.model, trees=self.trees, rhythm=self.rhythm,
-            classes=self.classes, ventricular=self.ventricular,
+            classes=self.classes, ventricular=self.ventricular, detector=self.detector, network=self.network,
         )  # fmt: skip
 
     def __call__(self, samples: I16, rate_hz: float, uv_per_unit: float, cuts: Cuts) -> Detected:

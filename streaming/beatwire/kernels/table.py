@@ -28,6 +28,7 @@ from beatwire.kernels import (
     classify,
     clock,
     directory,
+    doubt,
     drift,
     files,
     flutter,
@@ -178,6 +179,9 @@ class HostKernels(Kernels):
     judge_rhythm = OverItems(rhythm.judge_rhythm, kept=("judged.features",))
     apply_rules = OverItems(rules.apply_rules)
     write_beat = OverItems(avro.write_beat)
+
+    # doubtful peaks, by their waveform
+    judge_again = OverItems(doubt.judge_again)
 
     # recordings
     take_stretch = OverItems(ring.take_stretch)

@@ -16,19 +16,23 @@ from streamz import Stream
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
+from beatwire.errors import UserError
 from beatwire.model.checkpoint import Model, load_model
 from beatwire.model.classes import load_classes
 from beatwire.model.rhythm import load_rhythm_judges
 from beatwire.model.scorer import load_scorer
 from beatwire.model.trees import load_trees
 from beatwire.model.ventricular import load_ventricular_judges
+from beatwire.model.waveform import load_waveform
 from beatwire.pipeline.settings import Settings
 from beatwire.records.classification import Judges
+from beatwire.records.waveform import WaveNetwork
 from beatwire.stages import (
     alert,
     beat_class,
     beats,
     classify,
+    doubt,
     drift,
     history,
     nms,
@@ -46,6 +50,7 @@ class Models(NamedTuple):
     """The scoring model, trees and judges.
 
     trees        of the detector; None: the rule
+    waveform     the network of doubtful peaks; None: the trees alone
     rhythm       the judges of fibrillation and of atrial fibrillation
     classes      the trees of beat classes; None: no classes
     ventricular  the judges of ventricular tachycardia and of runs; None: none
@@ -56,6 +61,7 @@ class Models(NamedTuple):
     rhythm: Judges
     classes: beat_class.Settings | None
     ventricular: Judges | None
+    waveform: WaveNetwork | None = None
 
     @staticmethod
     def of(settings: Settings) -> Models:
@@ -66,11 +72,12 @@ class Models(NamedTuple):
         UserError
             A model cannot be used.
         """
-        trees = load_trees(settings.trees) if settings.detector == "trees" else None
+        trees = None if settings.detector == "rule" else load_trees(settings.trees)
+        waveform = load_waveform(settings.network).network if settings.detector == "network" else None
         classes = load_classes(settings.classes) if settings.with_classes else None
         with_runs = settings.with_classes and settings.with_ventricular
         of_runs = load_ventricular_judges(settings.ventricular) if with_runs else None
-        return Models(_scoring(settings), trees, load_rhythm_judges(settings.rhythm), classes, of_runs)
+        return Models(_scoring(settings), trees, load_rhythm_judges(settings.rhythm), classes, of_runs, waveform)
 
     def alert(self, settings: Settings) -> AlertSettings:
         """Return the settings of the alert stage: the limit of drift is the model's."""
@@ -153,7 +160,9 @@ class Detection(Part):
         self, settings: Settings, models: Models, backend: Backend = CPU, passes: Stream | None = None
     ) -> None:
         super().__init__()
-        s, trees, network = settings, models.trees, models.scoring.network
+        s, trees, network, waveform = settings, models.trees, models.scoring.network, models.waveform
+        if waveform is not None and backend.name != CPU.name:
+            raise UserError(f"settings: expected detector trees or rule on backend {backend.name}; got network")
         stage = self.stage
 
         # fmt: off
@@ -163,7 +172,9 @@ class Detection(Part):
         self.peaks = stage(self.responses, nms.step, lambda: nms.State(s.nms, backend))                # Peaks
         self.classified = stage(
             self.peaks, classify.step, lambda: classify.State(s.classify(trees), backend))             # Peaks
-        self.beats = stage(self.classified, beats.step, lambda: beats.State(s.beats(trees), backend))  # Beats
+        self.judged = stage(
+            self.classified, doubt.step, lambda: doubt.State(s.doubt(trees, waveform), backend))       # Peaks
+        self.beats = stage(self.judged, beats.step, lambda: beats.State(s.beats(trees), backend))  # Beats
         self.windows = stage(self.beats, windows.step, lambda: windows.State(backend))                 # Windows
         self.history_features = stage(
             self.windows, history.step, lambda: history.State(network, backend))                       # HistoryFeatures

@@ -4,7 +4,8 @@
 [t - HORIZON_S, t + lookahead] alone. It is the longest of these sums of windows that look back through one another:
 
 - a peak is classified by the peaks of ten seconds, each over a level of 12 s: 22.4 s (of several leads each is bounded
-  by its own level); a beat of a fast rhythm by the responses of 15.4 s, and by levels of their 12 s;
+  by its own level), and by the network's 12.6 s; a beat of a fast rhythm by the responses of 15.4 s, and by levels of
+  their 12 s;
 - a score looks back 75 s over such beats (``stages.score``);
 - an alert of anomalous beats looks back 16 beats of at most 1.4 s each over such scores: 119.8 s;
 - a rate looks back 40 s, and its alert 24 beats more: 96 s;
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -27,12 +28,15 @@ from beatwire.alerts.settings import Lifecycle
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
 from beatwire.kernels.fast_rhythm import REACH_S
+from beatwire.kernels.wave_input import BACK_S
 from beatwire.records import Bank
+from beatwire.records.waveform import WaveNetwork
 from beatwire.settings import Streams
-from beatwire.stages import align, beats, classify, decode, nms, ricker, ring
+from beatwire.stages import align, beats, classify, decode, doubt, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 
+Detector = Literal["trees", "rule", "network"]
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
 TICK_BYTES = 8_000  # of a lane in a tick: peaks, beats, windows, scratch of the network
 GROWING = 1.5  # arrays are larger than needed, and exist twice while they grow
@@ -45,8 +49,9 @@ class Settings(Streams):
     cloud_events which messages have headers of CloudEvents: "alerts", or "all", beats too
     model        the scoring model; None: the one in the package
     scorer       a network of the user that scores windows in place of the model's reconstruction error; None: none
-    detector     what classifies peaks: "trees", or the "rule" alone
+    detector     what classifies peaks: "trees", the "rule" alone, or "network": trees, and a network where they doubt
     trees        the detector's trees; None: the ones in the package
+    network      the network of doubtful peaks; None: the one in the package
     with_classes  False: beats have no class
     classes      the trees of beat classes; None: the ones in the package
     rhythm       the judges of the rhythm; None: those in the package
@@ -58,8 +63,9 @@ class Settings(Streams):
     cloud_events: Literal["alerts", "all"] = "alerts"
     model: Path | None = None
     scorer: Path | None = None
-    detector: Literal["trees", "rule"] = "trees"
+    detector: Detector = "trees"
     trees: Path | None = None
+    network: Path | None = None
     with_classes: bool = True
     classes: Path | None = None
     rhythm: Path | None = None
@@ -79,8 +85,8 @@ class Settings(Streams):
             They cannot work.
         """
         Streams.__post_init__(self)
-        if self.detector not in ("trees", "rule"):
-            raise UserError(f"settings: expected detector trees or rule; got {self.detector!r}")
+        if self.detector not in get_args(Detector):
+            raise UserError(f"settings: expected detector trees, rule or network; got {self.detector!r}")
         left_s, right_s = self.nms.left_s, self.nms.right_s
         if left_s < right_s:
             raise UserError(f"settings: expected nms.left_s of at least nms.right_s; got {left_s:g} and {right_s:g}")
@@ -98,7 +104,8 @@ class Settings(Streams):
     @property
     def ring_s(self) -> float:
         """Return the seconds of samples to keep: behind a pass for windows and blocks, in it, and ahead of it."""
-        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + self.nms.block_s + 0.15
+        behind_s = BACK_S + self.decide_s if self.detector == "network" else self.nms.block_s
+        return self.pass_s + 2 * self.reorder_s + self.bridge_s + self.decide_s + behind_s + 0.15
 
     def lane_bytes(self, bank: Bank) -> int:
         """Return the memory that a stream needs at most, with growing arrays and the work of a tick."""
@@ -133,6 +140,10 @@ class Settings(Streams):
     def classify(self, trees: Ensemble | None) -> classify.Settings:
         """Return the settings of the classify stage."""
         return classify.Settings(trees, self.design)
+
+    def doubt(self, trees: Ensemble | None, network: WaveNetwork | None) -> doubt.Settings:
+        """Return the settings of the doubt stage."""
+        return doubt.Settings(network, np.zeros(1) if trees is None else trees.probability)
 
     def beats(self, trees: Ensemble | None = None) -> beats.Settings:
         """Return the settings of the beats stage."""

@@ -119,12 +119,13 @@ class NoiseBank:
         start = rng.uniform()  # share of the recorded noise
         total = np.zeros((leads, samples))
         for part in name.split("+"):
-            noise = self._at_rate(part, rate_hz)
+            noise = self.at_rate(part, rate_hz)
             columns = (int(start * noise.shape[1]) + np.arange(samples)) % noise.shape[1]
             total += _unit(noise[np.arange(leads) % len(noise)][:, columns], rate_hz)
         return _unit(total, rate_hz)
 
-    def _at_rate(self, name: str, rate_hz: float) -> F64:
+    def at_rate(self, name: str, rate_hz: float) -> F64:
+        """Return a recorded noise at a rate, float64 [leads, n]."""
         if (name, rate_hz) not in self._resampled:
             noise, recorded_hz = self.recorded[name]
             ratio = Fraction(rate_hz / recorded_hz).limit_denominator(1000)

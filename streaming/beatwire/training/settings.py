@@ -216,6 +216,25 @@ class VentricularSettings:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class NetworkSettings:
+    """Settings of the training of the network of doubtful peaks.
+
+    steps, batch  of Adam, stretches of 16 s for each of six networks; the learning rate falls as a cosine
+    warm_up       steps in which it rises
+    measured      batches from which the largest value of each layer is taken
+    headroom      of this value, what integers reach
+    """
+
+    steps: int = 9000
+    batch: int = 64
+    learning_rate: float = 2.5e-3
+    warm_up: int = 200
+    measured: int = 4
+    headroom: float = 0.6
+    seed: int = 0
+
+
 def require(package: str, command: str) -> None:
     """Raise ``UserError`` with the command that installs ``package`` if it is not installed."""
     if importlib.util.find_spec(package) is None:

@@ -9,6 +9,7 @@ from typing import Any
 from beatwire.training.settings import (
     ClassTreeSettings,
     JudgeSettings,
+    NetworkSettings,
     ScorerSettings,
     TreeSettings,
     VaeSettings,
@@ -17,6 +18,7 @@ from beatwire.training.settings import (
 )
 from beatwire.training.train_classes import train_classes
 from beatwire.training.train_detector import train_detector
+from beatwire.training.train_network import train_network
 from beatwire.training.train_rhythm import train_rhythm
 from beatwire.training.train_vae import train_vae
 from beatwire.training.train_ventricular import train_ventricular
@@ -46,6 +48,7 @@ def _train_scorer(*given: Any, **named: Any) -> dict[str, Any]:
 SPECS = {
     "vae": Spec(train_vae, VaeSettings),
     "detector": Spec(train_detector, TreeSettings, with_noise=True),
+    "network": Spec(train_network, NetworkSettings, with_noise=True),
     "rhythm": Spec(train_rhythm, JudgeSettings, with_noise=True),
     "classes": Spec(train_classes, ClassTreeSettings),
     "ventricular": Spec(train_ventricular, VentricularSettings, with_noise=True),

@@ -116,7 +116,7 @@ def read_training_records(
     folders: Sequence[Path], noise: Sequence[Path], seed: int, progress: Progress, ending: str = ENDING
 ) -> list[TrainingRecord]:
     """Read every record of the folders with its examples; folds are assigned in turn within each database."""
-    noises = NoiseBank({path.stem: _read_noise(path) for path in noise})
+    noises = NoiseBank({path.stem: read_noise(path) for path in noise})
     names = [(folder, number, name) for folder in folders for number, name in enumerate(find_records(folder, ending))]
     records = []
     for done, (folder, number, name) in enumerate(names):
@@ -126,7 +126,8 @@ def read_training_records(
     return records
 
 
-def _read_noise(path: Path) -> tuple[F64, float]:
+def read_noise(path: Path) -> tuple[F64, float]:
+    """Return the samples of a WFDB record of noise, float64 [leads, n], and its rate in Hz."""
     recording = read_recording(path if path.suffix else path.with_suffix(".hea"))
     return recording.samples.astype(np.float64), recording.rate_hz
 

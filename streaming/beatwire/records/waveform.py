@@ -1,0 +1,63 @@
+"""Arguments of the kernel that judges doubtful peaks by their waveform, grouped."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from beatwire.records.arrays import F32, F64, I16, I64
+
+
+class WaveNetwork(NamedTuple):
+    """A network of integers, see ``kernels.wave_network``; matrices hold integers as float32.
+
+    first, second   float32 [8 * 6, c], [8 * c, h]    of the two layers that halve the rate
+    wide, narrow    float32 [depth, 5 * h, h], [depth, h, h]  of the layers that look back
+    factor, offset  int64 [2 + 2 * depth, h]          of each layer, see ``wave_network.requantised``
+    residual, most  int64 [depth], [2 + 2 * depth]    factor of what a layer adds to; largest value of its output
+    head            int64 [h + 1]                     of the logit, in ``wave_network.LOGIT_UNIT``; the last is added
+    compressed      int16 [ratios]                    of a ratio to the running mean magnitude
+    combination     float64 [2, 4]                    weights of 1, the logit of the trees, and the mean and the largest
+                                                      logit of the leads; row 0 for one lead, row 1 for several
+    """
+
+    first: F32
+    second: F32
+    wide: F32
+    narrow: F32
+    factor: I64
+    offset: I64
+    residual: I64
+    most: I64
+    head: I64
+    compressed: I16
+    combination: F64
+
+
+class WaveGrid(NamedTuple):
+    """Where the network reads the samples around a peak, at the sampling rate of a bank.
+
+    offset  int64 [grid]  of each point of the grid from the peak, in sixteenths of a sample
+    apart   samples whose mean is a point
+    """
+
+    offset: I64
+    apart: int
+
+
+class WaveScratch(NamedTuple):
+    """Scratch of a lane: int64 [4, grid], float32 [2, frames * channels], float32 [3, 4, inputs of a layer]."""
+
+    numbers: I64
+    frames: F32
+    rows: F32
+
+
+class DoubtMemory(NamedTuple):
+    """The peaks of each lane that were judged again.
+
+    log    int64 [lanes, 1 + PAST_PEAKS]  how many there were so far, and their samples
+    risk   float64 [lanes, PAST_PEAKS]    by how much the probability of an error changed
+    """
+
+    log: I64
+    risk: F64

@@ -1,0 +1,203 @@
+"""Doubtful peaks judged by their waveform: bodies against machine code, the network while it is trained, cuts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire.evaluation.noise import electrode_motion
+from beatwire.jit import cpu
+from beatwire.kernels import doubt, wave_input, wave_network
+from beatwire.kernels.holes import NO_VALUE
+from beatwire.model.waveform import SHIPPED, load_waveform, network_of, save_waveform
+from beatwire.offline.analyze import analyze
+from beatwire.pipeline.parts import Detection, Models
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import Recording
+from beatwire.records.waveform import WaveNetwork
+from beatwire.stages.doubt import grid_for, scratch_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+DEPTH, CHANNELS = 2, 16
+
+
+def small_arrays(rng: np.random.Generator, depth: int = DEPTH, h: int = CHANNELS) -> dict[str, Any]:
+    """Arrays of a network of random integers."""
+    layers = 2 + 2 * depth
+
+    def weights(*shape: int) -> np.ndarray:
+        return rng.integers(-20, 21, shape).astype(np.int8)
+
+    return {
+        "first": weights(8 * 6, h), "second": weights(8 * h, h), "wide": weights(depth, 5 * h, h),
+        "narrow": weights(depth, h, h), "factor": rng.integers(2_000, 30_000, (layers, h)),
+        "offset": rng.integers(-(1 << 24), 1 << 24, (layers, h)), "residual": rng.integers(0, 1 << 20, depth),
+        "most": np.full(layers, 1023), "head": rng.integers(-500, 500, h + 1),
+        "compressed": np.rint(30 * np.arcsinh(np.arange(1024) / 32)).astype(np.int16),
+        "combination": np.array([[0.0, 0.1, 0.8, 0.0], [-1.0, 0.2, 0.7, 0.2]]),
+    }  # fmt: skip
+
+
+def small_network(seed: int = 0) -> WaveNetwork:
+    return network_of(small_arrays(np.random.default_rng(seed)))
+
+
+def judged(compile_body: Any, x: np.ndarray, c: int, base: int, rate_hz: float) -> tuple[np.ndarray, int]:
+    """The channels and the logit of a peak."""
+    network = small_network()
+    grid, scratch = grid_for(rate_hz, DEPTH), scratch_of(network)
+    gather, channels, judge = map(
+        compile_body, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
+    )
+    early = max(0, gather(x, base, c, grid, scratch.numbers) - wave_input.BEFORE)
+    channels(scratch.numbers, network.compressed, early, scratch.frames[0])
+    seen = scratch.frames[0, : wave_network.grid_of(DEPTH) * wave_input.CHANNELS].copy()
+    return seen, judge(scratch.frames[0], early, network, scratch.frames, scratch.rows)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 1000), rate_hz=st.sampled_from([100.0, 128.0, 250.0, 333.3, 360.0, 1000.0]))
+def test_machine_code_judges_as_python_does(seed: int, rate_hz: float) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.cumsum(rng.integers(-80, 81, int(8 * rate_hz))).clip(-30_000, 30_000).astype(np.int16)
+    x[rng.integers(0, len(x), 20)] = NO_VALUE
+    c, base = int(rng.integers(0, len(x) - rate_hz)), int(rng.integers(0, 10))
+    python, compiled = (
+        judged(lambda body: body, x, max(c, base), base, rate_hz),
+        judged(cpu.compiled, x, max(c, base), base, rate_hz),
+    )
+    np.testing.assert_array_equal(python[0], compiled[0])
+    assert python[1] == compiled[1]
+
+
+@pytest.mark.parametrize("rate_hz", [125.0, 250.0, 500.0])
+def test_an_offset_and_the_polarity_of_the_channels(rate_hz: float) -> None:
+    rng = np.random.default_rng(3)
+    x = np.cumsum(rng.integers(-9, 10, int(20 * rate_hz))).astype(np.int16)
+    c = int(15 * rate_hz)
+    seen = judged(cpu.compiled, x, c, 0, rate_hz)[0]
+    np.testing.assert_array_equal(seen, judged(cpu.compiled, x + np.int16(5000), c, 0, rate_hz)[0])
+    np.testing.assert_allclose(seen, -judged(cpu.compiled, -x, c, 0, rate_hz)[0], atol=3)
+    np.testing.assert_allclose(seen, judged(cpu.compiled, 4 * x, c, 0, rate_hz)[0], atol=3)
+
+
+def test_the_training_sees_what_the_monitor_sees() -> None:
+    torch = pytest.importorskip("torch")
+    from beatwire.training.wave_model import channels
+
+    rng = np.random.default_rng(5)
+    x = np.cumsum(rng.integers(-30, 31, 6000)).clip(-30_000, 30_000).astype(np.int16)
+    whole = channels(torch.from_numpy(x.astype(np.int64) * 16)).numpy()
+    for c in (60, 700, 3000, 5900):
+        newest = c + round(wave_input.AHEAD_S * 250)
+        seen = judged(cpu.compiled, x, c, 0, 250.0)[0].reshape(-1, wave_input.CHANNELS)
+        n = min(len(seen), newest + 1)
+        np.testing.assert_array_equal(seen[-n:], whole[newest + 1 - n : newest + 1])
+
+
+def test_the_logit_while_it_is_trained_is_that_of_the_integers() -> None:
+    torch = pytest.importorskip("torch")
+    from beatwire.training.wave_model import DEPTH as DEEP
+    from beatwire.training.wave_model import INPUT_UNIT, WaveModel, channels, quantised
+
+    torch.manual_seed(0)
+    x = np.cumsum(np.random.default_rng(7).integers(-30, 31, 5000)).clip(-30_000, 30_000).astype(np.int16)
+    model = WaveModel(1, 0)
+    seen = channels(torch.from_numpy(x.astype(np.int64) * 16)[None, None]).float() / INPUT_UNIT
+    with torch.no_grad():
+        model(seen)  # the statistics of a batch
+        for k in range(len(model.weight)):
+            getattr(model, f"mean{k}").mul_(50)
+            getattr(model, f"variance{k}").sub_(0.98).mul_(50)
+        model.eval()
+        expected = model(seen)[0, 0].numpy()
+        tops = [1.2 * float(one.max()) + 1e-6 for one in model.outputs(seen)]
+    network = network_of(quantised(model, 0, tops))
+    scratch = scratch_of(network)
+    gather, write, judge = map(
+        cpu.compiled, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
+    )
+    for frame in (40, 300, 700, 1200):
+        c = 4 * frame + 3 - round(wave_input.AHEAD_S * 250)
+        early = max(0, gather(x, 0, c, grid_for(250.0, DEEP), scratch.numbers) - wave_input.BEFORE)
+        write(scratch.numbers, network.compressed, early, scratch.frames[0])
+        logit = judge(scratch.frames[0], early, network, scratch.frames, scratch.rows) / wave_network.LOGIT_UNIT
+        assert logit == pytest.approx(expected[frame], abs=0.02 + 0.05 * abs(expected).max())
+
+
+def noisy_recording(leads: int, seed: int) -> Recording:
+    """A minute of beats in electrode motion, at 250 Hz."""
+    rng, n = np.random.default_rng(seed), 60 * 250
+    t = np.arange(n) / 250
+    x = electrode_motion(n, leads, 250.0, rng) * 300
+    for at in np.cumsum(rng.normal(0.8, 0.03, 74)):
+        x += 800 * (1 - ((t - at) / 0.014) ** 2) * np.exp(-(((t - at) / 0.014) ** 2) / 2)
+    samples = np.clip(np.rint(x), -32_767, 32_767).astype(np.int16)
+    return Recording("noisy", 250.0, tuple(f"L{k}" for k in range(leads)), 1.0, samples)
+
+
+def beats_of(recording: Recording, detector: Any, chunk: int, chunks_of_tick: int) -> dict[str, Any]:
+    n = recording.samples.shape[1]
+    chunks = [min(chunk, n - a) for a in range(0, n, chunk)]
+    ticks = [min(chunks_of_tick, len(chunks) - a) for a in range(0, len(chunks), chunks_of_tick)]
+    return analyze(recording, settings=replace(Settings(), detector=detector), chunks=chunks, ticks=ticks).beats
+
+
+@pytest.mark.parametrize("leads", [1, 2])
+def test_the_network_changes_beats_in_noise_and_cuts_change_nothing(leads: int) -> None:
+    recording = noisy_recording(leads, 1)
+    whole = beats_of(recording, "network", 5000, 3)
+    assert len(whole["sample"]) > 40
+    trees = beats_of(recording, "trees", 5000, 3)
+    assert not (
+        np.array_equal(whole["sample"], trees["sample"])
+        and np.array_equal(whole["quality"], trees["quality"], equal_nan=True)
+    )
+    for chunk, ticks in ((97, 4), (13, 40)):
+        cut = beats_of(recording, "network", chunk, ticks)
+        for name in ("sample", "quality", "expected_errors", "rr_ms"):
+            np.testing.assert_array_equal(cut[name], whole[name])
+
+
+@settings(max_examples=50, deadline=None)
+@given(logit=st.floats(-8, 8), errors=st.floats(0, 40))
+def test_no_doubt_without_expected_errors(logit: float, errors: float) -> None:
+    assert not doubt.in_doubt(logit, float("nan"))
+    assert not doubt.in_doubt(logit, min(errors, doubt.LEAST_ERRORS))
+    assert not doubt.in_doubt(8.0, errors)
+    assert doubt.in_doubt(0.0, doubt.LEAST_ERRORS + 0.01 + errors)
+
+
+def test_the_shipped_network_and_its_companions_are_usable() -> None:
+    assert load_waveform().name.startswith("network-1+")
+    for fold in range(5):
+        assert load_waveform(SHIPPED.with_suffix(f".fold{fold}.safetensors")).network.narrow.shape == (7, 64, 64)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("wide", lambda a: a[:, :-1], "expected wide as finite int8"),
+        ("head", lambda a: a[:-1], "expected head as finite int64"),
+        ("combination", lambda a: a * np.nan, "expected combination as finite float64"),
+        ("most", lambda a: a * 100, "expected sums below 16777216 in layer"),
+        ("residual", lambda a: a + (1 << 40), "expected residual below"),
+    ],
+)
+def test_a_damaged_network_is_refused(tmp_path: Path, name: str, change: Any, message: str) -> None:
+    arrays = small_arrays(np.random.default_rng(1))
+    save_waveform(tmp_path / "good.safetensors", arrays, {})
+    with pytest.raises(UserError, match=message):
+        save_waveform(tmp_path / "bad.safetensors", arrays | {name: change(arrays[name])}, {})
+
+
+def test_a_network_needs_the_cpu() -> None:
+    chosen = replace(Settings(), detector="network")
+    with pytest.raises(UserError, match="expected detector trees or rule on backend gpu; got network"):
+        Detection(chosen, Models.of(chosen), SimpleNamespace(name="gpu"))  # type: ignore[arg-type]
