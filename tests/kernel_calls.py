@@ -10,24 +10,32 @@ from beatwire.jit import cpu
 from beatwire.kernels import files, rhythm
 from beatwire.kernels.beat_class import MEASURED
 from beatwire.kernels.beat_ring import BEATS
+from beatwire.kernels.doubt import LOG_COLUMNS
 from beatwire.kernels.drift import DRIFT_BLOCKS
 from beatwire.kernels.flutter import FLAT
 from beatwire.kernels.normal_beat import NORMAL_MEASURES
+from beatwire.kernels.peak_features import PAST_PEAKS
 from beatwire.kernels.ventricular import COLUMNS, PAST
 from beatwire.kernels.ventricular import FEATURES as RUN_FEATURES
 from beatwire.model.checkpoint import load_model
 from beatwire.model.rhythm import load_rhythm_judges
 from beatwire.model.ventricular import load_ventricular_judges
+from beatwire.model.waveform import network_of
 from beatwire.offline import analyzer
 from beatwire.offline.plan import Plan
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records.alerting import Crossings, DriftState
+from beatwire.records.columns import PEAK_COLUMNS
+from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
 from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
 from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
+from beatwire.records.waveform import DoubtMemory
+from beatwire.stages.doubt import grid_for, scratch_of
 from beatwire.stages.score import sum_levels
 from bedside import Ward, device_chunk
+from small_network import small_arrays
 
 
 def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,6 +66,25 @@ def of_drift() -> None:
     levels, scored, length = np.array([0.5]), np.ones(1, np.bool_), np.array([100])
     cpu.kernels.track_drift(1, run, events, upper, scored, length, levels, 0.4, state, found)
     assert found.rows[: found.counts[0], 3:5].tolist() == [[100, 500], [400, 0]]
+
+
+def of_doubt() -> None:
+    """Call the kernel of doubtful peaks, which only the detector with a network uses."""
+    rng = np.random.default_rng(2)
+    network = network_of(small_arrays(rng, depth=1))
+    x = np.cumsum(rng.integers(-50, 51, (3, 2, 4000)), axis=2).clip(-30_000, 30_000).astype(np.int16)
+    x[0, 1, 2900:3100] = x[1, :, 3000] = -32768
+    peaks = np.zeros((3, 3, PEAK_COLUMNS), np.int64)
+    peaks[:, :, 0] = [500, 3000, 3900]
+    logits = np.tile(np.array([[0.5, 1.0], [-3.0, 2.0], [-99.0, np.nan]]), (3, 1, 1))
+    ones, memory = np.ones(3, np.int64), DoubtMemory(np.zeros((3, LOG_COLUMNS), np.int64), np.zeros((3, PAST_PEAKS)))
+    cpu.kernels.judge_again(
+        3, FreshLanes(np.arange(3), np.arange(3), 0 * ones, 4000 * ones, 0 * ones),
+        PeakTable(3 * ones, peaks, np.zeros((3, 3, 3), np.int64), 0 * ones, np.zeros((3, 1, 2), np.int64)),
+        Rings(x, np.zeros((3, 8), np.int32)), grid_for(250.0, 1), network, np.linspace(0.01, 0.99, 33), memory,
+        scratch_of(network), 2500, logits,
+    )  # fmt: skip
+    assert memory.log[:, 0].tolist() == [2, 2, 2]
 
 
 def of_rhythm() -> None:

@@ -23,25 +23,7 @@ from beatwire.records.waveform import WaveNetwork
 from beatwire.stages.doubt import grid_for, scratch_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-DEPTH, CHANNELS = 2, 16
-
-
-def small_arrays(rng: np.random.Generator, depth: int = DEPTH, h: int = CHANNELS) -> dict[str, Any]:
-    """Arrays of a network of random integers."""
-    layers = 2 + 2 * depth
-
-    def weights(*shape: int) -> np.ndarray:
-        return rng.integers(-20, 21, shape).astype(np.int8)
-
-    return {
-        "first": weights(8 * 6, h), "second": weights(8 * h, h), "wide": weights(depth, 5 * h, h),
-        "narrow": weights(depth, h, h), "factor": rng.integers(2_000, 30_000, (layers, h)),
-        "offset": rng.integers(-(1 << 24), 1 << 24, (layers, h)), "residual": rng.integers(0, 1 << 20, depth),
-        "most": np.full(layers, 1023), "head": rng.integers(-500, 500, h + 1),
-        "compressed": np.rint(30 * np.arcsinh(np.arange(1024) / 32)).astype(np.int16),
-        "combination": np.array([[0.0, 0.1, 0.8, 0.0], [-1.0, 0.2, 0.7, 0.2]]),
-    }  # fmt: skip
+from small_network import DEPTH, small_arrays
 
 
 def small_network(seed: int = 0) -> WaveNetwork:
@@ -201,3 +183,12 @@ def test_a_network_needs_the_cpu() -> None:
     chosen = replace(Settings(), detector="network")
     with pytest.raises(UserError, match="expected detector trees or rule on backend gpu; got network"):
         Detection(chosen, Models.of(chosen), SimpleNamespace(name="gpu"))  # type: ignore[arg-type]
+
+
+def test_the_first_tick_compiles_nothing() -> None:
+    chosen = replace(Settings(), detector="network")
+    Detection(chosen, Models.of(chosen))
+    before = list(cpu.kernels.judge_again.dispatcher.signatures)  # type: ignore[attr-defined]
+    beats_of(noisy_recording(1, 2), "network", 5000, 3)
+    beats_of(noisy_recording(2, 2), "network", 5000, 3)
+    assert list(cpu.kernels.judge_again.dispatcher.signatures) == before  # type: ignore[attr-defined]

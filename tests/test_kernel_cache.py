@@ -148,6 +148,7 @@ print(*sorted(name for name, _ in compiled() - warm))
     assert never.split() == [
         "copy_owned",
         "fill_recording",
+        "judge_again",
         "mark_owned",
         "read_piece",
         "sum_levels",

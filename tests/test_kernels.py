@@ -149,6 +149,7 @@ def test_python_and_machine_code_give_the_same_bytes_in_every_kernel(monkeypatch
     assert sum(map(len, run.beats.values())) > 20
     kernel_calls.of_recordings(monkeypatch)
     kernel_calls.of_drift()
+    kernel_calls.of_doubt()
     kernel_calls.of_rhythm()
     kernel_calls.of_silence()
     kernel_calls.of_runs(np.random.default_rng(4))

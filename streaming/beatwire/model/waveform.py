@@ -86,9 +86,11 @@ def load_waveform(path: Path | None = None) -> Waveform:
 
 def network_of(arrays: Mapping[str, Any]) -> WaveNetwork:
     """Return arrays as a network, with weights as float32; without ``combination`` the trees' logits are not used."""
-    weights = {key: np.ascontiguousarray(arrays[key], np.float32) for key in WEIGHTS}
-    others = {key: np.ascontiguousarray(arrays[key], kind) for key, kind in OTHERS.items() if key in arrays}
-    return WaveNetwork(**weights, **({"combination": np.array([[0.0, 0.0, 1.0, 0.0]] * 2)} | others))
+    weights: dict[str, Any] = {key: np.ascontiguousarray(arrays[key], np.float32) for key in WEIGHTS}
+    others: dict[str, Any] = {
+        key: np.ascontiguousarray(arrays[key], kind) for key, kind in OTHERS.items() if key in arrays
+    }
+    return WaveNetwork(**{"combination": np.array([[0.0, 0.0, 1.0, 0.0]] * 2), **weights, **others})
 
 
 def _check_shapes(path: Path, arrays: dict[str, Any]) -> None:

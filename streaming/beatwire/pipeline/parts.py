@@ -163,6 +163,7 @@ class Detection(Part):
         s, trees, network, waveform = settings, models.trees, models.scoring.network, models.waveform
         if waveform is not None and backend.name != CPU.name:
             raise UserError(f"settings: expected detector trees or rule on backend {backend.name}; got network")
+        doubt.rehearse(s.doubt(trees, waveform))
         stage = self.stage
 
         # fmt: off

@@ -22,6 +22,8 @@ from beatwire.kernels.vae import WINDOWS_AT_ONCE
 from beatwire.kernels.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTION, GRID_HZ
 from beatwire.kernels.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.records import F64, Peaks
+from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
+from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import DoubtMemory, WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
 
@@ -70,6 +72,22 @@ def step(state: State, peaks: Peaks) -> tuple[State, Peaks]:
         state.settings.probability, memory, state.scratch, half_up(SPAN_S[LOOKBACK] * bank.rate_hz), peaks.logits,
     )  # fmt: skip
     return state, peaks
+
+
+def rehearse(settings: Settings) -> None:
+    """Compile the kernel, or load its machine code, before there are samples."""
+    if settings.network is None:
+        return
+    none = np.zeros(0, np.int64)
+    table = PeakTable(none, *(np.zeros((0, 0, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS)), none,
+                      np.zeros((0, 0, BLOCK_COLUMNS), np.int64))  # fmt: skip
+    cpu.kernels.judge_again(
+        0, FreshLanes(none, none, none, none, none), table,
+        Rings(np.zeros((0, 1, 1), np.int16), np.zeros((0, 1), np.int32)),
+        grid_for(float(GRID_HZ), settings.network.narrow.shape[0]), settings.network, settings.probability,
+        DoubtMemory(np.zeros((0, LOG_COLUMNS), np.int64), np.zeros((0, PAST_PEAKS))), scratch_of(settings.network), 0,
+        np.zeros((0, 0, 2)),
+    )  # fmt: skip
 
 
 def grid_for(rate_hz: float, depth: int) -> WaveGrid:

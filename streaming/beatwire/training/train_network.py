@@ -88,7 +88,8 @@ def train_network(
     recorded = {path.stem: read_noise(path) for path in noise}
     networks = _train(records, recorded, settings, progress)
     doubts = read_doubts(records, networks, NoiseBank(recorded), settings.seed, progress)
-    metadata = {"settings": asdict(settings), "databases": sorted({r.database for r in records})}
+    databases = sorted({r.database for r in records})
+    metadata: dict[str, Any] = {"settings": asdict(settings), "databases": databases}
     metrics: dict[str, Any] = {"settings": asdict(settings), "doubtful peaks": figures_of(doubts, combination)}
     for fold in range(FOLDS):
         held_out = {r.record.recording.name: r.record.recording.samples.shape[1] for r in records if r.fold == fold}
@@ -96,7 +97,7 @@ def train_network(
         save_waveform(fold_path(out, fold), arrays, metadata | {HELD_OUT_KEY: held_out})
     model = save_waveform(out, networks[FOLDS] | {"combination": combination(doubts)}, metadata)
     metrics["model"] = model.name
-    write_figures(out, metrics, network_card(metrics, metadata["databases"]))
+    write_figures(out, metrics, network_card(metrics, databases))
     progress(1.0, "done")
     return metrics
 
