@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from annotated import write_record
 from beatwire.errors import UserError
 from beatwire.evaluation.noise import electrode_motion
 from beatwire.jit import cpu
 from beatwire.kernels import doubt, wave_input, wave_network
 from beatwire.kernels.holes import NO_VALUE
+from beatwire.model.checkpoint import held_out_models
 from beatwire.model.waveform import SHIPPED, load_waveform, network_of, save_waveform
 from beatwire.offline.analyze import analyze
 from beatwire.pipeline.parts import Detection, Models
@@ -110,7 +112,7 @@ def test_the_logit_while_it_is_trained_is_that_of_the_integers() -> None:
         early = max(0, gather(x, 0, c, grid_for(250.0, DEEP), scratch.numbers) - wave_input.BEFORE)
         write(scratch.numbers, network.compressed, early, scratch.frames[0])
         logit = judge(scratch.frames[0], early, network, scratch.frames, scratch.rows) / wave_network.LOGIT_UNIT
-        assert logit == pytest.approx(expected[frame], abs=0.02 + 0.05 * abs(expected).max())
+        assert logit == pytest.approx(expected[frame], abs=0.02 + 0.05 * float(abs(expected).max()))
 
 
 def noisy_recording(leads: int, seed: int) -> Recording:
@@ -192,3 +194,27 @@ def test_the_first_tick_compiles_nothing() -> None:
     beats_of(noisy_recording(1, 2), "network", 5000, 3)
     beats_of(noisy_recording(2, 2), "network", 5000, 3)
     assert list(cpu.kernels.judge_again.dispatcher.signatures) == before  # type: ignore[attr-defined]
+
+
+def test_a_network_is_trained_with_companions(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from beatwire.training.settings import NetworkSettings
+    from beatwire.training.train_network import train_network
+
+    (tmp_path / "records").mkdir()
+    for k in range(5):
+        write_record(tmp_path / "records", f"r{k}")
+    short = NetworkSettings(steps=2, batch=1, measured=1)
+    out, steps = tmp_path / "n.safetensors", []
+    metrics = train_network([tmp_path / "records"], out, settings=short, progress=lambda done, _: steps.append(done))
+    assert metrics["model"] == load_waveform(out).name
+    assert metrics["model"] in out.with_suffix(".card.md").read_text()
+    assert sum(row["peaks"] for row in metrics["doubtful peaks"]) > 0
+    assert steps == sorted(steps)
+    held_out = held_out_models(out)
+    assert set(held_out) == {(f"r{k}", 90_000) for k in range(5)}
+    assert load_waveform(held_out["r3", 90_000]).name != metrics["model"]
+    for ending in ("hea", "atr"):
+        (tmp_path / "records" / f"r4.{ending}").unlink()
+    with pytest.raises(UserError, match="expected at least 5 annotated records; got 4"):
+        train_network([tmp_path / "records"], out, settings=short)

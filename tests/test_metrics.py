@@ -26,7 +26,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 ROOT = Path(__file__).parents[1]
 STAGES = (
-    "decode", "align", "ring", "ricker", "nms", "classify", "beats", "windows", "history", "gather", "score",
+    "decode", "align", "ring", "ricker", "nms", "classify", "doubt", "beats", "windows", "history", "gather", "score",
     "beat_class", "drift", "ventricular", "rhythm", "alert", "lifecycle", "publish", "send",
 )  # fmt: skip
 

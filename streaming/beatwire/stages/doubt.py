@@ -79,8 +79,8 @@ def rehearse(settings: Settings) -> None:
     if settings.network is None:
         return
     none = np.zeros(0, np.int64)
-    table = PeakTable(none, *(np.zeros((0, 0, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS)), none,
-                      np.zeros((0, 0, BLOCK_COLUMNS), np.int64))  # fmt: skip
+    peaks, bounds, blocks = (np.zeros((0, 0, n), np.int64) for n in (PEAK_COLUMNS, BOUND_COLUMNS, BLOCK_COLUMNS))
+    table = PeakTable(none, peaks, bounds, none, blocks)
     cpu.kernels.judge_again(
         0, FreshLanes(none, none, none, none, none), table,
         Rings(np.zeros((0, 1, 1), np.int16), np.zeros((0, 1), np.int32)),

@@ -133,12 +133,14 @@ def _fitted(doubts: Sequence[Doubts]) -> F64:
         [np.full(len(d.terms), 1.0 if d.augmentation == AUGMENTATIONS[0].name else NOISY_WEIGHT) for d in doubts]
     )
 
+    of_all = max(float(weight.sum()), 1.0)
+
     def loss(w: F64) -> tuple[float, F64]:
         z = terms @ w
         chance = expit(z)
         likelihood = weight * (np.logaddexp(0.0, z) - is_beat * z)
-        return float(likelihood.sum() / weight.sum() + L2 * (w**2).sum()), (
-            terms.T @ (weight * (chance - is_beat)) / weight.sum() + 2 * L2 * w
+        return float(likelihood.sum() / of_all + L2 * (w**2).sum()), (
+            terms.T @ (weight * (chance - is_beat)) / of_all + 2 * L2 * w
         )
 
     fitted: F64 = np.round(minimize(loss, np.zeros(terms.shape[1]), jac=True, method="L-BFGS-B").x, 4)
