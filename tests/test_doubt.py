@@ -196,10 +196,14 @@ def test_the_first_tick_compiles_nothing() -> None:
     assert list(cpu.kernels.judge_again.dispatcher.signatures) == before  # type: ignore[attr-defined]
 
 
-def test_a_network_is_trained_with_companions(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_a_network_is_trained_with_companions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
+    from beatwire.training import wave_combination
     from beatwire.training.settings import NetworkSettings
     from beatwire.training.train_network import train_network
+
+    monkeypatch.setattr(wave_combination, "AUGMENTATIONS", wave_combination.AUGMENTATIONS[2:])
 
     (tmp_path / "records").mkdir()
     for k in range(5):
