@@ -13,7 +13,8 @@ after the last chunk of its session: so the log alone decides, and a successor r
 very first chunk is opened at once.
 
 Which banks are open depends on all streams of a worker, and so on which partitions it has. A replay has to end with
-what was published: it opens the banks that were open at the commit of a partition, for its chunks, and no other.
+what was published: it opens the banks that were open at the commit of a partition, for its chunks, and no other. They
+stay open afterwards, although the replay may have had no chunk for one.
 
 A chunk that waits has a negative number in place of the number of its message, until it is placed or rejected.
 """
@@ -49,6 +50,11 @@ MOST_STREAMS = 10_000  # whose persistence is remembered
 HOLE_S = 1.0  # chunks further apart, or out of order by more, do not add up
 
 
+def kind_of(chunks: Chunks | AlignChunks, i: int) -> BankKind:
+    """Return the bank that chunk ``i`` needs."""
+    return float(chunks.floats[i, CHUNK_RATE_HZ]), int(chunks.ints[i, CHUNK_LEADS])
+
+
 @dataclass(slots=True)
 class WaitingRoom:
     """The chunks that wait, in the order of the last chunk of each stream.
@@ -59,6 +65,7 @@ class WaitingRoom:
     admitted   the banks that may be opened in this tick
     entered    number of each chunk that has entered in this tick -> number of its message in the tick
     left       numbers of the chunks that have left in this tick
+    inherited  the banks that were open at the commits from which replays began
     """
 
     enough_s: float = 0.0
@@ -67,6 +74,7 @@ class WaitingRoom:
     admitted: AbstractSet[BankKind] = frozenset()
     entered: dict[int, int] = field(default_factory=dict)
     left: set[int] = field(default_factory=set)
+    inherited: frozenset[BankKind] = frozenset()
     _last: int = 0  # number given to a chunk
     _dropped: list[tuple[int, str]] = field(default_factory=list)  # of this tick: number and reason
     _entries: dict[Key, Waiting] = field(default_factory=dict)
@@ -96,7 +104,11 @@ class WaitingRoom:
             which these first ``r`` came.
         """
         replay = chunks.open_banks is not None
-        self.admitted, self.entered, self.left, self._dropped = banks if replay else frozenset(), {}, set(), []
+        if chunks.open_banks is not None:
+            self.inherited = self.inherited.union(*chunks.open_banks.values())
+        elif self.inherited:
+            rows = np.array([row for row in rows.tolist() if kind_of(chunks, row) not in self.inherited], np.int64)
+        self.admitted, self.entered, self.left, self._dropped = banks if replay else self.inherited, {}, set(), []
         if not len(rows) and not self._entries:
             return chunks, np.zeros(0, np.int64)
         stay = np.ones(len(chunks.message), np.bool_)
@@ -104,7 +116,8 @@ class WaitingRoom:
         of_streams = self._enter(chunks, rows)
         opened: AbstractSet[BankKind] = frozenset()
         if not replay:  # what waits in a replay waits until its end
-            self.admitted = opened = self._opened(banks)
+            opened = self._opened(banks | self.inherited)
+            self.admitted = opened | self.inherited
         out: list[tuple[Key, Waiting]] = []
         for key in [key for key in self._entries if key.bank in opened] if opened else []:
             entry = self._entries.pop(key)
@@ -146,8 +159,7 @@ class WaitingRoom:
 
     def admits(self, chunks: AlignChunks, i: int) -> bool:
         """Return True if chunk ``i`` may open a bank in this tick."""
-        kind = float(chunks.floats[i, CHUNK_RATE_HZ]), int(chunks.ints[i, CHUNK_LEADS])
-        return not self.enough_s or kind in self.admitted
+        return not self.enough_s or kind_of(chunks, i) in self.admitted
 
     def hold(self, chunks: Chunks, rows: I64, tick: int) -> list[tuple[int, str]]:
         """Take in chunks that were found to need a bank while they were placed: a session began between them.
