@@ -12,6 +12,7 @@ module          contains
 ``brainflow``   boards that BrainFlow knows
 ``polar``       chest straps of Polar, over Bluetooth
 ``places``      packets -> session, first index and device time
+``by_time``     the same where a device does not count
 ``clock_line``  what a clock says about the samples: rate, jitter, how far it is ahead
 ``scale``       numbers of any unit -> int16
 ``chunks``      placed packets -> messages

@@ -4,100 +4,44 @@ In:  packets of one device, in the order of their arrival: count, device time, a
 Out: `Placed` packets; none for a packet that came twice; several where packets had to wait for later ones
 State: the next index, the lines of both clocks, the holes and packets of the last seconds, what waits
 
-Where the device counts, the count is the place. Otherwise times are, on the line of the clock
-(`clock_line`): its own if it has one, else that of the arrival. A packet that is late by the clock waits until later
-ones show whether samples are missing: these bring the clock back to its line, or they do not. A missing packet is a
-hole of its length. A clock that was set is no hole: the arrivals tell the two apart. A session ends only where the
-count begins again.
+Where the device counts, the count is the place. Otherwise times are (`by_time`). A missing packet is a hole of its
+length. A session ends only where the count begins again.
 
 Invariant: within a session no index is given twice.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-import numpy as np
-from beatwire.recordings.record import check_rate
-
-from beatwire_producers.devices.clock_line import ClockLine
+from beatwire_producers.devices.by_time import ByTime, Placed
 from beatwire_producers.devices.packets import Description, Packet
-from beatwire_producers.devices.rates import RateCheck, measured_rate
-from beatwire_producers.devices.seen import Seen, hash_of
+from beatwire_producers.devices.rates import measured_rate
+from beatwire_producers.devices.seen import hash_of
+
+__all__ = ["Placed", "Placer"]
 
 _LEARN_S = {True: 3.0, False: 5.0}  # of packets with device times, of arrivals: to measure a rate that nobody states
 _MOST_LEARNT = 20_000  # packets
-_CONFIRM_S = {True: 0.25, False: 0.5}  # the clock stays ahead for so long where samples are missing
-_CONFIRM_PACKETS = {True: 2, False: 3}
 _LONGEST_WAIT_S = 2.0  # of packets that wait while no others come
-_LONGEST_HELD_S = 10.0  # of packets that wait while others come
-_NEAR_WHOLE, _DRIFT = 0.1, 1e-3  # of a packet, and of a hole: what is that near to whole packets is so many
-_SLACK_S = 0.05  # by which arrivals may contradict a hole
 _EARLY_S = 1.0  # a count may run ahead of the arrivals by this
-_FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
+_LARGEST_COUNT = 1 << 52  # an index must fit into a message
 _RESTARTS = 3  # in as many packets: what the device counts are no samples
-_JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A packet with its place.
-
-    session  number of the session: a device that counts anew begins another
-    first    index of its first sample in the session
-    time_us  device time of its first sample, microseconds since 1970
-    packet   the packet; without samples that came before
-    """
-
-    session: int
-    first: int
-    time_us: int
-    packet: Packet
-
-
-class Placer:
-    """Places the packets of one device.
-
-    Parameters
-    ----------
-    described
-        What the device sends.
-    note
-        Called with a sentence where something is assumed.
-
-    Attributes
-    ----------
-    session : int
-        The present session; 0 before the first packet.
-    rate_hz : float or None
-        The stated or the measured rate; None: not measured yet.
-    doubled, sessions : int
-        Packets that came twice, and sessions, so far.
-    seen : Seen
-        Holes and packets of the last seconds, and what is missing so far.
-    """
+class Placer(ByTime):
+    """Places the packets of one device; parameters and attributes as of `ByTime`."""
 
     def __init__(self, described: Description, note: Callable[[str], None] = lambda _: None) -> None:
-        self.described, self._note = described, note
-        self.rate_hz = None if described.rate_hz is None else check_rate(described.stream, described.rate_hz)
-        self.doubled = self.sessions = 0
+        super().__init__(described, note)
         self._learnt: list[Packet] = []
-        self.session = self._last_session = 0
-        self._next = 0
-        self._held: list[Packet] = []
-        self.seen = Seen()
         self._count = self._count_index = 0
         self._restarts: deque[int] = deque(maxlen=_RESTARTS)
         self._packets = 0
         self._counts = True
-        self._offset_s = 0.0
-        self._last_arrival_s = 0.0
-        self._sizes: deque[int] = deque(maxlen=8)
-        self._check = RateCheck(described.stream)
 
     def begin_after(self, other: Placer) -> None:
         """Begin with a session after those of another placer of the stream: the device sends something else now."""
@@ -140,7 +84,7 @@ class Placer:
         packet = self._with_its_clock(packet)
         if not self.session:
             return [self._begin(packet)]
-        if packet.count is not None and self._counts:
+        if self._is_counted(packet):
             return self._by_count(packet)
         return self._by_time(packet)
 
@@ -157,60 +101,25 @@ class Placer:
         )
 
     def _begin(self, packet: Packet) -> Placed:
-        """Begin a session with a packet."""
-        assert self.rate_hz is not None
-        has_times = packet.time_s is not None
-        self._check.rate_hz = self.rate_hz
-        self.session = max(self.session + 1, self._last_session + 1, round(packet.arrival_s * 1e6))
-        self.sessions += 1
-        self._next = 0
-        self.seen.clear()
+        """Begin a session with a packet: at its count, if the count does not turn."""
+        first = 0
         if packet.count is not None:
-            self._count, self._count_index = packet.count, 0
-            turn = self.described.turn
-            if self._counts and not turn and packet.count >= 0:
-                self._next = self._count_index = packet.count * self.described.per_count
-        self._clock = ClockLine(self.rate_hz, _JITTER_S[has_times] * self.rate_hz)
-        self._arrivals = ClockLine(self.rate_hz, _JITTER_S[False] * self.rate_hz)
-        self._offset_s = (
-            0.0 if self.described.is_epoch or not has_times else self._sent_s(packet) - self._time_s(packet)
-        )
-        return self._put(packet, self._next)
+            counted = packet.count * self.described.per_count
+            if self._counts and not self.described.turn and 0 <= counted < _LARGEST_COUNT:
+                first = counted
+            self._count, self._count_index = packet.count, first
+        self._reset(packet, first)
+        return self._put(packet, first)
 
-    def _time_s(self, packet: Packet) -> float:
-        """Return the time of the first sample of a packet, by the clock that places."""
-        return self._sent_s(packet) if packet.time_s is None else packet.time_s
-
-    def _sent_s(self, packet: Packet) -> float:
-        """Return when the first sample was taken if the packet was sent with its last one, and arrived at once."""
-        assert self.rate_hz is not None
-        return float(packet.arrival_s - packet.samples.shape[1] / self.rate_hz)
-
-    def _put(self, packet: Packet, index: int, *, on_line: bool = True) -> Placed:
-        """Place a packet at an index; ``on_line``: its times are worth knowing."""
-        count = packet.samples.shape[1]
-        if index > self._next:
-            self.seen.add_hole(self._next, index)
-        time_s = self._time_s(packet)
-        if on_line:
-            self._clock.add(index, time_s)
-            self._arrivals.add(index, self._sent_s(packet))
-            self._check.add(packet, index if packet.count is not None and self._counts else None, time_s)
-        self.seen.add(index, time_s, hash_of(packet))
-        self._sizes.append(count)
-        self._next = max(self._next, index + count)
-        self._last_arrival_s = packet.arrival_s
-        time_us = round((self._offset_s + self._clock.time_of(index)) * 1e6)
-        return Placed(self.session, index, time_us, packet)
-
-    # ---- by count
+    def _is_counted(self, packet: Packet) -> bool:
+        return packet.count is not None and self._counts
 
     def _by_count(self, packet: Packet) -> list[Placed]:
         assert packet.count is not None
         index = self._index_of_count(packet, packet.count)
         count = packet.samples.shape[1]
         if index >= self._next:
-            if not self._may_be(packet, index):
+            if index > self._next and not self._may_be(packet, index):
                 return self._anew(packet)
             self._count, self._count_index = packet.count, index
             return [self._put(packet, index)]
@@ -261,128 +170,3 @@ class Placer:
         turn_s = 0.5 * self.described.turn * self.described.per_count / self.rate_hz
         near_s = min(turn_s or math.inf, 0.25 if self._has_times else math.inf)
         return self.seen.same(self._time_s(packet), hash_of(packet), near_s)
-
-    # ---- by time
-
-    def _by_time(self, packet: Packet) -> list[Placed]:
-        if self._is_doubled(packet):
-            self.doubled += 1
-            return []
-        if self._held:
-            self._held.append(packet)
-            return self._decide()
-        assert self.rate_hz is not None
-        clock, time_s, count = self._clock, self._time_s(packet), packet.samples.shape[1]
-        needed = self._shortest_gap(count)
-        raw = clock.raw(self._next, time_s)
-        above = raw - clock.level
-        if packet.time_s is not None:
-            if above <= -max(needed, 4.0 * clock.jitter):
-                return self._behind(packet, above)
-            if above >= needed and self._arrives_too_early(packet, above):
-                return self._clock_was_set(packet)
-        if above >= needed and raw - clock.last >= needed:
-            self._held.append(packet)
-            return []
-        return [self._put(packet, self._next)]
-
-    def _behind(self, packet: Packet, above: float) -> list[Placed]:
-        """Place a packet whose time is before the end of the one before: it fills a hole, or the clock was set back."""
-        count, index = packet.samples.shape[1], self._next + round(above)
-        filled = self.seen.fill_near(index, count, self._shortest_gap(count))
-        if filled is not None:
-            return [self._put(packet, filled, on_line=False)]
-        return self._clock_was_set(packet)
-
-    def _arrives_too_early(self, packet: Packet, above: float) -> bool:
-        """Return True if the samples that a clock leaves out had no time to be taken: the clock was set forward."""
-        assert self.rate_hz is not None
-        arrivals = self._arrivals
-        late = arrivals.raw(self._next, self._sent_s(packet)) - arrivals.long_level
-        return late < above - _SLACK_S * self.rate_hz - 3.0 * arrivals.jitter
-
-    def _clock_was_set(self, packet: Packet) -> list[Placed]:
-        """Place a packet by its arrival, and begin the line of the clock anew."""
-        assert self.rate_hz is not None
-        late = self._arrivals.raw(self._next, self._sent_s(packet)) - self._arrivals.level
-        size = packet.samples.shape[1]
-        missing = max(0, size * round(late / size) if self._is_of_one_size(size) else round(late))
-        missing = missing if late >= max(self._arrivals.shortest_gap(2), _SLACK_S * self.rate_hz) else 0
-        before_s, time_s = self._clock.time_of(self._next + missing), self._time_s(packet)
-        self._note(f"its clock was set by {time_s - before_s:+.3f} s")
-        if not self.described.is_epoch:
-            self._offset_s += before_s - time_s
-        self._clock.set_to(self._next + missing, time_s)
-        return [self._put(packet, self._next + missing)]
-
-    def _decide(self) -> list[Placed]:
-        """Return the packets that wait, if it is known now where they belong."""
-        clock = self._clock
-        has_times = self._has_times
-        ahead, index = [], self._next
-        for packet in self._held:
-            ahead.append(clock.raw(index, self._time_s(packet)) - clock.level)
-            index += packet.samples.shape[1]
-        k_least = int(np.argmin(ahead))
-        if ahead[k_least] < self._shortest_gap(
-            self._held[0].samples.shape[1]
-        ):  # the first was late, nothing is missing
-            return self._let_go(k_least + 1, 0)
-        times = [self._time_s(packet) for packet in self._held[k_least:]]
-        longest_s = 1.5 * self._held[0].samples.shape[1] / (self.rate_hz or 1.0)  # silence shows nothing
-        stays_s = sum(min(b - a, longest_s) for a, b in itertools.pairwise(times))
-        is_clear = stays_s >= _CONFIRM_S[has_times] and len(times) >= _CONFIRM_PACKETS[has_times]
-        waited_s = self._held[-1].arrival_s - self._held[0].arrival_s
-        return self._release() if is_clear or waited_s > _LONGEST_HELD_S else []
-
-    def _release(self) -> list[Placed]:
-        """Return the packets that wait: what is missing before them is missing."""
-        clock, index, ahead = self._clock, self._next, []
-        for packet in self._held:
-            ahead.append(clock.raw(index, self._time_s(packet)) - clock.level)
-            index += packet.samples.shape[1]
-        return self._let_go(1, self._whole(min(ahead)))
-
-    def _let_go(self, sure: int, missing: int) -> list[Placed]:
-        """Place the first packets that wait after a hole, and the others as if they came now."""
-        held, self._held = self._held, []
-        placed = [self._put(held[0], self._next + missing)]
-        placed += [self._put(packet, self._next) for packet in held[1:sure]]
-        for packet in held[sure:]:
-            placed += self._by_time(packet)
-        return placed
-
-    def _whole(self, missing: float) -> int:
-        """Return how many samples are missing: of packets of one size, whole packets if the clock allows that."""
-        size = self._sizes[-1]
-        whole = size * round(missing / size)
-        near = max(self._shortest_gap(size), _NEAR_WHOLE * size + _DRIFT * missing)
-        if self._is_of_one_size(size) and (not self._has_times or abs(missing - whole) <= near):
-            return whole
-        return max(0, round(missing))
-
-    def _shortest_gap(self, count: int) -> float:
-        """Return how far the clock is ahead where samples are missing, at least.
-
-        Arrivals say little about what is missing; where packets have one size, it is a packet.
-        """
-        needed = self._clock.shortest_gap(count)
-        return max(needed, 0.5 * count) if not self._has_times and self._is_of_one_size(count) else needed
-
-    def _is_of_one_size(self, count: int) -> bool:
-        return count > 1 and all(size == count for size in self._sizes)
-
-    def _is_doubled(self, packet: Packet) -> bool:
-        """Return True if a packet without a count came before: the same samples with the same time."""
-        assert self.rate_hz is not None
-        digest, time_s = hash_of(packet), self._time_s(packet)
-        waiting = [(self._time_s(one), hash_of(one)) for one in self._held]
-        if self._has_times:
-            near_s = 0.5 / self.rate_hz
-            is_waiting = any(d == digest and abs(t - time_s) < near_s for t, d in waiting)
-            return is_waiting or bool(self.seen.same(time_s, digest, near_s))
-        count = packet.samples.shape[1]
-        if count < _FEWEST_EQUAL or not bool((packet.samples != packet.samples[:, :1]).any()):
-            return False  # equal samples say nothing
-        last_s, last = waiting[-1] if waiting else self.seen.last
-        return last == digest and time_s - last_s < 0.5 * count / self.rate_hz
