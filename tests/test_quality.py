@@ -38,12 +38,12 @@ def test_quality_is_the_median_and_expected_errors_the_largest_of_the_beats() ->
     np.testing.assert_array_equal(table["expected_errors"], [2.0, np.nan, np.nan])
 
 
-def test_samples_without_a_value_are_counted_over_all_leads() -> None:
+def test_there_is_a_signal_where_any_lead_has_a_value() -> None:
     gappy = recording(25, leads=2)
     gappy.samples[0, :640] = NO_VALUE  # 5 s of one of two leads
     gappy.samples[:, -320:] = NO_VALUE  # 2.5 s of both, half of the last stretch
     table = quality_table(gappy, beats([], [], []))
-    assert table["with_signal"].tolist() == [0.75, 1.0, 0.5]
+    assert table["with_signal"].tolist() == [1.0, 1.0, 0.5]
 
 
 def test_a_beat_after_the_end_counts_in_the_last_stretch() -> None:

@@ -40,7 +40,7 @@ def quality_table(recording: Recording, beats: Mapping[str, Any]) -> dict[str, A
 
         time_s : float64, start of the stretch in seconds
         seconds : float64, its length
-        with_signal : float64, share of the samples of its leads that have a value, 0-1
+        with_signal : float64, share of its time in which a lead has a value, 0-1
         beats : int64, number of its beats
         quality : float64, median quality of its beats, 0-1; NaN without beats
         expected_errors : float64, largest ``expected_errors`` of its beats; NaN if none is known
@@ -72,14 +72,11 @@ def quality_table(recording: Recording, beats: Mapping[str, Any]) -> dict[str, A
 
 
 def _with_signal(samples: Any, width: int, length: Any) -> F64:
-    """Return the share of the samples of all leads that have a value, of stretches of ``width`` samples."""
-    leads, n = samples.shape
-    whole = n // width
-    valid: F64 = np.zeros(len(length), np.float64)
+    """Return the share of the samples at which a lead has a value, of stretches of ``width`` samples."""
+    n = samples.shape[1]
+    has_value = np.zeros(n, np.bool_)
     for lead in samples:
-        has_value = lead != NO_VALUE
-        valid[:whole] += has_value[: whole * width].reshape(whole, width).sum(axis=1)
-        if whole < len(length):
-            valid[whole] += has_value[whole * width :].sum()
-    valid /= np.maximum(length * leads, 1)
+        has_value |= lead != NO_VALUE
+    counts = np.add.reduceat(has_value, np.arange(0, n, width), dtype=np.int64) if n else np.zeros(0, np.int64)
+    valid: F64 = counts / np.maximum(length, 1)
     return valid

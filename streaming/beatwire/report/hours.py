@@ -26,7 +26,7 @@ class Hour:
     least_bpm, most_bpm   of the median rate of successive beats, of few intervals and of poor signal too
     pauses, longest_s     intervals longer than ``PAUSE_S``, and the longest interval
     alerts                raised in it
-    with_signal           share of the samples that have a value, 0-1
+    with_signal           share of the time in which a lead has a value, 0-1
     """
 
     first_s: float
@@ -70,7 +70,7 @@ def hours_of(study: Study) -> list[Hour]:
                 pauses=int((rr > 1000 * PAUSE_S).sum()),
                 longest_s=rr.max() / 1000 if len(rr) else np.nan,
                 alerts=hour_of_alert.count(k),
-                with_signal=np.count_nonzero(part != NO_VALUE) / max(1, part.size),
+                with_signal=np.count_nonzero((part != NO_VALUE).any(axis=0)) / max(1, part.shape[1]),
             )
         )
     return found
