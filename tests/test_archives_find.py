@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import fsspec
@@ -11,7 +13,7 @@ import pytest
 from beatwire.archives.find import find
 from beatwire.archives.store import Store, shown
 from beatwire.errors import UserError
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 WORDS = st.text(st.characters(categories=("L", "N"), include_characters=" =%-_"), min_size=1, max_size=8)
@@ -32,6 +34,7 @@ def names(*sources: object) -> list[str]:
     return [one.name for one in find([str(source) for source in sources])[0]]
 
 
+@settings(deadline=None, max_examples=30)
 @given(FILES)
 def test_every_file_of_a_known_ending_is_found_once_here_and_at_an_address(
     tmp_path_factory: pytest.TempPathFactory, drawn: dict[tuple[str, str], str]
@@ -122,6 +125,7 @@ def test_two_recordings_of_one_name_are_refused(tmp_path: Path) -> None:
     assert len(find([tmp_path / "a", tmp_path / "a" / "ecg.csv"])[0]) == 1
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=120), min_size=1))
 def test_any_name_is_the_name_of_a_file_that_the_file_system_takes(parts: list[str]) -> None:
     name = "/".join(parts)
@@ -129,3 +133,26 @@ def test_any_name_is_the_name_of_a_file_that_the_file_system_takes(parts: list[s
     assert len(path.parts) == 5
     assert len(path.parent.name.encode()) <= 255
     assert shown(shown(name)) == shown(name) or len(name) > 60
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["none", "--out", "out"], "none: expected a folder, a pattern or an address of recordings; there is none"),
+        ([".", "--out", "out", "--processes", "2", "--scheduler", "tcp://x:1"], "--processes: expected it without"),
+    ],
+)
+def test_errors_of_arguments_load_nothing_heavy(given: list[str], message: str, tmp_path: Path) -> None:
+    program = f"""
+import sys
+from beatwire.cli.main import app
+from beatwire.errors import UserError
+try:
+    app({["archive", *given]!r}, standalone_mode=False)
+except UserError as error:
+    print(error)
+print({{"numba", "numpy", "pandas", "pyarrow", "scipy", "distributed"}} & set(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(message), done.stderr
+    assert done.stdout.splitlines()[-1] == "set()"

@@ -19,7 +19,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from beatwire.backends.choose import has_driver
 from beatwire.errors import UserError
 from beatwire.recordings.places import is_address
 
@@ -85,6 +84,8 @@ def connected(
 def _local(processes: int | None, backend: str, notes: Callable[[str], None]) -> Any:
     """Return a cluster on this machine: a process a core, or a card."""
     from distributed import LocalCluster
+
+    from beatwire.backends.choose import has_driver
 
     options = {"dashboard_address": "127.0.0.1:0", "silence_logs": logging.CRITICAL}
     if backend == "gpu" or (backend == "auto" and has_driver()):

@@ -42,6 +42,16 @@ class Found(NamedTuple):
     stamp: str
 
 
+def check_there(sources: Sequence[str | Path]) -> None:
+    """Raise UserError if a folder or a file of this machine is not there; patterns and addresses are found later."""
+    for source in sources:
+        path = Path(source).expanduser()
+        if is_address(str(source)) or _PATTERN.search(str(source)) or path.exists():
+            continue
+        if not path.with_name(f"{path.name}.hea").exists():
+            raise UserError(f"{source}: expected a folder, a pattern or an address of recordings; there is none")
+
+
 def find(sources: Sequence[str | Path], without: str | Path | None = None) -> tuple[list[Found], list[str]]:
     """Return the recordings of folders, patterns and files, by name, and remarks, one line each.
 

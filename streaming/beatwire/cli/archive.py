@@ -24,6 +24,7 @@ from beatwire.cli.options import (  # fmt: skip
     examples,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, stderr
+from beatwire.errors import UserError
 
 CLUSTER = "Cluster"
 EXAMPLES = examples(
@@ -102,13 +103,17 @@ def archive(
     A recording that cannot be analyzed has a row with the reason and stops no other. Run the command again to go on
     after an interruption, and when recordings have been added or changed. Needs: pip install 'beatwire[cluster]'.
     """
-    from beatwire.api.archive import run_archive
+    from beatwire.archives.cluster import check_installed
+    from beatwire.archives.find import check_there
     from beatwire.settings import bytes_of
 
     if scheduler is not None and processes is not None:
-        from beatwire.errors import UserError
-
         raise UserError("--processes: expected it without --scheduler, which has workers of its own")
+    check_installed()
+    check_there(sources)
+
+    from beatwire.api.archive import run_archive  # what takes time to load
+
     begin_s = time.monotonic()
     with _shown(as_json) as progress:
         made = run_archive(
