@@ -28,7 +28,7 @@ SECOND_US = 1_000_000
 WITHIN_S, SLACK_S = 10.0, 2.0
 HEART = ("asystole", "ventricular fibrillation")
 TECHNICAL = (
-    "no data", "lead off", "flat line", "cannot analyse", "cannot analyse for long", "saturated", "not monitored",
+    "no data", "lead off", "flat line", "cannot analyse", "saturated", "not monitored",
     "conflicting senders",
 )  # fmt: skip
 ECG = np.concatenate([

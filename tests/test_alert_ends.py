@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.alerts.rule import alert_id
+from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.stages import alert
 from bedside import Ward, device_chunk, rows_of
 from oracles import SentChunk
@@ -156,8 +157,11 @@ def test_times_are_those_of_the_device_clock_also_before_the_first_beat(ward: Wa
 
 
 def logged(rule: str, onset: int, session: int = 1, state: str = "on", stream: str = "bed") -> dict[str, Any]:
-    return {"id": alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
-            "state": state, "onset": onset, "onset_us": 10**9 * session + 10_000 * onset}  # fmt: skip
+    return {
+        "id": alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
+        "priority": RULES[NUMBERS[rule]].priority, "state": state, "onset": onset,
+        "onset_us": 10**9 * session + 10_000 * onset,
+    }  # fmt: skip
 
 
 def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> None:

@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 from beatwire.alerts.limits import ORDER, SETTABLE, check_limits
-from beatwire.alerts.rules import NUMBERS, RULES, SERVICE_RULES
+from beatwire.alerts.rules import NUMBERS, RULES, SERVICE_RULES, number_of
 from beatwire.alerts.settings import KEYS, Settings
 from beatwire.configuration.ranges import UNITS
 from beatwire.errors import UserError
@@ -20,7 +20,7 @@ NAMES = [rule.name for rule in EVERY]
 def test_rules_are_numbered_by_their_place_and_named_once() -> None:
     assert [rule.number for rule in RULES] == list(range(len(RULES)))
     assert {rule.number for rule in SERVICE_RULES} == {None}
-    assert len(set(NAMES)) == len(NAMES)
+    assert len({rule.key for rule in EVERY}) == len(EVERY)
 
 
 @pytest.mark.parametrize("rule", EVERY, ids=NAMES)
@@ -63,7 +63,7 @@ def test_limits_in_order_are_so_by_default() -> None:
 
 def test_the_schema_lists_every_rule() -> None:
     schema = json.loads(resources.files("beatwire.wire").joinpath("schemas/alert.schema.json").read_text("utf-8"))
-    assert sorted(schema["properties"]["rule"]["enum"]) == sorted(NAMES)
+    assert sorted(schema["properties"]["rule"]["enum"]) == sorted(set(NAMES))
     assert set(schema["properties"]["priority"]["enum"]) == {rule.priority for rule in EVERY}
 
 
@@ -81,3 +81,13 @@ def test_a_limit_below_its_least_or_over_its_most_is_refused_with_its_unit() -> 
         for value in (limit.least - 0.5, limit.most + 0.5):
             with pytest.raises(UserError, match=f"{limit.least:g} to {limit.most:g} {limit.unit}; got {value:g}"):
                 check_limits("bed-1", {rule: value}, Settings().limits)
+
+
+def test_a_rule_that_raises_a_priority_has_the_name_and_the_texts_of_another_one() -> None:
+    for rule in (one for one in RULES if one.raises):
+        below = RULES[NUMBERS[rule.name]]
+        assert (below.name, below.title, below.text, below.technical) == (
+            rule.name, rule.title, rule.text, rule.technical,
+        )  # fmt: skip
+        assert (below.priority, rule.priority) == ("medium", "high")
+        assert number_of(rule.name, rule.priority) == rule.number

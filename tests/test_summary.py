@@ -111,6 +111,22 @@ def test_alerts_are_counted_by_rule_with_their_first_time_and_how_long_they_were
     assert rows["asystole"]["priority"] == "high"
 
 
+def test_an_alert_whose_priority_rises_is_one_and_is_listed_with_the_higher_one() -> None:
+    alerts = []
+    for first in (250, 5000):
+        alerts += [
+            alert("cannot analyse", "medium", "on", first, first),
+            alert("cannot analyse", "medium", "off", first, first + 500),
+            alert("cannot analyse", "high", "on", first + 500, first + 500),
+            alert("cannot analyse", "high", "off", first + 500, first + 750),
+        ]
+    alerts.append(alert("tachycardia", "medium", "on", 9000, 9000))
+    rows = alerts_by_rule(alerts, RATE_HZ, 40.0)
+    row = rows["cannot analyse"]
+    assert (row["priority"], row["count"], row["first_s"], row["seconds"]) == ("high", 2, 1.0, 6.0)
+    assert list(rows) == ["cannot analyse", "tachycardia"]
+
+
 def test_signal_quality_is_a_share_of_the_time_and_the_worst_stretch_has_the_most_expected_errors() -> None:
     table = {
         "time_s": np.arange(0.0, 70.0, 10.0),

@@ -16,7 +16,7 @@ ORDER = (
     ("bradycardia", "tachycardia"),
     ("tachycardia", "extreme tachycardia"),
     ("pause", "asystole"),
-    ("cannot analyse", "cannot analyse for long"),
+    ("cannot analyse", "cannot analyse, high"),
 )
 MOST_CHANGES = 256  # of a stream that are kept: older ones are not part of any replay
 

@@ -62,6 +62,10 @@ class Rule:
         Where definition and limit are from; empty: they are beatwire's own.
     limit
         None: the rule has none.
+
+    Raises
+    ------
+        It takes the place of the rule of this name when that has lasted: one alert, whose priority rises.
     """
 
     number: int | None
@@ -74,6 +78,12 @@ class Rule:
     definition: str
     source: str = ""
     limit: Limit | None = None
+    raises: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return what no other rule has: its name, or of one that raises a priority its name and its priority."""
+        return f"{self.name}, {self.priority}" if self.raises else self.name
 
     @property
     def measures(self) -> bool:
@@ -131,5 +141,5 @@ def lead_list(mask: float, names: Sequence[str] = ()) -> str:
 
 
 def alert_id(stream: str, session: int, rule: str, onset: int) -> str:
-    """Return the id of an alert, the same in every process: a hash of stream, session, rule and onset sample."""
+    """Return the id of an alert, the same in every process: a hash of stream, session, key of the rule and onset."""
     return hashlib.sha256(f"{stream}|{session}|{rule}|{onset}".encode()).hexdigest()[:32]

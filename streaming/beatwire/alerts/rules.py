@@ -143,12 +143,12 @@ RULES = (
         limit=Limit(10.0, "s", "unjudged_s", 5.0, 60.0, "no beat that can be trusted for so long."),
     ),
     Rule(
-        18, "cannot analyse for long", "high", True, False, "Cannot analyse for long",
+        18, "cannot analyse", "high", True, False, "Cannot analyse",
         "no beat that can be trusted for {limit:g} s",
         "No beat that can be trusted for {limit} s. There is neither asystole nor a flat line nor fibrillation; "
         "rate and rhythm are not watched. Takes the place of the alert of medium priority.",
         "IEC 60601-1-8: the priority of a condition that lasts may rise.",
-        limit=Limit(30.0, "s", "long_unjudged_s", 5.0, 60.0, "the same."),
+        limit=Limit(30.0, "s", "long_unjudged_s", 5.0, 60.0, "after so long its priority is high."), raises=True,
     ),
     Rule(
         19, "ventricular tachycardia", "high", False, True, "Ventricular tachycardia",
@@ -230,4 +230,13 @@ SAMPLES_LOST = Rule(
     "monitor: no beat and no alert was published for them.",
 )  # fmt: skip
 SERVICE_RULES = (INTERRUPTED, SAMPLES_LOST)
-NUMBERS = {rule.name: number for number, rule in enumerate(RULES)}
+NUMBERS = {rule.key: number for number, rule in enumerate(RULES)}
+
+
+def number_of(rule: str, priority: str) -> int:
+    """Return the number of the rule of a message.
+
+    >>> number_of("cannot analyse", "medium"), number_of("cannot analyse", "high"), number_of("pause", "medium")
+    (17, 18, 10)
+    """
+    return NUMBERS.get(f"{rule}, {priority}", NUMBERS[rule])

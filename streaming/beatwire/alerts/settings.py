@@ -32,7 +32,7 @@ KEYS: dict[str, tuple[Limit, str]] = {
     **{r.limit.key: (r.limit, f"{r.title}: {r.limit.meaning}") for r in RULES if r.limit is not None and r.limit.key},
     **{one.key: (one, one.meaning) for one in SHARED},
 }
-_RULE_OF = {rule.limit.key: rule.name for rule in RULES if rule.limit is not None and rule.limit.key}
+_RULE_OF = {rule.limit.key: rule.key for rule in RULES if rule.limit is not None and rule.limit.key}
 
 
 @dataclass(frozen=True, slots=True)

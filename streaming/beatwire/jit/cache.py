@@ -23,7 +23,7 @@ from beatwire.jit.tricks import disabled
 PACKAGE = Path(__file__).parents[1]
 FOLDERS = ("kernels", "jit", "records")  # packages whose text determines the machine code
 # What kernels know of the alert rules: texts and limits may change without a compilation.
-_OF_RULES = repr([(rule.name, rule.latches) for rule in RULES]).encode()
+_OF_RULES = repr([(rule.key, rule.latches) for rule in RULES]).encode()
 UNUSED_S = 30 * 86400.0  # a month: longer than a version is out of use between two starts
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.alerts.rules import RULES
+from beatwire.alerts.rules import RULES, number_of
 from beatwire.offline.analyze import Analysis
 from beatwire.recordings import Recording
 from beatwire.records import F64, I64, Bool
@@ -128,14 +128,19 @@ def alerts_by_rule(alerts: Sequence[Mapping[str, Any]], rate_hz: float, seconds:
     of_rule: dict[str, dict[str, Any]] = {}
     lengths = dict.fromkeys((alert["rule"] for alert in alerts), 0)  # in samples
     begun: dict[str, tuple[str, int]] = {}  # rule and onset of the alerts that are on
+    ended: dict[str, int] = {}  # rule -> sample at which one ended last
     for alert in alerts:
         if alert["state"] == "on":
             begun[alert["id"]] = alert["rule"], alert["onset"]
-            row = {"priority": alert["priority"], "technical": alert["technical"], "count": 0}
-            of_rule.setdefault(alert["rule"], row | {"first_s": round(alert["onset"] / rate_hz, 3)})["count"] += 1
+            first = {"priority": alert["priority"], "technical": alert["technical"], "count": 0}
+            row = of_rule.setdefault(alert["rule"], first | {"first_s": round(alert["onset"] / rate_hz, 3)})
+            rises = RULES[number_of(alert["rule"], alert["priority"])].raises
+            row["count"] += not (rises and ended.get(alert["rule"]) == alert["onset"])  # else the same alert goes on
+            row["priority"] = alert["priority"] if rises else row["priority"]
         elif alert["id"] in begun:
             rule, onset = begun.pop(alert["id"])
             lengths[rule] += alert["decided"] - onset
+            ended[rule] = alert["decided"]
     for rule, onset in begun.values():
         lengths[rule] += max(0, round(seconds * rate_hz) - onset)
     for rule, row in of_rule.items():

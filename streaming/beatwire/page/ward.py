@@ -29,7 +29,7 @@ FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
 # Nor while these alerts hold.
 UNJUDGED = (
-    "cannot analyse", "cannot analyse for long", "ventricular fibrillation", "no data", "flat line", "not monitored",
+    "cannot analyse", "ventricular fibrillation", "no data", "flat line", "not monitored",
     "conflicting senders",
 )  # fmt: skip
 

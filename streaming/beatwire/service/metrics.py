@@ -176,8 +176,7 @@ def buckets(bounds_s: Sequence[float], cumulative: Sequence[int]) -> list[tuple[
 def alert_metrics(pipeline: Pipeline, instruments: Instruments) -> Iterator[Metric]:
     """Yield the alerts by rule: transitions published, and how many are on."""
     yield _many("beatwire_alert_transitions_total", list(instruments.transitions.items()))
-    priority = {rule.name: rule.priority for rule in RULES}
-    active = (([rule, priority[rule]], count) for rule, count in pipeline.active_alerts.items())
+    active = (([rule.name, rule.priority], pipeline.active_alerts[rule.key]) for rule in RULES)
     yield _many("beatwire_alerts_active", active)
 
 

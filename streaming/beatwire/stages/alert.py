@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.alerts.rules import NUMBERS
+from beatwire.alerts.rules import NUMBERS, number_of
 from beatwire.alerts.settings import Settings
 from beatwire.jit import cpu
 from beatwire.kernels import alert_state, rhythm
@@ -123,7 +123,8 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
     over: set[str] = set()
     for alert in alerts:
         if alert["state"] in ("on", "ack") and alert["rule"] in NUMBERS:
-            state.logged.setdefault(alert["stream"], {})[NUMBERS[alert["rule"]]] = alert
+            number = number_of(alert["rule"], alert["priority"])
+            state.logged.setdefault(alert["stream"], {})[number] = alert
     for slot, name in enumerate(state.limits.directory.names[: len(state.slots)]):
         logged = state.logged.pop(name, {})
         _adopt_stream(state, slot, logged)
@@ -146,7 +147,7 @@ def watch_feed(state: State, newest_us: int) -> None:
 
 
 def active(state: State) -> dict[str, int]:
-    """Return how many alerts of each rule are on, by the name of the rule; another thread may call it."""
+    """Return how many alerts of each rule are on, by the key of the rule; another thread may call it."""
     onsets = state.slots[:, alert_state.FIRST_ONSET : alert_state.FIRST_ONSET + alert_state.RULES]
     return dict(zip(NUMBERS, (onsets >= 0).sum(axis=0).tolist(), strict=True))
 

@@ -51,7 +51,7 @@ def rows(group: str, records: Sequence[Watched]) -> list[Row]:
     goal = "< 3" if group in (WARD, SINUS) else ""
     both = tuple(Count(r.person, len(r.physiological(*MEDIUM_OR_HIGH)), r.hours) for r in records)
     out = [Row(group, "alarms per bed and day, medium and high, about the heart", both, PER_DAY, goal=goal)]
-    for rule in RULES:
+    for rule in (one for one in RULES if not one.raises):
         counts = tuple(Count(r.person, len(r.of_rule(rule.name)), r.hours) for r in records)
         if any(c.hits for c in counts):
             kind = f"{rule.priority}{', technical' if rule.technical else ''}"

@@ -13,7 +13,7 @@ const KEPT_S = 30;
 const SILENT_MS = 2500;
 const MOST_EARLY = 256; // blocks
 const TACHOGRAM_US = 600e6;
-const NOT_ANALYSED = ["not monitored", "no data", "conflicting senders", "cannot analyse for long", "cannot analyse", "flat line"];
+const NOT_ANALYSED = ["not monitored", "no data", "conflicting senders", "cannot analyse", "flat line"];
 
 /** @typedef {{id: string, rule: string, priority: "high"|"medium"|"low", technical: boolean, state: string,
  *   onset_us: number, decided_us: number, text: string, short: string, definition: string|null, reminders: number|null,

@@ -47,7 +47,7 @@ def message_of(
     if doubtful and STATES[state] == "on" and not rule.technical:
         text += DOUBTFUL
     return {
-        "id": alert_id(stream, session, rule.name, onset),
+        "id": alert_id(stream, session, rule.key, onset),
         "stream": stream,
         "session": session,
         "rule": rule.name,

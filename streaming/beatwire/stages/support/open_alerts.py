@@ -48,7 +48,7 @@ class OpenAlerts:
     directory  the streams by slot
     by_id      id -> alert
     of_stream  stream -> ids of its alerts
-    current    (stream, rule) -> id of its alert that is not latched
+    current    (stream, rule, priority) -> id of its alert that is not latched
     held       id -> the message that ends it
     due        int64 [slots]: watermark from which the stream has a reminder to be published
     passed     int64 [slots, 2]: session and last watermark of the stream; a session may end a tick later
@@ -59,7 +59,7 @@ class OpenAlerts:
     directory: Directory
     by_id: dict[str, Open] = field(default_factory=dict)
     of_stream: dict[str, set[str]] = field(default_factory=dict)
-    current: dict[tuple[str, str], str] = field(default_factory=dict)
+    current: dict[tuple[str, str, str], str] = field(default_factory=dict)
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
     due: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     passed: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
@@ -73,27 +73,28 @@ class OpenAlerts:
         self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us, begun)
         self.of_stream.setdefault(stream, set()).add(name)
         if message["state"] != "latched":
-            self.current[stream, message["rule"]] = name
+            self.current[stream, message["rule"], message["priority"]] = name
         if slot >= 0:
             self.due[slot] = 0  # computed with the next watermark
 
     def current_of(self, message: dict[str, Any]) -> Open | None:
-        """Return the alert of the message's stream and rule that is not latched."""
-        name = self.current.get((message["stream"], message["rule"]))
+        """Return the alert of the message's stream, rule and priority that is not latched."""
+        name = self.current.get((message["stream"], message["rule"], message["priority"]))
         return None if name is None else self.by_id[name]
 
     def latch(self, one: Open, message: dict[str, Any]) -> None:
         """Keep an alert although its condition has ended."""
         one.message = message
-        del self.current[message["stream"], message["rule"]]
+        del self.current[message["stream"], message["rule"], message["priority"]]
 
     def remove(self, one: Open) -> None:
         """Remove an alert that is off."""
         name, stream = one.message["id"], one.message["stream"]
         del self.by_id[name]
         self.held.pop(name, None)
-        if self.current.get((stream, one.message["rule"])) == name:
-            del self.current[stream, one.message["rule"]]
+        place = stream, one.message["rule"], one.message["priority"]
+        if self.current.get(place) == name:
+            del self.current[place]
         self.of_stream[stream].discard(name)
         if not self.of_stream[stream]:
             del self.of_stream[stream]

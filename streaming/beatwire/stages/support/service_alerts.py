@@ -40,7 +40,7 @@ def feed_transition(alerts: OpenAlerts, newest_us: int, now_us: int) -> list[dic
     if not newest_us:
         return []
     silent_s = (now_us - newest_us) / 1e6
-    current = alerts.current.get((SAMPLES, _NO_DATA.name))
+    current = alerts.current.get((SAMPLES, _NO_DATA.name, _NO_DATA.priority))
     if current is None and FEED_S < silent_s < FORGOTTEN_S:
         text = f"no message from any stream for {FEED_S:g} s"
         definition = f"No message has arrived from any stream for {FEED_S:g} s."
@@ -96,7 +96,7 @@ def begin_of_expired(alerts: OpenAlerts, expired: Mapping[int, Expired], now_us:
         known = {one.message["session"] for one in alerts.by_id.values() if one.message["stream"] == stream}
         if not missing.unread or missing.first in known:
             continue
-        one = alerts.by_id.get(alerts.current.get((stream, SAMPLES_LOST.name), ""))
+        one = alerts.by_id.get(alerts.current.get((stream, SAMPLES_LOST.name, SAMPLES_LOST.priority), ""))
         unread = missing.unread + (0 if one is None else one.message["value"] or 0)
         text = SAMPLES_LOST.text.format(value=unread)
         if one is None:
