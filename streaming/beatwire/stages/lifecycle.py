@@ -49,7 +49,7 @@ from beatwire.stages.support.tick_parts import parts_of
 MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
 _SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
 # Of these rules alerts go on over a restart with such a value of its event or more, see ``kernels.rules``.
-_ENDED_BELOW = {"cannot analyse": -1, "cannot analyse for long": -1, "conflicting senders": -1, "lead off": 0}
+_ENDED_BELOW = {"cannot analyse": -1, "conflicting senders": -1, "lead off": 0}
 _WITHOUT_SAMPLES = frozenset({"lead off", "no data"})  # where one begins, no more samples come
 
 
