@@ -45,7 +45,7 @@ def test_the_shipped_detector_is_named_by_version_and_content_and_has_a_card(cop
 def test_the_graph_takes_other_trees_or_the_rule_by_its_settings(copied: Path) -> None:
     assert Pipeline(Settings(trees=copied)).trees is not None
     assert Pipeline(Settings(detector="rule")).trees is None
-    with pytest.raises(UserError, match="expected detector trees or rule; got 'oracle'"):
+    with pytest.raises(UserError, match="expected detector trees, rule or network; got 'oracle'"):
         Settings(detector="oracle")  # type: ignore[arg-type]
 
 
