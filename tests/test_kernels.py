@@ -30,7 +30,7 @@ BODIES = {kernel.name: kernel for kernel in HostKernels.members()}
 SCRATCH = {"work", "stretch", "numbers", "features"}  # scratch: its content after a call is undefined
 ROUNDED = {"history": 2e-6, "vae": 2e-5}  # sums of float32: NumPy's scalars round each step, machine code does not
 ON_A_DEVICE = {"ring.write_in_turn"}  # used where items run in parallel
-ON_THE_HOST = {"lead_agreement.past_columns", "files._read_by_c"}
+ON_THE_HOST = {"lead_agreement.past_columns", "files._read_by_c", "wave_network.grid_of"}
 BY_THE_SYSTEM = {"files.read_at"}  # a system call, which machine code makes without Python
 
 
