@@ -74,7 +74,7 @@ train: $(DEV_READY)
 
 # The pictures in docs/images, of the live page and of a report of ../shared/ecg/mitdb/205; needs the command chromium.
 screenshots: $(DEV_READY)
-	$(BIN)/python tests/screenshots.py docs/images
+	PYTHONPATH=$$(printf '%s:' tests/helpers tests/helpers/*) $(BIN)/python tests/helpers/page/screenshots.py docs/images
 
 # Tables of the documents that follow from code and data.
 docs: $(DEV_READY)

@@ -12,6 +12,7 @@ from beatwire.backends.choose import choose
 from beatwire.kafka.local import broker
 from bedside import Ward, device_chunk
 from hypothesis import settings
+from skips import skip_unless_ci
 
 # The same draws in every run: a commit passes or fails by what it changes. Others: HYPOTHESIS_PROFILE=random.
 settings.register_profile("same", derandomize=True)
@@ -19,11 +20,6 @@ settings.register_profile("random", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
-
-
-def skip_unless_ci(reason: str) -> None:
-    """Skip the test with a reason; with ``CI=true`` fail, so that CI cannot pass by skipping."""
-    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(reason)
 
 
 @pytest.fixture(scope="session")

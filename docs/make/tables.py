@@ -26,7 +26,7 @@ from beatwire.bench import recorded
 from beatwire.cli.configured import OPTIONS
 from beatwire.configuration.keys import keys
 from beatwire.kafka.properties import RESERVED
-from beatwire.service.metric_table import METRICS
+from beatwire.service.observing.metric_table import METRICS
 
 DOCS = Path(__file__).parents[1]
 

@@ -15,11 +15,11 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.commits import LagReader
-from beatwire.kafka.live_sender import LiveSender
+from beatwire.kafka.consuming.commits import LagReader
 from beatwire.kafka.local.mock import is_mock
-from beatwire.kafka.registry import Registry
-from beatwire.kafka.sender import Sender
+from beatwire.kafka.publishing.live_sender import LiveSender
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.schemas.registry import Registry
 from beatwire.recordings import Recording, read_recording
 from beatwire.tables import host_array
 from beatwire.wire import frame, names

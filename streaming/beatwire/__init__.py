@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from beatwire.api.result import Result as Result
     from beatwire.errors import UserError as UserError
     from beatwire.model.scorer import save_scorer as save_scorer
-    from beatwire.offline.beat import Beat as Beat
+    from beatwire.offline.results.beat import Beat as Beat
 
     __version__: str
 

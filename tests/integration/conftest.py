@@ -15,11 +15,12 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from beatwire.kafka import commits, topics
+from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.consuming import commits
 from beatwire.kafka.local import broker
-from beatwire.kafka.readers import read_to_end
-from beatwire.kafka.sender import Sender
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.reading.readers import read_to_end
 from beatwire.wire import names
 
 WORKER = Path(__file__).with_name("worker.py")

@@ -21,8 +21,8 @@ from typing import Any
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.sink import Sink
-from beatwire.kafka.source import Source
+from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.publishing.sink import Sink
 from beatwire.records import Outgoing, RawTick
 from beatwire.service.monitor import Monitor
 from beatwire.signals import stop_on_signals

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 from beatwire.errors import UserError
-from beatwire.kafka.sender import Headers
+from beatwire.kafka.publishing.sender import Headers
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS
 from beatwire.records import I16

@@ -4,9 +4,9 @@ In:  index of the first sample of a packet, and its time, in seconds
 Out: how far the clock is ahead of the samples; the time of any sample; the jitter; the true rate
 State: the last second of points, and for two minutes the point of each second that is least ahead
 
-It is the online form of ``beatwire.recordings.evenrate``, with its words and thresholds. A late packet is ahead of the
-line, and no packet is behind it for long: the *level* is the least of the last second. What the clock is ahead of the
-level rises where samples are missing, and stays there.
+It is the online form of ``beatwire.recordings.columns.evenrate``, with its words and thresholds. A late packet is ahead
+of the line, and no packet is behind it for long: the *level* is the least of the last second. What the clock is ahead
+of the level rises where samples are missing, and stays there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import deque
 
 import numpy as np
-from beatwire.recordings.evenrate import jitter_of, shortest_gap
+from beatwire.recordings.columns.evenrate import jitter_of, shortest_gap
 
 _LEVEL_S, _LEVEL_POINTS = 1.0, 16  # the points that the level is the least of: both at least
 _MOST_POINTS = 512

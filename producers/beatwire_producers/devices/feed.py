@@ -17,7 +17,7 @@ from pathlib import Path
 
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.live_sender import LiveSender
+from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.wire import frame
 
 from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message, Stream

@@ -1,7 +1,7 @@
 """The sampling rate that packets show: measured where nobody states it, else compared with the stated one.
 
 In:  packets with their device times, or with their arrivals
-Out: a rate in Hz, as ``beatwire.recordings.evenrate`` finds it in the rows of a table
+Out: a rate in Hz, as ``beatwire.recordings.columns.evenrate`` finds it in the rows of a table
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from beatwire.errors import UserError
-from beatwire.recordings.evenrate import even_rate, nominal_rate, rate_and_positions
+from beatwire.recordings.columns.evenrate import even_rate, nominal_rate, rate_and_positions
 from beatwire.recordings.record import check_rate
 
 from beatwire_producers.devices.packets import Description, Packet

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from beatwire.errors import FatalError
-from beatwire.kafka.live_sender import LiveSender
+from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.wire import names
 
 from beatwire_producers.devices.outbox import Outbox, Spool

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-STATES = ("off", "on", "latched")  # by number, ``kernels.alert_state.OFF``, ...
+STATES = ("off", "on", "latched")  # by number, ``kernels.alerts.alert_state.OFF``, ...
 ENDED = {"off": "ended", "latched": "ended, not acknowledged"}  # what the text of an alert that has ended begins with
 _SHOWN = re.compile(r"({value[^}]*})(/min| s\b)")
 

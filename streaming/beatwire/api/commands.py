@@ -9,8 +9,9 @@ from typing import Any, cast, get_args
 from beatwire.api.analyze import backend_of, on_stderr
 from beatwire.backends.base import Backend
 from beatwire.errors import UserError
-from beatwire.evaluation import alarm_table, full_report, movement
-from beatwire.evaluation import rivals as peers
+from beatwire.evaluation import alarm_table, full_report
+from beatwire.evaluation.beats import movement
+from beatwire.evaluation.beats import rivals as peers
 from beatwire.evaluation.streamed import Streamed
 from beatwire.pipeline.settings import Detector
 from beatwire.recordings.arguments import file_path, number, several, shown, string, whole

@@ -14,9 +14,9 @@ from beatwire.api.live import Live
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
 from beatwire.offline.analyze import LONG_PASS_S
-from beatwire.offline.exports import alerts_table, beats_table
 from beatwire.offline.feed import Decided, Feed
-from beatwire.offline.merge import START_US
+from beatwire.offline.results.exports import alerts_table, beats_table
+from beatwire.offline.results.merge import START_US
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_blocks
 from beatwire.recordings.arguments import file_path, shown, string, whole

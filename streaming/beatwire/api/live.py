@@ -16,16 +16,16 @@ from beatwire.api.analyze import on_stderr
 from beatwire.api.live_scale import LiveScale
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
-from beatwire.kernels.avro import MAX_ID
-from beatwire.offline.beat import BEAT_FIELDS, Beat
-from beatwire.offline.collect import joined, no_beats
-from beatwire.offline.exports import beats_table
+from beatwire.kernels.intake.avro import MAX_ID
 from beatwire.offline.feed import Decided, Feed
+from beatwire.offline.results.beat import BEAT_FIELDS, Beat
+from beatwire.offline.results.collect import joined, no_beats
+from beatwire.offline.results.exports import beats_table
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.arguments import file_path, number, positive, shown, string, whole
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arrays import uv_per_value
-from beatwire.recordings.columns import columns_of, floats
+from beatwire.recordings.columns.tables import columns_of, floats
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS, check_rate
 from beatwire.service.warmup import compile_kernels

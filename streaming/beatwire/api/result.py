@@ -13,10 +13,10 @@ import pandas as pd
 from beatwire.api.summary import summary_html, summary_text
 from beatwire.model.storage import model_files
 from beatwire.offline.analyze import Analysis
-from beatwire.offline.exports import alerts_table, beats_table, write_alerts, write_beats
-from beatwire.offline.files import check_out
-from beatwire.offline.quality import quality_table
-from beatwire.offline.summary import summarize
+from beatwire.offline.results.exports import alerts_table, beats_table, write_alerts, write_beats
+from beatwire.offline.results.files import check_out
+from beatwire.offline.results.quality import quality_table
+from beatwire.offline.results.summary import summarize
 from beatwire.recordings import Recording
 from beatwire.recordings.arguments import file_path, number
 from beatwire.recordings.files import source_files
@@ -60,7 +60,7 @@ class Result:
 
     @cached_property
     def quality(self) -> pd.DataFrame:
-        """The signal quality, one row for every ten seconds; see ``beatwire.offline.quality.quality_table``."""
+        """The signal quality, one row for every ten seconds; see ``beatwire.offline.results.quality.quality_table``."""
         return pd.DataFrame(self._quality)
 
     @property
@@ -160,7 +160,7 @@ class Result:
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        """Rates, intervals, alerts by rule and signal quality; see ``beatwire.offline.summary.summarize``."""
+        """Rates, intervals, alerts by rule and signal quality; see ``beatwire.offline.results.summary.summarize``."""
         return summarize(self.recording, self.analysis, self._quality)
 
     @property

@@ -1,6 +1,6 @@
 """The summary of a recording as people read it, on one screen.
 
-In:  the dict of ``beatwire.offline.summary`` with ``source``, ``took_s`` and the names of written files
+In:  the dict of ``beatwire.offline.results.summary`` with ``source``, ``took_s`` and the names of written files
 Out: lines of at most 80 characters (the names of files aside); the line of the rate is as wide as the terminal, up to
      120 characters. Colours on a terminal only
 """
@@ -16,7 +16,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
-from beatwire.offline.clock import clock
+from beatwire.offline.results.clock import clock
 from beatwire.service.priorities import STARS, STYLES
 
 _LABEL = 14  # characters of the column of labels

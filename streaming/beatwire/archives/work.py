@@ -28,9 +28,9 @@ from beatwire.backends.choose import choose
 from beatwire.errors import LostCardError, UserError, printable
 from beatwire.model.checkpoint import load_model
 from beatwire.offline.analyze import LONG_PASS_S, Analysis, analyze
-from beatwire.offline.exports import alerts_table, beats_table
-from beatwire.offline.quality import quality_table
-from beatwire.offline.summary import summarize
+from beatwire.offline.results.exports import alerts_table, beats_table
+from beatwire.offline.results.quality import quality_table
+from beatwire.offline.results.summary import summarize
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording, as_recording
 from beatwire.service.warmup import compile_kernels

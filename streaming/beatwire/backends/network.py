@@ -4,9 +4,9 @@ In:    windows float32 [b, 256] and their scale, float32 [b]
 Out:   latents float32 [b, 8], and the logarithm of the reconstruction error, float32 [b]
 State: none
 
-``kernels.vae`` is the network. The reconstruction is never computed: the score needs only its squared distance from the
-window, which follows from products of window and output weights (``records.scoring.Layers``). These are computed
-together with the products of the encoder.
+``kernels.scores.vae`` is the network. The reconstruction is never computed: the score needs only its squared distance
+from the window, which follows from products of window and output weights (``records.scoring.Layers``). These are
+computed together with the products of the encoder.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.history import LATENTS
-from beatwire.kernels.vae import COLUMNS_AT_ONCE, SCRATCH_ROWS, WINDOWS_AT_ONCE
+from beatwire.kernels.scores.history import LATENTS
+from beatwire.kernels.scores.vae import COLUMNS_AT_ONCE, SCRATCH_ROWS, WINDOWS_AT_ONCE
 from beatwire.records import F32
 from beatwire.records.scoring import Layers
 
@@ -55,7 +55,7 @@ class Network:
 
 @functools.lru_cache(maxsize=16)
 def layers_of(w: Network) -> Layers:
-    """Return the matrices that ``kernels.vae`` multiplies by: all products that do not depend on windows."""
+    """Return the matrices that ``kernels.scores.vae`` multiplies by: all products that do not depend on windows."""
     output, bias = w.output.astype(np.float64), w.output_bias.astype(np.float64)
     return Layers(
         first=_padded(np.concatenate((w.encode, 2 * output.T), 1)),

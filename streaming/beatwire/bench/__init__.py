@@ -9,22 +9,10 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from beatwire.bench import (  # fmt: skip
-    accuracy,
-    archive,
-    detection,
-    feed,
-    garbage,
-    gpu,
-    graph,
-    handover,
-    hours,
-    live,
-    memory,
-    page,
-    preloaded,
-    recording,
-)
+from beatwire.bench import accuracy, archive, detection, graph, hours, memory, recording
+from beatwire.bench.broker import feed, garbage, handover, live, preloaded
+from beatwire.bench.card import gpu
+from beatwire.bench.pages import page
 from beatwire.bench.result import Log, Result
 from beatwire.errors import UserError
 from beatwire.service.warmup import warm_up

@@ -25,7 +25,7 @@ from beatwire.records.columns import (
     PLACE_STRIDE,
     PLACEMENT_COLUMNS,
 )
-from beatwire.stages import beats, classify, nms, ricker, ring
+from beatwire.stages.detection import beats, classify, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 
 RATE_HZ = 360.0

@@ -24,9 +24,9 @@ from beatwire_producers.ward import ward
 from beatwire.bench.result import Log, Result
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.commits import LagReader
+from beatwire.kafka.consuming.commits import LagReader
 from beatwire.kafka.local import broker
-from beatwire.kafka.sender import Sender
+from beatwire.kafka.publishing.sender import Sender
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from beatwire.configuration.load import Loaded
     from beatwire.kafka.cluster import Cluster
-    from beatwire.kafka.registry import Registry
+    from beatwire.kafka.schemas.registry import Registry
 
 # Key of the configuration -> the option that sets it.
 OPTIONS = {

@@ -16,31 +16,32 @@ from typing import Annotated
 
 import typer
 
-from beatwire.cli import broker, live, measure, staff
-from beatwire.cli.alerts import EXAMPLES as ALERTS_EXAMPLES
-from beatwire.cli.alerts import alerts
-from beatwire.cli.analyze import EXAMPLES as ANALYZE_EXAMPLES
-from beatwire.cli.analyze import analyze
 from beatwire.cli.archive import EXAMPLES as ARCHIVE_EXAMPLES
 from beatwire.cli.archive import archive
-from beatwire.cli.chaos import EXAMPLES as CHAOS_EXAMPLES
-from beatwire.cli.chaos import chaos
 from beatwire.cli.config import EXAMPLES as CONFIG_EXAMPLES
 from beatwire.cli.config import config
-from beatwire.cli.dashboard import EXAMPLES as DASHBOARD_EXAMPLES
-from beatwire.cli.dashboard import dashboard
 from beatwire.cli.doctor import EXAMPLES as DOCTOR_EXAMPLES
 from beatwire.cli.doctor import doctor
-from beatwire.cli.export import export
-from beatwire.cli.feed import FEED_EXAMPLES, WATCH_EXAMPLES, feed, watch
-from beatwire.cli.report import EXAMPLES as REPORT_EXAMPLES
-from beatwire.cli.report import report
-from beatwire.cli.tail import EXAMPLES as TAIL_EXAMPLES
-from beatwire.cli.tail import tail
+from beatwire.cli.measuring import measure
+from beatwire.cli.measuring.chaos import EXAMPLES as CHAOS_EXAMPLES
+from beatwire.cli.measuring.chaos import chaos
+from beatwire.cli.measuring.train import train
+from beatwire.cli.recordings.analyze import EXAMPLES as ANALYZE_EXAMPLES
+from beatwire.cli.recordings.analyze import analyze
+from beatwire.cli.recordings.export import export
+from beatwire.cli.recordings.report import EXAMPLES as REPORT_EXAMPLES
+from beatwire.cli.recordings.report import report
 from beatwire.cli.terminal import print_message
-from beatwire.cli.train import train
+from beatwire.cli.ward import broker, live, staff
+from beatwire.cli.ward.alerts import EXAMPLES as ALERTS_EXAMPLES
+from beatwire.cli.ward.alerts import alerts
+from beatwire.cli.ward.dashboard import EXAMPLES as DASHBOARD_EXAMPLES
+from beatwire.cli.ward.dashboard import dashboard
+from beatwire.cli.ward.feed import FEED_EXAMPLES, WATCH_EXAMPLES, feed, watch
+from beatwire.cli.ward.tail import EXAMPLES as TAIL_EXAMPLES
+from beatwire.cli.ward.tail import tail
 from beatwire.errors import FatalError, LostCardError, UserError
-from beatwire.service.logs import log_event, writes_json
+from beatwire.service.observing.logs import log_event, writes_json
 
 # One thread each for the linear algebra libraries, set before NumPy is imported: the matrices of the network are
 # too small to be worth more, and the threads would compete with those of the kernels.

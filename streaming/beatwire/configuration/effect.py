@@ -11,7 +11,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.settings import Streams
 
 if TYPE_CHECKING:
-    from beatwire.kafka.registry import Registry
+    from beatwire.kafka.schemas.registry import Registry
 
 
 def cluster_of(configuration: Configuration) -> Cluster:
@@ -42,7 +42,7 @@ def registry_of(configuration: Configuration) -> Registry | None:
     keys = configuration.registry
     if keys.url is None:
         return None
-    from beatwire.kafka.registry import Registry
+    from beatwire.kafka.schemas.registry import Registry
 
     properties = {
         "basic.auth.user.info": keys.user_info,

@@ -4,8 +4,8 @@
 detector written in a test are measured by the same code.
 """
 
+from beatwire.evaluation.beats.detection import Alarm, Cuts, Detect, Detected
 from beatwire.evaluation.bedside import alarm_table, alarms_as_text
-from beatwire.evaluation.detection import Alarm, Cuts, Detect, Detected
 from beatwire.evaluation.evaluate import evaluate
 from beatwire.evaluation.figures import as_json
 from beatwire.evaluation.html import as_html

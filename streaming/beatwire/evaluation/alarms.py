@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from beatwire.evaluation.detection import Alarm
-from beatwire.evaluation.match import inside
+from beatwire.evaluation.beats.detection import Alarm
+from beatwire.evaluation.beats.match import inside
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.records import F64
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from beatwire.errors import UserError
-from beatwire.evaluation.detection import Cuts, Detect
-from beatwire.evaluation.noise import add_noise, read_noise
+from beatwire.evaluation.beats.detection import Cuts, Detect
+from beatwire.evaluation.beats.noise import add_noise, read_noise
 from beatwire.evaluation.records import AnnotatedRecord, find_records, read_annotated
 from beatwire.evaluation.result import Evaluation, RecordResult, measure_record
 from beatwire.recordings.wfdb.annotations import ENDING
@@ -69,7 +69,7 @@ def evaluate(
     seed
         Random seed of the cuts and of the segment of noise.
     noise, snr_db
-        Noise to add before detection, see :func:`beatwire.evaluation.noise.read_noise`, and its level.
+        Noise to add before detection, see :func:`beatwire.evaluation.beats.noise.read_noise`, and its level.
     names
         Records to run; all by default.
     held_out

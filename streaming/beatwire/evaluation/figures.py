@@ -24,9 +24,9 @@ import numpy as np
 
 from beatwire.evaluation.alarms import AlarmCounts
 from beatwire.evaluation.anomaly import GROUPS, MIN_BEATS, auroc, estimate_by_group
-from beatwire.evaluation.classes import LETTERS, class_figures, count_called, count_class
-from beatwire.evaluation.confidence import confidence_auroc
-from beatwire.evaluation.match import Counts
+from beatwire.evaluation.beats.classes import LETTERS, class_figures, count_called, count_class
+from beatwire.evaluation.beats.confidence import confidence_auroc
+from beatwire.evaluation.beats.match import Counts
 from beatwire.evaluation.result import NO_BEAT, Evaluation, RecordResult
 from beatwire.records import F64
 from beatwire.stages.score import ANOMALOUS

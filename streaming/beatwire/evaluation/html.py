@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from beatwire.evaluation.classes import class_lines
+from beatwire.evaluation.beats.classes import class_lines
 from beatwire.evaluation.text import COLUMNS, HEADS, cell, record_rows, summary, three_decimals
 
 _COLOURS = {"N": "#6b7a8c", "S": "#c98a00", "V": "#c0392b", "F": "#6f42c1"}

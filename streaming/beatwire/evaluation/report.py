@@ -7,11 +7,11 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from beatwire.evaluation.detection import Detect
+from beatwire.evaluation.beats.detection import Detect
+from beatwire.evaluation.beats.noise import read_noise
+from beatwire.evaluation.beats.rivals import rivals
 from beatwire.evaluation.evaluate import evaluate
 from beatwire.evaluation.figures import as_json
-from beatwire.evaluation.noise import read_noise
-from beatwire.evaluation.rivals import rivals
 from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.stages.score import ANOMALOUS
 
@@ -45,7 +45,7 @@ def full_report(
     Parameters
     ----------
     noise, snr_db
-        Sources as in :func:`beatwire.evaluation.noise.read_noise`, each added at each of these ratios in dB.
+        Sources as in :func:`beatwire.evaluation.beats.noise.read_noise`, each added at each of these ratios in dB.
     with_rivals
         Run the rival detectors on the same records.
     threshold

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from beatwire.evaluation.alarms import AlarmCounts, count_alarms
-from beatwire.evaluation.confidence import ConfidenceOutcome
-from beatwire.evaluation.detection import Detected
-from beatwire.evaluation.match import Counts, count, inside, pair, timing_ms
+from beatwire.evaluation.beats.confidence import ConfidenceOutcome
+from beatwire.evaluation.beats.detection import Detected
+from beatwire.evaluation.beats.match import Counts, count, inside, pair, timing_ms
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.records import F64, I64
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
-from beatwire.evaluation.detection import ERROR_WINDOW_S, Alarm, Cuts, Detected
+from beatwire.evaluation.beats.detection import ERROR_WINDOW_S, Alarm, Cuts, Detected
 from beatwire.model.checkpoint import held_out_models, load_model
 from beatwire.model.classes import SHIPPED as SHIPPED_CLASSES
 from beatwire.model.rhythm import SHIPPED as SHIPPED_RHYTHM

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
-from beatwire.evaluation.classes import called_line, class_lines
+from beatwire.evaluation.beats.classes import called_line, class_lines
 
 COLUMNS = ("record", "beats", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms")
 HEADS = (

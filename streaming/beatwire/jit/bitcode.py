@@ -5,7 +5,8 @@ inlined needs none of these. Without them, and with one compilation for literal 
 (``switch(slots, ALERT, False)`` and ``switch(slots, rule, on)``), all kernels compile in half the time.
 
 Numba has no option for this: ``BitcodeCompiler`` is a compiler pipeline whose last pass differs, and
-``tests/test_canary.py`` checks what it needs of Numba. A dispatcher of such a function must not be called from Python.
+``tests/kernels/test_canary.py`` checks what it needs of Numba. A dispatcher of such a function must not be called from
+Python.
 """
 
 from __future__ import annotations

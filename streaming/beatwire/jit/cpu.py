@@ -27,7 +27,13 @@ from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, vector
-from beatwire.kernels import beat_class, beats, classify, files, flutter, history, nms, ricker, ring, rules, windows
+from beatwire.kernels.alerts import rules
+from beatwire.kernels.classes import beat_class
+from beatwire.kernels.detection import beats, nms, ricker, windows
+from beatwire.kernels.intake import files, ring
+from beatwire.kernels.peaks import classify
+from beatwire.kernels.rhythms import flutter
+from beatwire.kernels.scores import history
 from beatwire.kernels.table import HostKernels, Kernel, OverItems, Serial
 
 BODIES_OF = ("beatwire.kernels.", "beatwire.jit.x86.")

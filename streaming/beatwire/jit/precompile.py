@@ -1,8 +1,9 @@
 """Compile all kernels before the first sample, in several processes that store the machine code in one folder.
 
 ``signatures.txt`` lists the kernels and the types of their flat arguments, a line for each signature, the longest
-compilation first. It is what a warm-up of the graph uses; ``tests/test_kernel_cache.py`` compares the two, and
-``python tests/kernel_signatures.py`` writes the file again. A kernel that it lacks is compiled when it is first called.
+compilation first. It is what a warm-up of the graph uses; ``tests/kernels/test_kernel_cache.py`` compares the two, and
+``python tests/helpers/kernels/kernel_signatures.py`` writes the file again. A kernel that it lacks is compiled when it
+is first called.
 
 Numba holds Python's lock while it compiles, so threads gain nothing. The helpers are new interpreters, ``python -m
 beatwire.jit.precompile FOLDER``: a fork is unsafe beside the threads of a Kafka client. A helper reads names of kernels

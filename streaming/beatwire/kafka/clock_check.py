@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.follower import END, Follower
+from beatwire.kafka.reading.follower import END, Follower
 from beatwire.kafka.topics import has_broker_clock
 from beatwire.wire.names import SAMPLES
 

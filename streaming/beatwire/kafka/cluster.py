@@ -19,8 +19,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, ClusterMetadata  # type: ignore[attr-defined]
 
 from beatwire.errors import UserError
-from beatwire.kafka.producer import Producer
 from beatwire.kafka.properties import masked
+from beatwire.kafka.publishing.producer import Producer
 
 _LOGGER = logging.getLogger("librdkafka")
 _LOGGER.addHandler(logging.NullHandler())

@@ -11,7 +11,7 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, Ka
 from confluent_kafka.admin import AdminClient
 
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.positions import is_monitors
+from beatwire.kafka.consuming.positions import is_monitors
 from beatwire.wire import names
 
 _MOST = 100  # groups that are looked at

@@ -5,8 +5,8 @@ of the body that it names; the number of items takes the place of the item::
 
     backend.kernels.respond(n, fresh.lanes, response_filter, rings, work)
 
-runs ``kernels.ricker.respond(i, ...)`` for ``i`` = 0 ... n - 1. Type checkers check such a call against the signature
-of the body.
+runs ``kernels.detection.ricker.respond(i, ...)`` for ``i`` = 0 ... n - 1. Type checkers check such a call against the
+signature of the body.
 
 ``Kernels`` run where the rings are (``Backend.kernels``), ``HostKernels`` on the host (``jit.cpu.kernels``). A subclass
 decides in ``prepare`` what a call does: ``jit.cpu`` compiles the body and runs it, ``backends.cuda.launch_list``
@@ -19,34 +19,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 
-from beatwire.kernels import (
-    arrivals,
-    avro,
-    beat_class,
-    beat_shape,
-    beats,
-    classify,
-    clock,
-    directory,
-    doubt,
-    drift,
-    files,
-    flutter,
-    fusion,
-    history,
-    intervals,
-    nms,
-    ordering,
-    rhythm,
-    ricker,
-    ring,
-    rules,
-    scoring,
-    shards,
-    vae,
-    ventricular,
-    windows,
-)
+from beatwire.kernels.alerts import rules
+from beatwire.kernels.classes import beat_class, beat_shape
+from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
+from beatwire.kernels.intake import arrivals, avro, clock, directory, files, ordering, ring, shards
+from beatwire.kernels.peaks import classify, doubt
+from beatwire.kernels.rhythms import flutter, rhythm, ventricular
+from beatwire.kernels.scores import drift, history, scoring, vae
 
 P = ParamSpec("P")
 R = TypeVar("R")

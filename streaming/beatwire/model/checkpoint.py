@@ -18,11 +18,12 @@ import numpy as np
 
 from beatwire.backends.network import Network
 from beatwire.errors import UserError
-from beatwire.kernels import history, windows
-from beatwire.kernels.drift import COMPARED, MOST_BINS
+from beatwire.kernels.detection import windows
+from beatwire.kernels.scores import history
+from beatwire.kernels.scores.drift import COMPARED, MOST_BINS
 from beatwire.model.storage import HELD_OUT_KEY, read_model, write_model
 from beatwire.records import F64
-from beatwire.stages.drift import Reference
+from beatwire.stages.judging.drift import Reference
 from beatwire.stages.score import TERMS, Calibration
 
 FORMAT = 1

@@ -1,7 +1,7 @@
 """The trees that determine the class of a beat, on disk, read and checked.
 
 In:  ``NAME.safetensors`` (nodes, roots, calibration) and ``NAME.json`` (everything else), see ``model.storage``
-Out: ``stages.beat_class.Settings``
+Out: ``stages.judging.beat_class.Settings``
 
 The arrays are those of ``model.trees``: first the trees for V, then those for S. ``probability`` is calibrated for
 both. Trees are usable only if they were trained on the features of this program.
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.kernels import beat_shape, class_features, normal_beat
+from beatwire.kernels.classes import beat_shape, class_features, normal_beat
 from beatwire.model.storage import read_model, write_model
 from beatwire.model.trees import ARRAYS, check, check_inputs, ensemble_of
-from beatwire.stages.beat_class import Settings
+from beatwire.stages.judging.beat_class import Settings
 
 FORMAT = 1
 VERSION = "classes-2"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from beatwire.kernels import atrial, fibrillation, rhythm
+from beatwire.kernels.rhythms import atrial, fibrillation, rhythm
 from beatwire.model.judges import load_judges, save_judges
 from beatwire.records.classification import Judges
 

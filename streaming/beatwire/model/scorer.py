@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.kernels.scoring import POPULATION, SLOPE_KNOTS
-from beatwire.kernels.windows import WINDOW
+from beatwire.kernels.detection.windows import WINDOW
+from beatwire.kernels.scores.scoring import POPULATION, SLOPE_KNOTS
 from beatwire.outputs import write_output
 from beatwire.records import F32, F64
 from beatwire.records.scoring import Calibration

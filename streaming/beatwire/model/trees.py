@@ -1,7 +1,7 @@
 """The detector's trees on disk, read and checked.
 
 In:  ``NAME.safetensors`` (nodes, roots, calibration) and ``NAME.json`` (everything else), see ``model.storage``
-Out: ``stages.classify.Ensemble``
+Out: ``stages.detection.classify.Ensemble``
 
 Arrays: ``feature`` int32 [n], negative in a leaf; ``threshold`` float32 [n]; ``below`` int32 [n], the child for values
 of at most the threshold, ``below + 1`` being the other child; ``leaf`` int32 [n], the logit of a leaf in units of
@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.kernels import classify, peak_features
+from beatwire.kernels.peaks import classify, peak_features
 from beatwire.model.storage import read_model, write_model
 from beatwire.records import F32, I16, I32
-from beatwire.stages.classify import SIGMA_S
-from beatwire.stages.nms import Settings as NmsSettings
+from beatwire.stages.detection.classify import SIGMA_S
+from beatwire.stages.detection.nms import Settings as NmsSettings
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 
@@ -141,7 +141,7 @@ def in_halves(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
 
 
 def complete(path: Path, arrays: dict[str, Any]) -> tuple[I16, F32, I32]:
-    """Return all trees as complete binary trees of the same depth, as ``kernels.classify.evaluate_trees`` reads them.
+    """Return all trees as complete binary trees of one depth, as ``kernels.peaks.classify.evaluate_trees`` reads.
 
     Below a leaf that is not on the last level, every node sends all values to the same side.
 

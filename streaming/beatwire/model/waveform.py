@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.kernels import doubt, wave_input
-from beatwire.kernels.vae import COLUMNS_AT_ONCE
-from beatwire.kernels.wave_network import LOOKS, TAPS
+from beatwire.kernels.peaks import doubt, wave_input
+from beatwire.kernels.peaks.wave_network import LOOKS, TAPS
+from beatwire.kernels.scores.vae import COLUMNS_AT_ONCE
 from beatwire.model.storage import read_model, write_model
 from beatwire.model.trees import check_inputs
 from beatwire.records.waveform import WaveNetwork

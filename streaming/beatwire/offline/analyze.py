@@ -22,10 +22,10 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
 from beatwire.offline.analyzer import MAX_GRAPHS, Analyzer
-from beatwire.offline.collect import Collector
-from beatwire.offline.coverage import hold_last
 from beatwire.offline.feed import Encoder
 from beatwire.offline.plan import Plan
+from beatwire.offline.results.collect import Collector
+from beatwire.offline.results.coverage import hold_last
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
@@ -38,8 +38,8 @@ LONG_PASS_S = 20.0  # seconds per pass and tick: fewer passes than live, where a
 class Analysis:
     """The result of an analysis.
 
-    beats    one array for each of `offline.beat.BEAT_FIELDS`, of equal length; ``map_x``, ``map_y`` are the coordinates
-             of a beat on the two-dimensional map of the latents of the model
+    beats    one array for each of `offline.results.beat.BEAT_FIELDS`, of equal length; ``map_x``, ``map_y`` are the
+             coordinates of a beat on the two-dimensional map of the latents of the model
     alerts   alert transitions in order, each with the name of the model
     counts   of duplicates, gaps and restarts, by name
     model    name of the scoring model

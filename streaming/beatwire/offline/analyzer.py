@@ -24,19 +24,19 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.offline.batch import ShardBatch, ShardResults
-from beatwire.offline.coverage import coverage_of, fill_holes, hold_last
-from beatwire.offline.merge import merge
 from beatwire.offline.passes import SamplesInPlace, SampleSource, passes
 from beatwire.offline.plan import AHEAD_S, WARM_S, Plan
 from beatwire.offline.prefetch import BUFFERS, UploadedSamples, one_ahead
+from beatwire.offline.results.coverage import coverage_of, fill_holes, hold_last
+from beatwire.offline.results.merge import merge
 from beatwire.offline.shards import Shards, cut
 from beatwire.pipeline.parts import Alerting, Models
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import Alerts, Bank, TickBeats
-from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.holes import longest_hole
-from beatwire.stages.support.limits import Limits
+from beatwire.stages.support.streams.directory import Directory
 
 MAX_GRAPHS = 8  # that run at the same time on the CPU
 SHARDS_PER_GRAPH = 4  # fewer are not worth another graph

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from beatwire.backends.base import Backend, Table
-from beatwire.kernels.beat_shape import COLUMNS, SHAPE_LEADS
-from beatwire.kernels.history import LATENTS
+from beatwire.kernels.classes.beat_shape import COLUMNS, SHAPE_LEADS
+from beatwire.kernels.scores.history import LATENTS
 from beatwire.offline.shards import Shards
 from beatwire.pipeline.parts import Detection, Models
 from beatwire.pipeline.settings import Settings

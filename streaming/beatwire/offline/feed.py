@@ -16,9 +16,9 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.errors import UserError
-from beatwire.offline.collect import Collector
-from beatwire.offline.coverage import HOLD_S, hold_last
-from beatwire.offline.merge import START_US
+from beatwire.offline.results.collect import Collector
+from beatwire.offline.results.coverage import HOLD_S, hold_last
+from beatwire.offline.results.merge import START_US
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I16, RawTick

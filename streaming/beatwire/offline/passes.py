@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from beatwire.offline.coverage import Coverage
+from beatwire.offline.results.coverage import Coverage
 from beatwire.offline.shards import Shards, out_of_gaps
 from beatwire.records import I16, I64, Bank, Fresh, Placement
 from beatwire.records.columns import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from beatwire.backends.base import Backend
-from beatwire.kernels.fast_rhythm import APART, LINK_S
+from beatwire.kernels.detection.fast_rhythm import APART, LINK_S
 from beatwire.offline.prefetch import BUFFERS
 from beatwire.records import Bank
 

@@ -1,6 +1,6 @@
 """A long recording as overlapping shards, each of which is processed as a lane.
 
-In:  the coverage of the recording (``beatwire.offline.coverage``)
+In:  the coverage of the recording (``beatwire.offline.results.coverage``)
 Out: :class:`Shards`
 
 Every segment is cut into shards. A shard *owns* the samples ``[begin, end)``: its results count there and nowhere else.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from beatwire.offline.coverage import Coverage
+from beatwire.offline.results.coverage import Coverage
 from beatwire.records import I64
 
 

@@ -14,7 +14,7 @@ from beatwire.alerts.limits import SETTABLE
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.errors import UserError, shown
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.orders import change_limits, read_limits
+from beatwire.kafka.publishing.orders import change_limits, read_limits
 from beatwire.page.reader import Acknowledger
 
 _TITLES = {rule.name: rule.title for rule in RULES}

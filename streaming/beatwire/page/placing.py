@@ -12,14 +12,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from beatwire.kernels import align as columns
-from beatwire.kernels import clock
+from beatwire.kernels.intake import align as columns
+from beatwire.kernels.intake import clock
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, Aligned, Bank, Chunks, RawTick
 from beatwire.stages import align, decode
-from beatwire.stages.support.align_tables import new_slots
-from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.waiting import WaitingRoom
+from beatwire.stages.support.streams.align_tables import new_slots
+from beatwire.stages.support.streams.directory import Directory
+from beatwire.stages.support.streams.waiting import WaitingRoom
 from beatwire.wire.avro import encode_chunk
 
 MOST_STREAMS = 20_000

@@ -12,8 +12,8 @@ from typing import Any
 
 from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.follower import BEGINNING, END, Follower
-from beatwire.kafka.sender import Sender
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.reading.follower import BEGINNING, END, Follower
 from beatwire.page.beat_log import KEPT_S
 from beatwire.page.ward import Ward
 from beatwire.wire.cloud_events import ack_headers

@@ -24,7 +24,7 @@ import fastavro
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.align import (
+from beatwire.kernels.intake.align import (
     LIMIT_REORDER,
     SLOT_BANK,
     SLOT_EXPECTED,
@@ -36,8 +36,8 @@ from beatwire.kernels.align import (
     SLOT_PENDING,
     SLOT_SESSION,
 )
-from beatwire.kernels.holes import NO_VALUE
-from beatwire.kernels.ring import MARK
+from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.intake.ring import MARK
 from beatwire.page.placing import Placing
 from beatwire.records import F64, I16, I64, Chunks, Placement, RawTick
 from beatwire.records.columns import (
@@ -53,8 +53,8 @@ from beatwire.records.columns import (
     PLACE_LANE,
     PLACE_LEAD_OFF,
 )
-from beatwire.stages.ring import ring_samples
-from beatwire.stages.support.directory import Directory
+from beatwire.stages.detection.ring import ring_samples
+from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import schema
 
 RING_S = 10.0

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.kafka.follower import Record
+from beatwire.kafka.reading.follower import Record
 from beatwire.page.alerts import Alerts
 from beatwire.page.beat_log import BeatLog, as_json
 from beatwire.page.protocol import Block

@@ -27,11 +27,12 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import I32, Acknowledgement, Aligned, Bank, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.samples import BankKind
 from beatwire.settings import HORIZON_S
-from beatwire.stages import alert, align, decode, drift, gather, lifecycle, publish, score
-from beatwire.stages.support.banks import kinds_of
-from beatwire.stages.support.directory import Directory
-from beatwire.stages.support.limits import Limits
-from beatwire.stages.support.waiting import WaitingRoom
+from beatwire.stages import align, decode, gather, lifecycle, publish, score
+from beatwire.stages.judging import alert, drift
+from beatwire.stages.support.alerts.limits import Limits
+from beatwire.stages.support.streams.banks import kinds_of
+from beatwire.stages.support.streams.directory import Directory
+from beatwire.stages.support.streams.waiting import WaitingRoom
 from beatwire.wire.dead_letters import Origin, dead_letters
 
 

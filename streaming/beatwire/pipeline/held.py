@@ -8,7 +8,7 @@ State: these messages
 from __future__ import annotations
 
 from beatwire.records import RawTick
-from beatwire.stages.support.waiting import WaitingRoom
+from beatwire.stages.support.streams.waiting import WaitingRoom
 from beatwire.wire.dead_letters import Letter, Origin
 
 

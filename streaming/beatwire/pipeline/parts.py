@@ -27,23 +27,10 @@ from beatwire.model.waveform import load_waveform
 from beatwire.pipeline.settings import Settings
 from beatwire.records.classification import Judges
 from beatwire.records.waveform import WaveNetwork
-from beatwire.stages import (
-    alert,
-    beat_class,
-    beats,
-    classify,
-    doubt,
-    drift,
-    history,
-    nms,
-    rhythm,
-    ricker,
-    ring,
-    ventricular,
-    windows,
-)
+from beatwire.stages.detection import beats, classify, doubt, history, nms, ricker, ring, windows
+from beatwire.stages.judging import alert, beat_class, drift, rhythm, ventricular
+from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.ensemble import Ensemble
-from beatwire.stages.support.limits import Limits
 
 
 class Models(NamedTuple):

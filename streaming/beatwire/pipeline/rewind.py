@@ -17,14 +17,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.kernels.senders import TURN_US
+from beatwire.kernels.intake.senders import TURN_US
 from beatwire.records import F64, I32, I64, Aligned, Bool
 from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 from beatwire.records.events import RESTART
 
 STEP_S = 10.0  # a twelfth of the horizon: so much more than needed is replayed at most, or a tick
-# Microseconds by the broker's clock: two returns of sessions and one before. Of active time (``kernels.senders``): 60 s
-# without a signal that can be judged, the most that may be set, and the time between two of its marks.
+# Microseconds by the broker's clock: two returns of sessions and one before. Of active time
+# (``kernels.intake.senders``): 60 s without a signal that can be judged, the most that may be set, and the time between
+# two of its marks.
 OUTLASTS_US = np.array([3 * TURN_US, 64_000_000])
 TIME_STEPS = 9
 

@@ -27,12 +27,13 @@ import numpy as np
 from beatwire.alerts.settings import Lifecycle
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
-from beatwire.kernels.fast_rhythm import REACH_S
-from beatwire.kernels.wave_input import BACK_S
+from beatwire.kernels.detection.fast_rhythm import REACH_S
+from beatwire.kernels.peaks.wave_input import BACK_S
 from beatwire.records import Bank
 from beatwire.records.waveform import WaveNetwork
 from beatwire.settings import Streams
-from beatwire.stages import align, beats, classify, decode, doubt, nms, ricker, ring
+from beatwire.stages import align, decode
+from beatwire.stages.detection import beats, classify, doubt, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
 

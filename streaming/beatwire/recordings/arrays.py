@@ -1,11 +1,12 @@
 """A recording from numbers in memory: arrays, series, tables and data frames of any library, on the host or on a GPU.
 
-In:  an array [n] or [leads, n]; or a table with one column a lead (``beatwire.recordings.columns``); rate and unit
+In:  an array [n] or [leads, n]; or a table with one column a lead (``beatwire.recordings.columns.tables``); rate and
+     unit
 Out: :class:`Recording`
 
 Which columns are leads, which is the clock and which counts samples is decided as for text files
-(``beatwire.recordings.roles``); of the rows of an array only those that rise evenly are no leads. int16 samples in ADC
-units are used in place, on the host and on a GPU (NumPy, CuPy, cuDF, torch), if all leads are. Other numbers are
+(``beatwire.recordings.columns.roles``); of the rows of an array only those that rise evenly are no leads. int16 samples
+in ADC units are used in place, on the host and on a GPU (NumPy, CuPy, cuDF, torch), if all leads are. Other numbers are
 converted where they are.
 """
 
@@ -19,15 +20,15 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arguments import positive, shown
-from beatwire.recordings.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
-from beatwire.recordings.columns import Columns, columns_of, floats
-from beatwire.recordings.evenrate import rate_and_positions
-from beatwire.recordings.kinds import uv_per_unit_of
+from beatwire.recordings.columns.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
+from beatwire.recordings.columns.evenrate import rate_and_positions
+from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.columns.names import UV_PER, is_unscaled, without_unit
+from beatwire.recordings.columns.roles import Roles, Table, roles_of
+from beatwire.recordings.columns.tables import Columns, columns_of, floats
+from beatwire.recordings.columns.timecolumn import positions_of, times_of
 from beatwire.recordings.leads import find_lead, unique_names
-from beatwire.recordings.names import UV_PER, is_unscaled, without_unit
 from beatwire.recordings.record import MAX_LEADS, NO_VALUE, Recording, check_rate
-from beatwire.recordings.roles import Roles, Table, roles_of
-from beatwire.recordings.timecolumn import positions_of, times_of
 from beatwire.recordings.units import to_units, unit_guess, value_ranges
 from beatwire.records import I64
 from beatwire.tables import array_module
@@ -52,8 +53,8 @@ def from_array(
     Parameters
     ----------
     source : [n] or [leads, n]
-        See :mod:`beatwire.recordings.columns`. What is masked, None, NA, NaN or infinite is no value; nor is -32768 in
-        int16. Of a table each column is a lead, but for a clock, a count, and other quantities.
+        See :mod:`beatwire.recordings.columns.tables`. What is masked, None, NA, NaN or infinite is no value; nor is
+        -32768 in int16. Of a table each column is a lead, but for a clock, a count, and other quantities.
     fs
         Sampling rate in Hz; None: by the clock of a table.
     leads

@@ -20,7 +20,7 @@ from beatwire.recordings.places import is_address
 from beatwire.recordings.record import Recording
 from beatwire.recordings.remote import fetched
 from beatwire.recordings.signals import Signals, blocks_of
-from beatwire.recordings.text import text_blocks
+from beatwire.recordings.text.recording import text_blocks
 from beatwire.recordings.units import Block, Scale, scale_for, value_ranges
 
 BLOCK_SAMPLES = 1 << 20  # of a lead

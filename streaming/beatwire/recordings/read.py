@@ -19,7 +19,7 @@ from beatwire.recordings.record import Recording
 from beatwire.recordings.remote import fetched
 from beatwire.recordings.signals import Signals, recording_of
 from beatwire.recordings.synthetic.person import synthetic_recording
-from beatwire.recordings.text import read_text
+from beatwire.recordings.text.recording import read_text
 from beatwire.recordings.wfdb.memory import of_record
 
 

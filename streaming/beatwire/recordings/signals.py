@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.kinds import is_ecg, is_other
+from beatwire.recordings.columns.kinds import is_ecg, is_other
 from beatwire.recordings.leads import find_lead, unique_names
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording, check_rate
 from beatwire.recordings.units import Block, to_units

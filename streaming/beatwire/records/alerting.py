@@ -67,7 +67,7 @@ class RuleBeats(NamedTuple):
     sure          bool [b]        certainly a beat, and few errors: silence after it is silence of the heart
     size          float32 [b]     relative to the normal beat of the stream; 1: unknown
     unrelated     bool [b]        half of the stream's beats are as unlike each other as unrelated signals
-    beat_class    uint8 [b]       see ``kernels.beat_class``
+    beat_class    uint8 [b]       see ``kernels.classes.beat_class``
     tachycardia   float64 [b]     logit that the last beats are of a ventricular tachycardia; NaN: not judged
     run           float64 [b]     logit that the last three beats are a ventricular run; NaN: not judged
     mean_rr_s     float64 [b]     mean of the last four intervals; NaN: unknown

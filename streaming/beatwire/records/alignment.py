@@ -29,7 +29,7 @@ class AlignChunks(NamedTuple):
 class AlignVerdicts(NamedTuple):
     """What became of each chunk.
 
-    code      int64 [n]    ``kernels.arrivals.PLACED``, or why the chunk is rejected
+    code      int64 [n]    ``kernels.intake.arrivals.PLACED``, or why the chunk is rejected
     expected  float64 [n]  of a rejected chunk: what its stream has in place of what the chunk says
     """
 
@@ -44,7 +44,7 @@ class AlignRows(NamedTuple):
     fresh  int64 [., 9]  columns ``FRESH_...``: lanes with new samples
     event  int64 [., 6]  columns ``EVENT_...``: restarts, gaps, changes of the lead-off mask or of the limits, device
                          times that had to give way to newer ones
-    sizes  int64 [SIZES] see ``kernels.align``
+    sizes  int64 [SIZES] see ``kernels.intake.align``
     """
 
     place: I64
@@ -56,8 +56,8 @@ class AlignRows(NamedTuple):
 class StreamState(NamedTuple):
     """What align keeps of each stream, by slot.
 
-    slots    int64 [slots, SLOT_COLUMNS]    position of the stream, see ``kernels.align``
-    anchors  int64 [slots, ANCHOR_COLUMNS]  its device times, see ``kernels.clock``
+    slots    int64 [slots, SLOT_COLUMNS]    position of the stream, see ``kernels.intake.align``
+    anchors  int64 [slots, ANCHOR_COLUMNS]  its device times, see ``kernels.intake.clock``
     """
 
     slots: I64

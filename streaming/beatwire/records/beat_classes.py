@@ -1,4 +1,4 @@
-"""Arguments of the kernels that classify beats, grouped (``kernels.beat_class``)."""
+"""Arguments of the kernels that classify beats, grouped (``kernels.classes.beat_class``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ClassBeats(NamedTuple):
     prematurity             float32 [b]  1 - RR / usual RR; NaN: unknown
     quality                 float32 [b]
     expected_errors         float32 [b]  NaN: unknown
-    shape                   int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.beat_shape``
+    shape                   int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.classes.beat_shape``
     """
 
     rr_s: F64
@@ -48,7 +48,7 @@ class ClassHistory(NamedTuple):
     ratio    float32 [slots, PAST]                        RR over the median of the RRs before it; 1: unknown
     usual    float32 [slots, PAST]                        RR over the usual RR of a minute; 1: unknown
     match    float32 [slots, PAST]                        correlation of the QRS complex with that of the normal beat
-    shape    int16 [slots, PAST, SHAPE_LEADS, COLUMNS]    see ``kernels.beat_shape``
+    shape    int16 [slots, PAST, SHAPE_LEADS, COLUMNS]    see ``kernels.classes.beat_shape``
     ring     int64 [slots, 3]                             ``HEAD``, ``COUNT``, ``BLOCK``
     normal   int16 [slots, SHAPE_LEADS, COLUMNS]          the normal beat
     known    float32 [slots, KNOWN]                       ``SHARE`` of the beats that it is the mean of (0: there is
@@ -95,10 +95,10 @@ class ClassScratch(NamedTuple):
 class BeatClasses(NamedTuple):
     """The classes of ``b`` beats, and what other judgements read of them.
 
-    beat_class    uint8 [b]              one of ``kernels.beat_class``
+    beat_class    uint8 [b]              one of ``kernels.classes.beat_class``
     probability   float32 [b]            of the class; NaN: unknown
-    measures      float32 [b, MEASURED]  see ``kernels.beat_class``
-    normal        float32 [b, NORMAL_MEASURES]  of the normal beat of the stream, see ``kernels.normal_beat``
+    measures      float32 [b, MEASURED]  see ``kernels.classes.beat_class``
+    normal        float32 [b, NORMAL_MEASURES]  of the normal beat of the stream, see ``kernels.classes.normal_beat``
     """
 
     beat_class: U8

@@ -56,9 +56,9 @@ class Beats:
 class Windows:
     """What was cut out of the rings around each beat (all xp).
 
-    windows    float32 [b, 256], the input of the network, see ``kernels.windows``
+    windows    float32 [b, 256], the input of the network, see ``kernels.detection.windows``
     amplitude  float32 [b], of the windows
-    shapes     table of one column, int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.beat_shape``
+    shapes     table of one column, int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.classes.beat_shape``
     """
 
     beats: Beats
@@ -107,7 +107,7 @@ class TickBeats:
     expected_errors                  float32 [b], in the ten seconds up to the beat; NaN: unknown
     restart                          bool [b], the first beat after a restart of its stream
     terms                            of the score of each beat
-    shape                            int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.beat_shape``
+    shape                            int16 [b, SHAPE_LEADS, COLUMNS], see ``kernels.classes.beat_shape``
     events                           int64 [e, 6], columns ``ORDERED_...``: all events, by slot and in order
     overloaded                       beats are not scored
     restarting                       of a part of a tick: slots of streams that restart later in the tick
@@ -119,10 +119,11 @@ class TickBeats:
     anomalous                        bool [b]
     latent                           float32 [b, 8], of the network; NaN: none
     reconstruction_error             float32 [b], the term of the score by the population; NaN: none
-    beat_class                       uint8 [b], see ``kernels.beat_class``; from the beat_class stage on
+    beat_class                       uint8 [b], see ``kernels.classes.beat_class``; from the beat_class stage on
     class_probability                float32 [b], of that class; NaN: unknown
-    class_measures                   float32 [b, MEASURED], see ``kernels.beat_class``
-    normal_measures                  float32 [b, NORMAL_MEASURES], of the normal beat, see ``kernels.normal_beat``
+    class_measures                   float32 [b, MEASURED], see ``kernels.classes.beat_class``
+    normal_measures                  float32 [b, NORMAL_MEASURES], of the normal beat, see
+                                     ``kernels.classes.normal_beat``
 
     From the ventricular stage on (``None`` before):
 

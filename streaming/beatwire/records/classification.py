@@ -1,4 +1,4 @@
-"""Arguments of the kernels that classify peaks, grouped. Columns are in ``kernels.peak_features``."""
+"""Arguments of the kernels that classify peaks, grouped. Columns are in ``kernels.peaks.peak_features``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FeatureSettings(NamedTuple):
 
 
 class PeakMemory(NamedTuple):
-    """The past peaks of all lanes of a bank, or of one of them: see ``kernels.peak_features``."""
+    """The past peaks of all lanes of a bank, or of one of them: see ``kernels.peaks.peak_features``."""
 
     log: I64
     past: F32
@@ -66,11 +66,11 @@ class Trees(NamedTuple):
 
 
 class JudgeTrees(NamedTuple):
-    """Complete trees of two judges (``kernels.classify.evaluate_trees``), those of the first one in row 0.
+    """Complete trees of two judges (``kernels.peaks.classify.evaluate_trees``), those of the first one in row 0.
 
     feature    int16 [2, trees, nodes]
     threshold  float32 [2, trees, nodes]
-    leaf       int32 [2, trees, nodes + 1]  in ``kernels.classify.LEAF_UNIT``
+    leaf       int32 [2, trees, nodes + 1]  in ``kernels.peaks.classify.LEAF_UNIT``
     """
 
     feature: I16

@@ -15,13 +15,14 @@ CHUNK_COLUMNS = 11
 CHUNK_RATE_HZ, CHUNK_UV_PER_UNIT, CHUNK_WRONG = range(3)
 CHUNK_FLOATS = 3
 
-# Rows that ``kernels.align`` writes of placed samples; ``Placement.place`` has the first six columns.
-# lane, first sample, count (negative: a bridge), position in the payload (negative: see ``kernels.align``), bytes from
-# lead to lead, lead-off mask, pass, bank.
+# Rows that ``kernels.intake.align`` writes of placed samples; ``Placement.place`` has the first six columns.
+# lane, first sample, count (negative: a bridge), position in the payload (negative: see ``kernels.intake.align``),
+# bytes from lead to lead, lead-off mask, pass, bank.
 PLACE_LANE, PLACE_FIRST, PLACE_COUNT, PLACE_AT, PLACE_STRIDE, PLACE_LEAD_OFF, PLACE_PASS, PLACE_BANK = range(8)
 PLACEMENT_COLUMNS, PLACE_COLUMNS = 6, 8
 
-# Rows that ``kernels.align`` writes of lanes with new samples [start, stop) in a pass; ``nanovolts`` of one unit.
+# Rows that ``kernels.intake.align`` writes of lanes with new samples [start, stop) in a pass; ``nanovolts`` of one
+# unit.
 FRESH_LANE, FRESH_SLOT, FRESH_START, FRESH_STOP, FRESH_BASE, FRESH_SESSION, FRESH_NANOVOLTS = range(7)
 FRESH_PASS, FRESH_BANK = 7, 8
 FRESH_COLUMNS = 9

@@ -83,7 +83,7 @@ class LevelLimits(NamedTuple):
 
 
 class LeadLevels(NamedTuple):
-    """Levels of a bank of several leads, see ``kernels.fusion``.
+    """Levels of a bank of several leads, see ``kernels.detection.fusion``.
 
     maxima  int64 [lanes, leads, LEAD_COLUMNS]         block maxima of each lead
     levels  int64 [lanes, rows, leads, LEVEL_COLUMNS]  levels when a block begins; ``rows`` is more than the

@@ -5,12 +5,13 @@ RESTART        the lane begins at ``sample``; ``value``: sample up to which the 
 GAP            samples from ``sample`` to ``value`` are bridged
 LEADS_CHANGED  the lead-off mask is ``value`` from ``sample`` on
 BEAT           R is at ``sample``; ``value``: row of the beat in its tick
-BLOCK          a block of the level ends at ``sample``; ``value``: its description or its kinds (``kernels.flutter``)
+BLOCK          a block of the level ends at ``sample``; ``value``: its description or its kinds
+               (``kernels.rhythms.flutter``)
 WATERMARK      everything before ``sample`` is decided
-CLOCK          a device time that left the state of align, see ``kernels.clock``
-DRIFTED        the comparison with the reference has crossed its limit, see ``kernels.drift``
-LIMITS_CHANGED the limits are row ``value`` of their table from ``sample`` on, see ``stages.support.limits``
-CONFLICT       sessions of the stream take turns (``value`` 1) or do so no longer (0), see ``kernels.senders``
+CLOCK          a device time that left the state of align, see ``kernels.intake.clock``
+DRIFTED        the comparison with the reference has crossed its limit, see ``kernels.scores.drift``
+LIMITS_CHANGED the limits are row ``value`` of their table from ``sample`` on, see ``stages.support.alerts.limits``
+CONFLICT       sessions of the stream take turns (``value`` 1) or do so no longer (0), see ``kernels.intake.senders``
 ARRIVED        a chunk came whose samples reach up to ``sample``; ``value``: twice the time in which samples came (us),
                and 1 more while sessions take turns
 """

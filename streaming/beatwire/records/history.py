@@ -1,4 +1,4 @@
-"""Arguments of the kernels that compare a beat with its stream's last minute, grouped (``kernels.history``)."""
+"""Arguments of the kernels that compare a beat with its stream's last minute, grouped (``kernels.scores.history``)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from beatwire.records.arrays import I32, I64
 # Kinds of faults, for counting: not Avro, or bytes that do not fit; JSON that is no SampleChunk; another schema; a
 # number out of its range; a stream id that cannot be used, or one stream too many; rate, leads or units changed within
 # a session; a sample count that went back; no memory for another stream, or too many rates; a stray
-# (``stages.support.waiting``).
+# (``stages.support.streams.waiting``).
 REJECT_KINDS = ("malformed", "json", "schema", "field", "stream", "changed", "backwards", "no_memory", "stray")
 
 
@@ -44,7 +44,7 @@ class Rejects:
     """Messages that cannot be used, ``n`` of them.
 
     number  int64 [n]  number of the message in its tick; negative: it has waited since an earlier tick
-                       (``stages.support.waiting``)
+                       (``stages.support.streams.waiting``)
     fault   int32 [n]  index into ``faults``
     faults  each once or more
     """

@@ -1,4 +1,4 @@
-"""Arguments of the kernel that judges the rhythm of streams, and what it finds. Columns are in ``kernels.rhythm``."""
+"""Arguments of the kernel that judges the rhythm of streams, and what it finds: see ``kernels.rhythms.rhythm``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class RhythmBeats(NamedTuple):
 
     rr_s                      float64 [b]  NaN: unknown
     quality, expected_errors  float32 [b]
-    normal                    float32 [b, NORMAL_MEASURES], of the normal beat, see ``kernels.normal_beat``
+    normal                    float32 [b, NORMAL_MEASURES], of the normal beat, see ``kernels.classes.normal_beat``
     """
 
     rr_s: F64
@@ -25,8 +25,8 @@ class RhythmMemory(NamedTuple):
     """The last beats and blocks of every slot.
 
     sample   int64 [slots, BEATS]     of the last beats, a ring
-    flags    uint8 [slots, BEATS]     of each, see ``kernels.beat_ring``
-    numbers  int64 [slots, NUMBERS]   see ``kernels.rhythm``
+    flags    uint8 [slots, BEATS]     of each, see ``kernels.rhythms.beat_ring``
+    numbers  int64 [slots, NUMBERS]   see ``kernels.rhythms.rhythm``
     """
 
     sample: I64

@@ -174,7 +174,7 @@ class SlotColumns(NamedTuple):
     bank, lane  where its samples are; -1: it has no lane
     expected    every sample before this one is known or given up; -1: none yet
     arrived_us  arrival of its last chunk at the broker
-    used_us     the same of the last one that was of use, see ``kernels.senders``
+    used_us     the same of the last one that was of use, see ``kernels.intake.senders``
     active_us   its active time, see there; 0: it had no chunk
     """
 
@@ -194,11 +194,11 @@ class Aligned:
     passes       placements, by pass and bank
     events       int64 [e, 7], columns ``EVENT_...``: restarts, gaps, changes of lead-off masks, conflicts, arrivals
     seen         int64 [s]: the slots that have a chunk in this tick, each once, ascending
-    used         int64 [u]: those of them that have one of use, see ``kernels.senders``, or one that was refused
+    used         int64 [u]: those of them that have one of use, see ``kernels.intake.senders``, or one that was refused
     slots        positions of the streams, by slot: copies
     before       the same after the tick before; None: this is the first
-    anchors      int64 [slots, .]: device times, see ``kernels.clock``. A read-only view of the state of align, valid
-                 until the next tick: a copy would be 39 MB for 100,000 streams
+    anchors      int64 [slots, .]: device times, see ``kernels.intake.clock``. A read-only view of the state of align,
+                 valid until the next tick: a copy would be 39 MB for 100,000 streams
     clocks       int64 [c, 7], columns ``EVENT_...``: device times that are not in ``anchors`` any more, by slot
     banks        by number
     misfits      int64 [m]: slots of which a chunk was rejected because of what the stream was, in its place or its rate
@@ -207,7 +207,7 @@ class Aligned:
     evicted      int64 [f]: slots of streams that are removed after this tick
     waited       int64 [w, 2]: slot and tick of chunks that came in an earlier tick and are placed in this one
     limits       int64 [l, 8], columns ``EVENT_...`` and ``LIMITS_ARRIVED_US``: changes of the limits of streams
-    later        of a part of a tick: slot -> stretches that begin after it, see ``stages.support.stretches``
+    later        of a part of a tick: slot -> stretches that begin after it, see ``stages.support.streams.stretches``
     now_us, caught_up, overloaded  as in ``RawTick``
     """
 

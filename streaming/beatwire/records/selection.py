@@ -11,11 +11,12 @@ class BeatSettings(NamedTuple):
     """What makes a peak a beat, for a bank.
 
     floor        least response of a beat in a stream of one microvolt per unit
-    probability  float64 [knots], see ``kernels.classify.beat_probability``; [1]: the rule decides, logits are not read
+    probability  float64 [knots], see ``kernels.peaks.classify.beat_probability``; [1]: the rule decides, logits are not
+                 read
     durations    int64 [3], columns ``QUIET_MARGIN``, ``LONGEST_RR``, ``RATE_WINDOW``
-    marking      int64 [5], see ``kernels.r_peak.mark_r``
-    taps         int32 [2, half + 1], see ``kernels.r_peak.mark_r``
-    links        int64 [7], columns ``SHORTEST``, ... of ``kernels.fast_rhythm``
+    marking      int64 [5], see ``kernels.detection.r_peak.mark_r``
+    taps         int32 [2, half + 1], see ``kernels.detection.r_peak.mark_r``
+    links        int64 [7], columns ``SHORTEST``, ... of ``kernels.detection.fast_rhythm``
     """
 
     floor: float
@@ -67,7 +68,7 @@ class ListedBlocks(NamedTuple):
 
     row   of the lane in the pass
     end   sample after the block
-    kind  0, or what ``kernels.flutter`` found: ``FLAT``, ``WAVES``
+    kind  0, or what ``kernels.rhythms.flutter`` found: ``FLAT``, ``WAVES``
     """
 
     row: I64

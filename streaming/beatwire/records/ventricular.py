@@ -12,7 +12,7 @@ class VentricularBeats(NamedTuple):
 
     rr_s, median_rr_s         float64 [b]            NaN: unknown
     quality, expected_errors  float32 [b]            NaN of the second: unknown
-    measures                  float32 [b, MEASURED]  see ``kernels.beat_class``
+    measures                  float32 [b, MEASURED]  see ``kernels.classes.beat_class``
     """
 
     rr_s: F64
@@ -25,7 +25,7 @@ class VentricularBeats(NamedTuple):
 class VentricularMemory(NamedTuple):
     """The last beats of every slot.
 
-    beats   float32 [slots, PAST, COLUMNS]  the oldest first, see ``kernels.ventricular``
+    beats   float32 [slots, PAST, COLUMNS]  the oldest first, see ``kernels.rhythms.ventricular``
     sample  int64 [slots, PAST]             of each
     kept    int64 [slots]                   how many there are
     """

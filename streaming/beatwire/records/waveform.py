@@ -8,7 +8,7 @@ from beatwire.records.arrays import F32, F64, I16, I64
 
 
 class WaveNetwork(NamedTuple):
-    """A network of integers, see ``kernels.wave_network``; matrices hold integers as float32.
+    """A network of integers, see ``kernels.peaks.wave_network``; matrices hold integers as float32.
 
     first, second   float32 [8 * 6, c], [8 * c, h]    of the two layers that halve the rate
     wide, narrow    float32 [depth, 5 * h, h], [depth, h, h]  of the layers that look back

@@ -11,14 +11,16 @@ from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from typing import Any
 
-from beatwire.offline.quality import quality_table
-from beatwire.report import figures, overview, plane, sections
+from beatwire.offline.results.quality import quality_table
+from beatwire.report import sections
 from beatwire.report.events import Kind, kinds_of
-from beatwire.report.hours import hours_of
+from beatwire.report.figures import axes as figures
+from beatwire.report.figures import overview, plane
+from beatwire.report.figures.hours import hours_of
+from beatwire.report.figures.paper import Scale, grid_definition, scale_of
+from beatwire.report.figures.strips import MOST_LEADS, Strips
 from beatwire.report.html import Html, note, page, section
 from beatwire.report.html import legend as html_legend
-from beatwire.report.paper import Scale, grid_definition, scale_of
-from beatwire.report.strips import MOST_LEADS, Strips
 from beatwire.report.study import Study
 from beatwire.report.unusual import unusual_beats
 

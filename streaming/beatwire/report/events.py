@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from beatwire.evaluation.match import inside, pair
-from beatwire.offline.clock import clock
-from beatwire.offline.summary import extreme_rates
+from beatwire.evaluation.beats.match import inside, pair
+from beatwire.offline.results.clock import clock
+from beatwire.offline.results.summary import extreme_rates
 from beatwire.records import I64
-from beatwire.report.paper import MM_PER_S, WIDTH_MM
+from beatwire.report.figures.paper import MM_PER_S, WIDTH_MM
 from beatwire.report.study import CLASSES, MATCH_S, PAUSE_S, PRIORITIES, Episode, Study
 
 ROW_S = WIDTH_MM / MM_PER_S  # seconds in a row of a strip

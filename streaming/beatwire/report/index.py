@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
-from beatwire.offline.clock import clock
-from beatwire.offline.summary import median_rate
+from beatwire.offline.results.clock import clock
+from beatwire.offline.results.summary import median_rate
 from beatwire.outputs import write_output
 from beatwire.report.files import INDEX
 from beatwire.report.html import Column, Html, note, page, program, table

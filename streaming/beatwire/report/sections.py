@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.offline.clock import clock
-from beatwire.offline.summary import extreme_rates, median_rate
+from beatwire.offline.results.clock import clock
+from beatwire.offline.results.summary import extreme_rates, median_rate
 from beatwire.report.events import Kind
-from beatwire.report.hours import Hour
+from beatwire.report.figures.hours import Hour
 from beatwire.report.html import Column, Html, facts, note, program, section, table
 from beatwire.report.study import PAUSE_S, PRIORITIES, Episode, Study
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.alerts.settings import Settings
-from beatwire.evaluation.match import pair
+from beatwire.evaluation.beats.match import pair
 from beatwire.evaluation.records import AnnotatedRecord
 from beatwire.model.checkpoint import Model
 from beatwire.offline.analyze import Analysis

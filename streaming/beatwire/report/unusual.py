@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from beatwire.offline.clock import clock
+from beatwire.offline.results.clock import clock
 from beatwire.records import I64
-from beatwire.report.figures import chosen_rows, windows_around
+from beatwire.report.figures.axes import chosen_rows, windows_around
+from beatwire.report.figures.paper import MM_PER_S, Scale, grid, trace
 from beatwire.report.html import note, section
-from beatwire.report.paper import MM_PER_S, Scale, grid, trace
 from beatwire.report.study import Study
 from beatwire.stages.score import ANOMALOUS
 

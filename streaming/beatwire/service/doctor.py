@@ -236,8 +236,8 @@ def broker(cluster: Cluster) -> Check:
 
 def clocks(cluster: Cluster) -> Check:
     """Return whether the clocks of this machine and of the broker agree, where samples arrive that show it."""
-    from beatwire.kafka.broker_clock import APART_S
     from beatwire.kafka.clock_check import clock_ahead_s
+    from beatwire.kafka.reading.broker_clock import APART_S
 
     ahead_s = clock_ahead_s(cluster, within_s=BROKER_TIMEOUT_S)
     if ahead_s is None:

@@ -16,8 +16,8 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from beatwire.kafka.readers import read_active_alerts
-from beatwire.kafka.source import Source
+from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.reading.readers import read_active_alerts
 from beatwire.records import Outgoing
 from beatwire.wire import names
 from beatwire.wire.alerts import decode_alert

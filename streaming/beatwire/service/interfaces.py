@@ -57,7 +57,7 @@ class Graph(Protocol):
 
 
 class Staff(Protocol):
-    """What staff enter, see `beatwire.kafka.staff.StaffReader`."""
+    """What staff enter, see `beatwire.kafka.reading.staff.StaffReader`."""
 
     def take_changes(self) -> list[LimitChange]:
         """Return the changes of limits that no earlier call has returned, those of a stream in order."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 
 from beatwire.alerts.rules import INTERRUPTED
 from beatwire.records import Outgoing
-from beatwire.service.counters import Counters
-from beatwire.service.health import LoopState
-from beatwire.service.logs import log_event
-from beatwire.stages.support.service_alerts import interrupted_messages
+from beatwire.service.observing.counters import Counters
+from beatwire.service.observing.health import LoopState
+from beatwire.service.observing.logs import log_event
+from beatwire.stages.support.alerts.service_alerts import interrupted_messages
 from beatwire.wire import names
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.cloud_events import alert_headers

@@ -22,22 +22,22 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from beatwire.errors import FatalError
-from beatwire.kafka.batch import PolledTick
-from beatwire.kafka.positions import Position
-from beatwire.kafka.progress import Beginning
-from beatwire.kafka.sink import Sink, StaleError
-from beatwire.kafka.source import Source
+from beatwire.kafka.consuming.batch import PolledTick
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.progress import Beginning
+from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.publishing.sink import Sink, StaleError
 from beatwire.records import Outgoing, RawTick
-from beatwire.service.counters import Counters
 from beatwire.service.ended_alerts import EndedAlerts
-from beatwire.service.health import LoopState
-from beatwire.service.instruments import Instruments
 from beatwire.service.interfaces import Graph, NoStaff, Staff
 from beatwire.service.interruption import Interruption
-from beatwire.service.logs import log_clocks, log_event, log_expired
+from beatwire.service.observing.counters import Counters
+from beatwire.service.observing.health import LoopState
+from beatwire.service.observing.instruments import Instruments
+from beatwire.service.observing.logs import log_clocks, log_event, log_expired
+from beatwire.service.observing.tick_log import TickLog
+from beatwire.service.observing.unusable import UnusableLog
 from beatwire.service.process_tuning import MemoryReturn
-from beatwire.service.tick_log import TickLog
-from beatwire.service.unusable import UnusableLog
 from beatwire.wire import names
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone

@@ -16,26 +16,26 @@ from beatwire.backends.cpu import CPU
 from beatwire.backends.patient import PatientCpu
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.other_groups import other_monitors
-from beatwire.kafka.registry import Registry
-from beatwire.kafka.sink import Sink
-from beatwire.kafka.source import Source
-from beatwire.kafka.staff import StaffReader
-from beatwire.kafka.writer_schemas import WriterSchemas
+from beatwire.kafka.publishing.sink import Sink
+from beatwire.kafka.reading.staff import StaffReader
+from beatwire.kafka.schemas.registry import Registry
+from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
-from beatwire.service.counters import Counters
-from beatwire.service.health import Health, LoopState
-from beatwire.service.instruments import Instruments
-from beatwire.service.logs import log_event, writes_json
-from beatwire.service.metrics import MonitorAnswers
 from beatwire.service.monitor import Monitor
-from beatwire.service.reject_log import RejectLog
-from beatwire.service.scorer_log import ScorerLog
-from beatwire.service.server import Server
+from beatwire.service.observing.counters import Counters
+from beatwire.service.observing.health import Health, LoopState
+from beatwire.service.observing.instruments import Instruments
+from beatwire.service.observing.logs import log_event, writes_json
+from beatwire.service.observing.metrics import MonitorAnswers
+from beatwire.service.observing.reject_log import RejectLog
+from beatwire.service.observing.scorer_log import ScorerLog
+from beatwire.service.observing.server import Server
+from beatwire.service.observing.watchdog import Watchdog
+from beatwire.service.observing.worker_answers import HOST as LOCALHOST
 from beatwire.service.warmup import BEGINNING, warm_up
-from beatwire.service.watchdog import Watchdog
-from beatwire.service.worker_answers import HOST as LOCALHOST
 from beatwire.service.workers import stop_with_parent
 from beatwire.signals import stop_on_signals
 from beatwire.wire import names

@@ -17,14 +17,14 @@ from rich.console import Console
 from rich.text import Text
 
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.sink import Sink
-from beatwire.kafka.source import Source
-from beatwire.kafka.staff import StaffReader
+from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.publishing.sink import Sink
+from beatwire.kafka.reading.staff import StaffReader
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts
-from beatwire.service.demo import SIGNS, start_broker
-from beatwire.service.demo_page import show_page
+from beatwire.service.demo.page import show_page
+from beatwire.service.demo.run import SIGNS, start_broker
 from beatwire.service.monitor import Monitor
 from beatwire.service.priorities import STARS, STYLES
 from beatwire.service.warmup import warm_up

@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 
 from beatwire.errors import FatalError, UserError
-from beatwire.service.logs import log_event
-from beatwire.service.server import Server
-from beatwire.service.worker_answers import WorkerAnswers
+from beatwire.service.observing.logs import log_event
+from beatwire.service.observing.server import Server
+from beatwire.service.observing.worker_answers import WorkerAnswers
 from beatwire.signals import stop_on_signals
 
 _CHECK_S = 0.2

@@ -2,8 +2,8 @@
 
 In:    Chunks
 Out:   Aligned
-State: the directory of streams, and by slot the position of each stream (``kernels.align``) and its device times
-       (``kernels.clock``)
+State: the directory of streams, and by slot the position of each stream (``kernels.intake.align``) and its device times
+       (``kernels.intake.clock``)
 
 Duplicates and overlaps are dropped to the sample. Chunks that come before their turn wait inside ``reorder_s``. A hole
 up to ``support.holes.LONGEST_S`` is filled in, of one lead or of all. One of all leads up to ``bridge_s`` is bridged
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels import align, arrivals, clock
+from beatwire.kernels.intake import align, arrivals, clock
 from beatwire.records import I64, Aligned, Bank, Bool, Chunks, Fault, Rejects
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import (
@@ -39,14 +39,14 @@ from beatwire.records.columns import (
 )
 from beatwire.records.events import CLOCK, LIMITS_CHANGED
 from beatwire.records.samples import SlotColumns
-from beatwire.stages.support.align_tables import columns_of, empty_rows, new_slots, occurring
-from beatwire.stages.support.banks import allowed_banks, find_banks, without_bank
-from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.alerts.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.holes import longest_hole
-from beatwire.stages.support.limits import Limits, limits_in_force, with_arrivals
-from beatwire.stages.support.placements import placements, rounded
-from beatwire.stages.support.rejections import KINDS, reason_of
-from beatwire.stages.support.waiting import WaitingRoom
+from beatwire.stages.support.streams.align_tables import columns_of, empty_rows, new_slots, occurring
+from beatwire.stages.support.streams.banks import allowed_banks, find_banks, without_bank
+from beatwire.stages.support.streams.directory import Directory
+from beatwire.stages.support.streams.placements import placements, rounded
+from beatwire.stages.support.streams.rejections import KINDS, reason_of
+from beatwire.stages.support.streams.waiting import WaitingRoom
 
 MARK_S = 0.45  # between two ARRIVED events: longer than a beat takes to be decided
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
@@ -82,13 +82,13 @@ class State:
 
     directory   the streams, by slot
     tick        number of the tick
-    slots       int64 [slots, SLOT_COLUMNS], see ``kernels.align``
-    anchors     int64 [slots, ANCHOR_COLUMNS], see ``kernels.clock``
+    slots       int64 [slots, SLOT_COLUMNS], see ``kernels.intake.align``
+    anchors     int64 [slots, ANCHOR_COLUMNS], see ``kernels.intake.clock``
     banks       by number
     lanes       lanes that each bank has given so far
     free        lanes of each bank that are free again
     left        bank and lane of those that became free in this tick, which still has placements in them
-    limits      int64 [banks, LIMIT_COLUMNS], see ``kernels.align``
+    limits      int64 [banks, LIMIT_COLUMNS], see ``kernels.intake.align``
     counts      int64, what happened to chunks since the start, by ``COUNTS``
     admits      returns True if there is memory for so many lanes of each bank
     searched_us time of the last search for silent streams

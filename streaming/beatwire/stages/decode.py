@@ -4,7 +4,7 @@ In:    RawTick
 Out:   Chunks; a message that cannot be read is a reject
 State: nothing of earlier ticks but a count, so any cut of a stream into ticks gives the same rows
 
-Avro messages are decoded by one kernel (``kernels.avro``); JSON messages, also those that begin with blanks or a
+Avro messages are decoded by one kernel (``kernels.intake.avro``); JSON messages, also those that begin with blanks or a
 byte-order mark, are converted to Avro first (``wire.json``).
 With writers' schemas in the tick, framed messages of other schemas are converted to ours first (``wire.writers``).
 """
@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels import avro
+from beatwire.kernels.intake import avro
 from beatwire.records import F64, I16, I64, U8, Chunks, Fault, RawTick, Rejects
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_AT, CHUNK_ID_AT, CHUNK_WRONG
 from beatwire.wire.avro import REASONS, chunk_columns
 from beatwire.wire.json import json_tick_to_avro
 from beatwire.wire.writers import NOT_ASKED, framed_ids, writer
 
-# Code of ``kernels.avro.read_chunk`` -> kind of the reject; the other codes are "field".
+# Code of ``kernels.intake.avro.read_chunk`` -> kind of the reject; the other codes are "field".
 KINDS = {
     avro.MALFORMED: "malformed",
     avro.LENGTH: "malformed",

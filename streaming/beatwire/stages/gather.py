@@ -16,13 +16,13 @@ import numpy as np
 from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu
-from beatwire.kernels.beat_shape import COLUMNS, SHAPE_LEADS
-from beatwire.kernels.history import LATENTS
+from beatwire.kernels.classes.beat_shape import COLUMNS, SHAPE_LEADS
+from beatwire.kernels.scores.history import LATENTS
 from beatwire.records import I16, I64, Aligned, Fresh, HistoryFeatures, Terms, TickBeats
 from beatwire.records.alignment import PassBeats, PassLanes
 from beatwire.records.columns import ORDERED_COLUMNS
 from beatwire.records.selection import ListedBeats, ListedBlocks
-from beatwire.stages.support.stretches import stretches_of
+from beatwire.stages.support.streams.stretches import stretches_of
 
 
 @dataclass(slots=True)

@@ -32,23 +32,23 @@ from beatwire.alerts.settings import Lifecycle
 from beatwire.records import I64, Acknowledgement, Alerts, Bool, Expired, TickBeats
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import RESTART, WATERMARK
-from beatwire.stages.support.alert_messages import acknowledged, device_times, over
-from beatwire.stages.support.audit import acknowledgement_record, limit_records
-from beatwire.stages.support.limits import Limits
-from beatwire.stages.support.open_alerts import Open, OpenAlerts
-from beatwire.stages.support.reminders import remind_by_clock, remind_by_samples, remind_until
-from beatwire.stages.support.service_alerts import (
+from beatwire.stages.support.alerts.alert_messages import acknowledged, device_times, over
+from beatwire.stages.support.alerts.audit import acknowledgement_record, limit_records
+from beatwire.stages.support.alerts.limits import Limits
+from beatwire.stages.support.alerts.open_alerts import Open, OpenAlerts
+from beatwire.stages.support.alerts.reminders import remind_by_clock, remind_by_samples, remind_until
+from beatwire.stages.support.alerts.service_alerts import (
     begin_of_expired,
     end_of_expired,
     end_of_interrupted,
     feed_transition,
 )
-from beatwire.stages.support.sessions import bank_of
-from beatwire.stages.support.tick_parts import parts_of
+from beatwire.stages.support.streams.sessions import bank_of
+from beatwire.stages.support.streams.tick_parts import parts_of
 
 MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
 _SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
-# Of these rules alerts go on over a restart with such a value of its event or more, see ``kernels.rules``.
+# Of these rules alerts go on over a restart with such a value of its event or more, see ``kernels.alerts.rules``.
 _ENDED_BELOW = {"cannot analyse": -1, "conflicting senders": -1, "lead off": 0}
 _WITHOUT_SAMPLES = frozenset({"lead off", "no data"})  # where one begins, no more samples come
 

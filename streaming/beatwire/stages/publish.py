@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.beat_class import LETTERS
+from beatwire.kernels.classes.beat_class import LETTERS
 from beatwire.records import F32, I32, U8, Alerts, Outgoing, TickBeats
 from beatwire.records.alignment import BeatFields, BeatLabels, BeatMessages
-from beatwire.stages.support.directory import Directory
+from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.alerts import encode_alert
 from beatwire.wire.avro import string_table
 from beatwire.wire.cloud_events import Which, alert_headers, audit_headers, beat_headers

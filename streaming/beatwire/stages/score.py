@@ -4,7 +4,7 @@ In:    TickBeats, the beats of a tick, those of a stream in order, with their te
 Out:   TickBeats, scored
 State: nothing but its settings; what beats are compared with is the state of the history stage
 
-Four terms are computed of each beat (``stages.history``), each larger the stranger the beat:
+Four terms are computed of each beat (``stages.detection.history``), each larger the stranger the beat:
 
 population   logarithm of the VAE's reconstruction error: squared residual over twice its variance, plus half the
              squared length of the latents
@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.scoring import BY_HISTORY, BY_POPULATION, GAP, OVERLOAD
+from beatwire.kernels.scores.scoring import BY_HISTORY, BY_POPULATION, GAP, OVERLOAD
 from beatwire.records import F64, Terms, TickBeats
 from beatwire.records.scoring import Calibration, Scores
 

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from beatwire.kernels import classify
+from beatwire.kernels.peaks import classify
 from beatwire.model.trees import KNOTS
 from beatwire.records import F32, F64, Bool
-from beatwire.training.examples import ALL_LEADS, Examples
+from beatwire.training.detector.examples import ALL_LEADS, Examples
 from beatwire.training.settings import Boosting, TreeSettings
 
 PRIOR_PEAKS = 10.0  # weight of the prior at each knot of the calibration

@@ -13,7 +13,7 @@ import numpy as np
 
 from beatwire.evaluation.anomaly import MIN_BEATS, auroc
 from beatwire.records import F64, U8
-from beatwire.training.dataset import FUSION, NORMAL, SUPRAVENTRICULAR, VENTRICULAR
+from beatwire.training.vae.dataset import FUSION, NORMAL, SUPRAVENTRICULAR, VENTRICULAR
 
 TARGETS = {
     "V": (VENTRICULAR,),

@@ -14,15 +14,15 @@ import torch
 from torch import Tensor, nn
 
 from beatwire.errors import UserError
-from beatwire.kernels.windows import WINDOW
+from beatwire.kernels.detection.windows import WINDOW
 from beatwire.model.scorer import SUFFIX, save_scorer
 from beatwire.outputs import check_output
 from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F32
-from beatwire.training.dataset import read_subjects
-from beatwire.training.network_cache import training_windows
 from beatwire.training.progress import Progress, ignore
 from beatwire.training.settings import ScorerSettings
+from beatwire.training.vae.dataset import read_subjects
+from beatwire.training.vae.network_cache import training_windows
 
 HELD_BACK = 4  # every fourth person
 

@@ -180,7 +180,7 @@ class VentricularSettings:
     most_unmarked     the same of a record of which is known that there is a run near its end
     most_none         the same of beats of no run, in a record whose beats are labelled
     most_none_alarm   the same in a record without labels
-    rounds            of the training, see ``training.train_ventricular``
+    rounds            of the training, see ``training.ventricular.train``
     beats_of_alarm    taken as beats of a run in a record whose run is not marked
     bias              added to the logits
     run_*             what differs for the judge of runs

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from beatwire.training.classes.train import train_classes
+from beatwire.training.detector.train import train_detector
+from beatwire.training.network.train import train_network
+from beatwire.training.rhythms.train import train_rhythm
 from beatwire.training.settings import (
     ClassTreeSettings,
     JudgeSettings,
@@ -16,12 +20,8 @@ from beatwire.training.settings import (
     VentricularSettings,
     require,
 )
-from beatwire.training.train_classes import train_classes
-from beatwire.training.train_detector import train_detector
-from beatwire.training.train_network import train_network
-from beatwire.training.train_rhythm import train_rhythm
-from beatwire.training.train_vae import train_vae
-from beatwire.training.train_ventricular import train_ventricular
+from beatwire.training.vae.train import train_vae
+from beatwire.training.ventricular.train import train_ventricular
 
 
 @dataclass(frozen=True, slots=True)

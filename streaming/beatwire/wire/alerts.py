@@ -78,7 +78,8 @@ def decode_alert(value: bytes | str, key: bytes | None = None) -> dict[str, Any]
 
     Notes
     -----
-    A rule of a newer version is a rule: a page shows it, and a monitor passes over it (`beatwire.kafka.readers`).
+    A rule of a newer version is a rule: a page shows it, and a monitor passes over it
+    (`beatwire.kafka.reading.readers`).
     """
     found = checked(json_object(value), _FIELDS)
     if key is not None and found["id"].encode() != key:

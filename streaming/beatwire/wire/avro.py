@@ -1,7 +1,7 @@
 """Avro: encode and decode single messages with fastavro.
 
-In and out: one message value as bytes. State: none, but for parsed schemas. The kernels of ``beatwire.kernels.avro``
-read and write the same bytes for whole ticks; the functions here are their reference.
+In and out: one message value as bytes. State: none, but for parsed schemas. The kernels of
+``beatwire.kernels.intake.avro`` read and write the same bytes for whole ticks; the functions here are their reference.
 
 The first byte of a sample message determines its form: ``{`` is JSON, 0 is Confluent framing (then a 4-byte
 schema id), anything else is plain Avro, or, if it is none, JSON after blanks or a byte-order mark. The first field of a
@@ -25,11 +25,11 @@ import fastavro
 import numpy as np
 from numpy.typing import ArrayLike
 
-from beatwire.kernels import avro
+from beatwire.kernels.intake import avro
 from beatwire.records import F64, I16, I64, U8
 from beatwire.records.columns import CHUNK_COLUMNS, CHUNK_FLOATS
 
-# Code of ``kernels.avro.read_chunk`` -> reason in the dead letter; the placeholder is the offending value.
+# Code of ``kernels.intake.avro.read_chunk`` -> reason in the dead letter; the placeholder is the offending value.
 REASONS = {
     avro.MALFORMED: "truncated or malformed: no SampleChunk within {:.0f} bytes",
     avro.NEWER: "{:.0f} bytes are left after the last field of SampleChunk: written with a newer schema?",
@@ -169,5 +169,5 @@ def string_table(strings: Sequence[str], width: int) -> tuple[U8, Any]:
 
 
 def chunk_columns(n: int) -> tuple[I64, F64, I16]:
-    """Return zeroed arrays for ``kernels.avro.read_chunk`` to fill: integers, floats and codes of ``n`` messages."""
+    """Return zeroed arrays for ``kernels.intake.avro.read_chunk``: integers, floats and codes of ``n`` messages."""
     return np.zeros((n, CHUNK_COLUMNS), np.int64), np.zeros((n, CHUNK_FLOATS)), np.zeros(n, np.int16)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from beatwire.errors import shown
-from beatwire.kernels.avro import MAX_BYTES
+from beatwire.kernels.intake.avro import MAX_BYTES
 from beatwire.records import Bool, Outgoing, RawTick, Rejects
 from beatwire.wire.background import import_in_background
 from beatwire.wire.names import DEAD_LETTERS

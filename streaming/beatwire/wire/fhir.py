@@ -1,7 +1,7 @@
 """FHIR: heart rates as R5 Observations, alerts as R6 DeviceAlerts (experimental: R6 is a draft).
 
 In: beats and alerts as mappings. Out: a Bundle of type ``collection`` as plain dictionaries. No I/O; nothing here
-imports a library of FHIR: `beatwire.cli.export` validates what R5 has.
+imports a library of FHIR: `beatwire.cli.recordings.export` validates what R5 has.
 
 A stream is a pseudonym, so the subject is an identifier and no reference. Each resource has the security label HTEST:
 its content is no part of a patient's record. The id of a resource follows from its content, so an export that is

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.kernels import avro
+from beatwire.kernels.intake import avro
 from beatwire.records import I16
 from beatwire.wire.avro import encode_chunk
 

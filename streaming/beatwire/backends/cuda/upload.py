@@ -18,7 +18,7 @@ import numba
 import numpy as np
 
 from beatwire.jit import cpu
-from beatwire.kernels.files import PIECE
+from beatwire.kernels.intake.files import PIECE
 from beatwire.records import I16, I64, U8
 
 _HALF = 1 << 25  # bytes of a half

@@ -16,10 +16,10 @@ from beatwire_producers.feeds import Feed, feeds_of
 from beatwire_producers.replay import play, read_sources
 from beatwire_producers.ward import ward
 
-from beatwire.bench.garbage import stray_messages
-from beatwire.bench.mutations import REJECTED, mutated
+from beatwire.bench.broker.garbage import stray_messages
+from beatwire.bench.broker.mutations import REJECTED, mutated
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.live_sender import LiveSender
+from beatwire.kafka.publishing.live_sender import LiveSender
 
 WARD_S = 120.0  # of the synthetic ward: each of its kinds of events fits in
 CHUNK_MS = 250.0

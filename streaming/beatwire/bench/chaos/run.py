@@ -25,9 +25,9 @@ from beatwire.bench.chaos.undisturbed import undisturbed_output
 from beatwire.bench.chaos.workers import Workers
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.commits import group_lag
+from beatwire.kafka.consuming.commits import group_lag
 from beatwire.kafka.local import broker
-from beatwire.kafka.readers import read_letters_by_message, read_to_end
+from beatwire.kafka.reading.readers import read_letters_by_message, read_to_end
 from beatwire.service.warmup import warm_up
 from beatwire.wire import names
 from beatwire.wire.dead_letters import Letter

@@ -12,7 +12,7 @@ from beatwire.bench.chaos.compare import Output
 from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
-from beatwire.kafka.source import Source
+from beatwire.kafka.consuming.source import Source
 from beatwire.pipeline.graph import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Outgoing

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from beatwire.evaluation.beats.detection import Alarm
 from beatwire.evaluation.bedside.rows import PER_DAY, Count, Row
 from beatwire.evaluation.bedside.watched import Watched
-from beatwire.evaluation.detection import Alarm
 
 FIRST_S = 60.0  # left out
 LEAST_S = 120.0  # of a stretch that must be found

@@ -13,11 +13,11 @@ import numpy as np
 
 from beatwire.alerts.settings import Settings
 from beatwire.evaluation.alarms import MEDIAN_BEATS, running_median
+from beatwire.evaluation.beats.match import inside
 from beatwire.evaluation.bedside.rows import PER_DAY, Count, Row
 from beatwire.evaluation.bedside.watched import Watched, classed
-from beatwire.evaluation.match import inside
 from beatwire.evaluation.records import AnnotatedRecord
-from beatwire.kernels.long_intervals import ABRUPT, NORMAL_NEEDED, is_long
+from beatwire.kernels.alerts.long_intervals import ABRUPT, NORMAL_NEEDED, is_long
 
 RULE = "missed beat"
 WITHIN_S = 10.0

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from beatwire.evaluation.alarms import reference_episodes
+from beatwire.evaluation.beats.match import inside
 from beatwire.evaluation.bedside.rows import PER_DAY, Count, Row
 from beatwire.evaluation.bedside.watched import Watched, classed
-from beatwire.evaluation.match import inside
 
 WITHIN_S = 10.0
 RULES = ("ventricular run", "ventricular tachycardia")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.errors import UserError
-from beatwire.evaluation.detection import Alarm
+from beatwire.evaluation.beats.detection import Alarm
 from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.evaluation.streamed import Streamed, alarms_of
 from beatwire.offline.analyzer import Analyzer

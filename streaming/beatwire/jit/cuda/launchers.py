@@ -22,22 +22,13 @@ from beatwire.jit.arguments import flattened
 from beatwire.jit.cuda import overrides, templates
 from beatwire.jit.cuda.numba_patches import patched
 from beatwire.jit.cuda.team import SIMULATED, THREADS, jit, team_functions
-from beatwire.kernels import (
-    beat_shape,
-    beats,
-    classify,
-    flutter,
-    fusion,
-    history,
-    intervals,
-    nms,
-    ricker,
-    ring,
-    scoring,
-    shards,
-    team,
-    windows,
-)
+from beatwire.kernels import team
+from beatwire.kernels.classes import beat_shape
+from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
+from beatwire.kernels.intake import ring, shards
+from beatwire.kernels.peaks import classify
+from beatwire.kernels.rhythms import flutter
+from beatwire.kernels.scores import history, scoring
 
 BODIES_OF = ("beatwire.kernels.", overrides.__name__)
 BLOCK, LONG_BLOCK = 128, 512  # samples that scratch holds at a time

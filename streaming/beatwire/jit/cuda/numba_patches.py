@@ -1,7 +1,7 @@
 """Two changes of Numba's CUDA compiler for our kernels: plain indices and ranges, and machine code that is stored.
 
-Numba has options for neither: functions of it are replaced while a kernel is compiled. ``tests/test_canary.py`` checks
-that they exist. ``BEATWIRE_DISABLE=cuda-patches`` switches both off.
+Numba has options for neither: functions of it are replaced while a kernel is compiled. ``tests/kernels/test_canary.py``
+checks that they exist. ``BEATWIRE_DISABLE=cuda-patches`` switches both off.
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from beatwire.kernels import ricker, ring
-from beatwire.kernels.ricker import unroll_held
+from beatwire.kernels.detection import ricker
+from beatwire.kernels.detection.ricker import unroll_held
+from beatwire.kernels.intake import ring
 from beatwire.kernels.team import WIDTH, member, narrow, wait
 from beatwire.records import I16, I32
 

@@ -1,9 +1,9 @@
 """The VAE over windows as one CUDA kernel: a warp computes latents and reconstruction error of four windows.
 
-``kernels.vae`` is the CPU's version and the reference in tests. This one is written in CUDA C for speed: 16 operations
-of torch took 143 us for 30,800 windows on an H200, and needed the number of windows on the host; this kernel reads it
-on the device. The same loops compiled by Numba took 700 us, most of it arithmetic on indices. The number of hidden
-units is a multiple of four.
+``kernels.scores.vae`` is the CPU's version and the reference in tests. This one is written in CUDA C for speed: 16
+operations of torch took 143 us for 30,800 windows on an H200, and needed the number of windows on the host; this kernel
+reads it on the device. The same loops compiled by Numba took 700 us, most of it arithmetic on indices. The number of
+hidden units is a multiple of four.
 """
 
 from __future__ import annotations

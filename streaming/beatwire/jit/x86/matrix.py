@@ -11,7 +11,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from beatwire.jit.x86.llvm import f32, has, i64, row_type, splat
-from beatwire.kernels import vae
+from beatwire.kernels.scores import vae
 from beatwire.records import F32
 
 

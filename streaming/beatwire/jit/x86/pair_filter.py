@@ -26,7 +26,7 @@ from beatwire.jit.x86.llvm import (
     splat,
     store_vector,
 )
-from beatwire.kernels.ricker import filter_block as scalar_filter_block
+from beatwire.kernels.detection.ricker import filter_block as scalar_filter_block
 from beatwire.records import I32
 
 FEATURE = "avx2"  # of a CPU that has the instruction, by LLVM's name

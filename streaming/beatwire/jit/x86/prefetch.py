@@ -16,12 +16,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-from beatwire.kernels.fast_rhythm import LONGEST, SHORTEST
-from beatwire.kernels.history import COUNT, INTERVAL_COUNT
-from beatwire.kernels.normal_beat import COUNT as STORED
-from beatwire.kernels.normal_beat import HEAD, PAST
-from beatwire.kernels.peak_features import LOG_COLUMNS, MS230
-from beatwire.kernels.windows import EARLIEST_S, LATEST_S
+from beatwire.kernels.classes.normal_beat import COUNT as STORED
+from beatwire.kernels.classes.normal_beat import HEAD, PAST
+from beatwire.kernels.detection.fast_rhythm import LONGEST, SHORTEST
+from beatwire.kernels.detection.windows import EARLIEST_S, LATEST_S
+from beatwire.kernels.peaks.peak_features import LOG_COLUMNS, MS230
+from beatwire.kernels.scores.history import COUNT, INTERVAL_COUNT
 from beatwire.records import F32, F64, I16, I32, I64
 from beatwire.records.alerting import RuleBeats, Transitions
 from beatwire.records.beat_classes import BeatClasses, ClassBeats, ClassHistory, ClassScratch, ClassSettings

@@ -28,10 +28,10 @@ from beatwire.jit.x86.llvm import (
     splat,
     store_vector,
 )
-from beatwire.kernels.flutter import FINE, POINTS, SPREAD
-from beatwire.kernels.flutter import add_spread as scalar_add_spread
-from beatwire.kernels.windows import FIXED_POINT, WINDOW
-from beatwire.kernels.windows import interpolate as scalar_interpolate
+from beatwire.kernels.detection.windows import FIXED_POINT, WINDOW
+from beatwire.kernels.detection.windows import interpolate as scalar_interpolate
+from beatwire.kernels.rhythms.flutter import FINE, POINTS, SPREAD
+from beatwire.kernels.rhythms.flutter import add_spread as scalar_add_spread
 from beatwire.records import F32, I16, I32
 
 WIDEST_STEP = ((LANES - 2) * FIXED_POINT) // (LANES - 1)  # the points of one vector then lie in one vector of samples

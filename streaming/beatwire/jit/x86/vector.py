@@ -17,10 +17,10 @@ from numba.np.arrayobj import make_array
 
 from beatwire.jit.x86 import matrix, pair_filter
 from beatwire.jit.x86.llvm import Body, f32, has, i64, row_type, splat
-from beatwire.kernels import vae
-from beatwire.kernels.history import SIZES
-from beatwire.kernels.history import count_below as scalar_count_below
-from beatwire.kernels.ricker import filter_block as scalar_filter_block
+from beatwire.kernels.detection.ricker import filter_block as scalar_filter_block
+from beatwire.kernels.scores import vae
+from beatwire.kernels.scores.history import SIZES
+from beatwire.kernels.scores.history import count_below as scalar_count_below
 from beatwire.records import F32
 
 

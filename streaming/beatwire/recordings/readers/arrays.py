@@ -17,7 +17,7 @@ import numpy as np
 
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
-from beatwire.recordings.behaviour import Behaviour, behaviour
+from beatwire.recordings.columns.behaviour import Behaviour, behaviour
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, Recording
 
 _RATE = re.compile(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.kinds import uv_per_unit_of
+from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.signals import Signal, Signals, of_digital
 
 _NO_MEASUREMENT = 1e30  # in any unit

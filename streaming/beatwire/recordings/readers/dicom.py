@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.kinds import uv_per_unit_of
+from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.signals import Signal, Signals, joined, of_digital
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from beatwire.errors import UserError
-from beatwire.recordings.kinds import uv_per_unit_of
+from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.signals import Signal, Signals, joined, of_digital
 
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording

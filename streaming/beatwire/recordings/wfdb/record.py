@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.kinds import uv_per_unit_of
+from beatwire.recordings.columns.kinds import uv_per_unit_of
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import check_rate
 from beatwire.recordings.signals import Signal, Signals, joined

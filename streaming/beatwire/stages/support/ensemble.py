@@ -9,14 +9,14 @@ from beatwire.records import F32, F64, I16, I32
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Boosted trees, complete ones (``kernels.classify.evaluate_trees``), two rows of them.
+    """Boosted trees, complete ones (``kernels.peaks.classify.evaluate_trees``), two rows of them.
 
     Row 0 and 1 of the detector: for one lead, for several. Of the classes: for V, for S.
 
     feature       int16 [2, trees, nodes]
     threshold     float32 [2, trees, nodes]
-    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.classify.LEAF_UNIT``
-    probability   float64 [knots], by logit, see ``kernels.classify.beat_probability``
+    leaf          int32 [2, trees, nodes + 1], in units of ``kernels.peaks.classify.LEAF_UNIT``
+    probability   float64 [knots], by logit, see ``kernels.peaks.classify.beat_probability``
     name          version and hash
     """
 

@@ -1,0 +1,1 @@
+"""Readers of devices: each yields packets of one kind of source."""

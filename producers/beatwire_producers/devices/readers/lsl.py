@@ -1,0 +1,170 @@
+"""Streams of the Lab Streaming Layer: all that have a name, or a property such as ``type=ECG``.
+
+Rate, labels and units of channels are those of the description that the sender gives. Times are the sender's, brought
+to this machine's clock by LSL. A stream that ends and has a source id is found again by LSL itself.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pylsl
+from beatwire.errors import UserError
+from beatwire.recordings.columns.names import UV_PER, canonical_unit
+from beatwire.recordings.leads import find_lead
+from beatwire.records import F64
+from pylsl.util import LostError
+from pylsl.util import TimeoutError as SlowError
+
+from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from beatwire_producers.devices.sources import Options
+from beatwire_producers.feeds import pseudonym
+
+_FIND_S = 5.0
+_PULL_S = 0.01
+_LOOK_S = 1.0
+_MOST_SAMPLES = 4096  # of one stream at a time
+_GAP = 1.5  # samples: times of a stream that are further apart are in different packets
+_NUMBERS = {pylsl.cf_int8, pylsl.cf_int16, pylsl.cf_int32, pylsl.cf_int64, pylsl.cf_float32, pylsl.cf_double64}
+
+
+@dataclass
+class _Inlet:
+    """An open stream: what it sends, and the rows of its channels that are leads."""
+
+    inlet: Any
+    described: Description
+    rows: list[int]
+
+
+class LslReader:
+    """Reads all streams of LSL with a property.
+
+    Parameters
+    ----------
+    key, value
+        The property: ``name``, ``type``, ``source_id`` or another of LSL.
+    options
+        What the user says.
+    """
+
+    def __init__(self, key: str, value: str, options: Options) -> None:
+        self._where, self._options = f"lsl:{key}={value}", options
+        self._key, self._value = key, value
+        self._inlets: dict[str, _Inlet] = {}
+        self._resolver: Any = None
+        self._refused: dict[str, UserError] = {}
+        self.notes: list[str] = []
+
+    def describe(self) -> None:
+        """Find the streams that are there; those that come later are opened then."""
+        self._resolver = self._resolver or pylsl.ContinuousResolver(self._key, self._value)
+        deadline_s = arrival_s() + _FIND_S
+        pylsl.resolve_byprop(self._key, self._value, 1, _FIND_S)
+        while not (self._inlets or self._refused) and arrival_s() < deadline_s:
+            self._open_new()
+            time.sleep(_PULL_S)
+        if not self._inlets and self._refused:
+            raise next(iter(self._refused.values()))
+        if not self._inlets:
+            raise DeviceAwayError("no such stream answers")
+
+    def packets(self) -> Iterator[Packet | None]:
+        """Yield the samples that have come, stream by stream."""
+        look_s = arrival_s() + _LOOK_S
+        while True:
+            came = False
+            for key, one in list(self._inlets.items()):
+                try:
+                    values, stamps = one.inlet.pull_chunk(0.0, _MOST_SAMPLES, as_numpy=True)
+                except LostError:
+                    del self._inlets[key]
+                    continue
+                if len(stamps):
+                    came = True
+                    yield from self._packets_of(one, values, stamps)
+            if not self._inlets:
+                raise DeviceAwayError("the stream has ended")
+            if arrival_s() > look_s:
+                self._open_new()
+                look_s = arrival_s() + _LOOK_S
+            if not came:
+                yield None
+                time.sleep(_PULL_S)
+
+    def close(self) -> None:
+        """Close the streams."""
+        for one in self._inlets.values():
+            one.inlet.close_stream()
+        self._inlets.clear()
+        self._resolver = None
+
+    def _open_new(self) -> None:
+        for info in self._resolver.results():
+            key = info.source_id() or info.uid()
+            if key in self._inlets or key in self._refused:
+                continue
+            taken = {one.described.stream for one in self._inlets.values()}
+            inlet = pylsl.StreamInlet(info, recover=bool(info.source_id()), processing_flags=pylsl.proc_clocksync)
+            try:
+                full = inlet.info(timeout=_FIND_S)
+                described, rows = describe_stream(self._where, full, self._options, taken)
+                inlet.open_stream(timeout=_FIND_S)
+            except (LostError, SlowError):
+                continue
+            except UserError as error:
+                self._refused[key] = error
+                self.notes.append(str(error))
+                continue
+            self._inlets[key] = _Inlet(inlet, described, rows)
+
+    def _packets_of(self, one: _Inlet, values: Any, stamps: F64) -> Iterator[Packet]:
+        """Yield samples in packets without gaps."""
+        now_s = arrival_s()
+        epoch_s = now_s - pylsl.local_clock()
+        rate_hz = one.described.rate_hz
+        cuts: list[int] = [] if rate_hz is None else list(np.flatnonzero(np.diff(stamps) > _GAP / rate_hz) + 1)
+        for begin, stop in zip([0, *cuts], [*cuts, len(stamps)], strict=True):
+            times = stamps[begin:stop] + epoch_s
+            first_s = times[0] if rate_hz is None else np.min(times - np.arange(stop - begin) / rate_hz)
+            yield Packet(values[begin:stop, one.rows].T, now_s, float(first_s), described=one.described)
+
+
+def describe_stream(where: str, info: Any, options: Options, taken: set[str]) -> tuple[Description, list[int]]:
+    """Return what a stream sends by its description, and which of its channels are leads."""
+    if info.channel_format() not in _NUMBERS:
+        raise UserError(f"{where}: expected a stream of numbers; {info.name()!r} is one of text")
+    labels, units, types = [], [], []
+    channel = info.desc().child("channels").child("channel")
+    for k in range(info.channel_count()):
+        labels.append(channel.child_value("label") or f"{k + 1}")
+        units.append(channel.child_value("unit"))
+        types.append(channel.child_value("type").casefold())
+        channel = channel.next_sibling()
+    if options.column is not None:
+        rows = [find_lead(where, labels, one, "column") for one in options.column.split(",")]
+    else:
+        rows = [k for k, kind in enumerate(types) if kind in ("ecg", "ekg")] or list(range(len(labels)))
+    scales = {UV_PER.get(canonical_unit(units[k])) for k in rows}
+    if len(scales) > 1:
+        raise UserError(f"{where}: expected channels of one unit; {info.name()!r} has {sorted(set(units))} (--column)")
+    rate_hz = options.fs if options.fs is not None else info.nominal_srate() or None
+    stream = options.stream if options.stream and not taken else pseudonym(options.stream or info.name())
+    if stream in taken:
+        stream = f"{stream[:40]}-{pseudonym(info.source_id() or info.uid())[:20]}"
+    uv = options.uv if options.uv is not None else scales.pop()
+    names = tuple(labels[k] for k in rows)
+    return Description(
+        stream, names, None if rate_hz is None or math.isnan(rate_hz) else rate_hz, uv, is_epoch=True
+    ), rows
+
+
+def open_reader(text: str, options: Options) -> LslReader:
+    """Return the reader of ``NAME`` or ``KEY=VALUE``."""
+    key, equals, value = text.partition("=")
+    return LslReader(key.strip(), value.strip(), options) if equals else LslReader("name", text.strip(), options)

@@ -1,0 +1,224 @@
+"""``beatwire evaluate`` and ``beatwire bench``: accuracy on annotated records, and speed on this machine."""
+
+from __future__ import annotations
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from beatwire.cli.options import (  # fmt: skip
+    AnnotationEnding,
+    BackendKind,
+    Backends,
+    DetectorKind,
+    Detectors,
+    GpuMemory,
+    Json,
+    ModelPath,
+    Seed,
+    choose_backend,
+    examples,
+)
+from beatwire.cli.terminal import print_message, stderr
+from beatwire.errors import UserError
+from beatwire.outputs import check_output, write_output
+
+if TYPE_CHECKING:
+    from beatwire.backends.base import Backend
+
+NOISE = "Added noise"
+EVALUATE_EXAMPLES = examples(
+    "beatwire evaluate mitdb",
+    "beatwire evaluate mitdb --lead all --html report.html",
+    "beatwire evaluate mitdb --noise nstdb/em --noise electrode-motion --snr 12,6",
+    "beatwire evaluate cinc2015",
+    "beatwire evaluate ../shared/ecg --alarms --people development",
+)
+
+
+def bench(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            show_default="all",
+            help="Benchmarks: detection, graph, memory, hours, recording, archive, accuracy, gpu, preloaded, garbage, "
+            "live, handover, page.",
+        ),
+    ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Append the results to a file, one line of JSON each.", show_default="no file"
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure speed, memory and accuracy against their limits.
+
+    Each figure is measured in the same run as the package or the limit that it is compared with.
+    """
+    from beatwire.bench import run_benchmarks
+    from beatwire.bench.recorded import append
+
+    results = run_benchmarks(names or [], log=print_message)
+    if record is not None:
+        append(results, record)
+    if as_json:
+        typer.echo(json.dumps({"rows": [result.as_dict() for result in results]}))
+        return
+    table = Table("measurement", "value", "compared with", "ratio", "target", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for result in results:
+        table.add_row(*result.cells)
+    Console().print(table)
+
+
+def evaluate(
+    folder: Annotated[
+        Path, typer.Argument(help="Folder of annotated WFDB records; with --alarms also a folder of such folders.")
+    ],
+    lead: Annotated[
+        str,
+        typer.Option(
+            metavar="first|best|all",
+            help="Leads to evaluate: the first, the best of each record, or all together.",
+        ),
+    ] = "first",
+    rivals: Annotated[
+        bool,
+        typer.Option("--rivals", metavar="", help="Run SleepECG, NeuroKit2 and WFDB's XQRS on the same records."),
+    ] = False,
+    seed: Seed = 0,
+    noise: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NOISE",
+            rich_help_panel=NOISE,
+            show_default="none",
+            help="Repeat the run with added noise: a WFDB record, several joined by +, or electrode-motion "
+            "(simulated). Can be given several times.",
+        ),
+    ] = None,
+    snr: Annotated[
+        str,
+        typer.Option(
+            metavar="DB,...", rich_help_panel=NOISE, help="Signal-to-noise ratios in dB, separated by commas."
+        ),
+    ] = "12,6,0",
+    annotations: AnnotationEnding = "atr",
+    alarms: Annotated[
+        bool,
+        typer.Option("--alarms", metavar="", help="Judge the alarms alone; recordings without beats always are."),
+    ] = False,
+    people: Annotated[
+        str,
+        typer.Option(metavar="all|development|held back", help="With alarms: which half of the people, by a hash."),
+    ] = "all",
+    ward_beds: Annotated[int, typer.Option(min=0, help="With alarms: beds of the simulated ward.")] = 200,
+    model: ModelPath = None,
+    detector: Detectors = DetectorKind.TREES,
+    backend: Backends = BackendKind.AUTO,
+    gpu_memory: GpuMemory = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="no file", help="Write the report as an HTML page."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure the accuracy of beats, scores and alarms on annotated records.
+
+    Recordings whose headers say in a comment what they show (judged bedside alarms, people in atrial fibrillation,
+    noise) are judged by their alarms; recordings that name an activity (walk, run, ...) by intervals that contradict a
+    smooth heart rate. Each record passes through the graph as a live stream. The exit code is 1 if a
+    record cannot be read or processed.
+    """
+    from beatwire.model.storage import check_model, model_files
+    from beatwire.recordings.files import source_files
+    from beatwire.recordings.places import check_folder
+
+    check_folder(folder)
+    if model is not None:
+        check_model(model)
+    try:
+        ratios = [float(part) for part in snr.split(",")]
+    except ValueError:
+        raise UserError(f"--snr: expected numbers separated by commas; got {snr!r}") from None
+    if html is not None:
+        records = [file for names in noise or () for name in names.split("+") for file in source_files(name)]
+        check_output("--html", html, sources=[folder, *records, *model_files(model)], endings=(".html", ".htm"))
+
+    from beatwire.api.commands import evaluate as run  # what takes time to load
+    from beatwire.evaluation import as_html, as_text
+    from beatwire.evaluation.beats.movement import is_movement_folder
+    from beatwire.evaluation.bedside.folders import is_alarm_folder
+
+    chosen = choose_backend(backend, gpu_memory)
+    print_message(chosen.reason)
+    by_alarms, in_movement = alarms or is_alarm_folder(folder), is_movement_folder(folder)
+    if html is not None and (by_alarms or in_movement):
+        raise UserError("--html: expected a folder of annotated beats; other tables have no HTML page")
+    if by_alarms:
+        _print_alarms(folder, people, ward_beds, annotations, model, detector, chosen, as_json)
+        return
+    if in_movement:
+        _print_movement(folder, rivals, seed, model, detector, chosen, as_json)
+        return
+    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+        report = run(
+            folder, lead=lead, seed=seed, noise=noise or [], snr=ratios, rivals=rivals, annotations=annotations,
+            model=model, detector=detector.value, backend=chosen, notes=print_message,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None,
+        )  # fmt: skip
+    if html is not None:
+        write_output("--html", html, as_html(report, title=f"beatwire on {folder.name}"))
+    typer.echo(json.dumps(report) if as_json else as_text(report))
+    if report["failed"]:
+        raise typer.Exit(1)
+
+
+def _print_alarms(
+    folder: Path,
+    people: str,
+    ward_beds: int,
+    annotations: str,
+    model: Path | None,
+    detector: DetectorKind,
+    chosen: Backend,
+    as_json: bool,
+) -> None:
+    """Judge the alarms on the records of a folder, and print the table."""
+    from beatwire.api.commands import evaluate_alarms
+    from beatwire.evaluation import alarms_as_text
+
+    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+        table = evaluate_alarms(
+            folder, people=people, ward_beds=ward_beds, annotations=annotations, model=model,
+            detector=detector.value, backend=chosen,
+            notes=print_message,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None,
+        )  # fmt: skip
+    typer.echo(json.dumps(table) if as_json else alarms_as_text(table))
+    if table["failed"]:
+        raise typer.Exit(1)
+
+
+def _print_movement(
+    folder: Path, rivals: bool, seed: int, model: Path | None, detector: DetectorKind, chosen: Backend, as_json: bool
+) -> None:
+    """Count contradictory intervals on recordings in movement, and print them."""
+    from beatwire.api.commands import evaluate_movement
+    from beatwire.evaluation.beats.movement import movement_as_text
+
+    with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
+        figures = evaluate_movement(
+            folder, rivals=rivals, seed=seed, model=model, detector=detector.value, backend=chosen,
+            progress=lambda name: status.update(f"evaluate {name}") if status else None, notes=print_message,
+        )  # fmt: skip
+    typer.echo(json.dumps(figures) if as_json else movement_as_text(figures))
+    if figures["failed"]:
+        raise typer.Exit(1)

@@ -1,0 +1,121 @@
+"""``beatwire analyze``: the arguments of the command; ``beatwire.cli.recordings.analysis`` does the work."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from beatwire.cli.options import (  # fmt: skip
+    SOURCES,
+    BackendKind,
+    ColumnName,
+    Gain,
+    GpuMemory,
+    Json,
+    Lead,
+    ModelPath,
+    Rate,
+    RecordingBackend,
+    ScorerPath,
+    choose_recording_backend,
+    examples,
+)
+from beatwire.cli.terminal import print_message, progress_bar, stderr
+from beatwire.errors import UserError
+
+CUTTING = "Processing in chunks"
+EXAMPLES = examples(
+    "beatwire analyze synthetic:seconds=60",
+    "beatwire analyze ecg.csv --fs 250 --out beats.csv",
+    "beatwire analyze mitdb/203 --alerts alerts.jsonl",
+    "beatwire analyze mitdb/203 --lead first --json",
+)
+
+
+def analyze(
+    source: Annotated[str, typer.Argument(help=f"Recording to analyze: {SOURCES}.")],
+    lead: Lead = "all",
+    fs: Rate = None,
+    column: ColumnName = None,
+    gain: Gain = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="no file",
+            help="Write the beats to this file; its ending selects the format: .csv, .csv.gz, .parquet, or .atr "
+            "(or other letters) for WFDB annotations. Alerts go to FILE.alerts.jsonl.",
+        ),
+    ] = None,
+    alerts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            show_default="no file",
+            help="Write every begin and end of an alert to this file, one line of JSON each, with the fields of the "
+            "topic ecg.alerts; shortest durations and reminders are the monitor's. - is standard output; the summary "
+            "then goes to standard error.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    model: ModelPath = None,
+    scorer: ScorerPath = None,
+    backend: RecordingBackend = BackendKind.CPU,
+    gpu_memory: GpuMemory = None,
+    chunk_ms: Annotated[
+        float | None,
+        typer.Option(
+            min=1,
+            metavar="MS",
+            rich_help_panel=CUTTING,
+            show_default="off",
+            help="Process the recording in chunks of this many milliseconds, as a device sends them. "
+            "Slower; the result is the same.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            metavar="INTEGER",
+            rich_help_panel=CUTTING,
+            show_default="off",
+            help="Process the recording in chunks of random length, drawn with this seed: up to twice --chunk-ms, "
+            "or 2 s without it. The result is the same.",
+        ),
+    ] = None,
+) -> None:
+    """Find beats and alerts in a recording, without Kafka.
+
+    The recording passes through the same graph as a live stream.
+    """
+    from rich.console import Console
+
+    from beatwire.cli.recordings.checks import STANDARD_OUTPUT, check_files
+    from beatwire.recordings.opening import check_source
+
+    if as_json and alerts == STANDARD_OUTPUT:
+        raise UserError("--alerts -: expected a file beside --json; both would be printed on standard output")
+    check_files(source, out, alerts, model)
+    check_source(source, fs, column, lead, gain)
+
+    from beatwire.api.summary import print_summary
+    from beatwire.cli.recordings.analysis import run_analysis  # what takes time to load
+
+    chosen, memory_bytes = choose_recording_backend(backend, gpu_memory)
+    with progress_bar("analyze", as_json) as bar:
+        task = bar.add_task("analyze", total=1.0)
+        result = run_analysis(
+            source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
+            alerts=alerts, model=model, scorer=scorer, backend=chosen,
+            memory_bytes=memory_bytes,
+            progress=lambda done: bar.update(task, completed=done),
+            notes=print_message,
+        )  # fmt: skip
+    if as_json:
+        typer.echo(json.dumps(result))
+    else:
+        print_summary(result, stderr if alerts == STANDARD_OUTPUT else Console())

@@ -1,0 +1,211 @@
+"""``beatwire export fhir``: heart rates and alerts as FHIR. Needs the extra ``fhir``.
+
+In:  the files of ``beatwire analyze``, or the topics of a Kafka as far as they reach
+Out: one Bundle as JSON; an R5 Bundle has been validated by fhir.resources
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from beatwire.cli.options import Bootstrap, ConfigFile, Properties, TopicPrefix, examples
+from beatwire.cli.terminal import print_message
+from beatwire.errors import UserError
+from beatwire.outputs import check_output, write_output
+
+EXAMPLES = examples(
+    "beatwire export fhir --beats beats.csv --stream bed-1 --start 2026-11-23T08:00:00Z --out rates.json",
+    "beatwire export fhir --bootstrap-servers localhost:9092 --stream bed-1 --out rates.json",
+    "beatwire export fhir --resource device-alert --alerts alerts.jsonl --out alerts.json",
+)
+
+export = typer.Typer(
+    help="Write beats and alerts in the formats of others.", no_args_is_help=True, rich_markup_mode="markdown"
+)
+
+
+class ResourceKind(StrEnum):
+    """The resources that ``beatwire export fhir`` writes."""
+
+    OBSERVATION = "observation"
+    DEVICE_ALERT = "device-alert"
+
+
+@export.callback()
+def _export() -> None:
+    pass
+
+
+@export.command("fhir", epilog=EXAMPLES)
+def fhir(
+    resource: Annotated[
+        ResourceKind,
+        typer.Option(
+            help="observation: the heart rate of each minute, FHIR R5. device-alert: alerts, FHIR R6, which is a "
+            "draft: experimental, not validated."
+        ),
+    ] = ResourceKind.OBSERVATION,
+    beats: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", show_default="from Kafka", help="Beats of analyze --out, .csv, .csv.gz or .parquet."
+        ),
+    ] = None,
+    alerts: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", show_default="from Kafka", help="Alerts of analyze --alerts."),
+    ] = None,
+    stream: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            show_default="all streams; the name of the file",
+            help="This stream only; of a file of beats the pseudonym of its subject.",
+        ),
+    ] = None,
+    start: Annotated[
+        datetime,
+        typer.Option(
+            formats=["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S"],
+            metavar="TIME",
+            help="Beginning of the recording of a file of beats, UTC.",
+        ),
+    ] = datetime(1970, 1, 1),  # noqa: DTZ001  an option's default is parsed as text
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", show_default="standard output", help="The Bundle, JSON.")
+    ] = None,
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    config: ConfigFile = None,
+) -> None:
+    """Write heart rates or alerts as a FHIR Bundle.
+
+    Without a file the topics of a Kafka are read to their present end. Every resource is labelled as test data:
+    beatwire is not a medical device.
+    """
+    from beatwire.wire import fhir as resources
+
+    if out is not None:
+        check_output("--out", out, sources=[path for path in (beats, alerts, config) if path is not None])
+    if (alerts if resource is ResourceKind.OBSERVATION else beats) is not None:
+        option = "--alerts" if resource is ResourceKind.OBSERVATION else "--beats"
+        raise UserError(f"export: expected no {option} with --resource {resource.value}; got one")
+    if resource is ResourceKind.OBSERVATION:
+        rows = (
+            _beats_of_file(beats, stream, start)
+            if beats
+            else _of_kafka(resource, bootstrap, properties, prefix, config)
+        )
+        made = resources.heart_rates((one for one in rows if stream in (None, one["stream"])), _device())
+    else:
+        rows = _alerts_of_file(alerts) if alerts else _of_kafka(resource, bootstrap, properties, prefix, config)
+        made = resources.device_alerts((one for one in rows if stream in (None, one["stream"])), _device())
+    text = json.dumps(resources.bundle(made), indent=1, ensure_ascii=False)
+    if resource is ResourceKind.OBSERVATION:
+        validate(text)
+    if out is None:
+        typer.echo(text)
+    else:
+        write_output("--out", out, text + "\n")
+        typer.echo(f"{out}: {len(made)} {resource.value} {'resource' if len(made) == 1 else 'resources'}")
+    if not made:
+        found = "beat with a rate" if resource is ResourceKind.OBSERVATION else "alert"
+        print_message(f"export: found no {found}{f' of stream {stream!r}' if stream else ''}; the Bundle is empty")
+
+
+def validate(text: str) -> None:
+    """Check a Bundle against FHIR R5.
+
+    Raises
+    ------
+    UserError
+        The library is not installed, or the Bundle is not valid: a value cannot be represented.
+    """
+    try:
+        from fhir.resources.bundle import Bundle
+    except ImportError as error:
+        raise UserError(
+            "export: expected fhir.resources; it is not installed (pip install 'beatwire[fhir]')"
+        ) from error
+    try:
+        Bundle.model_validate_json(text)
+    except ValueError as error:
+        raise UserError(f"export: expected a valid FHIR R5 Bundle; got {' '.join(str(error).split())}") from error
+
+
+def _device() -> str:
+    from importlib.metadata import version
+
+    return f"beatwire {version('beatwire')}, not a medical device"
+
+
+def _beats_of_file(path: Path, stream: str | None, start: datetime) -> Iterator[dict[str, Any]]:
+    """Yield the beats of a file that ``analyze --out`` has written."""
+    import pandas as pd
+
+    expected = "--beats: expected a file of beatwire analyze --out, .csv, .csv.gz or .parquet"
+    try:
+        table = pd.read_parquet(path) if path.name.lower().endswith((".parquet", ".pq")) else pd.read_csv(path)
+        missing = [name for name in ("time_s", "rate_bpm") if name not in table]
+        if missing:
+            columns = "column" if len(missing) == 1 else "columns"
+            raise UserError(f"{expected}; {path} has no {columns} {', '.join(missing)}")
+        times, rates = table["time_s"].astype(float).tolist(), table["rate_bpm"].astype(float).tolist()
+    except OSError as error:
+        raise UserError(f"{expected}; got {path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise UserError(f"{expected}; got {path}: {error}") from error
+    begin = start.replace(tzinfo=UTC)
+    for time_s, rate in zip(times, rates, strict=True):
+        known = None if rate != rate else rate  # NaN
+        yield {
+            "stream": stream or path.name.split(".")[0],
+            "time": begin + timedelta(seconds=time_s),
+            "rate_bpm": known,
+        }
+
+
+def _alerts_of_file(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the transitions of a file that ``analyze --alerts`` has written."""
+    from beatwire.wire.alerts import decode_alert
+
+    expected = "--alerts: expected lines of beatwire analyze --alerts"
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UserError(f"{expected}; got {path}: {getattr(error, 'strerror', None) or error}") from error
+    for number, line in enumerate(lines, 1):
+        try:
+            yield decode_alert(line)
+        except ValueError as error:
+            raise UserError(f"{expected}; got {path}, line {number}: {error}") from error
+
+
+def _of_kafka(
+    kind: ResourceKind, bootstrap: str | None, properties: list[str] | None, prefix: str | None, config: Path | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the beats or the transitions of alerts that the topics hold."""
+    from beatwire.cli.configured import cluster_with_options
+    from beatwire.kafka.reading.readers import read_to_end
+    from beatwire.wire import ALERTS, BEATS, decode_beat
+    from beatwire.wire.alerts import decode_alert
+    from beatwire.wire.fields import Unusable
+
+    cluster = cluster_with_options(config, bootstrap, properties, prefix)
+    topic = BEATS if kind is ResourceKind.OBSERVATION else ALERTS
+    for key, value in read_to_end(cluster, topic):
+        if value:
+            try:
+                found = decode_beat(value) if kind is ResourceKind.OBSERVATION else decode_alert(value, key or b"")
+            except ValueError as error:
+                print_message(str(Unusable(topic, key, str(error))))
+                continue
+            yield found

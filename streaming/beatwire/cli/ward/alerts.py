@@ -1,0 +1,97 @@
+"""``beatwire alerts``: the alerts in force, one line each, the gravest first.
+
+In:  the compacted topic of alerts
+Out: a table, or one JSON object. Ids are as short as ``beatwire ack`` accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from beatwire.cli.options import Bootstrap, ConfigFile, Json, Properties, TopicPrefix, examples
+from beatwire.cli.terminal import moment, print_message, print_result
+from beatwire.errors import printable
+from beatwire.service.priorities import STARS, STYLES
+
+EXAMPLES = examples(
+    "beatwire alerts --bootstrap-servers localhost:9092",
+    "beatwire alerts --stream bed-1 --bootstrap-servers localhost:9092",
+)
+_FEWEST_DIGITS = 6
+_ORDER = {"high": 0, "medium": 1, "low": 2}
+
+
+def alerts(
+    bootstrap: Bootstrap = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    config: ConfigFile = None,
+    streams: Annotated[
+        list[str] | None,
+        typer.Option("--stream", metavar="ID", show_default="all streams", help="This stream only; may be repeated."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the alerts in force: those that are on, and those that are over and not acknowledged.
+
+    Unacknowledged ones come first, then the gravest, then the newest. Acknowledge one by its id or all of a stream:
+    beatwire ack bed-1 --by NAME.
+    """
+    from beatwire.cli.configured import cluster_with_options
+    from beatwire.kafka.reading.readers import read_active_alerts
+    from beatwire.kafka.topics import check_broker
+    from beatwire.wire.names import ALERTS
+
+    cluster = cluster_with_options(config, bootstrap, properties, prefix)
+    check_broker(cluster, [ALERTS])
+    every = read_active_alerts(cluster)
+    chosen = sorted((one for one in every if not streams or one["stream"] in streams), key=_gravity)
+    if as_json:
+        print_result({"alerts": chosen}, as_json, {})
+    elif not chosen:
+        print_message("no alert is in force")
+    else:
+        Console(highlight=False).print(_table(chosen, short_ids([one["id"] for one in every])))
+
+
+def short_ids(ids: Collection[str]) -> dict[str, str]:
+    """Return the first digits of each id that no other id begins with, all equally many, at least six.
+
+    >>> short_ids(["3f9c21aa", "3f9c21ab", "77aa0012"])["77aa0012"]
+    '77aa0012'
+    >>> short_ids(["3f9c21aa", "77aa0012"])["77aa0012"]
+    '77aa00'
+    """
+    n = _FEWEST_DIGITS
+    while len({one[:n] for one in ids}) < len(set(ids)):
+        n += 1
+    return {one: one[:n] for one in ids}
+
+
+def _gravity(alert: Mapping[str, Any]) -> tuple[bool, int, int]:
+    return alert["state"] == "ack", _ORDER.get(alert["priority"], len(_ORDER)), -alert["onset_us"]
+
+
+def _table(chosen: Collection[Mapping[str, Any]], short: Mapping[str, str]) -> Table:
+    table = Table("ID", "SINCE (UTC)", "STREAM", "", "STATE", "ALERT", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    for one in chosen:
+        by = f" (acknowledged by {one['ack_by']})" if one.get("ack_by") else ""
+        since = f"{moment(one['onset_us']):%Y-%m-%d %H:%M:%S}"
+        cells = (
+            short[one["id"]],
+            since,
+            one["stream"],
+            STARS.get(one["priority"], ""),
+            one["state"],
+            printable(one["text"]) + by,
+        )
+        style = STYLES.get(one["priority"], "") if one["state"] == "on" else "dim"
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    return table

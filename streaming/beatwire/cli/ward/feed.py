@@ -1,0 +1,219 @@
+"""The commands that read devices: feed, watch."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from beatwire.cli.options import (  # fmt: skip
+    SOURCES,
+    Bootstrap,
+    ColumnName,
+    ConfigFile,
+    Gain,
+    Json,
+    Properties,
+    Rate,
+    RegistryUrl,
+    TopicPrefix,
+    examples,
+)
+from beatwire.cli.terminal import Line, print_message, print_result
+from beatwire.cli.ward.broker import BrokerKind
+from beatwire.errors import UserError
+
+if TYPE_CHECKING:
+    from beatwire.kafka.cluster import Cluster
+
+FEED_EXAMPLES = examples(
+    "beatwire feed polar:H10 --bootstrap-servers localhost:9092",
+    "beatwire feed lsl:type=ECG --bootstrap-servers localhost:9092 --spool ./spool",
+    "beatwire feed 'mqtt://localhost/ward/+/ecg?rate=250&uv=2.5' --bootstrap-servers localhost:9092",
+    "beatwire feed serial:/dev/ttyUSB0 --fs 250 --bootstrap-servers localhost:9092",
+)
+FEED_LINES = {
+    "streams": Line("streams", "{:,}"),
+    "packets": Line("packets of devices", "{:,}"),
+    "messages": Line("messages sent", "{:,}"),
+    "samples": Line("samples sent", "{:,}"),
+    "sessions": Line("sessions", "{:,}"),
+    "holes": Line("holes", "{:,}"),
+    "missing_s": Line("  missing in them", "{:,.1f} s"),
+    "doubled": Line("packets that came twice", "{:,}"),
+    "away": Line("devices went away", "{:,} times"),
+    "lost": Line("messages lost", "{:,}"),
+    "seconds": Line("time taken", "{:,.1f} s"),
+}
+WATCH_EXAMPLES = examples(
+    "beatwire watch polar:H10",
+    "beatwire watch brainflow:synthetic --column 0 --record ./records",
+    "beatwire watch recording.csv --speed 1",
+)
+WATCH_LINES = {
+    **FEED_LINES,
+    "broker": Line("broker"),
+    "beats": Line("beats found", "{:,}"),
+    "alerts": Line("alert messages", "{:,}"),
+    "rejected": Line("rejected messages", "{:,}"),
+    "latency_ms.p50": Line("latency, median", "{:.0f} ms"),
+    "latency_ms.p99": Line("latency, 99th percentile", "{:.0f} ms"),
+}
+DEVICES = (
+    "lsl:NAME or lsl:KEY=VALUE (Lab Streaming Layer), mqtt://HOST/TOPIC, serial:PORT, brainflow:BOARD, "
+    "polar:NAME or polar:ADDRESS, py:MODULE:CLASS"
+)
+
+Sources = Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Devices: {DEVICES}.")]
+StreamId = Annotated[
+    str | None,
+    typer.Option(
+        "--stream", metavar="ID", show_default="from the device", help="Id of the stream; for a source of one device."
+    ),
+]
+SpoolFolder = Annotated[
+    Path | None,
+    typer.Option(
+        "--spool",
+        metavar="FOLDER",
+        show_default="in memory, up to 256 MiB",
+        help="Folder in which messages wait for the broker. What is left there is sent by the next feed.",
+    ),
+]
+RecordFolder = Annotated[
+    Path | None,
+    typer.Option("--record", metavar="FOLDER", show_default="nothing is kept", help="Keep what comes as WFDB records."),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(min=0.1, metavar="SECONDS", show_default="until Ctrl-C", help="Stop after this time."),
+]
+
+
+def feed(
+    sources: Sources,
+    bootstrap: Bootstrap = None,
+    stream: StreamId = None,
+    spool: SpoolFolder = None,
+    record: RecordFolder = None,
+    seconds: Seconds = None,
+    fs: Rate = None,
+    column: ColumnName = None,
+    gain: Gain = None,
+    properties: Properties = None,
+    prefix: TopicPrefix = None,
+    registry: RegistryUrl = None,
+    config: ConfigFile = None,
+    as_json: Json = False,
+) -> None:
+    """Send live devices to Kafka.
+
+    A device that goes away is waited for, and a broker too: nothing is lost on the way. Packets get their places from
+    the count or the clock of the device; a missing packet is a hole of its length.
+    """
+    from beatwire_producers.devices.sources import Options, check_installed, open_source
+
+    for source in sources:
+        check_installed(source)
+
+    from beatwire_producers.devices.feed import run_feed
+
+    from beatwire.cli.configured import cluster_and_registry
+    from beatwire.kafka.topics import check_broker
+    from beatwire.signals import stop_on_signals
+    from beatwire.wire import names
+
+    cluster, opened = cluster_and_registry(config, bootstrap, properties, prefix, registry)
+    readers = [(source, open_source(source, Options(stream, fs, gain, column))) for source in sources]
+    check_broker(cluster, [names.SAMPLES])
+    with ExitStack() as stack:
+        schema_id = None
+        if opened is not None:
+            stack.enter_context(opened)
+            schema_id = opened.schema_id(names.SAMPLES, cluster.topic(names.SAMPLES))
+        stop = stack.enter_context(stop_on_signals())
+        if seconds is not None:
+            _stop_after(seconds, stop, stack)
+        summary = run_feed(readers, cluster, stop, print_message, spool=spool, record=record, schema_id=schema_id)
+    print_result(summary.as_dict(), as_json, FEED_LINES)
+
+
+def watch(
+    sources: Annotated[list[str], typer.Argument(metavar="SOURCE...", help=f"Devices: {DEVICES}. Or {SOURCES}.")],
+    stream: StreamId = None,
+    speed: Annotated[str, typer.Option(metavar="FACTOR", help="Of recordings: multiple of real time.")] = "1",
+    broker: Annotated[
+        BrokerKind,
+        typer.Option(help="Broker to start, as of the demo. The mock starts at once and keeps the last minutes."),
+    ] = BrokerKind.MOCK,
+    record: RecordFolder = None,
+    seconds: Seconds = None,
+    fs: Rate = None,
+    column: ColumnName = None,
+    gain: Gain = None,
+    as_json: Json = False,
+) -> None:
+    """Show a device, or a recording, on the live page, with a monitor: one command, no Kafka.
+
+    Starts a broker, the page and the monitor in this process. The address of the page is printed first.
+    """
+    from beatwire_producers.devices.sources import Options, check_installed, is_device, open_source
+
+    devices = [source for source in sources if is_device(source)]
+    for source in devices:
+        check_installed(source)
+    if devices and len(devices) < len(sources):
+        raise UserError("watch: expected devices or recordings; got both")
+
+    if devices:
+        from beatwire_producers.devices.feed import run_feed
+
+    from beatwire.kafka.publishing.live_sender import LiveSender
+    from beatwire.service.watch import run_watch
+    from beatwire.signals import stop_on_signals
+
+    def feed_devices(cluster: Cluster, ended: threading.Event, say: Callable[[str], None]) -> dict[str, Any]:
+        readers = [(source, open_source(source, Options(stream, fs, gain, column))) for source in devices]
+        return run_feed(readers, cluster, ended, say, record=record).as_dict()
+
+    def play_recordings(cluster: Cluster, ended: threading.Event, say: Callable[[str], None]) -> dict[str, Any]:
+        with LiveSender(cluster) as sender:
+            played = play(feeds, sender, speed=pace, stop=ended.is_set)
+        say("played to the end")
+        return {"streams": played.streams, "messages": played.chunks, "samples": played.samples}
+
+    if not devices:
+        from dataclasses import replace
+
+        from beatwire_producers.feeds import feeds_of
+        from beatwire_producers.pacing import MAX, parse_speed
+        from beatwire_producers.replay import play, read_sources
+
+        if record is not None:
+            raise UserError("--record: expected a device beside it; a recording is kept already")
+        pace = parse_speed(speed)
+        if pace == MAX:
+            raise UserError("--speed: expected a number; got max (beatwire analyze is for that)")
+        feeds = feeds_of(read_sources(sources, fs=fs, column=column, gain=gain))
+        feeds = [replace(f, stream=stream or f.stream) for f in feeds] if len(feeds) == 1 else feeds
+    with ExitStack() as stack:
+        stop = stack.enter_context(stop_on_signals())
+        if seconds is not None:
+            _stop_after(seconds, stop, stack)
+        stay = sys.stdout.isatty() and not as_json
+        feeder = feed_devices if devices else play_recordings
+        result = run_watch(feeder, broker.value, stop, stay=stay, quiet=as_json)
+    print_result(result, as_json, WATCH_LINES)
+
+
+def _stop_after(seconds: float, stop: threading.Event, stack: ExitStack) -> None:
+    """Set an event after some seconds."""
+    timer = threading.Timer(seconds, stop.set)
+    timer.daemon = True
+    timer.start()
+    stack.callback(timer.cancel)

@@ -1,0 +1,1 @@
+"""Evaluation of beats: detection, classes, confidence, noise, movement, and the peers."""

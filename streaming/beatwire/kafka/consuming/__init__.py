@@ -1,0 +1,1 @@
+"""The consumer group: ticks of samples, epochs, commits, replay."""

@@ -1,0 +1,235 @@
+"""A member of the consumer group: one librdkafka consumer, replaced when it stops receiving.
+
+In: the group to join and the topic to read. Out: lists of messages, without error events. Errors that cannot pass are
+raised, all others are left to librdkafka, which tries again. Changes of the assignment are reported to an
+`AssignmentListener`, on the polling thread.
+
+librdkafka (2.16.0) can lose its broker for good: a client that requests metadata while a broker starts may receive an
+empty list of brokers, and then waits without end (its issues 5301 and 5511). So a client that has received nothing for
+a while is compared with the answers to a fresh connection, and replaced if messages wait that it does not receive.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from beatwire.errors import FatalError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import DENIED, UNREACHABLE, Cluster
+from beatwire.kafka.consuming import commits
+from beatwire.kafka.consuming.batch import split_errors
+from beatwire.kafka.consuming.unassigned import ASSIGNOR, Unassigned
+from beatwire.kafka.reachability import Reachability, broker_responds
+
+_LOGGER = logging.getLogger("beatwire")
+POLL_MESSAGES = 8_192
+_QUEUED_KB = 16 << 10  # of messages that wait in the library; more, as its default of 64 MB, is no faster
+_POLL_S = 0.1
+_SETTLED_S = 1.0  # silence after which what lies beyond the position is taken for open or aborted transactions
+_SILENCE_S = 10.0  # silence after which the broker is asked over a fresh connection, and the interval of such requests
+
+
+class AssignmentListener(Protocol):
+    """Receives changes of the assignment, inside a poll and on its thread."""
+
+    def on_change(self, *, grows: bool) -> None:
+        """Discard what was polled: partitions were assigned (``grows``), or revoked or lost."""
+
+    def on_revoke(self) -> None:
+        """Finish the tick in work: the partitions are given up when this returns."""
+
+
+class GroupClient:
+    """A consumer of one topic, for use by one thread.
+
+    Parameters
+    ----------
+    cluster, group, topic
+        The cluster, the group to join, the topic to read.
+    listener
+        Receives changes of the assignment.
+    protocol
+        ``consumer`` (KIP-848) or ``classic``.
+    """
+
+    def __init__(
+        self, cluster: Cluster, group: str, topic: str, listener: AssignmentListener, *, protocol: str
+    ) -> None:
+        self._cluster, self._group, self._topic, self._listener = cluster, group, topic, listener
+        self._topic_there = cluster.topic(topic)
+        self._commits: dict[int, int] = {}
+        self._settings: dict[str, Any] = {
+            "group.id": group,
+            "group.protocol": protocol,
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "earliest",
+            "fetch.wait.max.ms": 10,
+            "fetch.message.max.bytes": 4 << 20,
+            "queued.min.messages": 200_000,
+            "queued.max.messages.kbytes": _QUEUED_KB,
+            "fetch.queue.backoff.ms": 5,  # by default a full queue stops fetching for a second
+            "fetch.error.backoff.ms": 100,
+            "reconnect.backoff.max.ms": 1_000,
+            "error_cb": self._on_error,
+        }
+        if protocol == "classic":
+            self._settings["partition.assignment.strategy"] = "cooperative-sticky"
+        self._unreachable, self._reachability = False, Reachability(cluster)
+        self._unassigned = Unassigned(cluster, group, topic) if protocol == "consumer" else None
+        self._received_s = self._checked_s = time.monotonic()
+        self.consumer = cluster.consumer(self._settings)
+
+    def join(self) -> None:
+        """Join the group."""
+        self.consumer.subscribe(
+            [self._topic_there], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost
+        )
+
+    def poll(self) -> tuple[list[Message], bool]:
+        """Return the messages that wait in the library, at most `POLL_MESSAGES`; wait for the first one only.
+
+        Returns
+        -------
+        messages, drained
+            The messages, perhaps none, and True if no further message waits in the library.
+
+        Raises
+        ------
+        UserError, FatalError
+            An error that does not pass: no such topic, no permission.
+        """
+        messages = self.consumer.consume(POLL_MESSAGES, 0)
+        if not messages:
+            messages = self.consumer.consume(1, _POLL_S)
+            if messages:
+                messages += self.consumer.consume(POLL_MESSAGES - 1, 0)
+        drained = len(messages) < POLL_MESSAGES
+        messages, errors = split_errors(messages)
+        for error in errors:
+            self._raise_if_permanent(error)
+        if messages:
+            self._unreachable, self._received_s = False, time.monotonic()
+        elif self._unreachable:
+            self._unreachable = not self._reachability.responds()
+        return messages, drained
+
+    def at_end(self, next_offset: Mapping[int, int]) -> bool:
+        """Return True if the broker has no messages beyond the position.
+
+        Parameters
+        ----------
+        next_offset
+            partition -> the next offset to poll.
+        """
+        if self._unreachable:
+            return False
+        if time.monotonic() - self._received_s > _SETTLED_S:
+            return True  # messages beyond the position belong to open or aborted transactions
+        for partition, offset in next_offset.items():
+            available = self.consumer.get_watermark_offsets(TopicPartition(self._topic_there, partition), cached=True)
+            if available is not None and available[1] > offset + 1:  # the end marker of a transaction takes an offset
+                return False
+        return True
+
+    def is_stuck(self, next_offset: Mapping[int, int]) -> bool:
+        """Return True if this client receives nothing although committed messages wait; requests are rare.
+
+        Parameters
+        ----------
+        next_offset
+            partition -> the next offset to poll; of the partitions that are not paused.
+
+        Raises
+        ------
+        UserError
+            The topic no longer exists.
+        """
+        ends = self._end_offsets_if_silent()
+        return any(ends.get(partition, 0) > offset + 1 for partition, offset in next_offset.items())
+
+    def is_stuck_unassigned(self) -> bool:
+        """Return True if this client has no partitions although messages wait that nobody commits; requests are rare.
+
+        Raises
+        ------
+        UserError
+            The topic no longer exists.
+        """
+        ends, previous = self._end_offsets_if_silent(), self._commits
+        if not ends:
+            return False
+        try:
+            self._commits = commits.committed_offsets(self._cluster, self._group, self._topic, ends)
+        except FatalError:  # the broker does not answer any connection
+            return False
+        return self._commits == previous and any(end > previous[p] + 1 for p, end in ends.items())
+
+    def _end_offsets_if_silent(self) -> dict[int, int]:
+        """Return the end of the committed messages; {} while messages arrive, soon after a request, or unanswered."""
+        now_s = time.monotonic()
+        if now_s - max(self._received_s, self._checked_s) < _SILENCE_S:
+            return {}
+        self._checked_s = now_s
+        try:
+            return topics.end_offsets(self._cluster, self._topic, committed=True)
+        except FatalError:  # the broker does not answer any connection
+            return {}
+
+    def rejoin_if_unassigned(self, own: Collection[int]) -> bool:
+        """Rejoin if no member works on some partitions, other than its `own`, so that all are assigned; return True."""
+        if self._unassigned is None or self._unreachable or not (partitions := self._unassigned.find(own)):
+            return False
+        _LOGGER.warning(
+            "messages wait in partitions %s, and no member of the group has committed for long: this member rejoins so "
+            "that the coordinator assigns all partitions again",
+            ", ".join(map(str, partitions)),
+            extra={"event": "unassigned", "fields": {"partitions": partitions}},
+        )
+        self._settings["group.remote.assignor"] = ASSIGNOR
+        self.replace()
+        return True
+
+    def replace(self) -> None:
+        """Abandon this consumer for a new one, which joins at once."""
+        abandoned, self.consumer = self.consumer, self._cluster.consumer(self._settings)
+        # In a thread that does not keep the process alive: closing a consumer that is stuck may never return.
+        threading.Thread(target=abandoned.close, name="kafka-abandoned", daemon=True).start()
+        self._received_s = self._checked_s = time.monotonic()
+        self.join()
+
+    def _raise_if_permanent(self, error: KafkaError) -> None:
+        """Raise an error that does not pass; all others are left to librdkafka, which tries again."""
+        if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART and broker_responds(self._cluster):
+            topics.check_broker(self._cluster, [self._topic])
+        if error.code() in DENIED:
+            raise self._cluster.denied(f"read {self._topic_there} as group {self._group!r}", error)
+        if error.fatal():
+            raise FatalError(f"kafka: expected to read {self._topic_there} at {self._cluster}; got {error.str()}")
+
+    # Callbacks of an abandoned consumer are not reported.
+
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if consumer is self.consumer:
+            self._listener.on_change(grows=True)
+        consumer.incremental_assign(partitions)
+
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if consumer is self.consumer:
+            self._listener.on_change(grows=False)
+            self._listener.on_revoke()
+        consumer.incremental_unassign(partitions)
+
+    def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if consumer is self.consumer:
+            self._listener.on_change(grows=False)
+        consumer.incremental_unassign(partitions)
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._unreachable = self._unreachable or error.code() in UNREACHABLE

@@ -1,0 +1,52 @@
+"""Commits outside a transaction, which wait until the polling thread carries them out.
+
+In: positions, from any thread. Out: commits of the group, by the thread that owns the consumer. State: the newest
+position of each partition that waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Container, Mapping
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from beatwire.kafka.consuming.positions import Position
+
+
+class CommitQueue:
+    """The commits that wait.
+
+    Parameters
+    ----------
+    topic
+        The topic of the positions, by its name at the brokers.
+    """
+
+    def __init__(self, topic: str) -> None:
+        self._topic = topic
+        self._waiting: dict[int, Position] = {}
+        self._lock = threading.Lock()
+
+    def add(self, positions: Mapping[int, Position]) -> None:
+        """Add positions; a newer one replaces one that waits."""
+        with self._lock:
+            self._waiting.update(positions)
+
+    def offsets(self, positions: Mapping[int, Position]) -> list[TopicPartition]:
+        """Return positions as confluent-kafka commits them."""
+        return [TopicPartition(self._topic, p, at.offset, at.metadata) for p, at in positions.items()]
+
+    def carry_out(self, consumer: Consumer, assigned: Container[int], *, wait: bool = False) -> None:
+        """Commit what waits of the assigned partitions, and drop the rest; `wait`: until the broker has answered."""
+        with self._lock:
+            offsets = self.offsets({p: at for p, at in self._waiting.items() if p in assigned})
+            self._waiting.clear()
+        if not offsets:
+            return
+        with contextlib.suppress(KafkaException):  # at least once: what is not committed is read again
+            if wait:
+                consumer.commit(offsets=offsets, asynchronous=False)
+            else:
+                consumer.commit(offsets=offsets, asynchronous=True)

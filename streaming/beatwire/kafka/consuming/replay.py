@@ -1,0 +1,132 @@
+"""The start of an epoch: the group's commits, and the replay up to them.
+
+In: a consumer and its assignment. Out: a `Start` for each partition (`find_starts`), and a `Replay`, which pauses each
+partition at its commit. Invariant: the messages of a replay end exactly at the commits.
+Partitions that go on (`progress`) have no replay.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from beatwire.kafka.consuming.positions import OffsetRange, Position, clip_to_available
+from beatwire.kafka.consuming.progress import Progress
+from beatwire.records import Expired
+
+REQUEST_S = 5.0  # a request to the broker; an unanswered one is repeated by the caller
+_SEEK_S = 5.0  # librdkafka starts an assigned partition within milliseconds; longer means that it was revoked
+
+
+class Replay:
+    """The part of an epoch before the commits: each partition is read up to its commit and paused there.
+
+    Parameters
+    ----------
+    consumer
+        Positioned at the rewind offsets.
+    topic
+        The topic of sample chunks, by its name at the brokers.
+    positions
+        partition -> its position. A partition with nothing to replay is paused at once.
+
+    Attributes
+    ----------
+    until : dict of int to int
+        partition -> offset at which its replay ends; only partitions with messages to replay.
+    paused : set of int
+        The partitions that are paused at their commit.
+    """
+
+    def __init__(self, consumer: Consumer, topic: str, positions: Mapping[int, Position]) -> None:
+        self._consumer, self._topic = consumer, topic
+        self.until = {p: at.offset for p, at in positions.items() if at.rewind < at.offset}
+        self.paused: set[int] = set()
+        if self.until:
+            self._pause(set(positions) - set(self.until))
+
+    @property
+    def done(self) -> bool:
+        """Return True if every partition has reached its commit."""
+        return self.paused >= set(self.until)
+
+    def pause_finished(self, next_offset: Mapping[int, int]) -> None:
+        """Pause the partitions that have been polled up to their commit.
+
+        Parameters
+        ----------
+        next_offset
+            partition -> the next offset to poll.
+        """
+        self._pause({p for p, offset in self.until.items() if p not in self.paused and next_offset[p] >= offset})
+
+    def _pause(self, partitions: set[int]) -> None:
+        if partitions:
+            self.paused |= partitions
+            self._consumer.pause([TopicPartition(self._topic, p) for p in sorted(partitions)])
+
+
+class Start(NamedTuple):
+    """Where an epoch begins in a partition.
+
+    at       the commit of the group, moved into the offsets that the broker has
+    expired  what retention has deleted
+    """
+
+    at: Position
+    expired: Expired
+
+
+def find_starts(
+    consumer: Consumer, assigned: list[TopicPartition], progress: Progress, timeout_s: float = REQUEST_S
+) -> dict[int, Start]:
+    """Request the group's commits on the assigned partitions, and find out which of them go on without a replay.
+
+    While a commit is part of an open transaction the broker does not answer. It ends the transaction when its timeout
+    has passed, or never (see `Sink.end_pending_transactions`).
+
+    Returns
+    -------
+    dict
+        partition -> where to begin.
+
+    Raises
+    ------
+    KafkaException
+        The broker did not answer in time; try again.
+    """
+    starts = {}
+    for found in consumer.committed(assigned, timeout=timeout_s):
+        if found.error is not None:
+            raise KafkaException(found.error)
+        commit = Position.from_commit(found.offset, found.metadata) if found.offset >= 0 else None
+        available = consumer.get_watermark_offsets(found, timeout=REQUEST_S)
+        if available is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))  # noqa: SLF001
+        at, expired = clip_to_available(commit, OffsetRange(*available))
+        starts[found.partition] = Start(at, expired)
+    kept = progress.go_on_from({partition: start.at.offset for partition, start in starts.items()})
+    return starts | {partition: Start(Position(offset, offset), Expired()) for partition, offset in kept.items()}
+
+
+def seek(consumer: Consumer, targets: list[TopicPartition]) -> None:
+    """Seek in partitions that may have been assigned a moment ago; wait until librdkafka has started them.
+
+    Raises
+    ------
+    KafkaException
+        A partition is no longer assigned.
+    """
+    deadline = time.monotonic() + _SEEK_S
+    for target in targets:
+        while True:
+            try:
+                consumer.seek(target)
+                break
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._STATE or time.monotonic() > deadline:  # noqa: SLF001
+                    raise
+                time.sleep(0.005)

@@ -1,0 +1,1 @@
+"""Transactions of the monitor, and senders of samples."""

@@ -1,0 +1,214 @@
+"""A sender of live signal, which outlives its producer.
+
+In: keys and values of messages. Out: messages at the broker, in order per key, each at least once. State: the messages
+that the broker has not acknowledged, in order per key.
+
+After restarts of a broker a producer may never reach it again, while others do (librdkafka issue 5301). It is then
+replaced, and what waits is sent again. A chunk that arrives twice is discarded by the monitor: its offset tells.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.publishing.producer import Producer
+from beatwire.kafka.publishing.sender import Headers, Sender
+from beatwire.kafka.reachability import broker_responds
+
+_STUCK_S = 10.0
+_OUTAGE_S = 300.0
+_CHECK_S = 0.5
+_SETTINGS = {
+    "delivery.report.only.error": False,
+    "message.timeout.ms": 0,  # a message that the client gave up would be missing between others of its key
+}
+# The broker knows nothing of this producer any more.
+_FORGOTTEN = (
+    KafkaError.OUT_OF_ORDER_SEQUENCE_NUMBER,
+    KafkaError.INVALID_PRODUCER_EPOCH,
+    KafkaError.INVALID_PRODUCER_ID_MAPPING,
+    KafkaError.UNKNOWN_PRODUCER_ID,
+)
+
+
+class LiveSender(Sender):
+    """A Kafka producer that is replaced when it has lost its broker.
+
+    Parameters
+    ----------
+    cluster
+        The brokers, and how to reach them.
+    stuck_s
+        Without an acknowledgement for so many seconds, although a broker answers, the producer is replaced.
+    outage_s
+        Without an acknowledgement for so many seconds, sending ends with an error.
+
+    Attributes
+    ----------
+    replaced : int
+        How often the producer was replaced.
+    """
+
+    def __init__(self, cluster: Cluster, *, stuck_s: float = _STUCK_S, outage_s: float = _OUTAGE_S) -> None:
+        self._stuck_s, self._outage_s = stuck_s, outage_s
+        self._waiting: dict[tuple[str, bytes | None], deque[tuple[bytes | None, Headers | None]]] = {}
+        self._left = 0  # messages in `_waiting`: with thousands of keys they are not counted at every call
+        self._progress_s = self._began_s = self._look_s = time.monotonic()
+        self._broken = False  # the producer has ended by an error
+        self.replaced = 0
+        super().__init__(cluster, self._settings())
+
+    def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
+        """Queue messages; wait while the buffer is full.
+
+        Raises
+        ------
+        UserError, FatalError
+            See `check`.
+        """
+        self._add(topic, keys, values, [None] * len(keys))
+
+    def send_with_headers(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[Headers | None],
+    ) -> None:
+        """Queue messages with headers; wait while the buffer is full.
+
+        Raises
+        ------
+        UserError, FatalError
+            See `check`.
+        """
+        self._add(topic, keys, values, headers)
+
+    def _add(
+        self,
+        topic: str,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        headers: Sequence[Headers | None],
+    ) -> None:
+        topic = self.cluster.topic(topic)
+        if not self.unacknowledged():
+            self._progress_s = time.monotonic()
+        for key, value, fields in zip(keys, values, headers, strict=True):
+            while not self._queued(topic, key, value, fields):
+                self.producer.poll(0.05)
+                self.check()
+            self._waiting.setdefault((topic, key), deque()).append((value, fields))
+            self._left += 1
+        self._poll()
+
+    def unacknowledged(self) -> int:
+        """Return the number of messages that the broker has not acknowledged."""
+        self._poll()
+        return self._left
+
+    def silent_s(self) -> float:
+        """Return for how long the broker has acknowledged nothing, although messages wait, seconds."""
+        return time.monotonic() - self._progress_s if self.unacknowledged() else 0.0
+
+    def check(self) -> None:
+        """Replace the producer if it has lost its broker.
+
+        Raises
+        ------
+        UserError
+            This client may not write to the topic.
+        FatalError
+            The broker refused a message, or has not answered for too long.
+        """
+        super().check()
+        now_s = time.monotonic()
+        if now_s - self._look_s < _CHECK_S and not self._broken:
+            return
+        self._look_s = now_s
+        left = self.unacknowledged()
+        if left and now_s - self._progress_s > self._outage_s:
+            self._raise_undelivered(left)
+        stuck = left > 0 and now_s - max(self._progress_s, self._began_s) > self._stuck_s
+        if self._broken or (stuck and broker_responds(self.cluster)):
+            self._replace()
+
+    def flush(self, timeout_s: float = _OUTAGE_S) -> None:
+        """Wait until the broker has acknowledged every message.
+
+        Raises
+        ------
+        UserError, FatalError
+            See `check`; or `timeout_s` seconds have passed.
+        """
+        deadline = time.monotonic() + timeout_s
+        while left := self.unacknowledged():
+            if time.monotonic() > deadline:
+                self._raise_undelivered(left)
+            self.producer.flush(min(_CHECK_S, timeout_s))
+            self.check()
+
+    def _settings(self) -> Mapping[str, object]:
+        return _SETTINGS | {"on_delivery": self._reports_of(self.replaced)}
+
+    def _reports_of(self, number: int) -> Callable[[KafkaError | None, Message], None]:
+        """Return what handles the reports of one producer, until it is replaced."""
+
+        def report(error: KafkaError | None, message: Message) -> None:
+            if number != self.replaced:
+                return
+            if error is None:
+                self._waiting[message.topic() or "", message.key()].popleft()
+                self._left -= 1
+                self._progress_s = time.monotonic()
+            elif error.code() < 0 or error.code() in _FORGOTTEN:
+                self._broken = True
+            else:
+                self._on_delivery(error, message)
+
+        return report
+
+    def _queued(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers | None) -> bool:
+        """Queue one message; return False if the buffer is full."""
+        try:
+            if headers is None:
+                self.producer.produce(topic, value, key)
+            else:
+                self.producer.produce(topic, value, key, headers=headers)  # type: ignore[arg-type]
+        except BufferError:
+            return False
+        except KafkaException as error:
+            self._raise_fatal(error)
+        return True
+
+    def _replace(self) -> None:
+        """Open another producer, and send what waits again."""
+        abandoned, self.replaced = self.producer, self.replaced + 1
+        threading.Thread(target=_close, args=(abandoned,), name="kafka-abandoned", daemon=True).start()
+        self.producer = self._open(self._settings())
+        self._broken, self._began_s = False, time.monotonic()
+        for (topic, key), values in self._waiting.items():
+            for value, headers in list(values):
+                while not self._queued(topic, key, value, headers):
+                    self.producer.poll(0.05)
+
+    def _raise_fatal(self, error: KafkaException) -> None:
+        """Raise UserError if this client may not write; a producer that has ended otherwise is replaced."""
+        try:
+            super()._raise_fatal(error)
+        except KafkaException as cause:
+            if not (cause.args[0].fatal() or cause.args[0].code() == KafkaError._FATAL):  # noqa: SLF001
+                raise
+            self._broken = True
+
+
+def _close(producer: Producer) -> None:
+    """Close a producer that has lost its broker; this may not return."""
+    producer.purge()
+    producer.close()

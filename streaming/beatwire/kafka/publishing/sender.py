@@ -1,0 +1,219 @@
+"""A producer that waits when its buffer is full and reports every failure.
+
+In: keys and values of messages. Out: messages at the broker, in order per key, each written once (idempotent producer).
+State: the client's buffer, and the messages that have failed. Used for the monitor's output and by the producers of
+samples.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from confluent_kafka import KafkaError, KafkaException, Message
+
+from beatwire.errors import FatalError
+from beatwire.kafka.cluster import DENIED, Cluster
+from beatwire.kafka.publishing.producer import Producer
+
+LARGEST_BYTES = 900_000  # of key and value together: Kafka's default limit is 1 MB a message, headers included
+_TRUNCATED_BYTES = 65_536
+_FLUSH_S = 30.0
+_CHECK_S = 0.5
+_SETTINGS = {
+    "partitioner": "murmur2_random",  # the partitioner of Kafka's Java clients: one key, one partition for all clients
+    "linger.ms": 5,
+    # A transaction that begins while the last one is being completed is refused and tried again after this time.
+    "retry.backoff.ms": 5,
+    "batch.size": 1 << 20,
+    "queue.buffering.max.messages": 1_000_000,
+    "queue.buffering.max.kbytes": 256 << 10,
+    "reconnect.backoff.max.ms": 1_000,
+    "delivery.report.only.error": True,  # a message without error costs no call of Python
+    "enable.idempotence": True,
+}
+
+Headers = list[tuple[str, bytes]]
+
+
+class Sender:
+    """A Kafka producer.
+
+    Parameters
+    ----------
+    cluster
+        The brokers, and how to reach them.
+    settings
+        librdkafka settings that replace the defaults of this module.
+
+    Attributes
+    ----------
+    cluster : Cluster
+        As given.
+    refused : str
+        The broker's error message of the last message that it refused, else empty.
+    """
+
+    def __init__(self, cluster: Cluster, settings: Mapping[str, object] | None = None) -> None:
+        self.cluster = cluster
+        self._closing = threading.Lock()  # taken by the first call of `close`
+        self._failed = 0
+        self._denied: KafkaError | None = None
+        self.refused = ""
+        self.producer = self._open(settings or {})
+
+    def send(self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> None:
+        """Queue messages; wait while the buffer is full."""
+        produce, topic = self.producer.produce, self.cluster.topic(topic)
+        for key, value in zip(keys, values, strict=True):
+            try:
+                produce(topic, value, key)
+            except BufferError:
+                self._produce_when_possible(topic, value, key, None)
+            except KafkaException as error:
+                self._raise_fatal(error)
+        self._poll()
+
+    def send_with_headers(
+        self, topic: str, keys: Sequence[bytes | None], values: Sequence[bytes | None], headers: Sequence[Headers]
+    ) -> None:
+        """Queue messages with headers; wait while the buffer is full.
+
+        If key and value are together above `LARGEST_BYTES`, what is long of them is truncated, and the headers
+        ``key-cut-from-bytes`` and ``cut-from-bytes`` contain the full sizes.
+        """
+        produce, topic = self.producer.produce, self.cluster.topic(topic)
+        for key, value, fields in zip(keys, values, headers, strict=True):
+            if len(value or b"") + len(key or b"") > LARGEST_BYTES:
+                key, value, fields = _truncated(key, value, fields)
+            try:
+                produce(topic, value, key, -1, None, None, 0, fields)  # type: ignore[arg-type]
+            except BufferError:
+                self._produce_when_possible(topic, value, key, fields)
+            except KafkaException as error:
+                self._raise_fatal(error)
+        self._poll()
+
+    def unacknowledged(self) -> int:
+        """Return the number of messages that the broker has not acknowledged."""
+        self._poll()  # a delivered message counts until its report has been handled
+        return len(self.producer)
+
+    def check(self) -> None:
+        """Raise the failure of a message sent earlier, if there is one.
+
+        Raises
+        ------
+        UserError
+            This client may not write to the topic.
+        FatalError
+            The broker refused a message, or the message was not delivered in time.
+        """
+        if self._failed:
+            self._raise_undelivered(len(self.producer))
+
+    def flush(self, timeout_s: float = _FLUSH_S) -> None:
+        """Wait until the broker has acknowledged every message.
+
+        Raises
+        ------
+        FatalError
+            The broker did not within `timeout_s` seconds, or a message has failed.
+        """
+        deadline = time.monotonic() + timeout_s
+        while (left := self.producer.flush(min(_CHECK_S, timeout_s))) and not self._failed:
+            if time.monotonic() > deadline:
+                break
+        if left or self._failed:
+            self._raise_undelivered(left)
+
+    def raise_denied(self) -> None:
+        """Raise UserError if the broker refused messages because this client may not write them."""
+        if self._denied is not None:
+            raise self.cluster.denied(f"write to {self.refused.partition(':')[0] or 'any topic'}", self._denied)
+
+    def close(self) -> None:
+        """Close the connection, once; messages that have not been sent are discarded.
+
+        Nothing else may use the producer meanwhile, nor close it: librdkafka's memory is freed under the other call.
+        """
+        if not self._closing.acquire(blocking=False):
+            return
+        with contextlib.suppress(KafkaException, RuntimeError):  # a fenced or a closed producer
+            self.producer.purge()
+            self.producer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self.flush()
+        finally:
+            self.close()
+
+    def _open(self, settings: Mapping[str, object]) -> Producer:
+        """Return a new producer."""
+        return self.cluster.producer(_SETTINGS | {"on_delivery": self._on_delivery} | dict(settings))
+
+    def _produce_when_possible(
+        self, topic: str, value: bytes | None, key: bytes | None, headers: Headers | None
+    ) -> None:
+        """Queue one message; wait while the buffer is full."""
+        while True:
+            try:
+                self.producer.produce(topic, value, key, headers=headers)  # type: ignore[arg-type]
+                return
+            except BufferError:
+                self._poll(0.05)
+            except KafkaException as error:
+                self._raise_fatal(error)
+
+    def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._failed += 1
+            if error.code() > 0:  # the broker's codes are positive, librdkafka's own are negative
+                self.refused = f"{message.topic()}: {error.str()}"
+                self._denied = error if error.code() in DENIED else None
+
+    def _poll(self, wait_s: float = 0) -> None:
+        """Handle the reports of delivered messages."""
+        try:
+            self.producer.poll(wait_s)
+        except KafkaException as error:
+            self._raise_fatal(error)
+
+    def _raise_fatal(self, error: KafkaException) -> None:
+        """Raise UserError if a producer has ended because it may not write to any topic, else the error."""
+        if error.args[0].code() == KafkaError._FATAL:  # noqa: SLF001  the cause is raised by a poll
+            try:
+                self.producer.poll(0)
+            except KafkaException as cause:
+                error = cause
+        if error.args[0].code() in DENIED:
+            self._denied = error.args[0]
+            self.raise_denied()
+        raise error
+
+    def _raise_undelivered(self, left: int) -> None:
+        self.raise_denied()
+        raise FatalError(
+            f"kafka: expected {self.cluster} to acknowledge every message; "
+            f"got {left} unanswered, {self._failed} failed {self.refused}".rstrip()
+        )
+
+
+def _truncated(key: bytes | None, value: bytes | None, fields: Headers) -> tuple[bytes | None, bytes | None, Headers]:
+    """Return a message of which neither key nor value is longer than `_TRUNCATED_BYTES`."""
+    fields = list(fields)
+    for name, part in (("key-cut-from-bytes", key), ("cut-from-bytes", value)):
+        if part is not None and len(part) > _TRUNCATED_BYTES:
+            fields.append((name, b"%d" % len(part)))
+    return key and key[:_TRUNCATED_BYTES], value and value[:_TRUNCATED_BYTES], fields

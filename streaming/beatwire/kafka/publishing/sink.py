@@ -1,0 +1,312 @@
+"""The output of the monitor: the messages of a tick and the input offsets that they belong to, published together.
+
+In: the messages of a tick (`Outgoing`) and the positions of the input. Out: messages and commits at the broker.
+State: the producer, the positions that it has committed, and what has been sent ahead of the tick in work.
+
+Exactly once: one transaction a tick contains its messages and the input offsets. An aborted transaction is repeated
+while the epoch of its input lasts. If the outcome is unknown, `StaleError` is raised, and the caller continues at the
+group's commits.
+
+The transactional id is that of the first partition of the epoch (`Source.transactional_id`). So whoever takes a
+partition over ends at once what a member that was killed has left open, and a member that comes back late is refused.
+
+At least once: produce, wait for every acknowledgement, commit.
+
+In both cases messages of one key stay in order, and the broker discards duplicates of the client's own retries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from beatwire.errors import FatalError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import DENIED, Cluster, UnansweredError
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.publishing.left_open import LeftOpen
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.publishing.transactions import OUTAGE_S, STUCK_S, StaleError, Transactions
+from beatwire.kafka.reachability import broker_responds
+from beatwire.records import Outgoing
+
+__all__ = ["Sink", "StaleError"]
+
+_RETRY_S = 0.05
+_SWEEPS = 5  # attempts: a broker that refuses them must not stop the monitor
+
+
+class Sink:
+    """Publishes ticks.
+
+    Parameters
+    ----------
+    cluster
+        The brokers, and how to reach them.
+    exactly_once
+        Publish each tick in one transaction, which needs a real broker; otherwise at least once.
+
+    Raises
+    ------
+    FatalError
+        The broker does not support transactions.
+    """
+
+    def __init__(self, cluster: Cluster, *, exactly_once: bool = True) -> None:
+        self._cluster = cluster
+        self._left_open = LeftOpen(cluster)
+        self._output: Transactions | Sender
+        if exactly_once:
+            self._output = Transactions(cluster, f"beatwire-{uuid.uuid4()}")  # until there are partitions
+        else:
+            self._output = Sender(cluster, {"message.timeout.ms": int(OUTAGE_S * 1000)})
+        self._epoch = -1  # for which the producer was opened
+        self._known = False  # the last transaction was committed
+        self._sweeps = 0  # attempts left to end what others have left open
+        self._committed: dict[int, Position] = {}  # in this epoch
+        self._replaced = False  # the producer was replaced since the last tick that was published
+        self._ahead: tuple[Transactions, int] | None = None  # that sent so many of a tick's `Outgoing` ahead
+
+    def close(self) -> None:
+        """Close the connection; published ticks stay."""
+        self._output.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send_ahead(self, outgoing: Sequence[Outgoing], source: Source, epoch: int) -> None:
+        """Begin the transaction of a tick with its first messages: the broker takes them while the others are made.
+
+        `publish` follows, with all messages of the tick. If this fails, it sends these as well.
+
+        Parameters
+        ----------
+        outgoing
+            The first messages of the tick.
+        source, epoch
+            As `publish` takes them.
+
+        Raises
+        ------
+        UserError, FatalError
+            The broker refuses a message.
+        """
+        if isinstance(self._output, Sender):
+            return
+        with contextlib.suppress(StaleError):  # `publish` raises it
+            transactions = self._current(source, epoch)
+            try:
+                self._begin(transactions)
+                self._send(transactions.sender, outgoing)
+                self._ahead = transactions, len(outgoing)
+            except KafkaException as error:
+                self._raise_if_permanent(transactions, error)
+                transactions.abort()
+
+    def publish(
+        self, outgoing: Sequence[Outgoing], positions: Mapping[int, Position], source: Source, epoch: int
+    ) -> None:
+        """Publish the messages of a tick, and commit the positions of the input after it.
+
+        Returns when readers of committed messages can read the tick.
+
+        Parameters
+        ----------
+        outgoing
+            The messages of the tick.
+        positions
+            partition -> position after the tick.
+        source
+            The member of the group that the positions are committed for.
+        epoch
+            The epoch of the tick.
+
+        Raises
+        ------
+        StaleError
+            The epoch is over, or the outcome is unknown: begin a new epoch at the group's commits.
+        FatalError
+            The broker refuses a message, or is away for too long.
+        """
+        if isinstance(self._output, Sender):
+            self._send(self._output, outgoing)
+            self._output.flush(OUTAGE_S)
+            source.commit(positions)
+            return
+        began_s = time.monotonic()
+        while True:
+            transactions, sent = self._take_ahead(source, epoch) or (self._current(source, epoch), 0)
+            try:
+                if not sent:
+                    self._begin(transactions)
+                self._committed.update(self._transact(transactions, outgoing[sent:], positions, source))
+                self._known, self._replaced = True, False
+                return
+            except KafkaException as error:
+                self._raise_if_permanent(transactions, error)
+                if not transactions.abort():
+                    raise StaleError from error
+                if source.epoch != epoch:  # not to be taken for an outage
+                    raise StaleError from error
+                waited_s = time.monotonic() - began_s
+                # The broker answers others but not this producer: the producer has lost its broker, as consumers may.
+                if waited_s > STUCK_S and not self._replaced and broker_responds(self._cluster):
+                    self._replaced = True
+                    transactions.discard()
+                    raise StaleError from error
+                if waited_s > OUTAGE_S:
+                    raise FatalError(
+                        f"kafka: expected {self._cluster} to commit a tick in {OUTAGE_S:g} s; "
+                        f"got {topics.error_text(error)}"
+                    ) from error
+                time.sleep(_RETRY_S)
+                self._sweeps = _SWEEPS
+
+    def end_pending_transactions(self, partitions: Sequence[TopicPartition], source: Source) -> None:
+        """End the transactions that are open on the group's offsets, of this sink or of members that are gone.
+
+        What this sink has committed is committed once more, in case the broker has forgotten to write that; everything
+        else is aborted. Failures are ignored: the caller asks again while commits are pending.
+
+        Parameters
+        ----------
+        partitions
+            Input partitions of this member.
+        source
+            The member of the group.
+        """
+        own = self._output
+        if isinstance(own, Sender):
+            return
+        pending = [at.partition for at in partitions]
+        with contextlib.suppress(KafkaException, StaleError, FatalError, UnansweredError):
+            last = self._last_commits(pending, source)
+            if not last:
+                self._left_open.abort_pending(own, source, pending)
+            elif not self._left_open.commit_again(own, source, last):
+                self._known = False
+
+    def end_open_transactions(self, source: Source) -> None:
+        """End what earlier holders of the transactional id have left open, so that the alerts can be read to their end.
+
+        After a transaction that was committed a tombstone without a key is committed to every partition of the alerts;
+        readers skip it. Failures are ignored: reading the alerts then fails.
+        """
+        if isinstance(self._output, Sender) or not source.assigned:
+            return
+        for _ in range(2):  # a producer that the broker refuses is found out by its first transaction
+            if not self._known:
+                self._sweeps = _SWEEPS
+            before = self._output
+            transactions = self._transactions(source, source.epoch)
+            if transactions is before and not transactions.discarded:
+                self._left_open.end_torn(transactions, source)
+            if self._known and not transactions.discarded:
+                self._left_open.end_alerts(transactions)
+            if not transactions.discarded:
+                return
+
+    def _take_ahead(self, source: Source, epoch: int) -> tuple[Transactions, int] | None:
+        """Return the producer that has sent messages of the tick ahead, and how many; abort them if the epoch is over.
+
+        Raises
+        ------
+        StaleError
+            The epoch is over.
+        """
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and source.epoch != epoch:
+            ahead[0].abort()
+            raise StaleError
+        return ahead
+
+    def _current(self, source: Source, epoch: int) -> Transactions:
+        """Return the producer of an epoch, or raise StaleError if it is over or the producer does not work.
+
+        The broker takes the offsets of a member that did not give a partition up in time, although others have it.
+        """
+        transactions = self._transactions(source, epoch) if source.epoch == epoch else None
+        if transactions is None or transactions.discarded or source.epoch != epoch:
+            raise StaleError
+        return transactions
+
+    def _transactions(self, source: Source, epoch: int) -> Transactions:
+        """Return the producer of an epoch; open it for the first tick, and after it has stopped working.
+
+        It is discarded if it stopped working while it ended what others have left open.
+        """
+        transactions = self._output
+        assert isinstance(transactions, Transactions)
+        name = source.transactional_id(min(source.assigned)) if source.assigned else transactions.name
+        if epoch == self._epoch and name == transactions.name and not transactions.discarded:
+            if self._sweeps > 0:
+                self._sweeps = 0 if self._left_open.abort(transactions, source) else self._sweeps - 1
+            return transactions
+        self._known = self._known and name == transactions.name and not transactions.discarded
+        if not transactions.discarded:
+            transactions.discard()
+        self._output = transactions = Transactions(self._cluster, name)
+        self._epoch = epoch
+        self._committed.clear()
+        self._left_open.end_torn(transactions, source)
+        self._sweeps = 0 if self._known or self._left_open.abort(transactions, source) else _SWEEPS
+        return transactions
+
+    def _last_commits(self, partitions: Sequence[int], source: Source) -> dict[int, Position]:
+        """Return what this sink has committed last, if nobody else has committed since and nothing failed; else {}."""
+        last = {partition: self._committed[partition] for partition in partitions if partition in self._committed}
+        own = self._output
+        if not self._known or not last or not isinstance(own, Transactions) or own.discarded:
+            return {}
+        before = source.committed(last)
+        return last if all(at.offset >= before[partition] for partition, at in last.items()) else {}
+
+    def _begin(self, transactions: Transactions) -> None:
+        self._known = False
+        transactions.begin()
+
+    def _transact(
+        self,
+        transactions: Transactions,
+        outgoing: Sequence[Outgoing],
+        positions: Mapping[int, Position],
+        source: Source,
+    ) -> dict[int, Position]:
+        """Send messages in the open transaction and commit it; return the positions with the time of the commit."""
+        self._send(transactions.sender, outgoing)
+        at_ms = time.time_ns() // 1_000_000
+        committed = {partition: position._replace(at_ms=at_ms) for partition, position in positions.items()}
+        if committed:
+            transactions.send_offsets(source.offsets(committed), source.group_metadata)
+        transactions.commit(retry_s=OUTAGE_S)
+        return committed
+
+    def _raise_if_permanent(self, transactions: Transactions, error: KafkaException) -> None:
+        """Raise an error that does not pass."""
+        cause = error.args[0]
+        transactions.sender.raise_denied()
+        if cause.code() in DENIED:
+            raise self._cluster.denied("publish in transactions", cause) from error
+        if transactions.sender.refused:
+            raise FatalError(
+                f"kafka: expected {self._cluster} to accept every message; got {transactions.sender.refused}"
+            ) from error
+
+    @staticmethod
+    def _send(sender: Sender, outgoing: Sequence[Outgoing]) -> None:
+        for messages in outgoing:
+            if messages.tombstones:
+                sender.send(messages.topic, messages.keys, [None] * len(messages.keys))
+            elif messages.headers is None:
+                sender.send(messages.topic, messages.keys, messages.values)
+            else:
+                sender.send_with_headers(messages.topic, messages.keys, messages.values, messages.headers)

@@ -1,0 +1,211 @@
+"""Transactions of one transactional id.
+
+In: messages (through `Transactions.sender`) and input offsets. Out: committed or aborted transactions. State: the
+producer. One that is opened takes the transactional id from its holder: the broker ends what that one left open and
+refuses whatever it still sends.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from queue import Empty, SimpleQueue
+
+from confluent_kafka import KafkaException, TopicPartition
+
+from beatwire.errors import FatalError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import DENIED, Cluster
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.publishing.torn import Open
+
+TRANSACTION_S = 10.0  # for each request of a transaction
+# The broker aborts a transaction that is open for longer. A successor of a killed worker waits for that as well as for
+# the end of its session, 6 s at the local broker.
+OPEN_S = 6.0
+OUTAGE_S = 120.0  # an outage of the broker that is waited for
+STUCK_S = 30.0  # a multiple of TRANSACTION_S: a call that takes longer does not return
+
+
+class StaleError(Exception):
+    """The tick was not published, or its outcome is unknown; the group's commits decide."""
+
+
+class Transactions:
+    """A transactional producer.
+
+    Parameters
+    ----------
+    cluster
+        The brokers, and how to reach them.
+    transactional_id
+        Used by one process at a time: a second one that takes it ends the first.
+
+    Attributes
+    ----------
+    name : str
+        The transactional id.
+    sender : Sender
+        The producer.
+    discarded : bool
+        It has stopped working and is to be replaced.
+
+    Raises
+    ------
+    FatalError
+        The broker does not support transactions.
+    """
+
+    def __init__(self, cluster: Cluster, transactional_id: str) -> None:
+        self._cluster, self.name = cluster, transactional_id
+        self.sender = self._open()
+        self.discarded = False
+        self._sending: threading.Thread | None = None
+
+    def begin(self) -> None:
+        """Begin a transaction."""
+        self.sender.producer.begin_transaction()
+
+    def send_offsets(self, offsets: list[TopicPartition], group_metadata: object) -> None:
+        """Add input offsets to the transaction, in a thread that is abandoned if librdkafka does not return.
+
+        Raises
+        ------
+        StaleError
+            The call did not return in `STUCK_S` seconds (see `Cluster.settings`); the producer was discarded.
+        KafkaException
+            The broker refused the offsets.
+        """
+        outcome: SimpleQueue[BaseException | None] = SimpleQueue()
+        send = self.sender.producer.send_offsets_to_transaction
+
+        def call() -> None:
+            try:
+                send(offsets, group_metadata, TRANSACTION_S)
+            except BaseException as error:
+                outcome.put(error)
+            else:
+                outcome.put(None)
+
+        self._sending = threading.Thread(target=call, name="kafka-offsets", daemon=True)
+        self._sending.start()
+        try:
+            error = outcome.get(timeout=STUCK_S)
+        except Empty as stuck:
+            self.discard()
+            raise StaleError from stuck
+        if error is not None:
+            raise error
+
+    def commit(self, *, retry_s: float = 0.0) -> None:
+        """Commit the transaction; repeat the request for `retry_s` seconds while librdkafka reports that this may help.
+
+        Raises
+        ------
+        KafkaException
+            The transaction was not committed, or its outcome is unknown.
+        """
+        deadline = time.monotonic() + retry_s
+        while True:
+            try:
+                self.sender.producer.commit_transaction(TRANSACTION_S)
+                return
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() >= deadline:
+                    raise
+
+    def abort(self) -> bool:
+        """Abort the transaction; discard the producer and return False if the broker refuses it or does not answer."""
+        if self.discarded:
+            return False
+        try:
+            self.sender.producer.abort_transaction(TRANSACTION_S)
+        except KafkaException:
+            self.discard()
+        return not self.discarded
+
+    def sweep(self, empty: Mapping[str, int], offsets: list[TopicPartition], group_metadata: object) -> None:
+        """Abort what earlier holders of the transactional id have left open in partitions of topics and on offsets.
+
+        A broker with the only replica that stops or starts may count a transaction as ended without having written its
+        end to the logs (Apache Kafka 4.3.1: "likely deleted already and hence can be skipped"). Readers of committed
+        messages then wait for that end without limit. The end of the next transaction of the same id that has a
+        message there ends both: this one has an empty message everywhere, and is aborted.
+
+        Parameters
+        ----------
+        empty
+            Topic, by its name at the brokers -> its number of partitions.
+        offsets, group_metadata
+            As `send_offsets` takes them.
+
+        Raises
+        ------
+        KafkaException, StaleError, FatalError
+            As the other methods do; it can be repeated.
+        """
+        self.begin()
+        for topic, partitions in empty.items():
+            for partition in range(partitions):
+                self.sender.producer.produce(topic, None, b"", partition)
+        if offsets:
+            self.send_offsets(offsets, group_metadata)
+        self.sender.producer.flush(TRANSACTION_S)  # messages that wait would be dropped, and their partitions left out
+        self.sender.producer.abort_transaction(TRANSACTION_S)
+
+    def end_torn(self, partitions: Sequence[Open]) -> None:
+        """Commit what is open of this producer in partitions where it counts as published, and abort it elsewhere.
+
+        Where it is committed, a tombstone without a key is committed with it; readers skip it.
+
+        Raises
+        ------
+        KafkaException
+            As the other methods do.
+        """
+        for published in (True, False):
+            of_kind = [at for at in partitions if at.published == published]
+            if not of_kind:
+                continue
+            self.begin()
+            for at in of_kind:
+                self.sender.producer.produce(at.topic, None, b"", at.partition)
+            self.sender.producer.flush(TRANSACTION_S)
+            if published:
+                self.commit()
+            else:
+                self.sender.producer.abort_transaction(TRANSACTION_S)
+
+    def discard(self) -> None:
+        """Give the producer up: closing it may not return. It is closed when no call of it is left, maybe never."""
+        self.discarded = True
+        sending = self._sending
+
+        def close() -> None:
+            if sending is not None:
+                sending.join()
+            self.sender.close()
+
+        threading.Thread(target=close, name="kafka-abandoned", daemon=True).start()
+
+    def close(self) -> None:
+        """Close the connection; committed transactions stay."""
+        if not self.discarded:
+            self.sender.close()
+
+    def _open(self) -> Sender:
+        sender = Sender(
+            self._cluster,
+            {"transactional.id": self.name, "transaction.timeout.ms": int(OPEN_S * 1000)},
+        )
+        try:
+            sender.producer.init_transactions(OUTAGE_S)
+        except KafkaException as error:
+            sender.close()
+            if error.args[0].code() in DENIED:
+                raise self._cluster.denied(f"use the transactional id {self.name!r}", error.args[0]) from error
+            raise FatalError(
+                f"kafka: expected transactions at {self._cluster}; got {topics.error_text(error)}"
+            ) from error
+        return sender

@@ -1,0 +1,1 @@
+"""Readers outside the consumer group."""

@@ -1,0 +1,123 @@
+"""Whether any chunk arrives at all: the newest message of every partition of the samples, whoever reads it.
+
+In: the ends of the partitions of ``ecg.samples``, requested repeatedly. Out: for how long no chunk has arrived, by the
+monotonic clock of this machine alone. State: the last known end of each partition, and when it was known. A worker sees
+its own partitions only, and cannot distinguish a ward whose feed has failed from a few devices that were switched off.
+
+Invariant: only what brokers have answered counts as silence, and of all partitions. While one of several brokers is
+away, or this process stood still, the silence does not grow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any
+
+from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+from beatwire.kafka.cluster import Cluster
+from beatwire.stages.support.alerts.service_alerts import FEED_S, FORGOTTEN_S
+from beatwire.wire import names
+
+_REQUEST_S = 2.0
+_INTERVAL_S = 0.1  # between two requests
+_DISCOVERY_S = 10.0  # between two searches for new partitions
+_SILENCE_S = 10.0  # without any answer, after which the client is replaced: it can lose its broker for good
+
+
+class FeedWatch:
+    """Requests the ends of the samples; for use by one thread, except ``newest_us``."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster, self._admin = cluster, cluster.admin()
+        self._partitions: list[TopicPartition] = []
+        self._ends: dict[int, int] = {}
+        self._newest_s: float | None = None  # when the newest chunk arrived; None: there never was one
+        self._known_s = float("-inf")  # the time up to which all ends are known
+        self._has_arrived = False  # a chunk, since the first look
+        self._searched_s = float("-inf")
+        self._answered_s = time.monotonic()
+        self._answered_at_s: dict[int, float] = {}  # by partition
+
+    @property
+    def silent_s(self) -> float | None:
+        """Return for how long no chunk has arrived, seconds; None: not known yet, or there never was a chunk.
+
+        Time for which no answer has come does not count. What was before the first look is not known: the message that
+        was the newest then was stamped by another clock. It tells only whether the feed has been off for a day.
+        """
+        if self._newest_s is None:
+            return None
+        silent_s = max(0.0, self._known_s - self._newest_s)
+        return silent_s if self._has_arrived or silent_s > FEED_S else None
+
+    @property
+    def partitions(self) -> int:
+        """Return the number of partitions, 0: unknown."""
+        return len(self._partitions)
+
+    def run(self, stop: threading.Event) -> None:
+        """Look until `stop` is set."""
+        while not stop.is_set():
+            self.look()
+            stop.wait(_INTERVAL_S)
+
+    def look(self) -> None:
+        """Request the ends; of partitions without an answer nothing changes."""
+        now_s = time.monotonic()
+        with contextlib.suppress(KafkaException, TimeoutError):
+            if time.monotonic() - self._searched_s > _DISCOVERY_S:
+                self._discover()
+            if not self._partitions:
+                return
+            if not self._ends:
+                newest = self._request(OffsetSpec.max_timestamp())  # type: ignore[no-untyped-call]
+                newest_ms = max([0, *(time_ms for _, time_ms in newest.values())])
+                age_s = time.time() - newest_ms / 1000
+                self._newest_s = now_s - (age_s if age_s > FORGOTTEN_S else 0.0) if newest_ms else None
+            self._note(self._request(OffsetSpec.latest()), now_s)  # type: ignore[no-untyped-call]
+        if time.monotonic() - self._answered_s > _SILENCE_S:
+            self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
+
+    def _note(self, found: Mapping[int, tuple[int, int]], now_s: float) -> None:
+        """Note the ends of partitions as of a time."""
+        ends = {partition: end for partition, (end, _) in found.items()}
+        if any(end > self._ends.get(partition, end) for partition, end in ends.items()):
+            self._newest_s, self._has_arrived = now_s, True
+        self._ends.update(ends)
+        self._answered_at_s.update(dict.fromkeys(ends, now_s))
+        self._known_s = min(self._answered_at_s.get(at.partition, float("-inf")) for at in self._partitions)
+
+    def _discover(self) -> None:
+        name = self._cluster.topic(names.SAMPLES)
+        found = self._admin.list_topics(name, timeout=_REQUEST_S).topics[name].partitions
+        self._partitions = [TopicPartition(name, partition) for partition in found]
+        self._searched_s = time.monotonic()
+
+    def _request(self, spec: OffsetSpec) -> dict[int, tuple[int, int]]:
+        """Return partition -> offset and timestamp (ms, -1: none) of what a specification names, where it is answered.
+
+        Raises
+        ------
+        KafkaException, TimeoutError
+            No partition has an answer.
+        """
+        found: Mapping[TopicPartition, Future[Any]] = self._admin.list_offsets(
+            dict.fromkeys(self._partitions, spec), request_timeout=_REQUEST_S
+        )
+        until_s, answers, missing = time.monotonic() + _REQUEST_S, {}, None
+        for at, future in found.items():
+            try:
+                answer = future.result(max(0.0, until_s - time.monotonic()))
+                answers[at.partition] = answer.offset, answer.timestamp
+            except (KafkaException, TimeoutError) as error:
+                missing = error
+        if missing is not None and not answers:
+            raise missing
+        self._answered_s = time.monotonic()
+        return answers

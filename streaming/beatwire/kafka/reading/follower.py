@@ -1,0 +1,262 @@
+"""A reader of whole topics outside any group, for as long as it runs: through outages, and of partitions that are new.
+
+In: topics, each with the place where its reading begins. Out: the committed messages, as columns (`ticks`) or as keys
+and values (`records`). State: one librdkafka consumer and its positions. Nothing is committed and no group is joined,
+so any number of followers may read, and each may come and go.
+
+As `beatwire.kafka.consuming.client` explains, librdkafka can lose its broker for good. So a follower that has received
+nothing for a while compares its positions with the ends of the topics, and replaces its consumer if messages wait.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from confluent_kafka import Consumer, IsolationLevel, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import UNREACHABLE, Cluster
+from beatwire.kafka.consuming.batch import join_messages, join_parts, split_errors
+from beatwire.kafka.reachability import Reachability
+from beatwire.records import RawTick
+
+BEGINNING, END = "beginning", "end"
+MOST_MESSAGES = 8_192  # of one poll
+_DISCOVERY_S = 5.0  # between two searches for new partitions
+_MISSING_S = 1.0  # between two searches while a topic does not exist
+_SILENCE_S = 10.0  # silence after which the positions are compared with the ends of the topics
+_REQUEST_S = 2.0
+
+
+class Record(NamedTuple):
+    """A message; the value of a tombstone is None; ``time_us`` is its timestamp, microseconds since 1970."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    time_us: int = 0
+
+
+class Follower:
+    """A consumer of several topics, for use by one thread.
+
+    Parameters
+    ----------
+    cluster
+        The brokers, and how to reach them.
+    begin
+        topic -> where reading begins: ``BEGINNING``, ``END``, or so many seconds ago. A topic or partition that
+        appears later is read from its beginning.
+    most_back
+        Messages of a partition that reading begins before its end at most, where `begin` is in seconds.
+    ends
+        `has_read` will be called: librdkafka reports every end of a partition that is reached.
+
+    Attributes
+    ----------
+    connected : bool
+        False from the moment at which no broker answers until one does.
+    """
+
+    def __init__(
+        self, cluster: Cluster, begin: Mapping[str, str | float], *, most_back: int = 50_000, ends: bool = False
+    ) -> None:
+        self._cluster, self._begin, self._most_back = cluster, dict(begin), most_back
+        self._at: dict[tuple[str, int], int] = {}
+        self._reports_ends = ends
+        self._end_seen: dict[tuple[str, int], int] = {}
+        self._admin: AdminClient | None = None
+        self._answered_s = time.monotonic()  # when it answered last, or was opened
+        self._suspect, self.connected = False, True
+        self._reachability = Reachability(cluster)
+        self._searched_s = float("-inf")
+        self._received_s = self._checked_s = time.monotonic()
+        self._missing_at_first: set[str] | None = None
+        self._consumer = self._new_consumer()
+
+    def ticks(self, wait_s: float) -> RawTick | None:
+        """Return the next messages as the columns of a tick; None if there are none within `wait_s` seconds."""
+        messages = self._poll(wait_s)
+        if not messages:
+            return None
+        caught_up = len(messages) < MOST_MESSAGES
+        return join_parts([join_messages(messages)], now_us=time.time_ns() // 1000, caught_up=caught_up)[0]
+
+    def records(self, wait_s: float) -> list[Record]:
+        """Return the next messages one by one; an empty list if there are none within `wait_s` seconds."""
+        name = self._cluster.name
+        return [Record(name(m.topic() or ""), m.key(), m.value(), m.timestamp()[1] * 1000) for m in self._poll(wait_s)]
+
+    def ends(self) -> dict[tuple[str, int], int] | None:
+        """Request the end of the committed messages of every partition; None without an answer, or without topics."""
+        if not self._at:
+            return None
+        if self._admin is None:  # one without requests in flight is false
+            self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
+        asked = {TopicPartition(self._cluster.topic(name), p): OffsetSpec.latest() for name, p in self._at}  # type: ignore[no-untyped-call]
+        level = IsolationLevel.READ_COMMITTED
+        try:
+            found = self._admin.list_offsets(asked, isolation_level=level, request_timeout=_REQUEST_S)
+            ends = {
+                (self._cluster.name(at.topic), at.partition): future.result(_REQUEST_S).offset
+                for at, future in found.items()
+            }
+        except (KafkaException, TimeoutError):
+            if time.monotonic() - self._answered_s > _SILENCE_S:  # it too can lose its broker for good
+                self._admin = None
+            return None
+        self._answered_s = time.monotonic()
+        return ends
+
+    def has_read(self, ends: Mapping[tuple[str, int], int]) -> bool:
+        """Return True if everything before `ends` has been returned."""
+        self._read_positions()
+        return all(max(self._at.get(at, 0), self._end_seen.get(at, 0)) >= end for at, end in ends.items())
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _poll(self, wait_s: float) -> list[Message]:
+        now_s = time.monotonic()
+        all_exist = {name for name, _ in self._at} >= set(self._begin)
+        if now_s - self._searched_s > (_DISCOVERY_S if all_exist else _MISSING_S):
+            self._searched_s = now_s
+            self._discover()
+        if not self._at:
+            self._consumer.poll(wait_s)
+            return []
+        messages = self._consumer.consume(MOST_MESSAGES, 0)
+        if not messages:
+            messages = self._consumer.consume(1, wait_s)
+            messages += self._consumer.consume(MOST_MESSAGES - 1, 0) if messages else []
+        received = messages
+        messages, errors = split_errors(received)
+        if errors:
+            self._note_ends(received)
+        for error in errors:
+            # A right to its group is not needed: it joins none.
+            if error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED:
+                raise self._cluster.denied(f"read {', '.join(map(self._cluster.topic, self._begin))}", error)
+        if messages:
+            self._suspect, self.connected, self._received_s = False, True, now_s
+        elif self._suspect:
+            self.connected = self._reachability.responds()
+            self._suspect = not self.connected
+        elif now_s - max(self._received_s, self._checked_s) > _SILENCE_S:
+            self._checked_s = now_s
+            if self._is_stuck():
+                self._replace()
+        return messages
+
+    def _note_ends(self, received: list[Message]) -> None:
+        """Note the ends of partitions that were reached: what precedes them may be no message of a reader."""
+        for message in received:
+            error = message.error()
+            if error is not None and error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                at = self._cluster.name(message.topic() or ""), message.partition() or 0
+                self._end_seen[at] = message.offset() or 0
+
+    def _discover(self) -> None:
+        """Add topics and partitions that are new."""
+        try:
+            existing = self._consumer.list_topics(timeout=_REQUEST_S).topics
+            there = {name: self._cluster.topic(name) for name in self._begin}
+            found = {
+                (name, p) for name in self._begin if there[name] in existing for p in existing[there[name]].partitions
+            }
+            if self._missing_at_first is None:
+                self._missing_at_first = set(self._begin) - {name for name, _ in found}
+            new = sorted(found - set(self._at))
+            if not new:
+                return
+            known = {name for name, _ in self._at} | self._missing_at_first
+            starts = self._starts([at for at in new if at[0] not in known])
+            self._read_positions()
+        except (KafkaException, FatalError, UserError):  # tried again with the next search
+            self._suspect = True
+            return
+        self._at |= {at: starts.get(at, 0) for at in new}
+        self._assign()
+
+    def _starts(self, new: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
+        """Return the offset at which reading of each partition begins."""
+        starts: dict[tuple[str, int], int] = {}
+        for name in {name for name, _ in new}:
+            begin = self._begin[name]
+            partitions = [p for topic, p in new if topic == name]
+            if begin == BEGINNING:
+                starts |= {(name, p): 0 for p in partitions}
+                continue
+            ends = topics.end_offsets(self._cluster, name)
+            starts |= {(name, p): ends.get(p, 0) for p in partitions}
+            if not isinstance(begin, str):
+                since_ms = round((time.time() - begin) * 1000)
+                asked = [TopicPartition(self._cluster.topic(name), p, since_ms) for p in partitions]
+                for found in self._consumer.offsets_for_times(asked, timeout=_REQUEST_S):
+                    if found.error is None and found.offset >= 0:
+                        end = ends.get(found.partition, 0)
+                        starts[name, found.partition] = max(min(found.offset, end), end - self._most_back, 0)
+        return starts
+
+    def _assign(self) -> None:
+        topic = self._cluster.topic
+        self._consumer.assign([TopicPartition(topic(name), p, offset) for (name, p), offset in self._at.items()])
+
+    def _read_positions(self) -> None:
+        """Update the positions from those of the consumer."""
+        topic, name = self._cluster.topic, self._cluster.name
+        for found in self._consumer.position([TopicPartition(topic(name), p) for name, p in self._at]):
+            if found.offset >= 0:
+                self._at[name(found.topic), found.partition] = found.offset
+
+    def _is_stuck(self) -> bool:
+        """Return True if committed messages wait that this consumer does not receive."""
+        self._read_positions()
+        try:
+            for name in {name for name, _ in self._at}:
+                ends = topics.end_offsets(self._cluster, name, committed=True)
+                if any(end > self._at.get((name, p), end) + 1 for p, end in ends.items()):
+                    return True
+        except (FatalError, UserError):  # no answer, or no such topic
+            self._suspect = True
+        return False
+
+    def _replace(self) -> None:
+        """Abandon this consumer for a new one at the same positions."""
+        abandoned, self._consumer = self._consumer, self._new_consumer()
+        # In a thread that does not keep the process alive: closing a consumer that is stuck may never return.
+        threading.Thread(target=abandoned.close, name="kafka-abandoned", daemon=True).start()
+        self._assign()
+
+    def _new_consumer(self) -> Consumer:
+        return self._cluster.consumer(
+            {
+                "group.id": f"beatwire-follower-{uuid.uuid4()}",  # required by librdkafka; the group is not joined
+                "enable.auto.commit": False,
+                "enable.partition.eof": self._reports_ends,
+                "auto.offset.reset": "earliest",
+                "fetch.wait.max.ms": 10,
+                "fetch.error.backoff.ms": 100,
+                "reconnect.backoff.max.ms": 1_000,
+                "error_cb": self._on_error,
+            },
+        )
+
+    def _on_error(self, error: KafkaError) -> None:
+        self._suspect = self._suspect or error.code() in UNREACHABLE

@@ -1,0 +1,1 @@
+"""Schemas of writers in a Schema Registry."""

@@ -1,0 +1,1 @@
+"""Alerts: the rules, and the state of a stream's alerts."""

@@ -1,0 +1,331 @@
+"""Bodies of the alert rules: the events of a stream in order, in; transitions of its alerts, out.
+
+In:    the events of a tick, by stream and in order (``records.TickBeats``), and the beats that they name
+Out:   ``Transitions``
+State: int64 ``state[slot, STATE_COLUMNS]``
+
+Work item ``i`` is the run of events of one stream, ``run[i]`` up to ``run[i + 1]``. Every rule is a function of the
+stream's last beats and blocks, so a replay of the horizon ends in the same state. One is not: an alert of irregular
+rhythm that has begun goes on through ectopic beats and noise, which would not let it begin; after a replay the log says
+whether it is on. Only the rules of anomalous beats and of drift read scores; no rule waits for them. What silence and
+noise mean: ``kernels.alerts.unjudged``.
+
+A restart ends the stream's alerts. An alert ends in the session in which it began: at the last beat of that session, or
+where its samples ended if the stream was silent for long. That nothing can be analysed, and that sessions take turns,
+goes on over a restart, unless the stream was silent for long: in a later session the onset in the state is the first
+sample of the lane. Such a stream is not replayed; the log has the end of its
+samples, as the onset of ``no data``. Leads that are off stay off over a gap within a session: the event of such a
+restart has a ``value`` of 0 or more.
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.alerts.alert_state import (
+    ANOMALOUS_BEATS,
+    ANOMALOUS_BITS,
+    ASYSTOLE,
+    CONFLICTING,
+    DRIFT,
+    ECTOPY,
+    EIGHT_BITS,
+    EXTREME_BRADYCARDIA,
+    EXTREME_TACHYCARDIA,
+    FAST_HOLD_BEATS,
+    FEWEST_ANOMALOUS,
+    FIBRILLATION,
+    FIBRILLATION_FROM,
+    FIBRILLATION_UNTIL,
+    FIRST_ONSET,
+    FLAT_BLOCKS,
+    FLAT_LINE,
+    FLAT_LINE_BLOCKS,
+    IRREGULAR,
+    IS_KNOWN,
+    LAST_BEAT,
+    LEADS_OFF,
+    LIMIT_BITS,
+    LIMITS,
+    LONG_UNJUDGED,
+    MOST_TRANSITIONS,
+    NEVER,
+    NO_DATA,
+    NOISE,
+    NOT_MONITORED,
+    POSSIBLE_BITS,
+    RECENT_BEATS,
+    RULES,
+    SATURATED,
+    SESSION,
+    SIGNAL,
+    SINCE,
+    TACHYCARDIA,
+    TWO_BITS,
+    UNJUDGED,
+    WAVE_BITS,
+    WAVE_BLOCKS,
+    add_bit,
+    count_bits,
+    hold_rule,
+    is_on,
+    outlasts_restart,
+    set_alert,
+)
+from beatwire.kernels.alerts.ectopy import apply_ectopy, is_undominated, ventricular_rate
+from beatwire.kernels.alerts.long_intervals import apply_long_intervals
+from beatwire.kernels.alerts.unjudged import (
+    ASYSTOLE_BEGINS,
+    AT,
+    CANNOT_ANALYSE,
+    CANNOT_FOR_LONG,
+    HAS_BEGUN,
+    MARK,
+    MARK_AT,
+    NOTHING,
+    PENDING_END,
+    add_block,
+    add_gap,
+    add_mark,
+    begin_signal,
+    forget_marks,
+    is_faint,
+    is_silence,
+    next_step,
+    pass_beat,
+    settle_mark,
+    silent_from,
+)
+from beatwire.kernels.rhythms.flutter import FLAT as FLAT_BLOCK
+from beatwire.kernels.rhythms.flutter import POSSIBLE as POSSIBLE_BLOCK
+from beatwire.kernels.rhythms.flutter import SATURATED as SATURATED_BLOCK
+from beatwire.kernels.rhythms.flutter import WAVES as WAVE_BLOCK
+from beatwire.records import F64, I64
+from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.columns import (
+    MISSED_SAMPLES,
+    ORDERED_BANK,
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_SLOT,
+    ORDERED_VALUE,
+    TRANSITION_BEAT,
+    TRANSITION_STRETCH,
+)
+from beatwire.records.events import (
+    ARRIVED,
+    BEAT,
+    BLOCK,
+    CONFLICT,
+    DRIFTED,
+    GAP,
+    LEADS_CHANGED,
+    LIMITS_CHANGED,
+    RESTART,
+    WATERMARK,
+)
+
+MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
+
+
+def outlasts(row: I64, value: int) -> bool:
+    """Return True if what is about the stream and not its samples goes on over a restart, by the event's ``value``."""
+    return bool(row[IS_KNOWN] > 0 and row[SIGNAL + HAS_BEGUN] > 0 and value >= -1)
+
+
+def apply_restart(row: I64, slot: int, session: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
+    """End the alerts of a stream whose lane begins anew, and begin its state."""
+    own = row[SIGNAL:SINCE]
+    goes_on = outlasts(row, value)
+    if not goes_on:
+        forget_marks(own)
+    end = int(row[LAST_BEAT]) if value >= -1 else -2 - value
+    if row[SESSION] == session:
+        end = sample
+    for rule in range(RULES):
+        if row[IS_KNOWN] and rule != NO_DATA and rule != NOT_MONITORED and (rule != LEADS_OFF or value < 0):
+            onset = int(row[FIRST_ONSET + rule])
+            if not goes_on or not outlasts_restart(rule):
+                at = max(end, onset)  # a device may go back
+                n = set_alert(row, slot, rule, False, at, 0.0, transitions, n)
+            elif onset >= 0 and (row[SESSION] != session or onset > sample):
+                row[FIRST_ONSET + rule] = sample
+        row[SINCE + rule] = NEVER
+    row[IS_KNOWN] = 1
+    row[SESSION] = session
+    row[LAST_BEAT] = sample
+    for column in range(FLAT_BLOCKS, SIGNAL):
+        row[column] = 0
+    begin_signal(own, sample)
+    return n
+
+
+def apply_mark(row: I64, slot: int, lengths: I64, transitions: Transitions, n: int) -> int:
+    """Apply what follows from the mark that is pending at the end of a lane."""
+    at = int(row[SIGNAL + MARK_AT])
+    step = settle_mark(
+        row[SIGNAL:SINCE], lengths, bool(row[FIRST_ONSET + ASYSTOLE] >= 0), bool(row[FIRST_ONSET + UNJUDGED] >= 0),
+        bool(row[FIRST_ONSET + LONG_UNJUDGED] >= 0),
+    )  # fmt: skip
+    if step != NOTHING:
+        n = set_alert(row, slot, UNJUDGED, step == CANNOT_ANALYSE, at, 0.0, transitions, n)
+        n = set_alert(row, slot, LONG_UNJUDGED, step == CANNOT_FOR_LONG, at, 0.0, transitions, n)
+    return n
+
+
+def pass_time(row: I64, slot: int, sample: int, lengths: I64, transitions: Transitions, n: int) -> int:
+    """Apply what follows from the time up to ``sample``, up to which everything is decided."""
+    while True:
+        step = next_step(
+            row[SIGNAL:SINCE], int(row[LAST_BEAT]), sample, lengths, bool(row[FIRST_ONSET + ASYSTOLE] >= 0),
+            bool(row[FIRST_ONSET + UNJUDGED] >= 0), bool(row[FIRST_ONSET + LONG_UNJUDGED] >= 0),
+        )  # fmt: skip
+        if step == NOTHING:
+            return n
+        at = int(row[SIGNAL + AT])
+        n = set_alert(row, slot, UNJUDGED, step == CANNOT_ANALYSE, at, 0.0, transitions, n)
+        n = set_alert(row, slot, LONG_UNJUDGED, step == CANNOT_FOR_LONG, at, 0.0, transitions, n)
+        if step == ASYSTOLE_BEGINS:
+            n = set_alert(row, slot, ASYSTOLE, True, at, 0.0, transitions, n)
+
+
+def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
+    """Apply the rules of a flat line, of fibrillation and of a saturated signal to a block that ends at ``sample``."""
+    add_block(row[SIGNAL:SINCE], sample, value)
+    row[FLAT_BLOCKS] = min(FLAT_LINE_BLOCKS, int(row[FLAT_BLOCKS]) + 1) if value & FLAT_BLOCK > 0 else 0
+    row[WAVE_BITS] = add_bit(int(row[WAVE_BITS]), bool(value & WAVE_BLOCK > 0), WAVE_BLOCKS)
+    row[POSSIBLE_BITS] = add_bit(int(row[POSSIBLE_BITS]), bool(value & POSSIBLE_BLOCK > 0), WAVE_BLOCKS)
+    fibrillation = is_on(int(row[WAVE_BITS]), int(row[POSSIBLE_BITS]))
+    row[LIMIT_BITS] = ((int(row[LIMIT_BITS]) << 1) | int(value & SATURATED_BLOCK > 0)) & TWO_BITS
+    if row[FIRST_ONSET + FIBRILLATION] >= 0 and not fibrillation:
+        row[FIBRILLATION_FROM] = row[FIRST_ONSET + FIBRILLATION]
+        row[FIBRILLATION_UNTIL] = sample
+    n = set_alert(row, slot, FIBRILLATION, fibrillation, sample, 0.0, transitions, n)
+    n = set_alert(row, slot, SATURATED, row[LIMIT_BITS] != 0, sample, 0.0, transitions, n)
+    return set_alert(row, slot, FLAT_LINE, row[FLAT_BLOCKS] == FLAT_LINE_BLOCKS, sample, 0.0, transitions, n)
+
+
+def apply_quality(
+    row: I64, slot: int, sample: int, passed: int, beat: int, beats: RuleBeats, lengths: I64,
+    transitions: Transitions, n: int,
+) -> int:  # fmt: skip
+    """End the asystole before a beat, and the alerts of a signal that cannot be judged if the beat can."""
+    judged = not beats.noisy[beat] or row[FIRST_ONSET + ASYSTOLE] >= 0
+    pass_beat(row[SIGNAL:SINCE], sample, passed, bool(beats.sure[beat]), bool(judged), lengths)
+    n = set_alert(row, slot, ASYSTOLE, False, sample, 0.0, transitions, n)
+    if judged:
+        n = set_alert(row, slot, UNJUDGED, False, sample, 0.0, transitions, n)
+        n = set_alert(row, slot, LONG_UNJUDGED, False, sample, 0.0, transitions, n)
+    return n
+
+
+def apply_beat(
+    row: I64, slot: int, sample: int, beat: int, beats: RuleBeats, lengths: I64, limits: F64,
+    transitions: Transitions, n: int,
+) -> int:  # fmt: skip
+    """Apply the rules of beats to row ``beat`` of ``beats``, at ``sample``."""
+    ectopy = row[ECTOPY:SIGNAL]
+    passed = sample - int(row[LAST_BEAT])
+    if is_faint(row[SIGNAL:SINCE], float(beats.size[beat]), sample, lengths):
+        return n
+    n = apply_quality(row, slot, sample, passed, beat, beats, lengths, transitions, n)
+    counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
+    interval = passed if beats.rr_s[beat] > 0.0 else 0
+    row[LAST_BEAT] = sample
+    n = apply_ectopy(row, ectopy, slot, sample, passed, beat, beats, lengths, limits, counted, transitions, n)
+    noise = hold_rule(row, NOISE, bool(beats.noisy[beat]), counted)
+    n = set_alert(row, slot, NOISE, noise, sample, float(beats.errors[beat]), transitions, n)
+    for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
+        limit = limits[rule]
+        typical_s = beats.typical_rr_s[beat, (rule - EXTREME_TACHYCARDIA + 1) // 2]  # of 16, 8, 8 and 4 intervals
+        rate = 60.0 / typical_s if typical_s > 0.0 else -1.0
+        beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
+        if rule == TACHYCARDIA:
+            beyond = beyond and not beats.unrelated[beat]
+        held = hold_rule(row, rule, beyond, counted)
+        holds = is_undominated(row, rule, beyond, held, sample)
+        n = set_alert(row, slot, rule, holds, sample, rate, transitions, n)
+    row[ANOMALOUS_BITS] = ((int(row[ANOMALOUS_BITS]) << counted) | int(beats.anomalous[beat])) & EIGHT_BITS
+    count = count_bits(int(row[ANOMALOUS_BITS]), RECENT_BEATS)
+    burst = hold_rule(row, ANOMALOUS_BEATS, count >= FEWEST_ANOMALOUS, counted)
+    n = set_alert(row, slot, ANOMALOUS_BEATS, burst, sample, float(count), transitions, n)
+    n = apply_long_intervals(row, slot, interval, beat, beats, lengths, limits, counted, sample, transitions, n)
+    typical_s = beats.typical_rr_s[beat, 1]
+    rate = 60.0 / typical_s if typical_s > 0.0 else 0.0
+    ectopic = ventricular_rate(ectopy, sample, lengths) > MOST_ECTOPIC * rate
+    row[SINCE + IRREGULAR] = 0 if beats.atrial_possible[beat] else NEVER  # it may go on: see `stages.judging.alert`
+    begins = beats.atrial[beat] and not beats.noisy[beat] and not ectopic
+    goes_on = row[FIRST_ONSET + IRREGULAR] >= 0 and beats.atrial_possible[beat]
+    return set_alert(row, slot, IRREGULAR, bool(begins or goes_on), sample, rate, transitions, n)
+
+
+def apply_rules(
+    i: int, run: I64, events: I64, beats: RuleBeats, durations: I64, limits: F64, state: I64,
+    transitions: Transitions,
+) -> None:  # fmt: skip
+    """Apply the rules to the events of one stream.
+
+    Parameters
+    ----------
+    events : int64 [e, 6]
+        Columns ``ORDERED_SLOT``, ... of ``records.columns``.
+    durations : int64 [limits, banks, 9]
+        Columns ``ASYSTOLE_SAMPLES``, ... of ``records.columns``, by row of the table of limits.
+    limits : float64 [limits, RULES]
+        Of each rule, in its unit.
+    state : int64 [slots, STATE_COLUMNS], read and written
+    transitions
+        Written.
+    """
+    first = MOST_TRANSITIONS * int(run[i])
+    n = first
+    restarts = 0
+    own = state[events[run[i], ORDERED_SLOT]]
+    lengths = durations[own[LIMITS], events[run[i], ORDERED_BANK]]
+    for e in range(run[i], run[i + 1]):
+        event = events[e]
+        slot, session, kind = int(event[ORDERED_SLOT]), int(event[ORDERED_SESSION]), int(event[ORDERED_KIND])
+        sample, value = int(event[ORDERED_SAMPLE]), int(event[ORDERED_VALUE])
+        row = state[slot]
+        known = n
+        if kind == RESTART:
+            lengths = durations[row[LIMITS], event[ORDERED_BANK]]
+            if row[SIGNAL + MARK] > 0 and outlasts(row, value):  # nothing more is decided before it
+                n = apply_mark(row, slot, lengths, transitions, n)
+                for decided in range(known, n):
+                    transitions.rows[decided, TRANSITION_STRETCH] = restarts
+                known = n
+            n = apply_restart(row, slot, session, sample, value, transitions, n)
+        elif kind == LEADS_CHANGED:
+            n = set_alert(row, slot, LEADS_OFF, value != 0, sample, float(value), transitions, n)
+        elif kind == GAP:
+            add_gap(row[SIGNAL:SINCE], sample, value, lengths)
+        elif kind == CONFLICT:
+            n = set_alert(row, slot, CONFLICTING, value != 0, sample, 0.0, transitions, n)
+        elif kind == ARRIVED:
+            if row[SIGNAL + MARK] > 0:  # all beats before the mark before are known
+                n = pass_time(row, slot, int(row[SIGNAL + MARK_AT]) + 1, lengths, transitions, n)
+            add_mark(row[SIGNAL:SINCE], sample, value)
+        elif kind == BLOCK:
+            pending = int(row[SIGNAL + PENDING_END])
+            if pending > 0:  # all beats before the end of the block before are known
+                n = pass_time(row, slot, pending + 1, lengths, transitions, n)
+            n = apply_block(row, slot, sample, value, transitions, n)
+        elif kind == DRIFTED:
+            n = set_alert(row, slot, DRIFT, value > 0, sample, abs(value) / 1000.0, transitions, n)
+        elif kind == BEAT or kind == WATERMARK or kind == LIMITS_CHANGED:
+            n = pass_time(row, slot, sample, lengths, transitions, n)
+            if kind == BEAT:
+                before = n
+                n = apply_beat(row, slot, sample, value, beats, lengths, limits[row[LIMITS]], transitions, n)
+                for decided in range(before, n):
+                    transitions.rows[decided, TRANSITION_BEAT] = value
+            elif kind == LIMITS_CHANGED:
+                row[LIMITS] = value
+                lengths = durations[value, event[ORDERED_BANK]]
+                late = silent_from(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
+                if sample > late and is_silence(row[SIGNAL:SINCE]):
+                    n = set_alert(row, slot, ASYSTOLE, True, sample, 0.0, transitions, n)
+        restarts += kind == RESTART
+        for decided in range(known, n):
+            transitions.rows[decided, TRANSITION_STRETCH] = restarts
+    transitions.counts[i] = n - first

@@ -1,0 +1,1 @@
+"""Classes: normal, supraventricular or ventricular."""

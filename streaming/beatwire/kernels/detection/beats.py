@@ -1,0 +1,215 @@
+"""Bodies of the beats stage: which peaks are heartbeats, where their R is, and their intervals.
+
+In:    the peaks of the lanes of a pass with their levels and logits; stretches in which no beat may be
+Out:   ``LaneBeats``, then ``ListedBeats`` without holes; ``ListedBlocks``
+State: int64 ``state[lane, BEAT_STATE_COLUMNS]`` (``kernels.detection.intervals``)
+
+In a fast rhythm a beat need not be a peak (``kernels.detection.fast_rhythm``).
+"""
+
+from __future__ import annotations
+
+import math
+
+from beatwire.kernels.detection.fast_rhythm import (
+    DECIDE,
+    DOUBT_ERRORS,
+    FAST_COLUMNS,
+    FAST_DOUBTS,
+    FAST_UNTIL,
+    LEAST_LEVEL,
+    LEAST_QUALITY,
+    MOST_DOUBTS,
+    MOST_ERRORS,
+)
+from beatwire.kernels.detection.hidden_beats import add_hidden, follow_peak
+from beatwire.kernels.detection.intervals import (
+    FIRST_FAST,
+    HAS_RESTARTED,
+    INTERVAL_COUNT,
+    LAST_R,
+    QUIET_COUNT,
+    first_row,
+    is_quiet,
+    write_beat,
+)
+from beatwire.kernels.detection.r_peak import mark_r
+from beatwire.kernels.peaks.classify import beat_probability
+from beatwire.kernels.rhythms.wave_shape import KIND_BITS
+from beatwire.kernels.team import WIDTH, member, wait
+from beatwire.records import F64, I32, I64
+from beatwire.records.columns import (
+    BEAT_ERRORS,
+    BEAT_MEDIAN_RR,
+    BEAT_PEAK,
+    BEAT_QUALITY,
+    BEAT_R,
+    BEAT_RESPONSE,
+    BEAT_RESTART,
+    BEAT_RR,
+    BLOCK_END,
+    BLOCK_MAXIMUM,
+    PEAK_CEILING,
+    PEAK_MEDIAN,
+    PEAK_QUANTILE,
+    PEAK_RESPONSE,
+    PEAK_SAMPLE,
+    PEAK_VALLEYS,
+    QUIET_MARGIN,
+)
+from beatwire.records.detection import FreshLanes, PeakTable, Rings
+from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
+
+LARGEST_BEAT = 2  # times the level: a stream may state a size that is somewhat too large
+
+
+def is_disturbance(height: int, median: int, ceiling: int) -> bool:
+    """Return True if a response is above all that beats have, in a stream whose level is not.
+
+    Parameters
+    ----------
+    median, ceiling
+        The level of the stream, 0: unknown; and the largest response that beats may have.
+    """
+    return height > ceiling and 0 < median <= ceiling and height > LARGEST_BEAT * median
+
+
+def select_beats(
+    i: int, fresh: FreshLanes, peaks: PeakTable, quiet: I64, uv_per_unit: F64, logits: F64, settings: BeatSettings,
+    rings: Rings, state: I64, work: I32, found: LaneBeats,
+) -> None:  # fmt: skip
+    """Select the beats among the peaks of lane ``fresh.lane[i]``.
+
+    Parameters
+    ----------
+    quiet : int64 [q, 3]
+        Stretches of this pass in which no beat may be, by lane: lane, start, stop.
+    uv_per_unit : float64 [n]
+        0: not calibrated, the floor does not apply.
+    logits : float64 [n, most, 2]
+        As ``kernels.peaks.classify.classify_peaks`` writes them: a peak with a logit above 0 may be a beat.
+    state : int64 [lanes, BEAT_STATE_COLUMNS]
+        Read and written.
+    work : int32 [3, capacity]
+        Scratch, see ``kernels.detection.r_peak.mark_r``.
+    found
+        Written.
+    """
+    row = state[fresh.lane[i]]
+    if fresh.start[i] == fresh.base[i]:
+        if member() == 0:
+            row[LAST_R] = -1
+            row[INTERVAL_COUNT] = 0
+            row[QUIET_COUNT] = 0
+            row[HAS_RESTARTED] = 1
+            for column in range(FAST_COLUMNS):
+                row[FIRST_FAST + column] = 0
+        wait()
+    floor = 0
+    if uv_per_unit[i] > 0:
+        floor = round(settings.floor / uv_per_unit[i])
+    begin, end = first_row(quiet, int(fresh.lane[i])), first_row(quiet, int(fresh.lane[i]) + 1)
+    trees = settings.probability.shape[0] > 1
+    last_decided = int(fresh.stop[i]) - int(settings.links[DECIDE])
+    lane, base, n = int(fresh.lane[i]), int(fresh.base[i]), 0
+    x, rhythm = rings.x[lane], row[FIRST_FAST:]
+    for k in range(peaks.found[i]):
+        peak = peaks.peaks[i, k]
+        c, height, quantile = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_QUANTILE])
+        level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
+        if level == 0:
+            level = 10 * height  # there was no signal in the last blocks: the peak is its own level
+        if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
+            continue
+        if rhythm[FAST_UNTIL] > 0:
+            n = add_hidden(
+                n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
+            )
+        linked = 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN]) and follow_peak(
+            c, height, level, rhythm, rings, lane, base, settings, work
+        )
+        if not linked and (
+            100 * height <= (9 * quantile if trees else 3 * level) or (trees and logits[i, k, 0] <= 0.0)
+        ):
+            continue
+        response = 10.0 * height / level
+        if trees:
+            quality, errors = beat_probability(logits[i, k, 0], settings.probability), float(logits[i, k, 1])
+        else:  # high: well above the limit of 0.3, and between deep valleys
+            high = min(1.0, max(0.0, (response - 0.3) / 0.7))
+            quality = math.sqrt(high) * min(1.0, max(0.0, 1.0 - int(peak[PEAK_VALLEYS]) / height))
+            errors = math.nan
+        if linked:
+            quality = max(quality, LEAST_QUALITY)
+            if not errors <= MOST_ERRORS and trees:
+                errors = MOST_ERRORS
+        elif trees and rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
+            errors = DOUBT_ERRORS
+        r = mark_r(x, base, c, height, settings.marking, settings.taps, work)
+        if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
+            continue
+        write_beat(
+            r,
+            c,
+            response,
+            quality,
+            errors,
+            row,
+            quiet,
+            begin,
+            end,
+            settings,
+            work,
+            found.ints[i, n],
+            found.floats[i, n],
+        )
+        n += 1
+    if rhythm[FAST_UNTIL] > 0:
+        n = add_hidden(
+            n, last_decided, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
+        )
+    if member() == 0:
+        found.counts[i] = n
+
+
+def list_beats(
+    i: int, first: I64, found: LaneBeats, fresh: FreshLanes, rate_hz: float, delay: int, places: BeatPlaces,
+    beats: ListedBeats,
+) -> None:  # fmt: skip
+    """Copy the beats of row ``i`` to rows ``first[i]``, ``first[i] + 1``, ... of columns without holes.
+
+    A beat was decided ``delay`` samples after the peak of its response.
+    """
+    for k in range(member(), found.counts[i], WIDTH):
+        b = first[i] + k
+        ints, floats = found.ints[i, k], found.floats[i, k]
+        places.lane[b] = fresh.lane[i]
+        places.slot[b] = fresh.slot[i]
+        places.base[b] = fresh.base[i]
+        beats.row[b] = i
+        beats.sample[b] = ints[BEAT_R]
+        beats.decided[b] = ints[BEAT_PEAK] + delay
+        beats.restart[b] = ints[BEAT_RESTART] > 0
+        beats.rr_s[b] = floats[BEAT_RR] / rate_hz
+        beats.median_rr_s[b] = floats[BEAT_MEDIAN_RR] / rate_hz
+        beats.response[b] = floats[BEAT_RESPONSE]
+        beats.quality[b] = floats[BEAT_QUALITY]
+        beats.expected_errors[b] = floats[BEAT_ERRORS]
+
+
+def list_blocks(
+    i: int, first: I64, peaks: PeakTable, uv_per_unit: F64, limits: FlatLimits, blocks: ListedBlocks
+) -> None:
+    """Copy the complete blocks of row ``i`` to columns; their kind is 1 (``flutter.FLAT``) if they are flat, else 0.
+
+    Above the bits of the kind are the nanovolts of a unit, which ``flutter.find_waves`` reads.
+    """
+    nanovolts = int(math.floor(1000.0 * uv_per_unit[i] + 0.5))
+    least = limits.unit_response * limits.flat_units
+    if uv_per_unit[i] > 0:
+        least = limits.unit_response * (limits.flat_uv / uv_per_unit[i])
+    for k in range(peaks.closed[i]):
+        b = first[i] + k
+        blocks.row[b] = i
+        blocks.end[b] = peaks.blocks[i, k, BLOCK_END]
+        blocks.kind[b] = int(peaks.blocks[i, k, BLOCK_MAXIMUM] < least) | (nanovolts << KIND_BITS)

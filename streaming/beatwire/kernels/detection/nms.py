@@ -1,0 +1,159 @@
+"""Find the peaks of the response by non-maximum suppression, and the level of the response around each.
+
+A sample is a peak if ``f`` there is positive, greater than ``f`` in the ``left`` samples before it and at least ``f``
+in the ``right`` samples after it. That does not depend on blocks or cuts, and it is decided as soon as ``f`` is known
+``right`` samples on.
+
+The level of a peak is that of the blocks that are complete when the peak is decided (``kernels.detection.level``).
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.detection.level import (
+    MAXIMA_ABSORBED,
+    MAXIMA_BEGUN,
+    MAXIMA_MEDIAN,
+    MAXIMA_QUANTILE,
+    QUARTERS,
+    begin_level,
+    end_of,
+    least_of,
+    most_of,
+    quarter_of,
+    take_part,
+)
+from beatwire.kernels.intake.ring import unroll
+from beatwire.kernels.team import WIDTH, fewest, member, most, narrow, wait
+from beatwire.records import I32, I64
+from beatwire.records.columns import (
+    BLOCK_END,
+    BLOCK_MAXIMUM,
+    PEAK_CEILING,
+    PEAK_MEDIAN,
+    PEAK_QUANTILE,
+    PEAK_RESPONSE,
+    PEAK_SAMPLE,
+    PEAK_VALLEYS,
+)
+from beatwire.records.detection import FreshLanes, LevelLimits, PeakSearch, PeakTable
+
+
+def largest(values: I32, n: int) -> int:
+    """Return the largest of ``values[:n]``; ``n`` is at least 1."""
+    found = values[0]
+    part = values[:n]
+    for j in range(member(), n, WIDTH):
+        found = max(found, part[j])
+    return most(int(found))
+
+
+def least(values: I32, n: int) -> int:
+    """Return the least of ``values[:n]``; ``n`` is at least 1."""
+    found = values[0]
+    part = values[:n]
+    for j in range(member(), n, WIDTH):
+        found = min(found, part[j])
+    return fewest(int(found))
+
+
+def place_of(value: int, values: I32) -> int:
+    """Return the first index of ``value`` in ``values``, or their number."""
+    n = values.shape[0]
+    sought, found = narrow(value), narrow(n)
+    for j in range(member(), n, WIDTH):
+        found = min(found, narrow(j) if values[j] == sought else narrow(n))
+    return fewest(int(found))
+
+
+def add_to_blocks(
+    maxima: I64, f: I32, offset: int, to: int, base: int, block: int, low: int, high: int, blocks: I64, done: int
+) -> int:
+    """Take ``f`` up to sample ``to`` into the block maxima; ``f[0]`` is sample ``offset``.
+
+    Blocks that become complete are written to ``blocks`` from row ``done`` on. Returns the number of rows written.
+    """
+    at = int(maxima[MAXIMA_ABSORBED])
+    while at < to:
+        quarter = quarter_of(at, block)
+        end = min(to, end_of(quarter, block))
+        value = largest(f[at - offset :], end - at)
+        number = quarter // QUARTERS
+        whole = number * block >= base
+        complete = whole and end == (number + 1) * block
+        if member() == 0:
+            if complete:
+                blocks[done, BLOCK_END] = end
+                blocks[done, BLOCK_MAXIMUM] = max(int(maxima[MAXIMA_BEGUN]), value)
+            take_part(maxima, quarter, value, end, block, whole, low, high)
+        if complete:
+            done += 1
+        at = end
+    wait()
+    return done
+
+
+def suppress(
+    i: int, fresh: FreshLanes, search: PeakSearch, limits: LevelLimits, f: I32, maxima: I64, work: I32,
+    table: PeakTable,
+) -> None:  # fmt: skip
+    """Find the peaks of lane ``i`` that its new samples decide.
+
+    In any stretch of ``right + 1`` samples only the first of its largest can be a peak, so one candidate of each
+    stretch is compared with its surroundings; the result does not depend on where stretches begin.
+
+    Parameters
+    ----------
+    f : int32 [lanes, R]
+        Responses, known up to ``stop - delay``.
+    maxima : int64 [lanes, MAXIMA_COLUMNS], read and written
+    work : int32 [1, capacity]
+        Scratch.
+    table
+        Written, but for ``bounds``.
+    """
+    lane, right = fresh.lane[i], search.right
+    lowest = int(fresh.base[i])
+    watermark = int(fresh.stop[i]) - search.delay
+    first = max(lowest, int(fresh.start[i]) - search.delay - right)
+    last = watermark - right
+    level, blocks, low, high = maxima[lane], table.blocks[i], least_of(i, limits), most_of(i, limits)
+    if fresh.start[i] == lowest:
+        if member() == 0:
+            begin_level(level)
+            level[MAXIMA_ABSORBED] = lowest
+        wait()
+    count = 0
+    done = 0
+    begin = max(lowest, min(first - search.left, int(level[MAXIMA_ABSORBED])))
+    unroll(f[lane], begin, watermark - begin, work[0])
+    window = work[0]
+    stretch = first
+    while stretch < last:
+        n = min(right + 1, last - stretch)
+        here = window[stretch - begin :]
+        value = largest(here, n)
+        at = place_of(value, here[:n])
+        c = stretch + at
+        behind = max(lowest, c - search.left)
+        peak = value > 0
+        if peak and at + right >= n:
+            peak = value >= largest(here[n:], at + right + 1 - n)
+        if peak and behind < stretch:
+            peak = value > largest(window[behind - begin :], stretch - behind)
+        stretch += n
+        if peak:
+            to = min(watermark, c + right + 1)
+            done = add_to_blocks(level, window, begin, to, lowest, search.block, low, high, blocks, done)
+            near = max(lowest, c - right)
+            valleys = least(window[near - begin :], c - near + 1) + least(window[c - begin :], right + 1)
+            if member() == 0:
+                row = table.peaks[i, count]
+                row[PEAK_SAMPLE] = c
+                row[PEAK_RESPONSE] = value
+                row[PEAK_MEDIAN] = level[MAXIMA_MEDIAN]
+                row[PEAK_QUANTILE] = level[MAXIMA_QUANTILE]
+                row[PEAK_VALLEYS] = valleys
+                row[PEAK_CEILING] = high
+            count += 1
+    table.closed[i] = add_to_blocks(level, window, begin, watermark, lowest, search.block, low, high, blocks, done)
+    table.found[i] = count

@@ -1,0 +1,1 @@
+"""Intake: messages become samples of streams, in order and in their rings."""

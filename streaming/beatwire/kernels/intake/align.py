@@ -1,0 +1,323 @@
+"""Place consecutive samples of a stream: the state of a stream, and bodies that write rows of placements.
+
+A sample is placed by its session and its index, never by its arrival. Of a stream a prefix ``[base, expected)`` is
+known, and a few *pending* intervals at most ``reorder`` samples ahead of it. A sample inside either is a duplicate. A
+hole that can no longer be filled is bridged (short) or restarts the lane (long). ``kernels.intake.arrivals`` reads the
+chunks and calls this file.
+
+Samples without a value are *marked* in the rings: those of a lead that has none or is off, and those of all leads in a
+hole of at most ``hole`` samples. Marks that turn out to be such a hole are filled in (``kernels.intake.holes``), so
+samples are *final* up to the first mark near the end: ``[base, final)`` is what the stages see. Which marks are near
+the end does not depend on chunks, and neither does what is filled in.
+
+State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick of a new slot are -1::
+
+    SLOT_SESSION         session
+    SLOT_BASE            first sample of the lane
+    SLOT_EXPECTED        sample after the known prefix; below -1, until its next chunk is placed: -2 minus the one at a
+                         rate that the stream had before a long silence
+    SLOT_BANK, SLOT_LANE where its samples are; lane -1: it has none
+    SLOT_LEADS           number of leads
+    SLOT_LEAD_OFF        lead-off mask of the last chunk
+    SLOT_ARRIVED_US      arrival of the last chunk
+    SLOT_TICK            tick of the last placement
+    SLOT_PASS            pass in that tick
+    SLOT_PASS_BASE       first sample of that pass
+    SLOT_FRESH           row of that pass in ``fresh``
+    SLOT_NANOVOLTS       of one unit
+    SLOT_MASK, SLOT_MASK_FROM  lead-off mask of the last LEADS_CHANGED event, and the sample from which it holds
+    SLOT_LIMITS          row of the table of limits that the last LIMITS_CHANGED event named
+    SLOT_BEFORE_JUMP     sample after the prefix that was known before the last chunk skipped more than can be repeated;
+                         -1: it did not
+    SLOT_FINAL           sample after the final ones; at most SLOT_EXPECTED
+    SLOT_ABSENT          sample after those that are known to have no value from SLOT_EXPECTED on
+    SLOT_MARKS, SLOT_MARKED  first and last of the last marks that are near each other
+    SLOT_AHEAD_MARKED    1 if there may be marks in pending intervals
+    SLOT_USED_TICK       tick of the last chunk that was of use, see ``kernels.intake.senders``
+    SLOT_USED_US         its arrival
+    SLOT_ACTIVE_US       time in which samples came, see there; 0: the stream had no chunk
+    SLOT_ARRIVED_AT      sample of the last ARRIVED event of the lane; -1: none
+    SLOT_RETURN_US       arrival of the last chunk with which a session came back
+    SLOT_CONFLICT        whether sessions take turns
+    SLOT_OTHER_COUNT     sessions before this one that are remembered: pairs in columns SLOT_OTHERS + 2 k and + 1, the
+                         session and the arrival of its last chunk
+    SLOT_PENDING         number of pending intervals, in columns FIRST_PENDING + 2 k and + 1: sorted, disjoint
+
+Rows of ``AlignRows.place`` (columns in ``records.columns``): ``count`` samples at a position of the payload. A negative
+count bridges ``-count`` samples in a straight line to the sample at that position, or, where the position is -1, to the
+one in the ring. A positive count and a position of ``MARK``: samples without a value. A position of ``FILL``: these
+samples become final, the stride is the longest hole, and the mask the number of known samples behind them.
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.intake.events import write_event
+from beatwire.kernels.intake.holes import reach_of
+from beatwire.kernels.intake.ring import FILL, MARK
+from beatwire.records import I64
+from beatwire.records.alignment import AlignRows, SampleRun
+from beatwire.records.columns import (
+    FRESH_BANK,
+    FRESH_BASE,
+    FRESH_LANE,
+    FRESH_NANOVOLTS,
+    FRESH_PASS,
+    FRESH_SESSION,
+    FRESH_SLOT,
+    FRESH_START,
+    FRESH_STOP,
+    PLACE_AT,
+    PLACE_BANK,
+    PLACE_COUNT,
+    PLACE_FIRST,
+    PLACE_LANE,
+    PLACE_LEAD_OFF,
+    PLACE_PASS,
+    PLACE_STRIDE,
+)
+from beatwire.records.events import GAP, RESTART
+
+SLOT_SESSION, SLOT_BASE, SLOT_EXPECTED, SLOT_BANK, SLOT_LANE, SLOT_LEADS, SLOT_LEAD_OFF, SLOT_ARRIVED_US = range(8)
+SLOT_TICK, SLOT_PASS, SLOT_PASS_BASE, SLOT_FRESH, SLOT_NANOVOLTS, SLOT_MASK, SLOT_MASK_FROM = range(8, 15)
+SLOT_LIMITS, SLOT_BEFORE_JUMP, SLOT_FINAL, SLOT_ABSENT, SLOT_MARKS, SLOT_MARKED, SLOT_AHEAD_MARKED = range(15, 22)
+SLOT_USED_TICK, SLOT_USED_US, SLOT_ACTIVE_US, SLOT_ARRIVED_AT = range(22, 26)
+SLOT_RETURN_US, SLOT_CONFLICT, SLOT_OTHER_COUNT, SLOT_OTHERS = range(26, 30)
+MOST_OTHERS = 8  # sessions remembered beside the present one; of more the one that sent longest ago is forgotten
+SLOT_PENDING = SLOT_OTHERS + 2 * MOST_OTHERS
+FIRST_PENDING = SLOT_PENDING + 1
+MAX_PENDING = 8  # intervals; a chunk that would begin one more closes the gap before it
+SLOT_COLUMNS = FIRST_PENDING + 2 * MAX_PENDING
+NEVER_MARKED = -(1 << 62)
+
+# ``limits[bank, column]``: in samples what a pass holds, how far ahead of its turn a chunk may come, the longest
+# bridge, and how far back a chunk is a duplicate; in microseconds the silence after which a stream starts anew, and the
+# one after which it is evicted; the longest hole that is filled in, and what is at least between two ARRIVED events, in
+# samples.
+LIMIT_PASS, LIMIT_REORDER, LIMIT_BRIDGE, LIMIT_DUPLICATE, LIMIT_SILENCE_US, LIMIT_EVICT_US, LIMIT_HOLE = range(7)
+LIMIT_MARK = 7
+LIMIT_COLUMNS = 8
+
+# ``AlignRows.sizes``: rows written, passes, why ``arrivals.align_rows`` stopped; then what happened to chunks.
+PLACED_ROWS, FRESH_ROWS, EVENT_ROWS, PASSES, STATUS = range(5)
+DUPLICATES, OVERLAPS, REORDERED, BRIDGED, RESTARTS, LOST, SILENCES, NO_VALUE = range(5, 13)
+SIZES = 13
+
+
+def open_pass(slots: I64, slot: int, rows: AlignRows) -> None:
+    """Begin a row of ``fresh`` for the slot at its expected sample."""
+    number = int(rows.sizes[FRESH_ROWS])
+    rows.sizes[FRESH_ROWS] = number + 1
+    state, row = slots[slot], rows.fresh[number]
+    state[SLOT_FRESH] = number
+    state[SLOT_PASS_BASE] = state[SLOT_EXPECTED]
+    row[FRESH_PASS] = state[SLOT_PASS]
+    row[FRESH_BANK] = state[SLOT_BANK]
+    row[FRESH_LANE] = state[SLOT_LANE]
+    row[FRESH_SLOT] = slot
+    row[FRESH_START] = state[SLOT_FINAL]
+    row[FRESH_STOP] = state[SLOT_FINAL]
+    row[FRESH_BASE] = state[SLOT_BASE]
+    row[FRESH_SESSION] = state[SLOT_SESSION]
+    row[FRESH_NANOVOLTS] = state[SLOT_NANOVOLTS]
+    if state[SLOT_PASS] >= rows.sizes[PASSES]:
+        rows.sizes[PASSES] = state[SLOT_PASS] + 1
+
+
+def put_event(slots: I64, slot: int, rows: AlignRows, kind: int, sample: int, value: int) -> None:
+    """Append an event of the slot's current pass."""
+    number = int(rows.sizes[EVENT_ROWS])
+    rows.sizes[EVENT_ROWS] = number + 1
+    state = slots[slot]
+    write_event(rows.event[number], state[SLOT_PASS], slot, kind, sample, value, state[SLOT_SESSION], state[SLOT_BANK])
+
+
+def restart(slots: I64, slot: int, rows: AlignRows, sample: int, value: int) -> None:
+    """Drop the lane's past: it begins again at ``sample``, in a pass of its own."""
+    slots[slot, SLOT_BASE] = sample
+    slots[slot, SLOT_EXPECTED] = sample
+    slots[slot, SLOT_FINAL] = slots[slot, SLOT_ABSENT] = sample
+    slots[slot, SLOT_MARKS] = slots[slot, SLOT_MARKED] = NEVER_MARKED
+    slots[slot, SLOT_PASS] += 1
+    slots[slot, SLOT_ARRIVED_AT] = -1
+    open_pass(slots, slot, rows)
+    put_event(slots, slot, rows, RESTART, sample, value)
+
+
+def put(state: I64, rows: AlignRows, first: int, count: int, at: int, stride: int, lead_off: int) -> None:
+    """Append a placement in the current pass of a slot, whose row of the state is ``state``."""
+    number = int(rows.sizes[PLACED_ROWS])
+    rows.sizes[PLACED_ROWS] = number + 1
+    row = rows.place[number]
+    row[PLACE_LANE] = state[SLOT_LANE]
+    row[PLACE_FIRST] = first
+    row[PLACE_COUNT] = count
+    row[PLACE_AT] = at
+    row[PLACE_STRIDE] = stride
+    row[PLACE_LEAD_OFF] = lead_off
+    row[PLACE_PASS] = state[SLOT_PASS]
+    row[PLACE_BANK] = state[SLOT_BANK]
+
+
+def near(hole: int) -> int:
+    """Return the samples behind a mark that decide whether and how it is filled in."""
+    return hole + reach_of(hole)
+
+
+def mark(state: I64, limits: I64, first: int, stop: int) -> None:
+    """Note that samples ``[first, stop)``, behind all marks so far, are marked."""
+    if first - state[SLOT_MARKED] > near(limits[LIMIT_HOLE]):
+        state[SLOT_MARKS] = first
+    state[SLOT_MARKED] = stop - 1
+
+
+def finish(state: I64, rows: AlignRows, until: int, hole: int) -> None:
+    """Move the end of the final samples to ``until``; what is marked up to there is filled in."""
+    if state[SLOT_MARKED] >= state[SLOT_FINAL]:
+        final = int(state[SLOT_FINAL])
+        put(state, rows, final, until - final, FILL, hole, int(state[SLOT_EXPECTED]) - until)
+    state[SLOT_FINAL] = until
+    rows.fresh[state[SLOT_FRESH], FRESH_STOP] = until
+
+
+def advance(state: I64, limits: I64, rows: AlignRows, to: int) -> None:
+    """Move the end of the known prefix to ``to``, and past each pending interval that it reaches."""
+    while state[SLOT_PENDING] > 0 and state[FIRST_PENDING] <= to:
+        if state[SLOT_AHEAD_MARKED] > 0:
+            mark(state, limits, to, int(state[FIRST_PENDING + 1]))
+        to = int(state[FIRST_PENDING + 1])
+        drop_pending(state, 0)
+    if state[SLOT_PENDING] == 0:
+        state[SLOT_AHEAD_MARKED] = 0
+    state[SLOT_EXPECTED] = to
+    decided = to - near(int(limits[LIMIT_HOLE]))
+    until = to if state[SLOT_MARKED] < decided else max(decided, int(state[SLOT_MARKS]))
+    if until > state[SLOT_FINAL]:
+        finish(state, rows, until, int(limits[LIMIT_HOLE]))
+
+
+def drop_pending(state: I64, k: int) -> None:
+    """Remove pending interval ``k``."""
+    left = int(state[SLOT_PENDING]) - 1
+    for m in range(FIRST_PENDING + 2 * k, FIRST_PENDING + 2 * left):
+        state[m] = state[m + 2]
+    state[SLOT_PENDING] = left
+
+
+def add_pending(state: I64, first: int, stop: int) -> None:
+    """Add an interval to the pending ones and merge those that touch; the caller has checked for room."""
+    k = 0
+    while k < state[SLOT_PENDING]:
+        begin = int(state[FIRST_PENDING + 2 * k])
+        end = int(state[FIRST_PENDING + 2 * k + 1])
+        if first <= end and begin <= stop:
+            first = min(first, begin)
+            stop = max(stop, end)
+            drop_pending(state, k)
+        else:
+            k += 1
+    k = int(state[SLOT_PENDING])
+    while k > 0 and state[FIRST_PENDING + 2 * k - 2] > first:
+        state[FIRST_PENDING + 2 * k] = state[FIRST_PENDING + 2 * k - 2]
+        state[FIRST_PENDING + 2 * k + 1] = state[FIRST_PENDING + 2 * k - 1]
+        k -= 1
+    state[FIRST_PENDING + 2 * k] = first
+    state[FIRST_PENDING + 2 * k + 1] = stop
+    state[SLOT_PENDING] += 1
+
+
+def place_ahead(state: I64, rows: AlignRows, run: SampleRun) -> None:
+    """Place samples that came before their turn, except where pending ones already are."""
+    begin = run.first
+    k = 0
+    placed = 0
+    while begin < run.stop:
+        end = run.stop
+        skip = run.stop
+        while k < state[SLOT_PENDING] and state[FIRST_PENDING + 2 * k + 1] <= begin:
+            k += 1
+        if k < state[SLOT_PENDING]:
+            end = max(begin, min(run.stop, int(state[FIRST_PENDING + 2 * k])))
+            skip = min(run.stop, int(state[FIRST_PENDING + 2 * k + 1]))
+        if end > begin:
+            at = run.at + 2 * (begin - run.first)
+            put(state, rows, begin, end - begin, at, run.stride, int(state[SLOT_LEAD_OFF]))
+            placed += end - begin
+        begin = max(skip, end)
+    if placed == 0:
+        rows.sizes[DUPLICATES] += 1
+    else:
+        rows.sizes[REORDERED] += 1
+        if placed < run.stop - run.first:
+            rows.sizes[OVERLAPS] += 1
+        add_pending(state, run.first, run.stop)
+        if run.marked:
+            state[SLOT_AHEAD_MARKED] = 1
+
+
+def place_run(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRun) -> None:
+    """Place samples in their turn, ahead of it, or not at all; ``limits`` [LIMIT_COLUMNS] are those of the bank."""
+    state = slots[slot]
+    while True:
+        expected = int(state[SLOT_EXPECTED])
+        if run.stop <= expected:
+            rows.sizes[DUPLICATES] += 1
+            return
+        if run.first <= expected:
+            break
+        may_be_filled = run.first > state[SLOT_ABSENT] and state[SLOT_PENDING] < MAX_PENDING
+        if run.stop - expected <= limits[LIMIT_REORDER] and may_be_filled:
+            place_ahead(state, rows, run)
+            return
+        close_gap(slots, slot, limits, rows, run)
+    first, at = run.first, run.at
+    if first < expected or (state[SLOT_PENDING] > 0 and state[FIRST_PENDING] < run.stop):
+        rows.sizes[OVERLAPS] += 1
+        at += 2 * (expected - first)
+        first = expected
+    while first < run.stop:
+        room = int(limits[LIMIT_PASS] - (state[SLOT_EXPECTED] - state[SLOT_PASS_BASE]))
+        if room <= 0:
+            state[SLOT_PASS] += 1
+            open_pass(slots, slot, rows)
+            continue
+        count = min(run.stop - first, room)
+        if state[SLOT_PENDING] > 0:
+            count = min(count, int(state[FIRST_PENDING]) - first)
+        put(state, rows, first, count, at, run.stride, int(state[SLOT_LEAD_OFF]))
+        if run.marked:
+            mark(state, limits, first, first + count)
+        advance(state, limits, rows, first + count)
+        passed = int(state[SLOT_EXPECTED]) - first
+        first += passed
+        at += 2 * passed
+
+
+def close_gap(slots: I64, slot: int, limits: I64, rows: AlignRows, run: SampleRun) -> None:
+    """Give up what is missing before a run or before the first pending interval: bridge a short gap, else restart."""
+    state = slots[slot]
+    expected = int(state[SLOT_EXPECTED])
+    resume = run.first
+    at = run.at
+    if state[SLOT_PENDING] > 0 and state[FIRST_PENDING] <= run.first:
+        resume = int(state[FIRST_PENDING])
+        at = -1
+    missing = resume - expected
+    rows.sizes[LOST] += missing
+    if missing > limits[LIMIT_BRIDGE] or expected == state[SLOT_BASE]:
+        rows.sizes[RESTARTS] += 1
+        restart(slots, slot, rows, resume, expected)
+        advance(state, limits, rows, resume)
+        return
+    rows.sizes[BRIDGED] += 1
+    if missing > limits[LIMIT_HOLE] and expected > state[SLOT_FINAL]:
+        finish(state, rows, expected, int(limits[LIMIT_HOLE]))
+    if expected - state[SLOT_PASS_BASE] >= limits[LIMIT_PASS]:
+        state[SLOT_PASS] += 1
+        open_pass(slots, slot, rows)
+    if missing > limits[LIMIT_HOLE]:
+        put_event(slots, slot, rows, GAP, expected, resume)
+        put(state, rows, expected, -missing, at, run.stride, int(state[SLOT_LEAD_OFF]))
+    else:
+        put(state, rows, expected, missing, MARK, 0, 0)
+        mark(state, limits, expected, resume)
+    advance(state, limits, rows, resume)

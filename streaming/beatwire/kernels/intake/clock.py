@@ -1,0 +1,109 @@
+"""Device times: bodies that keep the times that chunks state, and that compute the time of a sample.
+
+A chunk states when its first sample was taken. The state keeps the device time of sample 0 that follows from it, an
+*anchor*: a clock that runs evenly is one anchor however many chunks come. Time is divided into cells of ``CELL_S``; of
+the chunks that begin in the same cell only the first is asked for the time. A sample has the time of the last anchor at
+or before it, whatever comes later.
+
+A stream that begins anew begins a *stretch*, of which only its own anchors count: a device may go back, and use the
+number of a session again, with another clock.
+
+State of a slot, int64 ``[ANCHOR_COLUMNS]``: ``COUNT``, the number of anchors so far; ``CELL``, that of the last chunk
+asked; ``STRETCH``, the number of stretches so far; from ``FIRST_ANCHOR`` on the last ``MAX_ANCHORS`` anchors in a ring:
+stretch, first sample, device time of sample 0 (us). An anchor that gives way to a newer one is an event of the tick
+(CLOCK: from which sample on, of sample 0, stretch in the column of the bank), for beats that are emitted later.
+
+Invariant: a time does not depend on where ticks end. It follows from the last ``LOOKBACK`` anchors up to the sample at
+which its output is decided; the ring holds these and the anchors of ``MORE_S`` behind that sample.
+"""
+
+from __future__ import annotations
+
+import math
+
+from beatwire.kernels.intake.align import EVENT_ROWS
+from beatwire.kernels.intake.events import write_event
+from beatwire.records import F64, I64
+from beatwire.records.alignment import AlignRows
+from beatwire.records.columns import EVENT_BANK, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
+from beatwire.records.events import CLOCK
+
+CELL_S = 0.05
+MORE_S = 0.8  # what may have come when an output is decided: 0.34 s, and 0.4 s of samples before their turn
+LOOKBACK = 16
+MAX_ANCHORS = LOOKBACK + 16  # 16: MORE_S / CELL_S
+COUNT, CELL, STRETCH, FIRST_ANCHOR = range(4)
+ANCHOR_COLUMNS = FIRST_ANCHOR + 3 * MAX_ANCHORS
+
+
+def anchor(
+    anchors: I64, slot: int, rows: AlignRows, session: int, first: int, zero_us: int, rate_hz: float, anew: bool
+) -> None:
+    """Keep the device time of sample 0 that a chunk implies, unless it is that of the newest anchor.
+
+    A chunk of a cell that is over is not asked, unless the stream begins ``anew`` with it.
+    """
+    n = int(anchors[COUNT])
+    last = FIRST_ANCHOR + 3 * ((n - 1) % MAX_ANCHORS)
+    cell = first // max(1, round(CELL_S * rate_hz))
+    anchors[STRETCH] += int(anew)
+    known = n > 0 and anchors[last] == anchors[STRETCH]
+    if known and cell <= anchors[CELL]:
+        return
+    anchors[CELL] = cell
+    if known and abs(anchors[last + 2] - zero_us) <= 1:
+        return
+    at = FIRST_ANCHOR + 3 * (n % MAX_ANCHORS)
+    if n >= MAX_ANCHORS:
+        row = int(rows.sizes[EVENT_ROWS])
+        rows.sizes[EVENT_ROWS] = row + 1
+        write_event(rows.event[row], 0, slot, CLOCK, anchors[at + 1], anchors[at + 2], session, anchors[at])
+    anchors[at] = anchors[STRETCH]
+    anchors[at + 1] = first
+    anchors[at + 2] = zero_us
+    anchors[COUNT] = n + 1
+
+
+def device_time(
+    i: int, slot: I64, stretch: I64, sample: I64, decided: I64, rate_hz: F64, anchors: I64, clocks: I64, time_us: I64
+) -> None:
+    """Write the device time of sample ``sample[i]``, by the last anchor at or before it.
+
+    Parameters
+    ----------
+    slot, stretch, sample, decided, rate_hz : [n]
+        The samples, the stretches that they are in, and at which sample each output is decided: of the anchors of the
+        stretch up to there the last ``LOOKBACK`` count.
+    anchors : int64 [slots, ANCHOR_COLUMNS]
+        State of the slots.
+    clocks : int64 [c, 6]
+        CLOCK events of this tick, by slot, those of a slot from old to new.
+    time_us : int64 [n], written
+    """
+    row = anchors[slot[i]]
+    newest = int(row[COUNT])
+    zero_us = 0
+    left = LOOKBACK
+    found = False
+    for n in range(newest - 1, max(-1, newest - 1 - MAX_ANCHORS), -1):
+        at = FIRST_ANCHOR + 3 * (n % MAX_ANCHORS)
+        if row[at] == stretch[i]:
+            zero_us = int(row[at + 2])
+            left -= row[at + 1] <= decided[i]
+            found = row[at + 1] <= sample[i]
+        if found or left == 0:
+            break
+    low, high = 0, clocks.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if clocks[middle, EVENT_SLOT] <= slot[i]:
+            low = middle + 1
+        else:
+            high = middle
+    while not found and left > 0 and low > 0 and clocks[low - 1, EVENT_SLOT] == slot[i]:
+        low -= 1
+        if clocks[low, EVENT_BANK] == stretch[i]:
+            zero_us = int(clocks[low, EVENT_VALUE])
+            left -= clocks[low, EVENT_SAMPLE] <= decided[i]
+            found = clocks[low, EVENT_SAMPLE] <= sample[i]
+    time_us[i] = zero_us + int(math.floor(sample[i] * 1e6 / rate_hz[i] + 0.5))

@@ -1,0 +1,1 @@
+"""Peaks: whether a peak of the response is a heartbeat."""

@@ -1,0 +1,301 @@
+"""Bodies of the classification of peaks: the logit that a peak of the response is a heartbeat.
+
+In:    the peaks of the lanes of a pass, with their levels (``kernels.detection.nms``, ``kernels.detection.fusion``)
+Out:   the logit of each peak, and the errors expected in the ten seconds up to it
+State: the past peaks of each lane (``kernels.peaks.peak_features``)
+
+A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. The pulse of a pacemaker that no QRS
+complex follows (``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is
+the sum of the leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of
+``kernels.peaks.peak_shape``.
+
+Invariant: no classification is fed back into the features, so a logit is a function of the samples of the last
+``stages.detection.classify.REACH_S`` seconds. Arithmetic is on integers, float64 and stored float32, in a fixed order.
+"""
+
+from __future__ import annotations
+
+import math
+
+from beatwire.kernels.detection.level import TIMES
+from beatwire.kernels.peaks.lead_agreement import compare_leads, write_neutral
+from beatwire.kernels.peaks.pacing import (
+    FEWEST_WINDOWS,
+    follows_pulse,
+    has_others,
+    is_like_pulse,
+    may_be_pulse,
+    write_window_maxima,
+)
+from beatwire.kernels.peaks.peak_features import (
+    AFTER_60,
+    AFTER_120,
+    AFTER_PULSE,
+    BEFORE_120,
+    BEFORE_400,
+    BLOCK_COUNT,
+    BLOCK_MAXIMA,
+    DOUBT,
+    HEIGHT,
+    IRREGULAR,
+    LOOKBACK,
+    MEDIAN_SIZE,
+    MS220,
+    MS400,
+    NOISE,
+    PAST_BLOCKS,
+    PAST_PEAKS,
+    PAST_RISK,
+    PEAK_COUNT,
+    PEAK_SAMPLES,
+    PHASE,
+    W8_OF_LAST,
+    W22_OF_LAST,
+    W32_OF_LAST,
+)
+from beatwire.kernels.peaks.peak_history import lower_median, store_peak
+from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
+from beatwire.kernels.team import WIDTH, added, member, wait
+from beatwire.records import F32, F64, I16, I32, I64
+from beatwire.records.classification import Candidate, FeatureSettings, PeakMemory, PeakScratch, Trees
+from beatwire.records.columns import (
+    BLOCK_END,
+    BLOCK_MAXIMUM,
+    BOUND_LEADS,
+    BOUND_LEAST,
+    BOUND_MOST,
+    PEAK_MEDIAN,
+    PEAK_RESPONSE,
+    PEAK_SAMPLE,
+)
+from beatwire.records.detection import FreshLanes, PeakTable, Rings
+
+LEVELS_PER_CANDIDATE = 10  # a peak of a tenth of the level or less is no candidate: trees never accept one
+NOT_A_CANDIDATE = -99.0  # logit of such a peak
+TYPICAL_LOGIT = 8.0  # the end of the range, see ``LOGIT_RANGE``
+FIRST_LOGIT = 0.25  # at most, within 0.4 s of a lane's first sample: half of these peaks are cut off and no beats
+LOGIT_RANGE = 8.0  # the table of probabilities ends at plus and minus this logit
+MOST_NODES, MOST_FEATURES = 1023, 255  # of a tree; all bits are set, so they also serve as masks of indices
+LEAF_UNIT = 1 << 20  # leaves are integers, this many a logit: their sum is the same in any order
+
+
+def is_typical(features: F32) -> bool:
+    """Return True if a peak stands alone, resembles the last beat, and comes at the expected time."""
+    alone: bool = (
+        features[BEFORE_120] < 0.3
+        and features[AFTER_60] < 0.5
+        and features[AFTER_120] < 0.3
+        and features[BEFORE_400] < 0.3
+        and features[DOUBT] < 0.15
+        and features[NOISE] < 0.15
+    )
+    in_time: bool = features[PHASE] > 0.85 and features[PHASE] < 1.15 and features[IRREGULAR] < 0.1
+    alike: bool = (
+        features[HEIGHT] > 0.6
+        and features[HEIGHT] < 1.6
+        and features[W8_OF_LAST] > 0.8
+        and features[W8_OF_LAST] < 1.25
+        and features[W22_OF_LAST] > 0.85
+        and features[W22_OF_LAST] < 1.18
+        and features[W32_OF_LAST] > 0.8
+        and features[W32_OF_LAST] < 1.25
+    )
+    return alone and in_time and alike
+
+
+def evaluate_trees(feature: I16, threshold: F32, leaf: I32, features: F32) -> float:
+    """Return the sum of the leaves of all trees for a peak, a logit.
+
+    The trees are complete: from node ``n`` the path leads to ``2 n + 1`` if the feature is at most the threshold, else
+    to ``2 n + 2``; behind the last node are the leaves. So every tree takes the same number of steps, and the trees are
+    independent of each other.
+
+    Parameters
+    ----------
+    feature, threshold : int16, float32 [trees, nodes]
+    leaf : int32 [trees, nodes + 1]
+        In ``LEAF_UNIT``.
+    features : float32 [FEATURES]
+    """
+    nodes = feature.shape[1]
+    total = 0
+    for t in range(member(), feature.shape[0], WIDTH):
+        tree_feature, tree_threshold = feature[t], threshold[t]
+        node = 0
+        while node < nodes:
+            at = node & MOST_NODES  # the mask proves that no index is negative, which saves a test
+            node = 2 * node + 1 + (features[int(tree_feature[at]) & MOST_FEATURES] > tree_threshold[at])
+        total += int(leaf[t, node - nodes])
+    return added(total) / LEAF_UNIT
+
+
+def with_block_maxima(peak: Candidate, log: I64) -> Candidate:
+    """Return a candidate with the largest and least block maxima: its own, or if they are negative those of ``log``.
+
+    Maxima far above the level are of disturbances and do not count.
+    """
+    largest = smallest = peak.level
+    if peak.largest_maximum >= 0:
+        largest, smallest = max(largest, peak.largest_maximum), min(smallest, peak.least_maximum)
+    else:
+        for j in range(min(PAST_BLOCKS, int(log[BLOCK_COUNT]))):
+            maximum = int(log[BLOCK_MAXIMA + j])
+            if maximum <= TIMES * peak.level:
+                largest = max(largest, maximum)
+            smallest = min(smallest, maximum)
+    return Candidate(peak.sample, peak.height, peak.level, largest, max(1, smallest))
+
+
+def describe_peak(
+    peak: Candidate, base: int, all_features: bool, settings: FeatureSettings, x: I16, f: I32, memory: PeakMemory,
+    work: PeakScratch,
+) -> bool:  # fmt: skip
+    """Write the features of a candidate peak and return True if it is typical.
+
+    Of a typical peak only the basic features are written, unless ``all_features`` is set or it may be the pulse of a
+    pacemaker. The other parameters are those of ``peak_shape.write_basic_features``; block maxima below zero stand for
+    those in the lane's memory. The peak is not stored there.
+    """
+    write_basic_features(peak, base, settings, x, f, memory, work)
+    typical = is_typical(work.features)
+    if all_features or not typical or may_be_pulse(work.features):
+        write_further_features(with_block_maxima(peak, memory.log), base, settings, x, memory, work)
+        if member() == 0:
+            if x.shape[0] > 1:
+                compare_leads(
+                    peak.sample, float(peak.height), float(peak.level), settings.spans, memory.log, memory.past,
+                    work.numbers, work.features,
+                )  # fmt: skip
+            else:
+                write_neutral(work.features)
+    wait()
+    return typical
+
+
+def beside_pulses(peak: Candidate, spans: I64, memory: PeakMemory, numbers: F64) -> Candidate:
+    """Return a candidate with the level of the past peaks, if there were pulses before it and enough of others."""
+    if not follows_pulse(peak.sample, spans, memory.log):
+        return peak
+    if member() == 0:
+        numbers[MEDIAN_SIZE] = write_window_maxima(peak.sample, spans, memory.log, memory.past, numbers)
+    wait()
+    n, beside = int(numbers[MEDIAN_SIZE]), peak
+    if n >= FEWEST_WINDOWS:
+        largest = smallest = int(numbers[0])
+        for k in range(1, n):
+            largest, smallest = max(largest, int(numbers[k])), min(smallest, int(numbers[k]))
+        beside = Candidate(peak.sample, peak.height, int(lower_median(numbers, n)), largest, max(1, smallest))
+    wait()
+    return beside
+
+
+def classify_peaks(
+    i: int, fresh: FreshLanes, peaks: PeakTable, settings: FeatureSettings, rings: Rings, trees: Trees,
+    memory: PeakMemory, stretch: I32, numbers: F64, features: F32, logits: F64,
+) -> None:  # fmt: skip
+    """Classify the peaks of lane ``fresh.lane[i]``.
+
+    Parameters
+    ----------
+    memory
+        The past peaks of the lanes; read and written.
+    stretch, numbers, features : int32 [1, capacity], float64 [1, PAST_PEAKS], float32 [1, FEATURES]
+        Scratch, see ``PeakScratch``.
+    logits : float64 [n, most, 2], written
+        The logit of each peak, ``NOT_A_CANDIDATE`` if it is none. Then the errors expected in the ten seconds up to it,
+        NaN if it is none: peaks that are falsely taken for beats, or falsely not.
+    """
+    lane, base = int(fresh.lane[i]), int(fresh.base[i])
+    x, f = rings.x[lane], rings.f[lane]
+    past = PeakMemory(memory.log[lane], memory.past[lane])
+    work = PeakScratch(stretch[0], numbers[0], features[0])
+    if fresh.start[i] == fresh.base[i]:
+        if member() == 0:
+            past.log[PEAK_COUNT] = 0
+            past.log[AFTER_PULSE] = 0
+            past.log[BLOCK_COUNT] = 0
+        wait()
+    blocks, closed, stored = peaks.blocks[i], int(peaks.closed[i]), 0
+    for k in range(int(peaks.found[i])):
+        peak = peaks.peaks[i, k]
+        c, height, median = int(peak[PEAK_SAMPLE]), int(peak[PEAK_RESPONSE]), int(peak[PEAK_MEDIAN])
+        stored = store_block_maxima(past.log, blocks, stored, closed, c + int(settings.spans[MS220]) + 1)
+        logit, errors = NOT_A_CANDIDATE, math.nan
+        largest, smallest, several = -1, -1, 0
+        if x.shape[0] > 1:
+            bounds = peaks.bounds[i, k]
+            largest, smallest, several = int(bounds[BOUND_MOST]), int(bounds[BOUND_LEAST]), int(bounds[BOUND_LEADS] > 1)
+        if LEVELS_PER_CANDIDATE * height > median:
+            candidate = Candidate(c, height, median, largest, smallest)
+            if median <= 0:  # no level is known yet
+                candidate = Candidate(c, height, height, height, height)
+            candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
+            typical = describe_peak(candidate, base, False, settings, x, f, past, work)
+            logit = TYPICAL_LOGIT
+            pulse = is_like_pulse(work.features)
+            if pulse and has_others(c, settings.spans, past.log, past.past):
+                logit = -LOGIT_RANGE
+            elif not typical:
+                logit = evaluate_trees(
+                    trees.feature[several], trees.threshold[several], trees.leaf[several], work.features
+                )
+            if c - base < settings.spans[MS400]:
+                logit = min(logit, FIRST_LOGIT)
+            wait()
+            if member() == 0:
+                if pulse:
+                    past.log[AFTER_PULSE] = c + 1
+                else:
+                    store_peak(c, height, past.log, past.past, work.numbers, work.features)
+                    store_risk(logit, trees.probability, past)
+                errors = expected_errors(c, settings.spans, past)
+            wait()
+        if member() == 0:
+            logits[i, k, 0] = logit
+            logits[i, k, 1] = errors
+    if closed > stored:
+        store_block_maxima(past.log, blocks, stored, closed, int(blocks[closed - 1, BLOCK_END]))
+
+
+def store_block_maxima(log: I64, blocks: I64, stored: int, closed: int, stop: int) -> int:
+    """Store the maxima of the blocks from row ``stored`` on that end by sample ``stop``; return the row after them."""
+    first = stored
+    while stored < closed and blocks[stored, BLOCK_END] <= stop:
+        stored += 1
+    if stored > first:
+        if member() == 0:
+            for k in range(first, stored):
+                log[BLOCK_MAXIMA + int(log[BLOCK_COUNT]) % PAST_BLOCKS] = blocks[k, BLOCK_MAXIMUM]
+                log[BLOCK_COUNT] += 1
+        wait()
+    return stored
+
+
+def store_risk(logit: float, probability: F64, memory: PeakMemory) -> None:
+    """Store the risk of the peak that was stored last: the probability that its classification is wrong."""
+    chance = beat_probability(logit, probability)
+    memory.past[(int(memory.log[PEAK_COUNT]) - 1) % PAST_PEAKS, PAST_RISK] = 1.0 - chance if logit > 0.0 else chance
+
+
+def expected_errors(c: int, spans: I64, memory: PeakMemory) -> float:
+    """Return the sum of the risks of the peaks in the ten seconds up to sample ``c``."""
+    log, past = memory.log, memory.past
+    total = 0.0
+    at = int(log[PEAK_COUNT]) % PAST_PEAKS
+    for _ in range(min(PAST_PEAKS, int(log[PEAK_COUNT]))):
+        at = PAST_PEAKS - 1 if at == 0 else at - 1
+        if c - int(log[PEAK_SAMPLES + at]) > spans[LOOKBACK]:
+            break
+        total += float(past[at, PAST_RISK])
+    return total
+
+
+def beat_probability(logit: float, probability: F64) -> float:
+    """Return the probability of a beat, interpolated between the knots of a table.
+
+    The knots lie at equal distances from ``-LOGIT_RANGE`` to ``LOGIT_RANGE``.
+    """
+    last = probability.shape[0] - 1
+    at = (min(LOGIT_RANGE, max(-LOGIT_RANGE, logit)) + LOGIT_RANGE) * last / (2.0 * LOGIT_RANGE)
+    knot = min(last - 1, int(at))
+    return float(probability[knot] + (at - knot) * (probability[knot + 1] - probability[knot]))

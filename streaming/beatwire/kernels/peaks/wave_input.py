@@ -1,0 +1,108 @@
+"""Bodies that read the waveform around a peak: what the network of ``kernels.peaks.wave_network`` sees of one lead.
+
+In:    the ring of a lane, one lead, and a peak
+Out:   six channels at each point of a grid of 4 ms that ends ``AHEAD_S`` after the peak
+State: none
+
+A point is the mean of the samples of 4 ms, or a value between two samples, in sixteenths of a unit. From it follow the
+signal minus its mean of 0.6 s, and two bands: the mean of 16 ms minus that of 64 ms, and of 40 ms minus that of 160 ms.
+Each is divided by its mean magnitude of the last second, and by that of the last four, and compressed by a table. So no
+scale, and no offset, has a part.
+
+Before a lane's first sample the first sample is held; where there is no value, the value before is held.
+
+Invariant: integers alone, and a function of the samples from ``BACK_S`` before the peak to ``AHEAD_S`` after it.
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.records import F32, I16, I64
+from beatwire.records.waveform import WaveGrid
+
+GRID_HZ = 250
+AHEAD_S = 0.296
+BACK_S = 12.6
+MEAN = 150  # points of the mean that is subtracted
+BANDS = ((4, 6, 16), (10, 15, 40))  # points of the short mean, points after it, points of the long mean
+MAGNITUDES = (250, 1000)  # points of the mean magnitudes
+CHANNELS = 6
+BEFORE = MEAN - 1 + MAGNITUDES[1]  # points before the first one whose channels are complete
+PER_RATIO = 32  # entries of the table for a ratio of one
+FRACTION = 16  # parts of a sample
+POINT, SUM, PART, SUM_OF_PARTS = range(4)  # rows of the scratch
+
+
+def gather(ring: I16, base: int, c: int, grid: WaveGrid, numbers: I64) -> int:
+    """Write the points of a lead around the peak at sample ``c``, and their sums; return the points before ``base``."""
+    points, sums = numbers[POINT], numbers[SUM]
+    size, n = ring.shape[0], grid.offset.shape[0]
+    early = 0
+    last = 0
+    k = 0
+    while k < size and c - k >= base:  # the first value, if the lead has none at first
+        if ring[(c - k) % size] != NO_VALUE:
+            last = int(ring[(c - k) % size])
+            break
+        k += 1
+    total = 0
+    for q in range(n):
+        at = c * FRACTION + int(grid.offset[q])
+        whole, part = at // FRACTION, at % FRACTION
+        early += whole < base
+        value = 0
+        for k in range(grid.apart):
+            a = max(base, whole + k)
+            left = int(ring[a % size])
+            if left == NO_VALUE:
+                left = last
+            last = left
+            right = left
+            if part > 0 and whole + k >= base:
+                right = int(ring[(a + 1) % size])
+                if right == NO_VALUE:
+                    right = left
+            value += left * (FRACTION - part) + right * part
+        points[q] = value // grid.apart
+        total += points[q]
+        sums[q] = total
+    return early
+
+
+def sum_of(sums: I64, first: int, stop: int) -> int:
+    """Return the sum of the points ``[first, stop)``; points before 0 have the value of point 0."""
+    low = sums[first - 1] if first > 0 else first * int(sums[0])
+    high = sums[stop - 1] if stop > 0 else stop * int(sums[0])
+    return int(high - low)
+
+
+def write_channels(numbers: I64, compressed: I16, early: int, out: F32) -> int:
+    """Write the channels of the points from ``BEFORE`` on to ``out[(q - BEFORE) * CHANNELS + channel]``.
+
+    Points that are ``early`` are before the lane's first sample. Returns the largest magnitude.
+    """
+    points, sums, parts, magnitudes = numbers[POINT], numbers[SUM], numbers[PART], numbers[SUM_OF_PARTS]
+    n, channel, largest = points.shape[0], 0, 0
+    for band in range(3):
+        total = 0
+        for q in range(n):
+            if band == 0:
+                value = points[q] - sum_of(sums, q + 1 - MEAN, q + 1) // MEAN
+            else:
+                short, lag, long = BANDS[band - 1]
+                near = sum_of(sums, q + 1 - lag - short, q + 1 - lag)
+                value = (long // short * near - sum_of(sums, q + 1 - long, q + 1)) // long
+            if q < MEAN - 1 and early == 0:
+                value = 0
+            parts[q] = value
+            total += abs(int(value))
+            magnitudes[q] = total
+        for span in MAGNITUDES:
+            for q in range(BEFORE, n):
+                mean = max(1, int(magnitudes[q] - magnitudes[q - span]) if q >= span else int(magnitudes[q]))
+                value = int(parts[q])
+                ratio = min(compressed.shape[0] - 1, abs(value) * (PER_RATIO * span) // mean)
+                out[(q - BEFORE) * CHANNELS + channel] = compressed[ratio] if value >= 0 else -compressed[ratio]
+            channel += 1
+        largest = max(largest, int(magnitudes[n - 1]))
+    return largest

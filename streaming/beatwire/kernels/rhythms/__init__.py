@@ -1,0 +1,1 @@
+"""Rhythms: rates, fibrillation, flutter, ventricular tachycardia, and signals at rest."""

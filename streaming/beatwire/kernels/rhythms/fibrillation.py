@@ -1,0 +1,74 @@
+"""Features by which a block is judged to be ventricular fibrillation or flutter.
+
+In:    the descriptions of the last three blocks (``kernels.rhythms.wave_shape``), and the last beats
+Out:   float32 features in the order of ``NAMES``
+State: none
+"""
+
+from __future__ import annotations
+
+from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
+from beatwire.kernels.rhythms.wave_shape import NUMBERS, number_of
+from beatwire.records import F32, I64, U8
+
+BLOCKS = 3  # that a judgement reads
+BEATS_S = 6.0  # of the beats
+MARGIN_S = 0.4  # before the end of the block: later beats may not be decided yet
+
+SHAPES = ("leakage", "half", "size", "baseline", "crest", "steep", "bend", "upward")
+NAMES = (
+    *SHAPES, *(f"mean {name}" for name in SHAPES), *(f"range {name}" for name in SHAPES),
+    "beats", "doubtful", "unsure", "mean interval", "range of intervals",
+)  # fmt: skip
+FIRST_OF_BEATS = 3 * NUMBERS
+
+
+def write_features(end: int, rate_hz: float, blocks: I64, count: int, samples: I64, flags: U8, features: F32) -> None:
+    """Write the features of the block that ends at sample ``end``.
+
+    Parameters
+    ----------
+    blocks : int64 [BLOCKS]
+        Packed descriptions, the newest first.
+    count
+        Beats of the stream so far; ``samples``, ``flags`` [BEATS] are the last ones, a ring.
+    """
+    for k in range(NUMBERS):
+        newest = number_of(int(blocks[0]), k)
+        total, least, largest = newest, newest, newest
+        for b in range(1, BLOCKS):
+            number = number_of(int(blocks[b]), k)
+            total += number
+            least, largest = min(least, number), max(largest, number)
+        features[k] = newest
+        features[NUMBERS + k] = total
+        features[2 * NUMBERS + k] = largest - least
+    write_features_of_beats(end, rate_hz, count, samples, flags, features)
+
+
+def write_features_of_beats(end: int, rate_hz: float, count: int, samples: I64, flags: U8, features: F32) -> None:
+    """Write how many beats there were, how doubtful, and mean and range of their intervals in milliseconds."""
+    last = end - int(MARGIN_S * rate_hz)
+    first = last - int(BEATS_S * rate_hz)
+    beats = doubtful = unsure = intervals = 0
+    shortest, longest, total = 1 << 40, 0, 0
+    for k in range(min(BEATS, count)):
+        at = (count - 1 - k) % BEATS
+        sample = int(samples[at])
+        if sample <= first:
+            break
+        if sample > last:
+            continue
+        beats += 1
+        doubtful += int(flags[at]) & DOUBTFUL > 0
+        unsure += int(flags[at]) & UNSURE > 0
+        if int(flags[at]) & UNKNOWN == 0 and k + 1 < min(BEATS, count):
+            interval = sample - int(samples[(count - 2 - k) % BEATS])
+            intervals += 1
+            total += interval
+            shortest, longest = min(shortest, interval), max(longest, interval)
+    features[FIRST_OF_BEATS] = beats
+    features[FIRST_OF_BEATS + 1] = doubtful / max(beats, 1)
+    features[FIRST_OF_BEATS + 2] = unsure / max(beats, 1)
+    features[FIRST_OF_BEATS + 3] = 1000.0 * total / (max(intervals, 1) * rate_hz)
+    features[FIRST_OF_BEATS + 4] = (longest - shortest) * intervals / max(total, 1) if intervals > 1 else 0.0

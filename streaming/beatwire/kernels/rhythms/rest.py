@@ -1,0 +1,100 @@
+"""Bodies that find blocks at rest, a lead without a wave as steep as this stream's beats, and busy ones, full of them.
+
+In:    the description of a block (``kernels.rhythms.wave_shape``), and the blocks before it
+Out:   whether the block is at rest, or busy
+State: int64 ``past[COLUMNS]``: the steepest slopes and largest waves of the last ``BLOCKS`` blocks
+
+A lead whose electrode came off is at rest too. It differs from a heart that is silent by what was before: an artefact
+that no heart makes, after which the lead is dead, or returns slowly from the limits of its amplifier.
+"""
+
+from __future__ import annotations
+
+import math
+
+from beatwire.kernels.rhythms.wave_shape import ABSENT, CREST, HALF, SIZE, STEEP, UNCALIBRATED, UPWARD, number_of
+from beatwire.records import I64
+
+BLOCKS = 15  # half a minute
+COUNT = 2 * BLOCKS  # column: blocks so far; before it the slopes, then the waves
+COLUMNS = COUNT + 1
+
+LIVING_UV = 30.0  # a wave of a living signal: without one the lead may be dead
+LONGEST_HALF = 100  # of the mean period: a slower signal may be returning from a limit
+ARTEFACT_UV = 3000  # no wave of a heart in a usual lead is as large
+LOW_UV, HIGH_UV = 40.0, 120.0  # slopes as low as that are no beat, those above the other limit may be one
+SHARE = 0.4  # of the median of the steepest slopes before: between these limits, that is no beat of this stream
+BUSY_SHARE, BUSY_WAVES = 0.5, 8  # the same of waves that may be beats; so many in a block are more than 240 a minute
+
+
+def steepest_slope(description: int) -> int:
+    """Return the steepest slope of a block in microvolts from point to point (1/64 s)."""
+    size = 2.0 ** (number_of(description, SIZE) / 8.0)
+    mean = 4.0 * math.pi * size / max(1, number_of(description, HALF))
+    return int(mean * number_of(description, STEEP) / 4.0)
+
+
+def largest_wave(description: int) -> int:
+    """Return the largest point of a block in microvolts."""
+    return int(2.0 ** (number_of(description, SIZE) / 8.0) * number_of(description, CREST) / 8.0)
+
+
+def median_slope(past: I64) -> int:
+    """Return the median of the stored slopes, the lower one of two; 0 without any."""
+    n = min(BLOCKS, int(past[COUNT]))
+    found = 0
+    for p in range(n):
+        below = 0
+        for q in range(n):
+            below += int(past[q] < past[p])
+        if below <= (n - 1) // 2:
+            found = max(found, int(past[p]))
+    return found
+
+
+def has_artefact(past: I64) -> bool:
+    """Return True if there was an artefact in one of the stored blocks."""
+    found = False
+    for p in range(min(BLOCKS, int(past[COUNT]))):
+        found = found or past[BLOCKS + p] >= ARTEFACT_UV
+    return found
+
+
+def is_busy(description: int, past: I64) -> bool:
+    """Return True if one wave follows the other, each as steep as beats: they may be beats too fast to be counted.
+
+    Parameters
+    ----------
+    description
+        Packed; of a block that has one.
+    past : int64 [COLUMNS]
+        With the block.
+    """
+    if description & UNCALIBRATED > 0 or number_of(description, UPWARD) < BUSY_WAVES:
+        return False
+    return steepest_slope(description) >= max(HIGH_UV, BUSY_SHARE * median_slope(past))
+
+
+def is_at_rest(description: int, past: I64) -> bool:
+    """Return True if a block is at rest, and store it; a signal that is not calibrated always is.
+
+    Where a lead lacks values the others must be living: the heart may beat on that lead.
+
+    Parameters
+    ----------
+    description
+        Packed; of a block that has one.
+    past : int64 [COLUMNS]
+        Read and written.
+    """
+    if description & UNCALIBRATED > 0:
+        return True
+    slope, wave, usual = steepest_slope(description), largest_wave(description), median_slope(past)
+    at = int(past[COUNT]) % BLOCKS
+    past[at] = slope
+    past[BLOCKS + at] = wave
+    past[COUNT] += 1
+    is_low = slope <= max(LOW_UV, min(HIGH_UV, SHARE * usual))
+    is_dead = description & ABSENT > 0 or has_artefact(past)
+    is_living = wave >= LIVING_UV and number_of(description, HALF) < LONGEST_HALF
+    return is_low and (is_living or not is_dead)

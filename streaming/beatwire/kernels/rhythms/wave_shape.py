@@ -1,0 +1,99 @@
+"""Bodies that describe a block of a lead in eight small numbers: what a judge of fibrillation reads.
+
+In:    the points of a block (``kernels.rhythms.flutter.to_points``), and the size of a unit
+Out:   the numbers, each 0-127, in one integer with the kind of the block
+State: none
+
+All sums are of integers, and quotients are rounded the same way everywhere: the numbers are equal on every backend.
+"""
+
+from __future__ import annotations
+
+import math
+
+from beatwire.kernels.team import WIDTH, added, member, most
+from beatwire.records import I32
+
+# The numbers, in the order in which they are packed:
+#   LEAKAGE   share of the signal that remains when it is added to itself half a period later, in 1/100
+#   HALF      half of the mean period, in quarters of a point
+#   SIZE      logarithm of the mean size in microvolts, in eighths of an octave; 0: unknown
+#   BASELINE  share of points that are less than a quarter of the largest, in 1/127
+#   CREST     the largest point over the mean size, in 1/8
+#   STEEP     the steepest slope over the mean slope, in 1/4
+#   BEND      mean change of the slope over the mean slope, in 1/50
+#   UPWARD    how often the signal exceeds an eighth of the largest point anew
+LEAKAGE, HALF, SIZE, BASELINE, CREST, STEEP, BEND, UPWARD = range(8)
+NUMBERS = 8
+BITS, LARGEST = 7, 127
+KIND_BITS = 2  # of the kind, below the numbers; the following bits are above them
+KIND_MASK = 3
+DESCRIBED = 1 << (KIND_BITS + NUMBERS * BITS)  # the block has a description
+UNCALIBRATED = DESCRIBED << 1  # ``SIZE`` is unknown
+LIMITED = DESCRIBED << 2  # a lead stands at the limits of its converter; a block without description may have it
+ABSENT = DESCRIBED << 3  # one of several leads lacks values; a block without description may have it
+
+
+def number_of(packed: int, k: int) -> int:
+    """Return a number of a packed description."""
+    return (packed >> (KIND_BITS + BITS * k)) & LARGEST
+
+
+def eighths_of_octaves(value: int) -> int:
+    """Return 8 log2 of a positive value, linear between powers of two, and at most ``LARGEST``; 0 for less than 2.
+
+    >>> [eighths_of_octaves(v) for v in (0, 1, 2, 3, 4, 1024)]
+    [0, 0, 8, 12, 16, 80]
+    """
+    octave = 0
+    while value >> (octave + 1) > 0:
+        octave += 1
+    if octave == 0:
+        return 0
+    return min(LARGEST, 8 * octave + (8 * (value - (1 << octave)) >> octave))
+
+
+def pack_description(points: I32, nanovolts: int, fine: int, leakage: int) -> int:
+    """Return the description of a block without its kind; all members of the team call it.
+
+    Parameters
+    ----------
+    points : int32 [n]
+        The block, without its mean and slope, in ``1 / fine`` of a unit.
+    nanovolts
+        Of a unit; 0: not calibrated.
+    leakage
+        See ``LEAKAGE``.
+    """
+    n = len(points)
+    size = slope = bend = 0
+    largest = steepest = 0
+    for j in range(member(), n, WIDTH):
+        point = int(points[j])
+        size += abs(point)
+        largest = max(largest, abs(point))
+        if j > 0:
+            step = point - int(points[j - 1])
+            slope += abs(step)
+            steepest = max(steepest, abs(step))
+            if j > 1:
+                bend += abs(step - int(points[j - 1]) + int(points[j - 2]))
+    size, slope, bend = added(size), added(slope), added(bend)
+    largest, steepest = most(largest), most(steepest)
+    low = upward = 0
+    for j in range(member(), n, WIDTH):
+        low += 4 * abs(int(points[j])) < largest
+        upward += j > 0 and 8 * int(points[j]) > largest and 8 * int(points[j - 1]) <= largest
+    low, upward = added(low), added(upward)
+    half = int(math.floor(4.0 * math.pi * size / max(slope, 1) + 0.5))
+    microvolts = size * nanovolts // (n * fine * 1000)
+    packed = min(LARGEST, leakage)
+    packed |= min(LARGEST, half) << (BITS * HALF)
+    packed |= eighths_of_octaves(microvolts) << (BITS * SIZE)
+    packed |= (LARGEST * low // n) << (BITS * BASELINE)
+    packed |= min(LARGEST, 8 * n * largest // max(size, 1)) << (BITS * CREST)
+    packed |= min(LARGEST, 4 * n * steepest // max(slope, 1)) << (BITS * STEEP)
+    packed |= min(LARGEST, 50 * bend // max(slope, 1)) << (BITS * BEND)
+    packed |= min(LARGEST, upward) << (BITS * UPWARD)
+    known = DESCRIBED if nanovolts > 0 else DESCRIBED | UNCALIBRATED
+    return known | (packed << KIND_BITS)

@@ -1,0 +1,1 @@
+"""Scores: how unlike the normal beats of this person a beat is."""

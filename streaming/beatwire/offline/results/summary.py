@@ -1,0 +1,238 @@
+"""The summary of an analysis: rates, intervals, alerts by rule and signal quality, as plain values.
+
+In:  a recording, its analysis, and its signal quality in stretches
+Out: a dict that JSON can represent; a value that is not known is None
+
+The *rate* at a beat is that of the median of the eight intervals before it. The lowest and the highest rate are those
+of beats with eight known intervals and at most ``GOOD_ERRORS`` expected errors, so that neither a gap nor noise makes
+them. The signal of ten seconds is *good* if at most ``GOOD_ERRORS`` errors (false or missed beats) are expected in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from beatwire.alerts.rules import RULES, number_of
+from beatwire.offline.analyze import Analysis
+from beatwire.recordings import Recording
+from beatwire.records import F64, I64, Bool
+from beatwire.tables import rr_statistics
+
+GOOD_ERRORS = 1.0  # expected in ten seconds; more than nine of ten beats are right at any usual rate
+RATE_INTERVALS = 8  # of the median rate
+TREND_INTERVALS = 3  # known ones before a beat of the trend: their median is right if one of them is wrong
+TREND_PARTS = 120  # the widest line of a terminal that shows them
+TREND_PART_S = 4.0  # shortest part of the trend: an interval this long is an asystole
+_PRIORITIES = ("high", "medium", "low")
+
+
+def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary of an analysis.
+
+    Parameters
+    ----------
+    recording, analysis
+        What was analyzed, and what was found.
+    quality
+        Its signal quality; see :func:`beatwire.offline.results.quality.quality_table`.
+
+    Returns
+    -------
+    dict
+        leads, rate_hz, seconds, samples
+            Of the recording; ``samples`` counts all leads.
+        beats : int
+        median_rate_bpm, min_rate_bpm, max_rate_bpm : float or None
+            Median, lowest and highest rate, see above; ``min_rate_at_s`` and ``max_rate_at_s``: when, in seconds.
+        rate_trend_bpm : list of float or None
+            Median rate in each of at most ``TREND_PARTS`` equal parts of the recording; None without beats.
+        mean_rr_ms, median_rr_ms, sdnn_ms, rmssd_ms, pnn50 : float or None
+            See :func:`beatwire.tables.rr_statistics`.
+        alerts : int
+            Alerts that began.
+        alerts_by_rule : dict
+            See :func:`alerts_by_rule`.
+        quality : dict
+            See :func:`quality_summary`.
+        gaps : int
+            Gaps in the signal.
+        model : str
+    """
+    beats = analysis.beats
+    rate_bpm, seconds = np.asarray(beats["rate_bpm"], np.float64), recording.seconds
+    settled = _follow_intervals(beats["rr_ms"], TREND_INTERVALS)
+    return {
+        "leads": list(recording.leads),
+        "rate_hz": recording.rate_hz,
+        "seconds": round(seconds, 3),
+        "samples": int(recording.samples.size),
+        "beats": len(beats["sample"]),
+        "median_rate_bpm": median_rate(beats),
+        **extreme_rates(beats),
+        "rate_trend_bpm": rate_trend(beats["time_s"][settled], rate_bpm[settled], seconds),
+        **_rr_summary(beats["rr_ms"]),
+        "alerts": sum(alert["state"] == "on" for alert in analysis.alerts),
+        "alerts_by_rule": alerts_by_rule(analysis.alerts, recording.rate_hz, seconds),
+        "quality": quality_summary(quality),
+        "gaps": analysis.counts["bridged"] + max(0, analysis.counts["restarts"]),
+        "model": analysis.model,
+    }
+
+
+def median_rate(beats: Mapping[str, Any]) -> float | None:
+    """Return the median rate of beats in beats per minute; None where no rate is known."""
+    rate_bpm = np.asarray(beats["rate_bpm"], np.float64)
+    return round(float(np.nanmedian(rate_bpm)), 2) if np.isfinite(rate_bpm).any() else None
+
+
+def rate_trend(time_s: F64, rate_bpm: F64, seconds: float) -> list[float | None]:
+    """Return the median rate in each part of a recording; None for a part without a rate.
+
+    Parameters
+    ----------
+    time_s, rate_bpm
+        Time and rate of each beat.
+    seconds
+        Length of the recording: it has at most ``TREND_PARTS`` equal parts of at least ``TREND_PART_S``.
+
+    >>> rate_trend(np.array([1.0, 2.0, 9.0]), np.array([60.0, 64.0, np.nan]), 12.0)
+    [62.0, None, None]
+    """
+    parts = int(np.clip(seconds // TREND_PART_S, 1, TREND_PARTS))
+    known = np.isfinite(rate_bpm)
+    part = np.clip(time_s[known] * parts / max(seconds, 1e-9), 0, parts - 1).astype(np.int64)
+    order = np.argsort(part, kind="stable")
+    groups = np.split(rate_bpm[known][order], np.searchsorted(part[order], np.arange(1, parts)))
+    return [round(float(np.median(group)), 1) if len(group) else None for group in groups]
+
+
+def alerts_by_rule(alerts: Sequence[Mapping[str, Any]], rate_hz: float, seconds: float) -> dict[str, dict[str, Any]]:
+    """Return what happened of each rule, by falling priority.
+
+    Parameters
+    ----------
+    alerts
+        Transitions in order.
+    rate_hz, seconds
+        Of the recording.
+
+    Returns
+    -------
+    dict
+        Rule -> ``priority``, ``technical``, ``count`` (alerts that began), ``first_s`` (when the first one began) and
+        ``seconds`` (how long they were on, together; one that did not end is on until the end of the recording).
+    """
+    of_rule: dict[str, dict[str, Any]] = {}
+    lengths = dict.fromkeys((alert["rule"] for alert in alerts), 0)  # in samples
+    begun: dict[str, tuple[str, int]] = {}  # rule and onset of the alerts that are on
+    ended: dict[str, int] = {}  # rule -> sample at which one ended last
+    for alert in alerts:
+        if alert["state"] == "on":
+            begun[alert["id"]] = alert["rule"], alert["onset"]
+            first = {"priority": alert["priority"], "technical": alert["technical"], "count": 0}
+            row = of_rule.setdefault(alert["rule"], first | {"first_s": round(alert["onset"] / rate_hz, 3)})
+            rises = RULES[number_of(alert["rule"], alert["priority"])].raises
+            row["count"] += not (rises and ended.get(alert["rule"]) == alert["onset"])  # else the same alert goes on
+            row["priority"] = alert["priority"] if rises else row["priority"]
+        elif alert["id"] in begun:
+            rule, onset = begun.pop(alert["id"])
+            lengths[rule] += alert["decided"] - onset
+            ended[rule] = alert["decided"]
+    for rule, onset in begun.values():
+        lengths[rule] += max(0, round(seconds * rate_hz) - onset)
+    for rule, row in of_rule.items():
+        row["seconds"] = round(lengths[rule] / rate_hz, 3)
+    order = [rule.name for rule in RULES]
+    return dict(
+        sorted(of_rule.items(), key=lambda item: (_PRIORITIES.index(item[1]["priority"]), order.index(item[0])))
+    )
+
+
+def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the signal quality of a recording.
+
+    Parameters
+    ----------
+    table
+        See :func:`beatwire.offline.results.quality.quality_table`.
+
+    Returns
+    -------
+    dict
+        with_signal : float
+            Share of the time with signal, 0-1; with several leads, their mean.
+        good : float
+            Share of the time with good signal, 0-1.
+        worst : dict or None
+            The consecutive stretches of bad signal with the most expected errors: ``start_s``, ``stop_s``, and
+            ``expected_errors`` in its worst ten seconds (None: no beats). None if all signal is good.
+    """
+    seconds, errors = table["seconds"], table["expected_errors"]
+    signal_s = seconds * table["with_signal"]
+    # Of the rest of a recording that is too short for a beat, nothing is known.
+    bad = (errors > GOOD_ERRORS) | (np.isnan(errors) & (seconds >= TREND_PART_S))
+    total_s = max(float(seconds.sum()), 1e-9)
+    return {
+        "with_signal": round(float(signal_s.sum()) / total_s, 4),
+        "good": round(float(signal_s[~bad].sum()) / total_s, 4),
+        "worst": _worst_stretch(table, bad & (signal_s > 0)),
+    }
+
+
+def _worst_stretch(table: Mapping[str, Any], bad: Bool) -> dict[str, Any] | None:
+    """Return the run of rows of bad signal with the most expected errors; a row without beats counts as one error."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], bad.astype(np.int8), [0]]))).reshape(-1, 2)
+    if not len(edges):
+        return None
+    errors = table["expected_errors"]
+    counted = np.nan_to_num(errors, nan=GOOD_ERRORS)
+    first, stop = max(edges.tolist(), key=lambda edge: float(counted[edge[0] : edge[1]].sum()))
+    known = errors[first:stop][np.isfinite(errors[first:stop])]
+    return {
+        "start_s": round(float(table["time_s"][first]), 3),
+        "stop_s": round(float(table["time_s"][stop - 1] + table["seconds"][stop - 1]), 3),
+        "expected_errors": round(float(known.max()), 2) if len(known) else None,
+    }
+
+
+def extreme_rates(beats: Mapping[str, Any]) -> dict[str, float | None]:
+    """Return the lowest and the highest rate and their times, of beats whose rate can be trusted (see above).
+
+    Parameters
+    ----------
+    beats
+        Columns of equal length: ``time_s``, ``rr_ms``, ``rate_bpm``, ``expected_errors``.
+
+    Returns
+    -------
+    dict
+        ``min_rate_bpm``, ``min_rate_at_s``, ``max_rate_bpm``, ``max_rate_at_s``; None without such beats.
+    """
+    trusted = _follow_intervals(beats["rr_ms"], RATE_INTERVALS) & (np.asarray(beats["expected_errors"]) <= GOOD_ERRORS)
+    found: dict[str, float | None] = dict.fromkeys(("min_rate_bpm", "min_rate_at_s", "max_rate_bpm", "max_rate_at_s"))
+    rows = np.flatnonzero(trusted)
+    if len(rows):
+        rate_bpm, time_s = beats["rate_bpm"][rows], beats["time_s"][rows]
+        for name, at in (("min", int(np.argmin(rate_bpm))), ("max", int(np.argmax(rate_bpm)))):
+            found[f"{name}_rate_bpm"] = round(float(rate_bpm[at]), 2)
+            found[f"{name}_rate_at_s"] = round(float(time_s[at]), 3)
+    return found
+
+
+def _follow_intervals(rr_ms: F64, count: int) -> Bool:
+    """Return which beats end ``count`` known intervals in a row."""
+    total: I64 = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.isfinite(rr_ms).astype(np.int64))])
+    follows: Bool = np.zeros(len(rr_ms), np.bool_)
+    follows[count - 1 :] = total[count:] - total[: max(0, len(total) - count)] == count
+    return follows
+
+
+def _rr_summary(rr_ms: F64) -> dict[str, float | None]:
+    """Return the statistics of RR intervals, rounded; None for a statistic that needs more intervals."""
+    if len(rr_ms) == 0:
+        return dict.fromkeys(("mean_rr_ms", "median_rr_ms", "sdnn_ms", "rmssd_ms", "pnn50"))
+    row = rr_statistics(np.zeros(len(rr_ms), np.int64), rr_ms).iloc[0].drop("beats")
+    return {str(name): round(float(value), 2) if np.isfinite(value) else None for name, value in row.items()}

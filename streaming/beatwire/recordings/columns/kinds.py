@@ -1,0 +1,64 @@
+"""What a signal of a recording is, from the unit and the name that its file gives it.
+
+A unit is a voltage, another known quantity, or unknown. A name is that of an ECG lead, of another signal, or neither.
+"""
+
+from __future__ import annotations
+
+import re
+
+from beatwire.recordings.columns.names import UV_PER, canonical_unit, is_unscaled
+
+# Units of other quantities that only headers of signals have; those of columns are in ``names``.
+_OTHER_UNITS = {
+    "pct", "percent", "ppm", "vol%", "mm[hg]", "cmh2o", "bar", "ºc", "celsius", "degf", "rad", "l", "ml", "l/m",
+    "ml/min", "l/s", "ml/s", "mohm", "us", "siemens", "microsiemen", "/min", "{h.b.}/min", "brpm", "rpm", "min-1", "pm",
+    "khz", "cm", "mm", "m", "m/s", "t", "ua", "na", "w", "kg", "n", "db", "dbm", "lx", "mmol/l",
+}  # fmt: skip
+
+_LEAD = re.compile(
+    r"i{1,3}|av[rlf]|-?avr|v[1-9]r?|v[ehx]|ml(i{1,3}|[1-6])|mcl?\d?|mcl[1-6]|c[cmsrbh]\d|d(1|2|3|i{1,3})|[xyz]|es|as|ai|"
+    r"l[1-3]|[lr]a[-_ ]?[rl][al]|[lr][al][-_ ]?[lr][al]|lead.*|einthoven.*|chest.*|precordial.*",
+)
+_ECG = re.compile(r"(?<![a-z])(ecg|ekg|electrocardiogra\w*|elektrokardiogra\w*)|ecg(?![a-z])")
+_OTHER = re.compile(
+    r"(?<![a-z])(eeg|eog|emg|erg|egg|ieeg|seeg|ecog|resp\w*|thor\w*|abdo\w*|flow|airflow|nasal\w*|cannula|effort|snor\w*|"
+    r"pleth\w*|ppg\w*|pulse\w*|spo2|sao2|o2sat|osat|etco2|co2|abp\w*|art|bp|cvp|pap|icp|nibp|pressure|temp\w*|gsr|eda|"
+    r"scr|scl|acc\w*|gyro\w*|mag\w*|pos|position|body|light|sound|mic|audio|trig\w*|trigger|stim\w*|marker\w*|event\w*|"
+    r"status|stat|hr|heart ?rate|bpm|rate|rr|pr|batt?\w*|time\w*|clock|index|sample\w*|digital \w*|annotations?|chin|"
+    r"leg|tibialis|crc|sync|imu|force|torque|angle)(?![a-z])"
+)
+
+
+def uv_per_unit_of(unit: str | None) -> float | None:
+    """Return the microvolts of a unit, 0 if it is not known, None if it is that of another quantity.
+
+    >>> uv_per_unit_of("mV"), uv_per_unit_of("adu"), uv_per_unit_of("mmHg")
+    (1000.0, 0.0, None)
+    """
+    known = canonical_unit(unit or "")
+    if known in UV_PER:
+        return UV_PER[known]
+    text = (unit or "").strip().strip("()").casefold().replace("µ", "u")
+    is_other = (known and not is_unscaled(known)) or not {text, text.removesuffix("s")}.isdisjoint(_OTHER_UNITS)
+    return None if is_other else 0.0
+
+
+def is_ecg(name: str) -> bool:
+    """Return True if a name is that of an ECG, or of one of its leads.
+
+    >>> [is_ecg(name) for name in ("ECG1", "MLII", "aVR", "EKG LA-RA", "Resp", "C3-A2")]
+    [True, True, True, True, False, False]
+    """
+    text = name.strip().casefold()
+    return _ECG.search(text) is not None or _LEAD.fullmatch(text) is not None
+
+
+def is_other(name: str) -> bool:
+    """Return True if a name is that of a signal which is no ECG.
+
+    >>> [is_other(name) for name in ("EEG Fpz-Cz", "Pleth", "SpO2 1", "ECG Resp", "V5", "ADC 3")]
+    [True, True, True, False, False, False]
+    """
+    text = name.strip().casefold()
+    return not is_ecg(name) and _OTHER.search(text.replace("_", " ")) is not None

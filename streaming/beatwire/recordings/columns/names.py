@@ -1,0 +1,198 @@
+"""What the name of a column and its unit say: a lead, a time, another quantity, or nothing.
+
+In:  the name of a column in the header, and its cell in the row of units
+Out: the unit; a :class:`Meaning`, which is a preference only: what a column is, its numbers decide
+     (``beatwire.recordings.columns.roles``)
+"""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
+
+UV_PER = {"nv": 1e-3, "uv": 1.0, "mv": 1e3, "v": 1e6}  # microvolts per value, by unit
+PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1 / 60, "h": 1 / 3600, "d": 1 / 86400}
+
+_SYNONYMS = {
+    "nanovolt": "nv", "microvolt": "uv", "mikrovolt": "uv", "millivolt": "mv", "volt": "v", "mcv": "uv", "muv": "uv",
+    "мкв": "uv", "мв": "mv", "мс": "ms", "\u0441": "s", "сек": "s", "微伏": "uv", "毫伏": "mv", "毫秒": "ms", "秒": "s",
+    "sec": "s", "second": "s", "sekunde": "s", "sekunden": "s", "seconde": "s", "segundo": "s", "msec": "ms",
+    "millisecond": "ms", "milli": "ms", "millisec": "ms", "microsecond": "us", "usec": "us", "microsec": "us",
+    "micro": "us", "nanosecond": "ns", "nsec": "ns", "nano": "ns", "minute": "min", "hour": "h", "hr": "h", "day": "d",
+    "hh:mm:ss": "s", "mm:ss": "s",
+}  # fmt: skip
+_OTHER_UNITS = {
+    "bpm", "1/min", "g", "mg", "m/s2", "m/s^2", "m/s²", "deg/s", "dps", "rad/s", "°/s", "c", "°c", "degc", "f", "°f",
+    "k", "%", "mmhg", "pa", "hpa", "kpa", "ohm", "ohms", "kohm", "ω", "us/cm", "lux", "a", "ma", "ut", "gauss", "hz",
+    "degree", "degrees", "deg", "l/min", "no_units", "no units", "n/a", "adu", "adc", "lsb", "count", "counts", "raw",
+    "a.u.", "au", "nu", "dimensionless", "dd/mm/yyyy", "dd.mm.yyyy", "yyyy-mm-dd", "unixtime", "posix", "bool",
+    "datetime", "string",
+}  # fmt: skip
+_UNSCALED = {"adu", "adc", "lsb", "count", "counts", "raw", "a.u.", "au", "nu", "n/a", "no_units", "no units",
+             "dimensionless"}  # fmt: skip
+
+_LEAD = re.compile(
+    r"(lead|ableitung|derivation|dérivation|derivación|ch|channel|kanal|d|m)?[ _.:-]*"
+    r"(-?av[rlf]|m?l?i{1,3}|v[1-9]r?|v[xyz]|m?cl?[1-6]|mv[1-6]|c[msc]5|(ll|la|lf|f|v[x1-6]?)[ _-](ra|la|rl|r|l))",
+    re.IGNORECASE,
+)
+_UNIT_AT_END = re.compile(r"(?<=[a-z])(?=(?:[NUM]v|[NUM]s|Secs?|Seconds|Millis)$)|(?<=[A-Za-z0-9])(?=[nuµμm]V$)")
+_ECG = ("ecg", "ekg", "elektrokardio", "electrocardio", "lead", "ableitung")
+_TIME = {
+    "time", "times", "timestamp", "timestamps", "t", "ts", "clock", "datetime", "date", "elapsed", "epoch", "unix",
+    "zeit", "uhrzeit", "zeitstempel", "datum", "temps", "tiempo", "hora", "tempo", "heure", "sec", "secs", "second",
+    "seconds", "millis", "milliseconds", "millisecond", "microseconds", "micros", "nanoseconds", "ms", "us", "ns",
+    "minutes", "hours", "s", "sekunden",
+}  # fmt: skip
+_INDEX = {"", "index", "idx", "sample", "samples", "sample #", "sample number", "sample_number", "#", "n", "row", "no",
+          "nr", "unnamed: 0", "seq", "nseq", "counter", "frame", "packet"}  # fmt: skip
+_OTHER = {
+    "hr", "bpm", "heart", "heartrate", "rate", "pulse", "rr", "rri", "ibi", "hrv", "nn", "acc", "gyro", "gyr", "mag",
+    "imu", "bat", "battery", "batt", "temp", "temperature", "subject", "subj", "patient", "id", "age", "sex", "marker",
+    "markers", "mark", "event", "events", "label", "labels", "annotation", "annotations", "annot", "ann", "class",
+    "symbol", "beat", "beats", "target", "ppg", "pleth", "spo2", "sao2", "resp", "respiration", "rsp", "breathing",
+    "breath", "eda", "gsr", "emg", "eeg", "eog", "bvp", "abp", "art", "cvp", "pap", "bp", "nibp", "icp", "pressure",
+    "co2", "etco2", "quality", "sqi", "status", "state", "flag", "flags", "valid", "error", "peak", "peaks", "rpeak",
+    "rpeaks", "r_peaks", "phase", "trigger", "trig", "sync", "stim", "digital", "crc", "checksum", "lod", "leadoff",
+    "off", "lat", "lon", "latitude", "longitude", "altitude", "speed", "step", "steps", "activity", "posture", "skin",
+    "humidity", "lux", "impedance", "imp", "session", "device", "noise", "onsets", "offsets", "version",
+    "light", "baro", "gps", "rssi", "seq", "nseq", "cadence", "weight", "height", "position", "pos", "note", "notes",
+    "comment", "comments", "red", "ir", "green", "puls", "herzfrequenz", "batterie", "akku", "temperatur", "split",
+    "fold", "group", "condition", "stage", "sleep", "stress", "glucose", "lod+", "lod-",
+}  # fmt: skip
+_OTHER_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "label", "annot", "pleth", "subject", "quality",
+                "heartrate", "marker", "trigger", "pulse", "spo2", "humid")  # fmt: skip
+
+
+class Meaning(IntEnum):
+    """What a column is called like; of several candidates for a lead the greatest is preferred."""
+
+    OTHER = 0  # another quantity, or a label
+    TIME = 1
+    NOTHING = 2
+    VOLTAGE = 3  # no known name, but a unit of voltage
+    LEAD = 4  # a lead, or "ECG"
+
+
+def without_unit(name: str) -> str:
+    """Return the name of a column without the unit in brackets at its end.
+
+    >>> without_unit("MLII (mV)")
+    'MLII'
+    """
+    return re.sub(r"\s*[\[({][^\])}]*[\])}]\s*$", "", name).strip()
+
+
+def unit_of(name: str, cell: str = "") -> str:
+    """Return the unit of a column in the spelling of ``UV_PER`` or ``PER_SECOND``, another unit as it is, or ``""``.
+
+    Parameters
+    ----------
+    name, cell
+        Of the column in the header and in the row of units.
+
+    >>> unit_of("MLII (mV)"), unit_of("ECG_µV"), unit_of("timeMs"), unit_of("II", "microvolts"), unit_of("lead_v")
+    ('mv', 'uv', 'ms', 'uv', '')
+    """
+    for text in (cell, *re.findall(r"[\[({]\s*([^\])}]*?)\s*[\])}]", name)):
+        found = canonical_unit(text)
+        if found:
+            return found
+    parted = re.sub(_UNIT_AT_END, " ", re.sub(r"[\[({].*", "", name))
+    last = [word for word in re.split(r"[\s_.,/:;-]+", parted) if word]
+    found = canonical_unit(last[-1]) if last else ""
+    if found in ("nv", "uv", "mv") or (found in PER_SECOND and (len(last) > 1 or len(last[-1]) > 1)):
+        return found if found not in ("h", "d") or last[-1].casefold() in ("hours", "days") else ""
+    return "v" if last and last[-1].casefold() in ("volt", "volts") else ""
+
+
+def canonical_unit(text: str) -> str:
+    """Return a unit in the spelling of ``UV_PER`` or ``PER_SECOND``, another known unit in lower case, or ``""``.
+
+    >>> canonical_unit("µV"), canonical_unit("hh:mm:ss.mmm"), canonical_unit("(mV)"), canonical_unit("made by hand")
+    ('uv', 's', 'mv', '')
+    """
+    unit = text.strip(" \t'\"[](){}").casefold().replace("µ", "u").replace("μ", "u").rstrip(".")
+    unit = re.sub(r"^(hh:)?mm:ss([.,:]?\w+)?(\W+dd/mm/yyyy)?$", "s", unit)
+    unit = unit if unit in _OTHER_UNITS else re.sub(r"(?<=[a-z]{2})s$", "", unit) if unit != "ms" else unit
+    unit = _SYNONYMS.get(unit, unit)
+    return unit if unit in UV_PER or unit in PER_SECOND or unit in _OTHER_UNITS else ""
+
+
+def is_unscaled(unit: str) -> bool:
+    """Return True if a unit says that numbers are those of a converter."""
+    return unit in _UNSCALED
+
+
+def is_index_name(name: str) -> bool:
+    """Return True if a column is called like a row number."""
+    return without_unit(name).casefold() in _INDEX
+
+
+def is_time_name(name: str) -> bool:
+    """Return True if a column is called like a time.
+
+    >>> is_time_name("seconds_elapsed"), is_time_name("Phone timestamp"), is_time_name("II")
+    (True, True, False)
+    """
+    words = _words(without_unit(name))
+    return bool(words) and any(word in _TIME or word.startswith(("timestamp", "datetime")) for word in words)
+
+
+def meaning(name: str, unit: str = "") -> Meaning:
+    """Return what a column is called like.
+
+    >>> [meaning(name).name for name in ("MLII", "ecg_raw", "HR (bpm)", "time_s", "x", "ECG_R_Peaks", "Lead II")]
+    ['LEAD', 'LEAD', 'OTHER', 'TIME', 'NOTHING', 'OTHER', 'LEAD']
+    """
+    unit = unit or unit_of(name)
+    plain = without_unit(name)
+    words = _words(plain)
+    if _LEAD.fullmatch(plain):
+        return Meaning.LEAD
+    if any(w in _OTHER or w.startswith(_OTHER_BEGIN) for w in words) or (
+        unit in _OTHER_UNITS and unit not in _UNSCALED
+    ):
+        return Meaning.OTHER
+    if unit in PER_SECOND or (is_time_name(name) and unit not in UV_PER):
+        return Meaning.TIME
+    if any(w.startswith(_ECG) or w.endswith(("ecg", "ekg")) or _LEAD.fullmatch(w) for w in words if w != "v"):
+        return Meaning.LEAD
+    is_voltage = unit in UV_PER or any(w in ("voltage", "volt", "spannung", "tension") for w in words)
+    return Meaning.VOLTAGE if is_voltage else Meaning.NOTHING
+
+
+def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None:
+    """Return the unit of a column whose values rise by ``step`` from row to row; None if it only counts samples.
+
+    It is the unit that the column names, or the only one that gives a sampling rate of 50-4000 Hz: in that range the
+    steps of seconds, milliseconds, microseconds and nanoseconds do not overlap. A column that rises by 1
+    counts, unless its unit or a rate of 1000 Hz says that it is in milliseconds.
+
+    >>> time_unit("t", "", 0.004, None), time_unit("", "", 4.0, None), time_unit("", "", 1.0, None)
+    ('s', 'ms', None)
+    """
+    if unit in PER_SECOND:
+        return unit
+    if is_index_name(name) and name and float(step).is_integer() and not (fs and abs(1000 / step / fs - 1) < 0.01):
+        return None
+    if step == 1.0 and not (fs and abs(fs - 1000) < 1):
+        return None
+    units = ("s", "ms", "us", "ns", *(("d", "min", "h") if is_time_name(name) else ()))
+    fits = [u for u in units if MIN_RATE_HZ * 0.9 <= PER_SECOND[u] / step <= MAX_RATE_HZ * 1.1]
+    if not fits and not is_time_name(name):
+        return None
+    return fits[0] if fits else "s"
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name in lower case, without digits at their ends.
+
+    >>> _words("HeartRate_2")
+    ['heart', 'rate']
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    words = [w.casefold() for w in re.split(r"[^\w+#-]+|_|-", parted) if w]
+    return [w if _LEAD.fullmatch(w) else w.rstrip("0123456789") for w in words if not w.isdigit()]

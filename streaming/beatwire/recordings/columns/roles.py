@@ -1,0 +1,240 @@
+"""The roles of columns: which are leads, which is the clock, which counts samples, and which are left out, and why.
+
+In:  columns of numbers, their names and units: of a text table, a data frame or a file of another format
+Out: :class:`Roles`
+
+Numbers decide what a column is (``beatwire.recordings.columns.behaviour``): one that rises evenly, or counts in turns,
+is a clock or a count and never a lead, whatever its name. Names and units are a preference among the rest: columns
+called like a lead come before those with a unit of voltage, and these before those whose name says nothing; a heart
+rate, an acceleration, a battery or a label is no lead. What is left out is said once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from beatwire.errors import UserError
+from beatwire.recordings.columns.behaviour import (
+    FEWEST_ROWS,
+    Behaviour,
+    behaviour,
+    turn_of,
+    typical_step,
+    without_turns,
+)
+from beatwire.recordings.columns.names import (  # fmt: skip
+    PER_SECOND,
+    Meaning,
+    is_index_name,
+    is_time_name,
+    meaning,
+    time_unit,
+    unit_of,
+    without_unit,
+)
+from beatwire.recordings.leads import find_lead
+from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ
+from beatwire.records import F64
+from beatwire.tables import array_module
+
+_RISING = (Behaviour.CLOCK, Behaviour.TURNS)
+_NEVER_A_LEAD = (*_RISING, Behaviour.FALLS, Behaviour.EMPTY, Behaviour.STEPS)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns whose roles are wanted.
+
+    names     of the columns
+    columns   float64 [n] each, NumPy or CuPy, NaN where there is no value; None for text that is no time
+    units     of the columns; empty if unknown
+    sensors   what the head of the file says of a column: ``ecg``, another sensor, or nothing
+    """
+
+    names: tuple[str, ...]
+    columns: Sequence[Any]
+    units: tuple[str, ...] = ()
+    sensors: tuple[str, ...] = ()
+
+    def unit(self, k: int) -> str:
+        """Return the unit of a column; ``""`` if it is unknown."""
+        return unit_of(self.names[k], self.units[k] if self.units else "")
+
+    def meaning(self, k: int) -> Meaning:
+        """Return what a column is called like."""
+        sensor = self.sensors[k] if self.sensors else ""
+        if sensor:
+            return Meaning.LEAD if sensor == "ecg" else Meaning.OTHER
+        return meaning(self.names[k], self.unit(k))
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The roles of the columns of a table, as indices.
+
+    leads      the leads
+    clock      the column of times; None if there is none
+    count      a column that counts samples; None if there is none
+    left_out   the other columns, each with the reason in a few words
+    """
+
+    leads: tuple[int, ...]
+    clock: int | None
+    count: int | None
+    left_out: dict[int, str] = field(default_factory=dict)
+
+    def notes(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return the note about the columns that are left out; none if there are none."""
+        listed = [
+            f"{names[k]!r} ({why})"
+            for k, why in sorted(self.left_out.items())
+            if names[k] or why != Behaviour.EMPTY.value  # a delimiter at the end of rows makes no column
+        ]
+        return (f"left out: {', '.join(listed)}",) if listed else ()
+
+
+def roles_of(where: str, table: Table, *, column: str | None = None, fs: float | None = None) -> Roles:
+    """Return the roles of the columns of a table.
+
+    Parameters
+    ----------
+    where
+        The file, for error messages.
+    column
+        The columns that the user wants as leads: names, or numbers counted from 0, separated by commas.
+    fs
+        The sampling rate that the user gave, in Hz: of several clocks one that agrees is preferred.
+
+    Raises
+    ------
+    UserError
+        There is no lead, there are more than 12, or ``column`` is no column, or is a clock.
+    """
+    found = [behaviour(c) if c is not None else None for c in table.columns]
+    rising = [k for k, b in enumerate(found) if b in _RISING] if len(found) > 1 else []
+    by_name = _times_by_name(table, found) if not rising else []
+    clock, count = _clock_and_count(table, rising, fs)
+    if clock is None and by_name:
+        clock = by_name[0]
+    elif not rising and not by_name and len(found) > 1 and _first_counts(table):
+        count = 0
+    if column is not None:
+        return Roles(_requested(where, table, column, found), clock, count)
+    left_out: dict[int, str] = {}
+    candidates: dict[int, Meaning] = {}
+    for k, b in enumerate(found):
+        if k not in (clock, count):
+            why = _no_lead(table, k, b) if len(found) > 1 else None if b is not None else "text"
+            if why is None:
+                candidates[k] = table.meaning(k)
+            else:
+                left_out[k] = why
+    leads = _preferred(candidates, found, left_out)
+    if not leads:
+        k, why = next(iter(left_out.items()), (clock if clock is not None else 0, "a clock"))
+        raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} is none ({why})")
+    if len(leads) > MAX_LEADS:
+        raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(leads)} columns (choose with --column)")
+    return Roles(tuple(leads), clock, count, left_out)
+
+
+def risen(values: F64) -> F64:
+    """Return the values of a clock or a count without its turns."""
+    turn = turn_of(values) if len(values) >= FEWEST_ROWS else None
+    return values if turn is None else without_turns(values, turn)
+
+
+def _clock_and_count(table: Table, rising: list[int], fs: float | None) -> tuple[int | None, int | None]:
+    """Return the best clock and the best count among columns that rise evenly."""
+    ranks: dict[int, tuple[float, ...]] = {}
+    counts: list[int] = []
+    for k in rising:
+        rate_hz, jitter = _rate_and_jitter(table, k)
+        usable = rate_hz is not None and MIN_RATE_HZ * 0.9 <= rate_hz <= MAX_RATE_HZ * 1.1
+        is_other = table.meaning(k) is Meaning.OTHER and not is_index_name(table.names[k])
+        if is_other and not usable:
+            continue  # a temperature can rise evenly too
+        if rate_hz is None:
+            counts.append(k)
+        else:
+            agrees = fs is None or abs(rate_hz / fs - 1) < 0.01
+            named = is_time_name(table.names[k]) or table.unit(k) in PER_SECOND
+            ranks[k] = (not usable, is_other, not agrees, round(min(jitter, 9.0), 1), not named, k)
+    clock = min(ranks, key=ranks.__getitem__) if ranks else None
+    return clock, min(counts) if counts else None
+
+
+def _rate_and_jitter(table: Table, k: int) -> tuple[float | None, float]:
+    """Return the rough rate of a column that rises evenly, None if it only counts; and how unequal its steps are."""
+    values = risen(table.columns[k][:65536])
+    xp = array_module(values)
+    steps = xp.diff(values[xp.isfinite(values)])
+    step = typical_step(values[xp.isfinite(values)])
+    jitter = float(xp.median(xp.abs(steps - step))) / step + 9.0 * float((steps == 0).mean())
+    unit = time_unit(table.names[k], table.unit(k), step, None)
+    return (None, jitter) if unit is None else (PER_SECOND[unit] / step, jitter)
+
+
+def _times_by_name(table: Table, found: list[Behaviour | None]) -> list[int]:
+    """Return the columns that are called like a time, in a table in which no column rises evenly."""
+    names = [without_unit(name).casefold() for name in table.names]
+    return [
+        k
+        for k, b in enumerate(found)
+        if len(found) > 1 and b not in (Behaviour.EMPTY, Behaviour.CONSTANT) and table.columns[k] is not None
+        and table.meaning(k) is Meaning.TIME and (is_time_name(names[k]) or table.unit(k) in PER_SECOND)
+    ]  # fmt: skip
+
+
+def _first_counts(table: Table) -> bool:
+    """Return True if the first column of a short table is called like an index, or has no name, and rises evenly."""
+    first = table.columns[0]
+    if first is None or len(first) >= FEWEST_ROWS or len(first) < 3 or not (
+        is_index_name(table.names[0]) or table.names[0] == "0"
+    ):  # fmt: skip
+        return False
+    steps = array_module(first).diff(first)
+    return bool(steps.min() > 0 and float(steps.max() - steps.min()) <= 0.51 * float(steps.max()))
+
+
+def _no_lead(table: Table, k: int, found: Behaviour | None) -> str | None:
+    """Return why a column is no lead; None if it may be one."""
+    if found is None:
+        return "text"
+    if found in _RISING:
+        return "another clock or count"
+    if found in _NEVER_A_LEAD:
+        return found.value
+    return "another quantity, by its name" if table.meaning(k) is Meaning.OTHER else None
+
+
+def _preferred(candidates: dict[int, Meaning], found: list[Behaviour | None], left_out: dict[int, str]) -> list[int]:
+    """Return the leads among candidates: the best by name; the others are added to ``left_out``."""
+    varying = {k: m for k, m in candidates.items() if found[k] not in (Behaviour.CONSTANT, Behaviour.HELD)}
+    best = max((varying or candidates).values(), default=Meaning.NOTHING)
+    leads = []
+    for k, called in candidates.items():
+        is_still = bool(varying) and k not in varying
+        if called >= best and not (is_still and called is Meaning.NOTHING):
+            leads.append(k)
+        else:
+            state = found[k]
+            left_out[k] = state.value if is_still and state else "others are called like a lead"
+    return leads
+
+
+def _requested(where: str, table: Table, column: str, found: list[Behaviour | None]) -> tuple[int, ...]:
+    """Return the columns that the user wants as leads."""
+    names = [without_unit(n) if column not in table.names else n for n in table.names]
+    requested = [column] if column in names else column.split(",")
+    leads = tuple(find_lead(where, names, one, "column") for one in requested)
+    for k in leads:
+        if len(found) > 1 and found[k] in _RISING:
+            raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} {_says(found[k])}: a clock")
+    return leads
+
+
+def _says(found: Behaviour | None) -> str:
+    return found.value if found is not None else "is text"

@@ -1,0 +1,1 @@
+"""Text tables: delimiter, head, layout, and the recording that they hold."""

@@ -1,0 +1,115 @@
+"""The rows above a table that belong to its columns: names, units and formats.
+
+In:  lines of text before the first row, and the dialect of the table
+Out: names and units of the columns; UserError if rows have more or fewer cells than the names
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from beatwire.errors import UserError
+from beatwire.recordings.columns.names import PER_SECOND, Meaning, canonical_unit, is_time_name, meaning
+from beatwire.recordings.text.dialect import Dialect, is_number, split_row
+from beatwire.recordings.text.head import Facts, is_statement, without_comment
+
+_FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "string", "f8", "f4"}
+
+
+def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
+    """Return the cells of a line that can be the names of columns, or their units; None if it is another line."""
+    text = line.strip("\n ") if dialect.delimiter != "\t" else line
+    is_comment = not text.startswith(dialect.delimiter) and without_comment(text) != text.strip()
+    text = without_comment(text) if is_comment else text
+    for cells in (split_row(text, dialect.delimiter), *_by_wide_blanks(text, dialect)):
+        while len(cells) > dialect.width and cells[-1] == "":
+            cells.pop()
+        fits = len(cells) == dialect.width or (len(cells) == dialect.width - 1 > 0 and not is_comment)
+        if not text or not fits or any(is_number(c, dialect.decimal) for c in cells if c):
+            continue
+        if is_comment or len(cells) < dialect.width:
+            known = [c for c in cells if meaning(c) not in (Meaning.NOTHING, Meaning.OTHER) or canonical_unit(c)]
+            if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
+                continue
+        if not is_statement(text) or (
+            len(cells) > 1 and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells if c)
+        ):
+            return tuple(cells)
+    return None
+
+
+def _by_wide_blanks(text: str, dialect: Dialect) -> list[list[str]]:
+    return [re.split(r"\s{2,}", text)] if dialect.delimiter == " " else []
+
+
+def are_units(cells: Sequence[str]) -> bool:
+    """Return True if the cells of a row are units: most of those that are filled."""
+    filled = [c for c in cells if c]
+    return len(filled) > 0 and sum(bool(canonical_unit(c)) for c in filled) > 0.5 * len(filled) and not (
+        len(filled) == 1 and len(cells) == 1
+    )  # fmt: skip
+
+
+def are_formats(cells: Sequence[str]) -> bool:
+    """Return True if a row says how columns are stored, or names the same device for each."""
+    filled = [c.casefold() for c in cells if c]
+    is_same = len(filled) > 1 and len(set(filled)) == 1
+    return is_same or (len(filled) > 0 and all(c in _FORMATS for c in filled))
+
+
+def aligned(cells: Sequence[str], width: int) -> list[str]:
+    """Return the cells of a head with an empty one before them if the first column, of row numbers, has none."""
+    return ["", *cells] if len(cells) == width - 1 else list(cells)
+
+
+def names_of_facts(
+    facts: Facts, width: int, first: str, *, is_empty_last: bool
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return names and units by statements of the head: of all columns, or of those beside the first, a time.
+
+    Parameters
+    ----------
+    first
+        The first name in a row of names, empty if there is none.
+    is_empty_last
+        True if rows end with a delimiter.
+    """
+    missing = width - is_empty_last - len(facts.names)
+    if missing not in (0, 1):
+        return (), ("",) * width
+    before = (first if is_time_name(first) or canonical_unit(first) in PER_SECOND else "time",) * missing
+    units = facts.units if len(facts.units) == len(facts.names) else ("",) * len(facts.names)
+    after = ("",) * is_empty_last
+    return (*before, *facts.names, *after), (*("",) * len(before), *units, *after)
+
+
+def check_width(where: str, lines: list[str], begin: int, dialect: Dialect) -> None:
+    """Raise UserError if the line before the rows is a row of names of another width."""
+    line = lines[begin - 1]
+    names = split_row(line, dialect.delimiter)
+    is_title = dialect.delimiter == " " or (len(names) == 1 and len(line.split()) > 2)
+    if is_statement(without_comment(line)) or is_title or without_comment(line) != line.strip():
+        return
+    if not any(is_number(n, dialect.decimal) for n in names):
+        raise UserError(
+            f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}"
+        )  # fmt: skip
+
+
+def has_index(where: str, lines: list[str], begin: int, dialect: Dialect, names: tuple[str, ...]) -> bool:
+    """Return True if rows begin with a number of the row that has no name; False if they end with an empty cell.
+
+    Raises
+    ------
+    UserError
+        Rows have another cell more than names.
+    """
+    rows = [split_row(line, dialect.delimiter) for line in lines[begin : begin + 50] if line.strip()]
+    firsts = [row[0] for row in rows]
+    if all(re.fullmatch(r"\d+", c) for c in firsts) and all(int(b) - int(a) == 1 for a, b in pairwise(firsts)):
+        return True
+    if all(row[-1] == "" for row in rows):
+        return False
+    raise UserError(f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}")

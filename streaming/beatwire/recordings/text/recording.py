@@ -1,0 +1,204 @@
+"""A recording from a text table (CSV): which columns are leads, their unit and their sampling rate.
+
+At most one column is the time, found by its name, or because it is the first and rises in even steps: it gives the
+sampling rate and shows gaps. Every other column of numbers is a lead. A missing number is a sample without a value;
+text in place of a number is an error that names the line.
+
+Numbers are millivolts unless the header (``MLII (uV)``, or a row of units) or ``--gain`` gives another unit. Integers
+without a unit, and numbers too large for an ECG in millivolts, are not calibrated.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from beatwire.errors import UserError
+from beatwire.recordings.columns.clocktext import seconds_of, seconds_of_digits
+from beatwire.recordings.columns.names import UV_PER, unit_of, without_unit
+from beatwire.recordings.columns.roles import Roles, Table, roles_of
+from beatwire.recordings.columns.rowclock import RowClock
+from beatwire.recordings.record import NO_VALUE, Recording
+from beatwire.recordings.text.dialect import GROUPED, MISSING_CELLS, kind_of, split_row, without_groups
+from beatwire.recordings.text.layout import Layout, read_layout
+from beatwire.recordings.units import Block, ValueRange, to_units, unit_guess, value_ranges
+from beatwire.records import F64, I64
+from beatwire.tables import Column, array_module, numbers, open_text, read_table, read_table_blocks
+
+_TAIL_BYTES = 4096
+_GIVE_GAIN = "give --gain, units per millivolt"
+
+
+def read_text(path: Path, fs: float | None, column: str | None, gain: float | None, xp: Any = np) -> Recording:
+    """Read a text table; see :func:`beatwire.recordings.read_recording`.
+
+    Raises
+    ------
+    UserError
+        There is no such column, a column holds no numbers, or the times do not rise evenly.
+    """
+    layout = read_layout(path)
+    where = path.name
+    table = read_table(
+        path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
+        columns=len(layout.names), only_numbers=layout.only_numbers, skip_blank=layout.skip_blank, xp=xp,
+    )  # fmt: skip
+    read = _Read.of(layout, table)
+    roles = roles_of(where, read.table, column=column, fs=fs)
+    clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
+    leads, position = roles.leads, clock.positions(read.table, read.written)
+    columns = [_as_numbers(path, layout, table[k], k) for k in leads]
+    length = len(table[0]) if position is None else int(position[-1]) + 1
+    columns = [_with_gaps(c, position, length) for c in columns]
+    ranges = value_ranges(columns)
+    if not any(r.any_valid for r in ranges):
+        raise UserError(f"{where}: expected numbers in column {layout.names[leads[0]]!r}; all of them are missing")
+    uv_per_value, unit_notes = _uv_per_value(layout, leads, ranges, gain)
+    samples, uv_per_unit, scale_notes = to_units(columns, uv_per_value, ranges)
+    return Recording(
+        name=re.sub(r"(\.(csv|tsv|txt|gz))+$", "", path.name, flags=re.IGNORECASE),
+        rate_hz=clock.rate_hz,
+        leads=tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads),
+        uv_per_unit=uv_per_unit,
+        samples=samples,
+        notes=(*clock.notes, *roles.notes(layout.names), *unit_notes, *scale_notes, *_cut_note(path, layout)),
+    )
+
+
+def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | None, rows: int) -> Iterator[Block]:
+    """Yield a text table in blocks of so many rows; errors as of :func:`read_text`.
+
+    The rate and the unit are those of the first block. Times are compared with those of the rows before each block.
+    """
+    layout, where = read_layout(path), path.name
+    roles: Roles | None = None
+    clock: RowClock | None = None
+    unit: tuple[list[float], tuple[str, ...]] | None = None
+    tables = read_table_blocks(
+        path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
+        columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank,
+    )  # fmt: skip
+    for table in tables:
+        notes: tuple[str, ...] = ()
+        read = _Read.of(layout, table)
+        if roles is None or clock is None:
+            roles = roles_of(where, read.table, column=column, fs=fs)
+            clock = RowClock.of(where, read.table, roles, fs, layout.rate_hz, read.written)
+            notes = (*clock.notes, *roles.notes(layout.names))
+        position = clock.positions(read.table, read.written)
+        length = len(table[0]) if position is None else int(position[-1]) + 1
+        leads = roles.leads
+        columns = [_with_gaps(_as_numbers(path, layout, table[k], k), position, length) for k in leads]
+        if unit is None:
+            unit = _uv_per_value(layout, leads, value_ranges(columns), gain)
+            notes += unit[1]
+        names = tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads)
+        yield Block(clock.rate_hz, names, columns, unit[0], notes)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The columns of a file as they were read, and as numbers: dates and clock times are seconds."""
+
+    layout: Layout
+    written: list[Column]
+    table: Table
+
+    @staticmethod
+    def of(layout: Layout, written: list[Column]) -> _Read:
+        """Return the columns of a file as numbers; text remains None."""
+        columns: list[Any] = []
+        units = [*layout.units]
+        for k, column in enumerate(written):
+            values = column if not isinstance(column, pd.Series) else _numbers_in(column, layout.dialect.decimal)
+            dates = seconds_of(column) if values is None else seconds_of_digits(values)
+            if dates is not None:
+                values, units[k] = dates, "s"
+            columns.append(values)
+        return _Read(layout, written, Table(layout.names, columns, tuple(units), layout.sensors))
+
+
+def _numbers_in(column: pd.Series, decimal: str) -> F64 | None:
+    """Return a column of text as numbers, NaN where a cell is none; None if most of its cells are no numbers."""
+    if column.dtype.kind == "b":
+        return None
+    text = column.astype(str).str.strip(" \t'\"").str.replace("\u2212", "-")
+    grouped = text.str.fullmatch(GROUPED[decimal])
+    plain = text.mask(grouped, text[grouped].map(partial(without_groups, decimal=decimal))) if grouped.any() else text
+    found = pd.to_numeric(plain.str.replace(",", ".") if decimal == "," else plain, errors="coerce")
+    filled = column.notna() & ~text.str.casefold().isin(MISSING_CELLS)
+    is_numeric = int(found.notna().sum()) >= 0.5 * max(1, int(filled.sum()))
+    values: F64 | None = found.to_numpy(np.float64) if is_numeric else None
+    return values
+
+
+def _as_numbers(path: Path, layout: Layout, column: Column, k: int) -> F64:
+    """Return column ``k`` as float64; raise UserError with the line of the first cell that is no number."""
+    if column.dtype.kind in "fb":
+        return _without_sentinel(numbers(column))
+    with open_text(path) as text:
+        for number, line in enumerate(text, 1):
+            if number <= layout.lines_before:
+                continue
+            cells = split_row(line.rstrip("\r\n"), layout.dialect.delimiter)
+            cell = cells[k] if k < len(cells) else ""
+            if kind_of(cell, layout.dialect.decimal) not in ("number", "missing"):
+                raise UserError(
+                    f"{path.name}: line {number}, column {layout.names[k]!r}: expected a number; got {cell[:40]!r}"
+                )
+    found = _numbers_in(column, layout.dialect.decimal)
+    return np.full(len(column), np.nan) if found is None else _without_sentinel(found)
+
+
+def _without_sentinel(values: F64) -> F64:
+    """Return integers of 16 bits without the smallest of them, which WFDB and others write where there is no value."""
+    xp = array_module(values)
+    if not len(values) or float(xp.nan_to_num(values, nan=0.0).min()) != NO_VALUE:
+        return values
+    is_int16 = bool((xp.isnan(values) | ((values == xp.rint(values)) & (values <= -NO_VALUE))).all())
+    return xp.where(values == NO_VALUE, np.nan, values) if is_int16 else values
+
+
+def _cut_note(path: Path, layout: Layout) -> tuple[str, ...]:
+    """Return a note if the last line of a plain file is cut off, and therefore left out."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        tail = file.read()
+    last = tail.rstrip(b"\0")[-1:]
+    if layout.dialect.width == 1 or last in (b"\n", b"\r", b"") or not tail.isascii():
+        return ()
+    cells = split_row(re.split(r"[\r\n]", tail.rstrip(b"\0").decode("ascii"))[-1], layout.dialect.delimiter)
+    return ("the last line is cut off: left out",) if len(cells) < layout.dialect.width else ()
+
+
+def _with_gaps(column: Any, position: I64 | None, length: int) -> Any:
+    """Return the values at their positions, NaN between them."""
+    if position is None:
+        return column
+    out = array_module(column).full(length, np.nan)
+    out[position] = column
+    return out
+
+
+def _uv_per_value(
+    layout: Layout, leads: Sequence[int], ranges: list[ValueRange], gain: float | None
+) -> tuple[list[float], tuple[str, ...]]:
+    """Return the microvolts per value of each lead, 0 if not calibrated, and notes."""
+    if gain is not None:
+        return [1000.0 / gain] * len(leads), ()
+    units = [unit_of(layout.names[k], layout.units[k]) or layout.unit for k in leads]
+    if all(unit in UV_PER for unit in units):
+        return [UV_PER[unit] for unit in units], ()
+    if any(units):
+        unknown = ", ".join(repr(layout.names[k]) for k, unit in zip(leads, units, strict=True) if unit not in UV_PER)
+        return [0.0] * len(leads), (f"no unit of voltage in column {unknown} ({_GIVE_GAIN})",)
+    uv, why = unit_guess(ranges)
+    assumed = "no unit: read as millivolts"
+    return [uv] * len(leads), (f"{why or assumed} ({_GIVE_GAIN})",)

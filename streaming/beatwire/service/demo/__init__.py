@@ -1,0 +1,1 @@
+"""The demo: a synthetic ward with planted events, and its page."""

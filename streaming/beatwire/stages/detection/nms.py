@@ -1,0 +1,92 @@
+"""Non-maximum suppression: find the peaks of the response, and the level around each.
+
+In:    Response
+Out:   Peaks
+State: by bank, int64 ``maxima[lanes, MAXIMA_COLUMNS]`` (xp): maxima of 2-s blocks of the response
+(``kernels.detection.level``)
+
+A peak is the largest response of ``left_s`` before it and ``right_s`` after it, which does not depend on chunks or
+ticks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
+from beatwire.kernels.detection.level import MAXIMA_COLUMNS
+from beatwire.records import I32, Peaks, Response
+from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
+from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Durations in seconds.
+
+    left_s, right_s  before and after a peak no other response is larger
+    block_s          length of a block of the level
+    """
+
+    left_s: float = 0.25
+    right_s: float = 0.22
+    block_s: float = 2.0
+
+
+@dataclass(slots=True)
+class State:
+    """Block maxima.
+
+    maxima  int64 [lanes, MAXIMA_COLUMNS] (xp), by number of the bank
+    work    scratch of the host, int32 [1, capacity]
+    """
+
+    settings: Settings
+    backend: Backend = CPU
+    maxima: dict[int, Any] = field(default_factory=dict)
+    work: I32 = field(default_factory=lambda: np.zeros((1, 0), np.int32))
+
+
+def step(state: State, response: Response) -> tuple[State, Peaks]:
+    """Find the peaks that the new responses decide."""
+    fresh, s, backend = response.fresh, state.settings, state.backend
+    bank = fresh.bank
+    left, right, block = (int(np.floor(d * bank.rate_hz + 0.5)) for d in (s.left_s, s.right_s, s.block_s))
+    maxima = state.maxima.get(bank.number)
+    if maxima is None or len(maxima) < len(response.rings.f):
+        shape = (len(response.rings.f), MAXIMA_COLUMNS)
+        maxima = state.maxima[bank.number] = backend.grown(maxima, shape, np.int64)
+    n = len(fresh.lane)
+    fresh_samples = fresh.stop - fresh.start
+    longest = int(fresh_samples.max()) if n else 0
+    if state.work.shape[1] < longest + left + right:
+        state.work = np.zeros((1, longest + left + right), np.int32)
+    most_peaks = (longest + right) // (right + 1) + 2
+    several = response.leads is not None
+    table = PeakTable(
+        found=backend.buffer("found", (n,), np.int64),
+        peaks=backend.buffer("peaks", (n, most_peaks, PEAK_COLUMNS), np.int64),
+        bounds=backend.buffer("bounds", (n, most_peaks if several else 1, BOUND_COLUMNS), np.int64),
+        closed=backend.buffer("closed", (n,), np.int64),
+        blocks=backend.buffer("blocks", (n, longest // block + 2, BLOCK_COLUMNS), np.int64),
+    )
+    search = PeakSearch(response.delay, left, right, block)
+    limits = _limits_of(response)
+    backend.kernels.suppress(n, fresh.lanes, search, limits, response.rings.f, maxima, state.work, table)
+    if response.leads is not None:
+        backend.kernels.level_peaks(n, fresh.lanes, search, response.rings, response.leads, table)
+    watermark = fresh.stop - response.delay - right
+    most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
+    return state, Peaks(fresh, response.rings, table, watermark, most)
+
+
+def _limits_of(response: Response) -> LevelLimits:
+    """Return the limits of the sum of the leads."""
+    if response.limits is None:
+        return LevelLimits(np.zeros(len(response.fresh.lane)), 0.0, 0.0, 0.0)
+    uv_per_unit, least, most, least_raw = response.limits
+    return LevelLimits(uv_per_unit, least, most * response.fresh.bank.leads, least_raw)

@@ -1,0 +1,115 @@
+"""Ricker: filter the new samples of each lane.
+
+In:    Ringed
+Out:   Response
+State: by bank, responses int32 ``f [lanes, R]`` (xp); of several leads also their levels (``kernels.detection.fusion``)
+
+The filter is a Ricker wavelet, its magnitude summed over leads and over a short box, by overlap-save and in integers
+(``kernels.detection.ricker``): the response of a sample is the same number for every cutting of the stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.backends.base import Backend
+from beatwire.backends.cpu import CPU
+from beatwire.kernels.detection.fusion import LEAD_COLUMNS, LEVEL_COLUMNS
+from beatwire.records import I32, Bank, Fresh, Response, Ringed
+from beatwire.records.detection import LeadLevels, LevelLimits, ResponseFilter, Rings
+from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, unit_response
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Parameters of the filter.
+
+    ring_s   seconds of responses kept of each lane
+    design   the wavelet and the box
+    block_s  length of a block of the level, in seconds
+    least_uv, most_uv  size of the smallest and of the largest Ricker-shaped wave that beats of a calibrated lead are
+                       like: of the 560 records at hand, the lowest level of a lead with beats is 0.13 mV, the highest
+                       4.4 mV
+    least_units        the same of the smallest of a lead that is not calibrated; smaller ones may be the converter's
+    """
+
+    ring_s: float
+    design: Design
+    block_s: float = 2.0
+    least_uv: float = 100.0
+    most_uv: float = 8000.0
+    least_units: float = 8.0
+
+
+@dataclass(slots=True)
+class State:
+    """Responses, levels and filters, by number of the bank.
+
+    filters    designed on the host
+    taps       int32 [half + 1] of the filters (xp)
+    units      response of each filter to a Ricker-shaped wave of one unit
+    responses  int32 [lanes, R] (xp)
+    leads      levels of several leads (xp)
+    work       scratch of the host, int32 [4, capacity], by capacity
+    """
+
+    settings: Settings
+    backend: Backend = CPU
+    filters: dict[int, Filter] = field(default_factory=dict)
+    taps: dict[int, Any] = field(default_factory=dict)
+    units: dict[int, float] = field(default_factory=dict)
+    responses: dict[int, Any] = field(default_factory=dict)
+    leads: dict[int, LeadLevels] = field(default_factory=dict)
+    work: dict[int, I32] = field(default_factory=dict)
+
+
+def step(state: State, ringed: Ringed) -> tuple[State, Response]:
+    """Extend the responses of the lanes that have new samples."""
+    fresh, bank, backend = ringed.fresh, ringed.fresh.bank, state.backend
+    n, lanes = len(fresh.lane), len(ringed.x)
+    one = state.filters.get(bank.number)
+    if one is None:
+        one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
+        state.taps[bank.number] = backend.constant(one.taps)
+        state.units[bank.number] = unit_response(one)
+    response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift)
+    f = state.responses.get(bank.number)
+    if f is None or len(f) < lanes:
+        columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16  # whole cache lines of int32
+        f = state.responses[bank.number] = backend.grown(f, (lanes, columns), np.int32)
+    rings, work = Rings(ringed.x, f), _scratch(state, fresh, one)
+    s, unit = state.settings, state.units[bank.number]
+    limits = LevelLimits(fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units)
+    if bank.leads == 1:
+        backend.kernels.respond(n, fresh.lanes, response_filter, rings, work[:3])
+        return state, Response(fresh, rings, one.delay, None, limits)
+    leads, block = _leads_of(state, bank, lanes), half_up(state.settings.block_s * bank.rate_hz)
+    backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, limits, rings, leads, work)
+    return state, Response(fresh, rings, one.delay, leads, limits)
+
+
+def _scratch(state: State, fresh: Fresh, one: Filter) -> I32:
+    """Return scratch for the samples that the backend filters at a time, and for what overlaps them."""
+    backend = state.backend
+    long = fresh.bank.leads > 1 and int((fresh.stop - fresh.start).max(initial=0)) > backend.block
+    capacity = (backend.long_block if long else backend.block) + 4 * one.delay
+    work = state.work.get(capacity)
+    if work is None:
+        work = state.work[capacity] = np.zeros((4, capacity), np.int32)
+    return work
+
+
+def _leads_of(state: State, bank: Bank, lanes: int) -> LeadLevels:
+    """Return the levels of a bank of several leads, grown to so many lanes."""
+    leads, s, backend = state.leads.get(bank.number), state.settings, state.backend
+    if leads is None or len(leads.maxima) < lanes:
+        maxima, levels = (None, None) if leads is None else leads
+        rows = int(np.ceil(s.ring_s / s.block_s)) + 2
+        leads = state.leads[bank.number] = LeadLevels(
+            backend.grown(maxima, (lanes, bank.leads, LEAD_COLUMNS), np.int64),
+            backend.grown(levels, (lanes, rows, bank.leads, LEVEL_COLUMNS), np.int64),
+        )
+    return leads

@@ -1,0 +1,285 @@
+"""Alert: apply the rules to each stream's events, and emit the transitions of alerts.
+
+In:    TickBeats, scored
+Out:   Alerts; a replay of the same samples gives the same transitions with the same ids
+State: int64 ``slots[slots, STATE_COLUMNS]`` (``kernels.alerts.alert_state``), the limits of each stream, and logged
+alerts of
+       streams that have not been seen since the process started
+
+Rules by samples are functions of the stream alone. ``no data`` and eviction read the clock of the tick, and only while
+no messages are waiting at the broker. The alerts of an evicted stream end, as they do when a device begins a session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.alerts.rules import NUMBERS, number_of
+from beatwire.alerts.settings import Settings
+from beatwire.jit import cpu
+from beatwire.kernels.alerts import alert_state
+from beatwire.kernels.alerts.ectopy import ECTOPY_S, HIDDEN
+from beatwire.kernels.alerts.long_intervals import LONGEST_S
+from beatwire.kernels.classes.beat_class import Q
+from beatwire.kernels.classes.normal_beat import OF_SPREAD, UNRELATED
+from beatwire.kernels.rhythms import rhythm
+from beatwire.kernels.rhythms.ventricular import SIZE
+from beatwire.records import F64, I64, Alerts, TickBeats
+from beatwire.records.alerting import RuleBeats, Transitions
+from beatwire.records.columns import (
+    NO_BEAT,
+    TRANSITION_BEAT,
+    TRANSITION_COLUMNS,
+    TRANSITION_LIMITS,
+    TRANSITION_RULE,
+    TRANSITION_SESSION,
+    TRANSITION_SLOT,
+    TRANSITION_STRETCH,
+)
+from beatwire.stages.support.alerts import stream_alerts
+from beatwire.stages.support.alerts.alert_messages import message_of
+from beatwire.stages.support.alerts.limits import Limits, insert_changes, split_changes
+from beatwire.stages.support.alerts.service_alerts import FEED_S
+from beatwire.stages.support.runs import rows_written, runs_of
+
+_BLOCK_S = 2.0  # length of a block, see ``stages.detection.beats``
+
+
+@dataclass(slots=True)
+class State:
+    """The rules' state of each slot, and alerts from the log.
+
+    limits    of each stream
+    slots     int64 [slots, STATE_COLUMNS]
+    pending   slot -> changes of its limits that have no place among its events yet
+    logged    stream id -> rule -> alert that is on according to the log, of streams that have not been seen yet
+    newest_us arrival of the newest chunk of any stream, whoever reads it; 0: unknown
+    resumed_us  the same of the first chunk after the last silence of all streams
+    since_us  (slot, rule) -> device time at which an alert from the log began, where the stream's clock is unknown
+    ends_us   slot -> device time at which the samples of such a stream ended, if the log has it
+    durations of the limits in samples, and for which version of them and which rates they were computed
+    """
+
+    settings: Settings
+    limits: Limits
+    slots: I64 = field(default_factory=lambda: np.zeros((0, alert_state.STATE_COLUMNS), np.int64))
+    pending: dict[int, list[I64]] = field(default_factory=dict)
+    logged: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    newest_us: int = 0
+    resumed_us: int = 0
+    since_us: dict[tuple[int, int], int] = field(default_factory=dict)
+    ends_us: dict[int, int] = field(default_factory=dict)
+    durations: tuple[tuple[float, ...], I64] = ((), np.zeros((0, 0, 9), np.int64))
+
+
+def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
+    """Apply the rules to a tick."""
+    aligned = tick.aligned
+    _grow(state, len(aligned.anchors))
+    ended = [
+        stream_alerts.end_of_evicted(state.slots, aligned),
+        stream_alerts.end_of_no_data(state.slots, aligned),
+        stream_alerts.end_of_refused(state.slots, aligned),
+    ]
+    by_samples, values = _apply_rules(state, tick)
+    now = state.limits.rows_at(aligned.now_us, len(state.limits.directory.names))
+    begun = [
+        stream_alerts.begin_of_no_data(
+            state.slots,
+            aligned,
+            now,
+            state.limits.values[now, alert_state.NO_DATA],
+            (state.newest_us, state.resumed_us),
+        ),
+        stream_alerts.begin_of_refused(state.slots, aligned),
+    ]
+    before, after = sum(map(len, ended)), sum(map(len, begun))
+    rows = np.concatenate([*ended, by_samples, *begun])
+    values = np.concatenate([np.zeros(before), values, np.zeros(after)])
+    ruled = range(before, before + len(by_samples))
+    transitions = [
+        _message(state, tick, row, value, n in ruled)
+        for n, (row, value) in enumerate(zip(rows.tolist(), values.tolist(), strict=True))
+    ]
+    slots, stretches = rows[:, TRANSITION_SLOT].tolist(), rows[:, TRANSITION_STRETCH].tolist()
+    return state, Alerts(tick, transitions, slots, stretches)
+
+
+def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
+    """Adopt alerts that are on according to the log: they began before the horizon that was replayed.
+
+    Whether an irregular rhythm is on is known to the log alone (see ``kernels.alerts.rules``): the alert of a replay
+    that the log does not have is dropped. So is that of a rule that graver alerts hide: the replay may not have seen
+    them.
+
+    Returns
+    -------
+    set of str
+        The ids of those whose rule does not hold any more where the replay has seen the stream: nothing but their
+        shortest duration keeps them on.
+    """
+    state.logged.clear()
+    over: set[str] = set()
+    for alert in alerts:
+        if alert["state"] in ("on", "ack") and alert["rule"] in NUMBERS:
+            number = number_of(alert["rule"], alert["priority"])
+            state.logged.setdefault(alert["stream"], {})[number] = alert
+    for slot, name in enumerate(state.limits.directory.names[: len(state.slots)]):
+        logged = state.logged.pop(name, {})
+        _adopt_stream(state, slot, logged)
+        _adopt_irregular(state.slots[slot], logged.get(alert_state.IRREGULAR, {}))
+        _drop_hidden(state.slots[slot], logged)
+        row = state.slots[slot]
+        over |= {
+            alert["id"]
+            for rule, alert in logged.items()
+            if row[alert_state.FIRST_ONSET + rule] < 0 and rule not in (alert_state.NO_DATA, alert_state.NOT_MONITORED)
+        }
+    return over
+
+
+def watch_feed(state: State, newest_us: int) -> None:
+    """Take the arrival of the newest chunk of any stream, 0: unknown."""
+    if newest_us - state.newest_us > FEED_S * 1e6 and state.newest_us:
+        state.resumed_us = newest_us
+    state.newest_us = newest_us
+
+
+def active(state: State) -> dict[str, int]:
+    """Return how many alerts of each rule are on, by the key of the rule; another thread may call it."""
+    onsets = state.slots[:, alert_state.FIRST_ONSET : alert_state.FIRST_ONSET + alert_state.RULES]
+    return dict(zip(NUMBERS, (onsets >= 0).sum(axis=0).tolist(), strict=True))
+
+
+def _adopt_stream(state: State, slot: int, logged: dict[int, dict[str, Any]]) -> None:
+    row = state.slots[slot]
+    unseen = not row[alert_state.IS_KNOWN]  # nothing of the stream was replayed: its next chunk will be a restart
+    for rule, alert in logged.items():
+        same = alert["session"] == row[alert_state.SESSION]
+        if unseen or rule == alert_state.NO_DATA or (same and row[alert_state.FIRST_ONSET + rule] >= 0):
+            row[alert_state.FIRST_ONSET + rule] = alert["onset"]
+            if unseen:
+                row[alert_state.SESSION] = alert["session"]
+                row[alert_state.IS_KNOWN] = 1
+                if rule == alert_state.NO_DATA:  # where its samples ended
+                    row[alert_state.LAST_BEAT] = alert["onset"]
+                    state.ends_us[slot] = alert["onset_us"]
+                state.since_us[slot, rule] = alert["onset_us"]
+
+
+def _adopt_irregular(row: I64, alert: dict[str, Any]) -> None:
+    """Take from the log whether an irregular rhythm is on; ``alert`` is empty if none is."""
+    since, onset = alert_state.SINCE + alert_state.IRREGULAR, alert_state.FIRST_ONSET + alert_state.IRREGULAR
+    if row[alert_state.IS_KNOWN]:
+        row[onset] = alert["onset"] if row[since] == 0 and alert.get("session") == row[alert_state.SESSION] else -1
+
+
+def _drop_hidden(row: I64, logged: Mapping[int, dict[str, Any]]) -> None:
+    """End alerts that a graver one may have hidden, if the log does not have them."""
+    for rule in HIDDEN:
+        if row[alert_state.IS_KNOWN] and logged.get(rule, {}).get("session") != row[alert_state.SESSION]:
+            row[alert_state.FIRST_ONSET + rule] = -1
+
+
+def _grow(state: State, slots: int) -> None:
+    """Make room for ``slots`` slots, and adopt the logged alerts of streams that were seen for the first time."""
+    before = len(state.slots)
+    if slots > before:
+        grown = np.zeros((slots, alert_state.STATE_COLUMNS), np.int64)
+        grown[:before] = state.slots
+        grown[before:, alert_state.FIRST_ONSET :] = -1
+        state.slots = grown
+    if state.logged:
+        for slot in state.limits.directory.claimed:
+            _adopt_stream(state, slot, state.logged.pop(state.limits.directory.names[slot], {}))
+
+
+def _apply_rules(state: State, tick: TickBeats) -> tuple[I64, F64]:
+    """Return the transitions by samples, int64 [t, 9], and their values."""
+    events = _ordered_events(state, tick)
+    if len(events) == 0:
+        return np.zeros((0, TRANSITION_COLUMNS), np.int64), np.zeros(0)
+    n, run = runs_of(events)
+    room = alert_state.MOST_TRANSITIONS * len(events)
+    transitions = Transitions(np.zeros(n, np.int64), np.empty((room, TRANSITION_COLUMNS), np.int64), np.empty(room))
+    durations, limits = _kernel_limits(state, tick)
+    beats = _rule_beats(state.settings, tick)
+    cpu.kernels.apply_rules(n, run, events, beats, durations, limits, state.slots, transitions)
+    rows = rows_written(transitions.counts, run, alert_state.MOST_TRANSITIONS)
+    return transitions.rows[rows], transitions.value[rows]
+
+
+def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
+    """Return the beats of a tick as the rules read them; without the rhythm stage rates are those of the beats."""
+    none, unknown = np.zeros(len(tick.slot), np.bool_), np.full(len(tick.slot), np.nan)
+    noisy = tick.expected_errors >= s.limits[alert_state.NOISE]
+    lost = tick.expected_errors >= s.ventricular_most_errors
+    medians = np.repeat(tick.median_rr_s[:, None], rhythm.SPANS, axis=1)
+    return RuleBeats(
+        rr_s=np.where(noisy, np.nan, tick.rr_s),
+        typical_rr_s=medians if tick.rhythm is None else tick.rhythm.typical_rr_s,
+        atrial=none if tick.rhythm is None else tick.rhythm.atrial,
+        atrial_possible=none if tick.rhythm is None else tick.rhythm.possible,
+        anomalous=none if tick.anomalous is None else tick.anomalous,
+        errors=tick.expected_errors,
+        noisy=noisy,
+        sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
+        size=np.ones(len(none), np.float32) if tick.class_measures is None else tick.class_measures[:, SIZE],
+        unrelated=none if tick.normal_measures is None else tick.normal_measures[:, OF_SPREAD] > UNRELATED,
+        beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
+        tachycardia=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.tachycardia),
+        run=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.run),
+        mean_rr_s=unknown if tick.ventricular is None else tick.ventricular.mean_rr_s,
+    )
+
+
+def _ordered_events(state: State, tick: TickBeats) -> I64:
+    """Return the events of a tick, with those of changed limits among them."""
+    state.pending = {slot: kept for slot, kept in state.pending.items() if slot not in tick.aligned.evicted}
+    if len(tick.aligned.limits):
+        for slot, changes in split_changes(tick.aligned.limits).items():
+            state.pending.setdefault(slot, []).extend(changes)
+    if not state.pending:
+        return tick.events
+    return insert_changes(
+        tick.events, state.pending, {slot: int(state.slots[slot, alert_state.SESSION]) for slot in state.pending}
+    )
+
+
+def _kernel_limits(state: State, tick: TickBeats) -> tuple[I64, F64]:
+    """Return the limits as the kernel takes them: int64 [limits, banks, 9] samples, float64 [limits, RULES]."""
+    values = state.limits.values
+    made_for = (state.limits.version, *(bank.rate_hz for bank in tick.aligned.banks))
+    if state.durations[0] == made_for:
+        return state.durations[1], values
+    rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
+    same = (state.settings.missed_s, _BLOCK_S, ECTOPY_S, LONGEST_S, alert_state.VENTRICULAR_HOLD_S)
+    missed_s, block_s, ectopy_s, longest_s, hold_s = (np.full(len(values), s) for s in same)
+    of_rules = (
+        values[:, rule]
+        for rule in (alert_state.ASYSTOLE, alert_state.PAUSE, alert_state.UNJUDGED, alert_state.LONG_UNJUDGED)
+    )
+    asystole_s, pause_s, unjudged_s, long_unjudged_s = of_rules
+    seconds = np.stack(
+        [asystole_s, pause_s, missed_s, unjudged_s, long_unjudged_s, block_s, ectopy_s, longest_s, hold_s], axis=1
+    )
+    durations = np.rint(rates_hz[None, :, None] * seconds[:, None, :]).astype(np.int64)
+    state.durations = made_for, durations
+    return durations, values
+
+
+def _message(state: State, tick: TickBeats, row: list[int], value: float, by_samples: bool) -> dict[str, Any]:
+    """Return the message of a transition; an alert from the log has the device times that the log has."""
+    slot, number = row[TRANSITION_SLOT], row[TRANSITION_RULE]
+    since_us = state.since_us.pop((slot, number), None)
+    limit = float(state.limits.values[row[TRANSITION_LIMITS], number])
+    is_over = row[TRANSITION_SESSION] != tick.aligned.slots.session[slot]
+    until_us = state.ends_us.get(slot) if since_us is not None and is_over else None
+    beat = row[TRANSITION_BEAT]
+    doubtful = beat != NO_BEAT and bool(tick.expected_errors[beat] >= state.settings.limits[alert_state.NOISE])
+    name = state.limits.directory.names[slot]
+    return message_of(tick, name, row, value, limit, since_us, until_us, by_samples, doubtful)

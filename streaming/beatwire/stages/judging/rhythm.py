@@ -1,0 +1,97 @@
+"""Rhythm: rates over their full number of beats, ventricular fibrillation, atrial fibrillation.
+
+In:    TickBeats
+Out:   TickBeats with ``rhythm``, and without supraventricular beats in atrial fibrillation; the value of an event of
+       kind BLOCK is the block's kind
+State: per slot the last 64 beats, the last three blocks, and slopes and waves of 15 (``kernels.rhythms.rhythm``)
+
+A judgement about fibrillation depends on the blocks of 6 s and the beats of 6.4 s, one about atrial fibrillation on the
+beats of a minute, the normal beat at its last one, and three earlier ones, once in 8 s each: 22.4 + 60 + 24 + 8 s.
+Neither reads scores or classes. Without classes (``Settings.with_classes``) there is no normal beat.
+
+In atrial fibrillation every interval is another one, and no beat is premature: where two of the last three decisions
+were for it, a supraventricular beat becomes a normal one. A class then depends on 22.4 + 60 + 16 + 8 s, an alert of
+supraventricular tachycardia on 12.8 s more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from beatwire.jit import cpu
+from beatwire.kernels.classes.beat_class import P_V, N, S
+from beatwire.kernels.classes.normal_beat import NO_NORMAL, NORMAL_MEASURES
+from beatwire.kernels.rhythms import rhythm
+from beatwire.kernels.rhythms.beat_ring import BEATS
+from beatwire.records import TickBeats
+from beatwire.records.classification import Judges
+from beatwire.records.columns import ORDERED_KIND, ORDERED_VALUE
+from beatwire.records.events import BLOCK
+from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
+from beatwire.stages.support.runs import runs_of
+
+
+@dataclass(slots=True)
+class State:
+    """The judges, the memory of the slots, and scratch; ``judged`` is what was found in the last tick.
+
+    keeps_features   True: ``judged.features`` has a row for each event, for training
+    """
+
+    judges: Judges
+    keeps_features: bool = False
+    memory: RhythmMemory = field(default_factory=lambda: _memory(0))
+    judged: Judged | None = None
+
+
+def step(state: State, tick: TickBeats) -> tuple[State, TickBeats]:
+    """Judge the rhythm of the streams of a tick."""
+    events, slots = tick.events, len(tick.aligned.anchors)
+    if len(state.memory.sample) < slots:
+        grown = _memory(slots)
+        known = len(state.memory.sample)
+        grown.sample[:known], grown.flags[:known] = state.memory.sample, state.memory.flags
+        grown.numbers[:known] = state.memory.numbers
+        state.memory = grown
+    b, e = len(tick.slot), len(events)
+    found = Rhythm(np.full((b, rhythm.SPANS), np.nan), *(np.zeros(b, np.bool_) for _ in range(3)))
+    rows = e if state.keeps_features else 1
+    state.judged = judged = Judged(
+        np.zeros(e, np.int64), found, np.zeros((rows, rhythm.FEATURES), np.float32), np.full(e, np.nan)
+    )
+    if e == 0:
+        return state, replace(tick, rhythm=found)
+    n, run = runs_of(events)
+    normal = (
+        np.full((b, NORMAL_MEASURES), NO_NORMAL, np.float32) if tick.normal_measures is None else tick.normal_measures
+    )
+    beats = RhythmBeats(tick.rr_s, tick.quality, tick.expected_errors, normal)
+    rates_hz = np.array([bank.rate_hz for bank in tick.aligned.banks])
+    cpu.kernels.judge_rhythm(n, run, events, beats, rates_hz, state.judges.trees, state.memory, judged)
+    decided = events.copy()
+    blocks = events[:, ORDERED_KIND] == BLOCK
+    decided[blocks, ORDERED_VALUE] = judged.kind[blocks]
+    return state, without_premature(replace(tick, events=decided, rhythm=found))
+
+
+def without_premature(tick: TickBeats) -> TickBeats:
+    """Return the tick without supraventricular beats in atrial fibrillation."""
+    if tick.rhythm is None or tick.beat_class is None or tick.class_probability is None or tick.class_measures is None:
+        return tick
+    premature = tick.rhythm.certain & (tick.beat_class == S)
+    return replace(
+        tick,
+        beat_class=np.where(premature, N, tick.beat_class).astype(np.uint8),
+        class_probability=np.where(premature, 1.0 - tick.class_measures[:, P_V], tick.class_probability),
+    )
+
+
+def _memory(slots: int) -> RhythmMemory:
+    """Return the memory of slots without beats."""
+    return RhythmMemory(
+        np.zeros((slots, BEATS), np.int64),
+        np.zeros((slots, BEATS), np.uint8),
+        np.zeros((slots, rhythm.NUMBERS), np.int64),
+    )

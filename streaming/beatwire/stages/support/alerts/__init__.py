@@ -1,0 +1,1 @@
+"""Alerts that are open, their messages, limits and reminders."""

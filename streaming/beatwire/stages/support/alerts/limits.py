@@ -1,0 +1,211 @@
+"""Limits of the rules for each stream, and which hold when.
+
+In:    changes as staff entered them (``records.LimitChange``), and the chunks of a tick
+Out:   for each chunk the row of the table of limits that is in force when it arrives
+State: the table, and the changes of each stream
+
+A change is in force for the chunks that arrive at the broker from ``since_us`` on. Both times are the broker's, so
+every replay finds the same first chunk. ``kernels.intake.arrivals`` makes an event of it at that chunk's first sample
+of which no earlier chunk has said anything; ``insert_changes`` puts the event in its place among those of the stream.
+So no cutting into chunks or ticks matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from beatwire.alerts.limits import MOST_CHANGES
+from beatwire.alerts.rules import NUMBERS
+from beatwire.records import F64, I64, LimitChange
+from beatwire.records.alignment import AlignChunks
+from beatwire.records.columns import (
+    CHUNK_ARRIVED_US,
+    EVENT_BANK,
+    EVENT_KIND,
+    EVENT_SAMPLE,
+    EVENT_SESSION,
+    EVENT_SLOT,
+    EVENT_VALUE,
+    ORDERED_COLUMNS,
+    ORDERED_KIND,
+    ORDERED_SAMPLE,
+    ORDERED_SESSION,
+    ORDERED_SLOT,
+)
+from beatwire.records.events import ARRIVED, BEAT, LIMITS_CHANGED, RESTART, WATERMARK
+from beatwire.stages.support.streams.directory import Directory
+
+
+@dataclass(slots=True)
+class Limits:
+    """The table of limits, and the changes of each stream.
+
+    defaults    by number of the rule
+    directory   the streams by slot
+    changes     stream -> its changes in order, each with its row; a row that no change has any more is used again
+    newest_us, newest_row   int64 [slots]: the last change of each stream
+    version     counts the changes of ``values``
+    """
+
+    defaults: Sequence[float]
+    directory: Directory
+    version: int = 0
+    changes: dict[str, list[tuple[LimitChange, int]]] = field(default_factory=dict)
+    newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    newest_row: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    _table: F64 = field(init=False)
+    _rows: int = 1
+    _free: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin with the defaults."""
+        self._table = np.array([self.defaults], np.float64)
+
+    @property
+    def values(self) -> F64:
+        """Return the table, float64 [rows, rules]; row 0 has the defaults."""
+        return self._table[: self._rows]
+
+    @property
+    def changed(self) -> int:
+        """Return how many streams have limits that differ from the defaults; another thread may call it."""
+        return sum(bool(changes[-1][0].limits) for changes in list(self.changes.values()))
+
+    def add(self, changes: Iterable[LimitChange]) -> None:
+        """Add changes, those of a stream in their order."""
+        for change in changes:
+            known = self.changes.setdefault(change.stream, [])
+            if not known and change.before:  # of the time before the oldest message that compaction has left
+                known.append((change._replace(limits=change.before, since_us=0), self._new_row(change.before)))
+            known.append((change, self._new_row(change.limits)))
+            self._free += [row for _, row in known[:-MOST_CHANGES]]
+            del known[:-MOST_CHANGES]
+            names = self.directory.names
+            if change.stream in names:
+                self._enter(names.index(change.stream))
+
+    def rows_of(self, slot: I64, arrived_us: I64) -> I64:
+        """Return the row of the table for each chunk of a tick, int64 [n], by its slot and its arrival."""
+        if not self.changes:
+            return np.zeros(len(slot), np.int64)
+        for claimed in self.directory.claimed:
+            self._enter(claimed)
+        self._grow()
+        newest = self.newest_row[slot]
+        old = arrived_us < self.newest_us[slot]
+        rows = np.where(old, 0, newest)
+        for i in np.flatnonzero(old & (newest > 0) & (slot >= 0)).tolist():
+            rows[i] = self._row_at(self.directory.names[slot[i]], int(arrived_us[i]))
+        return rows
+
+    def rows_at(self, now_us: int, streams: int) -> I64:
+        """Return the row of the table that holds at a time, for the first ``streams`` slots: int64 [streams]."""
+        if not self.changes:
+            return np.zeros(streams, np.int64)
+        self._grow()
+        return self.rows_of(np.arange(streams), np.full(streams, now_us))
+
+    def between(self, stream: str, before: int, row: int) -> list[LimitChange]:
+        """Return the changes of a stream after that of row ``before``, up to that of ``row``."""
+        known = self.changes.get(stream, [])
+        place = {own: k for k, (_, own) in enumerate(known)}
+        begin, end = place.get(before, -1) + 1, place.get(row, -1) + 1
+        return [change for change, _ in known[begin:end] if change.since_us]
+
+    def _new_row(self, limits: Mapping[str, float]) -> int:
+        row = np.array(self.defaults, np.float64)
+        for rule, value in limits.items():
+            row[NUMBERS[rule]] = value
+        self.version += 1
+        if self._free:
+            place = self._free.pop()
+        else:
+            place, self._rows = self._rows, self._rows + 1
+            if place == len(self._table):  # twice as long: adding many is linear
+                self._table = np.concatenate([self._table, np.zeros_like(self._table)])
+        self._table[place] = row
+        return place
+
+    def _enter(self, slot: int) -> None:
+        """Enter the last change of the stream of a slot, which may have belonged to another one."""
+        self._grow()
+        changes = self.changes.get(self.directory.names[slot])
+        self.newest_us[slot], self.newest_row[slot] = (changes[-1][0].since_us, changes[-1][1]) if changes else (0, 0)
+
+    def _grow(self) -> None:
+        missing = self.directory.capacity - len(self.newest_us)
+        if missing > 0:
+            more = np.zeros(missing, np.int64)
+            self.newest_us, self.newest_row = (np.append(old, more) for old in (self.newest_us, self.newest_row))
+
+    def _row_at(self, stream: str, arrived_us: int) -> int:
+        found = (row for change, row in reversed(self.changes[stream]) if change.since_us <= arrived_us)
+        return next(found, 0)
+
+
+def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping[int, int]) -> I64:
+    """Return the events of a tick with those of changed limits in their places.
+
+    An event comes before the first beat, watermark or mark of active time that is not before its sample, and before the
+    restart that ends its session. One that has no place yet stays pending.
+
+    Parameters
+    ----------
+    events : int64 [e, 6]
+        Columns ``ORDERED_...``.
+    pending
+        Slot -> changes that have no place yet, columns ``EVENT_...``; read and written.
+    sessions
+        Slot -> its session before the tick.
+    """
+    at: list[int] = []
+    rows: list[tuple[int, ...]] = []
+    for slot in list(pending):
+        first, stop = np.searchsorted(events[:, ORDERED_SLOT], [slot, slot + 1]).tolist()
+        session = sessions[slot]
+        for e in range(first, stop):
+            kind, own, sample = events[e, [ORDERED_KIND, ORDERED_SESSION, ORDERED_SAMPLE]].tolist()
+            waiting = pending[slot]
+            while waiting and _belongs_before(waiting[0], kind, own, sample, session):
+                change = waiting.pop(0)
+                ended = change[EVENT_SESSION] != own  # nothing is decided at its sample
+                at.append(e)
+                own_sample = -1 if ended else change[EVENT_SAMPLE]
+                rows.append((slot, session, LIMITS_CHANGED, own_sample, change[EVENT_VALUE], change[EVENT_BANK]))
+            session = own if kind == RESTART else session
+        if not pending[slot]:
+            del pending[slot]
+    return np.insert(events, at, np.array(rows, np.int64).reshape(-1, ORDERED_COLUMNS), axis=0) if rows else events
+
+
+def _belongs_before(change: I64, kind: int, own: int, sample: int, session: int) -> bool:
+    """Return True if a change belongs before an event of session ``own`` of a stream that is in ``session``."""
+    if change[EVENT_SESSION] == own:
+        return kind in (ARRIVED, BEAT, WATERMARK) and sample >= change[EVENT_SAMPLE]
+    return kind == RESTART and change[EVENT_SESSION] == session
+
+
+def limits_in_force(limits: Limits | None, slot: I64, arrived_us: I64) -> I64:
+    """Return the row of the table that is in force when each chunk arrives, int64 [n]; None: there is no table."""
+    return np.zeros(len(slot), np.int64) if limits is None else limits.rows_of(slot, arrived_us)
+
+
+def with_arrivals(events: I64, given: AlignChunks) -> I64:
+    """Return events of changed limits, int64 [l, 8], with the arrival of the first chunk that they are about."""
+    arrived_us = np.zeros(len(events), np.int64)
+    for k, row in enumerate(events):
+        first = np.flatnonzero((given.slot == row[EVENT_SLOT]) & (given.limits == row[EVENT_VALUE]))[0]
+        arrived_us[k] = given.ints[first, CHUNK_ARRIVED_US]
+    return np.column_stack([events, arrived_us])
+
+
+def split_changes(events: I64) -> dict[int, list[I64]]:
+    """Return the events of changed limits by slot, in order."""
+    by_slot: dict[int, list[I64]] = {}
+    for row in events[events[:, EVENT_KIND] == LIMITS_CHANGED]:
+        by_slot.setdefault(int(row[EVENT_SLOT]), []).append(row)
+    return by_slot

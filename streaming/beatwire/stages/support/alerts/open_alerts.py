@@ -1,0 +1,151 @@
+"""The alerts that are not off: by id, by stream, by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from beatwire.records import I64, Aligned
+from beatwire.stages.support.alerts.alert_messages import over
+from beatwire.stages.support.streams.directory import Directory
+
+NEVER = int(np.iinfo(np.int64).max)
+# What an alert has from its beginning on, and each of its messages repeats.
+_LASTING = ("id", "session", "onset", "onset_us", "partition", "ack_by", "ack_us", "reminders")
+# What messages of versions before 0.4 do not have.
+_DEFAULTS = {"partition": 0, "ack_by": None, "ack_us": None, "reminders": 0}
+
+
+@dataclass(slots=True)
+class Open:
+    """An alert that is not off.
+
+    message  published last
+    slot     of its stream; -1: not seen yet
+    raised_us  when this worker raised it, by the clock; 0: an earlier worker has
+    begun    sample at which its stream restarted last, before this tick
+    """
+
+    message: dict[str, Any]
+    slot: int
+    raised_us: int = 0
+    begun: int = 0
+
+    @property
+    def lasting(self) -> dict[str, Any]:
+        """Return what every later message of the alert repeats."""
+        return {name: self.message[name] for name in _LASTING}
+
+
+@dataclass(slots=True)
+class OpenAlerts:
+    """The alerts that are not off.
+
+    directory  the streams by slot
+    by_id      id -> alert
+    of_stream  stream -> ids of its alerts
+    current    (stream, rule, priority) -> id of its alert that is not latched
+    held       id -> the message that ends it
+    due        int64 [slots]: watermark from which the stream has a reminder to be published
+    passed     int64 [slots, 2]: session and last watermark of the stream; a session may end a tick later
+    begun      int64 [slots]: sample at which the stream restarted last
+    clock      int64 [slots, 2]: the number of anchors of the stream (``kernels.intake.clock``) and the newest one
+    """
+
+    directory: Directory
+    by_id: dict[str, Open] = field(default_factory=dict)
+    of_stream: dict[str, set[str]] = field(default_factory=dict)
+    current: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    held: dict[str, dict[str, Any]] = field(default_factory=dict)
+    due: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    passed: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+    begun: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    clock: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
+
+    def add(self, message: dict[str, Any], slot: int, raised_us: int = 0) -> None:
+        """Add an alert by its message."""
+        name, stream = message["id"], message["stream"]
+        begun = int(self.begun[slot]) if slot >= 0 else 0
+        self.by_id[name] = Open(_DEFAULTS | message, slot, raised_us, begun)
+        self.of_stream.setdefault(stream, set()).add(name)
+        if message["state"] != "latched":
+            self.current[stream, message["rule"], message["priority"]] = name
+        if slot >= 0:
+            self.due[slot] = 0  # computed with the next watermark
+
+    def current_of(self, message: dict[str, Any]) -> Open | None:
+        """Return the alert of the message's stream, rule and priority that is not latched."""
+        name = self.current.get((message["stream"], message["rule"], message["priority"]))
+        return None if name is None else self.by_id[name]
+
+    def latch(self, one: Open, message: dict[str, Any]) -> None:
+        """Keep an alert although its condition has ended."""
+        one.message = message
+        del self.current[message["stream"], message["rule"], message["priority"]]
+
+    def remove(self, one: Open) -> None:
+        """Remove an alert that is off."""
+        name, stream = one.message["id"], one.message["stream"]
+        del self.by_id[name]
+        self.held.pop(name, None)
+        place = stream, one.message["rule"], one.message["priority"]
+        if self.current.get(place) == name:
+            del self.current[place]
+        self.of_stream[stream].discard(name)
+        if not self.of_stream[stream]:
+            del self.of_stream[stream]
+
+    def replace(self, messages: Iterable[dict[str, Any]], over_ids: AbstractSet[str]) -> None:
+        """Replace all alerts by those of messages; held are those that were and those of ``over_ids``."""
+        slots = {name: slot for slot, name in enumerate(self.directory.names)}
+        held, self.held = self.held, {}
+        for kept in (self.by_id, self.of_stream, self.current):
+            kept.clear()
+        self.due[:] = NEVER
+        for message in messages:
+            self.add(message, slots.get(message["stream"], -1))
+        going_on = set(self.current.values())
+        self.held = {
+            name: held.get(name) or over(self.by_id[name].message)
+            for name in sorted(going_on)
+            if name in held or name in over_ids
+        }
+
+    def find_streams(self, slots: int) -> None:
+        """Give alerts from the log the slots of streams that were seen for the first time; make room for ``slots``."""
+        if slots > len(self.due):
+            unseen = slots - len(self.due)
+            self.due = np.append(self.due, np.full(unseen, NEVER))
+            self.passed = np.append(self.passed, np.full((unseen, 2), -1), axis=0)
+            self.begun = np.append(self.begun, np.zeros(unseen, np.int64))
+            self.clock = np.append(self.clock, np.full((unseen, 2), -1), axis=0)
+        for slot in self.directory.claimed if self.by_id else ():
+            for name in self.of_stream.get(self.directory.names[slot], ()):
+                self.by_id[name].slot = slot
+                self.due[slot] = 0
+
+    def note_restarts(self, slots: I64, samples: I64) -> None:
+        """Note where streams restarted in a tick that is over, each in order."""
+        self.begun[slots] = samples
+        for slot in np.unique(slots).tolist() if self.by_id else ():
+            for one in self.of_slot(slot):
+                one.begun = int(self.begun[slot])
+
+    def forget_evicted(self, aligned: Aligned) -> None:
+        """Take their slots from the alerts of evicted streams: they will be those of others."""
+        for slot in aligned.evicted.tolist():
+            self.due[slot], self.passed[slot] = NEVER, -1
+            for name in self.of_stream.get(self.directory.names[slot], ()):
+                self.by_id[name].slot = -1
+
+    def slots(self) -> I64:
+        """Return the slots of the streams that have alerts, int64 [n]."""
+        return np.array([one.slot for one in self.by_id.values() if one.slot >= 0], np.int64)
+
+    def of_slot(self, slot: int) -> list[Open]:
+        """Return the alerts of the stream of a slot, by id."""
+        return [self.by_id[name] for name in sorted(self.of_stream.get(self.directory.names[slot], ()))]

@@ -1,0 +1,1 @@
+"""Streams: slots, banks, sessions, and the waiting room."""

@@ -1,0 +1,161 @@
+"""The directory of streams: each has a slot until it is evicted.
+
+Kernels read bytes and hashes of ids, people read names. An evicted stream is not found any more; its slot keeps the
+name until it is given back, and may then be given to another stream.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from beatwire.jit import cpu
+from beatwire.kernels.intake import avro
+from beatwire.records import I32, I64, U8, Bool, Chunks
+from beatwire.records.alignment import StreamIds
+from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE
+from beatwire.stages.support.streams.partitions import has_moved
+
+
+def _empty_table(size: int) -> I64:
+    return np.full((size, 2), -1, np.int64)
+
+
+@dataclass(slots=True)
+class Directory:
+    """Streams by slot.
+
+    most         streams at most
+    names, keys  stream ids, as text and as bytes
+    ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels; a size of 0: no stream
+    partition    int32 [slots]: partition of the last chunk
+    claimed      slots that the last ``find`` gave to new streams
+    counts       numbers of partitions that the topic of samples has had, the present one last; empty: unknown
+    """
+
+    most: int
+    names: list[str] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+    ids: U8 = field(default_factory=lambda: np.zeros((64, avro.MAX_ID), np.uint8))
+    id_size: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
+    partition: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
+    claimed: list[int] = field(default_factory=list)
+    counts: tuple[int, ...] = ()
+    _table: I64 = field(default_factory=lambda: _empty_table(256))
+    _entries: int = 0
+    _digests: list[int] = field(default_factory=list)
+    _free: list[int] = field(default_factory=list)
+
+    @property
+    def capacity(self) -> int:
+        """Return the number of slots that arrays by slot must have."""
+        return len(self.id_size)
+
+    @property
+    def stream_ids(self) -> StreamIds:
+        """Return the ids for kernels."""
+        return StreamIds(self.ids, self.id_size)
+
+    @property
+    def known(self) -> int:
+        """Return the number of streams."""
+        return int(np.count_nonzero(self.id_size))
+
+    def is_known(self) -> Bool:
+        """Return of each slot that was ever given whether it has a stream."""
+        has_id: Bool = self.id_size[: len(self.names)] > 0
+        return has_id
+
+    def moved(self, slots: I64) -> I64:
+        """Return those of the slots whose streams belong to another partition since partitions were added."""
+        if len(self.counts) < 2:
+            return slots[:0]
+        return slots[[has_moved(self.keys[s], int(self.partition[s]), self.counts) for s in slots.tolist()]]
+
+    def evict(self, slots: I64) -> None:
+        """Remove streams: ``find`` does not find them any more."""
+        self.id_size[slots] = 0  # ``kernels.intake.directory.find_slot`` compares sizes, and no id has size 0
+
+    def give_back(self, slots: I64) -> None:
+        """Allow new streams to claim slots of evicted ones."""
+        for slot in slots.tolist():
+            self.names[slot], self.keys[slot] = "", b""
+            self._free.append(slot)
+
+    def look_up(self, payload: U8, ints: I64) -> I64:
+        """Return the slot of every row of ``Chunks.ints``, -1 where its stream has none."""
+        slot = np.empty(len(ints), np.int64)
+        cpu.kernels.find_slot(len(ints), payload, ints, self._table, self.stream_ids, slot)
+        return slot
+
+    def find(self, chunks: Chunks) -> tuple[I64, list[tuple[int, str]]]:
+        """Return the slot of every chunk, new streams included, and the chunks that have none with the reason."""
+        refused: list[tuple[int, str]] = []
+        self.claimed.clear()
+        slot = self.look_up(chunks.payload, chunks.ints)
+        unknown = np.flatnonzero(slot < 0)
+        if len(unknown):
+            reasons: dict[bytes, str | None] = {}  # of the new stream ids of this tick
+            payload, columns = chunks.payload.data, [CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_ID_HASH]
+            for i, (at, size, digest) in zip(unknown.tolist(), chunks.ints[unknown][:, columns].tolist(), strict=True):
+                raw = payload[at : at + size].tobytes()
+                if raw not in reasons:
+                    reasons[raw] = self._claim(raw, digest)
+                if reason := reasons[raw]:
+                    refused.append((i, reason))
+            slot[unknown] = self.look_up(chunks.payload, chunks.ints[unknown])
+        known = slot >= 0
+        self.partition[slot[known]] = chunks.partition[known]
+        return slot, refused
+
+    def _claim(self, raw: bytes, digest: int) -> str | None:
+        """Give a new stream a slot; return why it cannot have one."""
+        try:
+            name = raw.decode()
+        except UnicodeDecodeError:
+            return f"expected a stream id in UTF-8; got {raw!r}"
+        if not name.isprintable():
+            return f"expected a printable stream id; got {name!r}"
+        slot = self._free.pop() if self._free else self._new_slot()
+        if slot < 0:
+            return f"expected at most {self.most} streams; {name!r} would be one more"
+        self.names[slot], self.keys[slot], self._digests[slot] = name, raw, digest
+        self.ids[slot, : len(raw)] = np.frombuffer(raw, np.uint8)
+        self.id_size[slot] = len(raw)
+        if 2 * self._entries >= len(self._table):
+            self._enter_all(len(self._table))
+        else:
+            cpu.kernels.enter(self._table, digest, slot)
+            self._entries += 1
+        self.claimed.append(slot)
+        return None
+
+    def _new_slot(self) -> int:
+        """Return a slot that was never given, -1 if there are ``most``."""
+        slot = len(self.names)
+        if slot >= self.most:
+            return -1
+        if slot == self.capacity:
+            self._grow()
+        self.names.append("")
+        self.keys.append(b"")
+        self._digests.append(0)
+        return slot
+
+    def _grow(self) -> None:
+        more = 2 * self.capacity
+        for name in ("ids", "id_size", "partition"):
+            old = getattr(self, name)
+            grown = np.zeros((more, *old.shape[1:]), old.dtype)
+            grown[: len(old)] = old
+            setattr(self, name, grown)
+        self._enter_all(4 * more)
+
+    def _enter_all(self, size: int) -> None:
+        """Make a table of ``size`` rows without the evicted streams."""
+        self._table = _empty_table(size)
+        known = np.flatnonzero(self.is_known()).tolist()
+        self._entries = len(known)
+        for slot in known:
+            cpu.kernels.enter(self._table, self._digests[slot], slot)

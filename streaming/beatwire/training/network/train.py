@@ -1,0 +1,147 @@
+"""``beatwire train network``: the network that judges doubtful peaks by their waveform, cross-validated by record.
+
+1. Six networks are trained side by side in torch, on a card if there is one: one without the records of each fold, with
+   one half of every noise, and one on everything.
+2. They are turned into integers (``training.network.model``).
+3. The weights that combine the logits of trees and network are fitted on the doubtful peaks of records that neither has
+   seen (``training.network.combination``), for the network of a fold on those of the other folds.
+
+The folds are those of the detector's trees, whose shipped companions are used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.errors import UserError
+from beatwire.evaluation.beats.noise import electrode_motion
+from beatwire.evaluation.records import find_records, read_annotated
+from beatwire.kernels.peaks.wave_input import GRID_HZ
+from beatwire.model.checkpoint import fold_path
+from beatwire.model.storage import HELD_OUT_KEY
+from beatwire.model.waveform import save_waveform
+from beatwire.recordings.wfdb.annotations import ENDING
+from beatwire.records import F64
+from beatwire.training.detector.augmentation import NoiseBank
+from beatwire.training.detector.figures import TrainingRecord
+from beatwire.training.detector.train import read_noise
+from beatwire.training.network.card import network_card
+from beatwire.training.network.combination import combination, figures_of, read_doubts
+from beatwire.training.progress import Progress, ignore
+from beatwire.training.settings import FOLDS, NetworkSettings, check_out, require, write_figures
+
+SIMULATED_S = 1800  # of electrode motion
+
+
+def train_network(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    noise: Sequence[Path] = (),
+    settings: NetworkSettings = NetworkSettings(),  # noqa: B008
+    annotations: str = ENDING,
+    progress: Progress = ignore,
+) -> dict[str, Any]:
+    """Train and cross-validate the network of doubtful peaks; write it with its config, card and metrics.
+
+    Parameters
+    ----------
+    folders
+        Folders of WFDB records with beat annotations. A record is a subject, a folder is a database.
+    out
+        ``NAME.safetensors``.
+    noise
+        WFDB records of noise without a heartbeat. Electrode motion is simulated too.
+    settings
+        Settings of the training.
+    annotations
+        Ending of the annotation files.
+    progress
+        Called with the share done and the current step.
+
+    Returns
+    -------
+    dict
+        The metrics, as written to ``NAME.metrics.json``.
+
+    Raises
+    ------
+    UserError
+        torch is not installed, a folder has no annotated record, there are fewer than five records, or ``out`` is not
+        a ``.safetensors``.
+    """
+    require("torch", "train network")
+    check_out(out, folders, noise)
+    records = [
+        TrainingRecord(folder.name, read_annotated(folder, name, annotations), [], number % FOLDS)
+        for folder in folders
+        for number, name in enumerate(find_records(folder, annotations))
+    ]
+    if len(records) < FOLDS:
+        raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")
+    recorded = {path.stem: read_noise(path) for path in noise}
+    networks = _train(records, recorded, settings, progress)
+    doubts = read_doubts(records, networks, NoiseBank(recorded), settings.seed, progress)
+    databases = sorted({r.database for r in records})
+    metadata: dict[str, Any] = {"settings": asdict(settings), "databases": databases}
+    metrics: dict[str, Any] = {"settings": asdict(settings), "doubtful peaks": figures_of(doubts, combination)}
+    for fold in range(FOLDS):
+        held_out = {r.record.recording.name: r.record.recording.samples.shape[1] for r in records if r.fold == fold}
+        arrays = networks[fold] | {"combination": combination([d for d in doubts if d.fold != fold])}
+        save_waveform(fold_path(out, fold), arrays, metadata | {HELD_OUT_KEY: held_out})
+    model = save_waveform(out, networks[FOLDS] | {"combination": combination(doubts)}, metadata)
+    metrics["model"] = model.name
+    write_figures(out, metrics, network_card(metrics, databases))
+    progress(1.0, "done")
+    return metrics
+
+
+def _train(
+    records: Sequence[TrainingRecord], recorded: Mapping[str, tuple[F64, float]], settings: NetworkSettings,
+    progress: Progress,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return the integer networks of the folds, and that of all records."""
+    import torch
+    from torch.nn import functional
+
+    from beatwire.training.network.batches import Signals
+    from beatwire.training.network.model import INPUT_UNIT, WaveModel, quantised
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    torch.manual_seed(settings.seed)
+    bank, rng = NoiseBank(dict(recorded)), np.random.default_rng(settings.seed)
+    noises = {("simulated", 0): electrode_motion(SIMULATED_S * GRID_HZ, 1, GRID_HZ, rng)[0]}
+    noises |= {(name, k): lead for name in recorded for k, lead in enumerate(bank.at_rate(name, GRID_HZ))}
+    signals, model = Signals(records, noises, device), WaveModel(FOLDS + 1, settings.seed).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), weight_decay=1e-3)
+    kind = torch.bfloat16 if device == "cuda" else torch.float32
+    for step in range(settings.steps):
+        if step % 100 == 0:
+            progress(0.8 * step / settings.steps, f"step {step} of {settings.steps}")
+        share = 0.5 * (1 + math.cos(math.pi * step / settings.steps)) + 0.003
+        for group in optimizer.param_groups:
+            group["lr"] = settings.learning_rate * min(1.0, (step + 1) / settings.warm_up) * share
+        x, target, counts = signals.batch(FOLDS + 1, settings.batch)
+        weight = (1 + 3 * target) * counts
+        losses = functional.binary_cross_entropy_with_logits(model(x.to(kind) / INPUT_UNIT), target, reduction="none")
+        loss = ((losses * weight).sum((1, 2)) / weight.sum((1, 2)).clamp_min(1)).sum()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimizer.step()
+    model.eval()
+    largest: list[Any] = []
+    with torch.no_grad():
+        for _ in range(settings.measured):
+            x, _, _ = signals.batch(FOLDS + 1, settings.batch)
+            tops = [one.float().amax((1, 2, 3)).cpu().numpy() for one in model.outputs(x.float() / INPUT_UNIT)]
+            largest = tops if not largest else [np.maximum(a, b) for a, b in zip(largest, tops, strict=True)]
+    return [
+        quantised(model, m, [max(settings.headroom * float(top[m]), 1e-6) for top in largest]) for m in range(FOLDS + 1)
+    ]

@@ -1,0 +1,148 @@
+"""``beatwire train rhythm``: the trees that judge fibrillation and atrial fibrillation, cross-validated by person.
+
+1. Every record goes through the graph; its decisions are labelled (``training.rhythms.examples``).
+2. For each of five folds of people, judges are trained on the other four; they are written beside the judges
+   (``NAME.foldK``), so that a record of the training data is evaluated by judges that have not seen its person.
+3. The judges that ship are trained on all people.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from beatwire.kernels.rhythms import atrial, fibrillation
+from beatwire.model.checkpoint import fold_path
+from beatwire.model.judges import no_judges
+from beatwire.model.rhythm import save_rhythm_judges
+from beatwire.model.storage import HELD_OUT_KEY
+from beatwire.recordings.wfdb.annotations import ENDING
+from beatwire.records.events import BEAT, BLOCK
+from beatwire.training.forest import boost, flatten, joined
+from beatwire.training.progress import Progress, ignore
+from beatwire.training.references import reference_paths
+from beatwire.training.rhythms.card import rhythm_card
+from beatwire.training.rhythms.examples import LEFT_OUT, RhythmExamples, read_examples
+from beatwire.training.settings import FOLDS, JudgeSettings, check_out, fold_of, require, write_figures
+
+_LEAF = {"feature": [-1, -1], "threshold": [0.0, 0.0], "below": [0, 0], "leaf": [0, 0], "roots": [0, 1]}
+_FEATURES = {BLOCK: len(fibrillation.NAMES), BEAT: len(atrial.NAMES)}
+
+
+def train_rhythm(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    noise: Sequence[Path] = (),
+    settings: JudgeSettings = JudgeSettings(),  # noqa: B008
+    annotations: str = ENDING,
+    progress: Progress = ignore,
+) -> dict[str, Any]:
+    """Train and cross-validate the judges of the rhythm; write them with their config, card and metrics.
+
+    Parameters
+    ----------
+    folders
+        Folders of WFDB records with rhythm marks, beats, or comments that say what a record shows.
+    out
+        ``NAME.safetensors``.
+    noise
+        WFDB records of noise without a heartbeat.
+    annotations
+        Ending of the annotation files.
+
+    Returns
+    -------
+    dict
+        The metrics, as written to ``NAME.metrics.json``.
+
+    Raises
+    ------
+    UserError
+        LightGBM is not installed, a folder has no record, or ``out`` is not a ``.safetensors``.
+    """
+    require("lightgbm", "train rhythm")
+    check_out(out, folders, noise)
+    paths = reference_paths(folders, noise, annotations)
+    done = iter(range(len(paths)))
+    with tempfile.TemporaryDirectory() as temporary:
+        unjudged = Path(temporary) / "none.safetensors"
+        save_rhythm_judges(unjudged, _LEAF, {})
+        examples = read_examples(
+            paths, unjudged, no_judges(), lambda name: progress(0.8 * next(done) / len(paths), name), annotations
+        )
+    return _train(examples, out, settings, lambda share, step: progress(0.8 + 0.2 * share, step))
+
+
+def _train(
+    examples: Sequence[RhythmExamples], out: Path, settings: JudgeSettings, progress: Progress
+) -> dict[str, Any]:
+    """Train all judges, write everything and return the metrics."""
+    boosters: dict[int | None, dict[int, Any]] = {}
+    for k, fold in enumerate([*range(FOLDS), None]):
+        progress(k / (FOLDS + 1), "all people" if fold is None else f"fold {fold + 1} of {FOLDS}")
+        chosen = [e for e in examples if fold is None or fold_of(e.person) != fold]
+        boosters[fold] = {kind: _train_judge(chosen, kind, settings) for kind in (BLOCK, BEAT)}
+    metadata = {"settings": asdict(settings), "folders": sorted({e.folder for e in examples})}
+    for fold in range(FOLDS):
+        held_out = {e.name: e.samples for e in examples if fold_of(e.person) == fold}
+        save_rhythm_judges(fold_path(out, fold), _arrays(boosters[fold], settings), metadata | {HELD_OUT_KEY: held_out})
+    judges = save_rhythm_judges(out, _arrays(boosters[None], settings), metadata)
+    metrics = {"model": judges.name, **metadata, "decisions": _figures(examples, boosters, settings)}
+    write_figures(out, metrics, rhythm_card(judges.name, metrics))
+    progress(1.0, "done")
+    return metrics
+
+
+def _train_judge(examples: Sequence[RhythmExamples], kind: int, settings: JudgeSettings) -> Any:
+    """Train the booster of one judge: each person has the same weight in a folder, and so has each folder nearly."""
+    parts = [(e, (e.kind == kind) & (e.label != LEFT_OUT)) for e in examples]
+    features = np.concatenate([e.features[use, : _FEATURES[kind]] for e, use in parts])
+    label = np.concatenate([e.label[use] for e, use in parts])
+    weight = np.concatenate([_weights(e, use, settings) for e, use in parts])
+    weight[label == 1] *= settings.positive_share(kind == BEAT) * weight[label == 0].sum() / weight[label == 1].sum()
+    return boost(features, label, weight, settings, settings.min_decisions, num_threads=1)
+
+
+def _weights(e: RhythmExamples, use: Any, settings: JudgeSettings) -> Any:
+    """Return the weights of the decisions of a record: they sum to at most ``most_decisions`` of each label."""
+    label = e.label[use]
+    count = np.array([max(1, int((label == y).sum())) for y in (0, 1)])
+    weight = np.minimum(1.0, settings.most_decisions / count)[label]
+    marked = settings.marked_weight if (e.label == 1).any() else 1.0
+    return np.where(label == 0, marked, 1.0) * weight
+
+
+def _arrays(boosters: dict[int, Any], settings: JudgeSettings) -> dict[str, Any]:
+    """Return the nodes of both judges, those of atrial fibrillation last."""
+    return joined(flatten(boosters[BLOCK], settings.bias_fibrillation), flatten(boosters[BEAT], settings.bias_atrial))
+
+
+def _figures(
+    examples: Sequence[RhythmExamples], boosters: dict[int | None, dict[int, Any]], settings: JudgeSettings
+) -> dict[str, Any]:
+    """Return by judge and folder the share of decisions of each label that is a yes, by judges of other people."""
+    found: dict[str, Any] = {}
+    for kind, name, bias in (
+        (BLOCK, "fibrillation", settings.bias_fibrillation),
+        (BEAT, "atrial fibrillation", settings.bias_atrial),
+    ):
+        counts: dict[str, list[int]] = {}
+        for e in examples:
+            use = (e.kind == kind) & (e.label != LEFT_OUT)
+            if use.any():
+                raw = boosters[fold_of(e.person)][kind].predict(e.features[use, : _FEATURES[kind]], raw_score=True)
+                of_folder = counts.setdefault(e.folder, [0, 0, 0, 0])
+                for y in (0, 1):
+                    of_folder[2 * y] += int((raw[e.label[use] == y] + bias > 0).sum())
+                    of_folder[2 * y + 1] += int((e.label[use] == y).sum())
+        found[name] = {
+            folder: {"false": c[0], "of normal": c[1], "true": c[2], "of episodes": c[3]}
+            for folder, c in counts.items()
+        }
+    return found

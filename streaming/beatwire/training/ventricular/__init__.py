@@ -1,0 +1,1 @@
+"""Training of the judges of ventricular tachycardia and runs."""

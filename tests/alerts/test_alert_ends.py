@@ -1,0 +1,221 @@
+"""Begin and end of alerts with leads, silence, sessions and successors, on events made by the test."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.alerts.rule import alert_id
+from beatwire.alerts.rules import NUMBERS, RULES
+from beatwire.stages.judging import alert
+from bedside import Ward, device_chunk, rows_of
+from oracles import SentChunk
+
+
+def test_a_lead_off_alert_begins_and_ends_with_the_lead() -> None:
+    def two(first: int, mask: int) -> SentChunk:
+        return device_chunk(first, samples=np.zeros((2, 10), np.int16), lead_off=mask)
+
+    ward = Ward()
+    transitions = [rows_of(ward.tick(two(10 * k, mask))) for k, mask in enumerate([0, 2, 2, 1, 0, 0])]
+    assert transitions == [[], [("lead off", "on", 10, 10)], [], [], [("lead off", "off", 10, 40)], []]
+    again = ward.tick(two(60, 3))
+    assert (again[0]["text"], again[0]["technical"]) == ("lead off: leads 1 and 2", True)
+
+
+def test_asystole_is_not_raised_while_all_leads_are_off_nor_in_the_four_seconds_after() -> None:
+    ward = Ward()
+    ward.tick(device_chunk(0, 100))
+    assert rows_of(ward.tick(device_chunk(100, 2000, lead_off=1))) == [("lead off", "on", 100, 100)]
+    assert rows_of(ward.tick(device_chunk(2100, 100))) == [("lead off", "off", 100, 2100)]
+    assert ward.tick(known=[("bed", 2500)]) == []
+    assert rows_of(ward.tick(known=[("bed", 2501)])) == [("asystole", "on", 2500, 2500)]
+
+
+def test_a_flat_line_begins_with_two_flat_blocks_in_a_row_and_ends_with_the_next_one_that_is_not_flat(
+    ward: Ward,
+) -> None:
+    flat = [True, False, True, True, True, False, True]
+    transitions = ward.tick(blocks=[("bed", 200 * k + 200, f) for k, f in enumerate(flat)])
+    transitions = [a for a in transitions if a["rule"] == "flat line"]
+    assert rows_of(transitions) == [("flat line", "on", 800, 800), ("flat line", "off", 800, 1200)]
+    assert transitions[0]["text"] == "flat line: no signal for 4 s with the leads on"
+
+
+def test_no_data_begins_by_the_clock_and_ends_with_a_chunk() -> None:
+    ward = Ward()
+    second = 1_000_000
+    ward.tick(device_chunk(0, 10, arrival_us=10 * second), now_us=10 * second)
+    assert ward.tick(now_us=12 * second) == []
+    begun = ward.tick(now_us=12 * second + 1)
+    assert rows_of(begun) == [("no data", "on", 10, 10)]
+    assert (begun[0]["text"], begun[0]["priority"]) == ("no data: no usable message for 2 s", "high")
+    assert ward.tick(now_us=30 * second) == []
+    ended = ward.tick(device_chunk(10, 10, arrival_us=31 * second), now_us=31 * second)
+    assert rows_of(ended) == [("no data", "off", 10, 20)]
+    assert begun[0]["id"] == ended[0]["id"]
+    assert rows_of(ward.tick(now_us=34 * second)) == [("no data", "on", 20, 20)]
+
+
+@pytest.mark.parametrize("clock", [{"now_us": 10**9, "caught_up": False}, {"now_us": 0}])
+def test_no_data_is_not_raised_while_messages_wait_or_the_time_is_unknown(ward: Ward, clock: dict[str, Any]) -> None:
+    assert ward.tick(**clock) == []
+    assert rows_of(ward.tick(now_us=10**9)) == [("no data", "on", 10, 10)]
+
+
+def test_a_restart_after_a_long_gap_ends_all_alerts_except_lead_off() -> None:
+    ward = Ward()
+    ward.tick(device_chunk(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
+    ward.tick(beats=[("bed", 5, 130)], known=[("bed", 406)], blocks=[("bed", 200, True), ("bed", 400, True)])
+    transitions = ward.tick(device_chunk(3000, samples=np.zeros((2, 10), np.int16), lead_off=2))
+    assert sorted(rows_of(transitions)) == [
+        ("asystole", "latched", 405, 3000),
+        ("flat line", "off", 400, 3000),
+        ("tachycardia", "off", 5, 3000),
+    ]
+
+
+def test_chunks_that_cannot_be_used_are_no_data() -> None:
+    second, ward = 1_000_000, Ward()
+    ward.tick(device_chunk(0, arrival_us=second))
+    rows = []
+    for k in range(2, 6):
+        usable = ward.tick(device_chunk(10, rate_hz=50.0, arrival_us=k * second), now_us=k * second)
+        rows.append(rows_of(usable))
+    assert rows == [[], [], [("no data", "on", 10, 10)], []]
+    assert rows_of(ward.tick(device_chunk(10, arrival_us=6 * second))) == [("no data", "off", 10, 20)]
+
+
+def test_a_new_session_ends_the_alerts_of_the_session_before() -> None:
+    ward = Ward()
+    ward.tick(device_chunk(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
+    begun = ward.tick(beats=[("bed", 300, 130)], known=[("bed", 701)], now_us=9_000_000)
+    assert [a["rule"] for a in begun] == ["tachycardia", "asystole", "no data"]
+    ended = ward.tick(
+        device_chunk(0, session=2, samples=np.zeros((2, 10), np.int16), lead_off=2, arrival_us=10_000_000)
+    )
+    assert sorted(rows_of(ended)) == [
+        ("asystole", "latched", 700, 700),
+        ("lead off", "off", 0, 300),
+        ("lead off", "on", 0, 0),
+        ("no data", "off", 10, 10),
+        ("tachycardia", "off", 300, 300),
+    ]
+    assert {a["id"] for a in begun} < {a["id"] for a in ended if a["session"] == 1}
+    assert [a["rule"] for a in ended if a["session"] == 2] == ["lead off"]
+
+
+def test_a_lead_that_is_on_again_in_a_new_session_or_after_a_silence_ends_its_alert() -> None:
+    for changed in ({"session": 2}, {"arrival_us": 100_000_000}):
+        ward = Ward()
+        ward.tick(device_chunk(0, samples=np.zeros((2, 10), np.int16), lead_off=2))
+        transitions = ward.tick(device_chunk(10, samples=np.zeros((2, 10), np.int16), **changed))
+        assert [(a["rule"], a["state"], a["session"], a["onset"]) for a in transitions] == [("lead off", "off", 1, 0)]
+
+
+@pytest.mark.parametrize("changed", [{"session": 2}, {"first": 900}], ids=["another session", "the same session"])
+def test_after_a_silence_alerts_end_equally_with_a_successor_that_replayed_nothing_of_the_stream(
+    changed: dict[str, int],
+) -> None:
+    two = {"samples": np.zeros((2, 10), np.int16), "lead_off": 2}
+    ward, successor = Ward(), Ward()
+    begun = ward.tick(device_chunk(**two)) + ward.tick(device_chunk(10, **two), now_us=9_000_000)
+    begun += ward.tick(now_us=90_000_000)
+    assert rows_of(begun) == [("lead off", "on", 0, 0), ("no data", "on", 20, 20)]
+    alert.adopt(successor.alert, begun)
+    later = device_chunk(**two | changed | {"arrival_us": 100_000_000})
+    ended = ward.tick(later)
+    assert successor.tick(later) == ended
+    assert [(a["rule"], a["state"], a["session"]) for a in ended][1:] == [
+        ("lead off", "off", 1),
+        ("lead off", "on", changed.get("session", 1)),
+    ]
+    assert ended[1]["decided"] == changed.get("first", 20)
+
+
+def test_alerts_of_a_stream_depend_on_no_other_stream() -> None:
+    ward = Ward()
+    ward.tick(*[device_chunk(stream=f"bed-{k}") for k in range(5)])
+    transitions = ward.tick(
+        beats=[("bed-1", 60, 130), ("bed-3", 70, 40), ("bed-4", 200)], known=[("bed-2", 401), ("bed-4", 500)]
+    )
+    assert [(a["stream"], *row[:3]) for a, row in zip(transitions, rows_of(transitions), strict=True)] == [
+        ("bed-1", "tachycardia", "on", 60),
+        ("bed-2", "asystole", "on", 400),
+        ("bed-3", "bradycardia", "on", 70),
+    ]
+
+
+def test_times_are_those_of_the_device_clock_also_before_the_first_beat(ward: Ward) -> None:
+    begun = ward.tick(known=[("bed", 401)])[0]
+    assert (begun["onset_us"], begun["decided_us"]) == (10**9 + 4_000_000, 10**9 + 4_000_000)
+    off = Ward().tick(device_chunk(700, lead_off=1, session=3))[0]
+    assert (off["rule"], off["onset_us"]) == ("lead off", 3 * 10**9 + 7_000_000)
+
+
+def logged(rule: str, onset: int, session: int = 1, state: str = "on", stream: str = "bed") -> dict[str, Any]:
+    return {
+        "id": alert_id(stream, session, rule, onset), "stream": stream, "session": session, "rule": rule,
+        "priority": RULES[NUMBERS[rule]].priority, "state": state, "onset": onset,
+        "onset_us": 10**9 * session + 10_000 * onset,
+    }  # fmt: skip
+
+
+def test_a_successor_takes_over_the_onset_of_an_alert_that_is_on(ward: Ward) -> None:
+    found = ward.tick(known=[("bed", 5000)])
+    assert rows_of(found) == [("asystole", "on", 400, 400)]
+    alert.adopt(
+        ward.alert, [logged("asystole", 77), logged("tachycardia", 5), logged("bradycardia", 6, state="latched")]
+    )
+    ended = ward.tick(beats=[("bed", 6000)])
+    assert rows_of(ended) == [("asystole", "latched", 77, 6000)]
+    assert ended[0]["id"] == logged("asystole", 77)["id"]
+
+
+def test_an_alert_of_an_older_session_is_not_taken_over_by_a_newer_one(ward: Ward) -> None:
+    ward.tick(known=[("bed", 5000)])
+    alert.adopt(ward.alert, [logged("asystole", 77, session=0)])
+    assert rows_of(ward.tick(beats=[("bed", 6000)])) == [("asystole", "latched", 400, 6000)]
+
+
+@pytest.mark.parametrize("session", [1, 2])
+def test_alerts_of_a_stream_without_messages_in_the_replay_end_with_its_next_chunk(session: int) -> None:
+    ward = Ward()
+    on = [logged("asystole", 400), logged("no data", 900), logged("lead off", 30), logged("flat line", 20)]
+    alert.adopt(ward.alert, [*on, logged("asystole", 3, stream="another")])
+    assert ward.tick(now_us=10**9) == []
+    transitions = ward.tick(device_chunk(1000, session=session, arrival_us=10**9), now_us=10**9)
+    assert {(a["rule"], a["state"], a["onset"]) for a in transitions} == {
+        ("asystole", "latched", 400),
+        ("no data", "off", 900),
+        ("lead off", "off", 30),
+        ("flat line", "off", 20),
+    }
+    assert {a["id"] for a in transitions} == {a["id"] for a in on}
+    assert {a["id"]: a["onset_us"] for a in transitions} == {a["id"]: a["onset_us"] for a in on}
+    assert all(a["decided_us"] >= a["onset_us"] for a in transitions)
+
+
+def test_ids_differ_by_stream_session_rule_and_onset() -> None:
+    ids = [
+        alert_id(s, session, rule, onset)
+        for s in ("a", "b")
+        for session in (1, 11)
+        for rule in ("asystole", "tachycardia")
+        for onset in (1, 2)
+    ]
+    assert len(set(ids)) == 16
+    assert alert_id("bed-3", 1, "asystole", 450) == hashlib.sha256(b"bed-3|1|asystole|450").hexdigest()[:32]
+
+
+def test_transitions_can_be_written_as_json(ward: Ward) -> None:
+    transitions = ward.tick(beats=[("bed", 50, 160)], known=[("bed", 600)])
+    assert {a["rule"] for a in transitions} >= {"tachycardia", "asystole"}
+    assert json.loads(json.dumps(transitions)) == transitions
+
+
+def test_an_empty_tick_without_streams_raises_no_alert() -> None:
+    assert Ward().tick(now_us=5_000_000) == []

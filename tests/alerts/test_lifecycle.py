@@ -1,0 +1,210 @@
+"""What becomes of an alert: acknowledged, held, taken over; on events made by the test."""
+
+from __future__ import annotations
+
+import pytest
+from beatwire.alerts.settings import Lifecycle
+from beatwire.errors import UserError
+from beatwire.stages import lifecycle
+from beatwire.stages.judging import alert
+from bedside import Ward, acknowledge, device_chunk, in_asystole, states
+
+HZ = 100
+
+
+def test_an_alert_that_is_acknowledged_while_it_is_on_ends_with_its_condition_and_is_never_latched(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    acknowledge(ward, begun)
+    ward.tick()
+    (taken,) = ward.published
+    assert (taken["state"], taken["ack_by"], taken["ack_us"]) == ("ack", "Ada", 7)
+    assert taken["text"] == "asystole: no beat for 4 s"
+    assert {name: taken[name] for name in ("id", "onset_us", "limit", "definition", "priority")} == {
+        name: begun[name] for name in ("id", "onset_us", "limit", "definition", "priority")
+    }
+    ward.tick(beats=[("bed", 600)])
+    (ended,) = ward.published
+    assert (ended["id"], ended["state"], ended["ack_by"], ended["decided"]) == (begun["id"], "off", "Ada", 600)
+
+
+def test_a_latched_alert_is_off_when_it_is_acknowledged(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    ward.tick(beats=[("bed", 600)])
+    assert states(ward.published) == [("asystole", "latched")]
+    acknowledge(ward, begun, "Bob")
+    ward.tick()
+    (ended,) = ward.published
+    assert (ended["state"], ended["ack_by"], ended["text"]) == ("off", "Bob", "ended: asystole")
+    assert not ward.lifecycle.alerts.by_id
+    assert [(r["what"], r["by"], r["before"], r["after"]) for r in ward.audit] == [
+        ("acknowledged", "Bob", "latched", "off")
+    ]
+
+
+def test_an_acknowledgement_of_no_open_alert_or_of_another_stream_is_ignored_and_counted(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    acknowledge(ward, begun, alert="0" * 32)
+    acknowledge(ward, begun, stream="other bed")
+    ward.tick()
+    assert (ward.published, ward.audit, ward.lifecycle.ignored) == ([], [], 2)
+    for _ in range(2):
+        acknowledge(ward, begun)
+    ward.tick()
+    assert states(ward.published) == [("asystole", "ack")]
+    assert ward.lifecycle.ignored == 2, "a repetition changes nothing"
+
+
+@pytest.mark.parametrize(("received_us", "state"), [(0, "ack"), (9_000_000, "ack"), (1_000_000, "on")])
+def test_an_acknowledgement_that_is_older_than_its_alert_does_not_count(
+    ward: Ward, received_us: int, state: str
+) -> None:
+    other = Ward()
+    other.tick(device_chunk())
+    begun = in_asystole(other)
+    acknowledge(ward, begun, received_us=received_us)
+    late = device_chunk(10, 490, arrival_us=5_000_000)
+    ward.tick(late, beats=[("bed", 50)], known=[("bed", 500)], now_us=5_000_000)
+    found = [a for a in ward.published if a["rule"] == "asystole"]
+    assert (found[-1]["id"], found[-1]["state"]) == (begun["id"], state)
+
+
+def test_an_alert_of_higher_priority_is_on_although_one_of_its_stream_is_acknowledged(ward: Ward) -> None:
+    ward.tick(beats=[("bed", 100, 130)])
+    acknowledge(ward, ward.published[0])
+    ward.tick()
+    assert states(ward.published) == [("tachycardia", "ack")]
+    ward.tick(beats=[("bed", 150, 160)])
+    assert [(a["rule"], a["state"], a["priority"]) for a in ward.published] == [("extreme tachycardia", "on", "high")]
+
+
+def off_and_on(ward: Ward, *changes: tuple[int, int]) -> list[tuple[str, int, int]]:
+    """Send chunks whose lead is off or on from samples on; return (state, onset, decided) of what is published."""
+    found = []
+    for first in range(10, 2000, 10):
+        mask = [mask for at, mask in changes if at <= first][-1:] or [0]
+        ward.tick(device_chunk(first, lead_off=mask[0]), known=[("bed", first)])
+        found += [(a["state"], a["onset"], a["decided"]) for a in ward.published if a["rule"] == "lead off"]
+    return found
+
+
+def test_an_alert_that_ends_soon_stays_on_for_five_seconds(ward: Ward) -> None:
+    assert off_and_on(ward, (100, 1), (120, 0)) == [("on", 100, 100), ("off", 100, 600)]
+
+
+def test_an_alert_that_lasts_longer_ends_with_its_condition(ward: Ward) -> None:
+    assert off_and_on(ward, (100, 1), (640, 0)) == [("on", 100, 100), ("off", 100, 640)]
+
+
+def test_an_alert_that_recurs_while_it_is_held_is_the_same_alert(ward: Ward) -> None:
+    assert off_and_on(ward, (100, 1), (120, 0), (300, 1), (900, 0)) == [("on", 100, 100), ("off", 100, 900)]
+
+
+def test_a_held_alert_ends_at_once_with_its_session(ward: Ward) -> None:
+    ward.tick(device_chunk(10, lead_off=1))
+    ward.tick(device_chunk(20))
+    assert states(ward.published) == []
+    ward.tick(device_chunk(0, session=2))
+    assert [(a["state"], a["session"]) for a in ward.published] == [("off", 1)]
+
+
+def test_a_successor_goes_on_with_what_the_log_has(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    acknowledge(ward, begun)
+    ward.tick()
+    log = {a["id"]: a for a in ward.published}
+    successor = Ward()
+    successor.tick(device_chunk())
+    assert in_asystole(successor) == begun, "what it replays is discarded"
+    lifecycle.adopt(successor.lifecycle, list(log.values()))
+    alert.adopt(successor.alert, list(log.values()))
+    acknowledge(successor, begun)
+    successor.tick(known=[("bed", 6_600)])
+    assert successor.published == [], "neither acknowledged nor reminded of again"
+    successor.tick(beats=[("bed", 6_700)])
+    assert [(a["state"], a["ack_by"]) for a in successor.published] == [("off", "Ada")]
+
+
+def test_a_successor_ends_an_alert_that_was_held(ward: Ward) -> None:
+    ward.tick(device_chunk(10, lead_off=1))
+    log = ward.published
+    successor = Ward()
+    for first in (0, 10, 20):
+        successor.tick(device_chunk(first, lead_off=int(first == 10)))
+    lifecycle.adopt(successor.lifecycle, log)
+    alert.adopt(successor.alert, log)
+    successor.tick(device_chunk(30), known=[("bed", 600)])
+    lead = [(a["id"], a["state"], a["decided"]) for a in successor.published if a["rule"] == "lead off"]
+    assert lead == [(log[0]["id"], "off", 510)]
+
+
+def test_an_alert_of_a_version_without_acknowledgements_can_be_acknowledged(ward: Ward) -> None:
+    begun = in_asystole(ward)
+    old = {name: value for name, value in begun.items() if name not in ("ack_by", "ack_us", "reminders", "partition")}
+    lifecycle.adopt(ward.lifecycle, [old])
+    acknowledge(ward, begun)
+    ward.tick()
+    assert states(ward.published) == [("asystole", "ack")]
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"shortest_s": 61}, "alerts: expected shortest_s of 0 to 60 s; got 61"),
+        ({"remind_high_s": 0.5}, "alerts: expected remind_high_s of 0 or at least 1 s; got 0.5"),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(settings: dict[str, float], reason: str) -> None:
+    with pytest.raises(UserError, match=reason):
+        Lifecycle(**settings)
+
+
+def test_an_alert_that_only_the_log_has_ends_when_its_rule_begins_anew(ward: Ward) -> None:
+    lifecycle.adopt(ward.lifecycle, [in_asystole(ward) | {"id": "f" * 32}])
+    ward.tick(beats=[("bed", 600)])
+    lifecycle.adopt(ward.lifecycle, [ward.published[0] | {"id": "f" * 32, "state": "on"}])
+    ward.tick(known=[("bed", 1100)])
+    assert [(a["id"] == "f" * 32, a["state"]) for a in ward.published] == [(True, "off"), (False, "on")]
+
+
+@pytest.mark.parametrize(("ticks", "last"), [("one", 300), ("each", 300), ("each", 900)])
+def test_a_held_alert_of_a_session_that_is_over_ends_the_same_in_every_tick(ticks: str, last: int) -> None:
+    ward = Ward()
+    ward.tick(device_chunk(100, lead_off=1), known=[("bed", 100)])
+    ended = [device_chunk(110, lead_off=1), device_chunk(120, n=last - 120), device_chunk(0, lead_off=1, session=2)]
+    found = []
+    if ticks == "one":
+        ward.tick(*ended)
+        found += ward.published
+    for chunk in ended if ticks == "each" else ():
+        ward.tick(chunk, known=[("bed", chunk.stop)] if chunk.session == 1 else [])
+        found += ward.published
+    assert [(a["session"], a["state"], a["decided"]) for a in found if a["rule"] == "lead off"] == [
+        (1, "off", 600), (2, "on", 0),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("then", ["a gap", "a silence", "a session", "nothing"])
+def test_a_held_alert_of_which_no_more_samples_come_is_over_at_once(ward: Ward, then: str) -> None:
+    ward.tick(device_chunk(10, lead_off=1))
+    ward.tick(device_chunk(20))
+    assert states(ward.published) == []
+    next_chunk = {
+        "a gap": device_chunk(5000),
+        "a silence": device_chunk(30, arrival_us=61_000_000),
+        "a session": device_chunk(0, session=2),
+    }.get(then)
+    if next_chunk is None:
+        ward.tick(now_us=3_000_000)
+    else:
+        ward.tick(next_chunk)
+    (end,) = (a for a in ward.published if a["rule"] == "lead off")
+    assert (end["state"], end["decided"]) == ("off", 510)
+    assert end["decided_us"] == end["onset_us"] + 5_000_000
+
+
+def test_an_alert_that_the_next_session_ends_lasts_as_long_as_any_other() -> None:
+    ward = Ward()
+    ward.tick(device_chunk(0, 900), beats=[("bed", 290, 130), ("bed", 600, 130)], known=[("bed", 850)])
+    ward.tick(device_chunk(0, session=2))
+    ended = {(a["rule"], a["state"], a["decided"]) for a in ward.published}
+    assert ended == {("tachycardia", "off", 790), ("pause", "off", 1100)}

@@ -1,0 +1,88 @@
+"""``beatwire alerts``: what is in force, the gravest first, with ids that ``beatwire ack`` accepts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Self
+
+import pytest
+from beatwire.cli.main import app
+from beatwire.cli.ward.alerts import short_ids
+from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.publishing import orders
+from beatwire.kafka.reading import readers
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+COMMAND = ["alerts", "--bootstrap-servers", "127.0.0.1:1"]
+
+
+def alert(digit: str, stream: str, priority: str, state: str = "on", onset_s: int = 0) -> dict[str, Any]:
+    return {
+        "id": digit * 32, "stream": stream, "rule": "pause", "priority": priority, "state": state,
+        "onset_us": onset_s * 1_000_000, "text": f"text of {digit}", "ack_by": "Ada" if state == "ack" else None,
+    }  # fmt: skip
+
+
+IN_FORCE = [
+    alert("a", "bed-1", "low"),
+    alert("b", "bed-1", "high", "ack"),
+    alert("c", "bed-2", "high", onset_s=5),
+    alert("d", "bed-3", "high", "latched", onset_s=9),
+]
+
+
+@pytest.fixture(autouse=True)
+def _log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(topics, "check_broker", lambda *_: None)
+    for module in (readers, orders):
+        monkeypatch.setattr(module, "read_active_alerts", lambda *_: list(IN_FORCE))
+
+
+def test_unacknowledged_alerts_come_first_then_the_gravest_then_the_newest() -> None:
+    printed = CliRunner().invoke(app, COMMAND).stdout
+    order = [line.split()[0] for line in printed.splitlines() if "text of" in line]
+    assert order == ["dddddd", "cccccc", "aaaaaa", "bbbbbb"]
+    assert "acknowledged by Ada" in " ".join(printed.split())
+
+
+def test_json_is_one_object_of_the_streams_that_are_named() -> None:
+    found = json.loads(CliRunner().invoke(app, [*COMMAND, "--stream", "bed-1", "--json"]).stdout)
+    assert [one["id"][0] for one in found["alerts"]] == ["a", "b"]
+
+
+def test_nothing_in_force_is_said() -> None:
+    assert "no alert is in force" in CliRunner().invoke(app, [*COMMAND, "--stream", "bed-9"]).stderr
+
+
+@given(st.sets(st.text("0123456789abcdef", min_size=32, max_size=32), min_size=1, max_size=30))
+def test_short_ids_are_distinct_beginnings(ids: set[str]) -> None:
+    short = short_ids(ids)
+    assert len(set(short.values())) == len(ids)
+    assert all(one.startswith(short[one]) for one in ids)
+
+
+def test_ack_of_a_stream_takes_those_that_nobody_has_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+
+    class Sender:
+        def __init__(self, *_: object) -> None: ...
+        def __enter__(self) -> Self:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+        def flush(self, _: float) -> None: ...
+        def send_with_headers(self, _topic: str, keys: list[bytes], *_: object) -> None:
+            sent.extend(key.decode() for key in keys)
+
+    monkeypatch.setattr(orders, "Sender", Sender)
+    cluster = Cluster("127.0.0.1:1")
+    assert [one["id"][0] for one in orders.acknowledge(cluster, "bed-1", "Bob")] == ["a"]
+    assert [one["id"][0] for one in orders.acknowledge(cluster, "ccc", "Bob")] == ["c"]
+    assert [one[0] for one in sent] == ["a", "c"]
+    for wrong in ("bed-9", "e", ""):
+        with pytest.raises(UserError, match="no such alert"):
+            orders.acknowledge(cluster, wrong, "Bob")

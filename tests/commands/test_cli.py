@@ -1,0 +1,172 @@
+"""The command line: help texts, refused arguments, exit codes, and what is printed on standard output."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import beatwire
+import pytest
+import typer
+from beatwire.cli import main
+from beatwire.errors import UserError
+from typer.testing import CliRunner
+
+COMMANDS = [
+    "doctor",
+    "demo",
+    "broker",
+    "topics",
+    "replay",
+    "monitor",
+    "analyze",
+    "report",
+    "tail",
+    "dashboard",
+    "bench",
+    "evaluate",
+    "train vae",
+    "train detector",
+]
+INTERRUPTED = """
+import sys
+class Interrupt:
+    def find_spec(self, name, *_):
+        if name == "beatwire.cli.ward.live":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupt())
+from beatwire.__main__ import run
+run()
+"""
+
+
+def run(arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command line."""
+    result = CliRunner().invoke(main.app, arguments.split())
+    if isinstance(result.exception, UserError):
+        return 2, result.stdout, f"beatwire: {result.exception}"
+    return result.exit_code, result.stdout, result.stderr
+
+
+def all_commands() -> dict[str, Any]:
+    """Every command and group of commands, by name."""
+    found: dict[str, Any] = {}
+    waiting: dict[str, Any] = {"": typer.main.get_command(main.app)}
+    while waiting:
+        name, command = waiting.popitem()
+        found[name] = command
+        waiting |= {f"{name} {k}".strip(): c for k, c in getattr(command, "commands", {}).items()}
+    return found
+
+
+def all_parameters() -> Iterator[tuple[str, Any]]:
+    """Every visible option and argument, with the name of its command."""
+    for name, command in all_commands().items():
+        yield from ((name, p) for p in command.params if not getattr(p, "hidden", False))
+
+
+def test_every_option_of_every_command_has_a_help_text() -> None:
+    found = list(all_parameters())
+    assert {name for name, _ in found} >= set(COMMANDS)
+    assert [f"{name} {p.opts[0]}" for name, p in found if len(getattr(p, "help", None) or "") < 10] == []
+
+
+@pytest.mark.parametrize("command", ["", "train", *COMMANDS])
+def test_every_command_prints_its_help_text(command: str) -> None:
+    code, out, _ = run(f"{command} --help")
+    assert code == 0
+    assert f"Usage: beatwire {command}".strip() in out.replace("Usage: root", "Usage: beatwire")
+
+
+def test_the_examples_of_the_help_texts_use_options_that_exist() -> None:
+    commands, examples = all_commands(), []
+    for name, command in commands.items():
+        lines = [line for line in (command.epilog or "").split("\n") if line.startswith("beatwire ")]
+        examples += lines
+        for line in lines:
+            used = line.split()[1:]
+            own = name.split() or used[:1]
+            assert used[: len(own)] == own
+            options = {opt for p in commands[" ".join(own)].params for opt in p.opts}
+            assert {word for word in used if word.startswith("--")} <= options, line
+    assert len(examples) > 10
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert run("--version") == (0, f"beatwire {version('beatwire')}\n", "")
+    assert beatwire.__version__ == version("beatwire")
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        beatwire.nothing  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_an_interrupt_while_modules_are_imported_ends_without_a_word() -> None:
+    done = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_the_package_runs_as_a_module() -> None:
+    done = subprocess.run([sys.executable, "-m", "beatwire", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"beatwire {version('beatwire')}\n"
+
+
+def test_a_usage_error_names_the_command_beatwire_however_it_was_started(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/somewhere/__main__.py", "analyze"])
+    with pytest.raises(SystemExit, match="2"):
+        main.main()
+    assert "Usage: beatwire analyze" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command", ["demo", "replay r.csv --bootstrap-servers x", "analyze r.csv", "evaluate d", "train vae d --out x"]
+)
+def test_a_negative_seed_is_refused(command: str) -> None:
+    code, out, err = run(f"{command} --seed -1")
+    assert (code, out) == (2, "")
+    assert "--seed" in err
+
+
+@pytest.mark.parametrize("option", ["--gpu-memory 4GiB", "--managed-memory", "--nvtx"])
+def test_a_gpu_option_is_refused_on_the_cpu(option: str) -> None:
+    code, out, err = run(f"monitor --bootstrap-servers 127.0.0.1:1 --backend cpu {option}")
+    assert (code, out) == (2, "")
+    assert err == f"beatwire: {option.split()[0]}: expected --backend gpu or auto beside it; got --backend cpu"
+
+
+def test_a_missing_noise_record_is_named(tmp_path: Path) -> None:
+    code, out, err = run(f"evaluate {tmp_path} --noise {tmp_path}/nofile --backend cpu")
+    assert (code, out) == (2, "")
+    assert err == "beatwire: nofile: expected a WFDB record; there is no nofile.hea"
+
+
+def test_a_report_in_a_missing_folder_is_refused_before_the_evaluation(tmp_path: Path) -> None:
+    code, out, err = run(f"evaluate {tmp_path} --html {tmp_path}/no/report.html --backend cpu")
+    assert (code, out) == (2, "")
+    assert err.startswith("beatwire: --html: expected a file in an existing folder; there is no folder ")
+
+
+def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
+    code, out, _ = run("analyze synthetic:seconds=10,rate=250 --json --backend auto")
+    assert code == 0
+    assert json.loads(out)["seconds"] == 10
+    assert out.count("\n") == 1
+
+
+def test_the_help_text_of_bench_names_every_benchmark() -> None:
+    bench = importlib.import_module("beatwire.bench")
+    names = next(p for name, p in all_parameters() if name == "bench" and p.name == "names")
+    assert names.help == f"Benchmarks: {', '.join(bench.BENCHMARKS)}."
+
+
+def test_the_token_of_the_page_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEATWIRE_TOKEN", "a-token-of-24-characters")
+    command = typer.main.get_command(main.app).commands["dashboard"]  # type: ignore[attr-defined]
+    context = command.make_context("dashboard", ["--bootstrap-servers", "127.0.0.1:9092"])
+    assert context.params["token"] == "a-token-of-24-characters"

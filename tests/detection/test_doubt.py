@@ -1,0 +1,224 @@
+"""Doubtful peaks judged by their waveform: bodies against machine code, the network while it is trained, cuts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from annotated import write_record
+from beatwire.errors import UserError
+from beatwire.evaluation.beats.noise import electrode_motion
+from beatwire.jit import cpu
+from beatwire.kernels.intake.holes import NO_VALUE
+from beatwire.kernels.peaks import doubt, wave_input, wave_network
+from beatwire.model.checkpoint import held_out_models
+from beatwire.model.waveform import SHIPPED, load_waveform, network_of, save_waveform
+from beatwire.offline.analyze import analyze
+from beatwire.pipeline.parts import Detection, Models
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import Recording
+from beatwire.records.waveform import WaveNetwork
+from beatwire.stages.detection.doubt import grid_for, scratch_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_network import DEPTH, small_arrays
+
+
+def small_network(seed: int = 0) -> WaveNetwork:
+    return network_of(small_arrays(np.random.default_rng(seed)))
+
+
+def judged(compile_body: Any, x: np.ndarray, c: int, base: int, rate_hz: float) -> tuple[np.ndarray, int]:
+    """The channels and the logit of a peak."""
+    network = small_network()
+    grid, scratch = grid_for(rate_hz, DEPTH), scratch_of(network)
+    gather, channels, judge = map(
+        compile_body, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
+    )
+    early = max(0, gather(x, base, c, grid, scratch.numbers) - wave_input.BEFORE)
+    channels(scratch.numbers, network.compressed, early, scratch.frames[0])
+    seen = scratch.frames[0, : wave_network.grid_of(DEPTH) * wave_input.CHANNELS].copy()
+    return seen, judge(scratch.frames[0], early, network, scratch.frames, scratch.rows)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 1000), rate_hz=st.sampled_from([100.0, 128.0, 250.0, 333.3, 360.0, 1000.0]))
+def test_machine_code_judges_as_python_does(seed: int, rate_hz: float) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.cumsum(rng.integers(-80, 81, int(8 * rate_hz))).clip(-30_000, 30_000).astype(np.int16)
+    x[rng.integers(0, len(x), 20)] = NO_VALUE
+    c, base = int(rng.integers(0, len(x) - rate_hz)), int(rng.integers(0, 10))
+    python, compiled = (
+        judged(lambda body: body, x, max(c, base), base, rate_hz),
+        judged(cpu.compiled, x, max(c, base), base, rate_hz),
+    )
+    np.testing.assert_array_equal(python[0], compiled[0])
+    assert python[1] == compiled[1]
+
+
+@pytest.mark.parametrize("rate_hz", [125.0, 250.0, 500.0])
+def test_an_offset_and_the_polarity_of_the_channels(rate_hz: float) -> None:
+    rng = np.random.default_rng(3)
+    x = np.cumsum(rng.integers(-9, 10, int(20 * rate_hz))).astype(np.int16)
+    c = int(15 * rate_hz)
+    seen = judged(cpu.compiled, x, c, 0, rate_hz)[0]
+    np.testing.assert_array_equal(seen, judged(cpu.compiled, x + np.int16(5000), c, 0, rate_hz)[0])
+    np.testing.assert_allclose(seen, -judged(cpu.compiled, -x, c, 0, rate_hz)[0], atol=3)
+    np.testing.assert_allclose(seen, judged(cpu.compiled, 4 * x, c, 0, rate_hz)[0], atol=3)
+
+
+def test_the_training_sees_what_the_monitor_sees() -> None:
+    torch = pytest.importorskip("torch")
+    from beatwire.training.network.model import channels
+
+    rng = np.random.default_rng(5)
+    x = np.cumsum(rng.integers(-30, 31, 6000)).clip(-30_000, 30_000).astype(np.int16)
+    whole = channels(torch.from_numpy(x.astype(np.int64) * 16)).numpy()
+    for c in (60, 700, 3000, 5900):
+        newest = c + round(wave_input.AHEAD_S * 250)
+        seen = judged(cpu.compiled, x, c, 0, 250.0)[0].reshape(-1, wave_input.CHANNELS)
+        n = min(len(seen), newest + 1)
+        np.testing.assert_array_equal(seen[-n:], whole[newest + 1 - n : newest + 1])
+
+
+def test_the_logit_while_it_is_trained_is_that_of_the_integers() -> None:
+    torch = pytest.importorskip("torch")
+    from beatwire.training.network.model import DEPTH as DEEP
+    from beatwire.training.network.model import INPUT_UNIT, WaveModel, channels, quantised
+
+    torch.manual_seed(0)
+    x = np.cumsum(np.random.default_rng(7).integers(-30, 31, 5000)).clip(-30_000, 30_000).astype(np.int16)
+    model = WaveModel(1, 0)
+    seen = channels(torch.from_numpy(x.astype(np.int64) * 16)[None, None]).float() / INPUT_UNIT
+    with torch.no_grad():
+        model(seen)  # the statistics of a batch
+        for k in range(len(model.weight)):
+            getattr(model, f"mean{k}").mul_(50)
+            getattr(model, f"variance{k}").sub_(0.98).mul_(50)
+        model.eval()
+        expected = model(seen)[0, 0].numpy()
+        tops = [1.2 * float(one.max()) + 1e-6 for one in model.outputs(seen)]
+    network = network_of(quantised(model, 0, tops))
+    scratch = scratch_of(network)
+    gather, write, judge = map(
+        cpu.compiled, (wave_input.gather, wave_input.write_channels, wave_network.judge_waveform)
+    )
+    for frame in (40, 300, 700, 1200):
+        c = 4 * frame + 3 - round(wave_input.AHEAD_S * 250)
+        early = max(0, gather(x, 0, c, grid_for(250.0, DEEP), scratch.numbers) - wave_input.BEFORE)
+        write(scratch.numbers, network.compressed, early, scratch.frames[0])
+        logit = judge(scratch.frames[0], early, network, scratch.frames, scratch.rows) / wave_network.LOGIT_UNIT
+        assert logit == pytest.approx(expected[frame], abs=0.02 + 0.05 * float(abs(expected).max()))
+
+
+def noisy_recording(leads: int, seed: int) -> Recording:
+    """A minute of beats in electrode motion, at 250 Hz."""
+    rng, n = np.random.default_rng(seed), 60 * 250
+    t = np.arange(n) / 250
+    x = electrode_motion(n, leads, 250.0, rng) * 300
+    for at in np.cumsum(rng.normal(0.8, 0.03, 74)):
+        x += 800 * (1 - ((t - at) / 0.014) ** 2) * np.exp(-(((t - at) / 0.014) ** 2) / 2)
+    samples = np.clip(np.rint(x), -32_767, 32_767).astype(np.int16)
+    return Recording("noisy", 250.0, tuple(f"L{k}" for k in range(leads)), 1.0, samples)
+
+
+def beats_of(recording: Recording, detector: Any, chunk: int, chunks_of_tick: int) -> dict[str, Any]:
+    n = recording.samples.shape[1]
+    chunks = [min(chunk, n - a) for a in range(0, n, chunk)]
+    ticks = [min(chunks_of_tick, len(chunks) - a) for a in range(0, len(chunks), chunks_of_tick)]
+    return analyze(recording, settings=replace(Settings(), detector=detector), chunks=chunks, ticks=ticks).beats
+
+
+@pytest.mark.parametrize("leads", [1, 2])
+def test_the_network_changes_beats_in_noise_and_cuts_change_nothing(leads: int) -> None:
+    recording = noisy_recording(leads, 1)
+    whole = beats_of(recording, "network", 5000, 3)
+    assert len(whole["sample"]) > 40
+    trees = beats_of(recording, "trees", 5000, 3)
+    assert not (
+        np.array_equal(whole["sample"], trees["sample"])
+        and np.array_equal(whole["quality"], trees["quality"], equal_nan=True)
+    )
+    for chunk, ticks in ((97, 4), (13, 40)):
+        cut = beats_of(recording, "network", chunk, ticks)
+        for name in ("sample", "quality", "expected_errors", "rr_ms"):
+            np.testing.assert_array_equal(cut[name], whole[name])
+
+
+@settings(max_examples=50, deadline=None)
+@given(logit=st.floats(-8, 8), errors=st.floats(0, 40))
+def test_no_doubt_without_expected_errors(logit: float, errors: float) -> None:
+    assert not doubt.in_doubt(logit, float("nan"))
+    assert not doubt.in_doubt(logit, min(errors, doubt.LEAST_ERRORS))
+    assert not doubt.in_doubt(8.0, errors)
+    assert doubt.in_doubt(0.0, doubt.LEAST_ERRORS + 0.01 + errors)
+
+
+def test_the_shipped_network_and_its_companions_are_usable() -> None:
+    assert load_waveform().name.startswith("network-1+")
+    for fold in range(5):
+        assert load_waveform(SHIPPED.with_suffix(f".fold{fold}.safetensors")).network.narrow.shape == (7, 64, 64)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("wide", lambda a: a[:, :-1], "expected wide as finite int8"),
+        ("head", lambda a: a[:-1], "expected head as finite int64"),
+        ("combination", lambda a: a * np.nan, "expected combination as finite float64"),
+        ("most", lambda a: a * 100, "expected sums below 16777216 in layer"),
+        ("residual", lambda a: a + (1 << 40), "expected residual below"),
+    ],
+)
+def test_a_damaged_network_is_refused(tmp_path: Path, name: str, change: Any, message: str) -> None:
+    arrays = small_arrays(np.random.default_rng(1))
+    save_waveform(tmp_path / "good.safetensors", arrays, {})
+    with pytest.raises(UserError, match=message):
+        save_waveform(tmp_path / "bad.safetensors", arrays | {name: change(arrays[name])}, {})
+
+
+def test_a_network_needs_the_cpu() -> None:
+    chosen = replace(Settings(), detector="network")
+    with pytest.raises(UserError, match="expected detector trees or rule on backend gpu; got network"):
+        Detection(chosen, Models.of(chosen), SimpleNamespace(name="gpu"))  # type: ignore[arg-type]
+
+
+def test_the_first_tick_compiles_nothing() -> None:
+    chosen = replace(Settings(), detector="network")
+    Detection(chosen, Models.of(chosen))
+    before = list(cpu.kernels.judge_again.dispatcher.signatures)  # type: ignore[attr-defined]
+    beats_of(noisy_recording(1, 2), "network", 5000, 3)
+    beats_of(noisy_recording(2, 2), "network", 5000, 3)
+    assert list(cpu.kernels.judge_again.dispatcher.signatures) == before  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_a_network_is_trained_with_companions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    from beatwire.training.network import combination as wave_combination
+    from beatwire.training.network.train import train_network
+    from beatwire.training.settings import NetworkSettings
+
+    monkeypatch.setattr(wave_combination, "AUGMENTATIONS", wave_combination.AUGMENTATIONS[2:])
+
+    (tmp_path / "records").mkdir()
+    for k in range(5):
+        write_record(tmp_path / "records", f"r{k}")
+    short = NetworkSettings(steps=2, batch=1, measured=1)
+    out, steps = tmp_path / "n.safetensors", []
+    metrics = train_network([tmp_path / "records"], out, settings=short, progress=lambda done, _: steps.append(done))
+    assert metrics["model"] == load_waveform(out).name
+    assert metrics["model"] in out.with_suffix(".card.md").read_text()
+    assert sum(row["peaks"] for row in metrics["doubtful peaks"]) > 0
+    assert steps == sorted(steps)
+    held_out = held_out_models(out)
+    assert set(held_out) == {(f"r{k}", 90_000) for k in range(5)}
+    assert load_waveform(held_out["r3", 90_000]).name != metrics["model"]
+    for ending in ("hea", "atr"):
+        (tmp_path / "records" / f"r4.{ending}").unlink()
+    with pytest.raises(UserError, match="expected at least 5 annotated records; got 4"):
+        train_network([tmp_path / "records"], out, settings=short)

@@ -1,0 +1,125 @@
+"""Peaks and levels against a loop over every sample, in any cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from beatwire.kernels.detection.level import NO_CUT
+from beatwire.records import Response
+from beatwire.records.columns import PEAK_CEILING
+from beatwire.records.detection import Rings
+from beatwire.stages.detection import nms
+from laws import cut
+from signal_oracles import blocks_of, peaks_of
+from steps import fresh_of
+
+DELAY = 21
+NO_SAMPLES = np.zeros((1, 1, 1), np.int16)
+
+
+def suppressed(
+    f: np.ndarray, cuts: list[tuple[int, int]], base: int, settings: nms.Settings, rate_hz: float
+) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[int]]:
+    """Process ``f`` [n] of a lane that begins at ``base``; return peaks, blocks, and the watermark after each cut."""
+    state = nms.State(settings)
+    longest = max(b - a for a, b in cuts)
+    columns = longest + round(3 * (settings.left_s + settings.right_s) * rate_hz) + 2 * DELAY
+    ring = np.full((2, columns), 2**30, np.int32)
+    peaks: list[tuple[int, ...]] = []
+    blocks: list[tuple[int, int]] = []
+    known: list[int] = []
+    for a, b in cuts:
+        ready = np.arange(max(0, a - DELAY), max(0, b - DELAY))
+        ring[1, (base + ready) % columns] = f[ready]
+        fresh = fresh_of([5, base + a], [5, base + b], [5, base], rate_hz=rate_hz)
+        got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), DELAY))[1]
+        watermark, got = got.watermark, got.table
+        assert got.found[0] == got.closed[0] == 0
+        peaks += [tuple(p) for p in got.peaks[1, : got.found[1], :PEAK_CEILING].tolist()]
+        blocks += [tuple(p) for p in got.blocks[1, : got.closed[1]].tolist()]
+        known.append(int(watermark[1]))
+    return peaks, blocks, known
+
+
+def ties(rng: np.random.Generator, n: int) -> np.ndarray:
+    return rng.integers(0, 4, n)
+
+
+def heart(rng: np.random.Generator, n: int) -> np.ndarray:
+    f = rng.integers(0, 50, n)
+    for at in range(30, n - 10, 180):
+        f[at - 9 : at + 10] += (900 + int(rng.integers(0, 300))) * (10 - np.abs(np.arange(-9, 10)))
+    return f
+
+
+def silence(rng: np.random.Generator, n: int) -> np.ndarray:
+    f = np.zeros(n, np.int64)
+    f[rng.integers(0, n, 5)] = 7
+    return f
+
+
+def stairs(rng: np.random.Generator, n: int) -> np.ndarray:
+    return np.repeat(rng.integers(0, 2**31 - 1, n // 40 + 1), 40)[:n]
+
+
+def shocks(rng: np.random.Generator, n: int) -> np.ndarray:
+    f = heart(rng, n)
+    for at in rng.integers(0, n, 4):
+        f[at : at + int(rng.integers(1, 300))] *= int(rng.integers(2, 90))
+    return f
+
+
+@pytest.mark.parametrize("signal", [ties, heart, silence, stairs, shocks])
+@pytest.mark.parametrize("seed", range(4))
+def test_any_cut_gives_the_peaks_levels_and_blocks_of_a_loop_over_every_sample(signal, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rate_hz = (50.0, 128.0, 250.0, 250.0)[seed]
+    settings = nms.Settings() if seed < 3 else nms.Settings(left_s=0.1, right_s=0.02, block_s=0.5)
+    n, base = round(26 * rate_hz), int(rng.integers(0, 10**9))
+    f = signal(rng, n)
+    peaks, blocks, known = suppressed(f, cut(n, rng, int(rng.integers(3, 900))), base, settings, rate_hz)
+    left, right, block = (
+        int(np.floor(d * rate_hz + 0.5)) for d in (settings.left_s, settings.right_s, settings.block_s)
+    )
+    assert known[-1] == base + n - DELAY - right
+    assert peaks == peaks_of(f[: n - DELAY], base, left, right, block)
+    assert blocks == blocks_of(f[: n - DELAY], base, block)
+
+
+def test_a_plateau_is_one_peak_at_its_beginning() -> None:
+    f = np.zeros(400, np.int64)
+    f[100:110] = 9
+    f[300:380] = 9
+    peaks, _, _ = suppressed(f, [(0, 400)], 0, nms.Settings(), 100.0)
+    assert [p[:2] for p in peaks] == [(100, 9), (300, 9)]
+
+
+def test_a_zero_response_has_no_peak() -> None:
+    peaks, blocks, _ = suppressed(np.zeros(1000, np.int64), [(0, 1000)], 0, nms.Settings(), 100.0)
+    assert peaks == []
+    assert blocks == [(200, 0), (400, 0), (600, 0), (800, 0)]
+
+
+def test_of_two_equal_maxima_near_each_other_the_first_is_the_peak() -> None:
+    f = np.zeros(300, np.int64)
+    f[[100, 115]] = 5
+    assert [p[0] for p in suppressed(f, [(0, 300)], 0, nms.Settings(), 100.0)[0]] == [100]
+    f[126] = 5
+    assert [p[0] for p in suppressed(f, [(0, 300)], 0, nms.Settings(), 100.0)[0]] == [100]
+    f[:] = 0
+    f[[100, 126]] = 5
+    assert [p[0] for p in suppressed(f, [(0, 300)], 0, nms.Settings(), 100.0)[0]] == [100, 126]
+
+
+def test_a_restart_of_a_lane_clears_its_levels() -> None:
+    f = np.full(1500, 1, np.int64)
+    f[50::100] = 1000
+    state = nms.State(nms.Settings())
+    ring = np.zeros((1, 4096), np.int32)
+    ring[0, :1500] = f
+    nms.step(state, Response(fresh_of([0], [1500], rate_hz=100.0), Rings(NO_SAMPLES, ring), 0))
+    ring[0, 2000:2300] = 0
+    ring[0, 2150] = 10
+    fresh = fresh_of([2000], [2300], [2000], rate_hz=100.0)
+    got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), 0))[1].table
+    assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 10, 10, 0, NO_CUT]]

@@ -1,0 +1,210 @@
+"""Messages that wait for the broker: in memory or on disk, in order, whatever ends in between."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.kafka.publishing.live_sender import LiveSender
+from beatwire.kafka.reading.readers import follow
+from beatwire.wire import decode_chunk, names
+from beatwire_producers.devices import feed, outbox, sending
+from beatwire_producers.devices.chunks import Message
+from beatwire_producers.devices.feed import Feed, run_feed
+from beatwire_producers.devices.outbox import Memory, Spool
+from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+def message(k: int, size: int = 20) -> Message:
+    return Message(b"bed-%d" % (k % 3), k.to_bytes(4, "little") * (size // 4), [("battery", b"80")] if k % 2 else None)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["put", "take", "acknowledged", "end"]), st.integers(1, 40)), max_size=40))
+def test_a_spool_gives_every_message_in_order_and_again_only_what_was_not_acknowledged(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
+) -> None:
+    folder = tmp_path_factory.mktemp("spool")
+    spool = Spool(folder)
+    put = taken = acknowledged = 0
+    largest = outbox._FILE_BYTES
+    outbox._FILE_BYTES = 300
+    try:
+        for step, n in [*steps, ("end", 1)]:
+            if step == "put":
+                spool.put([message(put + k) for k in range(n)])
+                put += n
+            elif step == "take":
+                found = spool.take(n, 0.0)
+                assert found == [message(k) for k in range(taken, min(put, taken + n))]
+                taken += len(found)
+            elif step == "acknowledged":
+                spool.all_acknowledged()
+                acknowledged = taken
+            else:
+                spool.close()
+                spool = Spool(folder)
+                left = spool.take(10_000, 0.0)
+                assert len(left) == spool.left
+                assert left == [message(k) for k in range(put - len(left), put)]
+                assert put - len(left) <= acknowledged
+                spool.all_acknowledged()
+                taken = acknowledged = put
+        spool.finish()
+        spool.close()
+        assert list(folder.glob("*.spool")) == []
+    finally:
+        outbox._FILE_BYTES = largest
+
+
+def test_a_spool_that_was_torn_gives_what_is_whole(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.put([message(k) for k in range(10)])
+    spool.close()
+    (path,) = tmp_path.glob("*.spool")
+    path.write_bytes(path.read_bytes()[:-3])
+    again = Spool(tmp_path)
+    assert again.take(100, 0.0) == [message(k) for k in range(9)]
+    again.close()
+
+
+def test_a_spool_belongs_to_one_process(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    program = (
+        f"from pathlib import Path; from beatwire_producers.devices.outbox import Spool; Spool(Path({str(tmp_path)!r}))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert "expected a folder of one process; another one uses it" in done.stderr
+    spool.close()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"--spool .*file.*: expected a folder that can be written"):
+        Spool(tmp_path / "file" / "below")
+
+
+def test_memory_that_is_full_loses_what_has_waited_longest() -> None:
+    memory = Memory(most_bytes=250)
+    memory.put([message(k) for k in range(20)])
+    assert memory.lost == 10
+    assert memory.take(100, 0.0) == [message(k) for k in range(10, 20)]
+
+
+class Counting:
+    """A reader of a count, 50 packets a second, that goes away now and then."""
+
+    def __init__(self, packets: int, away_at: tuple[int, ...] = ()) -> None:
+        self._left, self._away = packets, set(away_at)
+        self.at = 0
+
+    def describe(self) -> Description:
+        return Description("bed-1", ("II",), 500.0, 1.0)
+
+    def packets(self):  # type: ignore[no-untyped-def]
+        while self.at < self._left:
+            if self.at in self._away:
+                self._away.remove(self.at)
+                raise DeviceAwayError("unplugged")
+            first = 10 * self.at
+            values = (np.arange(first, first + 10) % 30000).astype(np.int16)
+            self.at += 1
+            yield Packet(values[None], arrival_s(), count=first)
+            time.sleep(0.02)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def received(cluster: Cluster, enough: int) -> list[tuple[int, int]]:
+    """Return first index and length of every chunk, in the order of the topic."""
+    stop, found = threading.Event(), list[tuple[int, int]]()
+    timer = threading.Timer(20.0, stop.set)
+    timer.start()
+    for one in follow(cluster, names.SAMPLES, stop=stop, earliest=True):
+        chunk = decode_chunk(one.value() or b"")
+        found.append((chunk["first"], len(chunk["samples"]) // 2))
+        if sum(n for _, n in dict(found).items()) >= enough:
+            break
+    timer.cancel()
+    return found
+
+
+class AwaySender(LiveSender):
+    """A sender whose broker is away for a while: nothing reaches it until ``back`` is set."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.back = threading.Event()
+        self._hidden: list[Any] = []
+        super().__init__(cluster, outage_s=float("inf"))
+
+    def send_with_headers(self, *given: Any) -> None:
+        self._hidden.append(given)
+
+    def unacknowledged(self) -> int:
+        if self.back.is_set() and self._hidden:
+            hidden, self._hidden = self._hidden, []
+            for given in hidden:
+                super().send_with_headers(*given)
+        return super().unacknowledged() + sum(len(keys) for _, keys, _, _ in self._hidden)
+
+
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_a_broker_that_is_away_costs_nothing_and_is_said(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sending, "_AWAY_S", 0.5)
+    monkeypatch.setattr(sending, "_MOST_IN_FLIGHT", 5)
+    monkeypatch.setattr(feed, "_MANY", 10)
+    said: list[str] = []
+    with MockKafka() as kafka, AwaySender(kafka.cluster) as sender:
+        box = Spool(tmp_path) if where == "disk" else Memory()
+        timer = threading.Timer(3.0, sender.back.set)
+        timer.start()
+        summary = Feed([("counting", Counting(250))], sender, box, say=said.append).run(threading.Event())
+        box.close()
+        found = received(kafka.cluster, 2500)
+    assert [first for first, _ in found] == sorted(first for first, _ in found)
+    assert sum(n for _, n in found) == 2500 == summary.samples
+    assert (summary.lost, summary.holes) == (0, 0)
+    assert max(n for _, n in found) > 100, "many waiting messages make longer ones"
+    assert any(
+        "broker: no answer" in line and f"wait {'on disk' if where == 'disk' else 'in memory'}" in line for line in said
+    )
+    assert any("broker: answers again" in line for line in said)
+    assert list(tmp_path.glob("*.spool")) == []
+
+
+def test_what_the_broker_did_not_take_is_sent_by_the_next_feed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "_FLUSH_S", 1.0)
+    said: list[str] = []
+    nowhere = Cluster("127.0.0.1:1")
+    ended = threading.Event()
+    threading.Timer(1.0, ended.set).start()
+    run_feed([("counting", Counting(30))], nowhere, ended, said.append, spool=tmp_path)
+    assert any("stay on disk and are sent by the next feed" in line for line in said)
+    with MockKafka() as kafka:
+        run_feed([("counting", Counting(0))], kafka.cluster, threading.Event(), said.append, spool=tmp_path)
+        assert sum(n for _, n in received(kafka.cluster, 300)) == 300
+    assert any("of an earlier feed are sent first" in line for line in said)
+    with pytest.raises(FatalError, match=r"to acknowledge every message; .* are lost"):
+        run_feed([("counting", Counting(5))], nowhere, ended, said.append)
+
+
+def test_a_device_that_goes_away_is_waited_for_with_a_growing_pause() -> None:
+    said: list[str] = []
+    with MockKafka() as kafka, LiveSender(kafka.cluster, outage_s=float("inf")) as sender:
+        readers = [("counting", Counting(60, (20, 21, 22)))]
+        summary = Feed(readers, sender, say=said.append, pauses_s=(0.05, 0.1)).run(threading.Event())
+        assert sum(n for _, n in received(kafka.cluster, 600)) == 600
+    assert (summary.away, summary.sessions, summary.holes) == (3, 1, 0)
+    pauses = [line.rpartition(" in ")[2] for line in said if "away" in line]
+    assert pauses == ["0.05 s", "0.1 s", "0.1 s"]

@@ -1,0 +1,109 @@
+"""Runs feeds of devices against the embedded broker, and collects what arrives."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from beatwire.kafka.local.mock import MockKafka
+from beatwire.kafka.publishing.live_sender import LiveSender
+from beatwire.kafka.reading.readers import follow
+from beatwire.wire import decode_chunk, names
+from beatwire_producers.devices.feed import Feed, Summary
+from beatwire_producers.devices.packets import Reader
+from numpy.typing import NDArray
+
+WAIT_S = 30.0
+
+
+@dataclass
+class Received:
+    """What has arrived: chunks, their headers, and the lines that were said."""
+
+    chunks: list[dict[str, Any]] = field(default_factory=list)
+    headers: list[Any] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    def samples(self, stream: str) -> NDArray[np.int16]:
+        """Return the samples of a stream, [leads, n], of all sessions one after the other; -1 in holes."""
+        chunks = [c for c in self.chunks if c["stream"] == stream]
+        parts = []
+        for session in sorted({c["session"] for c in chunks}):
+            own = [c for c in chunks if c["session"] == session]
+            first = min(c["first"] for c in own)
+            leads = len(own[0]["leads"])
+            last = max(c["first"] + len(c["samples"]) // 2 // leads for c in own)
+            row = np.full((leads, last - first), -1, np.int16)
+            for c in own:
+                values = np.frombuffer(c["samples"], "<i2").reshape(leads, -1)
+                row[:, c["first"] - first : c["first"] - first + values.shape[1]] = values
+            parts.append(row)
+        return np.concatenate(parts, axis=1) if parts else np.zeros((1, 0), np.int16)
+
+    def count(self, stream: str | None = None) -> int:
+        """Return the number of samples a lead that have arrived."""
+        return sum(
+            len(c["samples"]) // 2 // len(c["leads"]) for c in self.chunks if stream is None or c["stream"] == stream
+        )
+
+    def wait(self, is_enough: Callable[[], bool], within_s: float = WAIT_S) -> None:
+        """Wait until a condition holds."""
+        deadline = time.monotonic() + within_s
+        while not is_enough():
+            assert time.monotonic() < deadline, f"{self.count()} samples of {len(self.chunks)} chunks; {self.said}"
+            time.sleep(0.01)
+
+
+@dataclass
+class Running:
+    """A feed that runs: what arrives, how to stop it, and its summary after that."""
+
+    received: Received
+    stop: threading.Event
+    feed: Feed
+    summary: Summary | None = None
+
+
+@contextlib.contextmanager
+def feeding(readers: Sequence[tuple[str, Reader]], **settings: Any) -> Iterator[Running]:
+    """Run a feed into an embedded broker, until the end of the block."""
+    received, stop, ended = Received(), threading.Event(), threading.Event()
+    with MockKafka() as kafka, LiveSender(kafka.cluster, outage_s=float("inf")) as sender:
+
+        def consume() -> None:
+            for message in follow(kafka.cluster, names.SAMPLES, stop=ended, earliest=True):
+                received.headers.append(message.headers())
+                received.chunks.append(decode_chunk(message.value()))
+
+        consumer = threading.Thread(target=consume, daemon=True)
+        consumer.start()
+        running = Running(received, stop, Feed(readers, sender, say=received.said.append, **settings))
+        failures: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                running.summary = running.feed.run(stop)
+            except BaseException as error:
+                failures.append(error)
+
+        runner = threading.Thread(target=run, daemon=True)
+        runner.start()
+        try:
+            yield running
+            stop.set()
+            runner.join(WAIT_S)
+            if failures:
+                raise failures[0]
+            assert running.summary is not None
+            summary = running.summary
+            received.wait(lambda: len(received.chunks) >= summary.messages)
+        finally:
+            stop.set()
+            runner.join(WAIT_S)
+            ended.set()
+            consumer.join(WAIT_S)

@@ -1,0 +1,41 @@
+"""Messages for tests on a real Kafka: send, take as ticks, and read back."""
+
+from __future__ import annotations
+
+import time
+
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.reading.readers import read_to_end
+from beatwire.records import Outgoing
+from beatwire.wire import names
+
+
+def beats(*values: bytes) -> list[Outgoing]:
+    return [Outgoing(names.BEATS, [b"s"] * len(values), list(values))]
+
+
+def send(kafka, *values, topic=names.SAMPLES):
+    """Send messages with one key."""
+    with Sender(kafka.cluster) as sender:
+        sender.send(topic, [b"s"] * len(values), list(values))
+
+
+def take(source, *, within_s=20.0):
+    """Return the next tick that is not empty."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        polled = source.take(0.1)
+        if polled is not None and len(polled.tick.arrival_us):
+            return polled
+    raise AssertionError(f"no message within {within_s:g} s")
+
+
+def positions_after(polled):
+    """Return what is to be committed with a tick: the offsets after it, from which a successor needs no replay."""
+    return {partition: Position(offset, offset) for partition, offset in polled.positions.items()}
+
+
+def values_in(kafka, topic):
+    """Return the values of all committed messages of a topic."""
+    return [value for _, value in read_to_end(kafka.cluster, topic)]

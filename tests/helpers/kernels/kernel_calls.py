@@ -1,0 +1,138 @@
+"""Calls of kernels that the messages of a small ward do not reach, or not often enough."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from beatwire.jit import cpu
+from beatwire.kernels.classes.beat_class import MEASURED
+from beatwire.kernels.classes.normal_beat import NORMAL_MEASURES
+from beatwire.kernels.intake import files
+from beatwire.kernels.peaks.doubt import LOG_COLUMNS
+from beatwire.kernels.peaks.peak_features import PAST_PEAKS
+from beatwire.kernels.rhythms import rhythm
+from beatwire.kernels.rhythms.beat_ring import BEATS
+from beatwire.kernels.rhythms.flutter import FLAT
+from beatwire.kernels.rhythms.ventricular import COLUMNS, PAST
+from beatwire.kernels.rhythms.ventricular import FEATURES as RUN_FEATURES
+from beatwire.kernels.scores.drift import DRIFT_BLOCKS
+from beatwire.model.checkpoint import load_model
+from beatwire.model.rhythm import load_rhythm_judges
+from beatwire.model.ventricular import load_ventricular_judges
+from beatwire.model.waveform import network_of
+from beatwire.offline import analyzer
+from beatwire.offline.plan import Plan
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings.synthetic.person import synthesise
+from beatwire.records.alerting import Crossings, DriftState
+from beatwire.records.columns import PEAK_COLUMNS
+from beatwire.records.detection import FreshLanes, PeakTable, Rings
+from beatwire.records.events import BEAT, BLOCK, RESTART, WATERMARK
+from beatwire.records.rhythm import Judged, Rhythm, RhythmBeats, RhythmMemory
+from beatwire.records.ventricular import Ventricular, VentricularBeats, VentricularMemory
+from beatwire.records.waveform import DoubtMemory
+from beatwire.stages.detection.doubt import grid_for, scratch_of
+from beatwire.stages.score import sum_levels
+from bedside import Ward, device_chunk
+from small_network import small_arrays
+
+
+def of_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Call the kernels that only shards of recordings and training use."""
+    monkeypatch.setattr(analyzer, "WARM_S", 2.0)
+    recording = synthesise(1, rate_hz=128.0, seconds=9.0).recording
+    beats = analyzer.Analyzer(Settings(), Plan(4.0, 5.0), rules=False).analyze(recording, "x")[0].beats
+    sum_levels(load_model().calibration, beats.terms)
+    holed = np.tile(np.array([-32768, 5, 7, -32768, 9, -32768, -32768, -32768, 8, 8], np.int16), (3, 1))
+    cpu.kernels.fill_recording(3, np.array([[5, 8]]), 2, 3, holed)
+    assert holed[0].tolist() == [-32768, 5, 7, 8, 9, 8, 8, 8, 8, 8]
+    start, stop = np.array([0, 5, 9]), np.array([4, 12, 11])
+    cpu.kernels.take_stretch(3, recording.samples, start, stop, np.zeros((3, 1, 8), np.int16))
+    with Path(__file__).open("rb") as file:
+        room = np.zeros(2 * files.PIECE + 100, np.uint8)
+        cpu.kernels.read_piece(3, file.fileno(), 7, room, np.zeros(3, np.int64))
+
+
+def of_drift() -> None:
+    """Call the kernel of drift with a stream that crosses the limit, which takes a minute of beats elsewhere."""
+    rows = [(RESTART, 0, 0), *[(BEAT, k, 0) for k in range(20)], (WATERMARK, 400, 400)]
+    events = np.array([(0, 1, *row, 0) for row in rows], np.int64)
+    state = DriftState(
+        np.zeros((1, DRIFT_BLOCKS, 4), np.uint8), np.zeros(1, np.int64), np.zeros(1), np.zeros(1, np.bool_)
+    )
+    found = Crossings(np.zeros(1, np.int64), np.zeros(99, np.int64), np.zeros((99, 6), np.int64))
+    run, upper = np.array([0, len(events)]), np.array([[1, 3]], np.uint8)
+    levels, scored, length = np.array([0.5]), np.ones(1, np.bool_), np.array([100])
+    cpu.kernels.track_drift(1, run, events, upper, scored, length, levels, 0.4, state, found)
+    assert found.rows[: found.counts[0], 3:5].tolist() == [[100, 500], [400, 0]]
+
+
+def of_doubt() -> None:
+    """Call the kernel of doubtful peaks, which only the detector with a network uses."""
+    rng = np.random.default_rng(2)
+    network = network_of(small_arrays(rng, depth=1))
+    x = np.cumsum(rng.integers(-50, 51, (3, 2, 4000)), axis=2).clip(-30_000, 30_000).astype(np.int16)
+    x[0, 1, 2900:3100] = x[1, :, 3000] = -32768
+    peaks = np.zeros((3, 3, PEAK_COLUMNS), np.int64)
+    peaks[:, :, 0] = [500, 3000, 3900]
+    logits = np.tile(np.array([[0.5, 1.0], [-3.0, 2.0], [-99.0, np.nan]]), (3, 1, 1))
+    ones, memory = np.ones(3, np.int64), DoubtMemory(np.zeros((3, LOG_COLUMNS), np.int64), np.zeros((3, PAST_PEAKS)))
+    cpu.kernels.judge_again(
+        3, FreshLanes(np.arange(3), np.arange(3), 0 * ones, 4000 * ones, 0 * ones),
+        PeakTable(3 * ones, peaks, np.zeros((3, 3, 3), np.int64), 0 * ones, np.zeros((3, 1, 2), np.int64)),
+        Rings(x, np.zeros((3, 8), np.int32)), grid_for(250.0, 1), network, np.linspace(0.01, 0.99, 33), memory,
+        scratch_of(network), 2500, logits,
+    )  # fmt: skip
+    assert memory.log[:, 0].tolist() == [2, 2, 2]
+
+
+def of_rhythm() -> None:
+    """Call the kernel of the rhythm with an irregular stream, which takes a minute of beats elsewhere."""
+    at = np.cumsum(np.random.default_rng(0).integers(120, 320, 90))
+    rows = [(RESTART, 0, 0), (BLOCK, 100, FLAT), *((BEAT, s, k) for k, s in enumerate(at.tolist()))]
+    events = np.array([(0, 1, *row, 0) for row in rows], np.int64)
+    tick = RhythmBeats(
+        np.full(90, 0.8), np.ones(90, np.float32), np.zeros(90, np.float32), np.zeros((90, NORMAL_MEASURES), np.float32)
+    )
+    trees = load_rhythm_judges().trees
+    found = Rhythm(np.zeros((90, rhythm.SPANS)), *(np.zeros(90, np.bool_) for _ in range(3)))
+    for _ in range(3):
+        memory = RhythmMemory(
+            np.zeros((1, BEATS), np.int64), np.zeros((1, BEATS), np.uint8), np.zeros((1, rhythm.NUMBERS), np.int64)
+        )
+        judged = Judged(np.zeros(92, np.int64), found, np.zeros((1, rhythm.FEATURES), np.float32), np.zeros(92))
+        run = np.array([0, len(events)])
+        cpu.kernels.judge_rhythm(1, run, events, tick, np.array([250.0]), trees, memory, judged)
+    assert not np.isnan(judged.logit[-15:]).all()
+
+
+def of_silence() -> None:
+    """Call the kernel of the rules with a heart that is silent for longer than the signals of the others are."""
+    ward = Ward()
+    ward.tick(device_chunk())
+    assert [a["rule"] for a in ward.tick(known=[("bed", 500)])] == ["asystole"]
+
+
+def of_runs(rng: np.random.Generator) -> None:
+    """Call the judge of ventricular runs with beats that are likely ventricular, and the rules with its judgement."""
+    n, trees = 30, load_ventricular_judges().trees
+    events = np.array([(0, 1, RESTART, 0, 0, 0), *((0, 1, BEAT, 100 * (k + 1), k, 0) for k in range(n))], np.int64)
+    beats = VentricularBeats(
+        np.full(n, 0.4), np.full(n, 0.8), np.ones(n, np.float32), np.zeros(n, np.float32),
+        rng.random((n, MEASURED)).astype(np.float32),
+    )  # fmt: skip
+    for _ in range(3):
+        memory = VentricularMemory(
+            np.zeros((1, PAST, COLUMNS), np.float32), np.zeros((1, PAST), np.int64), np.zeros(1, np.int64)
+        )
+        features, found = np.zeros((n, RUN_FEATURES), np.float32), Ventricular(np.zeros(n), np.zeros(n), np.zeros(n))
+        run = np.array([0, len(events)])
+        cpu.kernels.judge_ventricular(1, run, events, beats, np.array([3000]), trees, memory, features, found)
+    assert not np.isnan(found.tachycardia[3:]).all()
+    assert not np.isnan(found.run[3:]).all()
+    ward = Ward()
+    ward.tick(device_chunk())
+    beats_of_ward = [("bed", 40 * k, 150.0) for k in range(1, 7)]
+    assert "ventricular tachycardia" in {a["rule"] for a in ward.tick(beats=beats_of_ward, runs=[3.0] * 6)}

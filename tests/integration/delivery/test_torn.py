@@ -1,0 +1,118 @@
+"""A tick that the broker has committed in some partitions only is committed everywhere by a successor."""
+
+from __future__ import annotations
+
+import struct
+import time
+
+import pytest
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.source import Source
+from beatwire.kafka.publishing import torn
+from beatwire.kafka.publishing.sender import Sender
+from beatwire.kafka.publishing.sink import Sink
+from beatwire.kafka.publishing.torn import find_torn
+from beatwire.kafka.reading.readers import read_to_end
+from beatwire.wire import names
+from confluent_kafka import Consumer, Producer, TopicPartition
+from kafka_messages import beats, positions_after, send, take
+
+pytestmark = pytest.mark.kafka
+
+GROUP = "g"
+STATES = "__transaction_state"
+STATUS = 2 + 8 + 2 + 4  # place of the status in a record: after version, producer id, epoch and timeout
+ONGOING, COMPLETE_COMMIT = 1, 4
+
+
+def count_as_committed(kafka, name: str) -> None:
+    """Write to the log of the coordinator that the transaction that is open of this id has been committed."""
+    producer = Producer({"bootstrap.servers": kafka.bootstrap, "client.id": "__admin_client"})
+    consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "x"})
+    partitions = consumer.list_topics(STATES, timeout=10).topics[STATES].partitions
+    consumer.assign([TopicPartition(STATES, p, 0) for p in partitions])
+    found, deadline = None, time.monotonic() + 3
+    while time.monotonic() < deadline:
+        for message in consumer.consume(100, 0.1):
+            if message.error() is None and name.encode() in message.key() and message.value()[STATUS] == ONGOING:
+                found = message
+    consumer.close()
+    assert found is not None
+    value = found.value()[:STATUS] + struct.pack("b", COMPLETE_COMMIT) + found.value()[STATUS + 1 :]
+    failures: list[object] = []
+    producer.produce(STATES, value, found.key(), found.partition(), on_delivery=lambda error, _: failures.append(error))
+    producer.flush(10)
+    assert failures == [None]
+
+
+def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
+    """Leave a beat open whose input is committed `later_ms` after it; return its partition.
+
+    The transactional id is that of partition 0, or of the partition of the beat.
+    """
+    send(kafka, b"1")
+    with Source(kafka.cluster, GROUP) as source:
+        polled = take(source)
+        (partition,) = polled.positions
+        name = source.transactional_id(0 if of_first else partition)
+        dead = Sender(kafka.cluster, {"transactional.id": name, "transaction.timeout.ms": 60_000})
+        dead.producer.init_transactions(20)
+        dead.producer.begin_transaction()
+        (outgoing,) = beats(b"torn")
+        dead.send(outgoing.topic, outgoing.keys, outgoing.values)
+        dead.producer.flush(10)
+        at_ms = int(time.time() * 1000) + later_ms
+        source.commit({p: Position(offset, offset, at_ms) for p, offset in polled.positions.items()})
+        source.take(0.5)
+    count_as_committed(kafka, name)
+    kafka.kill()
+    kafka.start()
+    return [partition]
+
+
+@pytest.mark.parametrize("of_first", [True, False])
+def test_a_successor_commits_a_tick_that_counts_as_published(kafka, of_first):
+    partition = leave_torn(kafka, of_first=of_first, later_ms=100)
+    found = find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])
+    assert [(at.partition, at.published) for at in found] == [(*partition, True)]
+    send(kafka, b"2")
+    with Source(kafka.cluster, GROUP) as source, Sink(kafka.cluster) as sink:
+        polled = take(source)
+        sink.publish(beats(b"2"), positions_after(polled), source, polled.epoch)
+    assert [v for _, v in read_to_end(kafka.cluster, names.BEATS) if v] == [b"torn", b"2"]
+
+
+def test_what_a_successor_has_published_behind_it_does_not_publish_an_aborted_tick(kafka, monkeypatch):
+    monkeypatch.setattr(torn, "_TICK_MS", 500)
+    leave_torn(kafka, of_first=True, later_ms=-1000)
+    send(kafka, b"2")
+    with (
+        Source(kafka.cluster, GROUP) as source,
+        Sender(kafka.cluster, {"transactional.id": "successor"}) as successor,
+    ):
+        polled = take(source)
+        successor.producer.init_transactions(20)
+        successor.producer.begin_transaction()
+        (outgoing,) = beats(b"again")
+        successor.send(outgoing.topic, outgoing.keys, outgoing.values)
+        successor.producer.commit_transaction(20)
+        at_ms = int(time.time() * 1000)
+        source.commit({p: Position(offset, offset, at_ms) for p, offset in polled.positions.items()})
+        source.take(0.5)
+    assert find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS]) == []
+    monkeypatch.setattr(torn, "_LONG_MS", 1_000)
+    assert [at.published for at in find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])] == [False]
+
+
+@pytest.mark.slow  # waits for as long as transactions last
+def test_what_the_broker_had_aborted_is_ended_for_readers_after_longer_than_transactions_last(kafka, monkeypatch):
+    monkeypatch.setattr(torn, "_LONG_MS", 5_000)
+    partition = leave_torn(kafka, of_first=False, later_ms=-1000)
+    time.sleep(5)
+    with Source(kafka.cluster, GROUP) as source, Sink(kafka.cluster) as sink:
+        while not source.assigned:
+            source.take(0.1)
+        found = find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])
+        assert [(at.partition, at.published) for at in found] == [(*partition, False)]
+        sink.end_open_transactions(source)
+    assert [v for _, v in read_to_end(kafka.cluster, names.BEATS, timeout_s=20) if v] == []

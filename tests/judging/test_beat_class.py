@@ -1,0 +1,322 @@
+"""Classes of beats: the shape of a beat, the normal beat, features, trees, and annotated records."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from beatwire.errors import UserError
+from beatwire.evaluation.beats.classes import LETTERS, class_figures, class_lines, count_class
+from beatwire.evaluation.beats.match import Counts
+from beatwire.kernels.classes import beat_class, beat_shape, class_features, class_rhythm, normal_beat
+from beatwire.kernels.classes.beat_class import LETTERS as CLASSES
+from beatwire.kernels.peaks.classify import LOGIT_RANGE
+from beatwire.model.classes import SHIPPED, load_classes, save_classes
+from beatwire.model.trees import KNOTS
+from beatwire.offline.analyze import analyze
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.recordings import Recording
+from beatwire.records import RawTick
+from beatwire.records.beat_classes import ClassBeats, ClassScratch
+from beatwire.records.classification import Trees
+from beatwire.stages.detection.windows import shape_edges
+from beatwire.stages.judging import beat_class as stage
+from beatwire.training.classes.card import class_card
+from beatwire.training.classes.examples import ClassExamples
+from beatwire.training.classes.forest import decide, logits, train_forest
+from beatwire.training.forest import Forest, arrays_of
+from beatwire.training.settings import ClassTreeSettings
+from beatwire_producers.ward import ward
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws import Signal
+
+RATE_HZ = 250.0
+
+
+@pytest.mark.parametrize(("rate_hz", "leads"), [(128.0, 1), (250.0, 2), (360.0, 3), (50.0, 2)])
+def test_a_shape_is_the_means_of_boxes_of_10_ms_of_the_first_two_leads(rate_hz: float, leads: int) -> None:
+    rng, edges = np.random.default_rng(3), shape_edges(rate_hz)
+    signal = rng.integers(-32768, 32767, (leads, round(4 * rate_hz))).astype(np.int16)
+    size = round(2 * rate_hz)
+    ring = np.zeros((1, leads, size), np.int16)
+    for a in range(signal.shape[1]):
+        ring[0, :, a % size] = signal[:, a]
+    at = signal.shape[1] - round(0.5 * rate_hz)
+    shape = np.full((1, beat_shape.SHAPE_LEADS, beat_shape.COLUMNS), 7, np.int16)
+    zero, work = np.zeros(1, np.int64), np.zeros((2, 400), np.int32)
+
+    def means(stop: int) -> np.ndarray:
+        held = np.where(np.arange(signal.shape[1]) < stop, signal, signal[:, stop - 1 : stop])
+        pairs = list(itertools.pairwise(edges[beat_shape.EDGE]))
+        boxes = [[held[lead, at + a : max(at + a + 1, at + b)] for a, b in pairs] for lead in range(min(leads, 2))]
+        found = np.array([[box.mean(dtype=float) for box in row] for row in boxes])
+        return found - found.mean(axis=1, keepdims=True)
+
+    for decided, stop in ((10**9, signal.shape[1]), (at, at + 1)):  # nothing after the decision is read
+        beat_shape.measure_shape(0, zero, zero + at, zero + decided, zero, edges, ring, work, shape)
+        found = points_of(shape[0, : min(leads, 2)])
+        np.testing.assert_allclose(found, means(stop), atol=np.abs(means(stop)).max() / 2**13)
+        assert (shape[0, min(leads, 2) :] == 0).all()
+    beat_shape.measure_shape(0, zero, zero + at, zero + 10**9, zero + at - 1, edges, ring, work, shape)
+    assert (shape[0, : min(leads, 2), beat_shape.EXPONENT] == beat_shape.UNKNOWN).all()
+    assert edges[0, 0] >= -0.3 * rate_hz - 1
+    assert edges[0, -1] <= 0.3 * rate_hz
+
+
+def points_of(shape: np.ndarray) -> np.ndarray:
+    """Return the points of shapes in units of the device."""
+    exponent = shape[..., beat_shape.EXPONENT, None].astype(float)
+    return shape[..., : beat_shape.POINTS] * 2.0**exponent / 2**beat_shape.PARTS_BITS
+
+
+def shape_of(points: np.ndarray) -> np.ndarray:
+    """Return the shape of points in units of the device."""
+    shape = np.zeros(beat_shape.COLUMNS, np.int16)
+    beat_shape.store_mean(np.array(points, float), 1, shape)
+    return shape
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-4e4, 4e4, width=32), min_size=60, max_size=60),
+    st.lists(st.floats(-4e4, 4e4, width=32), min_size=60, max_size=60),
+)
+def test_distances_and_likeness_of_shapes_are_those_of_their_points(one: list[float], other: list[float]) -> None:
+    shapes = np.stack([shape_of(np.array(one)), shape_of(np.array(other))])
+    a, b = points_of(shapes)
+    for points, found in ((one, a), (other, b)):
+        assert np.abs(found - points).max() <= max(2.0**-7, np.abs(points).max() / 2**13)
+    assert beat_shape.apart(shapes[:1], shapes[1:], 1) == pytest.approx(((a - b) ** 2).sum())
+    assert beat_shape.energy(shapes[0]) == pytest.approx((a**2).sum())
+    u, v = (points[beat_shape.QRS_BEGIN : beat_shape.QRS_END] for points in (a, b))
+    expected = np.corrcoef(u, v)[0, 1] if u.std() > 0 and v.std() > 0 else 0.0
+    found = beat_shape.likeness(shapes[0], shapes[1], beat_shape.QRS_BEGIN, beat_shape.QRS_END)
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def bump(centre: float, width: float) -> np.ndarray:
+    return np.exp(-0.5 * ((np.arange(beat_shape.POINTS) - centre) / width) ** 2)
+
+
+def scratch() -> ClassScratch:
+    return ClassScratch(
+        np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS, np.float32), np.zeros(beat_shape.POINTS),
+        np.zeros((2, class_features.MEASURES)),
+        np.zeros((2 + normal_beat.CANDIDATES, normal_beat.PAST)), np.zeros(normal_beat.PAST, np.int64),
+        np.zeros(normal_beat.CANDIDATES, np.int64), np.zeros((1, class_features.FEATURES), np.float32),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_in_bigeminy_and_trigeminy_the_normal_beat_is_the_one_that_does_not_come_early(every: int) -> None:
+    state = stage.State(None)
+    stage.grow(state, 1)
+    normal, strange = bump(30, 1.5), -bump(33, 5.0)
+    rng = np.random.default_rng(0)
+    for k in range(30):
+        early = k % every == every - 1
+        place = normal_beat.store_beat(0, k, state.history)
+        state.history.rr_s[0, place] = 0.5 if early else 1.1 if k % every == 0 else 0.8
+        points = (strange if early else normal) + 0.02 * rng.standard_normal(60)
+        state.history.shape[0, place, 0] = shape_of(100 * points)
+    normal_beat.find_normal(0, 1, state.history, scratch())
+    found = points_of(state.history.normal[0, 0])
+    assert np.corrcoef(found, normal)[0, 1] > 0.99
+    assert state.history.known[0, normal_beat.SHARE] == pytest.approx(1 - 1 / every, abs=0.05)
+
+
+def test_without_four_beats_there_is_no_normal_beat_and_a_restart_removes_it() -> None:
+    state = stage.State(None)
+    stage.grow(state, 1)
+    for k in range(4):
+        place = normal_beat.store_beat(0, k, state.history)
+        state.history.rr_s[0, place] = 0.8 if k else 0.0
+    normal_beat.find_normal(0, 1, state.history, scratch())
+    assert state.history.known[0, normal_beat.SHARE] == 0
+    state.history.rr_s[0] = 0.8
+    normal_beat.find_normal(0, 1, state.history, scratch())
+    assert state.history.known[0, normal_beat.SHARE] > 0
+    normal_beat.forget(0, state.history)
+    assert state.history.known[0, normal_beat.SHARE] == 0
+    assert state.history.ring[0, normal_beat.COUNT] == 0
+
+
+def test_measures_of_a_beat_do_not_depend_on_its_gain_or_offset() -> None:
+    shape, usual = (bump(31, 4.0) - 0.2 * bump(40, 6.0)).astype(np.float32), bump(30, 1.5).astype(np.float32)
+    one, other = np.zeros(class_features.MEASURES), np.zeros(class_features.MEASURES)
+    class_features.measure_lead(shape - shape.mean(), usual - usual.mean(), 0.8, True, one)
+    class_features.measure_lead(40 * (shape - shape.mean()), 40 * (usual - usual.mean()), 0.8, True, other)
+    np.testing.assert_allclose(one, other, rtol=1e-4)
+    named = dict(zip(class_features.OF_A_LEAD, one, strict=True))
+    assert named["duration"] > 1.5 * named["normal duration"]
+    assert named["match"] < 0.9
+    class_features.measure_lead(usual, usual, 0.8, True, one)
+    named = dict(zip(class_features.OF_A_LEAD, one, strict=True))
+    assert named["match"] == pytest.approx(1)
+    assert [named[k] for k in ("size", "fit", "deflection", "duration ratio")] == pytest.approx([1] * 4)
+    assert [named[k] for k in ("qrs apart", "t apart", "p apart")] == pytest.approx([0] * 3, abs=1e-6)
+
+
+def rhythm_of(intervals: list[float], rr_s: float) -> dict[str, float]:
+    """Return the features of the rhythm of a beat that comes ``rr_s`` after beats with these intervals."""
+    state = stage.State(None)
+    stage.grow(state, 1)
+    for k, one in enumerate(intervals):
+        state.history.rr_s[0, normal_beat.store_beat(0, k, state.history)] = one
+    known = np.zeros(1, np.float32)
+    beats = ClassBeats(np.array([rr_s]), np.array([0.8]), known, known, known, np.zeros((1, 2, 64), np.int16))
+    out = np.zeros(len(class_rhythm.RHYTHM), np.float32)
+    class_rhythm.write_rhythm(0, 0, beats, state.history, scratch(), out)
+    return dict(zip(class_rhythm.RHYTHM, out.tolist(), strict=True))
+
+
+def test_a_short_interval_is_early_in_a_regular_rhythm_and_one_of_many_in_atrial_fibrillation() -> None:
+    rng = np.random.default_rng(4)
+    sinus = rhythm_of((0.8 + 0.01 * rng.standard_normal(30)).tolist(), 0.55)
+    fibrillation = rhythm_of(rng.uniform(0.5, 1.1, 30).tolist(), 0.55)
+    assert (sinus["rank"], sinus["deviation"] < -5) == (0, True)
+    assert sinus["least change"] < 0.02
+    assert fibrillation["rank"] > 0
+    assert -2 < fibrillation["deviation"] < 0
+    assert fibrillation["least change"] > 0.1
+
+
+def test_intervals_that_repeat_change_little_at_the_least_of_three_distances() -> None:
+    for pattern in ([0.5, 1.1], [0.8, 0.5, 1.1]):
+        found = rhythm_of(pattern * 10, 0.5)
+        assert found["least change"] == pytest.approx(0, abs=1e-6)
+        assert found["change"] > 0.3
+    assert rhythm_of([0.8], 0.5)["deviation"] == 0, "too few intervals"
+
+
+def test_a_beat_is_compared_with_the_earlier_beats_that_look_like_it() -> None:
+    state = stage.State(None)
+    stage.grow(state, 1)
+    normal, strange = shape_of(100 * bump(30, 1.5)), shape_of(-100 * bump(33, 5.0))
+    for k in range(30):
+        early = k % 3 == 2
+        place = normal_beat.store_beat(0, k, state.history)
+        state.history.ratio[0, place] = 0.6 if early else 1.4 if k % 3 == 0 else 1.0
+        state.history.match[0, place] = 0.2 if early else 1.0
+        state.history.shape[0, place, 0] = strange if early else normal
+    out = np.zeros(len(class_rhythm.LIKENESS), np.float32)
+    class_rhythm.write_likeness(0, 1, state.history, strange[None], out)
+    found = dict(zip(class_rhythm.LIKENESS, out.tolist(), strict=True))
+    assert found["alike"] == 10
+    assert [
+        found[k] for k in ("rr of alike", "next rr of alike", "early of alike", "match of alike", "most alike")
+    ] == (pytest.approx([0.6, 1.4, 1.0, 0.2, 1.0], rel=1e-5))
+
+
+def test_a_restart_in_a_tick_without_beats_removes_the_normal_beat() -> None:
+    feed = next(f for f in ward(1, 40, seed=3, rates_hz=(250,), leads=(1,)).feeds)
+    signal = Signal("bed", feed.recording.samples[:, : 40 * 250], 250.0)
+    pipeline = Pipeline(Settings())
+    pipeline.emit(RawTick.of([signal.chunk(0, 7500)]))
+    history = next(node.state.history for node in pipeline.stages if isinstance(node.state, stage.State))
+    assert history.known[0, normal_beat.SHARE] > 0
+    pipeline.emit(RawTick.of([signal.chunk(8500, 8510)]))
+    assert history.known[0, normal_beat.SHARE] == 0
+
+
+@pytest.fixture
+def examples() -> ClassExamples:
+    rng = np.random.default_rng(1)
+    features = rng.standard_normal((3000, class_features.FEATURES)).astype(np.float32)
+    label = np.where(features[:, 3] > 1, "V", np.where(features[:, 5] > 1, "S", "N"))
+    features[:, class_features.NAMES.index("quality")] = 0.9
+    features[:100] = np.nan
+    return ClassExamples(False, True, features, label, np.ones(3000, bool), np.zeros(3000, bool), np.array(["V"]))
+
+
+def test_the_kernel_decides_as_the_trained_trees_do(examples: ClassExamples, tmp_path: Path) -> None:
+    settings = ClassTreeSettings(trees=20, least_s=0.4)
+    forest = train_forest([examples], settings)
+    knots = np.linspace(-LOGIT_RANGE, LOGIT_RANGE, KNOTS)
+    calibration, least = 1 / (1 + np.exp(-knots)), (settings.least_v, settings.least_s)
+    arrays = arrays_of(Forest(*forest), settings.of_v()) | {"probability": calibration}
+    read = save_classes(tmp_path / "mine.safetensors", arrays, least, {})
+    e = read.ensemble
+    trees = Trees(e.feature, e.threshold, e.leaf, e.probability)
+    expected = decide(examples, np.interp(logits(forest, examples), knots, calibration), least)
+    assert {*expected} == {"N", "S", "V"}
+    for b in range(100, 600):
+        v, s = (beat_class.probability_of(row, trees, examples.features[b]) for row in range(2))
+        found, probability = beat_class.decide(
+            v, s, float(examples.features[b, class_features.RATIO_USUAL]), read.least
+        )
+        assert CLASSES[found] == expected[b]
+        assert 0.3 < probability <= 1
+    assert (expected[:100] == "N").all(), "typical beats are normal"
+
+
+def test_trees_of_other_features_or_without_thresholds_are_refused(tmp_path: Path) -> None:
+    for suffix in (".safetensors", ".json"):
+        shutil.copy(SHIPPED.with_suffix(suffix), tmp_path / f"mine{suffix}")
+    path = tmp_path / "mine.safetensors"
+    assert load_classes(path).ensemble.name == load_classes().ensemble.name
+    config = json.loads(path.with_suffix(".json").read_text())
+    for changed, reason in (
+        ({"inputs": config["inputs"] | {"past": [1, 2, 3]}}, r"expected trees trained with past .*; got \[1, 2, 3\]"),
+        ({"least": [0.5]}, r"expected least as two probabilities; got \[0.5\]"),
+        ({"format": 9}, "expected model of beat classes format 1; got 9"),
+    ):
+        path.with_suffix(".json").write_text(json.dumps(config | changed))
+        with pytest.raises(UserError, match=reason):
+            load_classes(path)
+
+
+def test_the_shipped_trees_have_a_card_with_their_figures() -> None:
+    shipped = load_classes()
+    metrics = json.loads(SHIPPED.with_suffix(".metrics.json").read_text())
+    assert metrics["model"] == shipped.ensemble.name
+    assert SHIPPED.with_suffix(".card.md").read_text() == class_card(shipped.ensemble.name, metrics)
+    v = metrics["databases"]["mitdb"]["all leads"]["V"]
+    assert v["se"] > 85
+    assert v["ppv"] > 90
+
+
+def test_planted_ventricular_beats_are_called_so_and_normal_ones_are_not() -> None:
+    feed = next(f for f in ward(1, 120, seed=3, rates_hz=(250,), leads=(1,)).feeds)
+    quiet = feed.recording
+    result = analyze(Recording("x", quiet.rate_hz, quiet.leads, quiet.uv_per_unit, quiet.samples))
+    assert set(result.beats["beat_class"]) <= set(CLASSES)
+    known = ~np.isnan(result.beats["class_probability"])
+    assert known.mean() > 0.9
+    assert (result.beats["class_probability"][known] <= 1).all()
+    without = analyze(quiet, settings=Settings(with_classes=False))
+    assert set(without.beats["beat_class"]) == {"Q"}
+    assert without.beats["sample"].tolist() == result.beats["sample"].tolist()
+
+
+def test_fusion_beats_called_ventricular_are_neither_right_nor_false() -> None:
+    annotated, given = ["V", "F", "N", "S", "-", "V"], ["V", "V", "V", "S", "S", "N"]
+    counts = {letter: count_class(letter, annotated, given, ["V", "S"]) for letter in LETTERS}
+    assert counts == {"V": Counts(1, 2, 1), "S": Counts(1, 1, 1)}
+    figures = class_figures([("100", counts), ("101", {letter: Counts() for letter in LETTERS})])
+    assert figures["V"] | {"records": None} == {
+        "beats": 3, "found": 1, "false": 1, "se": 33.33, "ppv": 50.0, "records": None,
+    }  # fmt: skip
+    lines = class_lines(figures)
+    assert [line.split()[0] for line in lines] == ["classes", "100", "all"]
+    assert lines[1].split()[1:] == ["3", "33.3", "50.0", "2", "50.0", "50.0"]
+    assert class_lines(class_figures([])) == []
+
+
+def test_room_for_another_lead_keeps_what_is_stored() -> None:
+    state = stage.State(None)
+    stage.grow(state, 3, 1)
+    assert state.history.shape.shape[2] == state.history.normal.shape[1] == 1
+    state.history.shape[2, 5, 0, 7] = state.history.normal[2, 0, 7] = 4
+    stage.grow(state, 2, 2)
+    assert state.history.shape.shape[:3] == (3, state.history.shape.shape[1], 2)
+    assert (state.history.shape[2, 5, :, 7].tolist(), state.history.normal[2, :, 7].tolist()) == (
+        [4, 0],
+        [4, 0],
+    )

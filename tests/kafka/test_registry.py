@@ -1,0 +1,314 @@
+"""The client of the Schema Registry against its protocol: what is registered, looked up, and refused."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import pytest
+from beatwire.errors import FatalError, UserError
+from beatwire.kafka.schemas import writer_schemas
+from beatwire.kafka.schemas.registry import Registered, Registry
+from beatwire.kafka.schemas.writer_schemas import WriterSchemas
+from beatwire.kafka.topics import TOPICS
+from beatwire.wire.avro import frame
+from beatwire.wire.names import DEAD_LETTERS, SAMPLES
+from beatwire.wire.schema_files import SCHEMAS
+from beatwire.wire.writers import ABSENT, NOT_ASKED, Refusal
+from registry_server import RegistryServer
+from steps import decoded
+from writer_schemas import ours, with_field, without
+
+SUBJECT = "ecg.samples-value"
+
+
+@pytest.fixture
+def server() -> Iterator[RegistryServer]:
+    with RegistryServer() as running:
+        yield running
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., Registry]]:
+    """Return a function that makes a client of a registry; close them after the test."""
+    with ExitStack() as stack:
+        yield lambda url, properties=None: stack.enter_context(Registry(url, properties))
+
+
+class Reports(list[str]):
+    """The sentences of a thread, with a wait for so many of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grown = threading.Condition()
+
+    def append(self, text: str) -> None:
+        with self._grown:
+            super().append(text)
+            self._grown.notify_all()
+
+    def wait(self, count: int) -> None:
+        with self._grown:
+            assert self._grown.wait_for(lambda: len(self) >= count, 20), self
+
+
+def known(schemas: WriterSchemas, *ids: int) -> list[str]:
+    """Ask for ids until all have an answer; return the answers."""
+    settled = threading.Event()
+    for _ in range(400):
+        if not schemas.missing(ids):
+            break
+        settled.wait(0.05)
+    return [schemas.known[k] for k in ids]
+
+
+def test_every_topic_with_a_schema_is_registered_once_and_kept_compatible(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    registry = opened(server.url)
+    first = [registry.register(name) for name in SCHEMAS]
+    assert set(SCHEMAS) == set(TOPICS) - {DEAD_LETTERS}
+    assert first == [Registered(f"{name}-value", k, new=True) for k, name in enumerate(SCHEMAS, 1)]
+    assert [registry.register(name) for name in SCHEMAS] == [one._replace(new=False) for one in first]
+    assert server.levels == dict.fromkeys([f"{name}-value" for name in SCHEMAS], "BACKWARD")
+    assert {server.schemas[one.schema_id]["schemaType"] for one in first} == {"AVRO", "JSON"}
+
+
+def test_a_topic_with_a_prefix_has_a_subject_of_its_own(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    assert opened(server.url).register(SAMPLES, f"icu.{SAMPLES}").subject == "icu.ecg.samples-value"
+
+
+def test_a_schema_that_is_not_compatible_with_the_registered_one_is_an_error_with_the_reason(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    server.add(SUBJECT, without("rate_hz"))
+    with pytest.raises(UserError, match=r"to accept sample_chunk\.avsc as BACKWARD compatible .*rate_hz") as refused:
+        opened(server.url).register(SAMPLES)
+    assert "\n" not in str(refused.value)
+
+
+def test_the_id_of_our_schema_is_found_once_it_is_registered(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    registry = opened(server.url)
+    with pytest.raises(UserError, match=r"beatwire topics --registry registers it"):
+        registry.schema_id(SAMPLES)
+    server.add("other-value", with_field())
+    assert registry.register(SAMPLES).schema_id == registry.schema_id(SAMPLES) == 2
+
+
+def test_the_versions_of_a_topic_are_returned_by_id(server: RegistryServer, opened: Callable[..., Registry]) -> None:
+    assert opened(server.url).versions(SAMPLES) == {}
+    server.add("other-value", with_field("x"))
+    ids = [server.add(SUBJECT, schema) for schema in (ours(), with_field())]
+    assert opened(server.url).versions(SAMPLES) == {ids[0]: json.dumps(ours()), ids[1]: json.dumps(with_field())}
+
+
+def test_an_address_without_a_registry_is_an_error_of_one_line(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    server.stop()
+    with pytest.raises(UserError, match=rf"^registry: expected a Schema Registry at {server.url}; got .*refused"):
+        opened(server.url).versions(SAMPLES)
+
+
+def test_a_path_without_a_registry_and_a_registry_that_is_broken_are_errors(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    with pytest.raises(UserError, match=r"404 Not Found"):
+        opened(f"{server.url}/elsewhere").versions(SAMPLES)
+    server.broken = True
+    with pytest.raises(FatalError, match=r"out of order"):
+        opened(server.url).versions(SAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("url", "properties"),
+    [("ftp://registry", {}), ("http://registry", {"timeout": "soon"}), ("http://registry", {"no.such": "1"}),
+     ("https://registry", {"ssl.ca.location": "no such file"})],
+)  # fmt: skip
+def test_an_address_or_a_property_that_cannot_be_used_is_an_error(url: str, properties: dict[str, str]) -> None:
+    with pytest.raises(UserError, match=r"^registry: expected an address and properties of a registry; got "):
+        Registry(url, properties)
+
+
+def test_user_and_password_are_sent_and_not_shown(server: RegistryServer, opened: Callable[..., Registry]) -> None:
+    server.authorization = "Basic " + base64.b64encode(b"monitor:hidden").decode()
+    assert opened(server.url, {"basic.auth.user.info": "monitor:hidden"}).register(SAMPLES).new
+    with_password = opened(server.url.replace("//", "//monitor:hidden@"))
+    assert with_password.versions(SAMPLES)
+    assert with_password.url == server.url
+    with pytest.raises(UserError, match=r"Unauthorized"):
+        opened(server.url).versions(SAMPLES)
+
+
+def test_an_id_is_looked_up_once_and_one_that_was_given_never(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    ids = [server.add(SUBJECT, schema) for schema in (ours(), with_field())]
+    registry = opened(server.url)
+    with WriterSchemas(registry, registry.versions(SAMPLES), print) as schemas:
+        before = len(server.requests)
+        assert not schemas.missing(ids)
+        other = server.add("other-value", without("session"))
+        assert known(schemas, other, *ids)[0] == json.dumps(without("session"))
+        assert not schemas.missing([other, *ids])
+    assert [request.partition("?")[0] for request in server.requests[before:]] == [f"GET /schemas/ids/{other}"]
+
+
+def test_an_id_that_does_not_exist_is_refused_and_asked_again_later(
+    server: RegistryServer, monkeypatch: pytest.MonkeyPatch, opened: Callable[..., Registry]
+) -> None:
+    with WriterSchemas(opened(server.url), {}, print) as schemas:
+        assert known(schemas, 1) == [ABSENT]
+        server.add(SUBJECT, ours())
+        assert known(schemas, 1) == [ABSENT]
+        monkeypatch.setattr(writer_schemas, "ABSENT_S", 0.0)
+        asked = threading.Event()
+        for _ in range(400):
+            assert not schemas.missing([1])  # what is known is used until the new answer
+            if schemas.known[1] != ABSENT:
+                break
+            asked.wait(0.05)
+        assert schemas.known[1] == json.dumps(ours())
+
+
+def test_a_registry_that_is_away_is_reported_once_and_asked_until_it_answers(
+    server: RegistryServer, opened: Callable[..., Registry]
+) -> None:
+    schema_id = server.add(SUBJECT, ours())
+    reports = Reports()
+    server.stop()
+    with WriterSchemas(opened(server.url), {}, reports.append) as schemas:
+        assert schemas.missing([schema_id]) == {schema_id}
+        reports.wait(1)
+        server.start()
+        assert known(schemas, schema_id) == [json.dumps(ours())]
+        reports.wait(2)
+    assert reports[0].startswith(f"registry: expected an answer of {server.url} about 1 schema ids; got ")
+    assert reports[1:] == [f"the schema registry at {server.url} answers again"]
+
+
+def test_a_broken_registry_is_asked_again_too(server: RegistryServer, opened: Callable[..., Registry]) -> None:
+    schema_id = server.add(SUBJECT, ours())
+    reports, server.broken = Reports(), True
+    with WriterSchemas(opened(server.url), {}, reports.append) as schemas:
+        assert schemas.missing([schema_id])
+        reports.wait(1)
+        server.broken = False
+        assert known(schemas, schema_id) == [json.dumps(ours())]
+
+
+@pytest.mark.parametrize(("status", "code"), [(404, 404), (404, 40403), (400, 400), (422, 42201), (410, 41001)])
+def test_a_registry_that_refuses_an_id_is_not_away(
+    server: RegistryServer, opened: Callable[..., Registry], status: int, code: int
+) -> None:
+    server.answers[7] = (status, {"error_code": code, "message": "no"})
+    with WriterSchemas(opened(server.url), {}, print) as schemas:
+        (answer,) = known(schemas, 7)
+    assert isinstance(answer, Refusal)
+    assert answer == (ABSENT if status == 404 else f"is refused by the schema registry: {answer.rpartition(': ')[2]}")
+
+
+@pytest.mark.parametrize("status", [500, 503, 429, 408])
+def test_a_registry_that_cannot_answer_at_the_moment_is_asked_again(
+    server: RegistryServer, opened: Callable[..., Registry], status: int
+) -> None:
+    schema_id = server.add(SUBJECT, ours())
+    server.answers[schema_id] = (status, {"error_code": status, "message": "later"})
+    reports = Reports()
+    with WriterSchemas(opened(server.url), {}, reports.append) as schemas:
+        assert schemas.missing([schema_id]) == {schema_id}
+        reports.wait(1)
+        server.answers.clear()
+        assert known(schemas, schema_id) == [json.dumps(ours())]
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_registry_that_does_not_allow_to_ask_is_reported_as_that(
+    server: RegistryServer, opened: Callable[..., Registry], status: int
+) -> None:
+    server.answers[7] = (status, {"error_code": status, "message": "denied"})
+    reports = Reports()
+    with WriterSchemas(opened(server.url), {}, reports.append) as schemas:
+        schemas.missing([7])
+        reports.wait(1)
+    assert "expected rights to read schemas (registry.user_info)" in reports[0]
+
+
+@pytest.mark.parametrize("schema_id", [2**31, 2**32 - 1])
+def test_no_registry_is_asked_for_an_id_beyond_31_bits(
+    server: RegistryServer, opened: Callable[..., Registry], schema_id: int
+) -> None:
+    with WriterSchemas(opened(server.url), {}, print) as schemas:
+        assert not schemas.missing([schema_id])
+    assert server.requests == []
+
+
+def test_a_flood_of_unknown_ids_is_passed_over_and_one_that_comes_again_is_looked_up(
+    server: RegistryServer, opened: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_schemas, "WINDOW_S", 3600.0)
+    ours_id = server.add(SUBJECT, ours())
+    with WriterSchemas(opened(server.url), {}, print) as schemas:
+        flood = range(1000, 3000)
+        waits = schemas.missing(flood)
+        assert len(waits) == writer_schemas.BUDGET
+        assert not schemas.missing([ours_id])  # one of the flood, as far as is known: its message is rejected
+        assert not schemas.missing([ours_id])  # comes again
+        assert known(schemas, *waits) == [ABSENT] * len(waits)
+        for _ in range(400):
+            if ours_id in schemas.known:
+                break
+            threading.Event().wait(0.05)
+        assert schemas.known[ours_id] == json.dumps(ours())
+        assert len(server.requests) <= 2 * writer_schemas.BUDGET
+
+
+def test_what_is_kept_of_a_flood_is_bounded(
+    server: RegistryServer, opened: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MOST_REFUSALS", "_MOST_WANTED"):
+        monkeypatch.setattr(writer_schemas, name, 50)
+    monkeypatch.setattr(writer_schemas, "BUDGET", 10_000)
+    with WriterSchemas(opened(server.url), {}, print) as schemas:
+        for k in range(300):
+            known(schemas, *schemas.missing([1000 + k]))
+        assert len(schemas.known) <= 50
+        assert not schemas.missing(range(5000, 5010)) - schemas._wanted.keys()
+        assert len(schemas._passed) <= 50
+
+
+def test_an_id_is_waited_for_no_longer_than_stated_and_no_other_one_after_it(
+    server: RegistryServer, opened: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_schemas, "HOLD_S", 0.3)
+    schema_id = server.add(SUBJECT, ours())
+    reports = Reports()
+    server.stop()
+    with WriterSchemas(opened(server.url), {}, reports.append) as schemas:
+        assert schemas.missing([schema_id]) == schemas.waiting([schema_id]) == {schema_id}
+        reports.wait(1)
+        for _ in range(200):
+            if not schemas.waiting([schema_id]):
+                break
+            threading.Event().wait(0.02)
+        assert not schemas.missing([schema_id])
+        assert not schemas.missing([77])
+        server.start()
+        for _ in range(400):
+            schemas.missing([schema_id])
+            if schema_id in schemas.known:
+                break
+            threading.Event().wait(0.05)
+        assert schemas.known[schema_id] == json.dumps(ours())
+
+
+def test_a_message_whose_id_was_passed_over_is_rejected_with_that_reason() -> None:
+    rejects = decoded([frame(b"x" * 20, 99)], schemas={}).rejects
+    assert rejects.reason == [f"decode: schema id 99 {NOT_ASKED}"]

@@ -1,0 +1,104 @@
+"""Bodies that vector instructions replace: the results are equal, to the bit where no float32 sums are involved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from beatwire.jit import cpu
+from beatwire.jit.x86 import llvm, matrix, pair_filter, shuffle, vector
+from beatwire.kernels.detection import ricker, windows
+from beatwire.kernels.rhythms import flutter
+from beatwire.kernels.scores import history
+
+SIZES = (1, 7, 8, 9, 15, 16, 31, 32, 33, 63, 64, 268, 1056)
+needs_pairs = pytest.mark.skipif(
+    not llvm.has(pair_filter.FEATURE), reason="the CPU has no AVX2: the body itself is compiled"
+)
+needs_avx2 = pytest.mark.skipif(
+    not llvm.has(shuffle.FEATURE), reason="the CPU has no AVX2: the body itself is compiled"
+)
+
+
+@needs_pairs
+@pytest.mark.parametrize("half", [1, 2, 14, 20, 57, 511, 600])
+def test_the_filter_by_pairs_equals_a_convolution(half: int) -> None:
+    rng = np.random.default_rng(half)
+    for n in SIZES:
+        taps = (rng.integers(-32768, 32768, half + 1) // (2 * half + 1)).astype(np.int32)
+        x = rng.integers(-32768, 32768, n + 2 * half + 1).astype(np.int32)
+        expected = np.convolve(x[:-1].astype(np.int64), np.concatenate([taps[:0:-1], taps]), "valid")
+        by_pairs, by_body = np.full(n + 1, 77, np.int32), np.full(n + 1, 77, np.int32)
+        cpu.compiled(ricker.filter_block)(x, n, taps, by_body)
+        cpu.compiled(vector.BODIES[ricker.filter_block])(x, n, taps, by_pairs)
+        assert by_pairs[:n].tolist() == by_body[:n].tolist() == expected.tolist()
+        assert by_pairs[n] == 77, "nothing is written beyond the end"
+
+
+@pytest.mark.parametrize("gate", [np.zeros(16, np.int64), np.zeros((16, 2), np.float32)[:, 0]])
+def test_an_array_of_another_type_or_layout_is_an_error(gate: np.ndarray[tuple[int], np.dtype[np.float32]]) -> None:
+    with pytest.raises(Exception, match=r"jit\.x86: expected a contiguous array of float32 with 1 axes; got array"):
+        cpu.compiled(vector.count_below)(gate, np.float32(0), np.zeros(16, np.float32), np.float32(1))
+
+
+def test_values_below_a_limit_are_counted_where_the_gate_is_open() -> None:
+    rng = np.random.default_rng(9)
+    for _ in range(200):
+        gate = rng.integers(-1, 4, history.SIZES).astype(np.float32)
+        values = rng.integers(0, 5, history.SIZES).astype(np.float32)
+        values[rng.random(history.SIZES) < 0.2] = np.nan
+        least, limit = np.float32(rng.integers(-1, 4)), np.float32(rng.integers(0, 6))
+        counted = cpu.compiled(vector.count_below)(gate, least, values, limit)
+        assert counted == history.count_below(gate, least, values, limit)
+        assert counted == np.count_nonzero((gate >= least) & (values < limit))
+
+
+@pytest.mark.parametrize("columns", [16, 48, 64, 80, 144])
+def test_four_rows_times_a_matrix_equal_numpys_product(columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    for n in (1, 8, 33, 256):
+        x = rng.normal(size=(5, n + 3)).astype(np.float32)
+        weights, out = rng.normal(size=(n, columns)).astype(np.float32), np.full((4, columns + 1), 7.0, np.float32)
+        cpu.compiled(matrix.multiply)(x, n, weights, out)
+        np.testing.assert_allclose(out[:, :columns], x[:4, :n] @ weights, atol=1e-4)
+        assert (out[:, columns] == 7.0).all(), "nothing is written beside the columns"
+
+
+def test_code_for_another_cpu_uses_no_feature_of_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm.config, "CPU_NAME", "generic")
+    assert not llvm.has(pair_filter.FEATURE)
+
+
+def test_where_llvm_detects_no_features_none_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise RuntimeError("no features")
+
+    monkeypatch.setattr(llvm.llvm, "get_host_cpu_features", fail)
+    assert not llvm.has(pair_filter.FEATURE)
+
+
+@needs_avx2
+@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 360.0, 428.0, 429.0, 430.0, 500.0, 1000.0])
+def test_interpolated_points_equal_those_of_the_body(rate_hz: float) -> None:
+    rng = np.random.default_rng(int(rate_hz))
+    step = round(0.52 * rate_hz * windows.FIXED_POINT / (windows.WINDOW - 1))
+    for start in (0, 1, 40_000, windows.FIXED_POINT - 1, windows.FIXED_POINT):
+        flat = rng.normal(size=(start + 255 * step) // windows.FIXED_POINT + 2).astype(np.float32)
+        found, expected = np.full(257, 7.0, np.float32), np.full(257, 7.0, np.float32)
+        cpu.compiled(shuffle.BODIES[windows.interpolate])(flat, start, step, found[:256])
+        cpu.compiled(windows.interpolate)(flat, start, step, expected[:256])
+        assert found.tobytes() == expected.tobytes()
+        place = (start + step * np.arange(256)) / windows.FIXED_POINT
+        np.testing.assert_allclose(found[:256], np.interp(place, np.arange(len(flat)), flat), atol=1e-5)
+
+
+@needs_avx2
+@pytest.mark.parametrize("size", [512, 1000, 2048, 2049])
+def test_the_points_of_a_block_equal_those_of_the_body_at_every_place_in_the_ring(size: int) -> None:
+    rng = np.random.default_rng(size)
+    rings = rng.integers(-32768, 32768, (3, size)).astype(np.int16)
+    for length in (256, 500):
+        for before in (0, 1, 77, size - length, size - 2, size - 1):
+            found, expected = np.full(129, 7, np.int32), np.full(129, 7, np.int32)
+            cpu.compiled(shuffle.BODIES[flutter.add_spread])(rings[2], before, length, found[:128])
+            flutter.add_spread(rings[2], before, length, expected[:128])
+            assert found.tolist() == expected.tolist()

@@ -1,0 +1,136 @@
+"""The GPU backend: in the simulator, and on a card where there is one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from beatwire.backends.choose import choose
+from beatwire.backends.cuda import card
+from beatwire.backends.network import embed
+from beatwire.bench.graph import ticks_for
+from beatwire.errors import UserError
+from beatwire.jit.cuda import launchers
+from beatwire.kernels.detection.windows import WINDOW
+from beatwire.model.checkpoint import load_model
+from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.settings import Settings
+from beatwire.records import RawTick
+from beatwire_producers.ward import ward
+from laws import Run, Signal, assert_same, collect, run_graph, ticks_of
+from simulated import embedded
+
+MISSING = card.missing()
+on_a_card = pytest.mark.skipif(MISSING is not None, reason=f"needs a GPU: {MISSING}")
+
+
+@pytest.mark.timeout(900)
+def test_kernels_and_graph_on_the_simulator() -> None:
+    plain = ["-q", "-x", "-p", "no:cacheprovider", "-o", "timeout=800"]
+    files = [f"tests/helpers/kernels/{part}on_the_simulator.py" for part in ("", "parts_")]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *plain, *files],
+        cwd=Path(__file__).parents[2], env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1"}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+@pytest.mark.skipif(MISSING is None, reason="a GPU is present")
+def test_without_a_gpu_asking_for_one_is_an_error_and_auto_names_its_choice() -> None:
+    with pytest.raises(UserError, match=r"--backend gpu: expected a usable GPU; got: .+"):
+        choose("gpu")
+    assert choose("auto").reason.startswith("backend cpu: ")
+
+
+def test_without_the_driver_no_package_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beatwire.backends.choose.has_driver", lambda: False)
+    assert choose("auto").reason == "backend cpu: no NVIDIA driver"
+    with pytest.raises(UserError, match=r"got: no NVIDIA driver\. Use --backend cpu or auto"):
+        choose("gpu")
+
+
+def test_a_lost_card_ends_the_process_with_one_line_and_leaves_its_libraries_alone() -> None:
+    script = """
+import atexit
+from beatwire.cli import main as cli
+from beatwire.errors import LostCardError
+
+def lost(prog_name):
+    raise LostCardError("gpu: the card failed: it fell off the bus")
+
+atexit.register(print, "taken down")
+cli.app = lost
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "beatwire: gpu: the card failed: it fell off the bus\n"
+    assert done.stdout == ""
+
+
+def run_on(ticks: list[list[bytes]], device: Any, settings: Settings) -> Run:
+    pipeline, run = Pipeline(settings, device), Run()
+    collect(pipeline, run)
+    for values in ticks:
+        pipeline.emit(RawTick.of(values))
+    return run
+
+
+@pytest.mark.gpu
+@on_a_card
+def test_the_name_of_stored_machine_code_contains_the_width_of_the_team(device: Any) -> None:
+    files = {
+        launchers.launcher("classify_peaks", width, True, False)._cache._cache_file._index_name for width in (4, 16, 32)
+    }
+    assert {name.split("-")[0] for name in files} == {
+        f"templates.classify_peaks_{width}_shared" for width in (4, 16, 32)
+    }
+
+
+@pytest.mark.gpu
+@on_a_card
+@pytest.mark.parametrize("pass_s", [0.3, 2.0])
+def test_the_output_of_a_card_equals_that_of_the_cpu_for_a_ward_with_all_events(device: Any, pass_s: float) -> None:
+    rng = np.random.default_rng(3)
+    shown = ward(24, 40, seed=5, rates_hz=(128, 250, 360, 500, 1000), leads=(1, 2, 3, 12))
+    signals = [
+        Signal(f.stream, f.recording.samples, f.recording.rate_hz, f.recording.uv_per_unit or 5.0) for f in shown.feeds
+    ]
+    ticks = ticks_of(signals, rng, 200, per_tick=60)
+    ticks = [[m for m in values if rng.random() > 0.01] for values in ticks]  # holes
+    ticks = [[values[k] for k in rng.permutation(len(values))] if rng.random() < 0.1 else values for values in ticks]
+    settings = Settings(pass_s=pass_s)
+    run, expected = run_on(ticks, device, settings), run_graph(ticks, settings)
+    assert sum(map(len, expected.beats.values())) > 600
+    assert_same(run, expected)
+
+
+@pytest.mark.gpu
+@on_a_card
+def test_after_some_ticks_of_a_size_nothing_is_allocated_and_launch_lists_are_graphs(device: Any) -> None:
+    pipeline = Pipeline(Settings(), device)
+    allocations = []
+    for tick in ticks_for(300, ticks=24, per_tick=1):
+        pipeline.emit(tick)
+        allocations.append(device.card.memory.allocations)
+    assert allocations[-1] == allocations[-6]
+    assert device.card.graph_count > 0
+
+
+@pytest.mark.gpu
+@on_a_card
+@pytest.mark.parametrize("n", [1, 5, 16, 3001])
+def test_the_network_on_a_card_equals_that_on_the_cpu(device: Any, n: int) -> None:
+    rng, network = np.random.default_rng(n), load_model().network
+    windows = rng.normal(size=(n, WINDOW)).astype(np.float32)
+    scale = rng.uniform(0.5, 2.0, n).astype(np.float32)
+    scale[n // 2 :: 7] = np.nan
+    latents, reconstruction_error = embedded(device, network, windows, scale)
+    expected = embed(network, windows, scale)
+    np.testing.assert_allclose(latents, expected[0], rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(reconstruction_error, expected[1], rtol=1e-4, atol=1e-5)

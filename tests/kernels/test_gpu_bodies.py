@@ -1,0 +1,27 @@
+"""Bodies that a card runs in another way write what the bodies write that they replace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from beatwire.jit.cuda import overrides
+from beatwire.kernels.detection import ricker
+
+
+@pytest.mark.parametrize("leads", [1, 3])
+@pytest.mark.parametrize("half", [1, 5, 13])
+def test_five_neighbours_at_a_time_write_what_four_taps_at_a_time_write(
+    rng: np.random.Generator, half: int, leads: int
+) -> None:
+    taps = rng.integers(-3000, 3000, half + 1).astype(np.int32)
+    rings = rng.integers(-9000, 9000, (leads, 512)).astype(np.int16)
+    for n in (1, 2, 3, 4, 5, 64, 127):
+        x, by_taps, by_fives = rng.integers(-9000, 9000, (3, 192)).astype(np.int32)
+        ricker.filter_block(x, n, taps, by_taps)
+        overrides.BODIES[ricker.filter_block](x, n, taps, by_fives)
+        np.testing.assert_array_equal(by_fives[:n], by_taps[:n])
+        for base in (0, 290, 300):
+            expected, found = rng.integers(-99, 99, (2, 3, 192)).astype(np.int32)
+            ricker.magnitude(rings, base, 300, n, taps, 4, expected)
+            overrides.BODIES[ricker.magnitude](rings, base, 300, n, taps, 4, found)
+            np.testing.assert_array_equal(found[2, :n], expected[2, :n])

@@ -1,0 +1,263 @@
+"""The configuration: three sources, each over the one before; origins, masks, errors; the page that describes it."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from beatwire.alerts.settings import KEYS
+from beatwire.cli.main import app
+from beatwire.configuration.effect import cluster_of
+from beatwire.configuration.keys import Configuration
+from beatwire.configuration.load import check_with_librdkafka, load
+from beatwire.configuration.settings import settings_of
+from beatwire.configuration.show import rows
+from beatwire.errors import UserError
+from beatwire.kafka.properties import MASKED, is_secret, without_secrets
+from beatwire.pipeline.settings import Settings
+from configuration_files import error_of, file
+from typer.testing import CliRunner
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
+EXAMPLE = ROOT / "docs" / "examples" / "beatwire.toml"
+
+
+def test_an_option_overrides_a_variable_and_a_variable_overrides_the_file(tmp_path: Path) -> None:
+    path = file(tmp_path, '[log]\nlevel = "error"\nformat = "json"\n[monitor]\ngroup = "of-file"\nworkers = 3\n')
+    environment = {"BEATWIRE_LOG__LEVEL": "warning", "BEATWIRE_MONITOR__GROUP": "of-variable"}
+    options = {"monitor.group": ("--group", "of-option"), "log.level": ("--log-level", None)}
+    loaded = load(path, options, environment)
+    values = loaded.values
+    assert (values.log.format, values.log.level, values.monitor.group) == ("json", "warning", "of-option")
+    assert values.monitor.workers == 3
+    assert {key: loaded.origin(key) for key in ("log.format", "log.level", "monitor.group", "metrics.port")} == {
+        "log.format": "beatwire.toml:log.format",
+        "log.level": "environment variable BEATWIRE_LOG__LEVEL",
+        "monitor.group": "--group",
+        "metrics.port": "default",
+    }
+
+
+def test_properties_of_the_three_sources_are_merged_by_name(tmp_path: Path) -> None:
+    path = file(tmp_path, '[kafka.properties]\nsecurity.protocol = "SSL"\n"sasl.username" = "a"\nbatch.size = 9\n')
+    environment = {"BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD": "1e5", "BEATWIRE_KAFKA__PROPERTIES__SASL_USERNAME": "b"}
+    loaded = load(path, {"kafka.properties.security.protocol": ("-X", "SASL_SSL")}, environment)
+    assert loaded.values.kafka.properties == {
+        "security.protocol": "SASL_SSL",
+        "sasl.username": "b",
+        "batch.size": "9",
+        "sasl.password": "1e5",
+    }
+    assert loaded.origin("kafka.properties.security.protocol") == "-X"
+    assert loaded.origin("kafka.properties.batch.size") == "beatwire.toml:kafka.properties.batch.size"
+
+
+def test_an_empty_variable_counts_as_not_set_and_short_names_are_read(tmp_path: Path) -> None:
+    environment = {"BEATWIRE_LOG__LEVEL": "", "BEATWIRE_BOOTSTRAP": "k:1", "BEATWIRE_TOKEN": "a-token-of-24-characters"}
+    loaded = load(None, {}, environment)
+    assert (loaded.values.log.level, loaded.values.kafka.bootstrap) == ("info", "k:1")
+    assert loaded.origin("page.token") == "environment variable BEATWIRE_TOKEN"
+
+
+def test_limits_and_streams_reach_the_graph_with_the_fields_of_its_settings(tmp_path: Path) -> None:
+    assert settings_of(load(None, {}, {}).values) == Settings()
+    assert set(Configuration().limits.model_dump()) == set(KEYS)
+    text = '[limits]\nasystole_s = 6\n[streams]\nevict_s = 999\n[models]\ndetector = "rule"\n'
+    settings = settings_of(load(file(tmp_path, text), {}, {}).values)
+    assert (settings.alert.limit("asystole"), settings.evict_s, settings.detector) == (6.0, 999.0, "rule")
+
+
+def test_a_configuration_reaches_a_worker_whole(tmp_path: Path) -> None:
+    values = load(EXAMPLE, {"kafka.properties.sasl.password": ("-X", "x")}, {}).values
+    assert Configuration.model_validate_json(values.model_dump_json()) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('[kafka]\nbootstap = "x"', "expected a known key; got 'kafka.bootstap' (nearest: kafka.bootstrap)"),
+        ("[limit]\nasystole_s = 5", "expected a known key; got 'limit.asystole_s' (nearest: limits.asystole_s)"),
+        ("asystole_s = 5", "expected a known key; got 'asystole_s'"),
+        ("[limits]\nasystole_s = 20", "limits.asystole_s: expected less than or equal to 10; got 20"),
+        ("[limits]\nasystole_s = inf", "limits.asystole_s: expected a finite number; got inf"),
+        ("[limits]\nsure = 2", "limits.sure: expected less than or equal to 0.99; got 2"),
+        ("[limits]\nmost_errors = 0", "limits.most_errors: expected greater than or equal to 0.1; got 0"),
+        ("[streams]\nmost_streams = 0", "streams.most_streams: expected greater than or equal to 1; got 0"),
+        ("[streams]\nreorder_s = -5", "streams.reorder_s: expected greater than 0; got -5"),
+        ("[streams]\nevict_s = 1", "streams.evict_s: expected greater than or equal to 240; got 1"),
+        ("[alerts]\nshortest_s = -1", "alerts.shortest_s: expected greater than or equal to 0; got -1"),
+        ("[alerts]\nremind_low_s = 0.5", "alerts.remind_low_s: expected 0 or at least 1; got 0.5"),
+        ('[kafka]\nbootstrap = "x:abc"', "kafka.bootstrap: expected HOST:PORT[,HOST:PORT...]; got 'x:abc'"),
+        ('[kafka]\nbootstrap = "x:0"', "kafka.bootstrap: expected HOST:PORT with a port of 1 to 65535; got 'x:0'"),
+        ('[compute]\ngpu_memory = "8XB"', "compute.gpu_memory: expected a size like 8GiB or 500MB; got '8XB'"),
+        ('[metrics]\nport = "x"', "metrics.port: expected a valid integer"),
+        ('[log]\nformat = "xml"', "log.format: expected 'console' or 'json'; got 'xml'"),
+        ('[page]\ntoken = "short"', f"page.token: expected at least 16 characters; got {MASKED}"),
+        ("[monitor]\nhorizon_s = 60", "monitor.horizon_s: expected 120, which is fixed"),
+        ("[kafka.properties]\nacks = 1", "kafka.properties: expected a property that is not reserved; got 'acks'"),
+        ("[kafka.properties]\nsasl.password = [1]", "kafka.properties.sasl.password: expected a text"),
+        ("[kafka", "expected TOML; got: "),
+    ],
+)
+def test_a_wrong_key_or_value_names_file_key_expected_and_got(tmp_path: Path, text: str, expected: str) -> None:
+    message = error_of(tmp_path, text)
+    assert message.startswith("beatwire.toml: ")
+    assert expected in message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("BEATWIRE_LOG_LEVEL", "debug", "got BEATWIRE_LOG_LEVEL (nearest: BEATWIRE_LOG__LEVEL)"),
+        ("BEATWIRE_KAFKA__BOTSTRAP", "k", "got BEATWIRE_KAFKA__BOTSTRAP (nearest: BEATWIRE_KAFKA__BOOTSTRAP)"),
+        ("BEATWIRE_METRICS__PORT", "x", "environment variable BEATWIRE_METRICS__PORT: metrics.port: expected a valid"),
+        ("BEATWIRE_METRICS", "x", "expected JSON in a variable that holds a table"),
+        ("BEATWIRE_KAFKA__PROPERTIES__ISOLATION_LEVEL", "x", "got 'isolation.level': beatwire sets it"),
+    ],
+)
+def test_a_wrong_variable_names_itself_and_the_nearest_one(
+    tmp_path: Path, name: str, value: str, expected: str
+) -> None:
+    assert expected in error_of(tmp_path, "", {name: value})
+
+
+def test_variables_of_other_programs_are_left_alone() -> None:
+    assert load(None, {}, {"BEATWIRE_SERVICE_HOST": "10.0.0.1", "BEATWIRE_PORT": "tcp://10.0.0.1:80"}).origins == {}
+
+
+def test_a_folder_is_no_file_and_so_it_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--config: expected a file; got '.*', which is a folder$"):
+        load(tmp_path, {}, {})
+    with pytest.raises(UserError, match=r"--config: expected a file; got '.*', which there is not$"):
+        load(tmp_path / "none.toml", {}, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("no.such = 1", 'beatwire.toml: kafka: expected properties that librdkafka accepts; got: No such .* "no.such"'),
+        ('security.protocol = "TLS"', 'beatwire.toml: .*Invalid value "TLS" for configuration property "security.prot'),
+        ('security.protocol = "SSL"\nssl.ca.location = "/no.pem"', "beatwire.toml: .*ssl.ca.location"),
+    ],
+)
+def test_a_property_that_librdkafka_refuses_is_named_with_its_place(tmp_path: Path, text: str, expected: str) -> None:
+    with pytest.raises(UserError, match=expected):
+        check_with_librdkafka(load(file(tmp_path, f"[kafka.properties]\n{text}"), {}, {}))
+
+
+def test_a_missing_password_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD"
+    with pytest.raises(
+        UserError, match=rf"^beatwire.toml: kafka: .*sasl.password must be set \(in the env\w+: {name}\)$"
+    ):
+        check_with_librdkafka(load(EXAMPLE, {}, {}))
+    check_with_librdkafka(load(EXAMPLE, {}, {name: "planted"}))
+    first = PAGE.read_text().split("```sh\n")[1].splitlines()[0]
+    assert first == f"export {name}=..."
+
+
+def test_a_missing_address_names_the_ways_to_give_one() -> None:
+    with pytest.raises(UserError, match="--bootstrap-servers, BEATWIRE_KAFKA__BOOTSTRAP or the file of --config"):
+        cluster_of(load(None, {}, {}).values)
+
+
+def test_secrets_are_masked_wherever_a_configuration_is_shown(tmp_path: Path) -> None:
+    secrets = {
+        name: f"planted-{k}"
+        for k, name in enumerate(
+            ["sasl.password", "ssl.key.password", "ssl.key.pem", "ssl.keystore.password",
+             "sasl.oauthbearer.client.secret", "sasl.oauthbearer.config"]
+        )
+    }  # fmt: skip
+    assert all(map(is_secret, secrets))
+    assert not is_secret("ssl.key.location")
+    assert not is_secret("sasl.oauthbearer.token.endpoint.url")
+    options = {f"kafka.properties.{name}": ("-X", value) for name, value in secrets.items()}
+    loaded = load(None, options | {"kafka.bootstrap": ("-X", "k:1"), "page.token": ("--token", "planted" * 3)}, {})
+    shown = repr(rows(loaded)) + repr(cluster_of(loaded.values)) + str(cluster_of(loaded.values))
+    assert "planted" not in shown
+    assert shown.count(MASKED) >= 2 * len(secrets)
+
+
+@pytest.mark.parametrize("key", ["registry.url", "kafka.properties.sasl.oauthbearer.token.endpoint.url"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://r:8081/?apikey=planted",
+        "https://r:8081/apis?a=1,2&token=planted",
+        "http://one/,http://two/?planted#planted",
+        "https://r/#planted",
+    ],
+)
+def test_the_query_of_an_address_is_masked_wherever_it_is_shown(
+    key: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = load(None, {"kafka.bootstrap": ("-X", "k:1"), key: ("x", address)}, {})
+    shown = {row.key: row.value for row in rows(loaded)}[key]
+    assert shown.startswith(address.partition(":")[0])
+    assert MASKED in shown
+    section, _, name = key.removeprefix("kafka.").partition(".")
+    section = "kafka__properties" if key.startswith("kafka") else section
+    monkeypatch.setenv(f"BEATWIRE_{section}__{name.replace('.', '_')}".upper(), address)
+    printed = CliRunner().invoke(app, ["config"]).output + CliRunner().invoke(app, ["config", "--json"]).output
+    assert "planted" not in shown + repr(shown) + printed
+    assert "planted" not in without_secrets(f"HTTPError: cannot reach {address}: refused")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        ("registry.url", "r:8081/?apikey=hunter2", "an http(s) address without user and password"),
+        ("registry.url", "http://user:hunter2@h/", "an http(s) address without user and password"),
+        ("registry.url", "user:hunter2@h", "(those go into registry.user_info)"),
+        ("registry.user_info", "hunter2", "USER:PASSWORD"),
+        ("page.token", "hunter2", "at least 16 characters"),
+        ("kafka.bootstrap", "user:hunter2@h", "HOST:PORT"),
+    ],
+)
+def test_an_error_of_a_value_that_may_hold_a_secret_masks_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, value: str, expected: str
+) -> None:
+    section, _, name = key.partition(".")
+    variable = f"BEATWIRE_{section}__{name}".upper()
+    table = json.dumps({name: value})
+    messages = [
+        error_of(tmp_path, f'[{section}]\n{name} = "{value}"'),
+        error_of(tmp_path, "", {variable: value}),
+        error_of(tmp_path, "", {f"BEATWIRE_{section}".upper(): table}),
+        error_of(tmp_path, f'[{section}]\n{name} = ["{value}"]'),
+    ]
+    monkeypatch.setenv(variable, value)
+    messages.append(str(CliRunner().invoke(app, ["config"]).exception))
+    assert all(message.endswith(f"got {MASKED}") and f"{key}: " in message for message in messages)
+    assert "hunter2" not in "".join(messages)
+    assert expected in messages[0]
+
+
+def test_a_wrong_prefix_is_explained_in_words(tmp_path: Path) -> None:
+    expected = "kafka.prefix: expected letters, digits, '.', '_' and '-' alone; got 'a b'"
+    assert error_of(tmp_path, '[kafka]\nprefix = "a b"') == f"beatwire.toml: {expected}"
+
+
+def test_the_command_prints_values_units_and_origins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD", "planted")
+    words = ["config", "--config", str(file(tmp_path, "[limits]\nasystole_s = 5\n")), "-X", "linger.ms=7"]
+    text = CliRunner().invoke(app, words).stdout
+    lines = {tuple(re.split(r"\s{2,}", line)) for line in text.splitlines()}
+    assert ("limits.asystole_s", "5 s", "beatwire.toml:limits.asystole_s") in lines
+    assert ("kafka.properties.linger.ms", "7", "-X") in lines
+    assert ("log.level", "info", "default") in lines
+    found = json.loads(CliRunner().invoke(app, [*words, "--json"]).stdout)["values"]
+    assert {row["key"]: row["value"] for row in found}["kafka.properties.sasl.password"] == MASKED
+    assert "planted" not in text + json.dumps(found)
+
+
+def test_the_example_is_accepted_and_shows_every_section() -> None:
+    loaded = load(EXAMPLE, {}, {})
+    assert set(tomllib.loads(EXAMPLE.read_text())) == set(Configuration.model_fields)
+    assert loaded.values.kafka.properties["security.protocol"] == "SASL_SSL"
+    settings_of(loaded.values)

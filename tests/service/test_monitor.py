@@ -1,0 +1,288 @@
+"""The monitor's loop with a source and a sink made of lists."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+import weakref
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+from beatwire.errors import FatalError
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.consuming.batch import (
+    PolledTick,
+)
+from beatwire.kafka.consuming.positions import Position
+from beatwire.kafka.consuming.progress import Beginning
+from beatwire.kafka.publishing.sink import StaleError
+from beatwire.kafka.reading.staff import StaffReader
+from beatwire.records import Expired, RawTick
+from beatwire.service.interfaces import NoStaff
+from beatwire.service.monitor import Monitor
+from beatwire.service.observing.tick_log import TickLog
+from letters import Graph
+
+
+def polled(
+    text: str, start: int, *, epoch: int = 1, replay: bool = False, beginning: Beginning = Beginning.ANEW
+) -> PolledTick:
+    values = [letter.encode() for letter in text]
+    positions = {0: start + len(text)} if text else {}
+    tick, origin = RawTick.of(values, now_us=1), SimpleNamespace()
+    return PolledTick(tick, origin, epoch, replay, {0: start}, positions, beginning=beginning)
+
+
+class Ticks:
+    """A source of given ticks, and a sink that stores what is published."""
+
+    cluster = Cluster("nowhere")
+    partitions = epoch = 1
+    assigned = frozenset({0})
+    held = 0
+
+    def __init__(self, *ticks: PolledTick | None, stale: tuple[int, ...] = ()) -> None:
+        self.ticks, self.stale = list(ticks), stale
+        self.published: list[tuple[bytes, dict[int, Position]]] = []
+        self.attempts = 0
+        self.rewinds: list[bool] = []
+        self.pending: list[str] = []
+        self.ended: list[list[str]] = []
+
+    def take_pending(self):
+        pending, self.pending = self.pending, []
+        return pending
+
+    def end_open_transactions(self, source):
+        pass
+
+    def end_pending_transactions(self, partitions, source):
+        self.ended.append(partitions)
+
+    def take(self, timeout_s):
+        return self.ticks.pop(0) if self.ticks else None
+
+    def rewind(self, *, anew=False):
+        self.rewinds.append(anew)
+
+    def publish(self, outgoing, positions, source, epoch):
+        self.attempts += 1
+        if self.attempts in self.stale:
+            raise StaleError
+        self.published.append((b"".join(value for messages in outgoing for value in messages.values), positions))
+
+
+def run(ticks: Ticks, graph: Graph) -> Monitor:
+    monitor = Monitor(graph, ticks, ticks, read_alerts=lambda: [{"id": "a"}], clock_us=lambda: 2_000)
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    return monitor
+
+
+def test_a_replay_of_more_than_five_seconds_is_published_as_interrupted_once_for_each_partition():
+    ticks, now_s = (
+        Ticks(*(polled("a", 3 + k, replay=True) for k in range(20)), polled("d", 30)),
+        itertools.count(0.0, 0.5),
+    )
+    monitor = Monitor(Graph(), ticks, ticks, read_alerts=list, clock_us=lambda: 10_000_000, clock_s=lambda: next(now_s))
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    interrupted, live = ticks.published
+    found = json.loads(interrupted[0])
+    assert (found["rule"], found["state"], found["stream"], found["priority"]) == (
+        "monitoring interrupted",
+        "on",
+        "ecg.samples/0",
+        "low",
+    )
+    assert (found["partition"], found["model"], interrupted[1], live[0]) == (0, "model-1", {}, b"d")
+    assert found["onset_us"] < 10_000_000 - 5_000_000
+
+
+def test_a_short_replay_raises_no_alert():
+    ticks = Ticks(*(polled("a", 3 + k, replay=True) for k in range(20)), polled("d", 30))
+    run(ticks, Graph())
+    assert [value for value, _ in ticks.published] == [b"d"]
+
+
+def test_a_replay_is_processed_but_not_published_and_the_alerts_are_adopted_after_it():
+    ticks, graph = Ticks(polled("ab", 3, replay=True), polled("c", 5, replay=True), polled("d", 6)), Graph()
+    monitor = run(ticks, graph)
+    assert graph.calls == ["reset", "emit ab", "emit c", "adopt [{'id': 'a'}]", "emit d"]
+    assert [value for value, _ in ticks.published] == [b"d"]
+    assert (monitor.counters.replayed, monitor.counters.messages) == (3, 1)
+
+
+def test_a_commit_contains_the_start_of_the_tick_from_which_a_successor_replays():
+    ticks = Ticks(*[polled(text, start) for text, start in (("ab", 10), ("c", 12), ("def", 13), ("g", 16))])
+    run(ticks, Graph(reach=2))
+    assert [at for _, at in ticks.published] == [
+        {0: Position(12, 10)},
+        {0: Position(13, 10)},
+        {0: Position(16, 12)},
+        {0: Position(17, 13)},
+    ]
+
+
+def test_the_messages_of_a_tick_are_freed_before_the_next_is_taken():
+    origins: list[weakref.ref[Messages]] = []
+
+    class Messages:
+        pass
+
+    class Source(Ticks):
+        def take(self, timeout_s):
+            assert [origin() for origin in origins] == [None] * len(origins)
+            messages = Messages()
+            origins.append(weakref.ref(messages))
+            return replace(super().take(timeout_s), origin=messages)
+
+    run(Source(polled("a", 10), polled("b", 11), polled("c", 12)), Graph())
+    assert len(origins) == 3
+
+
+def test_a_graph_without_state_rewinds_to_the_commit_itself():
+    ticks = Ticks(polled("ab", 10), polled("c", 12))
+    run(ticks, Graph(reach=0))
+    assert [at for _, at in ticks.published] == [{0: Position(12, 12)}, {0: Position(13, 13)}]
+
+
+def test_a_new_epoch_resets_the_graph():
+    ticks, graph = Ticks(polled("ab", 10), polled("b", 11, epoch=2)), Graph()
+    run(ticks, graph)
+    assert graph.calls.count("reset") == 2
+    assert ticks.published[-1] == (b"b", {0: Position(12, 11)})
+
+
+def test_a_stale_tick_is_not_counted_and_the_source_is_rewound():
+    ticks = Ticks(polled("a", 0), polled("a", 0, epoch=2), stale=(1,))
+    monitor = run(ticks, Graph())
+    assert ticks.rewinds == [False]
+    assert (monitor.counters.stale_ticks, monitor.counters.messages) == (1, 1)
+
+
+def test_an_epoch_that_goes_on_keeps_the_graph_and_replays_what_is_new():
+    going_on = {"epoch": 2, "beginning": Beginning.GOING_ON}
+    ticks = Ticks(polled("ab", 10), polled("c", 3, replay=True, **going_on), polled("d", 12, **going_on))
+    graph = Graph()
+    monitor = run(ticks, graph)
+    adopted = "adopt [{'id': 'a'}]"
+    assert graph.calls == ["reset", adopted, "emit ab", "emit c", adopted, "emit d"]
+    assert ticks.published == [(b"ab", {0: Position(12, 10)}), (b"d", {0: Position(13, 3)})]
+    assert (monitor.counters.epochs, monitor.counters.messages, monitor.counters.replayed) == (2, 3, 1)
+
+
+@pytest.mark.parametrize("beginning", [Beginning.UNPUBLISHED, Beginning.GOING_ON])
+def test_a_stale_tick_is_published_again_if_it_was_not_and_counted_once(beginning):
+    ticks = Ticks(polled("a", 0), polled("b", 1, epoch=2, beginning=beginning), stale=(1,))
+    graph = Graph(reach=0)
+    monitor = run(ticks, graph)
+    again = [(b"a", {0: Position(1, 1)})] if beginning is Beginning.UNPUBLISHED else []
+    assert ticks.published == [*again, (b"b", {0: Position(2, 2)})]
+    assert ticks.rewinds == [False]
+    assert [call for call in graph.calls if "adopt" not in call] == ["reset", "emit a", "emit b"]
+    assert (monitor.counters.stale_ticks, monitor.counters.messages, monitor.counters.beats) == (1, 2, 2)
+
+
+def test_a_tick_that_is_stale_twice_is_read_again():
+    ticks = Ticks(
+        polled("a", 0),
+        polled("b", 1, epoch=2, beginning=Beginning.UNPUBLISHED),
+        polled("ab", 0, epoch=3),
+        stale=(1, 2),
+    )
+    graph = Graph(reach=0)
+    monitor = run(ticks, graph)
+    assert ticks.published == [(b"ab", {0: Position(2, 2)})]
+    assert ticks.rewinds == [False, True]  # the second time the first tick of the epoch was not processed
+    assert [call for call in graph.calls if "adopt" not in call] == ["reset", "emit a", "reset", "emit ab"]
+    assert monitor.counters.messages == 2
+
+
+def test_what_retention_deleted_is_counted_once_when_its_tick_is_published_with_the_position_after_it(caplog):
+    caplog.set_level("WARNING", "beatwire")
+    lost = {0: Expired(unread=20, replay=5, first=10)}
+    ticks = Ticks(
+        replace(polled("", 30), positions={0: 30}, expired=lost),
+        replace(polled("", 30, epoch=2), positions={0: 30}, expired=lost),
+        polled("a", 30, epoch=2),
+        stale=(1,),
+    )
+    graph = Graph(reach=0)
+    monitor = run(ticks, graph)
+    assert [at for _, at in ticks.published] == [{0: Position(30, 30)}, {0: Position(31, 31)}]
+    assert (monitor.counters.unread, monitor.counters.unreplayed) == (20, 5)
+    assert [record.fields["unread"] for record in caplog.records if record.event == "expired"] == [20]
+    assert [call for call in graph.calls if call.startswith("expired")] == [f"expired {lost}"] * 2
+
+
+def test_an_empty_tick_without_output_makes_no_transaction():
+    ticks, graph = Ticks(polled("", 0), None, polled("", 0)), Graph()
+    run(ticks, graph)
+    assert graph.calls.count("emit ") == 2
+    assert ticks.published == []
+
+
+def test_alerts_that_cannot_be_read_while_the_broker_is_away_are_read_when_it_is_back():
+    ticks, graph, away = Ticks(polled("a", 0)), Graph(), [True, True]
+
+    def read_alerts():
+        if away:
+            away.pop()
+            raise FatalError("kafka: away")
+        return [{"id": "a"}]
+
+    monitor = Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_us=lambda: 2_000)
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    assert graph.calls == ["reset", "adopt [{'id': 'a'}]", "emit a"]
+
+
+def test_a_monitor_that_is_stopped_waits_for_no_broker():
+    ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
+
+    def read_alerts():
+        stop.set()
+        raise FatalError("kafka: away")
+
+    Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_us=lambda: 2_000).run(stop)
+    assert graph.calls == ["reset"]
+    assert ticks.published == []
+
+
+def test_a_monitor_that_is_stopped_waits_for_no_answer_about_staff():
+    ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
+    staff = StaffReader(Cluster("nowhere"))  # not entered: nothing is read
+    stop.set()
+    begin_s = time.monotonic()
+    assert staff.wait(stop) is False
+    assert time.monotonic() - begin_s < 10
+
+    class Away(NoStaff):
+        def wait(self, stop: threading.Event) -> bool:
+            stop.set()
+            return False
+
+    Monitor(graph, ticks, ticks, staff=Away(), clock_us=lambda: 2_000).run(threading.Event())
+    assert graph.calls == ["reset"]
+    assert ticks.published == []
+
+
+def test_a_pending_transaction_is_ended_once_while_there_is_no_tick():
+    ticks = Ticks(None, None, polled("a", 0), None)
+    ticks.pending = ["partition 3"]
+    run(ticks, Graph())
+    assert ticks.ended == [["partition 3"]]
+
+
+def test_the_latency_is_from_arrival_to_publication():
+    monitor = run(Ticks(polled("abc", 0)), Graph())  # arrived at 1 us, published at 2 ms
+    assert monitor.counters.latency.quantile_ms(0.5) == 1.0
+
+
+def test_the_tick_log_keeps_the_ticks_that_were_not_discarded():
+    log = TickLog()
+    for start in range(5):
+        log.add({0: start})
+    log.discard_before(3)
+    assert [log.offset(0, tick, otherwise=9) for tick in range(7)] == [3, 3, 3, 3, 4, 9, 9]
