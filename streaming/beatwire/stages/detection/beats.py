@@ -3,8 +3,7 @@
 In:    Peaks, classified or not
 Out:   Beats, and the blocks that became complete
 State: for each bank int64 ``lanes[lanes, BEAT_STATE_COLUMNS]`` (``kernels.detection.intervals``; xp): the last beat,
-the last
-       eight intervals, the last eight stretches in which no beat may be, and whether the rhythm is fast
+       the last eight intervals, the last eight stretches in which no beat may be, and whether the rhythm is fast
 
 With trees, a peak is a beat if its logit is above 0 and its response exceeds 0.09 of the 80 % quantile of the last ten
 2-s maxima. Without trees it is one if its response exceeds 0.3 of the level: the median of the last five maxima, or 0.3

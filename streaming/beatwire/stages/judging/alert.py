@@ -3,8 +3,7 @@
 In:    TickBeats, scored
 Out:   Alerts; a replay of the same samples gives the same transitions with the same ids
 State: int64 ``slots[slots, STATE_COLUMNS]`` (``kernels.alerts.alert_state``), the limits of each stream, and logged
-alerts of
-       streams that have not been seen since the process started
+       alerts of streams that have not been seen since the process started
 
 Rules by samples are functions of the stream alone. ``no data`` and eviction read the clock of the tick, and only while
 no messages are waiting at the broker. The alerts of an evicted stream end, as they do when a device begins a session.
