@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "analyze": "api.analyze", "archive": "api.archive", "example": "api.example", "iterate": "api.iterate",
-    "Live": "api.live", "Beat": "offline.beat", "Events": "api.live", "Result": "api.result",
+    "Live": "api.live", "Beat": "offline.results.beat", "Events": "api.live", "Result": "api.result",
     "evaluate": "api.commands", "save_scorer": "model.scorer", "train": "api.commands", "UserError": "errors",
 }  # fmt: skip
 

@@ -183,7 +183,8 @@ def test_evaluate_returns_what_the_command_prints(ecg_folder: Path, tmp_path: Pa
     assert report["failed"] == []
     assert report["gross"]["se"] > 99.0
     with pytest.raises(
-        beatwire.UserError, match="train: expected vae, detector, rhythm, classes or ventricular; got 'svm'"
+        beatwire.UserError,
+        match="train: expected vae, detector, network, rhythm, classes, ventricular or scorer; got 'svm'",
     ):
         beatwire.train("svm", [tmp_path], tmp_path / "x.safetensors")
 

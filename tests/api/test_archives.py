@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -255,8 +256,8 @@ def test_a_small_disk_that_is_full_leaves_whole_files(folder: Path, client: Clie
 
 def test_an_archive_at_an_address_is_that_of_the_folder(records: Path, client: Client, tmp_path: Path) -> None:
     files = fsspec.filesystem("memory")
-    files.put(str(records / "wfdb"), "/bucket/wfdb", recursive=True)
-    done = run("memory://bucket", "memory://tables", client)
+    files.put(str(records / "wfdb"), "/holters/wfdb", recursive=True)
+    done = run("memory://holters", "memory://tables", client)
     assert sorted(done.rows) == ["wfdb/100", "wfdb/203"]
     run(records / "wfdb", tmp_path / "out", client)
     for name in ("100", "203"):
@@ -346,7 +347,7 @@ def test_the_command_counts_and_ends_with_1_if_a_recording_has_failed(folder: Pa
     line = ["archive", str(folder), "--out", str(tmp_path / "out"), "--processes", "1"]
     done = CliRunner().invoke(app, line)
     assert done.exit_code == 1
-    assert [word for word in done.stdout.split("\n")[1].split() if word] == ["recordings", "4"]
+    assert re.search(r"^recordings +4$", done.stdout, re.MULTILINE)
     assert "bad.csv: expected" in done.stderr
     (folder / "bad.csv").unlink()
     again = CliRunner().invoke(app, [*line, "--json"])

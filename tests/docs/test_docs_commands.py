@@ -25,8 +25,8 @@ OUTPUTS = re.compile(r"(?:--(?:alerts|out|html)|>) (\w\S+)")
 
 
 def marked(line: str) -> object:
-    """Return a line as a parameter: training and filling a topic take a minute, a GPU is not everywhere."""
-    is_long = line.startswith(("beatwire train ", "beatwire bench preloaded"))
+    """Return a line as a parameter: training, filling a topic and chaos take minutes, a GPU is not everywhere."""
+    is_long = line.startswith(("beatwire train ", "beatwire bench preloaded", "beatwire chaos"))
     marks = [pytest.mark.slow, pytest.mark.timeout(1800)] if is_long else []
     if needs_gpu(line):
         marks += [

@@ -142,6 +142,7 @@ class StandIn(LocalCluster):
         """Do nothing: there is one worker."""
 
 
+@pytest.mark.slow  # two clusters start and end
 def test_the_programs_of_the_page_of_archives_run_on_clusters_that_stand_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -215,7 +215,7 @@ def test_another_installation_of_the_same_text_finds_them(tmp_path: Path) -> Non
     ignored = shutil.ignore_patterns("__pycache__", "weights")
     for other in ("one", "two"):
         shutil.copytree(cache.PACKAGE, tmp_path / other / "beatwire", ignore=ignored)
-    ring = tmp_path / "two" / "beatwire" / "kernels" / "ring.py"
+    ring = tmp_path / "two" / "beatwire" / "kernels" / "intake" / "ring.py"
     ring.write_text(ring.read_text() + "# another text\n")
     assert precompiled(tmp_path, at=tmp_path / "one") == (0, [], 0)
     assert precompiled(tmp_path, at=tmp_path / "two")[0] == len(SMALL), "another text is compiled"

@@ -139,7 +139,7 @@ def test_a_tick_that_is_not_published_is_in_no_histogram() -> None:
 def test_without_metrics_the_graph_runs_the_steps_themselves() -> None:
     plain, timed = Pipeline(Settings()), Pipeline(Settings())
     Instruments(timed)
-    assert [node.func.__module__ for node in plain.stages] == [f"beatwire.stages.{name}" for name in STAGES[:-1]]
+    assert [node.func.__module__.rpartition(".")[2] for node in plain.stages] == list(STAGES[:-1])
     assert all(not hasattr(node.func, "__wrapped__") for node in plain.stages)
     assert [node.func.__wrapped__ for node in timed.stages] == [node.func for node in plain.stages]
 

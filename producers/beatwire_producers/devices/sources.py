@@ -104,7 +104,7 @@ def open_source(source: str, options: Options) -> Reader:
     scheme, _, text = source.partition(":")
     if scheme == OWN:
         return _own(text)
-    module = importlib.import_module(f"beatwire_producers.devices.{SCHEMES[scheme].module}")
+    module = importlib.import_module(f"beatwire_producers.devices.readers.{SCHEMES[scheme].module}")
     reader: Reader = module.open_reader(source if scheme.startswith("mqtt") else text, options)
     return reader
 

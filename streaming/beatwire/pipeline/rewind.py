@@ -45,6 +45,17 @@ class TimeMarks:
     now_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     restart_us: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
 
+    def grow(self, streams: int, tick: int) -> None:
+        """Make room for so many streams; the marks of new ones are at ``tick``."""
+        missing = streams - len(self.ticks)
+        if missing > 0:
+            self.ticks = np.concatenate([self.ticks, np.full((missing, TIME_STEPS + 1), tick)])
+            self.times_us = np.concatenate([self.times_us, np.zeros((missing, TIME_STEPS + 1, 2), np.int64)])
+            self.now_us, self.restart_us = (
+                np.concatenate([times_us, np.zeros((missing, 2), np.int64)])
+                for times_us in (self.now_us, self.restart_us)
+            )
+
     def note(self, tick: int, aligned: Aligned, restarted: I64, since: I64) -> None:
         """Add the marks of tick number ``tick``.
 
@@ -55,14 +66,6 @@ class TimeMarks:
         since : int64 [r]
             The ticks from which these are replayed.
         """
-        missing = len(aligned.slots.expected) - len(self.ticks)
-        if missing > 0:
-            self.ticks = np.concatenate([self.ticks, np.full((missing, TIME_STEPS + 1), tick)])
-            self.times_us = np.concatenate([self.times_us, np.zeros((missing, TIME_STEPS + 1, 2), np.int64)])
-            self.now_us, self.restart_us = (
-                np.concatenate([times_us, np.zeros((missing, 2), np.int64)])
-                for times_us in (self.now_us, self.restart_us)
-            )
         seen = aligned.seen
         now_us = np.column_stack([aligned.slots.arrived_us[seen], aligned.slots.active_us[seen]])
         self.now_us[seen] = now_us
@@ -164,6 +167,7 @@ class Marks:
             self.jumped, self.before_jump = (
                 np.concatenate([ticks, np.full(missing, tick)]) for ticks in (self.jumped, self.before_jump)
             )
+        self.times.grow(len(expected), tick)
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
         since = self._begin_of(tick, aligned, restarted)
         self.ticks[restarted[:, EVENT_SLOT]] = since[:, None]

@@ -48,7 +48,7 @@ def bench(
         typer.Argument(
             show_default="all",
             help="Benchmarks: detection, graph, memory, hours, recording, archive, accuracy, gpu, preloaded, garbage, "
-            "live, handover, page.",
+            "live, feed, handover, page.",
         ),
     ] = None,
     record: Annotated[
