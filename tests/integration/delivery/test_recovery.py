@@ -119,7 +119,7 @@ def test_a_request_for_the_commits_of_a_group_while_the_broker_starts_gets_an_an
 import sys, threading
 from beatwire.wire import names
 from beatwire.errors import FatalError
-from beatwire.kafka import commits
+from beatwire.kafka.consuming import commits
 from beatwire.kafka.cluster import Cluster
 
 cluster = Cluster(sys.argv[1])
