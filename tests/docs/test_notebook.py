@@ -23,6 +23,7 @@ def test_the_notebook_has_ten_cells_and_what_they_show() -> None:
     assert (NOTEBOOK["nbformat"], len({cell["id"] for cell in NOTEBOOK["cells"]})) == (4, 20)
 
 
+@pytest.mark.slow  # trains a network
 def test_the_cells_run_and_beats_of_a_class_lie_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     torch = pytest.importorskip("torch", reason="needs torch (pip install 'beatwire[train]')")
     monkeypatch.chdir(tmp_path)

@@ -270,6 +270,7 @@ def test_a_flood_of_unknown_ids_is_passed_over_and_one_that_comes_again_is_looke
         assert len(server.requests) <= 2 * writer_schemas.BUDGET
 
 
+@pytest.mark.slow  # thousands of requests
 def test_what_is_kept_of_a_flood_is_bounded(
     server: RegistryServer, opened: Callable[..., Registry], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,7 +108,7 @@ def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int
     assert not successors_differ(seed)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_a_successor_finds_where_the_signal_of_a_slow_sender_cannot_be_analysed(seed: int) -> None:
     """Samples come more slowly than their rate says: the time in which they came decides, at marks along them."""
     rng, noise, sent, first, now_us = random.Random(seed), np.random.default_rng(seed), list[Sent](), 0, START_US

@@ -70,7 +70,7 @@ def leave_torn(kafka, *, of_first: bool, later_ms: int) -> list[int]:
     return [partition]
 
 
-@pytest.mark.parametrize("of_first", [True, False])
+@pytest.mark.parametrize("of_first", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_successor_commits_a_tick_that_counts_as_published(kafka, of_first):
     partition = leave_torn(kafka, of_first=of_first, later_ms=100)
     found = find_torn(kafka.cluster, GROUP, names.SAMPLES, [names.BEATS])

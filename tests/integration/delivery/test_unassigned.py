@@ -65,6 +65,7 @@ def assigned(*members: Source) -> list[int]:
     return sorted(partition for member in members for partition in member.assigned)
 
 
+@pytest.mark.slow  # waits for the coordinator's timeouts
 def test_partitions_of_a_member_that_is_gone_are_assigned_again(
     need_kafka: None, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, wait
 ) -> None:

@@ -130,6 +130,7 @@ def plant(cluster: Cluster) -> None:
         sender.send(names.SAMPLES, [b"planted"] * 2, [json.dumps(chunk).encode(), bad.encode()])
 
 
+@pytest.mark.slow  # every command against a broker of its own
 def test_each_command_works_with_the_acls_of_the_page_and_shows_no_secret_and_no_sample(
     kafka: LocalKafka, configured: Callable[..., Path], tmp_path: Path
 ) -> None:
