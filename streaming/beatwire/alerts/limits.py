@@ -21,6 +21,19 @@ ORDER = (
 MOST_CHANGES = 256  # of a stream that are kept: older ones are not part of any replay
 
 
+def limit_of(stream: str, rule: str) -> Limit:
+    """Return the limit of a rule that can be set for a stream.
+
+    Raises
+    ------
+    UserError
+        The rule has none.
+    """
+    if rule not in SETTABLE:
+        raise UserError(f"limits of {stream!r}: expected one of {', '.join(SETTABLE)}; got {shown(rule)}")
+    return SETTABLE[rule]
+
+
 def check_limits(stream: str, limits: Mapping[str, float], defaults: Sequence[float]) -> None:
     """Check the limits of a stream; ``defaults`` by number of the rule hold where ``limits`` has none.
 
@@ -30,9 +43,7 @@ def check_limits(stream: str, limits: Mapping[str, float], defaults: Sequence[fl
         A rule has no limit that can be set, a value is out of its range, or two limits are in the wrong order.
     """
     for rule, value in limits.items():
-        if rule not in SETTABLE:
-            raise UserError(f"limits of {stream!r}: expected one of {', '.join(SETTABLE)}; got {shown(rule)}")
-        one = SETTABLE[rule]
+        one = limit_of(stream, rule)
         if not one.least <= value <= one.most:
             raise UserError(
                 f"limits of {stream!r}: expected {rule} of {one.least:g} to {one.most:g} {one.unit}; got {shown(value)}"

@@ -10,9 +10,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from beatwire.alerts.limits import SETTABLE
+from beatwire.alerts.limits import SETTABLE, limit_of
 from beatwire.alerts.rules import NUMBERS, RULES
-from beatwire.errors import UserError, shown
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.orders import change_limits, read_limits
 from beatwire.page.reader import Acknowledger
@@ -73,8 +72,7 @@ class Desk:
             The broker did not store it.
         """
         for rule in changes:
-            if rule not in SETTABLE:
-                raise UserError(f"limits of {stream!r}: expected one of {', '.join(SETTABLE)}; got {shown(rule)}")
+            limit_of(stream, rule)  # the default of a rule without a limit is a mistake, too
         before = read_limits(self._cluster, stream, self._defaults)
         after = {rule: value for rule, value in {**before, **changes}.items() if value is not None}
         replaced = change_limits(self._cluster, stream, after, before, by, self._defaults)
