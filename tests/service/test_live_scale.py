@@ -85,7 +85,7 @@ def test_any_cutting_gives_the_same_samples(data: st.DataObject) -> None:
     assert (scaled(list(range(1, N))) == whole).all()
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.floats(-300, 300), st.sampled_from(["constant", "drift", "jump"]), CUTS)
 def test_an_offset_of_an_electrode_and_its_drift_cost_no_beat(size: float, kind: str, cuts: list[int]) -> None:
     seconds = np.arange(N) / FS
@@ -96,7 +96,7 @@ def test_an_offset_of_an_electrode_and_its_drift_cost_no_beat(size: float, kind:
     assert not [s for s in near if min(abs(b - s) for b in beats) > 2]
     assert len(beats) - len(RIGHT) in (-1, 0, 1)
     assert not [a for a in alerts if a.startswith("asystole")]
-    assert any("an offset of" in n for n in notes) or np.abs(MV + offset).max() < 40
+    assert any("an offset of" in n for n in notes) or np.abs(MV + offset).max() < 34
 
 
 def test_values_that_fit_are_not_changed() -> None:

@@ -63,6 +63,7 @@ class LiveScale:
         self._offset = np.zeros(len(leads))
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
         self._noted = 0
+        self._is_said = np.zeros(len(leads), np.bool_)  # that an offset of the lead is subtracted
         self.decided = bool(uv)
         self.uv_per_unit, self._per_value = 0.0, 1.0
         if uv:
@@ -142,12 +143,15 @@ class LiveScale:
                     self._note(k, offset)
                 elif abs(away) > _NEAR:
                     offset += np.copysign(abs(away) - _NEAR, away) / (_FOLLOW_S * self._fs)
+                    if abs(float(row[at])) > _LARGEST and not self._is_said[k]:
+                        self._note(k, offset)
             out[at] = row[at] - np.rint(offset)
         self._offset[k] = offset
         return out
 
     def _note(self, k: int, offset: float) -> None:
-        """Say that an offset has jumped, a few times."""
+        """Say that an offset has jumped, or was followed to where numbers would not fit; a few times."""
+        self._is_said[k] = True
         self._noted += 1
         if self._noted <= _MOST_NOTES:
             size = offset * self.uv_per_unit / 1000 if self.uv_per_unit else offset / self._per_value
