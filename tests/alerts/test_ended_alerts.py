@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -79,15 +80,13 @@ class Log:
                     if not messages.tombstones:
                         self.newest[key or b""] = content, now_us
 
-    def messages(self, *_: Any) -> list[SimpleNamespace]:
-        return [
-            SimpleNamespace(
+    def messages(self, *_: Any) -> Iterator[SimpleNamespace]:
+        for key, (content, time_us) in self.newest.items():
+            yield SimpleNamespace(
                 key=lambda key=key: key,
                 value=lambda content=content: content,
                 timestamp=lambda time_us=time_us: (1, time_us // 1000),
             )
-            for key, (content, time_us) in self.newest.items()
-        ]
 
 
 @pytest.mark.alone

@@ -54,7 +54,7 @@ def json_object(value: bytes | str) -> dict[str, Any]:
         It is not UTF-8, not JSON, no object, nested too deeply, or has a number that JSON does not have.
     """
     try:
-        found = json.loads(value.decode() if isinstance(value, bytes) else value, parse_constant=_refuse)
+        found = _DECODER.decode(value.decode() if isinstance(value, bytes) else value)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"expected a JSON object; got {value[:LONGEST_SHOWN]!r}") from error
     if not isinstance(found, dict):
@@ -103,6 +103,8 @@ def is_text(value: Any, most: int) -> bool:
     """Return True for text of 0 to ``most`` characters that UTF-8 has: no half of a surrogate pair."""
     if not isinstance(value, str) or len(value) > most:
         return False
+    if value.isascii():
+        return True
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -113,3 +115,6 @@ def is_text(value: Any, most: int) -> bool:
 def _refuse(constant: str) -> NoReturn:
     """Refuse NaN and infinity: JSON has neither."""
     raise ValueError(f"expected a number; got {constant}")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)  # made once: json.loads makes one for each message
