@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 # Stamps: what running needs is installed; what tests, benchmarks and training need is installed too.
 RUN_READY := $(VENV)/.run-ready
 DEV_READY := $(VENV)/.dev-ready
-# Modules are not compiled to bytecode here: Python does it when it imports one, and few of them are imported.
+# Modules are not compiled to bytecode here: Python does it when it imports one, and few of them are imported. It has to
+# be allowed to: without bytecode every command of every test compiles anew what it imports.
+export PYTHONDONTWRITEBYTECODE :=
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt
 # uv installs in a third of the time. Where it fails, and where pip is configured to use an index of its own, pip does.
@@ -24,7 +26,7 @@ demo: $(RUN_READY)
 test: $(RUN_READY)
 	$(MAKE) --no-print-directory -j 2 dev kernels
 	$(MAKE) --no-print-directory -j 2 check shared
-	$(BIN)/pytest -m "alone and not slow" --durations=8
+	$(BIN)/pytest $$(grep -rl "mark.alone" tests) -m "alone and not slow" --durations=8
 
 dev: $(DEV_READY)
 
