@@ -14,8 +14,8 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constrai
 INSTALL = if $(BIN)/python -m pip config list | grep -q index-url || \
 	! { $(PIP) uv && $(UV) --editable '.[$(EXTRAS)]'; }; then $(PIP) --editable '.[$(EXTRAS)]'; fi
 
-# Two processes share the tests by file; those that measure time run alone, after them.
-SHARED := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=8
+# Three processes share the tests by file, because many wait; those that measure time run alone, after them.
+SHARED := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=8
 
 .PHONY: demo test dev shared check kernels test-fast test-heavy docs site bench screenshots train clean
 

@@ -14,7 +14,7 @@ from two_leads import FS, assert_same, two_leads_fixture, whole_fixture  # noqa:
 
 @pytest.mark.parametrize("chunk", [1, 37, 50, 20_000])
 def test_live_decides_what_analyze_decides(chunk: int, samples: np.ndarray, whole: beatwire.Result) -> None:
-    n = 15_000 if chunk > 1 else 3_000
+    n = 15_000 if chunk > 1 else 2_000
     beats, alerts = [], []
     with beatwire.Live(FS, ["II", "V1"], gain=200, start_s=1e9, stream="analyze") as live:
         for first in range(0, n, chunk):

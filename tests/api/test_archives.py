@@ -182,6 +182,7 @@ def test_a_fault_of_a_reader_is_the_row_of_its_recording(
     assert done.failed[NAMES[0]].endswith("by nothing")
 
 
+@pytest.mark.slow  # workers start six times
 def test_a_worker_that_is_killed_and_a_reader_that_kills_its_process_stop_no_other_recording(
     folder: Path, tmp_path: Path
 ) -> None:

@@ -28,6 +28,6 @@ def f1_of(folder: Path, lead: str) -> float:
     return 2 * tp / (2 * tp + fn + fp)
 
 
-@pytest.mark.parametrize("lead", ["first", "all"])
+@pytest.mark.parametrize("lead", [pytest.param("first", marks=pytest.mark.slow), "all"])
 def test_f1_on_annotated_records_does_not_fall_below_its_floor(ecg_folder: Path, lead: str) -> None:
     assert f1_of(ecg_folder / "mitdb", lead) >= LOWEST_F1[lead]

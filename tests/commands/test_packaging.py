@@ -103,7 +103,8 @@ def test_the_wheel_installs_into_an_empty_environment_and_runs_the_demo(wheel: P
     assert run([beatwire, "--version"], tmp_path) == run([str(python), "-m", "beatwire", "--version"], tmp_path)
 
 
-@pytest.mark.parametrize("how", ["wheel", pytest.param("editable", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["wheel", "editable"])
 def test_type_checkers_find_the_types_of_the_package(how: str, wheel: Path, tmp_path: Path) -> None:
     if how == "wheel":
         python = environment(tmp_path / "venv", dependencies_of_this_one=True)

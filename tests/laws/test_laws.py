@@ -64,7 +64,7 @@ def test_single_samples_give_the_same_output(signals: list[Signal]) -> None:
     assert_equal(run_graph(ticks), run_graph([[s.chunk(0, 2500)] for s in short]))
 
 
-@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts=strategies.data())
 def test_cuts_drawn_by_hypothesis_give_the_same_output(
     signals: list[Signal], whole: Run, cuts: strategies.DataObject

@@ -34,6 +34,7 @@ class Alerts:
     of_stream: dict[str, dict[str, None]] = field(default_factory=dict)
     acks: dict[str, dict[str, Any]] = field(default_factory=dict)
     malformed: int = 0
+    _rank: dict[str, int] = field(default_factory=dict)  # of each stream, the highest of its alerts
 
     def add_alert(self, key: bytes | None, value: bytes | None) -> str | None:
         """Apply a message of ``ecg.alerts``; return the stream whose alerts changed, None if none did."""
@@ -53,6 +54,7 @@ class Alerts:
             self._unlink(oldest)
         self.alerts[name] = alert
         self.of_stream.setdefault(alert["stream"], {})[name] = None
+        self._rank_anew(alert["stream"])
         return str(alert["stream"])
 
     def add_ack(self, key: bytes | None, value: bytes | None) -> str | None:
@@ -81,11 +83,11 @@ class Alerts:
 
     def rank(self, stream: str) -> int:
         """Return the highest rank of the alerts in force, 0 if there are none."""
-        return max((RANK[self.alerts[name]["priority"]] for name in self.of_stream.get(stream, ())), default=0)
+        return self._rank.get(stream, 0)
 
     def counts(self) -> dict[str, int]:
         """Return the number of streams by the priority of their highest alert."""
-        ranks = [self.rank(stream) for stream in self.of_stream]
+        ranks = list(self._rank.values())
         return {priority: ranks.count(rank) for priority, rank in RANK.items()}
 
     def _as_json(self, alert: dict[str, Any], leads: Sequence[str]) -> dict[str, Any]:
@@ -107,6 +109,14 @@ class Alerts:
         of_stream.pop(alert["id"], None)
         if not of_stream:
             del self.of_stream[alert["stream"]]
+        self._rank_anew(alert["stream"])
+
+    def _rank_anew(self, stream: str) -> None:
+        names = self.of_stream.get(stream)
+        if names is None:
+            self._rank.pop(stream, None)
+        else:
+            self._rank[stream] = max(RANK[self.alerts[name]["priority"]] for name in names)
 
 
 def _order(alert: dict[str, Any]) -> tuple[float, ...]:

@@ -49,6 +49,7 @@ class Ward:
         self._lock = threading.RLock()
         self._traces, self._beats, self._alerts = traces or Traces(), BeatLog(), Alerts()
         self._order: list[tuple[Key, int]] = []  # key of the stream id and slot; new streams at the end, unsorted
+        self._by_name: I64 | None = None  # the slots of that list, sorted; None: it has changed
         self._rank: I64 = np.zeros(0, np.int64)  # by slot, of the highest alert in force
         self.listeners: list[Callable[[set[str]], None]] = []
         self.connected = True
@@ -103,6 +104,7 @@ class Ward:
                 self._traces.forget(gone)
                 forgotten = set(gone.tolist())
                 self._order = [entry for entry in self._order if entry[1] not in forgotten]
+                self._by_name = None
 
     def part(self, query: str, offset: int, limit: int, now_us: int, *, alarms_only: bool = False) -> dict[str, Any]:
         """Return a part of the ward list as the message ``ward``.
@@ -120,11 +122,13 @@ class Ward:
         """
         with self._lock:
             names = self._traces.directory.names
-            self._order.sort()  # almost sorted: the time of one pass
-            by_name = np.array([slot for _, slot in self._order], np.int64)
-            order = by_name[np.argsort(-self._rank[by_name], kind="stable")].tolist()
+            if self._by_name is None:
+                self._order.sort()  # almost sorted: the time of one pass
+                self._by_name = np.array([slot for _, slot in self._order], np.int64)
+            rank = self._rank[self._by_name]
+            order = self._by_name[np.argsort(-rank, kind="stable")].tolist()
             wanted = query.casefold()
-            listed = order[: int(np.count_nonzero(self._rank[by_name]))] if alarms_only else order
+            listed = order[: int(np.count_nonzero(rank))] if alarms_only else order
             found = [slot for slot in listed if wanted in names[slot].casefold()] if wanted else listed
             offset = max(0, min(offset, len(found) - 1))
             return {
@@ -234,6 +238,7 @@ class Ward:
         for slot in new:
             stream = self._traces.directory.names[slot]
             self._order.append((natural(stream), slot))
+            self._by_name = None
             self._rank[slot] = self._alerts.rank(stream)
 
     def _block(self, slot: int, first: int, samples: I16) -> Block:

@@ -15,7 +15,7 @@ from test_outbox import Counting
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(240)]
 
 
-@pytest.mark.parametrize("where", ["memory", "disk"])
+@pytest.mark.parametrize("where", ["memory", pytest.param("disk", marks=pytest.mark.slow)])
 def test_a_broker_that_is_killed_costs_no_sample(own_kafka, wait, tmp_path: Path, where: str):
     said: list[str] = []
     device = Counting(1500)
