@@ -12,6 +12,7 @@ from beatwire.model.trees import load_trees
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Peaks
+from beatwire.records.columns import PEAK_COLUMNS
 from beatwire.records.detection import PeakTable, Rings
 from beatwire.stages import align
 from beatwire.stages.detection import classify, nms, ricker, ring
@@ -139,7 +140,8 @@ def test_the_beats_of_a_clean_signal_have_high_logits_at_every_rate(rate_hz: flo
 def test_a_peak_below_the_lowest_response_is_never_a_beat_and_not_stored() -> None:
     state = classify.State(classify.Settings(TREES, Settings().design))
     fresh = fresh_of([0], [1000])
-    rows = np.array([[[300, 99, 1000, 1000, 0], [600, 100, 1000, 1000, 0], [900, 101, 1000, 1000, 0]]])
+    rows = np.zeros((1, 3, PEAK_COLUMNS), np.int64)
+    rows[0, :, :4] = [[300, 99, 1000, 1000], [600, 100, 1000, 1000], [900, 101, 1000, 1000]]
     rings = Rings(np.zeros((1, 1, 1024), np.int16), np.zeros((1, 1024), np.int32))
     table = PeakTable(
         np.array([3]), rows, np.zeros((1, 1, 3), np.int64), np.zeros(1, np.int64), np.zeros((1, 2, 2), np.int64)

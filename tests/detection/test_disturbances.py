@@ -112,3 +112,21 @@ def test_an_edge_larger_than_any_beat_is_no_beat(
     found, _ = found_of(clean, rate_hz, calibrated=True)
     for edge in edges[np.abs(edges[:, None] - beats[None]).min(axis=1) > 0.3]:
         assert not (np.abs(found - edge) < 0.1).any(), edge
+
+
+@settings(deadline=None, max_examples=20, derandomize=True)
+@given(
+    mv=st.floats(15, 150), length_s=st.floats(0.5, 2.5), number=st.integers(12, 30), away_s=st.floats(0.15, 0.2),
+    before=st.booleans(), sign=st.sampled_from((-1, 1)), rate_hz=st.sampled_from((250.0, 360.0, 500.0)),
+)  # fmt: skip
+@example(mv=30.0, length_s=2.0, number=12, away_s=0.15, before=False, sign=1, rate_hz=250.0)
+def test_a_beat_beside_the_edge_of_a_disturbance_is_found(
+    mv: float, length_s: float, number: int, away_s: float, before: bool, sign: int, rate_hz: float
+) -> None:
+    clean, beats = heart(rate_hz, 1)
+    begin_s = beats[number] + away_s if before else beats[number] - away_s - length_s
+    x, begin = clean.copy(), round(begin_s * rate_hz)
+    x[:, begin : begin + round(length_s * rate_hz)] += sign * mv
+    found, alerts = found_of(x, rate_hz, calibrated=True)
+    assert np.abs(found - beats[number]).min() < 0.02
+    assert not alerts & FALSE, alerts

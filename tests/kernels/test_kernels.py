@@ -59,7 +59,10 @@ def bodies() -> dict[str, Callable[..., Any]]:
 
 
 def messages() -> list[list[bytes]]:
-    """Return ticks of three people with faults of every kind, of one with pulses for a minute, and of a fast heart."""
+    """Return ticks of three people with faults of every kind, of one with pulses for a minute, and of a fast heart.
+
+    The first one's electrode is touched.
+    """
     rng = np.random.default_rng(5)
     queues = []
     for number, (rate_hz, leads, seconds) in enumerate(
@@ -68,6 +71,8 @@ def messages() -> list[list[bytes]]:
         samples = synthesise(number, rate_hz=rate_hz, leads=leads, seconds=seconds).recording.samples
         if seconds > 60:
             samples = with_pulses(samples, rate_hz, np.arange(60.0, 74.0, 0.73) * rate_hz, 2.0)
+        if number == 0:
+            samples[:, 1500:1900] += 15_000
         signal = Signal(f"bed-{number}", samples, rate_hz, 2.0)
         queue = []
         for a, b in cut(samples.shape[1], rng, 60):

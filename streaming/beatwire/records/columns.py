@@ -44,10 +44,11 @@ LIMITS_COLUMNS = 8
 ORDERED_SLOT, ORDERED_SESSION, ORDERED_KIND, ORDERED_SAMPLE, ORDERED_VALUE, ORDERED_BANK = range(6)
 ORDERED_COLUMNS = 6
 
-# ``PeakTable.peaks``: sample, response f, median of the last five block maxima, 80 % quantile of the last ten, and the
-# sum of the least f within ``right`` samples on both sides.
-PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING = range(6)
-PEAK_COLUMNS = 6
+# ``PeakTable.peaks``: sample, response f, median of the last five block maxima, 80 % quantile of the last ten, the sum
+# of the least f within ``right`` samples on both sides, the largest f that beats may have, and 1 if it stands beside a
+# disturbance.
+PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING, PEAK_BESIDE = range(7)
+PEAK_COLUMNS = 7
 
 # ``PeakTable.bounds``: largest and least of the last five block maxima (-1: no block is complete), and the number of
 # leads that have a level.

@@ -98,7 +98,7 @@ class PeakTable(NamedTuple):
     """Peaks and blocks of the lanes of a pass; only the first ``found`` and ``closed`` entries of a row are set.
 
     found   int64 [n]           peaks of each lane
-    peaks   int64 [n, most, 5]  columns ``PEAK_SAMPLE``, ``PEAK_RESPONSE``, ... of ``records.columns``
+    peaks   int64 [n, most, 7]  columns ``PEAK_SAMPLE``, ``PEAK_RESPONSE``, ... of ``records.columns``
     bounds  int64 [n, most, 3]  columns ``BOUND_MOST``, ``BOUND_LEAST``, ``BOUND_LEADS``; of one lead [n, 1, 3], not set
     closed  int64 [n]           blocks of the level of each lane that became complete
     blocks  int64 [n, most, 2]  columns ``BLOCK_END``, ``BLOCK_MAXIMUM``

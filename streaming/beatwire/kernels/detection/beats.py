@@ -49,6 +49,7 @@ from beatwire.records.columns import (
     BEAT_RR,
     BLOCK_END,
     BLOCK_MAXIMUM,
+    PEAK_BESIDE,
     PEAK_CEILING,
     PEAK_MEDIAN,
     PEAK_QUANTILE,
@@ -120,6 +121,8 @@ def select_beats(
         if level == 0:
             level = 10 * height  # there was no signal in the last blocks: the peak is its own level
         if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
+            continue
+        if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
             continue
         if rhythm[FAST_UNTIL] > 0:
             n = add_hidden(

@@ -4,11 +4,15 @@ A sample is a peak if ``f`` there is positive, greater than ``f`` in the ``left`
 in the ``right`` samples after it. That does not depend on blocks or cuts, and it is decided as soon as ``f`` is known
 ``right`` samples on.
 
+Beside a disturbance, which is larger than any beat of a calibrated stream, what is larger than a peak may be the
+disturbance alone (``kernels.detection.beside``). There each sample is looked at.
+
 The level of a peak is that of the blocks that are complete when the peak is decided (``kernels.detection.level``).
 """
 
 from __future__ import annotations
 
+from beatwire.kernels.detection.beside import overlooks
 from beatwire.kernels.detection.level import (
     MAXIMA_ABSORBED,
     MAXIMA_BEGUN,
@@ -28,6 +32,7 @@ from beatwire.records import I32, I64
 from beatwire.records.columns import (
     BLOCK_END,
     BLOCK_MAXIMUM,
+    PEAK_BESIDE,
     PEAK_CEILING,
     PEAK_MEDIAN,
     PEAK_QUANTILE,
@@ -124,22 +129,30 @@ def suppress(
         wait()
     count = 0
     done = 0
-    begin = max(lowest, min(first - search.left, int(level[MAXIMA_ABSORBED])))
+    reach = search.left + search.delay  # what hides a peak may be the skirt of a disturbance that is as far away
+    begin = max(lowest, min(first - reach, int(level[MAXIMA_ABSORBED])))
     unroll(f[lane], begin, watermark - begin, work[0])
     window = work[0]
     stretch = first
+    disturbed = last > first and largest(window, watermark - begin) > high
     while stretch < last:
-        n = min(right + 1, last - stretch)
+        n = 1 if disturbed else min(right + 1, last - stretch)
         here = window[stretch - begin :]
         value = largest(here, n)
         at = place_of(value, here[:n])
         c = stretch + at
         behind = max(lowest, c - search.left)
-        peak = value > 0
-        if peak and at + right >= n:
-            peak = value >= largest(here[n:], at + right + 1 - n)
-        if peak and behind < stretch:
-            peak = value > largest(window[behind - begin :], stretch - behind)
+        peak, beside = value > 0, 0
+        if peak and disturbed:
+            stop = c - begin + right + 1
+            sides = overlooks(window, c - begin, 1, stop, stop, high)
+            sides *= overlooks(window, c - begin, -1, behind - begin - 1, max(lowest, c - reach) - begin - 1, high)
+            peak, beside = sides == 1 or sides == 2, int(sides == 2)  # 4: it stands between two disturbances
+        elif peak:
+            if at + right >= n:
+                peak = value >= largest(here[n:], at + right + 1 - n)
+            if peak and behind < stretch:
+                peak = value > largest(window[behind - begin :], stretch - behind)
         stretch += n
         if peak:
             to = min(watermark, c + right + 1)
@@ -154,6 +167,7 @@ def suppress(
                 row[PEAK_QUANTILE] = level[MAXIMA_QUANTILE]
                 row[PEAK_VALLEYS] = valleys
                 row[PEAK_CEILING] = high
+                row[PEAK_BESIDE] = beside
             count += 1
     table.closed[i] = add_to_blocks(level, window, begin, watermark, lowest, search.block, low, high, blocks, done)
     table.found[i] = count

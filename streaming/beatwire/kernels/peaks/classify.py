@@ -4,7 +4,8 @@ In:    the peaks of the lanes of a pass, with their levels (``kernels.detection.
 Out:   the logit of each peak, and the errors expected in the ten seconds up to it
 State: the past peaks of each lane (``kernels.peaks.peak_features``)
 
-A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. The pulse of a pacemaker that no QRS
+A typical peak (``is_typical``) is a beat, and its logit is ``TYPICAL_LOGIT``. So is one beside a disturbance that
+resembles the last beat; another one there is no candidate. The pulse of a pacemaker that no QRS
 complex follows (``kernels.peaks.pacing``) is none, and its logit is ``-LOGIT_RANGE``. Of any other peak the logit is
 the sum of the leaves of gradient-boosted trees, trained by LightGBM (``training``) on the features of
 ``kernels.peaks.peak_shape``.
@@ -36,6 +37,7 @@ from beatwire.kernels.peaks.peak_features import (
     BLOCK_COUNT,
     BLOCK_MAXIMA,
     DOUBT,
+    HALF,
     HEIGHT,
     IRREGULAR,
     LOOKBACK,
@@ -53,7 +55,7 @@ from beatwire.kernels.peaks.peak_features import (
     W22_OF_LAST,
     W32_OF_LAST,
 )
-from beatwire.kernels.peaks.peak_history import lower_median, store_peak
+from beatwire.kernels.peaks.peak_history import is_disturbance, lower_median, store_peak
 from beatwire.kernels.peaks.peak_shape import write_basic_features, write_further_features
 from beatwire.kernels.team import WIDTH, added, member, wait
 from beatwire.records import F32, F64, I16, I32, I64
@@ -64,6 +66,8 @@ from beatwire.records.columns import (
     BOUND_LEADS,
     BOUND_LEAST,
     BOUND_MOST,
+    PEAK_BESIDE,
+    PEAK_CEILING,
     PEAK_MEDIAN,
     PEAK_RESPONSE,
     PEAK_SAMPLE,
@@ -90,17 +94,21 @@ def is_typical(features: F32) -> bool:
         and features[NOISE] < 0.15
     )
     in_time: bool = features[PHASE] > 0.85 and features[PHASE] < 1.15 and features[IRREGULAR] < 0.1
-    alike: bool = (
-        features[HEIGHT] > 0.6
+    alike: bool = features[W32_OF_LAST] > 0.8 and features[W32_OF_LAST] < 1.25
+    return alone and in_time and alike and is_like_last(features)
+
+
+def is_like_last(features: F32) -> bool:
+    """Return True if a peak resembles the last high peak in what a disturbance near it does not change."""
+    return bool(
+        features[HALF] > 0.0
+        and features[HEIGHT] > 0.6
         and features[HEIGHT] < 1.6
         and features[W8_OF_LAST] > 0.8
         and features[W8_OF_LAST] < 1.25
         and features[W22_OF_LAST] > 0.85
         and features[W22_OF_LAST] < 1.18
-        and features[W32_OF_LAST] > 0.8
-        and features[W32_OF_LAST] < 1.25
     )
-    return alone and in_time and alike
 
 
 def evaluate_trees(feature: I16, threshold: F32, leaf: I32, features: F32) -> float:
@@ -232,8 +240,14 @@ def classify_peaks(
             candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
             typical = describe_peak(candidate, base, False, settings, x, f, past, work)
             logit = TYPICAL_LOGIT
-            pulse = is_like_pulse(work.features)
-            if pulse and has_others(c, settings.spans, past.log, past.past):
+            beside = peak[PEAK_BESIDE] > 0
+            pulse = not beside and is_like_pulse(work.features)
+            before = float(work.features[BEFORE_400]) * height
+            if beside or (0 < peak[PEAK_CEILING] < before and is_disturbance(before, height, candidate.level)):
+                typical = is_like_last(work.features)
+            if beside and not typical:
+                logit = NOT_A_CANDIDATE
+            elif pulse and has_others(c, settings.spans, past.log, past.past):
                 logit = -LOGIT_RANGE
             elif not typical:
                 logit = evaluate_trees(
@@ -245,10 +259,11 @@ def classify_peaks(
             if member() == 0:
                 if pulse:
                     past.log[AFTER_PULSE] = c + 1
-                else:
+                elif logit > NOT_A_CANDIDATE:
                     store_peak(c, height, past.log, past.past, work.numbers, work.features)
                     store_risk(logit, trees.probability, past)
-                errors = expected_errors(c, settings.spans, past)
+                if logit > NOT_A_CANDIDATE:
+                    errors = expected_errors(c, settings.spans, past)
             wait()
         if member() == 0:
             logits[i, k, 0] = logit

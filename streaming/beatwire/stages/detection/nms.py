@@ -23,6 +23,8 @@ from beatwire.records import I32, Peaks, Response
 from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import LevelLimits, PeakSearch, PeakTable
 
+PER_STRETCH = 3  # of ``right + 1`` samples: a disturbance, and a peak on each side of it
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -63,9 +65,10 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     n = len(fresh.lane)
     fresh_samples = fresh.stop - fresh.start
     longest = int(fresh_samples.max()) if n else 0
-    if state.work.shape[1] < longest + left + right:
-        state.work = np.zeros((1, longest + left + right), np.int32)
-    most_peaks = (longest + right) // (right + 1) + 2
+    reach = left + right + response.delay
+    if state.work.shape[1] < longest + reach:
+        state.work = np.zeros((1, longest + reach), np.int32)
+    most_peaks = PER_STRETCH * ((longest + right) // (right + 1) + 2)
     several = response.leads is not None
     table = PeakTable(
         found=backend.buffer("found", (n,), np.int64),
@@ -80,7 +83,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     if response.leads is not None:
         backend.kernels.level_peaks(n, fresh.lanes, search, response.rings, response.leads, table)
     watermark = fresh.stop - response.delay - right
-    most = int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
+    most = PER_STRETCH * int((fresh_samples // (right + 1) + 1).sum()), int((fresh_samples // block + 1).sum())
     return state, Peaks(fresh, response.rings, table, watermark, most)
 
 
