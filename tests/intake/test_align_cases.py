@@ -215,8 +215,8 @@ def test_lanes_of_silent_streams_are_reused_and_the_output_stays_the_same() -> N
     kept, one = run_with(release=False)
     shared, other = run_with(release=True)
     assert one == other
-    assert kept.align.lanes == [40]
-    assert shared.align.lanes[0] < 6
+    assert kept.align.admission.lanes == [40]
+    assert shared.align.admission.lanes[0] < 6
     held = shared.align.slots[shared.align.slots[:, columns.SLOT_LANE] >= 0, columns.SLOT_LANE].tolist()
     assert len(set(held)) == len(held)
 

@@ -60,7 +60,7 @@ def whole() -> Run:
 def test_streams_of_new_rates_lose_nothing_while_they_wait(whole: Run, seconds: float) -> None:
     pipeline, run = run_over(chunks_of(beds(), seconds))
     assert_same(run, whole)
-    assert sorted(bank.rate_hz for bank in pipeline.aligned.state.banks) == list(RATES_HZ)
+    assert sorted(bank.rate_hz for bank in pipeline.aligned.state.admission.banks) == list(RATES_HZ)
 
 
 def test_what_waits_is_placed_when_another_stream_opens_the_bank() -> None:
@@ -77,7 +77,7 @@ def test_strays_open_no_bank_and_change_no_other_stream(whole: Run, rng: np.rand
     ticks = [shuffled([[value] for value in tick], rng) for tick in ticks]
     pipeline, run = run_over([chunks_of(beds(), 0.25)[0][:1], *ticks])
     assert_same(run.of(*(s.stream for s in beds())), whole)
-    assert len(pipeline.aligned.state.banks) == len(RATES_HZ)
+    assert len(pipeline.aligned.state.admission.banks) == len(RATES_HZ)
     assert pipeline.directory.known == len(RATES_HZ)
 
 
@@ -85,7 +85,7 @@ def test_strays_in_the_first_tick_open_no_bank(whole: Run, rng: np.random.Genera
     first, *ticks = chunks_of(beds(), 0.25)
     pipeline, run = run_over([[*first, *strays(100, rng)], *ticks])
     assert_same(run.of(*(s.stream for s in beds())), whole)
-    assert sorted(bank.rate_hz for bank in pipeline.aligned.state.banks) == list(RATES_HZ)
+    assert sorted(bank.rate_hz for bank in pipeline.aligned.state.admission.banks) == list(RATES_HZ)
 
 
 def test_a_session_that_begins_and_ends_within_a_tick_lets_no_stray_in() -> None:
@@ -93,9 +93,9 @@ def test_a_session_that_begins_and_ends_within_a_tick_lets_no_stray_in() -> None
     other = Signal(bed.stream, bed.samples, bed.rate_hz, session=2)
     strays = [Signal(bed.stream, bed.samples, 250.0 + k / 1024).chunk(63, 126) for k in range(1, 20)]
     pipeline, _ = run_over([[bed.chunk(0, 63)], [other.chunk(0, 63), *strays, other.chunk(63, 126)]])
-    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0]
-    assert len(pipeline.aligned.state.waiting) == 19
-    assert pipeline.aligned.state.waiting.oldest_tick(0, 99) == 1
+    assert [bank.rate_hz for bank in pipeline.aligned.state.admission.banks] == [250.0]
+    assert len(pipeline.aligned.state.admission.waiting) == 19
+    assert pipeline.aligned.state.admission.waiting.oldest_tick(0, 99) == 1
 
 
 def test_a_stream_that_changes_its_rate_after_a_session_within_a_tick_loses_nothing() -> None:
@@ -104,7 +104,7 @@ def test_a_stream_that_changes_its_rate_after_a_session_within_a_tick_loses_noth
     ticks = [[bed.chunk(0, 63)], [between.chunk(0, 63), changed.chunk(0, 90)]]
     ticks += [[changed.chunk(90 * k, 90 * k + 90)] for k in range(1, 80)]
     pipeline, run = run_over(ticks)
-    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    assert [bank.rate_hz for bank in pipeline.aligned.state.admission.banks] == [250.0, 360.0]
     _, alone = run_over([[changed.chunk(0, 7200)]])
     assert_same(Run(run.beats), Run(alone.beats))
 
@@ -116,8 +116,8 @@ def test_a_stream_that_sent_enough_after_a_session_within_a_tick_is_placed_in_th
     between = Signal(bed.stream, bed.samples, bed.rate_hz, session=2)
     ticks = [[bed.chunk(0, 63)], strays(1, rng), [between.chunk(0, 63), changed.chunk(0, 720)], []]
     pipeline, _ = run_over(ticks)
-    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
-    assert len(pipeline.aligned.state.waiting) == 1
+    assert [bank.rate_hz for bank in pipeline.aligned.state.admission.banks] == [250.0, 360.0]
+    assert len(pipeline.aligned.state.admission.waiting) == 1
 
 
 def test_a_stream_that_sent_enough_in_a_replay_is_placed_in_the_first_tick_after_it(rng: np.random.Generator) -> None:
@@ -125,28 +125,28 @@ def test_a_stream_that_sent_enough_in_a_replay_is_placed_in_the_first_tick_after
     pipeline = run_over([[first.chunk(0, 250)], strays(1, rng)])[0]
     replayed = RawTick.of([late.chunk(0, 720)], now_us=1_700_000_000_250_000)
     pipeline.emit(replace(replayed, open_banks={0: frozenset({(250.0, 1)})}))
-    assert len(pipeline.aligned.state.waiting) == 2
+    assert len(pipeline.aligned.state.admission.waiting) == 2
     pipeline.emit(RawTick.of([], now_us=1_700_000_000_500_000))
-    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    assert [bank.rate_hz for bank in pipeline.aligned.state.admission.banks] == [250.0, 360.0]
 
 
 def test_strays_are_dropped_and_counted_after_a_silence(rng: np.random.Generator) -> None:
     first = chunks_of(beds(), 0.25)[0][:1]
     pipeline, _ = run_over([first, strays(30, rng), first, strays(1, rng)], tick_us=40_000_000)
     assert pipeline.counts["strays"] == 30
-    assert len(pipeline.aligned.state.waiting) == 1
+    assert len(pipeline.aligned.state.admission.waiting) == 1
 
 
 def test_the_clock_alone_drops_nothing(rng: np.random.Generator) -> None:
     first = chunks_of(beds(), 0.25)[0][:1]
     pipeline, _ = run_over([first, strays(3, rng), [], [], []], tick_us=40_000_000)
-    assert (pipeline.counts["strays"], len(pipeline.aligned.state.waiting)) == (0, 3)
+    assert (pipeline.counts["strays"], len(pipeline.aligned.state.admission.waiting)) == (0, 3)
 
 
 def test_an_unusable_message_of_the_partition_ends_the_wait_as_well(rng: np.random.Generator) -> None:
     first = chunks_of(beds(), 0.25)[0][:1]
     pipeline, _ = run_over([first, strays(3, rng), [], [b"{"]], tick_us=40_000_000)
-    assert (pipeline.counts["strays"], len(pipeline.aligned.state.waiting)) == (3, 0)
+    assert (pipeline.counts["strays"], len(pipeline.aligned.state.admission.waiting)) == (3, 0)
 
 
 def test_a_successor_reads_the_chunks_that_wait() -> None:
@@ -154,7 +154,7 @@ def test_a_successor_reads_the_chunks_that_wait() -> None:
     ticks = chunks_of(signals, 0.25)
     pipeline, _ = run_over([ticks[0][:1], *([] for _ in range(5)), ticks[0][1:], []])
     assert pipeline.rewind_tick(0) == 0  # of bed-0
-    room = pipeline.aligned.state.waiting
+    room = pipeline.aligned.state.admission.waiting
     assert room.oldest_tick(0, 99) == 6
     assert room.oldest_tick(1, 99) == 99
 
@@ -172,7 +172,7 @@ def test_a_known_stream_changes_its_rate_with_its_session() -> None:
     changed = Signal("bed-0", beds()[1].samples, 360.0, session=2)
     ticks = [chunks_of(beds()[:1], 0.25)[0], *([changed.chunk(90 * k, 90 * k + 90)] for k in range(80))]
     pipeline, run = run_over(ticks)
-    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    assert [bank.rate_hz for bank in pipeline.aligned.state.admission.banks] == [250.0, 360.0]
     _, alone = run_over([[changed.chunk(0, 7200)]])
     assert_same(Run(run.beats), Run(alone.beats))
     assert len(run.beats["bed-0"]) > 10
@@ -182,7 +182,7 @@ def test_a_stream_that_changes_its_rate_without_a_session_is_rejected_at_once() 
     wrong = Signal("bed-0", beds()[0].samples, 251.0)
     pipeline, run = run_over([chunks_of(beds()[:1], 0.25)[0], [wrong.chunk(63, 90)]])
     assert run.rejects == ["align: stream 'bed-0' is 250 Hz; this chunk says 251 Hz"]
-    assert len(pipeline.aligned.state.waiting) == 0
+    assert len(pipeline.aligned.state.admission.waiting) == 0
 
 
 def letters_of(ticks: list[list[bytes]], settings: Settings, tick_us: int) -> tuple[Pipeline, list[Letter]]:
@@ -254,7 +254,7 @@ def test_chunks_that_are_refused_after_they_have_waited_are_dead_letters() -> No
     ticks = [[first.chunk(0, 63)]]
     ticks += [[bed.chunk(*(round(bed.rate_hz * at / 4) for at in (k, k + 1))) for bed in others] for k in range(8)]
     pipeline, letters = letters_of(ticks, replace(Settings(), most_banks=2), 250_000)
-    assert [bank.rate_hz for bank in pipeline.aligned.state.banks] == [250.0, 360.0]
+    assert [bank.rate_hz for bank in pipeline.aligned.state.admission.banks] == [250.0, 360.0]
     refused = [value for values in ticks for value in values if b"bed-2" in value]
     assert [letter.value for letter in letters] == refused
     assert [letter.offset for letter in letters] == [2 * k + 2 for k in range(8)]

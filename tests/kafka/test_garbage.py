@@ -73,7 +73,7 @@ def test_mutated_messages_change_no_other_stream_and_are_dead_letters_with_reaso
         assert (letter.topic, letter.partition) == ("ecg.samples", 3)
         assert letter.reason.startswith(("decode: ", "align: "))
     assert len({letter.offset for letter in letters}) == len(letters)
-    assert len(pipeline.aligned.state.banks) <= 6  # 62.5 Hz: a chunk of 64 samples is longer than a second
+    assert len(pipeline.aligned.state.admission.banks) <= 6  # 62.5 Hz: a chunk of 64 samples is longer than a second
 
 
 @pytest.mark.parametrize("kind", [*KINDS, oversized], ids=lambda kind: kind.__name__)

@@ -12,7 +12,6 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.stages import align, decode
 from beatwire.stages.support.streams.directory import Directory
-from beatwire.stages.support.streams.waiting import WaitingRoom
 from beatwire.wire.avro import encode_chunk
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -44,7 +43,7 @@ def chunk(session: int, first: int, n: int = CHUNK, stream: str = "bed", **chang
 def monitors() -> align.State:
     """The stage of alignment as the monitor has it."""
     s = Settings()
-    return align.State(s.align(), Directory(s.most_streams), waiting=WaitingRoom(s.admit_s, s.silence_s))
+    return align.State(s.align(), Directory(s.most_streams), s.admission())
 
 
 @given(st.lists(st.tuples(CHANGES, JUMPS, st.booleans()), min_size=1, max_size=60))

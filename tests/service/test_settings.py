@@ -45,17 +45,11 @@ def test_rings_are_long_enough_for_a_pass_the_reorder_window_and_the_samples_tha
 
 
 def test_each_stage_gets_its_own_settings() -> None:
-    s = Settings(pass_s=1.0, reorder_s=0.2, bridge_s=0.1, silence_s=30.0, duplicate_s=20.0, most_streams=7, schema_id=9)
+    s = Settings(pass_s=1.0, reorder_s=0.2, bridge_s=0.1, silence_s=30.0, duplicate_s=20.0, schema_id=9)
     assert (Settings(evict_s=999.0).align().evict_s, s.align().evict_s) == (999.0, 86_400.0)
     a = s.align()
-    assert (a.pass_s, a.reorder_s, a.bridge_s, a.silence_s, a.duplicate_s, a.most_streams) == (
-        1.0,
-        0.2,
-        0.1,
-        30.0,
-        20.0,
-        7,
-    )
+    assert (a.pass_s, a.reorder_s, a.bridge_s, a.silence_s, a.duplicate_s) == (1.0, 0.2, 0.1, 30.0, 20.0)
+    assert s.admission().most_banks == s.most_banks
     assert s.decode().schema_id == 9
     assert (s.ring().ring_s, s.ricker().ring_s) == (s.ring_s, s.response_ring_s)
     assert s.ricker().design == s.beats().design == s.design

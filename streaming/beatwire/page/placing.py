@@ -19,7 +19,6 @@ from beatwire.records import I64, Aligned, Bank, Chunks, RawTick
 from beatwire.stages import align, decode
 from beatwire.stages.support.streams.align_tables import new_slots
 from beatwire.stages.support.streams.directory import Directory
-from beatwire.stages.support.streams.waiting import WaitingRoom
 from beatwire.wire.avro import encode_chunk
 
 MOST_STREAMS = 20_000
@@ -28,8 +27,7 @@ ADMIT_S = 1.0
 
 def _align_state() -> align.State:
     settings = replace(Settings(), most_streams=MOST_STREAMS, admit_s=ADMIT_S)
-    waiting = WaitingRoom(settings.admit_s, settings.silence_s)
-    return align.State(settings.align(), Directory(MOST_STREAMS), waiting=waiting)
+    return align.State(settings.align(), Directory(MOST_STREAMS), settings.admission())
 
 
 @dataclass(slots=True)
@@ -47,7 +45,7 @@ class Placing:
     @property
     def banks(self) -> Sequence[Bank]:
         """Return the banks by number."""
-        return self.state.banks
+        return self.state.admission.banks
 
     def place(self, tick: RawTick) -> tuple[Chunks, Aligned]:
         """Place the messages of a tick."""
@@ -84,24 +82,12 @@ class Placing:
             The number that each bank has now, -1: it was removed.
         """
         state = self.state
-        for number, lane in state.left:
-            state.free[number].append(lane)
-        state.left.clear()
+        state.admission.release_left()
         placed = slots[slots < len(state.slots)]
-        for row in state.slots[placed[state.slots[placed, columns.SLOT_LANE] >= 0]]:
-            state.free[row[columns.SLOT_BANK]].append(int(row[columns.SLOT_LANE]))
+        state.admission.release(state.slots[placed])
         state.slots[placed], state.anchors[placed] = new_slots(1), 0
         self.directory.evict(slots)
         self.directory.give_back(slots)
-        return self._remove_empty_banks()
-
-    def _remove_empty_banks(self) -> I64:
-        state = self.state
-        kept = [n for n in range(len(state.banks)) if len(state.free[n]) < state.lanes[n]]
-        number = np.full(len(state.banks) + 1, -1)  # the last is for slots without a bank
-        number[kept] = np.arange(len(kept))
-        state.banks = [state.banks[old]._replace(number=new) for new, old in enumerate(kept)]
-        state.lanes, state.free = [state.lanes[n] for n in kept], [state.free[n] for n in kept]
-        state.limits = state.limits[kept]
-        state.slots[:, columns.SLOT_BANK] = number[state.slots[:, columns.SLOT_BANK]]
-        return number[:-1]
+        number = state.admission.remove_empty()
+        state.slots[:, columns.SLOT_BANK] = np.append(number, -1)[state.slots[:, columns.SLOT_BANK]]  # -1: no bank
+        return number

@@ -245,7 +245,7 @@ class Traces:
 
     def _early(self, bank: int) -> int:
         """Return how many samples may come before their turn."""
-        return int(self.placing.state.limits[bank, LIMIT_REORDER])
+        return int(self.placing.state.admission.durations[bank, LIMIT_REORDER])
 
     def _kept(self, slot: int) -> int:
         """Return how many samples of a stream are kept."""
@@ -257,7 +257,7 @@ class Traces:
         for new in self.placing.banks[len(self._rings) :]:
             size = ring_samples(RING_S + EARLY_S, new.rate_hz)
             self._rings.append(np.empty((0, new.leads, size), np.int16))
-        ring, lanes = self._rings[bank], self.placing.state.lanes[bank]
+        ring, lanes = self._rings[bank], self.placing.state.admission.lanes[bank]
         if lanes > len(ring):
             lane_bytes = 2 * ring.shape[1] * ring.shape[2]
             wanted = max(lanes - len(ring), len(ring) // 4, GROWTH_BYTES // lane_bytes)

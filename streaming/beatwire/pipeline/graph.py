@@ -32,7 +32,6 @@ from beatwire.stages.judging import alert, drift
 from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.streams.banks import kinds_of
 from beatwire.stages.support.streams.directory import Directory
-from beatwire.stages.support.streams.waiting import WaitingRoom
 from beatwire.wire.dead_letters import Origin, dead_letters
 
 
@@ -120,10 +119,8 @@ class Pipeline(Part):
         return decode.State(self.settings.decode(), self.backend.xp)
 
     def _align_state(self) -> align.State:
-        waiting = WaitingRoom(self.settings.admit_s, self.settings.silence_s)
-        return align.State(
-            self.settings.align(), self.directory, admits=self._admits, waiting=waiting, changes=self.limits
-        )
+        admission = self.settings.admission(self._admits)
+        return align.State(self.settings.align(), self.directory, admission, changes=self.limits)
 
     def _score_state(self) -> score.State:
         return score.State(score.Settings(self.model.calibration))
@@ -137,7 +134,7 @@ class Pipeline(Part):
         )
         return publish.State(settings, self.directory)
 
-    def _admits(self, banks: Sequence[Bank], lanes: Sequence[int]) -> bool:
+    def _admits(self, banks: list[Bank], lanes: list[int]) -> bool:
         """Return True if the backend has memory for so many lanes of each bank."""
         limit_bytes = self.backend.limit_bytes
         needed = sum(n * self.settings.lane_bytes(bank) for bank, n in zip(banks, lanes, strict=True))
@@ -153,7 +150,7 @@ class Pipeline(Part):
         if self._received is None:
             return
         tick, origin = self._received
-        waiting = self._align.waiting
+        waiting = self._align.admission.waiting
         self.held.enter(waiting, tick, origin)
         if len(rejects):
             self._out += dead_letters(rejects, tick, origin, self.held)
@@ -218,7 +215,7 @@ class Pipeline(Part):
         partitions = self._partitions()
         arrived_us = self._aligned.slots.arrived_us[: len(partitions)]
         oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
-        return self._align.waiting.oldest_tick(partition, oldest)
+        return self._align.admission.waiting.oldest_tick(partition, oldest)
 
     def _partitions(self) -> I32:
         """Return the partition of each stream, by slot: a view."""
@@ -227,7 +224,7 @@ class Pipeline(Part):
     @property
     def open_banks(self) -> frozenset[BankKind]:
         """Return the banks that are open: the commit of each partition contains them, for a replay."""
-        return kinds_of(self._align.banks)
+        return kinds_of(self._align.admission.banks)
 
     @property
     def model_name(self) -> str:
@@ -248,7 +245,7 @@ class Pipeline(Part):
     def counts(self) -> dict[str, int]:
         """Return what happened to chunks since the start: duplicates, gaps, restarts, by ``align.COUNTS``."""
         counts = dict(zip(align.COUNTS, self._align.counts.tolist(), strict=True))
-        return counts | {"strays": self._align.waiting.dropped}
+        return counts | {"strays": self._align.admission.waiting.dropped}
 
     @property
     def _align(self) -> align.State:

@@ -18,6 +18,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
@@ -36,6 +37,8 @@ from beatwire.stages import align, decode
 from beatwire.stages.detection import beats, classify, doubt, nms, ricker, ring
 from beatwire.stages.support.ensemble import Ensemble
 from beatwire.stages.support.filters import Design
+from beatwire.stages.support.streams.admission import Admission
+from beatwire.stages.support.streams.waiting import WaitingRoom
 
 Detector = Literal["trees", "rule", "network"]
 LANE_BYTES = 9_000  # of a lane: memory of the detector, intervals, the beats of the last minute
@@ -126,9 +129,14 @@ class Settings(Streams):
             self.silence_s,
             self.duplicate_s,
             self.evict_s,
-            self.most_streams,
-            self.most_banks,
         )
+
+    def admission(self, admits: Callable[[list[Bank], list[int]], bool] | None = None) -> Admission:
+        """Return the admission of streams; ``admits`` says if there is memory for so many lanes of each bank."""
+        admission = Admission(self.most_banks, WaitingRoom(self.admit_s, self.silence_s))
+        if admits is not None:
+            admission.admits = admits
+        return admission
 
     def ring(self) -> ring.Settings:
         """Return the settings of the ring stage."""

@@ -18,21 +18,19 @@ lists it in ``evicted``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels.intake import align, arrivals, clock
-from beatwire.records import I64, Aligned, Bank, Bool, Chunks, Fault, Rejects
+from beatwire.records import I64, Aligned, Bool, Chunks, Fault, Rejects
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
     CHUNK_COUNT,
     CHUNK_FIRST,
-    CHUNK_LEADS,
-    CHUNK_RATE_HZ,
     CHUNK_SESSION,
     EVENT_KIND,
     EVENT_SLOT,
@@ -41,12 +39,12 @@ from beatwire.records.events import CLOCK, LIMITS_CHANGED
 from beatwire.records.samples import SlotColumns
 from beatwire.stages.support.alerts.limits import Limits, limits_in_force, with_arrivals
 from beatwire.stages.support.holes import longest_hole
+from beatwire.stages.support.streams.admission import WAITS, Admission
 from beatwire.stages.support.streams.align_tables import columns_of, empty_rows, new_slots, occurring
-from beatwire.stages.support.streams.banks import allowed_banks, find_banks, without_bank
+from beatwire.stages.support.streams.banks import find_banks
 from beatwire.stages.support.streams.directory import Directory
-from beatwire.stages.support.streams.placements import placements, rounded
+from beatwire.stages.support.streams.placements import placements
 from beatwire.stages.support.streams.rejections import KINDS, reason_of
-from beatwire.stages.support.streams.waiting import WaitingRoom
 
 MARK_S = 0.45  # between two ARRIVED events: longer than a beat takes to be decided
 COUNTS = ("duplicates", "overlaps", "reordered", "bridged", "restarts", "lost_samples", "silences", "no_value")
@@ -62,8 +60,6 @@ class Settings:
     silence_s     silence after which a stream starts anew
     duplicate_s   how far back a chunk is a duplicate and not an error
     evict_s       silence after which a stream is removed
-    most_streams  bounds memory against stray stream ids
-    most_banks    bounds the time of a tick against stray rates: each bank is a run of all stages
     """
 
     pass_s: float
@@ -72,8 +68,6 @@ class Settings:
     silence_s: float
     duplicate_s: float
     evict_s: float
-    most_streams: int
-    most_banks: int
 
 
 @dataclass(slots=True)
@@ -81,47 +75,35 @@ class State:
     """Streams, and the positions in them.
 
     directory   the streams, by slot
+    admission   banks and lanes
     tick        number of the tick
     slots       int64 [slots, SLOT_COLUMNS], see ``kernels.intake.align``
     anchors     int64 [slots, ANCHOR_COLUMNS], see ``kernels.intake.clock``
-    banks       by number
-    lanes       lanes that each bank has given so far
-    free        lanes of each bank that are free again
-    left        bank and lane of those that became free in this tick, which still has placements in them
-    limits      int64 [banks, LIMIT_COLUMNS], see ``kernels.intake.align``
     counts      int64, what happened to chunks since the start, by ``COUNTS``
-    admits      returns True if there is memory for so many lanes of each bank
     searched_us time of the last search for silent streams
     evicted     int64, slots of streams that were evicted in the last tick
-    waiting     chunks of new streams that would open a bank
     changes     of the limits of streams; None: there are none
     columns     positions after the last tick, as the later stages have them; None: there was none
     """
 
     settings: Settings
     directory: Directory
+    admission: Admission
     tick: int = 0
     slots: I64 = field(default_factory=lambda: new_slots(0))
     anchors: I64 = field(default_factory=lambda: np.zeros((0, clock.ANCHOR_COLUMNS), np.int64))
-    banks: list[Bank] = field(default_factory=list)
-    lanes: list[int] = field(default_factory=list)
-    free: list[list[int]] = field(default_factory=list)
-    left: list[tuple[int, int]] = field(default_factory=list)
-    limits: I64 = field(default_factory=lambda: np.zeros((0, align.LIMIT_COLUMNS), np.int64))
     counts: I64 = field(default_factory=lambda: np.zeros(len(COUNTS), np.int64))
-    admits: Callable[[list[Bank], list[int]], bool] = lambda _banks, _lanes: True
     searched_us: int = 0
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    waiting: WaitingRoom = field(default_factory=WaitingRoom)
     changes: Limits | None = None
     columns: SlotColumns | None = None
 
 
 def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     """Place a tick."""
-    rejected: list[tuple[int, Fault]] = []
+    admission, rejected = state.admission, list[tuple[int, Fault]]()
     _free_what_was_left(state)
-    chunks, waited = _without_stray_banks(state, chunks)
+    chunks, waited = admission.exchange(chunks, state.tick, state.directory, state.slots)
     slot, refused = state.directory.find(chunks)
     for i, reason in refused:
         rejected.append((int(chunks.message[i]), Fault.of("stream", f"align: {reason}")))
@@ -130,13 +112,13 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     in_force = limits_in_force(state.changes, slot, chunks.ints[:, CHUNK_ARRIVED_US])
     given = AlignChunks(chunks.payload, chunks.ints, chunks.floats, slot, np.empty(len(slot), np.int64), in_force)
     rows, verdicts, strays = _align(state, given)
-    for number, reason in state.waiting.hold(chunks, strays, state.tick - 1):
+    for number, reason in admission.waiting.hold(chunks, strays, state.tick - 1):
         rejected.append((number, Fault.of("stray", f"align: {reason}")))
-    room = {arrivals.REFUSED: sum(state.lanes), arrivals.NO_BANK: state.settings.most_banks}
     for i in np.flatnonzero(verdicts.code).tolist():
         stream, code = state.directory.names[slot[i]], int(verdicts.code[i])
-        expected = float(room.get(code, verdicts.expected[i]))
-        reason = reason_of(stream, code, expected, given, i, state.banks)
+        room = admission.expected(code)
+        expected = float(verdicts.expected[i]) if room is None else room
+        reason = reason_of(stream, code, expected, given, i, admission.banks)
         rejected.append((int(chunks.message[i]), Fault.of(KINDS.get(code, "changed"), f"align: {reason}")))
     state.counts += rows.sizes[align.DUPLICATES :]
     kind = rows.event[:, EVENT_KIND]
@@ -150,7 +132,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
     _find_silent(state, chunks, seen)
     before, state.columns = state.columns, columns_of(state.slots)
     return state, Aligned(
-        passes=placements(chunks, state.banks, state.lanes, rows._replace(event=events)),
+        passes=placements(chunks, admission.banks, admission.lanes, rows._replace(event=events)),
         events=events,
         seen=seen,
         used=used,
@@ -158,7 +140,7 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         before=before,
         anchors=state.anchors,
         clocks=clocks[np.argsort(clocks[:, EVENT_SLOT], kind="stable")],
-        banks=tuple(state.banks),
+        banks=tuple(admission.banks),
         evicted=state.evicted,
         refused=np.column_stack([slot[no_room], chunks.ints[no_room][:, [CHUNK_SESSION, CHUNK_FIRST]]]),
         waited=np.stack([slot[: len(waited)], waited], axis=1),
@@ -177,47 +159,31 @@ def _is_misfit(code: I64) -> Bool:
     return misfit
 
 
-def _without_stray_banks(state: State, chunks: Chunks) -> tuple[Chunks, I64]:
-    """Exchange the chunks that would open a bank with the waiting room."""
-    may_wait = state.waiting.enough_s > 0 and len(state.banks) < state.settings.most_banks
-    rows = without_bank(state.banks, chunks) if may_wait else np.zeros(0, np.int64)
-    if len(rows):  # without a new session a stream may not change its rate: that is a reject
-        slot = state.directory.look_up(chunks.payload, chunks.ints[rows])
-        known = np.flatnonzero(slot >= 0)
-        same = state.slots[slot[known], align.SLOT_SESSION] == chunks.ints[rows[known], CHUNK_SESSION]
-        rows = np.delete(rows, known[same])
-    return state.waiting.exchange(chunks, rows, state.tick, allowed_banks(state.banks, chunks))
-
-
 def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, I64]:
     """Place every chunk that has a slot; return the rows written, the verdicts, and the chunks that have to wait."""
     ints, slot, n = given.ints, given.slot, len(given.slot)
-    find_banks(state.banks, given, given.bank)
+    admission = state.admission
+    find_banks(admission.banks, given, given.bank)
     strays: list[int] = []
     rows = empty_rows(2 * n + 128 + int(ints[:, CHUNK_COUNT].sum()) // 256)
     verdicts = AlignVerdicts(np.zeros(n, np.int64), np.zeros(n))
     at = 0
+    durations = partial(_durations, state.settings)
     while True:
         streams = StreamState(state.slots, state.anchors)
-        at = cpu.kernels.align_rows(at, n, given, state.limits, state.tick, streams, rows, verdicts)
+        at = cpu.kernels.align_rows(at, n, given, admission.durations, state.tick, streams, rows, verdicts)
         if rows.sizes[align.STATUS] == arrivals.DONE:
             break
         if rows.sizes[align.STATUS] == arrivals.NO_LANE:
-            if given.bank[at] < 0:
-                if len(state.banks) >= state.settings.most_banks:
-                    verdicts.code[at] = arrivals.NO_BANK
-                    at += 1
-                    continue
-                if state.banks and not state.waiting.admits(given, at):
+            code = admission.admit(given, at, durations)
+            if code != arrivals.PLACED:
+                if code == WAITS:
                     strays.append(at)
-                    at += 1
-                    continue
-                _open_bank(state, given, at)
-            bank = int(given.bank[at])
-            if _is_full(state, bank):
-                verdicts.code[at] = arrivals.REFUSED
+                else:
+                    verdicts.code[at] = code
                 at += 1
                 continue
+            bank = int(given.bank[at])
             _give_lane(state, int(slot[at]), bank, int(ints[at, CHUNK_SESSION]), int(ints[at, CHUNK_ARRIVED_US]))
         else:
             more = empty_rows(2 * len(rows.place) + 8 * int(ints[at, CHUNK_COUNT]) + 128)
@@ -236,18 +202,11 @@ def _make_room(state: State) -> None:
         state.anchors = np.concatenate([state.anchors, np.zeros((missing, clock.ANCHOR_COLUMNS), np.int64)])
 
 
-def _open_bank(state: State, chunks: AlignChunks, i: int) -> None:
-    """Open a bank for a stream that begins with chunk ``i``; one that only changes its rate is a reject."""
-    new = Bank(len(state.banks), float(chunks.floats[i, CHUNK_RATE_HZ]), int(chunks.ints[i, CHUNK_LEADS]))
-    state.banks.append(new)
-    state.lanes.append(0)
-    state.free.append([])
-    s = state.settings
-    samples = [max(1, round(d * new.rate_hz)) for d in (s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s)]
-    last = longest_hole(new.rate_hz, s.bridge_s), math.ceil(MARK_S * new.rate_hz)
-    row = [*samples, _us(s.silence_s), _us(s.evict_s), *last]
-    state.limits = np.concatenate([state.limits, np.array([row], np.int64)])
-    find_banks(state.banks, chunks, chunks.bank)
+def _durations(s: Settings, rate_hz: float) -> list[int]:
+    """Return the durations of a bank by ``kernels.intake.align.LIMIT_COLUMNS``."""
+    samples = [max(1, round(d * rate_hz)) for d in (s.pass_s, s.reorder_s, s.bridge_s, s.duplicate_s)]
+    last = longest_hole(rate_hz, s.bridge_s), math.ceil(MARK_S * rate_hz)
+    return [*samples, _us(s.silence_s), _us(s.evict_s), *last]
 
 
 def _us(seconds: float) -> int:
@@ -256,9 +215,7 @@ def _us(seconds: float) -> int:
 
 def _free_what_was_left(state: State) -> None:
     """Free the lanes and slots that streams left in the last tick."""
-    for number, lane in state.left:
-        state.free[number].append(lane)
-    state.left.clear()
+    state.admission.release_left()
     if len(state.evicted):
         state.slots[state.evicted] = new_slots(1)
         state.anchors[state.evicted] = 0
@@ -279,8 +236,7 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     silent_us = chunks.now_us - state.slots[:, align.SLOT_ARRIVED_US]
     silent_us[seen] = 0
     silent = silent_us > 2 * silence_us
-    for row in state.slots[silent & (state.slots[:, align.SLOT_LANE] >= 0)]:
-        state.free[row[align.SLOT_BANK]].append(int(row[align.SLOT_LANE]))
+    state.admission.release(state.slots[silent])
     state.slots[silent, align.SLOT_LANE] = -1
     known = state.directory.is_known()
     placed = known & (state.slots[: len(known), align.SLOT_EXPECTED] >= 0)
@@ -290,14 +246,6 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     state.directory.evict(state.evicted)
 
 
-def _is_full(state: State, bank: int) -> bool:
-    """Return True if the bank has no free lane and may not have more."""
-    used = state.lanes[bank]
-    if state.free[bank] or 0 < used < rounded(used):
-        return False
-    return not state.admits(state.banks, [rounded(n + (k == bank)) for k, n in enumerate(state.lanes)])
-
-
 def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int) -> None:
     """Give the slot a lane of the bank; a lane that it had elsewhere becomes free after this tick."""
     row = state.slots[slot]
@@ -305,12 +253,8 @@ def _give_lane(state: State, slot: int, bank: int, session: int, arrived_us: int
     is_silent, is_new = silent_us > _us(state.settings.silence_s), silent_us > _us(state.settings.evict_s)
     if row[align.SLOT_LANE] >= 0:
         state.counts[COUNTS.index("silences")] += row[align.SLOT_SESSION] == session and not is_new
-        state.left.append((int(row[align.SLOT_BANK]), int(row[align.SLOT_LANE])))
-    if state.free[bank]:
-        lane = state.free[bank].pop()
-    else:
-        lane = state.lanes[bank]
-        state.lanes[bank] += 1
+        state.admission.left.append((int(row[align.SLOT_BANK]), int(row[align.SLOT_LANE])))
+    lane = state.admission.give(bank)
     if row[align.SLOT_BANK] != bank or not is_silent:
         ends = is_silent and not is_new and row[align.SLOT_EXPECTED] >= 0
         row[align.SLOT_EXPECTED] = -2 - row[align.SLOT_EXPECTED] if ends else -1

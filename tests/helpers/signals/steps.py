@@ -14,6 +14,7 @@ from beatwire.records import Aligned, Bank, Beats, Chunks, Event, Fresh, RawTick
 from beatwire.records.columns import CHUNK_COUNT
 from beatwire.stages import align, decode
 from beatwire.stages.detection import beats, classify, nms, ricker, ring
+from beatwire.stages.support.streams.admission import Admission
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import encode_chunk
 from laws import Signal
@@ -65,7 +66,7 @@ class Aligner:
 
     def __post_init__(self) -> None:
         self.directory = Directory(self.settings.most_streams)
-        self.align = align.State(self.settings.align(), self.directory)
+        self.align = align.State(self.settings.align(), self.directory, Admission(self.settings.most_banks))
         self.ring = ring.State(ring.Settings(self.ring_s or self.settings.ring_s))
         self.watched: list[tuple[Fresh, np.ndarray]] = []
 
