@@ -10,7 +10,7 @@ import pytest
 from beatwire.alerts.limits import MOST_CHANGES, check_limits
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import LimitChange, RawTick
 from beatwire_producers.ward import ward as synthetic_ward

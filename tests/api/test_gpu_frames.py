@@ -13,7 +13,7 @@ import test_recordings
 from beatwire.backends.cuda.card import missing
 from beatwire.backends.cuda.upload import upload_stretches
 from beatwire.errors import UserError
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import RawTick

@@ -12,7 +12,7 @@ from beatwire.bench import hours, memory
 from beatwire.bench.recorded import append, read, table
 from beatwire.bench.result import Result
 from beatwire.errors import UserError
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
 USER_FILE = """
 import beatwire
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire_producers.ward import ward
 
@@ -122,7 +122,7 @@ def test_type_checkers_find_the_types_of_the_package(how: str, wheel: Path, tmp_
 def test_importing_the_package_writes_nothing_and_starts_nothing(tmp_path: Path) -> None:
     program = """
 import sys, threading
-import beatwire, beatwire.pipeline.graph, beatwire.cli.main
+import beatwire, beatwire.pipeline, beatwire.cli.main
 assert threading.active_count() == 1
 assert not {"torch", "cupy", "cudf"} & set(sys.modules)
 """

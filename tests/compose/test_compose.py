@@ -18,7 +18,7 @@ from beatwire.configuration.keys import Configuration, keys
 from beatwire.configuration.load import ALIASES, load
 from beatwire.kafka.local.jvm import KAFKA
 from beatwire.page.dashboard import SHORTEST_TOKEN
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.interruption import INTERRUPTED_S
 from beatwire.service.observing.counters import INTERRUPTED_BOUNDS_S, Counters

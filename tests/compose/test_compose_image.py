@@ -17,7 +17,7 @@ import yaml
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.page.dashboard import Dashboard
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.observing.counters import Counters
 from beatwire.service.observing.health import LoopState

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from beatwire.backends.cpu import Cpu
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Bank, RawTick

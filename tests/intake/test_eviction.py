@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from beatwire.errors import UserError
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick

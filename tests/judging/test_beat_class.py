@@ -18,7 +18,7 @@ from beatwire.kernels.peaks.classify import LOGIT_RANGE
 from beatwire.model.classes import SHIPPED, load_classes, save_classes
 from beatwire.model.trees import KNOTS
 from beatwire.offline.analyze import analyze
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import RawTick

@@ -10,7 +10,7 @@ import pytest
 from beatwire.kernels.scores import drift as body
 from beatwire.model.checkpoint import load_model
 from beatwire.offline.analyze import analyze
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import Event, RawTick, TickBeats

@@ -13,7 +13,7 @@ from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN
 from beatwire.kernels.rhythms.flutter import POSSIBLE, WAVES
 from beatwire.model.rhythm import load_rhythm_judges, save_rhythm_judges
 from beatwire.offline.analyze import LONG_PASS_S, analyze
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.synthetic.person import synthesise

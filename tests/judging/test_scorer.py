@@ -21,7 +21,7 @@ from beatwire.errors import UserError
 from beatwire.kernels.scores.scoring import POPULATION
 from beatwire.model.checkpoint import load_model
 from beatwire.model.scorer import TABLE, Scorer, load_scorer, save_scorer
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick

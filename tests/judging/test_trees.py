@@ -12,7 +12,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire.kernels.peaks import classify, peak_features
 from beatwire.model.trees import INPUTS_KEY, KNOTS, SHIPPED, complete, in_halves, load_trees
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.training.detector.card import detector_card
 from beatwire.training.forest import calibrate, flatten, joined

@@ -9,7 +9,7 @@ import pytest
 from beatwire.kafka.consuming.batch import Part
 from beatwire.kafka.reading import broker_clock
 from beatwire.kafka.reading.broker_clock import BrokerClock
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.wire.avro import encode_chunk

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from beatwire.bench.broker.garbage import stray_messages
 from beatwire.bench.broker.mutations import KINDS, OVERSIZED_BYTES, mutated, oversized
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Fault, Outgoing, RawTick, Rejects

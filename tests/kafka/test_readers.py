@@ -23,7 +23,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.reading.follower import Record
 from beatwire.kafka.reading.staff import MOST_REJECTED, StaffReader
 from beatwire.page.alerts import Alerts
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings as GraphSettings
 from beatwire.records import Acknowledgement, Expired, Fault, RawTick, Rejects
 from beatwire.service.observing import unusable

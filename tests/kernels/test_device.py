@@ -18,7 +18,7 @@ from beatwire.errors import UserError
 from beatwire.jit.cuda import launchers
 from beatwire.kernels.detection.windows import WINDOW
 from beatwire.model.checkpoint import load_model
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire_producers.ward import ward

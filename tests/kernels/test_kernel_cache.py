@@ -115,7 +115,7 @@ def test_after_a_warm_up_nothing_is_compiled_and_only_kernels_of_shards_and_of_t
 import numpy as np
 from beatwire.kafka.consuming.batch import Part, join_parts
 from beatwire.jit import cpu
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.warmup import warm_up
 from beatwire.wire.avro import encode_chunk

@@ -17,7 +17,7 @@ from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cuda import launchers
 from beatwire.kernels.detection import ricker
 from beatwire.kernels.table import HostKernels, Kernels, OverItems
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import LimitChange, RawTick

@@ -7,7 +7,7 @@ import weakref
 
 from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.plan import Plan
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
 

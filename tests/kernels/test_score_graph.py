@@ -16,7 +16,7 @@ from beatwire.errors import UserError
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.model.checkpoint import SHIPPED, load_model
 from beatwire.offline.analyze import Analysis, analyze
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording, read_recording
 from beatwire.records import RawTick

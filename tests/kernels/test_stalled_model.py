@@ -13,7 +13,7 @@ import pytest
 from beatwire.backends import network, patient
 from beatwire.backends.cpu import CPU
 from beatwire.backends.patient import PATIENCE_S, PatientCpu
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Alerts, RawTick

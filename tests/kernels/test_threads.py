@@ -10,7 +10,7 @@ import pytest
 from beatwire.bench.graph import ticks_for
 from beatwire.jit import cpu, threads
 from beatwire.kernels.table import OverItems
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, RawTick
 from beatwire_producers.encode import Encoder

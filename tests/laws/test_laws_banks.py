@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.kafka.consuming.positions import Position
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick

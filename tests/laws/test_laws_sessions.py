@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import wfdb
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
 from laws import Signal

@@ -14,7 +14,7 @@ from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka, is_mock
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import read_recording
 from beatwire.records import RawTick

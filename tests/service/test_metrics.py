@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from beatwire.kernels.intake import avro
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import REJECT_KINDS
 from beatwire.service.observing.counters import Latency

@@ -16,7 +16,7 @@ from beatwire_producers.ward import ward
 
 from beatwire.bench.result import Log, Result
 from beatwire.jit.threads import cores, using
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 

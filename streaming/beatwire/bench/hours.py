@@ -27,7 +27,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import LagReader
 from beatwire.kafka.local import broker
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.wire import names

@@ -11,7 +11,7 @@ import numpy as np
 
 from beatwire.bench.graph import CHUNK, samples_per_second, ticks_for
 from beatwire.bench.result import Log, Result
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 
 MEMORY_STREAMS = 16_000

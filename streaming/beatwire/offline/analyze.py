@@ -26,7 +26,7 @@ from beatwire.offline.feed import Encoder
 from beatwire.offline.plan import Plan
 from beatwire.offline.results.collect import Collector
 from beatwire.offline.results.coverage import hold_last
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records import RawTick

@@ -19,7 +19,7 @@ from beatwire.errors import UserError
 from beatwire.offline.results.collect import Collector
 from beatwire.offline.results.coverage import HOLD_S, hold_last
 from beatwire.offline.results.merge import START_US
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I16, RawTick
 from beatwire.wire.avro import encode_chunk

@@ -1,6 +1,6 @@
 """The streamz graph, its settings, and how far back a replay begins."""
 
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.settings import HORIZON_S
 

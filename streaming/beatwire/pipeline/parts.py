@@ -1,7 +1,7 @@
 """Parts of the graph, which can be used alone: detection and alerting.
 
 ``Detection`` takes placements and emits, for each bank and pass, beats with the terms of their scores. ``Alerting``
-takes the scored beats of a tick and emits transitions of alerts. ``pipeline.graph.Pipeline`` composes both and adds the
+takes the scored beats of a tick and emits transitions of alerts. ``pipeline.graph.Graph`` composes both and adds the
 other stages: decode and align before, gather and score between, publish after. ``offline`` uses each part alone.
 """
 

@@ -22,7 +22,7 @@ from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.reading.staff import StaffReader
 from beatwire.kafka.schemas.registry import Registry
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters

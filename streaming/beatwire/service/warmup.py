@@ -17,7 +17,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.precompile import Progress, precompile
 from beatwire.kernels.table import HostKernels, Kernels
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.service.process_tuning import keep_freed_memory, spare_collector

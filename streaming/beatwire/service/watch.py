@@ -20,7 +20,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.reading.staff import StaffReader
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts
 from beatwire.service.demo.page import show_page

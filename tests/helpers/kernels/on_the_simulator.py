@@ -24,7 +24,7 @@ from beatwire.offline import analyzer
 from beatwire.offline.analyzer import Analyzer
 from beatwire.offline.passes import SamplesInPlace
 from beatwire.offline.plan import Plan
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick

@@ -12,7 +12,7 @@ import numpy as np
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.batch import PolledTick
 from beatwire.kafka.publishing.sink import StaleError
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick

@@ -16,7 +16,7 @@ from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.broker import LocalKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import Outgoing, RawTick

@@ -28,7 +28,7 @@ from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local import broker
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.monitor import Monitor
 from beatwire.service.warmup import warm_up

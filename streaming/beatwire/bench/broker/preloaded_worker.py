@@ -14,7 +14,7 @@ import time
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.sink import Sink
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters

@@ -13,7 +13,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.backends.cuda.backend import CudaBackend
 from beatwire.bench.card.gpu_card import TimedCard
 from beatwire.jit import cpu
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
 from beatwire.wire.avro import chunk_columns

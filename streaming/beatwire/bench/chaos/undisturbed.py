@@ -13,7 +13,7 @@ from beatwire.errors import FatalError
 from beatwire.kafka import topics
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.source import Source
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Outgoing
 from beatwire.wire import names

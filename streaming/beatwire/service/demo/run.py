@@ -26,7 +26,7 @@ from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.kafka.publishing.sink import Sink
 from beatwire.kafka.reading.staff import StaffReader
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, Rejects
 from beatwire.service.demo.page import long_ward, play_rounds, show_page

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from beatwire.alerts.rules import RULES, SAMPLES_LOST
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.records import REJECT_KINDS, Alerts, Rejects
 from beatwire.service.observing.counters import STAGE_BOUNDS_S, Durations
 

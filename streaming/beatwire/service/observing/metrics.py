@@ -22,7 +22,7 @@ from prometheus_client.core import (
 )
 
 from beatwire.alerts.rules import RULES
-from beatwire.pipeline.graph import Pipeline
+from beatwire.pipeline import Pipeline
 from beatwire.service.observing.counters import Counters
 from beatwire.service.observing.drift_figures import figures
 from beatwire.service.observing.health import Health, LoopState, Verdict
