@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+PRIORITIES = ("high", "medium", "low")  # in the order in which people read them
 STATES = ("off", "on", "latched")  # by number, ``kernels.alerts.alert_state.OFF``, ...
 ENDED = {"off": "ended", "latched": "ended, not acknowledged"}  # what the text of an alert that has ended begins with
 _SHOWN = re.compile(r"({value[^}]*})(/min| s\b)")
@@ -66,6 +67,8 @@ class Rule:
     Raises
     ------
         It takes the place of the rule of this name when that has lasted: one alert, whose priority rises.
+    prevents
+        What is not known while it is on: the "rate", or with "analysis" neither that nor the rhythm; empty: nothing.
     """
 
     number: int | None
@@ -79,6 +82,7 @@ class Rule:
     source: str = ""
     limit: Limit | None = None
     raises: bool = False
+    prevents: str = ""
 
     @property
     def key(self) -> str:

@@ -61,13 +61,14 @@ RULES = (
         7, "flat line", "medium", True, False, "Flat line",
         "no signal for {limit:g} s with the leads on",
         "No signal for {limit} s although the electrodes are attached.",
-        limit=Limit(4.0, "s"),
+        limit=Limit(4.0, "s"), prevents="analysis",
     ),
     Rule(
         8, "no data", "high", True, False, "No data",
         "no usable message for {limit:g} s",
         "No usable message from the device for {limit} s.",
         limit=Limit(2.0, "s", "no_data_s", 1.0, 600.0, "no usable message for so long.", settable=True),
+        prevents="analysis",
     ),
     Rule(
         9, "drift", "low", True, False, "Signal unlike the training data",
@@ -108,12 +109,14 @@ RULES = (
         "The last 6 s look like ventricular fibrillation or flutter. Ends after 16 s in which they are ruled "
         "out, or one minute after they were last seen. Stays until it is acknowledged.",
         "PhysioNet/CinC Challenge 2015: fibrillation or flutter for at least 4 s.",
+        prevents="rate",
     ),
     Rule(
         14, "not monitored", "high", True, False, "Not monitored",
         "no room for another stream",
         "The monitor has no room for this stream. Its memory is full, or there are too many sampling rates; the "
         "stream is not analysed.",
+        prevents="analysis",
     ),
     Rule(
         15, "noise", "low", True, False, "Noise",
@@ -141,6 +144,7 @@ RULES = (
         "IEC 60601-1-8: what an alarm system cannot detect is a technical alarm condition; 10 s is the time "
         "to alarm of IEC 60601-2-27.",
         limit=Limit(10.0, "s", "unjudged_s", 5.0, 60.0, "no beat that can be trusted for so long."),
+        prevents="analysis",
     ),
     Rule(
         18, "cannot analyse", "high", True, False, "Cannot analyse",
@@ -149,6 +153,7 @@ RULES = (
         "rate and rhythm are not watched. Takes the place of the alert of medium priority.",
         "IEC 60601-1-8: the priority of a condition that lasts may rise.",
         limit=Limit(30.0, "s", "long_unjudged_s", 5.0, 60.0, "after so long its priority is high."), raises=True,
+        prevents="analysis",
     ),
     Rule(
         19, "ventricular tachycardia", "high", False, True, "Ventricular tachycardia",
@@ -213,7 +218,7 @@ RULES = (
         "Two devices send under one id: sessions of this stream take turns. Each has sent again after another "
         "one, within {limit} s, twice. Each change of the sender begins the analysis anew: little or nothing is "
         "found. Ends after {limit} s in which no session returns.",
-        limit=Limit(30.0, "s"),
+        limit=Limit(30.0, "s"), prevents="analysis",
     ),
 )  # fmt: skip
 # Rules of the service: no kernel knows them.

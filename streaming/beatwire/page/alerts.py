@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from beatwire.alerts.rule import lead_list
+from beatwire.alerts.rule import PRIORITIES, lead_list
 from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.wire.alerts import decode_alert
 from beatwire.wire.staff import decode_ack
 
-RANK = {"high": 3, "medium": 2, "low": 1}  # 0: no alert
+RANK = {priority: 3 - k for k, priority in enumerate(PRIORITIES)}  # 0: no alert
 MOST = 100_000
 _STATES = ("on", "latched", "ack")  # in the order in which they are listed: what goes on before what has ended
 _OFF = "off"
@@ -98,8 +98,9 @@ class Alerts:
         if ack is not None:
             sent["state"] = "ack"
         value = alert["value"] if alert["state"] in ("on", "ack") else None  # of one that is over, as it ended
-        known = alert["rule"] in NUMBERS
-        sent["short"] = RULES[NUMBERS[alert["rule"]]].short_of(value) if known else alert["rule"]
+        rule = RULES[NUMBERS[alert["rule"]]] if alert["rule"] in NUMBERS else None
+        sent["short"] = rule.short_of(value) if rule else alert["rule"]
+        sent["prevents"] = rule.prevents if rule else ""
         if alert["rule"] == "lead off" and alert["value"] and alert["state"] == "on":
             sent["short"] = sent["text"] = f"lead off: {lead_list(alert['value'], leads)}"
         return sent | {"ack_by": ack and ack["by"], "ack_us": ack and ack["at_us"]}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from beatwire.alerts.rule import PRIORITIES
 from beatwire.alerts.rules import RULES
 from beatwire.alerts.settings import Settings
 
@@ -21,7 +22,6 @@ def rule_list(settings: Settings, drift: float) -> list[dict[str, Any]]:
     drift
         The limit of the rule ``drift``, which is the model's.
     """
-    order = ("high", "medium", "low")
     listed = []
     for rule, value in zip(RULES, settings.limits, strict=True):
         if rule.raises:  # a message has its own definition
@@ -37,4 +37,4 @@ def rule_list(settings: Settings, drift: float) -> list[dict[str, Any]]:
                 "default": "" if rule.limit is None else f"{limit:g} {rule.limit.unit}".strip(),
             }
         )
-    return sorted(listed, key=lambda entry: order.index(str(entry["priority"])))
+    return sorted(listed, key=lambda entry: PRIORITIES.index(str(entry["priority"])))

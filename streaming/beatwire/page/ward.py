@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.kafka.reading.follower import Record
 from beatwire.page.alerts import Alerts
 from beatwire.page.beat_log import BeatLog, as_json
@@ -24,14 +25,9 @@ from beatwire.wire.avro import decode_beat
 from beatwire.wire.names import ACKS, ALERTS, BEATS
 
 Key = tuple[tuple[bool, int, str], ...]  # of a stream id, for sorting
-STALE_US = 2_000_000  # as the rule ``no data``
+STALE_US = round(RULES[NUMBERS["no data"]].default * 1e6)
 FORGET_US = 3_600_000_000
 NO_RATE_US = 5_000_000  # after the last beat there is no present rate
-# Nor while these alerts hold.
-UNJUDGED = (
-    "cannot analyse", "ventricular fibrillation", "no data", "flat line", "not monitored",
-    "conflicting senders",
-)  # fmt: skip
 
 
 class Ward:
@@ -257,7 +253,7 @@ class Ward:
         last_us = traces.time_us(slot, stop - 1) if stop > 0 else None
         last = self._beats.last.get(slot)
         alerts = self._alerts.in_force(stream, traces.lead_names.get(slot, []))
-        unjudged = any(alert["rule"] in UNJUDGED and alert["state"] != "latched" for alert in alerts)
+        unjudged = any(alert["prevents"] and alert["state"] != "latched" for alert in alerts)
         recent = last is not None and last_us is not None and last_us - last.time_us < NO_RATE_US
         has_rate = recent and not is_stale and not unjudged
         return {

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from beatwire.alerts.rule import PRIORITIES
 from beatwire.evaluation.beats.match import inside, pair
 from beatwire.offline.results.clock import clock
 from beatwire.offline.results.summary import extreme_rates
 from beatwire.records import I64
 from beatwire.report.figures.paper import MM_PER_S, WIDTH_MM
-from beatwire.report.study import CLASSES, MATCH_S, PAUSE_S, PRIORITIES, Episode, Study
+from beatwire.report.study import CLASSES, MATCH_S, PAUSE_S, Episode, Study
 
 ROW_S = WIDTH_MM / MM_PER_S  # seconds in a row of a strip
 MOST_ROWS = 3

@@ -8,12 +8,12 @@ from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
+from beatwire.alerts.rule import PRIORITIES
 from beatwire.offline.results.clock import clock
 from beatwire.offline.results.summary import median_rate
 from beatwire.outputs import write_output
 from beatwire.report.files import INDEX
 from beatwire.report.html import Column, Html, note, page, program, table
-from beatwire.report.study import PRIORITIES
 from beatwire.report.write import Written
 
 

@@ -24,7 +24,6 @@ from beatwire.records import F64, I64
 from beatwire.stages.score import ANOMALOUS
 
 PAUSE_S = Settings().limit("pause")
-PRIORITIES = ("high", "medium", "low")  # the order in which people read them
 CLASS_COLUMN = "beat_class"  # of the beats, where the analysis has classes
 MATCH_S = 0.150  # within which a beat and an annotated beat are the same one
 NOT_ANNOTATED = "not annotated"

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rule import PRIORITIES
 from beatwire.errors import shown
 from beatwire.wire.fields import (
     LATEST_US,
@@ -25,7 +26,6 @@ from beatwire.wire.fields import (
 )
 from beatwire.wire.staff import NAME, STREAM_ID, is_name, is_stream_id
 
-PRIORITIES = ("high", "medium", "low")
 STATES = ("on", "latched", "ack", "off")
 MOST_TEXT = 1_000  # characters
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rule import PRIORITIES
 from beatwire.alerts.rules import RULES, number_of
 from beatwire.offline.analyze import Analysis
 from beatwire.recordings import Recording
@@ -26,7 +27,6 @@ RATE_INTERVALS = 8  # of the median rate
 TREND_INTERVALS = 3  # known ones before a beat of the trend: their median is right if one of them is wrong
 TREND_PARTS = 120  # the widest line of a terminal that shows them
 TREND_PART_S = 4.0  # shortest part of the trend: an interval this long is an asystole
-_PRIORITIES = ("high", "medium", "low")
 
 
 def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, Any]) -> dict[str, Any]:
@@ -146,9 +146,7 @@ def alerts_by_rule(alerts: Sequence[Mapping[str, Any]], rate_hz: float, seconds:
     for rule, row in of_rule.items():
         row["seconds"] = round(lengths[rule] / rate_hz, 3)
     order = [rule.name for rule in RULES]
-    return dict(
-        sorted(of_rule.items(), key=lambda item: (_PRIORITIES.index(item[1]["priority"]), order.index(item[0])))
-    )
+    return dict(sorted(of_rule.items(), key=lambda item: (PRIORITIES.index(item[1]["priority"]), order.index(item[0]))))
 
 
 def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:

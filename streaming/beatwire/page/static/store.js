@@ -13,10 +13,9 @@ const KEPT_S = 30;
 const SILENT_MS = 2500;
 const MOST_EARLY = 256; // blocks
 const TACHOGRAM_US = 600e6;
-const NOT_ANALYSED = ["not monitored", "no data", "conflicting senders", "cannot analyse", "flat line"];
 
 /** @typedef {{id: string, rule: string, priority: "high"|"medium"|"low", technical: boolean, state: string,
- *   onset_us: number, decided_us: number, text: string, short: string, definition: string|null, reminders: number|null,
+ *   onset_us: number, decided_us: number, text: string, short: string, definition: string|null, prevents: string, reminders: number|null,
  *   ack_by: string|null, ack_us: number|null}} Alert */
 /** @typedef {{sample: number, time_us: number, rr_ms: number, bpm: number, score: number|null, quality: number,
  *   class: string, beat_class: string|null, x: number|null, y: number|null}} Beat */
@@ -84,7 +83,7 @@ export class Stream {
 
   /** Why a bed whose samples come is not analysed; empty if it is. */
   notAnalysed() {
-    const reason = this.bed.alerts.find((alert) => NOT_ANALYSED.includes(alert.rule) && alert.state !== "latched");
+    const reason = this.bed.alerts.find((alert) => alert.prevents === "analysis" && alert.state !== "latched");
     return reason ? `not analysed: ${reason.rule}` : "";
   }
 

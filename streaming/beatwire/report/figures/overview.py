@@ -21,10 +21,11 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.alerts.rule import PRIORITIES
 from beatwire.recordings import NO_VALUE
 from beatwire.records import I16
 from beatwire.report.figures.style import PRIORITY_COLOURS, clock_axis, new_figure
-from beatwire.report.study import PRIORITIES, Study
+from beatwire.report.study import Study
 
 MOST_TEXT = 21_000_000  # characters of base64: a page stays below 25 MB
 FACTORS = (1, 4, 8, 16, 32, 64, 128, 256)  # samples of a pair of minimum and maximum; 1: the samples themselves
