@@ -200,8 +200,8 @@ def test_the_first_tick_compiles_nothing() -> None:
 def test_a_network_is_trained_with_companions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     from beatwire.training.network import combination as wave_combination
-    from beatwire.training.network.train import train_network
     from beatwire.training.settings import NetworkSettings
+    from beatwire.training.specs import fit
 
     monkeypatch.setattr(wave_combination, "AUGMENTATIONS", wave_combination.AUGMENTATIONS[2:])
 
@@ -210,7 +210,7 @@ def test_a_network_is_trained_with_companions(tmp_path: Path, monkeypatch: pytes
         write_record(tmp_path / "records", f"r{k}")
     short = NetworkSettings(steps=2, batch=1, measured=1)
     out, steps = tmp_path / "n.safetensors", []
-    metrics = train_network([tmp_path / "records"], out, settings=short, progress=lambda done, _: steps.append(done))
+    metrics = fit("network", [tmp_path / "records"], out, settings=short, progress=lambda done, _: steps.append(done))
     assert metrics["model"] == load_waveform(out).name
     assert metrics["model"] in out.with_suffix(".card.md").read_text()
     assert sum(row["peaks"] for row in metrics["doubtful peaks"]) > 0
@@ -221,4 +221,4 @@ def test_a_network_is_trained_with_companions(tmp_path: Path, monkeypatch: pytes
     for ending in ("hea", "atr"):
         (tmp_path / "records" / f"r4.{ending}").unlink()
     with pytest.raises(UserError, match="expected at least 5 annotated records; got 4"):
-        train_network([tmp_path / "records"], out, settings=short)
+        fit("network", [tmp_path / "records"], out, settings=short)

@@ -18,11 +18,11 @@ from beatwire.records import Terms
 from beatwire.stages.detection.history import Memory, terms_of
 from beatwire.stages.score import TERMS, score_terms, sum_levels
 from beatwire.training.settings import VaeSettings
+from beatwire.training.specs import fit
 from beatwire.training.vae.calibrate import mixed_quantiles, pooled_quantiles
 from beatwire.training.vae.card import vae_card
 from beatwire.training.vae.dataset import NORMAL, VENTRICULAR, read_subjects
 from beatwire.training.vae.subgroups import in_runs_of_three
-from beatwire.training.vae.train import train_vae
 
 SHORT = VaeSettings(steps=60, batch=64)
 
@@ -118,10 +118,10 @@ def test_a_descending_calibration_is_refused(tmp_path: Path) -> None:
 def test_training_twice_gives_the_same_model_and_metrics(tmp_path: Path) -> None:
     records = write_records(tmp_path / "records")
     shares: list[float] = []
-    first = train_vae(
-        [records], tmp_path / "a" / "m.safetensors", settings=SHORT, progress=lambda done, _: shares.append(done)
+    first = fit(
+        "vae", [records], tmp_path / "a" / "m.safetensors", settings=SHORT, progress=lambda done, _: shares.append(done)
     )
-    again = train_vae([records], tmp_path / "b" / "m.safetensors", settings=SHORT)
+    again = fit("vae", [records], tmp_path / "b" / "m.safetensors", settings=SHORT)
     assert first == again
     assert first["model"] == load_model(tmp_path / "a" / "m.safetensors").name
     assert shares == sorted(shares)
@@ -140,7 +140,7 @@ def test_training_twice_gives_the_same_model_and_metrics(tmp_path: Path) -> None
 
 def test_every_record_of_the_training_data_has_a_model_that_was_not_trained_on_it(tmp_path: Path) -> None:
     records = write_records(tmp_path / "records")
-    train_vae([records], tmp_path / "m.safetensors", settings=SHORT)
+    fit("vae", [records], tmp_path / "m.safetensors", settings=SHORT)
     found = held_out_models(tmp_path / "m.safetensors")
     assert sorted(name for name, _ in found) == [f"r{k}" for k in range(6)]
     assert {len(read_subjects([records])[0].beats.slot)} == {160}
@@ -196,7 +196,7 @@ def test_the_rate_term_saturates_at_a_tail_probability_of_one_in_a_thousand() ->
 
 def test_an_interrupted_training_continues_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     records = write_records(tmp_path / "records")
-    whole = train_vae([records], tmp_path / "whole.safetensors", settings=SHORT)
+    whole = fit("vae", [records], tmp_path / "whole.safetensors", settings=SHORT)
 
     def stop(done: float, step: str) -> None:
         if step.startswith("all"):
@@ -204,18 +204,18 @@ def test_an_interrupted_training_continues_where_it_stopped(tmp_path: Path, monk
 
     long = VaeSettings(steps=100, batch=64)
     with pytest.raises(KeyboardInterrupt):
-        train_vae([records], tmp_path / "m.safetensors", settings=long, progress=stop)
+        fit("vae", [records], tmp_path / "m.safetensors", settings=long, progress=stop)
     steps: list[str] = []
-    train_vae([records], tmp_path / "m.safetensors", settings=long, progress=lambda _, step: steps.append(step))
+    fit("vae", [records], tmp_path / "m.safetensors", settings=long, progress=lambda _, step: steps.append(step))
     assert steps == ["reading records", "all subjects", "done"]
     assert whole["settings"]["steps"] == 60
 
 
 def test_a_folder_without_annotated_records_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected WFDB records with \.atr annotations; found none"):
-        train_vae([tmp_path], tmp_path / "m.safetensors")
+        fit("vae", [tmp_path], tmp_path / "m.safetensors")
     with pytest.raises(UserError, match=r"--out: expected NAME\.safetensors"):
-        train_vae([tmp_path], tmp_path / "m.pt")
+        fit("vae", [tmp_path], tmp_path / "m.pt")
 
 
 def test_ties_count_half_in_auroc() -> None:

@@ -225,7 +225,7 @@ def train(
     UserError
         There is no such model, the extra is missing, or the records are too few.
     """
-    from beatwire.training.specs import SPECS
+    from beatwire.training.specs import SPECS, fit
 
     found = several("train", folders, "a list of folders, at least one")
     paths, out = [file_path("train", folder) for folder in found], file_path("out", out)
@@ -239,7 +239,6 @@ def train(
     spec = SPECS[kind]
     if records and not spec.with_noise:
         raise UserError(f"train: expected noise with {NOISY}; {kind} is trained without")
-    given = {"noise": records} if spec.with_noise else {}
-    return spec.train(
-        paths, out, settings=spec.settings(seed=seed), annotations=ending, progress=progress, **given
-    )  # fmt: skip
+    return fit(
+        kind, paths, out, noise=records, settings=spec.settings(seed=seed), annotations=ending, progress=progress
+    )

@@ -6,8 +6,6 @@ how large the error of a normal beat is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,10 +15,10 @@ from beatwire.errors import UserError
 from beatwire.kernels.detection.windows import WINDOW
 from beatwire.model.scorer import SUFFIX, save_scorer
 from beatwire.outputs import check_output
-from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F32
 from beatwire.training.progress import Progress, ignore
 from beatwire.training.settings import ScorerSettings
+from beatwire.training.task import Task
 from beatwire.training.vae.dataset import read_subjects
 from beatwire.training.vae.network_cache import training_windows
 
@@ -55,20 +53,14 @@ def fit(windows: F32, settings: ScorerSettings, progress: Progress = ignore) -> 
     return network
 
 
-def train_scorer(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    settings: ScorerSettings = ScorerSettings(),  # noqa: B008
-    annotations: str = ENDING,
-    progress: Progress = ignore,
-) -> dict[str, Any]:
+def train_scorer(task: Task[ScorerSettings]) -> dict[str, Any]:
     """Train on the normal beats of annotated records; write ``NAME.pt2``."""
-    out = check_output("--out", out, sources=folders, endings=(SUFFIX,))
-    subjects = read_subjects(folders, settings.seed, annotations)
+    folders, settings = task.folders, task.settings
+    out = check_output("--out", task.out, sources=folders, endings=(SUFFIX,))
+    subjects = read_subjects(folders, settings.seed, task.annotations)
     if len(subjects) < 2:
         raise UserError(f"{folders[0]}: expected at least 2 annotated records without a pacemaker; got {len(subjects)}")
     unseen = training_windows(subjects[::HELD_BACK])[0]
     seen = training_windows([one for k, one in enumerate(subjects) if k % HELD_BACK])[0]
-    save_scorer(fit(seen, settings, progress), out, unseen)
+    save_scorer(fit(seen, settings, task.progress), out, unseen)
     return {"scorer": str(out), "trained_on": len(seen), "calibrated_on": len(unseen), "people": len(subjects)}

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import zlib
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
-
-from beatwire.errors import UserError
-from beatwire.model.storage import POPULATION_SUFFIX
-from beatwire.outputs import check_output, write_output
-from beatwire.recordings.files import source_files
 
 FOLDS = 5  # of the cross-validation
 
@@ -89,25 +80,6 @@ class TreeSettings:
 def fold_of(people: str) -> int:
     """Return the fold of a person, or of people who stay together, by a hash."""
     return (zlib.crc32(people.encode()) >> 8) % FOLDS
-
-
-def write_figures(out: Path, metrics: dict[str, Any], card: str) -> None:
-    """Write metrics and card beside the model ``out``."""
-    write_output("--out", out.with_suffix(".metrics.json"), json.dumps(metrics, indent=1) + "\n")
-    write_output("--out", out.with_suffix(".card.md"), card)
-
-
-def check_out(out: Path, folders: Sequence[Path] = (), noise: Sequence[Path] = ()) -> None:
-    """Raise ``UserError`` unless a model can be written to ``out`` and is none of the records; make its folder."""
-    if out.suffix != ".safetensors":
-        raise UserError(f"--out: expected NAME.safetensors; got {out}")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(f"--out: expected to make the folder {out.parent}; got: {error.strerror or error}") from None
-    sources = [*folders, *(file for record in noise for file in source_files(record))]
-    for ending in (".safetensors", ".json", ".metrics.json", ".card.md", POPULATION_SUFFIX):
-        check_output("--out", out.with_suffix(ending), sources=sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,12 +205,6 @@ class NetworkSettings:
     measured: int = 4
     headroom: float = 0.6
     seed: int = 0
-
-
-def require(package: str, command: str) -> None:
-    """Raise ``UserError`` with the command that installs ``package`` if it is not installed."""
-    if importlib.util.find_spec(package) is None:
-        raise UserError(f"{command}: expected {package}; it is not installed (pip install 'beatwire[train]')")
 
 
 @dataclass(frozen=True, slots=True)

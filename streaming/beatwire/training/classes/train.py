@@ -20,70 +20,24 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.errors import UserError
 from beatwire.evaluation.result import NO_BEAT
 from beatwire.kernels.peaks.classify import LOGIT_RANGE
-from beatwire.model.checkpoint import fold_path
 from beatwire.model.classes import save_classes
-from beatwire.model.storage import HELD_OUT_KEY
-from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F64
 from beatwire.training.classes.card import class_card
 from beatwire.training.classes.examples import ClassRecord, read_class_records
 from beatwire.training.classes.figures import HeldOut, called, figures
 from beatwire.training.classes.forest import ClassForest, logits, train_forest
 from beatwire.training.forest import Forest, arrays_of, calibrate
-from beatwire.training.progress import Progress, ignore
-from beatwire.training.settings import FOLDS, ClassTreeSettings, check_out, require, write_figures
+from beatwire.training.settings import FOLDS, ClassTreeSettings
+from beatwire.training.task import Task
 
 
-def train_classes(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    settings: ClassTreeSettings = ClassTreeSettings(),  # noqa: B008
-    annotations: str = ENDING,
-    progress: Progress = ignore,
-) -> dict[str, Any]:
-    """Train, calibrate and cross-validate the trees of beat classes; write them with config, card and metrics.
-
-    Parameters
-    ----------
-    folders
-        Folders of WFDB records with beat annotations, or of records without, whose headers have the comment ``af``,
-        ``normal`` or ``noisy``. A record is a subject, a folder is a database.
-    out
-        ``NAME.safetensors``.
-    settings
-        Settings of the training.
-    annotations
-        Ending of the annotation files.
-    progress
-        Called with the share done and the current step.
-
-    Returns
-    -------
-    dict
-        The metrics, as written to ``NAME.metrics.json``.
-
-    Raises
-    ------
-    UserError
-        LightGBM is not installed, a folder has no annotated record, there are fewer than five records, or ``out`` is
-        not a ``.safetensors``.
-    """
-    require("lightgbm", "train classes")
-    check_out(out, folders)
-    records = read_class_records(folders, lambda done, step: progress(0.5 * done, step), annotations)
-    if len(records) < FOLDS:
-        raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")
-    return _train(records, out, settings, lambda done, step: progress(0.5 + 0.5 * done, step))
-
-
-def _train(
-    records: Sequence[ClassRecord], out: Path, settings: ClassTreeSettings, progress: Progress
-) -> dict[str, Any]:
-    """Train all trees, write everything and return the metrics."""
+def train_classes(task: Task[ClassTreeSettings]) -> tuple[dict[str, Any], str]:
+    """Train the trees of beat classes and their companions."""
+    settings, progress = task.settings, task.part(0.5, 0.5)
+    records = read_class_records(task.folders, task.part(0.0, 0.5), task.annotations)
+    task.require_folds(len(records))
     databases = sorted({r.database for r in records if not r.comment})
     steps = FOLDS + len(databases) + 1
 
@@ -114,16 +68,15 @@ def _train(
     }
     metadata = {"settings": asdict(settings), "databases": sorted({r.database for r in records})}
 
-    def write(path: Path, forest: ClassForest, more: dict[str, Any]) -> str:
+    def save(path: Path, forest: ClassForest, more: dict[str, Any]) -> str:
         arrays = arrays_of(Forest(*forest), settings.of_v()) | {"probability": calibration}
-        return save_classes(path, arrays, least, metadata | more).ensemble.name
+        return save_classes(path, arrays, least, more).ensemble.name
 
-    for fold, forest in enumerate(folds):
-        write(fold_path(out, fold), forest, {HELD_OUT_KEY: {r.name: r.samples for r in records if r.fold == fold}})
-    metrics["model"] = write(out, forest_of(records, steps - 1, "all records"), {})
-    write_figures(out, metrics, class_card(metrics["model"], metrics))
-    progress(1.0, "done")
-    return metrics
+    forests = [*folds, forest_of(records, steps - 1, "all records")]
+    metrics["model"] = task.save_folds(
+        save, forests, lambda fold: {r.name: r.samples for r in records if r.fold == fold}, metadata
+    )
+    return metrics, class_card(metrics["model"], metrics)
 
 
 def calibration_of(records: Sequence[ClassRecord], held_out: HeldOut) -> F64:

@@ -12,15 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from beatwire.errors import UserError
 from beatwire.evaluation.records import find_records, read_annotated
-from beatwire.model.checkpoint import fold_path
-from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.model.trees import save_trees
 from beatwire.recordings import read_recording
 from beatwire.recordings.wfdb.annotations import ENDING
@@ -30,86 +28,43 @@ from beatwire.training.detector.card import detector_card
 from beatwire.training.detector.examples import examples_of
 from beatwire.training.detector.figures import HeldOutLogits, TrainingRecord, figures
 from beatwire.training.forest import Forest, arrays_of, calibrate, logits, train_forest
-from beatwire.training.progress import Progress, ignore
-from beatwire.training.settings import FOLDS, TreeSettings, check_out, require, write_figures
+from beatwire.training.progress import Progress
+from beatwire.training.settings import FOLDS, TreeSettings
+from beatwire.training.task import Task
 
 
-def train_detector(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    noise: Sequence[Path] = (),
-    settings: TreeSettings = TreeSettings(),  # noqa: B008
-    annotations: str = ENDING,
-    progress: Progress = ignore,
-) -> dict[str, Any]:
-    """Train, calibrate and cross-validate a detector; write it with its config, card and metrics.
-
-    Parameters
-    ----------
-    folders
-        Folders of WFDB records with beat annotations. A record is a subject, a folder is a database.
-    out
-        ``NAME.safetensors``.
-    noise
-        WFDB records of noise without a heartbeat, identified by their names (``bw``, ``ma``). Electrode motion is
-        simulated.
-    settings
-        Settings of the training.
-    annotations
-        Ending of the annotation files.
-    progress
-        Called with the share done and the current step.
-
-    Returns
-    -------
-    dict
-        The metrics, as written to ``NAME.metrics.json``.
-
-    Raises
-    ------
-    UserError
-        LightGBM is not installed, a folder has no annotated record, there are fewer than five records, or ``out`` is
-        not a ``.safetensors``.
-    """
-    require("lightgbm", "train detector")
-    check_out(out, folders, noise)
-    records = read_training_records(
-        folders, noise, settings.seed, lambda done, step: progress(0.5 * done, step), annotations
-    )
-    if len(records) < FOLDS:
-        raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")
-    return _train(records, out, settings, lambda done, step: progress(0.5 + 0.5 * done, step))
-
-
-def _train(records: Sequence[TrainingRecord], out: Path, settings: TreeSettings, progress: Progress) -> dict[str, Any]:
-    """Train all forests, write everything and return the metrics."""
+def train_detector(task: Task[TreeSettings]) -> tuple[dict[str, Any], str]:
+    """Train the trees of the detector and their companions."""
+    settings, progress = task.settings, task.part(0.5, 0.5)
+    records = read_training_records(task.folders, task.noise, settings.seed, task.part(0.0, 0.5), task.annotations)
+    task.require_folds(len(records))
 
     def forest_without(fold: int | None) -> Forest:
         return train_forest((examples for r in records if r.fold != fold for examples in r.examples), settings)
 
-    folds = []
+    forests = []
     for fold in range(FOLDS):
         progress(fold / (FOLDS + 1), f"fold {fold + 1} of {FOLDS}")
-        folds.append(forest_without(fold))
+        forests.append(forest_without(fold))
     progress(FOLDS / (FOLDS + 1), "all records")
-    forest = forest_without(None)
+    forests.append(forest_without(None))
     held_out_logits = {
-        (k, j): logits(folds[record.fold], examples, settings)
+        (k, j): logits(forests[record.fold], examples, settings)
         for k, record in enumerate(records)
         for j, examples in enumerate(record.examples)
     }
     metrics: dict[str, Any] = {"settings": asdict(settings), "databases": figures(records, held_out_logits)}
     metadata = {"settings": settings.stored(), "databases": sorted({r.database for r in records})}
     calibration = {"probability": probability(records, held_out_logits)}
-    for fold, trees in enumerate(folds):
-        held_out = {r.record.recording.name: r.record.recording.samples.shape[1] for r in records if r.fold == fold}
-        save_trees(fold_path(out, fold), arrays_of(trees, settings) | calibration, metadata | {HELD_OUT_KEY: held_out})
-    ensemble = save_trees(out, arrays_of(forest, settings) | calibration, metadata)
+    arrays = [arrays_of(forest, settings) | calibration for forest in forests]
+    ensemble = task.save_folds(save_trees, arrays, partial(held_out_of, records), metadata)
     metrics["model"] = ensemble.name
-    write_figures(out, metrics, detector_card(ensemble.name, metrics))
-    progress(1.0, "done")
-    return metrics
+    return metrics, detector_card(ensemble.name, metrics)
+
+
+def held_out_of(records: Sequence[TrainingRecord], fold: int) -> dict[str, int]:
+    """Return the records of a fold and their numbers of samples."""
+    return {r.record.recording.name: r.record.recording.samples.shape[1] for r in records if r.fold == fold}
 
 
 def read_training_records(

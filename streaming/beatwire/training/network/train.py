@@ -14,92 +14,50 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from beatwire.errors import UserError
 from beatwire.evaluation.beats.noise import electrode_motion
 from beatwire.evaluation.records import find_records, read_annotated
 from beatwire.kernels.peaks.wave_input import GRID_HZ
-from beatwire.model.checkpoint import fold_path
-from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.model.waveform import save_waveform
-from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F64
 from beatwire.training.detector.augmentation import NoiseBank
 from beatwire.training.detector.figures import TrainingRecord
-from beatwire.training.detector.train import read_noise
+from beatwire.training.detector.train import held_out_of, read_noise
 from beatwire.training.network.card import network_card
 from beatwire.training.network.combination import combination, figures_of, read_doubts
-from beatwire.training.progress import Progress, ignore
-from beatwire.training.settings import FOLDS, NetworkSettings, check_out, require, write_figures
+from beatwire.training.progress import Progress
+from beatwire.training.settings import FOLDS, NetworkSettings
+from beatwire.training.task import Task
 
 SIMULATED_S = 1800  # of electrode motion
 
 
-def train_network(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    noise: Sequence[Path] = (),
-    settings: NetworkSettings = NetworkSettings(),  # noqa: B008
-    annotations: str = ENDING,
-    progress: Progress = ignore,
-) -> dict[str, Any]:
-    """Train and cross-validate the network of doubtful peaks; write it with its config, card and metrics.
-
-    Parameters
-    ----------
-    folders
-        Folders of WFDB records with beat annotations. A record is a subject, a folder is a database.
-    out
-        ``NAME.safetensors``.
-    noise
-        WFDB records of noise without a heartbeat. Electrode motion is simulated too.
-    settings
-        Settings of the training.
-    annotations
-        Ending of the annotation files.
-    progress
-        Called with the share done and the current step.
-
-    Returns
-    -------
-    dict
-        The metrics, as written to ``NAME.metrics.json``.
-
-    Raises
-    ------
-    UserError
-        torch is not installed, a folder has no annotated record, there are fewer than five records, or ``out`` is not
-        a ``.safetensors``.
-    """
-    require("torch", "train network")
-    check_out(out, folders, noise)
+def train_network(task: Task[NetworkSettings]) -> tuple[dict[str, Any], str]:
+    """Train the network of doubtful peaks and its companions."""
+    settings, progress = task.settings, task.progress
     records = [
-        TrainingRecord(folder.name, read_annotated(folder, name, annotations), [], number % FOLDS)
-        for folder in folders
-        for number, name in enumerate(find_records(folder, annotations))
+        TrainingRecord(folder.name, read_annotated(folder, name, task.annotations), [], number % FOLDS)
+        for folder in task.folders
+        for number, name in enumerate(find_records(folder, task.annotations))
     ]
-    if len(records) < FOLDS:
-        raise UserError(f"{folders[0]}: expected at least {FOLDS} annotated records; got {len(records)}")
-    recorded = {path.stem: read_noise(path) for path in noise}
+    task.require_folds(len(records))
+    recorded = {path.stem: read_noise(path) for path in task.noise}
     networks = _train(records, recorded, settings, progress)
     doubts = read_doubts(records, networks, NoiseBank(recorded), settings.seed, progress)
     databases = sorted({r.database for r in records})
     metadata: dict[str, Any] = {"settings": asdict(settings), "databases": databases}
     metrics: dict[str, Any] = {"settings": asdict(settings), "doubtful peaks": figures_of(doubts, combination)}
-    for fold in range(FOLDS):
-        held_out = {r.record.recording.name: r.record.recording.samples.shape[1] for r in records if r.fold == fold}
-        arrays = networks[fold] | {"combination": combination([d for d in doubts if d.fold != fold])}
-        save_waveform(fold_path(out, fold), arrays, metadata | {HELD_OUT_KEY: held_out})
-    model = save_waveform(out, networks[FOLDS] | {"combination": combination(doubts)}, metadata)
+    arrays = [  # no doubt is of the fold FOLDS
+        network | {"combination": combination([d for d in doubts if d.fold != fold])}
+        for fold, network in enumerate(networks)
+    ]
+    model = task.save_folds(save_waveform, arrays, partial(held_out_of, records), metadata)
     metrics["model"] = model.name
-    write_figures(out, metrics, network_card(metrics, databases))
-    progress(1.0, "done")
-    return metrics
+    return metrics, network_card(metrics, databases)
 
 
 def _train(

@@ -17,86 +17,48 @@ from typing import Any
 import numpy as np
 
 from beatwire.kernels.rhythms import atrial, fibrillation
-from beatwire.model.checkpoint import fold_path
 from beatwire.model.judges import no_judges
 from beatwire.model.rhythm import save_rhythm_judges
-from beatwire.model.storage import HELD_OUT_KEY
-from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records.events import BEAT, BLOCK
 from beatwire.training.forest import boost, flatten, joined
-from beatwire.training.progress import Progress, ignore
 from beatwire.training.references import reference_paths
 from beatwire.training.rhythms.card import rhythm_card
 from beatwire.training.rhythms.examples import LEFT_OUT, RhythmExamples, read_examples
-from beatwire.training.settings import FOLDS, JudgeSettings, check_out, fold_of, require, write_figures
+from beatwire.training.settings import FOLDS, JudgeSettings, fold_of
+from beatwire.training.task import Task
 
 _LEAF = {"feature": [-1, -1], "threshold": [0.0, 0.0], "below": [0, 0], "leaf": [0, 0], "roots": [0, 1]}
 _FEATURES = {BLOCK: len(fibrillation.NAMES), BEAT: len(atrial.NAMES)}
 
 
-def train_rhythm(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    noise: Sequence[Path] = (),
-    settings: JudgeSettings = JudgeSettings(),  # noqa: B008
-    annotations: str = ENDING,
-    progress: Progress = ignore,
-) -> dict[str, Any]:
-    """Train and cross-validate the judges of the rhythm; write them with their config, card and metrics.
-
-    Parameters
-    ----------
-    folders
-        Folders of WFDB records with rhythm marks, beats, or comments that say what a record shows.
-    out
-        ``NAME.safetensors``.
-    noise
-        WFDB records of noise without a heartbeat.
-    annotations
-        Ending of the annotation files.
-
-    Returns
-    -------
-    dict
-        The metrics, as written to ``NAME.metrics.json``.
-
-    Raises
-    ------
-    UserError
-        LightGBM is not installed, a folder has no record, or ``out`` is not a ``.safetensors``.
-    """
-    require("lightgbm", "train rhythm")
-    check_out(out, folders, noise)
-    paths = reference_paths(folders, noise, annotations)
+def train_rhythm(task: Task[JudgeSettings]) -> tuple[dict[str, Any], str]:
+    """Train the judges of the rhythm and their companions."""
+    settings, progress = task.settings, task.part(0.8, 0.2)
+    paths = reference_paths(task.folders, task.noise, task.annotations)
     done = iter(range(len(paths)))
     with tempfile.TemporaryDirectory() as temporary:
         unjudged = Path(temporary) / "none.safetensors"
         save_rhythm_judges(unjudged, _LEAF, {})
         examples = read_examples(
-            paths, unjudged, no_judges(), lambda name: progress(0.8 * next(done) / len(paths), name), annotations
+            paths,
+            unjudged,
+            no_judges(),
+            lambda name: task.progress(0.8 * next(done) / len(paths), name),
+            task.annotations,
         )
-    return _train(examples, out, settings, lambda share, step: progress(0.8 + 0.2 * share, step))
-
-
-def _train(
-    examples: Sequence[RhythmExamples], out: Path, settings: JudgeSettings, progress: Progress
-) -> dict[str, Any]:
-    """Train all judges, write everything and return the metrics."""
     boosters: dict[int | None, dict[int, Any]] = {}
     for k, fold in enumerate([*range(FOLDS), None]):
         progress(k / (FOLDS + 1), "all people" if fold is None else f"fold {fold + 1} of {FOLDS}")
         chosen = [e for e in examples if fold is None or fold_of(e.person) != fold]
         boosters[fold] = {kind: _train_judge(chosen, kind, settings) for kind in (BLOCK, BEAT)}
     metadata = {"settings": asdict(settings), "folders": sorted({e.folder for e in examples})}
-    for fold in range(FOLDS):
-        held_out = {e.name: e.samples for e in examples if fold_of(e.person) == fold}
-        save_rhythm_judges(fold_path(out, fold), _arrays(boosters[fold], settings), metadata | {HELD_OUT_KEY: held_out})
-    judges = save_rhythm_judges(out, _arrays(boosters[None], settings), metadata)
+    arrays = [_arrays(of_fold, settings) for of_fold in boosters.values()]
+    judges = task.save_folds(
+        save_rhythm_judges, arrays, lambda fold: {e.name: e.samples for e in examples if fold_of(e.person) == fold},
+        metadata,
+    )  # fmt: skip
     metrics = {"model": judges.name, **metadata, "decisions": _figures(examples, boosters, settings)}
-    write_figures(out, metrics, rhythm_card(judges.name, metrics))
-    progress(1.0, "done")
-    return metrics
+    return metrics, rhythm_card(judges.name, metrics)
 
 
 def _train_judge(examples: Sequence[RhythmExamples], kind: int, settings: JudgeSettings) -> Any:

@@ -14,20 +14,16 @@ folder is removed at the end.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from beatwire.errors import UserError
 from beatwire.model.checkpoint import as_lists, fold_path, save_model
 from beatwire.model.storage import HELD_OUT_KEY
-from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.training.metrics import rounded
-from beatwire.training.progress import Progress, ignore
-from beatwire.training.settings import FOLDS, VaeSettings, check_out, require, write_figures
+from beatwire.training.settings import FOLDS, VaeSettings
+from beatwire.training.task import Task
 from beatwire.training.vae.calibrate import calibrate
 from beatwire.training.vae.card import vae_card
 from beatwire.training.vae.cross_validation import cross_validate, share_of
@@ -40,48 +36,12 @@ from beatwire.training.vae.population import write_population
 from beatwire.training.vae.subgroups import subgroups
 
 
-def train_vae(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    settings: VaeSettings = VaeSettings(),  # noqa: B008
-    annotations: str = ENDING,
-    progress: Progress = ignore,
-) -> dict[str, Any]:
-    """Train, calibrate and cross-validate a scoring model; write it with its config, card, metrics and population.
-
-    Parameters
-    ----------
-    folders
-        Folders of WFDB records with beat annotations. A record is a subject, a folder is a database.
-    out
-        ``NAME.safetensors``.
-    settings
-        Settings of the training.
-    annotations
-        Ending of the annotation files.
-    progress
-        Called with the share done and the current step.
-
-    Returns
-    -------
-    dict
-        The metrics, as written to ``NAME.metrics.json``.
-
-    Raises
-    ------
-    UserError
-        torch is not installed, a folder has no annotated record, there are fewer than five subjects, or ``out`` is not
-        a ``.safetensors``.
-    """
-    require("torch", "train vae")
-    check_out(out, folders)
+def train_vae(task: Task[VaeSettings]) -> tuple[dict[str, Any], str]:
+    """Train the scoring model, its companions and its population."""
+    out, settings, progress = task.out, task.settings, task.progress
     progress(0.0, "reading records")
-    subjects = read_subjects(folders, settings.seed, annotations)
-    if len(subjects) < FOLDS:
-        raise UserError(
-            f"{folders[0]}: expected at least {FOLDS} annotated records without a pacemaker; got {len(subjects)}"
-        )
+    subjects = read_subjects(task.folders, settings.seed, task.annotations)
+    task.require_folds(len(subjects), "annotated records without a pacemaker")
     cache = NetworkCache(out.with_suffix(".parts"), settings, subjects)
     networks, vae, linear = cross_validate(subjects, cache, progress)
     network = cache.network("all", subjects, share_of(progress, FOLDS, "all subjects"))
@@ -104,7 +64,5 @@ def train_vae(
         calibration = calibrate([normal_terms(s) for s in vae.subjects if s.fold != fold])
         held_out = {s.subject.name: s.subject.samples for s in vae.subjects if s.fold == fold}
         save_model(fold_path(out, fold), of_fold, calibration, metadata | {HELD_OUT_KEY: held_out})
-    write_figures(out, metrics, vae_card(model.name, metrics))
     shutil.rmtree(cache.folder, ignore_errors=True)
-    progress(1.0, "done")
-    return metrics
+    return metrics, vae_card(model.name, metrics)

@@ -13,73 +13,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from beatwire.kernels.rhythms.ventricular import FEATURES, FEATURES_OF_BOTH
-from beatwire.model.checkpoint import fold_path
-from beatwire.model.storage import HELD_OUT_KEY
 from beatwire.model.ventricular import save_ventricular_judges
-from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F64, I64
 from beatwire.training.forest import boost, flatten, joined
-from beatwire.training.progress import Progress, ignore
+from beatwire.training.progress import Progress
 from beatwire.training.references import reference_paths
-from beatwire.training.settings import FOLDS, VentricularSettings, check_out, fold_of, require, write_figures
+from beatwire.training.settings import FOLDS, VentricularSettings, fold_of
+from beatwire.training.task import Task
 from beatwire.training.ventricular.card import ventricular_card
 from beatwire.training.ventricular.examples import NONE, RUN, UNMARKED, RunExamples, read_run_examples
 
 JUDGED = ("ventricular tachycardia", "ventricular run")  # in the order of the trees
 
 
-def train_ventricular(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    noise: Sequence[Path] = (),
-    settings: VentricularSettings = VentricularSettings(),  # noqa: B008
-    annotations: str = ENDING,
-    progress: Progress = ignore,
-) -> dict[str, Any]:
-    """Train and cross-validate both judges; write them with config, card and metrics.
-
-    Parameters
-    ----------
-    folders
-        Folders of WFDB records with beats, rhythm marks, or comments that say what a record shows.
-    out
-        ``NAME.safetensors``.
-    noise
-        WFDB records of noise without a heartbeat.
-    annotations
-        Ending of the annotation files.
-
-    Returns
-    -------
-    dict
-        The metrics, as written to ``NAME.metrics.json``.
-
-    Raises
-    ------
-    UserError
-        LightGBM is not installed, a folder has no record, or ``out`` is not a ``.safetensors``.
-    """
-    require("lightgbm", "train ventricular")
-    check_out(out, folders, noise)
-    paths = reference_paths(folders, noise, annotations)
+def train_ventricular(task: Task[VentricularSettings]) -> tuple[dict[str, Any], str]:
+    """Train the judges of ventricular tachycardia and of runs, and their companions."""
+    settings, progress = task.settings, task.part(0.8, 0.2)
+    paths = reference_paths(task.folders, task.noise, task.annotations)
     examples = []
-    for done, one in enumerate(read_run_examples(paths, annotations)):
-        progress(0.8 * done / len(paths), f"{one.folder}/{one.name}")
+    for done, one in enumerate(read_run_examples(paths, task.annotations)):
+        task.progress(0.8 * done / len(paths), f"{one.folder}/{one.name}")
         examples.append(one)
-    return _train(examples, out, settings, lambda share, step: progress(0.8 + 0.2 * share, step))
-
-
-def _train(
-    examples: Sequence[RunExamples], out: Path, settings: VentricularSettings, progress: Progress
-) -> dict[str, Any]:
-    """Train all judges, write everything and return the metrics."""
     by_row = ((FEATURES_OF_BOTH, settings), (FEATURES, settings.of_runs()))
     judges = []
     for row, (columns, own) in enumerate(by_row):
@@ -87,15 +46,13 @@ def _train(
         judges.append(_fit(read, own, _part_of(progress, row)))
     metadata = {"settings": asdict(settings), "folders": sorted({e.folder for e in examples})}
     arrays = [joined(*(flatten(one, settings.bias) for one in both)) for both in zip(*judges, strict=True)]
-    for fold in range(FOLDS):
-        held_out = {e.name: e.samples for e in examples if fold_of(e.group) == fold}
-        save_ventricular_judges(fold_path(out, fold), arrays[fold], metadata | {HELD_OUT_KEY: held_out})
-    shipped = save_ventricular_judges(out, arrays[FOLDS], metadata)
+    shipped = task.save_folds(
+        save_ventricular_judges, arrays, lambda fold: {e.name: e.samples for e in examples if fold_of(e.group) == fold},
+        metadata,
+    )  # fmt: skip
     figures = {name: _figures(examples, boosters, settings) for name, boosters in zip(JUDGED, judges, strict=True)}
     metrics = {"model": shipped.name, **metadata, "beats": figures}
-    write_figures(out, metrics, ventricular_card(shipped.name, metrics))
-    progress(1.0, "done")
-    return metrics
+    return metrics, ventricular_card(shipped.name, metrics)
 
 
 def _part_of(progress: Progress, row: int) -> Progress:
