@@ -18,6 +18,7 @@ when it belongs to no episode in this sense.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.evaluation.beats.detection import Alarm
 from beatwire.evaluation.beats.match import inside
 from beatwire.evaluation.records import AnnotatedRecord
@@ -109,6 +111,38 @@ def _merged(episodes: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((first, last))
     return merged
+
+
+def is_about_the_heart(rule: str) -> bool:
+    """Return True if a rule is about the heart and of medium or high priority.
+
+    >>> [is_about_the_heart(rule) for rule in ("tachycardia", "missed beat", "cannot analyse")]
+    [True, False, False]
+    """
+    found = RULES[NUMBERS[rule]]
+    return found.priority in ("medium", "high") and not found.technical
+
+
+def count_load(alarms: Iterable[Alarm], end: int) -> dict[str, int]:
+    """Return by rule how many alarms about the heart, of medium or high priority, were decided before sample ``end``.
+
+    True ones count too: it is what a ward hears of this bed.
+    """
+    return dict(Counter(a.rule for a in alarms if a.decided < end and is_about_the_heart(a.rule)))
+
+
+def load_line(load: dict[str, Any]) -> list[str]:
+    """Return a line of how many such alarms there were a bed and day; none without a record.
+
+    >>> load_line({"hours": 48.0, "alarms": 6, "rules": {"tachycardia": 4, "pause": 2}})
+    ['Alarms about the heart, medium and high: 3.0 a bed and day (6 in 48.0 h: tachycardia 4, pause 2)']
+    """
+    if not load["hours"]:
+        return []
+    rules = ", ".join(f"{rule} {n}" for rule, n in load["rules"].items())
+    counts = f"{load['alarms']} in {load['hours']:.1f} h" + (f": {rules}" if rules else "")
+    per_day = 24.0 * load["alarms"] / load["hours"]
+    return [f"Alarms about the heart, medium and high: {per_day:.1f} a bed and day ({counts})"]
 
 
 def count_alarms(record: AnnotatedRecord, alarms: Iterable[Alarm]) -> dict[str, AlarmCounts]:

@@ -8,6 +8,7 @@ auroc, average_precision ``V S F any``, each ``pooled mean low high records beat
 false_positives_per_day  normal beats and false detections with a score of at least ``threshold``
 flagged_percent          by nominal false-positive rate, the percentage of N, S, V and F beats that is marked
 alarms                   by rule, ``episodes found false``
+load                     alarms about the heart of medium and high priority: ``hours alarms``, and ``rules`` by rule
 confidence               AUROC of the detector's confidence, by beat and by window of 10 s
 map                      positions of a sample of beats of each class in the 2-D projection of the latents
 unseen                   number of records evaluated by a model that was not trained on them
@@ -17,6 +18,7 @@ failed                   ``record reason``
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -70,6 +72,7 @@ def as_json(evaluation: Evaluation, *, threshold: float = ANOMALOUS, resamples: 
         "classes": class_figures(classes_of(unpaced)),
         "normal_called": count_called(*_given(unpaced)),
         "alarms": _alarms(results),
+        "load": _load(results),
         "confidence": {k: number(v, 4) for k, v in confidence_auroc(r.confidence for r in unpaced).items()},
         "map": _map(unpaced),
         "failed": [{"record": name, "reason": reason} for name, reason in evaluation.failed.items()],
@@ -189,6 +192,12 @@ def _alarms(results: Sequence[RecordResult]) -> Json:
         c = sum((r.alarms.get(rule, AlarmCounts()) for r in results), AlarmCounts())
         out[rule] = {"episodes": c.episodes, "found": c.found, "false": c.false}
     return out
+
+
+def _load(results: Sequence[RecordResult]) -> Json:
+    rules = sum((Counter(r.load) for r in results), Counter[str]())
+    hours = sum(r.seconds for r in results) / 3600.0
+    return {"hours": number(hours), "alarms": sum(rules.values()), "rules": dict(rules.most_common())}
 
 
 def _map(results: Sequence[RecordResult]) -> Json:

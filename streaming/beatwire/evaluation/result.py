@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.evaluation.alarms import AlarmCounts, count_alarms
+from beatwire.evaluation.alarms import AlarmCounts, count_alarms, count_load
 from beatwire.evaluation.beats.confidence import ConfidenceOutcome
 from beatwire.evaluation.beats.detection import Detected
 from beatwire.evaluation.beats.match import Counts, count, inside, pair, timing_ms
@@ -35,6 +35,7 @@ class RecordResult:
     rr_ms                     float64 [m], of all detections, NaN where there is none, or empty
     found_class               str [c], the class that was given to each of these beats, or empty
     missed                    classes of the annotated beats outside excluded spans that were not found
+    load                      by rule, how many alarms about the heart of medium or high priority there were
     held_out                  True if the detector was replaced by one that was not trained on this record
     """
 
@@ -57,6 +58,7 @@ class RecordResult:
     rr_ms: F64 = field(default_factory=lambda: np.empty(0))
     found_class: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
+    load: dict[str, int] = field(default_factory=dict)
     held_out: bool = False
 
 
@@ -103,6 +105,7 @@ def measure_record(record: AnnotatedRecord, detected: Detected, lead: str) -> Re
         rr_ms=detected.rr_ms,
         found_class=tuple(detected.beat_class[counted].tolist()) if len(detected.beat_class) else (),
         missed=missed_classes(record, partner),
+        load=count_load(detected.alarms, recording.samples.shape[1]),
     )
 
 

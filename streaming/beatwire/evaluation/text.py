@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import Any
 
+from beatwire.evaluation.alarms import load_line
 from beatwire.evaluation.beats.classes import called_line, class_lines
 
 COLUMNS = ("record", "beats", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms")
@@ -83,6 +84,7 @@ def as_text(figures: dict[str, Any]) -> str:
     lines += class_lines(figures["classes"]) + called_line(figures["normal_called"])
     lines += [f"Alarm {rule}: {a['found']} of {a['episodes']} episodes detected, false alarms: {a['false']}"
               for rule, a in figures["alarms"].items()]  # fmt: skip
+    lines += load_line(figures["load"])
     lines += [f"Failed: {f['record']}: {f['reason']}" for f in figures["failed"]]
     return "\n".join(lines)
 
