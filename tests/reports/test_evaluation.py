@@ -228,3 +228,26 @@ def test_runs_pauses_and_fibrillation_are_episodes_too(tmp_path):
     assert "irregular rhythm" not in reference_episodes(gap)
     counts = count_alarms(record, [Alarm("ventricular run", int(BEATS[22]), int(BEATS[22]), int(BEATS[31]))])
     assert counts["ventricular run"] == AlarmCounts(episodes=1, found=1, false=0)
+
+
+def test_alarms_a_bed_and_day_are_those_about_the_heart_that_were_decided_in_time(tmp_path):
+    write_record(tmp_path, "a")
+    end = int(SECONDS * RATE)
+    alarms = (
+        Alarm("tachycardia", 10, 20, 30),
+        Alarm("tachycardia", 40, 50, 60),
+        Alarm("asystole", 40, 50, end),
+        Alarm("pause", 40, end, end),  # decided when the record is over
+        Alarm("missed beat", 10, 20, 30),  # low
+        Alarm("lead off", 10, 20, 30),  # technical
+    )
+
+    def alarming(samples, rate_hz, uv_per_unit, cuts):
+        return Detected(BEATS, alarms=alarms)
+
+    figures = as_json(evaluate(tmp_path, alarming))
+    assert figures["load"]["rules"] == {"tachycardia": 2, "asystole": 1}
+    per_day = 3 * 86_400 / SECONDS
+    line = next(one for one in as_text(figures).splitlines() if one.startswith("Alarms about the heart"))
+    assert f"{per_day:.1f} a bed and day (3 in" in line
+    assert line.endswith("tachycardia 2, asystole 1)")

@@ -41,7 +41,7 @@ def test_the_command_reports_the_others_and_exits_with_one_when_a_record_cannot_
     assert figures["model"] == load_model().name
     keys = {
         "records", "gross", "gross_paced", "timing_ms", "delay_ms", "auroc", "average_precision",
-        "false_positives_per_day", "alarms", "failed",
+        "false_positives_per_day", "alarms", "load", "failed",
     }  # fmt: skip
     assert keys <= figures.keys()
     assert {"beats", "tp", "fn", "fp", "se", "ppv", "f1", "se_50ms", "ppv_50ms"} <= figures["gross"].keys()
