@@ -94,3 +94,12 @@ def test_lead_agreement_of_a_single_lead_is_neutral() -> None:
         == 1
     ).all()
     assert not features[:, peak_features.TURNED].any()
+
+
+@pytest.mark.parametrize("lead", [0, 1])
+@pytest.mark.parametrize("level", [-32767, 0, 20_000])
+def test_a_lead_that_stands_still_costs_the_other_nothing(lead: int, level: int) -> None:
+    still, other = heart(), 1 - lead
+    alone = beats_of(Signal("bed", still[other : other + 1], RATE_HZ)).sample
+    still[lead] = level
+    np.testing.assert_array_equal(beats_of(Signal("bed", still, RATE_HZ)).sample, alone)
