@@ -9,7 +9,7 @@ from typing import Any, cast, get_args
 from beatwire.api.analyze import backend_of, on_stderr
 from beatwire.backends.base import Backend
 from beatwire.errors import UserError
-from beatwire.evaluation import alarm_table, full_report
+from beatwire.evaluation import alert_table, full_report
 from beatwire.evaluation.beats import movement
 from beatwire.evaluation.beats import rivals as peers
 from beatwire.evaluation.streamed import Streamed
@@ -37,7 +37,7 @@ def evaluate(
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
 ) -> dict[str, Any]:
-    """Measure the accuracy of beats, scores and alarms on annotated records.
+    """Measure the accuracy of beats, scores and alerts on annotated records.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def evaluate(
     )  # fmt: skip
 
 
-def evaluate_alarms(
+def evaluate_alerts(
     folder: str | Path,
     *,
     people: str = "all",
@@ -98,7 +98,7 @@ def evaluate_alarms(
     progress: Callable[[str], None] = lambda _: None,
     notes: Callable[[str], None] = on_stderr,
 ) -> dict[str, Any]:
-    """Judge the alarms of the monitor on reference recordings.
+    """Judge the alerts of the monitor on reference recordings.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def evaluate_alarms(
     Returns
     -------
     dict
-        The object that ``beatwire evaluate --alarms --json`` prints; ``rows`` has one figure each.
+        The object that ``beatwire evaluate --alerts --json`` prints; ``rows`` has one figure each.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def evaluate_alarms(
         The folder has no such record, or an option cannot be used.
     """
     folder, graph = _prepared(folder, model, detector, backend, notes)
-    return alarm_table(
+    return alert_table(
         folder, graph, people=people, ward_beds=ward_beds, annotations=checked_ending(annotations),
         progress=progress,
     )  # fmt: skip

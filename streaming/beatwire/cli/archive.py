@@ -11,16 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
-from beatwire.cli.options import (  # fmt: skip
-    BackendKind,
+from beatwire.cli.computing import BackendKind, GpuMemory, RecordingBackend
+from beatwire.cli.options import (
     ColumnName,
     Gain,
-    GpuMemory,
     Json,
     Lead,
     ModelPath,
     Rate,
-    RecordingBackend,
     examples,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, stderr

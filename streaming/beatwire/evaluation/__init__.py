@@ -5,7 +5,7 @@ detector written in a test are measured by the same code.
 """
 
 from beatwire.evaluation.beats.detection import Alarm, Cuts, Detect, Detected
-from beatwire.evaluation.bedside import alarm_table, alarms_as_text
+from beatwire.evaluation.bedside import alert_table, alerts_as_text
 from beatwire.evaluation.evaluate import evaluate
 from beatwire.evaluation.figures import as_json
 from beatwire.evaluation.html import as_html
@@ -19,8 +19,8 @@ __all__ = [
     "Detect",
     "Detected",
     "Evaluation",
-    "alarm_table",
-    "alarms_as_text",
+    "alert_table",
+    "alerts_as_text",
     "as_html",
     "as_json",
     "as_text",

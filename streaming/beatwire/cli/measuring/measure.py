@@ -12,17 +12,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from beatwire.cli.options import (  # fmt: skip
+from beatwire.cli.computing import BackendKind, Backends, GpuMemory, choose_backend
+from beatwire.cli.options import (
     AnnotationEnding,
-    BackendKind,
-    Backends,
     DetectorKind,
     Detectors,
-    GpuMemory,
     Json,
     ModelPath,
     Seed,
-    choose_backend,
     examples,
 )
 from beatwire.cli.terminal import print_message, stderr
@@ -38,7 +35,7 @@ EVALUATE_EXAMPLES = examples(
     "beatwire evaluate mitdb --lead all --html report.html",
     "beatwire evaluate mitdb --noise nstdb/em --noise electrode-motion --snr 12,6",
     "beatwire evaluate cinc2015",
-    "beatwire evaluate ../shared/ecg --alarms --people development",
+    "beatwire evaluate ../shared/ecg --alerts --people development",
 )
 
 
@@ -80,7 +77,7 @@ def bench(
 
 def evaluate(
     folder: Annotated[
-        Path, typer.Argument(help="Folder of annotated WFDB records; with --alarms also a folder of such folders.")
+        Path, typer.Argument(help="Folder of annotated WFDB records; with --alerts also a folder of such folders.")
     ],
     lead: Annotated[
         str,
@@ -111,15 +108,15 @@ def evaluate(
         ),
     ] = "12,6,0",
     annotations: AnnotationEnding = "atr",
-    alarms: Annotated[
+    alerts: Annotated[
         bool,
-        typer.Option("--alarms", metavar="", help="Judge the alarms alone; recordings without beats always are."),
+        typer.Option("--alerts", metavar="", help="Judge the alerts alone; recordings without beats always are."),
     ] = False,
     people: Annotated[
         str,
-        typer.Option(metavar="all|development|held back", help="With alarms: which half of the people, by a hash."),
+        typer.Option(metavar="all|development|held back", help="With --alerts: which half of the people, by a hash."),
     ] = "all",
-    ward_beds: Annotated[int, typer.Option(min=0, help="With alarms: beds of the simulated ward.")] = 200,
+    ward_beds: Annotated[int, typer.Option(min=0, help="With --alerts: beds of the simulated ward.")] = 200,
     model: ModelPath = None,
     detector: Detectors = DetectorKind.TREES,
     backend: Backends = BackendKind.AUTO,
@@ -130,10 +127,10 @@ def evaluate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Measure the accuracy of beats, scores and alarms on annotated records.
+    """Measure the accuracy of beats, scores and alerts on annotated records.
 
     Recordings whose headers say in a comment what they show (judged bedside alarms, people in atrial fibrillation,
-    noise) are judged by their alarms; recordings that name an activity (walk, run, ...) by intervals that contradict a
+    noise) are judged by their alerts; recordings that name an activity (walk, run, ...) by intervals that contradict a
     smooth heart rate. Each record passes through the graph as a live stream. The exit code is 1 if a
     record cannot be read or processed.
     """
@@ -159,11 +156,11 @@ def evaluate(
 
     chosen = choose_backend(backend, gpu_memory)
     print_message(chosen.reason)
-    by_alarms, in_movement = alarms or is_alarm_folder(folder), is_movement_folder(folder)
-    if html is not None and (by_alarms or in_movement):
+    by_alerts, in_movement = alerts or is_alarm_folder(folder), is_movement_folder(folder)
+    if html is not None and (by_alerts or in_movement):
         raise UserError("--html: expected a folder of annotated beats; other tables have no HTML page")
-    if by_alarms:
-        _print_alarms(folder, people, ward_beds, annotations, model, detector, chosen, as_json)
+    if by_alerts:
+        _print_alerts(folder, people, ward_beds, annotations, model, detector, chosen, as_json)
         return
     if in_movement:
         _print_movement(folder, rivals, seed, model, detector, chosen, as_json)
@@ -181,7 +178,7 @@ def evaluate(
         raise typer.Exit(1)
 
 
-def _print_alarms(
+def _print_alerts(
     folder: Path,
     people: str,
     ward_beds: int,
@@ -191,18 +188,18 @@ def _print_alarms(
     chosen: Backend,
     as_json: bool,
 ) -> None:
-    """Judge the alarms on the records of a folder, and print the table."""
-    from beatwire.api.commands import evaluate_alarms
-    from beatwire.evaluation import alarms_as_text
+    """Judge the alerts on the records of a folder, and print the table."""
+    from beatwire.api.commands import evaluate_alerts
+    from beatwire.evaluation import alerts_as_text
 
     with stderr.status("evaluate") if stderr.is_terminal else nullcontext() as status:
-        table = evaluate_alarms(
+        table = evaluate_alerts(
             folder, people=people, ward_beds=ward_beds, annotations=annotations, model=model,
             detector=detector.value, backend=chosen,
             notes=print_message,
             progress=lambda name: status.update(f"evaluate {name}") if status else None,
         )  # fmt: skip
-    typer.echo(json.dumps(table) if as_json else alarms_as_text(table))
+    typer.echo(json.dumps(table) if as_json else alerts_as_text(table))
     if table["failed"]:
         raise typer.Exit(1)
 

@@ -8,19 +8,16 @@ from typing import Annotated
 
 import typer
 
-from beatwire.cli.options import (  # fmt: skip
+from beatwire.cli.computing import BackendKind, GpuMemory, RecordingBackend, choose_recording_backend
+from beatwire.cli.options import (
     SOURCES,
-    BackendKind,
     ColumnName,
     Gain,
-    GpuMemory,
     Json,
     Lead,
     ModelPath,
     Rate,
-    RecordingBackend,
     ScorerPath,
-    choose_recording_backend,
     examples,
 )
 from beatwire.cli.terminal import print_message, progress_bar, stderr

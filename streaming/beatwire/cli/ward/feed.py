@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from beatwire.cli.options import (  # fmt: skip
+from beatwire.cli.options import (
     SOURCES,
     Bootstrap,
     ColumnName,

@@ -9,27 +9,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from beatwire.cli.configured import cluster_and_registry, load_with_options
-from beatwire.cli.options import (  # fmt: skip
-    SOURCES,
+from beatwire.cli.computing import (
     BackendKind,
     BackendOrNone,
+    GpuMemory,
+    ManagedMemoryOrNone,
+    NvtxOrNone,
+    Threads,
+    choose_backend,
+)  # fmt: skip
+from beatwire.cli.configured import cluster_and_registry, load_with_options
+from beatwire.cli.options import (
+    SOURCES,
     Bootstrap,
     ColumnName,
     ConfigFile,
     Gain,
-    GpuMemory,
     Json,
-    ManagedMemoryOrNone,
     ModelPath,
-    NvtxOrNone,
     Properties,
     Rate,
     RegistryUrl,
     ScorerPath,
-    Threads,
     TopicPrefix,
-    choose_backend,
     examples,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar

@@ -20,7 +20,7 @@ from beatwire.recordings.wfdb.annotations import ENDING
 _REFERENCES = (challenge, fibrillation, runs, atrial, missed_beats, rates, wearable)
 
 
-def alarm_table(
+def alert_table(
     folder: Path,
     graph: Streamed,
     *,
@@ -87,7 +87,7 @@ def _load(by_folder: dict[str, list[Watched]], ward: list[Watched]) -> list[Row]
     return out
 
 
-def alarms_as_text(table: dict[str, Any]) -> str:
+def alerts_as_text(table: dict[str, Any]) -> str:
     """Return the table as lines: folder, figure, value, interval, counts, delay, goal."""
     heads = ["folder", "figure", "value", "95 % interval", "of", "delay s", "goal"]
     body = [_cells(row) for row in table["rows"]]

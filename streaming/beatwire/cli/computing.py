@@ -1,0 +1,143 @@
+"""Options of commands that compute: where the arrays live and the kernels run."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from beatwire.cli.options import COMPUTING, GPU
+from beatwire.cli.terminal import print_message
+from beatwire.errors import UserError
+
+if TYPE_CHECKING:
+    from beatwire.backends.base import Backend
+
+
+class BackendKind(StrEnum):
+    """Where the arrays live and the kernels run."""
+
+    AUTO = "auto"
+    CPU = "cpu"
+    GPU = "gpu"
+
+
+Backends = Annotated[
+    BackendKind,
+    typer.Option(
+        "--backend",
+        rich_help_panel=COMPUTING,
+        help="Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+    ),
+]
+
+
+RecordingBackend = Annotated[
+    BackendKind,
+    typer.Option(
+        "--backend",
+        rich_help_panel=COMPUTING,
+        help="Where to compute. auto: on the GPU if there is a usable one. Its kernels compile for half a minute "
+        "at the first start, so it is worth it for weeks of signal.",
+    ),
+]
+
+
+GpuMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--gpu-memory",
+        metavar="SIZE",
+        rich_help_panel=GPU,
+        show_default="90 % of the free memory",
+        help="Upper limit of the GPU memory pool, for example 8GiB or 500MB.",
+    ),
+]
+
+
+# The same of a command that has a configuration: None where the option is not given.
+BackendOrNone = Annotated[
+    BackendKind | None,
+    typer.Option(
+        "--backend",
+        rich_help_panel=COMPUTING,
+        show_default="auto",
+        help="Where to compute. auto: on the GPU if there is a usable one, otherwise on the CPU.",
+    ),
+]
+
+
+ManagedMemoryOrNone = Annotated[
+    bool | None,
+    typer.Option(
+        "--managed-memory",
+        metavar="",
+        rich_help_panel=GPU,
+        show_default=False,
+        help="Allocate managed memory, which can move to the host: for a GPU shared with other programs.",
+    ),
+]
+
+
+NvtxOrNone = Annotated[
+    bool | None,
+    typer.Option(
+        "--nvtx",
+        metavar="",
+        rich_help_panel=GPU,
+        show_default=False,
+        help="Mark the stages with NVTX ranges for a profiler; disables CUDA graphs.",
+    ),
+]
+
+
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=1024,
+        metavar="INTEGER",
+        rich_help_panel=COMPUTING,
+        show_default="cores / workers",
+        help="Threads of each worker that compute. The output is the same for any number.",
+    ),
+]
+
+
+def choose_backend(
+    kind: BackendKind, gpu_memory: str | None = None, managed: bool = False, nvtx: bool = False
+) -> Backend:
+    """Return the requested backend.
+
+    Raises
+    ------
+    UserError
+        There is no usable GPU, or a GPU option is combined with ``--backend cpu``.
+    """
+    from beatwire.backends.choose import choose
+    from beatwire.settings import bytes_of
+
+    gpu_options = {"--gpu-memory": gpu_memory is not None, "--managed-memory": managed, "--nvtx": nvtx}
+    for option, given in gpu_options.items():
+        if given and kind is BackendKind.CPU:
+            raise UserError(f"{option}: expected --backend gpu or auto beside it; got --backend cpu")
+
+    limit_bytes = None if gpu_memory is None else bytes_of(gpu_memory)
+    return choose(kind.value, limit_bytes=limit_bytes, managed=managed, nvtx=nvtx)
+
+
+def choose_recording_backend(kind: BackendKind, gpu_memory: str | None) -> tuple[Backend, int | None]:
+    """Return the backend for a recording, and the limit of its memory in bytes; without `cpu` print the choice.
+
+    Raises
+    ------
+    UserError
+        As of `choose_backend`.
+    """
+    from beatwire.settings import bytes_of
+
+    chosen = choose_backend(kind, gpu_memory)
+    if kind is not BackendKind.CPU:
+        print_message(chosen.reason)
+    return chosen, bytes_of(gpu_memory) if gpu_memory and chosen.name == "gpu" else None
