@@ -20,7 +20,6 @@ state is that of the log: ``adopt`` takes it over, and only what the log does no
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -29,13 +28,14 @@ from typing import Any
 import numpy as np
 
 from beatwire.alerts.settings import Lifecycle
-from beatwire.records import I64, Acknowledgement, Alerts, Bool, Expired, TickBeats
+from beatwire.records import I64, Acknowledgement, Alerts, Expired, TickBeats
 from beatwire.records.columns import ORDERED_KIND, ORDERED_SAMPLE, ORDERED_SESSION, ORDERED_SLOT, ORDERED_VALUE
 from beatwire.records.events import RESTART, WATERMARK
-from beatwire.stages.support.alerts.alert_messages import acknowledged, device_times, over
+from beatwire.stages.support.alerts.alert_messages import acknowledged, over
 from beatwire.stages.support.alerts.audit import acknowledgement_record, limit_records
+from beatwire.stages.support.alerts.held_alerts import end_held, end_one, end_with_stream, held_until, touched
 from beatwire.stages.support.alerts.limits import Limits
-from beatwire.stages.support.alerts.open_alerts import Open, OpenAlerts
+from beatwire.stages.support.alerts.open_alerts import OpenAlerts
 from beatwire.stages.support.alerts.reminders import remind_by_clock, remind_by_samples, remind_until
 from beatwire.stages.support.alerts.service_alerts import (
     begin_of_expired,
@@ -43,7 +43,6 @@ from beatwire.stages.support.alerts.service_alerts import (
     end_of_interrupted,
     feed_transition,
 )
-from beatwire.stages.support.streams.sessions import bank_of
 from beatwire.stages.support.streams.tick_parts import parts_of
 
 MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
@@ -114,7 +113,7 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
 
 def _apply_part(state: State, part: Alerts, out: list[dict[str, Any]], audit: list[dict[str, Any]]) -> None:
     """Apply the transitions of a part of a tick, and what is due by its samples."""
-    tick, kept = part.beats, state.alerts
+    tick, kept, s = part.beats, state.alerts, state.settings
     kind = tick.events[:, ORDERED_KIND]
     rows, begun = tick.events[kind == WATERMARK], tick.events[kind == RESTART]
     ending = _end_at_restarts(state, tick, begun, out) if kept.by_id else frozenset()
@@ -126,8 +125,8 @@ def _apply_part(state: State, part: Alerts, out: list[dict[str, Any]], audit: li
     if kept.by_id:
         marks = _watermarks(rows, len(kept.due))
         if kept.held:
-            _end_held(state, tick, marks, _touched(part, marks), out)
-        out += remind_by_samples(kept, tick, marks, state.settings.remind_s, lambda one: _held_until(state, tick, one))
+            end_held(kept, s, tick, marks, touched(part, marks), out)
+        out += remind_by_samples(kept, tick, marks, s.remind_s, lambda one: held_until(s, tick, one))
     kept.passed[begun[:, ORDERED_SLOT]] = np.column_stack([begun[:, ORDERED_SESSION], np.full(len(begun), -1)])
     kept.passed[rows[:, ORDERED_SLOT]] = rows[:, [ORDERED_SESSION, ORDERED_SAMPLE]]
 
@@ -170,12 +169,12 @@ def _end_at_restarts(state: State, tick: TickBeats, begun: I64, out: list[dict[s
     begun : int64 [r, ORDERED_COLUMNS]
         The restarts: the part begins with them.
     """
-    kept, ending = state.alerts, set[str]()
+    kept, s, ending = state.alerts, state.settings, set[str]()
     for slot, value in begun[:, [ORDERED_SLOT, ORDERED_VALUE]].tolist():
         for one in kept.of_slot(slot):
             name = one.message["id"]
             if name in kept.held:
-                _end_with_stream(state, tick, one, out)
+                end_with_stream(kept, s, tick, one, out)
             elif value < _ENDED_BELOW.get(one.message["rule"], value + 1):
                 ending.add(name)
     return ending
@@ -190,19 +189,19 @@ def _apply(
     out: list[dict[str, Any]],
 ) -> None:
     """Apply a transition of a rule; alerts ``ending`` are not held, see ``_end_at_restarts``."""
-    kept = state.alerts
+    kept, s = state.alerts, state.settings
     message = message | {"partition": int(state.limits.directory.partition[slot])}
     one = kept.current_of(message)
     if message["state"] == "on":
         if one is not None and one.message["id"] in kept.held:
             same = message["session"] == one.message["session"]
-            if same and message["onset"] < _held_until(state, tick, one):
+            if same and message["onset"] < held_until(s, tick, one):
                 del kept.held[one.message["id"]]  # the same alert goes on
                 return
             if same:
-                _end_one(state, tick, one, out)
+                end_one(kept, s, tick, one, out)
             else:
-                _end_with_stream(state, tick, one, out)
+                end_with_stream(kept, s, tick, one, out)
         elif one is not None:  # of the log alone: a rule holds once, so that one is over
             kept.remove(one)
             out.append(over(one.message))
@@ -210,7 +209,7 @@ def _apply(
         out.append(message)
         if message["rule"] in _WITHOUT_SAMPLES and kept.held:
             for other in [other for other in kept.of_slot(slot) if other.message["id"] in kept.held]:
-                _end_with_stream(state, tick, other, out)
+                end_with_stream(kept, s, tick, other, out)
         return
     if one is None:
         if message["state"] == "latched":
@@ -218,9 +217,7 @@ def _apply(
         out.append(message)
         return
     later = message["session"] != one.message["session"]  # it has outlasted its session
-    out += remind_until(
-        one, tick, message["decided"], state.settings.remind_s, decided=True, session=message["session"]
-    )
+    out += remind_until(one, tick, message["decided"], s.remind_s, decided=True, session=message["session"])
     message = message | one.lasting
     if not later and message["decided"] < message["onset"]:  # the condition went on where the device had gone back
         message |= {"decided": message["onset"], "decided_us": message["onset_us"]}
@@ -230,10 +227,10 @@ def _apply(
     elif message["state"] == "latched":
         kept.remove(one)
         out.append(over(message))
-    elif not later and message["decided"] < _held_until(state, tick, one):
+    elif not later and message["decided"] < held_until(s, tick, one):
         kept.held[message["id"]] = message
         if message["id"] in ending:
-            _end_with_stream(state, tick, one, out)
+            end_with_stream(kept, s, tick, one, out)
     else:
         kept.remove(one)
         out.append(message)
@@ -250,64 +247,6 @@ def _began_us(tick: TickBeats, slot: int, message: dict[str, Any]) -> float:
         return arrived_us
     rate_hz = float(tick.aligned.banks[int(slots.bank[slot])].rate_hz)
     return arrived_us - max(0, int(slots.expected[slot]) - int(message["onset"])) * 1e6 / rate_hz
-
-
-def _held_until(state: State, tick: TickBeats, one: Open) -> int:
-    """Return the sample up to which an alert lasts at least."""
-    bank = bank_of(tick, one.slot, one.message["session"])
-    rate_hz = tick.aligned.banks[bank].rate_hz if bank >= 0 else 0.0
-    return int(one.message["onset"]) + math.ceil(state.settings.shortest_s * rate_hz)
-
-
-def _touched(alerts: Alerts, marks: I64) -> Bool:
-    """Return whether anything in this tick can end a held alert, bool [slots + 1]: of each stream; the last of none."""
-    aligned = alerts.beats.aligned
-    touched: Bool = np.append(marks >= 0, True)
-    for slots in (aligned.seen, aligned.evicted, alerts.slots):
-        touched[slots] = True
-    return touched
-
-
-def _end_held(
-    state: State, tick: TickBeats, marks: I64, touched: Bool, out: list[dict[str, Any]]
-) -> None:  # fmt: skip
-    """End the alerts that have lasted long enough, and those whose session has ended.
-
-    Of streams that send nothing many may be held: they are passed over by ``touched``, see there.
-    """
-    aligned, kept = tick.aligned, state.alerts
-    for name in [name for name in kept.held if touched[kept.by_id[name].slot]]:
-        one = kept.by_id[name]
-        if one.slot in aligned.evicted or aligned.slots.session[one.slot] != one.message["session"]:
-            _end_with_stream(state, tick, one, out)
-        elif marks[one.slot] >= _held_until(state, tick, one):
-            _end_one(state, tick, one, out)
-
-
-def _end_with_stream(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
-    """End a held alert of whose samples no more come: it lasts as long as any other one.
-
-    When its condition ended is known to no successor whose replay began later, so it has no part in the message.
-    """
-    session, until = one.message["session"], _held_until(state, tick, one)
-    passed_session, passed = state.alerts.passed[one.slot].tolist()
-    if passed_session == session and passed >= until:
-        _end_one(state, tick, one, out)
-        return
-    out += remind_until(one, tick, until, state.settings.remind_s)
-    lasts_us = round(state.settings.shortest_s * 1e6) if until > one.message["onset"] else 0
-    end = {"decided": until, "decided_us": one.message["onset_us"] + lasts_us}
-    out.append(state.alerts.held[one.message["id"]] | one.lasting | end)
-    state.alerts.remove(one)
-
-
-def _end_one(state: State, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
-    """End a held alert where its shortest duration ends."""
-    until = _held_until(state, tick, one)
-    out += remind_until(one, tick, until, state.settings.remind_s)
-    (at_us,) = device_times(tick, one.slot, one.message["session"], [until], until)
-    out.append(state.alerts.held[one.message["id"]] | one.lasting | {"decided": until, "decided_us": at_us})
-    state.alerts.remove(one)
 
 
 def _acknowledge(

@@ -1,0 +1,73 @@
+"""Alerts whose condition is over and that last nevertheless: none ends before its shortest duration."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from beatwire.alerts.settings import Lifecycle
+from beatwire.records import I64, Alerts, Bool, TickBeats
+from beatwire.stages.support.alerts.alert_messages import device_times
+from beatwire.stages.support.alerts.open_alerts import Open, OpenAlerts
+from beatwire.stages.support.alerts.reminders import remind_until
+from beatwire.stages.support.streams.sessions import bank_of
+
+
+def held_until(s: Lifecycle, tick: TickBeats, one: Open) -> int:
+    """Return the sample up to which an alert lasts at least."""
+    bank = bank_of(tick, one.slot, one.message["session"])
+    rate_hz = tick.aligned.banks[bank].rate_hz if bank >= 0 else 0.0
+    return int(one.message["onset"]) + math.ceil(s.shortest_s * rate_hz)
+
+
+def touched(alerts: Alerts, marks: I64) -> Bool:
+    """Return whether anything in this tick can end a held alert, bool [slots + 1]: of each stream; the last of none."""
+    aligned = alerts.beats.aligned
+    touched: Bool = np.append(marks >= 0, True)
+    for slots in (aligned.seen, aligned.evicted, alerts.slots):
+        touched[slots] = True
+    return touched
+
+
+def end_held(
+    kept: OpenAlerts, s: Lifecycle, tick: TickBeats, marks: I64, touched: Bool, out: list[dict[str, Any]]
+) -> None:  # fmt: skip
+    """End the alerts that have lasted long enough, and those whose session has ended.
+
+    Of streams that send nothing many may be held: they are passed over by ``touched``, see there.
+    """
+    aligned = tick.aligned
+    for name in [name for name in kept.held if touched[kept.by_id[name].slot]]:
+        one = kept.by_id[name]
+        if one.slot in aligned.evicted or aligned.slots.session[one.slot] != one.message["session"]:
+            end_with_stream(kept, s, tick, one, out)
+        elif marks[one.slot] >= held_until(s, tick, one):
+            end_one(kept, s, tick, one, out)
+
+
+def end_with_stream(kept: OpenAlerts, s: Lifecycle, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
+    """End a held alert of whose samples no more come: it lasts as long as any other one.
+
+    When its condition ended is known to no successor whose replay began later, so it has no part in the message.
+    """
+    session, until = one.message["session"], held_until(s, tick, one)
+    passed_session, passed = kept.passed[one.slot].tolist()
+    if passed_session == session and passed >= until:
+        end_one(kept, s, tick, one, out)
+        return
+    out += remind_until(one, tick, until, s.remind_s)
+    lasts_us = round(s.shortest_s * 1e6) if until > one.message["onset"] else 0
+    end = {"decided": until, "decided_us": one.message["onset_us"] + lasts_us}
+    out.append(kept.held[one.message["id"]] | one.lasting | end)
+    kept.remove(one)
+
+
+def end_one(kept: OpenAlerts, s: Lifecycle, tick: TickBeats, one: Open, out: list[dict[str, Any]]) -> None:
+    """End a held alert where its shortest duration ends."""
+    until = held_until(s, tick, one)
+    out += remind_until(one, tick, until, s.remind_s)
+    (at_us,) = device_times(tick, one.slot, one.message["session"], [until], until)
+    out.append(kept.held[one.message["id"]] | one.lasting | {"decided": until, "decided_us": at_us})
+    kept.remove(one)
