@@ -23,13 +23,15 @@ from beatwire.kafka.schemas.registry import Registry
 from beatwire.recordings import Recording, read_recording
 from beatwire.tables import host_array
 from beatwire.wire import frame, names
+from beatwire.wire.schema_files import BUNDLES
 
 from beatwire_producers.blocks import schedule_blocks
+from beatwire_producers.bundles import bundles_of, check_bundle, sent_together
 from beatwire_producers.encode import Encoder
 from beatwire_producers.faults import KINDS, Faults, parse_faults
 from beatwire_producers.feeds import LEADS, Feed, Lanes, feeds_of
 from beatwire_producers.pacing import MAX, LagLimit, Pacer, parse_speed
-from beatwire_producers.schedule import Schedule, chunks_of
+from beatwire_producers.schedule import Schedule, chunks_of, phases_us
 
 _SLOT_S = 0.01  # in real time: messages due within it are sent together
 _SLOT_ROWS = 1024  # at full speed: messages sent between two requests for the reader's lag
@@ -43,7 +45,8 @@ class Summary:
     """What a replay did.
 
     streams     streams played
-    chunks      messages sent
+    chunks      chunks sent
+    messages    messages sent: as many, without bundles
     samples     samples in them, over all leads
     bytes       bytes of the message values
     seconds     duration of the replay
@@ -56,6 +59,7 @@ class Summary:
 
     streams: int
     chunks: int = 0
+    messages: int = 0
     samples: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -80,6 +84,7 @@ def replay(
     column: str | None = None,
     gain: float | None = None,
     chunk_ms: float = 200.0,
+    bundle: int = 1,
     faults: Faults | str | None = None,
     seed: int = 0,
     seconds: float | None = None,
@@ -106,6 +111,8 @@ def replay(
         See :func:`beatwire.recordings.read_recording`.
     chunk_ms
         Length of a chunk, 1-10000 ms.
+    bundle
+        Streams whose chunks are sent in one message, 1-1000, as a gateway does; 1: a message for each chunk.
     faults, seed
         Faults to inject, as `Faults` or in the form of `parse_faults`, and the seed that selects the chunks.
     seconds
@@ -145,13 +152,14 @@ def replay(
         if notes is not None:
             notes(f"{name}: {note}")
     topics.check_broker(cluster, [topic])
-    schema_id = None if registry is None else registry.schema_id(names.SAMPLES, cluster.topic(topic))
+    check_bundle(bundle)
+    schema_id = None if registry is None else _schema_id(registry, cluster, topic, bundle)
     # A session of its own: samples of a session that the monitor has had before are duplicates.
     session = time.time_ns() // 1000
     feeds = [replace(feed, session=session) for feed in feeds_of(recordings, streams)]
     with (Sender if speed == MAX else LiveSender)(cluster) as sender:
         return play(
-            feeds, sender, speed=speed, chunk_ms=chunk_ms, faults=faults, seed=seed,
+            feeds, sender, speed=speed, chunk_ms=chunk_ms, bundle=bundle, faults=faults, seed=seed,
             seconds=seconds, topic=topic, group=group, progress=progress, schema_id=schema_id,
         )  # fmt: skip
 
@@ -175,6 +183,7 @@ def play(
     *,
     speed: float = 1.0,
     chunk_ms: float = 200.0,
+    bundle: int = 1,
     faults: Faults | None = None,
     seed: int = 0,
     seconds: float | None = None,
@@ -206,6 +215,9 @@ def play(
     encoder = Encoder.of(lanes, time.time_ns() // 1000 if start_us is None else start_us)
     summary = Summary(streams=len(feeds))
     blocks = schedule_blocks(lanes, chunk_ms, faults, seed, seconds, summary.faults, live=speed != MAX)
+    if bundle > 1:
+        phase_us = phases_us(len(feeds), chunk_ms)
+        blocks = (sent_together(rows, phase_us, bundle) for rows in blocks)
     encoder.encode(chunks_of(lanes, chunk_ms, 0, 1))  # compiles the kernels before the clock starts
     reader = _lag_reader(sender, topic, group) if speed > 1 else None
     limit = None
@@ -220,17 +232,21 @@ def play(
                     summary.stopped = True
                     break
                 due_s = float(rows.due_us[slot.stop - 1]) / 1e6
-                values = encoder.messages(rows.take(slot))
+                values, lane = encoder.messages(rows.take(slot)), rows.lane[slot]
+                keys = list(map(lanes.keys.__getitem__, lane.tolist()))
+                if bundle > 1:
+                    keys, values = map(list, zip(*bundles_of(lane, values, bundle), strict=True))
                 if schema_id is not None:
                     values = [frame(value, schema_id) for value in values]
                 pacer.wait(due_s)
                 size = sum(map(len, values))
                 if limit is not None:
                     limit.wait(len(values), size)
-                sender.send(topic, list(map(lanes.keys.__getitem__, rows.lane[slot].tolist())), values)
+                sender.send(topic, keys, values)
                 sender.check()
-                summary.chunks += len(values)
-                summary.samples += int((rows.count[slot] * lanes.ints[rows.lane[slot], LEADS]).sum())
+                summary.chunks += len(lane)
+                summary.messages += len(values)
+                summary.samples += int((rows.count[slot] * lanes.ints[lane, LEADS]).sum())
                 summary.bytes += size
                 summary.signal_s = max(summary.signal_s, min(due_s, signal_s))
                 if progress is not None:
@@ -247,6 +263,12 @@ def play(
     summary.behind_ms = {"max": round(pacer.worst_s * 1000.0, 3)}
     summary.waited_s = limit.waited_s if limit is not None else 0.0
     return summary
+
+
+def _schema_id(registry: Registry, cluster: Cluster, topic: str, bundle: int) -> int:
+    if bundle == 1:
+        return registry.schema_id(names.SAMPLES, cluster.topic(topic))
+    return registry.schema_id(BUNDLES, cluster.topic(BUNDLES.replace(names.SAMPLES, topic, 1)))
 
 
 def _slots(rows: Schedule, speed: float) -> Iterator[slice]:

@@ -63,6 +63,12 @@ def joined(*parts: Schedule) -> Schedule:
     return Schedule(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(Schedule)))
 
 
+def phases_us(lanes: int, chunk_ms: float) -> I64:
+    """Return by how much the chunks of each stream are due later than those of the first, int64 [lanes]."""
+    phases: I64 = np.floor(np.arange(lanes) * (chunk_ms * 1000.0 / lanes)).astype(np.int64)
+    return phases
+
+
 def chunks_of(lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = None) -> Schedule:
     """Return the chunks ``start`` to ``stop`` of every stream, in the order in which they are due.
 
@@ -83,7 +89,7 @@ def chunks_of(lanes: Lanes, chunk_ms: float, start: int = 0, stop: int | None = 
     length = lanes.ints[lane, LENGTH]
     first = np.minimum(np.floor(number * step[lane] + 1e-6).astype(np.int64), length)
     last = np.minimum(np.floor((number + 1) * step[lane] + 1e-6).astype(np.int64), length)
-    phase_us = np.floor(np.arange(len(step)) * (chunk_ms * 1000.0 / len(step))).astype(np.int64)
+    phase_us = phases_us(len(step), chunk_ms)
     rows = Schedule(
         lane=lane,
         number=number,

@@ -8,6 +8,7 @@ import pytest
 from beatwire.kafka.consuming import batch
 from beatwire.kafka.consuming.holding import Holding
 from beatwire.wire.avro import frame
+from beatwire.wire.bundles import encode_bundle
 
 
 @dataclass
@@ -61,3 +62,13 @@ def test_a_partition_waits_at_its_first_unknown_id_and_for_its_own_ids_alone(mes
     assert holding.released() == {1}
     answers.known |= {1, 2}
     assert holding.released() == {0}
+
+
+def test_a_bundle_waits_for_its_own_id_and_for_those_of_its_chunks(messages: list[Message]) -> None:
+    chunks = encode_bundle([b"plain", frame(b"x", 5), frame(b"x", 4)])
+    sent = [messages[0], Message(0, 6, chunks), Message(1, 9, frame(chunks, 6)), Message(2, 3, encode_bundle([b"x"]))]
+    holding = Holding(Answers({4}))  # type: ignore[arg-type]
+    part, held = holding.admit(sent)  # type: ignore[arg-type]
+    assert held == {0: 6, 1: 9}
+    assert part.next_offset == {0: 6, 2: 4}
+    assert holding.partitions == {0: {5}, 1: {5, 6}}

@@ -16,7 +16,7 @@ from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.kafka.topics import TOPICS
 from beatwire.wire.avro import frame
 from beatwire.wire.names import DEAD_LETTERS, SAMPLES
-from beatwire.wire.schema_files import SCHEMAS
+from beatwire.wire.schema_files import BUNDLES, SCHEMAS, subject_of
 from beatwire.wire.writers import ABSENT, NOT_ASKED, Refusal
 from registry_server import RegistryServer
 from steps import decoded
@@ -70,10 +70,10 @@ def test_every_topic_with_a_schema_is_registered_once_and_kept_compatible(
 ) -> None:
     registry = opened(server.url)
     first = [registry.register(name) for name in SCHEMAS]
-    assert set(SCHEMAS) == set(TOPICS) - {DEAD_LETTERS}
-    assert first == [Registered(f"{name}-value", k, new=True) for k, name in enumerate(SCHEMAS, 1)]
+    assert set(SCHEMAS) - {BUNDLES} == set(TOPICS) - {DEAD_LETTERS}
+    assert first == [Registered(subject_of(name), k, new=True) for k, name in enumerate(SCHEMAS, 1)]
     assert [registry.register(name) for name in SCHEMAS] == [one._replace(new=False) for one in first]
-    assert server.levels == dict.fromkeys([f"{name}-value" for name in SCHEMAS], "BACKWARD")
+    assert server.levels == dict.fromkeys(map(subject_of, SCHEMAS), "BACKWARD")
     assert {server.schemas[one.schema_id]["schemaType"] for one in first} == {"AVRO", "JSON"}
 
 

@@ -22,7 +22,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, SupportsIndex, TypeVar
 from beatwire.kernels.alerts import rules
 from beatwire.kernels.classes import beat_class, beat_shape
 from beatwire.kernels.detection import beats, fusion, intervals, nms, ricker, windows
-from beatwire.kernels.intake import arrivals, avro, clock, directory, files, ordering, ring, shards
+from beatwire.kernels.intake import arrivals, avro, bundles, clock, directory, files, ordering, ring, shards
 from beatwire.kernels.peaks import classify, doubt
 from beatwire.kernels.rhythms import flutter, rhythm, ventricular
 from beatwire.kernels.scores import drift, history, scoring, vae
@@ -134,6 +134,8 @@ class HostKernels(Kernels):
     """All kernels: those above, and those that only the host runs."""
 
     # messages, streams and their place
+    count_chunks = OverItems(bundles.count_chunks, grain=256)
+    copy_message = OverItems(bundles.copy_message, grain=256)
     read_chunk = OverItems(avro.read_chunk, grain=8192)
     find_slot = OverItems(directory.find_slot, grain=8192)
     find_bank = OverItems(directory.find_bank, grain=LIGHT)

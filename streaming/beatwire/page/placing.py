@@ -16,7 +16,7 @@ from beatwire.kernels.intake import align as columns
 from beatwire.kernels.intake import clock
 from beatwire.pipeline.settings import Settings
 from beatwire.records import I64, Aligned, Bank, Chunks, RawTick
-from beatwire.stages import align, decode
+from beatwire.stages import align, decode, unbundle
 from beatwire.stages.support.streams.align_tables import new_slots
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import encode_chunk
@@ -49,6 +49,7 @@ class Placing:
 
     def place(self, tick: RawTick) -> tuple[Chunks, Aligned]:
         """Place the messages of a tick."""
+        _, tick = unbundle.step(unbundle.State(), tick)
         _, chunks = decode.step(self._decoder, tick)
         # Not caught up: align then takes no lane away from a stream that is silent.
         _, aligned = align.step(self.state, replace(chunks, caught_up=False))

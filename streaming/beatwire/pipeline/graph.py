@@ -20,7 +20,7 @@ from beatwire.backends.cpu import CPU
 from beatwire.pipeline.parts import Alerting, Detection, Models, Part
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Bank
-from beatwire.stages import align, decode, gather, lifecycle, publish, score
+from beatwire.stages import align, decode, gather, lifecycle, publish, score, unbundle
 from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.streams.directory import Directory
 
@@ -51,7 +51,8 @@ class Graph(Part):
 
         # fmt: off
         self.source = Stream()                                                       # RawTick     m messages
-        self.decoded = stage(self.source, decode.step, self._decode_state)           # Chunks      n columns
+        self.unbundled = stage(self.source, unbundle.step, unbundle.State)           # RawTick     one chunk a row
+        self.decoded = stage(self.unbundled, decode.step, self._decode_state)        # Chunks      n columns
         self.aligned = stage(self.decoded, align.step, self._align_state)            # Aligned     passes, events
         self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
         self.passes = self.aligned.map(lambda aligned: aligned.passes).flatten()     # Placement   one bank and pass

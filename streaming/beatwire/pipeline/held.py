@@ -7,6 +7,8 @@ State: these messages
 
 from __future__ import annotations
 
+import numpy as np
+
 from beatwire.records import RawTick
 from beatwire.stages.support.streams.waiting import WaitingRoom
 from beatwire.wire.dead_letters import Letter, Origin
@@ -19,10 +21,12 @@ class Held(dict[int, Letter]):
         """Take in the messages of a tick that wait from now on."""
         if not waiting.entered:
             return
-        topic, offsets, keys = origin.addresses(list(waiting.entered.values()))
-        for (number, k), offset, key in zip(waiting.entered.items(), offsets, keys, strict=True):
+        rows = np.array(list(waiting.entered.values()), np.int64)
+        topic, offsets, keys = origin.addresses(tick.messages(rows))
+        columns = zip(waiting.entered.items(), offsets, keys, tick.chunks(rows), strict=True)
+        for (number, k), offset, key, chunk in columns:
             value = tick.payload[tick.start[k] : tick.start[k + 1]].tobytes()
-            self[number] = Letter("", topic, int(tick.partition[k]), offset, key, value)
+            self[number] = Letter("", topic, int(tick.partition[k]), offset, key, value, chunk)
 
     def leave(self, waiting: WaitingRoom) -> None:
         """Forget those that do not wait any longer."""

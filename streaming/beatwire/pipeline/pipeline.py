@@ -67,7 +67,7 @@ class Pipeline(Graph):
         self._rejects = rejects
         if self._received is None:
             return
-        tick, origin = self._received
+        tick, origin = self.unbundled.state.tick, self._received[1]  # rejects name rows
         waiting = self._align.admission.waiting
         self.held.enter(waiting, tick, origin)
         if len(rejects):
@@ -173,7 +173,7 @@ class Pipeline(Graph):
     @property
     def resolved(self) -> int:
         """Return the number of messages since the start that were converted from another schema."""
-        return int(self.decoded.state.resolved)
+        return int(self.decoded.state.resolved) + int(self.unbundled.state.resolved)
 
     @property
     def rejected(self) -> Rejects:

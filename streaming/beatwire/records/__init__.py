@@ -3,7 +3,7 @@
 ================ ========= =====================================================================================
 record           from      contents
 ================ ========= =====================================================================================
-RawTick          source    the joined messages of one poll
+RawTick          source    the joined messages of one poll; from unbundle one chunk a row
 Chunks           decode    the columns of its valid messages, and the rejects
 Aligned          align     the placements of a tick, its events, and the position of each stream
 Placement        align     for one bank and one pass: samples of the payload and their place in the rings
@@ -39,11 +39,11 @@ from beatwire.records.samples import (
     Fresh,
     Peaks,
     Placement,
-    RawTick,
     Response,
     Ringed,
 )
 from beatwire.records.staff import Acknowledgement, LimitChange
+from beatwire.records.ticks import Bundled, RawTick
 
 __all__ = [
     "F32",
@@ -60,6 +60,7 @@ __all__ = [
     "Bank",
     "Beats",
     "Bool",
+    "Bundled",
     "Chunks",
     "Event",
     "Expired",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -13,66 +13,7 @@ from beatwire.records.arrays import F64, I32, I64, U8
 from beatwire.records.columns import LIMITS_COLUMNS
 from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakTable, Rings
 from beatwire.records.rejects import Rejects
-
-BankKind = tuple[float, int]  # of a bank: sampling rate (Hz), number of leads
-
-
-@dataclass(frozen=True, slots=True)
-class RawTick:
-    """The messages of one poll, ``m`` of them.
-
-    payload      uint8 [bytes]   all message values joined; read-only, and kernels are compiled for that
-    start        int64 [m + 1]   message k is ``payload[start[k]:start[k + 1]]``
-    arrival_us   int64 [m]       arrival of each message at the broker, microseconds since 1970
-    partition    int32 [m]       partition of each message (0 without a broker)
-    now_us       time at which the tick was taken, microseconds since 1970
-    caught_up    no more messages were waiting at the broker: a stream without a chunk is silent
-    held         partitions of which ``caught_up`` says nothing: their messages wait for the schema registry
-    overloaded   so far behind that beats are not scored: rules and beats have priority
-    schemas      schema id of a framed message -> its writer's schema or a ``Refusal``; None: any id is ours
-    open_banks   of a replay: partition -> the banks that were open at its commit; None: this is no replay
-    """
-
-    payload: U8
-    start: I64
-    arrival_us: I64
-    partition: I32
-    now_us: int
-    caught_up: bool = True
-    overloaded: bool = False
-    held: frozenset[int] = frozenset()
-    schemas: Mapping[int, str] | None = None
-    open_banks: Mapping[int, frozenset[BankKind]] | None = None
-
-    def __post_init__(self) -> None:
-        """Make the payload read-only: Numba would compile each kernel again for one that can be written to."""
-        payload = self.payload.view()
-        payload.flags.writeable = False
-        object.__setattr__(self, "payload", payload)
-
-    @staticmethod
-    def of(
-        values: Sequence[bytes],
-        *,
-        now_us: int = 0,
-        arrival_us: Sequence[int] | I64 | None = None,
-        partition: Sequence[int] | I32 | None = None,
-        caught_up: bool = True,
-        schemas: Mapping[int, str] | None = None,
-    ) -> RawTick:
-        """Join message values into a tick; ``arrival_us`` defaults to ``now_us``."""
-        m = len(values)
-        start = np.zeros(m + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, values), np.int64, m), out=start[1:])
-        return RawTick(
-            payload=np.frombuffer(b"".join(values), np.uint8),
-            start=start,
-            arrival_us=np.full(m, now_us, np.int64) if arrival_us is None else np.asarray(arrival_us, np.int64),
-            partition=np.zeros(m, np.int32) if partition is None else np.asarray(partition, np.int32),
-            now_us=now_us,
-            caught_up=caught_up,
-            schemas=schemas,
-        )
+from beatwire.records.ticks import BankKind as BankKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class State:
 def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     """Decode a tick: valid messages in their order, the others as rejects with a reason for each."""
     m = len(tick.arrival_us)
-    rejects: list[Rejects] = []
+    rejects = [] if tick.bundled is None else [tick.bundled.rejects]
     if tick.schemas is not None:
         tick, resolved = _in_our_schema(tick, tick.schemas, rejects)
         state.resolved += resolved
@@ -145,6 +145,8 @@ def _joined(values: list[bytes]) -> tuple[U8, I64]:
 def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: list[Rejects]) -> tuple[RawTick, int]:
     """Convert framed messages of other schemas; return the tick and their number. Those that cannot be are rejected."""
     ids = framed_ids(tick.payload, tick.start)
+    for unreadable in rejects:
+        ids[unreadable.number] = -1
     writers = {k: writer(k, schemas.get(k, NOT_ASKED)) for k in np.unique(ids[ids >= 0]).tolist()}
     others = [k for k, how in writers.items() if not how.same]
     rows = np.flatnonzero(np.isin(ids, others)).tolist() if others else []
@@ -159,16 +161,4 @@ def _in_our_schema(tick: RawTick, schemas: Mapping[int, str], rejects: list[Reje
         else:
             wrong.append((k, Fault.of("schema", f"decode: {made}")))
     rejects.append(Rejects.of(wrong))
-    return _with_values(tick, converted), len(converted)
-
-
-def _with_values(tick: RawTick, values: dict[int, bytes]) -> RawTick:
-    """Replace messages: number in the tick, ascending -> value."""
-    if not values:
-        return tick
-    pieces, sizes, at = [], np.diff(tick.start), 0
-    for k, value in values.items():
-        pieces += [tick.payload[at : tick.start[k]].tobytes(), value]
-        sizes[k], at = len(value), int(tick.start[k + 1])
-    joined = b"".join([*pieces, tick.payload[at:].tobytes()])
-    return replace(tick, payload=np.frombuffer(joined, np.uint8), start=np.concatenate([[0], np.cumsum(sizes)]))
+    return tick.with_values(converted), len(converted)

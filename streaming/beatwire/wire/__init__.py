@@ -3,7 +3,7 @@
 =================== ================= ============== ========== ===========================================
 topic               constant          key            retention  value
 =================== ================= ============== ========== ===========================================
-``ecg.samples``     ``SAMPLES``       stream id      by age     Avro or JSON ``SampleChunk``
+``ecg.samples``     ``SAMPLES``       stream id      by age     Avro or JSON ``SampleChunk``, ``SampleBundle``
 ``ecg.beats``       ``BEATS``         stream id      by age     Avro ``Beat``
 ``ecg.alerts``      ``ALERTS``        alert id       compacted  JSON, ``schemas/alert.schema.json``
 ``ecg.acks``        ``ACKS``          alert id       compacted  JSON, ``schemas/ack.schema.json``
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from beatwire.wire.avro import frame as frame
     from beatwire.wire.avro import schema as schema
     from beatwire.wire.avro import schema_text as schema_text
+    from beatwire.wire.bundles import decode_bundle as decode_bundle
+    from beatwire.wire.bundles import encode_bundle as encode_bundle
     from beatwire.wire.dead_letters import Letter as Letter
     from beatwire.wire.dead_letters import letters_in as letters_in
     from beatwire.wire.json_chunk import json_to_avro as json_to_avro
@@ -49,6 +51,7 @@ else:
     __getattr__ = lazily(
         __name__,
         avro="decode_beat decode_chunk encode_chunk frame schema schema_text",
+        bundles="decode_bundle encode_bundle",
         dead_letters="Letter letters_in",
         json_chunk="json_to_avro",
         names="ACKS ALERTS AUDIT BEATS DEAD_LETTERS SAMPLES SETTINGS",

@@ -48,13 +48,13 @@ REASONS = {
 
 @cache
 def schema(name: str) -> Any:
-    """Return the parsed Avro schema ``sample_chunk`` or ``beat``."""
+    """Return the parsed Avro schema ``sample_chunk``, ``sample_bundle`` or ``beat``."""
     return fastavro.parse_schema(json.loads(schema_text(name)))
 
 
 @cache
 def schema_text(name: str) -> str:
-    """Return the JSON text of the Avro schema ``sample_chunk`` or ``beat``."""
+    """Return the JSON text of the Avro schema ``sample_chunk``, ``sample_bundle`` or ``beat``."""
     return resources.files("beatwire.wire").joinpath(f"schemas/{name}.avsc").read_text("utf-8")
 
 

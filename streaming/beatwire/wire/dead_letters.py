@@ -3,10 +3,12 @@
 In: the rejects of a tick, its messages and their `Origin`. Out: what is published on ``ecg.samples.dlq``. No state.
 
 A rejected message is one letter: its key, its value, and the headers ``reason``, ``topic``, ``partition`` and
-``offset``, all UTF-8 text. In a tick with more than ``MOST_ALONE`` rejects their letters are packed, many into one
-message (``wire.packed_letters``): a sender that has gone wrong then costs its neighbours a fifth less. A message whose
-value or key is longer than ``LARGEST_PACKED`` bytes, which may have to be truncated, has a letter of its own all the
-same.
+``offset``, all UTF-8 text. Of a bundle each rejected chunk is one, with the key and the place of the message, and the
+header ``chunk``: its number in the bundle; the value is the chunk alone.
+
+In a tick with more than ``MOST_ALONE`` rejects their letters are packed, many into one message
+(``wire.packed_letters``): a sender that has gone wrong then costs its neighbours a fifth less. A message whose value or
+key is longer than ``LARGEST_PACKED`` bytes, which may have to be truncated, has a letter of its own all the same.
 
 `letters_in` reads both.
 """
@@ -57,7 +59,10 @@ class Origin(Protocol):
 
 
 class Letter(NamedTuple):
-    """A rejected message as it was received, and why it was rejected; a tombstone's value is empty."""
+    """A rejected message as it was received, and why it was rejected; a tombstone's value is empty.
+
+    ``chunk`` is the number of a chunk in its bundle, from 0; None: the letter is a whole message.
+    """
 
     reason: str
     topic: str
@@ -65,6 +70,7 @@ class Letter(NamedTuple):
     offset: int
     key: bytes | None
     value: bytes
+    chunk: int | None = None
 
 
 def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[int, Letter]) -> list[Outgoing]:
@@ -80,7 +86,7 @@ def dead_letters(rejects: Rejects, tick: RawTick, origin: Origin, held: Mapping[
         The messages of earlier ticks by their negative numbers; their reasons are not used.
     """
     own = rejects.number >= 0
-    addresses = origin.addresses(rejects.number[own].tolist())
+    addresses = origin.addresses(tick.messages(rejects.number[own]))
     packs = _packs() if len(rejects) > MOST_ALONE else None
     if packs is None:
         return [_alone(rejects, tick, addresses, held)]
@@ -124,7 +130,8 @@ def letters_in(
     place = [named.get(name, "") for name in ("partition", "offset")]
     if not {"reason", "topic"} <= named.keys() or not all(map(_PLACE.fullmatch, place)):
         raise ValueError(f"expected headers reason, topic, partition and offset; got {shown(named)}")
-    yield Letter(named["reason"], named["topic"], int(place[0]), int(place[1]), key, value or b"")
+    chunk = int(named["chunk"]) if _PLACE.fullmatch(named.get("chunk", "")) else None
+    yield Letter(named["reason"], named["topic"], int(place[0]), int(place[1]), key, value or b"", chunk)
 
 
 def _text(header: str | bytes | None) -> str:
@@ -149,18 +156,23 @@ def _alone(rejects: Rejects, tick: RawTick, addresses: Addresses, held: Mapping[
     own = [k for k in numbers if k >= 0]
     begin, end, payload = tick.start[own].tolist(), tick.start[np.array(own, np.int64) + 1].tolist(), tick.payload.data
     partition = tick.partition[own].tolist()
-    columns = zip(partition, addresses.offsets, addresses.keys, begin, end, strict=True)
-    rows = iter([(addresses.topic, *place, payload[a:b].tobytes()) for *place, a, b in columns])
+    chunks = tick.chunks(np.array(own, np.int64))
+    columns = zip(partition, addresses.offsets, addresses.keys, begin, end, chunks, strict=True)
+    rows = iter([(addresses.topic, *place, payload[a:b].tobytes(), chunk) for *place, a, b, chunk in columns])
     letters = [next(rows) if k >= 0 else held[k][1:] for k in numbers]
     reasons = [("reason", fault.reason.encode()) for fault in rejects.faults]
     topics = {topic: ("topic", topic.encode()) for topic in {letter[0] for letter in letters}}
     places = {place: ("partition", b"%d" % place) for place in {letter[1] for letter in letters}}
     return Outgoing(
         DEAD_LETTERS,
-        [key for _, _, _, key, _ in letters],
-        [value for *_, value in letters],
+        [key for _, _, _, key, _, _ in letters],
+        [value for *_, value, _ in letters],
         [
-            [reasons[fault], topics[topic], places[partition], ("offset", b"%d" % offset)]
-            for fault, (topic, partition, offset, _, _) in zip(rejects.fault.tolist(), letters, strict=True)
+            [reasons[fault], topics[topic], places[partition], ("offset", b"%d" % offset), *_chunk(chunk)]
+            for fault, (topic, partition, offset, _, _, chunk) in zip(rejects.fault.tolist(), letters, strict=True)
         ],
     )
+
+
+def _chunk(number: int | None) -> list[tuple[str, bytes]]:
+    return [] if number is None else [("chunk", b"%d" % number)]

@@ -10,6 +10,9 @@ The columns, one row for each rejected message; every Arrow library reads them, 
     offset     int64
     key        binary  null: the message had none
     value      binary  empty: the message was a tombstone
+    chunk      int32   number of the chunk in its bundle, from 0; null: the letter is a whole message
+
+Messages of earlier versions have no ``chunk``, and are read all the same.
 
 The message has no key, and the headers ``reason`` (how many messages it has), ``messages`` (the number alone) and
 ``content-type``.
@@ -40,8 +43,10 @@ SCHEMA = pa.schema(
         pa.field("offset", pa.int64(), nullable=False),
         pa.field("key", pa.binary()),
         pa.field("value", pa.binary(), nullable=False),
+        pa.field("chunk", pa.int32()),
     ]
 )
+_READ = (SCHEMA, pa.schema(list(SCHEMA)[:-1]))
 
 
 def pack(rejects: Rejects, tick: RawTick, addresses: Addresses) -> Outgoing:
@@ -54,6 +59,7 @@ def pack(rejects: Rejects, tick: RawTick, addresses: Addresses) -> Outgoing:
     reasons = pa.array([fault.reason for fault in rejects.faults], pa.utf8())
     keys, values = pa.array(addresses.keys, pa.binary()).take(pa.array(order)), _values(tick, number)
     places = [pa.array(tick.partition[number]), pa.array(np.array(addresses.offsets, np.int64)[order])]
+    chunks = pa.array(tick.chunks(number), pa.int32())
     packs: list[bytes] = []
     headers: list[list[tuple[str, bytes]]] = []
     end = np.cumsum(_sizes(reasons)[fault] + _sizes(keys) + _sizes(values) + _ROW_BYTES)
@@ -61,7 +67,7 @@ def pack(rejects: Rejects, tick: RawTick, addresses: Addresses) -> Outgoing:
     while begin < len(number):
         limit = (end[begin - 1] if begin else 0) + MOST_BYTES
         stop = max(begin + 1, int(np.searchsorted(end, limit, "right")))
-        columns = [column.slice(begin, stop - begin) for column in (*places, keys, values)]
+        columns = [column.slice(begin, stop - begin) for column in (*places, keys, values, chunks)]
         topics = _coded(np.zeros(stop - begin, np.int32), pa.array([addresses.topic]))
         packs.append(_stream([_coded(fault[begin:stop], reasons), topics, *columns]))
         headers.append(_headers(stop - begin))
@@ -79,7 +85,7 @@ def unpack(value: bytes) -> Iterator[Letter]:
     """
     try:
         with pa.ipc.open_stream(value) as reader:
-            batches = list(reader) if reader.schema.equals(SCHEMA) else None
+            batches = list(reader) if any(map(reader.schema.equals, _READ)) else None
         for batch in batches or ():
             batch.validate(full=True)
     except (pa.ArrowException, OSError) as error:

@@ -1,6 +1,7 @@
 """Which schema describes the values of which topic: files of ``schemas/``, as a Schema Registry takes them.
 
-In: the logical name of a topic. Out: the kind and the text of its schema. Dead letters have none.
+In: the logical name of a topic, or ``BUNDLES``: the second record that is sent on ``ecg.samples``. Out: the kind and
+the text of its schema, and its subject. Dead letters have none.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ class SchemaFile(NamedTuple):
     kind: str
 
 
+BUNDLES = f"{SAMPLES}-beatwire.SampleBundle"  # by TopicRecordNameStrategy: a subject has versions of one record
+
 SCHEMAS: Mapping[str, SchemaFile] = {
     SAMPLES: SchemaFile("sample_chunk.avsc", "AVRO"),
+    BUNDLES: SchemaFile("sample_bundle.avsc", "AVRO"),
     BEATS: SchemaFile("beat.avsc", "AVRO"),
     ALERTS: SchemaFile("alert.schema.json", "JSON"),
     ACKS: SchemaFile("ack.schema.json", "JSON"),
@@ -36,3 +40,12 @@ def registered_text(name: str) -> str:
     True
     """
     return resources.files("beatwire.wire").joinpath(f"schemas/{SCHEMAS[name].file}").read_text("utf-8")
+
+
+def subject_of(name: str, topic: str | None = None) -> str:
+    """Return the subject of a schema; ``topic``: the name at the brokers, None: the same.
+
+    >>> subject_of(SAMPLES, "icu.ecg.samples"), subject_of(BUNDLES)
+    ('icu.ecg.samples-value', 'ecg.samples-beatwire.SampleBundle')
+    """
+    return (topic or name) if name == BUNDLES else f"{topic or name}-value"

@@ -83,10 +83,12 @@ class Writer:
     ----------
     same : bool
         The messages are encoded like ours: only the framing has to be skipped.
+    bundles : bool
+        The messages are SampleBundles, by the name of the record.
     """
 
     def __init__(self, schema_id: int, text: str) -> None:
-        self._id, self._refusal, self.same = schema_id, "", False
+        self._id, self._refusal, self.same, self.bundles = schema_id, "", False, False
         self._schema: Any = None
         if isinstance(text, Refusal) or not text:
             self._refusal = f"schema id {schema_id} {text or ABSENT}"
@@ -97,18 +99,23 @@ class Writer:
             given = json.loads(text)
             check_bounds(given)
             self._schema = fastavro.parse_schema(copy.deepcopy(given))
-            self.same = is_encoded_like_ours(given)
+            self.bundles = _is_bundle(given)
+            self.same = is_encoded_like_ours(given, self._ours)
         except BoundsError as error:
             self._refusal = self._reason(str(error))
         except Exception as error:  # of fastavro, on any text
             self._refusal = self._reason(f"not an Avro schema that stands alone ({type(error).__name__}: {error})")
+
+    @property
+    def _ours(self) -> str:
+        return "sample_bundle" if self.bundles else "sample_chunk"
 
     def translate(self, value: bytes) -> bytes | str:
         """Return a framed message as plain Avro in our schema, or the reason why it cannot be read."""
         if self._refusal:
             return self._refusal
         try:
-            chunk = fastavro.schemaless_reader(io.BytesIO(unframe(value)), self._schema, schema("sample_chunk"))
+            chunk = fastavro.schemaless_reader(io.BytesIO(unframe(value)), self._schema, schema(self._ours))
         except SchemaResolutionError as error:
             reason = self._reason(str(error))
             if not _has_unions(self._schema):  # then no other message can be read either
@@ -118,15 +125,19 @@ class Writer:
             return self._reason(f"{type(error).__name__}: {error}")
         buffer = io.BytesIO()
         try:
-            fastavro.schemaless_writer(buffer, schema("sample_chunk"), chunk)
+            fastavro.schemaless_writer(buffer, schema(self._ours), chunk)
         except Exception as error:  # what was read does not fit: fastavro's again
             return self._reason(f"{type(error).__name__}: {error}")
         return buffer.getvalue()
 
+    @property
+    def _record(self) -> str:
+        return "SampleBundle" if self.bundles else "SampleChunk"
+
     def _reason(self, text: str) -> str:
         if len(text) > _LONGEST_REASON:  # both schemas in full
-            text = f"{_named(self._schema)[:_LONGEST_REASON]} is not SampleChunk"
-        return f"schema id {self._id} cannot be read as SampleChunk: {text}"
+            text = f"{_named(self._schema)[:_LONGEST_REASON]} is not {self._record}"
+        return f"schema id {self._id} cannot be read as {self._record}: {text}"
 
 
 def writer(schema_id: int, text: str) -> Writer:
@@ -139,19 +150,27 @@ def _parsed(schema_id: int, text: str) -> Writer:
     return Writer(schema_id, text)
 
 
-def is_encoded_like_ours(given: Any) -> bool:
+def is_encoded_like_ours(given: Any, name: str = "sample_chunk") -> bool:
     """Return True if a schema's messages have the bytes of ours: documentation and defaults make no difference.
+
+    ``name``: which of ours, as `beatwire.wire.avro.schema` takes it.
 
     Raises
     ------
     SchemaParseException, UnknownType
         It is not an Avro schema.
     """
-    ours = json.loads(schema_text("sample_chunk"))
+    ours = json.loads(schema_text(name))
     if to_parsing_canonical_form(copy.deepcopy(given)) != to_parsing_canonical_form(copy.deepcopy(ours)):
         return False
     units = [(_logical(a), _logical(b)) for a, b in zip(given["fields"], ours["fields"], strict=True)]
     return all(theirs is None or theirs == own for theirs, own in units)
+
+
+def _is_bundle(given: Any) -> bool:
+    """Return True if a schema is that of a record called SampleBundle, in whatever namespace."""
+    name = given.get("name") if isinstance(given, dict) and given.get("type") == "record" else None
+    return isinstance(name, str) and name.rpartition(".")[2] == "SampleBundle"
 
 
 def _logical(field: dict[str, Any]) -> str | None:

@@ -54,7 +54,8 @@ MONITOR_EXAMPLES = examples(
 
 REPLAY_LINES = {
     "streams": Line("streams", "{:,}"),
-    "chunks": Line("messages sent", "{:,}"),
+    "chunks": Line("chunks sent", "{:,}"),
+    "messages": Line("messages sent", "{:,}"),
     "samples": Line("samples sent", "{:,}"),
     "bytes": Line("bytes sent", "{:,}"),
     "seconds": Line("time taken", "{:,.1f} s"),
@@ -108,6 +109,16 @@ def replay(
     chunk_ms: Annotated[
         float, typer.Option(min=1, metavar="MS", help="Signal in each message (chunk), in milliseconds.")
     ] = 200,
+    bundle: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=1000,
+            metavar="INTEGER",
+            show_default="1: none",
+            help="Streams whose chunks are sent in one message, as a gateway does.",
+        ),
+    ] = 1,
     fs: Rate = None,
     column: ColumnName = None,
     gain: Gain = None,
@@ -162,7 +173,7 @@ def replay(
         task = bar.add_task("replay", total=1.0)
         summary = play(
             sources, cluster, speed=speed, streams=streams, fs=fs, column=column, gain=gain,
-            chunk_ms=chunk_ms, faults=faults, seed=seed, seconds=seconds, group=group,
+            chunk_ms=chunk_ms, bundle=bundle, faults=faults, seed=seed, seconds=seconds, group=group,
             xp=library(choose_backend(backend)),
             progress=lambda done, total: bar.update(task, completed=done, total=total),
             notes=print_message,

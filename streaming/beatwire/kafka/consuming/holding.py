@@ -12,6 +12,8 @@ from confluent_kafka import Message
 
 from beatwire.kafka.consuming.batch import Part, join_messages, truncate
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
+from beatwire.records import I64, RawTick
+from beatwire.stages import unbundle
 from beatwire.wire.writers import framed_ids
 
 
@@ -52,16 +54,17 @@ class Holding:
             return part, {}
         start = np.zeros(len(messages) + 1, np.int64)
         np.cumsum(part.length, out=start[1:])
-        ids = framed_ids(part.payload, start)
+        ids, number = _ids_of(part, start)
         missing = self._schemas.missing(np.unique(ids[ids >= 0]).tolist())
         if not missing:
             return part, {}
         rows = np.flatnonzero(np.isin(ids, list(missing)))
-        waiting, first = np.unique(part.partition[rows], return_index=True)
+        of_row = part.partition[number[rows]]
+        waiting, first = np.unique(of_row, return_index=True)
         held = {}
         for partition, row in zip(waiting.tolist(), rows[first].tolist(), strict=True):
-            held[partition] = messages[row].offset() or 0
-            self.partitions[partition] = set(ids[rows[part.partition[rows] == partition]].tolist())
+            held[partition] = messages[int(number[row])].offset() or 0
+            self.partitions[partition] = set(ids[rows[of_row == partition]].tolist())
         return join_messages(truncate(messages, held)), held
 
     def released(self) -> set[int]:
@@ -76,3 +79,22 @@ class Holding:
     def clear(self) -> None:
         """Forget all partitions: their messages will be polled again."""
         self.partitions.clear()
+
+
+def _ids_of(part: Part, start: I64) -> tuple[I64, I64]:
+    """Return the schema ids in a part, -1: none, and the message that has each, ascending.
+
+    Chunks in a bundle have ids of their own. Those in a bundle of another schema are not seen: that has to be converted
+    first.
+    """
+    ids = framed_ids(part.payload, start)
+    number = np.arange(len(ids))
+    if not (unbundle.bodies(part.payload, start) >= 0).any():
+        return ids, number
+    _, tick = unbundle.step(unbundle.State(), RawTick(part.payload, start, part.arrival_us, part.partition, 0))
+    if tick.bundled is not None:
+        inner = np.where(tick.bundled.chunk >= 0, framed_ids(tick.payload, tick.start), -1)
+        ids, number = np.concatenate([ids, inner]), np.concatenate([number, tick.bundled.message])
+        order = np.argsort(number, kind="stable")
+        ids, number = ids[order], number[order]
+    return ids, number

@@ -270,6 +270,7 @@ def _decode_letters(message: Message) -> list[dict[str, Any]]:
             "topic": letter.topic,
             "partition": letter.partition,
             "offset": letter.offset,
+            "chunk": letter.chunk,
             "stream": None if letter.key is None else letter.key.decode(errors="backslashreplace"),
             "reason": letter.reason,
             "bytes": len(letter.value),

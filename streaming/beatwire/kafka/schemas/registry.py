@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from beatwire.errors import FatalError, UserError
 from beatwire.kafka.properties import without_secrets
-from beatwire.wire.schema_files import SCHEMAS, registered_text
+from beatwire.wire.schema_files import SCHEMAS, registered_text, subject_of
 from beatwire.wire.writers import ABSENT, LONGEST_TEXT, Refusal
 
 LEVEL = "BACKWARD"  # readers of a new schema read messages of the one before
@@ -100,7 +100,7 @@ class Registry:
         UserError
             The registry does not answer, or refuses: the schema is not compatible with the version before.
         """
-        subject = f"{topic or name}-value"
+        subject = subject_of(name, topic)
         schema = self._schema(registered_text(name), SCHEMAS[name].kind)
 
         def work() -> Registered:
@@ -122,7 +122,7 @@ class Registry:
         UserError
             It is not registered, or the registry does not answer.
         """
-        subject = f"{topic or name}-value"
+        subject = subject_of(name, topic)
         schema = self._schema(registered_text(name), SCHEMAS[name].kind)
 
         return self._at_start(
@@ -138,7 +138,7 @@ class Registry:
         UserError
             The registry does not answer.
         """
-        subject = f"{topic or name}-value"
+        subject = subject_of(name, topic)
 
         def work() -> dict[int, str]:
             found = [self._client.get_version(subject, version) for version in self._versions(subject)]
