@@ -29,11 +29,12 @@ from page_lines import EXAMPLE_PAGES, README, ROOT, blocks
 
 DOCS = ROOT / "docs"
 ARCHIVES = DOCS / "how-to" / "archives.md"
-PYTHON, TUTORIAL, FEEDS, DEVICES = (
+PYTHON, TUTORIAL, FEEDS, DEVICES, GATEWAYS = (
     DOCS / "how-to" / "python.md",
     DOCS / "tutorial" / "first-hour.md",
     DOCS / "how-to" / "feed.md",
     DOCS / "how-to" / "live-devices.md",
+    DOCS / "how-to" / "gateways.md",
 )
 (THREE_LINES,) = blocks(README, "python")
 FEED, SINK = blocks(FEEDS, "python")
@@ -41,7 +42,7 @@ FEED, SINK = blocks(FEEDS, "python")
 
 
 def test_no_other_page_has_programs() -> None:
-    pages = {README, ARCHIVES, PYTHON, TUTORIAL, FEEDS, DEVICES}
+    pages = {README, ARCHIVES, PYTHON, TUTORIAL, FEEDS, DEVICES, GATEWAYS}
     assert {page for page in EXAMPLE_PAGES if blocks(page, "python")} == pages
 
 
@@ -160,3 +161,8 @@ def test_the_programs_of_the_page_of_archives_run_on_clusters_that_stand_in(
     exec(kubernetes.replace("s3://", "memory://"), {})
     written = [tmp_path / "tables", tmp_path / "data" / "tables", "memory://bucket/tables"]
     assert [list(Store(out).rows()) for out in written] == [["100"]] * 3
+
+
+def test_the_program_of_a_gateway_makes_a_bundle_and_reads_it() -> None:
+    (program,) = blocks(GATEWAYS, "python")
+    exec(program, {})
