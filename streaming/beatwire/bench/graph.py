@@ -124,7 +124,7 @@ class Intake:
     def __init__(self) -> None:
         settings = Settings()
         self._unbundle, self._decode = unbundle.State(), decode.State(settings.decode())
-        self._align = align.State(settings.align(), Directory(settings.most_streams))
+        self._align = align.State(settings.align(), Directory(settings.most_streams), settings.admission())
 
     def take(self, tick: RawTick) -> None:
         """Take the messages of a tick."""
