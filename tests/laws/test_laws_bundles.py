@@ -10,9 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from beatwire.page.traces import Traces
+from beatwire.pipeline import Pipeline
+from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.wire.bundles import encode_bundle
 from drawn_streams import KINDS, Sent, differences, drawn, in_ticks, undisturbed, with_successors
+from received import Received, letters_among
+from steps import chunk
 
 
 def bundled(sent: Sequence[Sent], bounds: Sequence[int], cuts: Sequence[int]) -> tuple[list[RawTick], list[RawTick]]:
@@ -60,3 +64,11 @@ def test_the_page_shows_the_streams_of_a_gateway_as_any_other() -> None:
     assert stop == int(other.ints["stop"][other.numbers["bed"]]) > 0
     first, samples = one.since(slot, 0, 1)
     assert (first, samples.tolist()) == (lambda found: (found[0], found[1].tolist()))(other.since(slot, 0, 1))
+
+
+def test_a_graph_publishes_the_dead_letter_of_a_chunk_with_the_place_of_its_bundle() -> None:
+    sent = [b"?", encode_bundle([b"one", chunk(), b"three"])]
+    letters = letters_among(Pipeline(Settings()).emit(RawTick.of(sent), Received(sent, 7)))
+    assert [(letter.offset, letter.value, letter.chunk) for letter in letters] == [
+        (7, b"?", None), (8, b"one", 0), (8, b"three", 2),
+    ]  # fmt: skip
