@@ -26,6 +26,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from beatwire.errors import printable
 from beatwire.records import I32, I64, Outgoing, RawTick, Rejects
 from beatwire.wire.dead_letters import Addresses, Letter
 from beatwire.wire.names import DEAD_LETTERS
@@ -34,7 +35,10 @@ CONTENT_TYPE = "application/vnd.apache.arrow.stream"
 MOST_BYTES = 512 << 10  # of the reasons, keys and values in one message, equal reasons counted as often as they occur
 _ROW_BYTES = 32  # that a row takes beside them
 
+LONGEST_FOUND = 200  # characters of a reason that say what a message is
+
 _TEXT = pa.dictionary(pa.int32(), pa.utf8())
+_TYPES = {_TEXT: "text"}
 SCHEMA = pa.schema(
     [
         pa.field("reason", _TEXT, nullable=False),
@@ -89,15 +93,22 @@ def unpack(value: bytes) -> Iterator[Letter]:
         for batch in batches or ():
             batch.validate(full=True)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"expected an Arrow IPC stream; got {len(value)} bytes: {error}") from error
+        found = f"{len(value)} bytes: {_short(str(error))}"
+        raise ValueError(f"expected an Arrow IPC stream; got {found}") from error
     if batches is None:
-        raise ValueError(f"expected columns {_names(SCHEMA)}; got {_names(reader.schema)}")
+        raise ValueError(f"expected columns {_names(SCHEMA)}; got {_short(_names(reader.schema))}")
     for batch in batches:
         yield from map(Letter, *(column.to_pylist() for column in batch.columns))
 
 
 def _names(schema: pa.Schema) -> str:
-    return ", ".join(map(str, schema))
+    return ", ".join(f"{field.name} {_TYPES.get(field.type, field.type)}" for field in schema)
+
+
+def _short(text: str) -> str:
+    """Return what a message says of itself, short enough for a reason."""
+    text = printable(text)
+    return text if len(text) <= LONGEST_FOUND else f"{text[:LONGEST_FOUND]}..."
 
 
 def _coded(index: I32, texts: pa.Array) -> pa.DictionaryArray:
