@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import threading
+import time
 
+import pytest
+from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.kafka.publishing.transactions import Transactions
+from beatwire.kafka.publishing.sink import Sink
+from beatwire.kafka.publishing.transactions import StaleError, Transactions
+from beatwire.records import Outgoing
 
 NOBODY = Cluster("127.0.0.1:9")
 
@@ -54,3 +59,22 @@ def test_threads_that_close_a_producer_at_once_close_it_once() -> None:
     for thread in threads:
         thread.join(10)
     assert closes == ["purge", "close"]
+
+
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_process_that_is_to_end_waits_for_no_broker_to_take_its_output(
+    exactly_once: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stop, began_s = threading.Event(), time.monotonic()
+    stop.set()
+    monkeypatch.setattr("beatwire.kafka.publishing.transactions.STOPPED_S", 0.2)
+    monkeypatch.setattr("beatwire.kafka.publishing.transactions._OPENING_S", 0.5)
+    if exactly_once:
+        with pytest.raises(StaleError):
+            Transactions(NOBODY, "t", stop)
+        with pytest.raises(FatalError, match="got a signal to stop"):
+            Sink(NOBODY, stop=stop)
+    else:
+        with Sink(NOBODY, exactly_once=False, stop=stop) as sink, pytest.raises(StaleError):
+            sink.publish([Outgoing("ecg.beats", [b"bed"], [b"beat"])], {}, None, 0)  # type: ignore[arg-type]
+    assert time.monotonic() - began_s < 10

@@ -105,7 +105,7 @@ def run_monitor(
         )  # fmt: skip
         with (
             stop_on_signals() as stop,
-            Sink(cluster, exactly_once=delivery == "exactly-once") as sink,
+            Sink(cluster, exactly_once=delivery == "exactly-once", stop=stop) as sink,
             _answers_of(registry, cluster) as schemas,
             Source(cluster, group, schemas=schemas) as source,
             StaffReader(cluster, tuple(pipeline.limits.defaults)) as staff,

@@ -18,6 +18,7 @@ In both cases messages of one key stay in order, and the broker discards duplica
 from __future__ import annotations
 
 import contextlib
+import threading
 import time
 import uuid
 from collections.abc import Mapping, Sequence
@@ -32,7 +33,7 @@ from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.left_open import LeftOpen
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.kafka.publishing.transactions import OUTAGE_S, STUCK_S, StaleError, Transactions
+from beatwire.kafka.publishing.transactions import OUTAGE_S, STUCK_S, StaleError, Transactions, flush_until
 from beatwire.kafka.reachability import broker_responds
 from beatwire.records import Outgoing
 
@@ -51,6 +52,8 @@ class Sink:
         The brokers, and how to reach them.
     exactly_once
         Publish each tick in one transaction, which needs a real broker; otherwise at least once.
+    stop
+        Set when the process is to end: a broker that is away is not waited for any more. None: it never is.
 
     Raises
     ------
@@ -58,12 +61,15 @@ class Sink:
         The broker does not support transactions.
     """
 
-    def __init__(self, cluster: Cluster, *, exactly_once: bool = True) -> None:
-        self._cluster = cluster
+    def __init__(self, cluster: Cluster, *, exactly_once: bool = True, stop: threading.Event | None = None) -> None:
+        self._cluster, self._stop = cluster, threading.Event() if stop is None else stop
         self._left_open = LeftOpen(cluster)
         self._output: Transactions | Sender
         if exactly_once:
-            self._output = Transactions(cluster, f"beatwire-{uuid.uuid4()}")  # until there are partitions
+            try:
+                self._output = Transactions(cluster, f"beatwire-{uuid.uuid4()}", stop)  # until there are partitions
+            except StaleError as error:
+                raise FatalError(f"kafka: expected transactions at {cluster}; got a signal to stop") from error
         else:
             self._output = Sender(cluster, {"message.timeout.ms": int(OUTAGE_S * 1000)})
         self._epoch = -1  # for which the producer was opened
@@ -133,13 +139,14 @@ class Sink:
         Raises
         ------
         StaleError
-            The epoch is over, or the outcome is unknown: begin a new epoch at the group's commits.
+            The epoch is over, or the outcome is unknown: begin a new epoch at the group's commits. Or the process is to
+            end, and the broker is away.
         FatalError
             The broker refuses a message, or is away for too long.
         """
         if isinstance(self._output, Sender):
             self._send(self._output, outgoing)
-            self._output.flush(OUTAGE_S)
+            flush_until(self._output, self._stop)
             source.commit(positions)
             return
         began_s = time.monotonic()
@@ -153,6 +160,9 @@ class Sink:
                 return
             except KafkaException as error:
                 self._raise_if_permanent(transactions, error)
+                if self._stop.is_set():
+                    transactions.discard()
+                    raise StaleError from error
                 if not transactions.abort():
                     raise StaleError from error
                 if source.epoch != epoch:  # not to be taken for an outage
@@ -254,7 +264,7 @@ class Sink:
         self._known = self._known and name == transactions.name and not transactions.discarded
         if not transactions.discarded:
             transactions.discard()
-        self._output = transactions = Transactions(self._cluster, name)
+        self._output = transactions = Transactions(self._cluster, name, self._stop)
         self._epoch = epoch
         self._committed.clear()
         self._left_open.end_torn(transactions, source)

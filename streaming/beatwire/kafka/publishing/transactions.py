@@ -25,6 +25,9 @@ TRANSACTION_S = 10.0  # for each request of a transaction
 # the end of its session, 6 s at the local broker.
 OPEN_S = 6.0
 OUTAGE_S = 120.0  # an outage of the broker that is waited for
+STOPPED_S = 3.0  # the same after a signal to stop: what is not published then, a successor publishes
+_FLUSH_S = 0.5
+_OPENING_S = 2.0  # for each attempt to open a producer, the next goes on where it has ended
 STUCK_S = 30.0  # a multiple of TRANSACTION_S: a call that takes longer does not return
 
 
@@ -41,6 +44,8 @@ class Transactions:
         The brokers, and how to reach them.
     transactional_id
         Used by one process at a time: a second one that takes it ends the first.
+    stop
+        Set when the process is to end: no broker is waited for any more. None: it never is.
 
     Attributes
     ----------
@@ -55,10 +60,13 @@ class Transactions:
     ------
     FatalError
         The broker does not support transactions.
+    StaleError
+        It did not answer before the process was to end.
     """
 
-    def __init__(self, cluster: Cluster, transactional_id: str) -> None:
+    def __init__(self, cluster: Cluster, transactional_id: str, stop: threading.Event | None = None) -> None:
         self._cluster, self.name = cluster, transactional_id
+        self._stop = threading.Event() if stop is None else stop
         self.sender = self._open()
         self.discarded = False
         self._sending: threading.Thread | None = None
@@ -101,6 +109,8 @@ class Transactions:
     def commit(self, *, retry_s: float = 0.0) -> None:
         """Commit the transaction; repeat the request for `retry_s` seconds while librdkafka reports that this may help.
 
+        After a signal to stop it is not repeated.
+
         Raises
         ------
         KafkaException
@@ -112,7 +122,7 @@ class Transactions:
                 self.sender.producer.commit_transaction(TRANSACTION_S)
                 return
             except KafkaException as error:
-                if not error.args[0].retriable() or time.monotonic() >= deadline:
+                if not error.args[0].retriable() or time.monotonic() >= deadline or self._stop.is_set():
                     raise
 
     def abort(self) -> bool:
@@ -199,13 +209,40 @@ class Transactions:
             self._cluster,
             {"transactional.id": self.name, "transaction.timeout.ms": int(OPEN_S * 1000)},
         )
-        try:
-            sender.producer.init_transactions(OUTAGE_S)
-        except KafkaException as error:
-            sender.close()
-            if error.args[0].code() in DENIED:
-                raise self._cluster.denied(f"use the transactional id {self.name!r}", error.args[0]) from error
-            raise FatalError(
-                f"kafka: expected transactions at {self._cluster}; got {topics.error_text(error)}"
-            ) from error
-        return sender
+        deadline = time.monotonic() + OUTAGE_S
+        while True:
+            try:
+                sender.producer.init_transactions(_OPENING_S)
+            except KafkaException as error:
+                if error.args[0].retriable() and time.monotonic() < deadline and not self._stop.is_set():
+                    continue
+                sender.close()
+                if self._stop.is_set():
+                    raise StaleError from error
+                if error.args[0].code() in DENIED:
+                    raise self._cluster.denied(f"use the transactional id {self.name!r}", error.args[0]) from error
+                raise FatalError(
+                    f"kafka: expected transactions at {self._cluster}; got {topics.error_text(error)}"
+                ) from error
+            return sender
+
+
+def flush_until(sender: Sender, stop: threading.Event) -> None:
+    """Wait until the broker has acknowledged every message, for a short time once the process is to end.
+
+    Raises
+    ------
+    FatalError
+        A message has failed, or the broker did not in `OUTAGE_S` seconds.
+    StaleError
+        The process is to end.
+    """
+    began_s, stopped_s = time.monotonic(), 0.0
+    while sender.unacknowledged() and time.monotonic() - began_s < OUTAGE_S:
+        sender.check()
+        sender.producer.flush(_FLUSH_S)
+        if stop.is_set():
+            stopped_s = stopped_s or time.monotonic()
+            if time.monotonic() - stopped_s > STOPPED_S and sender.unacknowledged():
+                raise StaleError
+    sender.flush(0.0)
