@@ -105,7 +105,7 @@ def test_the_smallest_integer_of_16_bits_is_no_value(tmp_path: Path) -> None:
 
 
 @drawn
-@given(st.sampled_from((-9999.0, -999.0, 1e6, 32767.0)), st.integers(1, 25), st.integers(0, len(UV) - 30))
+@given(st.sampled_from((-9998.0, -1000.0, 1e6, 32767.0)), st.integers(1, 25), st.integers(0, len(UV) - 30))
 def test_a_few_numbers_far_outside_do_not_coarsen_the_others(tmp_path: Path, code: float, count: int, at: int) -> None:
     mv = UV / 1000.0
     mv[at : at + count] = code
@@ -169,3 +169,28 @@ def test_times_of_two_rates_are_refused_or_are_gaps(tmp_path: Path, slower: floa
 def test_rate_and_unit_of_a_head_are_found_in_any_language(lines: list[str], rate_hz: float | None, unit: str) -> None:
     facts = read_head(lines)
     assert (facts.rate_hz, facts.unit) == (rate_hz, unit)
+
+
+@drawn
+@given(st.sampled_from(("-999", "999", "-9999", "99999.0", "-2147483648")), st.integers(10, 200), st.integers(0, 99))
+def test_a_number_that_stands_for_no_value_is_none_and_is_said(
+    tmp_path: Path, code: str, every: int, shift: int
+) -> None:
+    missing = np.arange(len(UV)) % every == shift % every
+    rows = [f"{t:.3f},{code if gone else f'{v / 1000:.4f}'}" for t, v, gone in zip(T, UV, missing, strict=True)]
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join(["time_s,ECG (mV)", *rows]) + "\n")
+    recording = read_recording(path)
+    found = recording.samples[0] * recording.uv_per_unit
+    assert np.abs(found - UV)[~missing].max() < 1
+    assert (recording.samples[0][missing] == -32768).all()
+    assert any('is taken for "no value"' in note for note in recording.notes)
+
+
+@pytest.mark.parametrize("unit", ["mV*10", "0.1 mV", "10uV", "mV/10", "uV/LSB", "x10 mV"])
+def test_a_multiple_of_a_unit_is_not_taken_for_the_unit(tmp_path: Path, unit: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join([f"time_s,ECG ({unit})", *(f"{t:.3f},{v / 100}" for t, v in zip(T, UV, strict=True))]))
+    recording = read_recording(path)
+    assert recording.uv_per_unit == 0
+    assert any("not calibrated" in note for note in recording.notes)

@@ -20,6 +20,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arguments import positive, shown
+from beatwire.recordings.codes import without_codes
 from beatwire.recordings.columns.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
@@ -103,7 +104,8 @@ def from_array(
             raise UserError(f"array: expected numbers; all {samples.shape[1]} values of {names[0]!r} are missing")
         why = () if uv is not None else (_UNKNOWN.format("integers without a unit"),)
         return Recording("array", rate_hz, names, uv[0] if uv else 0.0, samples, notes + why)
-    columns64 = [_with_gaps(floats(v), position) for v in values]
+    columns64, code_notes = without_codes([_with_gaps(floats(v), position) for v in values])
+    notes += code_notes
     ranges = value_ranges(columns64)
     if not any(r.any_valid for r in ranges):
         raise UserError(f"array: expected numbers; all {len(columns64[0])} values of {names[0]!r} are missing")

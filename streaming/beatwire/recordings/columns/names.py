@@ -33,6 +33,12 @@ _OTHER_UNITS = {
 _UNSCALED = {"adu", "adc", "lsb", "count", "counts", "raw", "a.u.", "au", "nu", "n/a", "no_units", "no units",
              "dimensionless"}  # fmt: skip
 
+_FACTOR = r"([0-9.,]+(e[+-]?[0-9]+)?|10\^-?[0-9]+)"
+_SCALED = re.compile(
+    rf"[x*\u00d7]?\s*{_FACTOR}\s*[x*\u00d7]?\s*[num]v|[num]v\s*[x*\u00d7/]\s*{_FACTOR}"
+    r"|[num]v\s*(/|per)\s*(lsb|bit|count|adu|div|unit)s?"
+)
+
 _LEAD = re.compile(
     r"(lead|ableitung|derivation|dérivation|derivación|ch|channel|kanal|d|m)?[ _.:-]*"
     r"(-?av[rlf]|m?l?i{1,3}|v[1-9]r?|v[xyz]|m?cl?[1-6]|mv[1-6]|c[msc]5|(ll|la|lf|f|v[x1-6]?)[ _-](ra|la|rl|r|l))",
@@ -111,10 +117,17 @@ def unit_of(name: str, cell: str = "") -> str:
 def canonical_unit(text: str) -> str:
     """Return a unit in the spelling of ``UV_PER`` or ``PER_SECOND``, another known unit in lower case, or ``""``.
 
+    A multiple of a unit is taken for one without a scale: "mV*10" may mean either direction.
+
     >>> canonical_unit("µV"), canonical_unit("hh:mm:ss.mmm"), canonical_unit("(mV)"), canonical_unit("made by hand")
     ('uv', 's', 'mv', '')
+    >>> canonical_unit("mV*10"), canonical_unit("0.1 mV"), canonical_unit("1 mV")
+    ('raw', 'raw', 'mv')
     """
     unit = text.strip(" \t'\"[](){}").casefold().replace("µ", "u").replace("μ", "u").rstrip(".")
+    unit = re.sub(r"^1\s*(?=[num]?v$)", "", unit)
+    if _SCALED.fullmatch(unit):
+        return "raw"
     unit = re.sub(r"^(hh:)?mm:ss([.,:]?\w+)?(\W+dd/mm/yyyy)?$", "s", unit)
     unit = unit if unit in _OTHER_UNITS else re.sub(r"(?<=[a-z]{2})s$", "", unit) if unit != "ms" else unit
     unit = _SYNONYMS.get(unit, unit)

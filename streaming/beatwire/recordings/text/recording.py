@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 
 from beatwire.errors import UserError
+from beatwire.recordings.codes import without_codes
 from beatwire.recordings.columns.clocktext import seconds_of, seconds_of_digits
 from beatwire.recordings.columns.names import UV_PER, unit_of, without_unit
 from beatwire.recordings.columns.roles import Roles, Table, roles_of
@@ -56,19 +57,20 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
     leads, position = roles.leads, clock.positions(read.table, read.written)
     columns = [_as_numbers(path, layout, table[k], k) for k in leads]
     length = len(table[0]) if position is None else int(position[-1]) + 1
-    columns = [_with_gaps(c, position, length) for c in columns]
+    columns, code_notes = without_codes([_with_gaps(c, position, length) for c in columns])
     ranges = value_ranges(columns)
     if not any(r.any_valid for r in ranges):
         raise UserError(f"{where}: expected numbers in column {layout.names[leads[0]]!r}; all of them are missing")
     uv_per_value, unit_notes = _uv_per_value(layout, leads, ranges, gain)
     samples, uv_per_unit, scale_notes = to_units(columns, uv_per_value, ranges)
+    cut_note = _cut_note(path, layout)
     return Recording(
         name=re.sub(r"(\.(csv|tsv|txt|gz))+$", "", path.name, flags=re.IGNORECASE),
         rate_hz=clock.rate_hz,
         leads=tuple(without_unit(layout.names[k]) or f"lead {k}" for k in leads),
         uv_per_unit=uv_per_unit,
         samples=samples,
-        notes=(*clock.notes, *roles.notes(layout.names), *unit_notes, *scale_notes, *_cut_note(path, layout)),
+        notes=(*clock.notes, *roles.notes(layout.names), *code_notes, *unit_notes, *scale_notes, *cut_note),
     )
 
 
@@ -96,6 +98,8 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
         length = len(table[0]) if position is None else int(position[-1]) + 1
         leads = roles.leads
         columns = [_with_gaps(_as_numbers(path, layout, table[k], k), position, length) for k in leads]
+        columns, code_notes = without_codes(columns)
+        notes += code_notes
         if unit is None:
             unit = _uv_per_value(layout, leads, value_ranges(columns), gain)
             notes += unit[1]

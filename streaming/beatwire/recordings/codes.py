@@ -1,0 +1,54 @@
+"""Numbers that programs write where there is no value.
+
+In:  float64 [n] for each lead, NaN where there is no value
+Out: the same without the codes, and which they were
+
+A code is the largest or the least number of a lead, consists of nines (-999, 9999) or is a limit of 32 bits, and lies
+far beyond all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from beatwire.tables import array_module
+
+CODES = frozenset({*(float("9" * n) for n in range(2, 11)), 99.9, 99.99, 999.9, 999.99, 2.0**31, 2.0**31 - 1})
+BEYOND = 20  # times as far from the median as every other number
+
+
+def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
+    """Return columns in which codes are NaN, and a note for each code.
+
+    >>> import numpy as np
+    >>> without_codes([np.array([0.1, -999.0, -0.2, 1.0])])
+    ([array([ 0.1,  nan, -0.2,  1. ])], ('-999 is taken for "no value": 1 of 4 values',))
+    """
+    found: dict[float, int] = {}
+    out = []
+    for column in columns:
+        for code in _codes_of(column):
+            xp = array_module(column)
+            found[code] = found.get(code, 0) + int((column == code).sum())
+            column = xp.where(column == code, xp.nan, column)
+        out.append(column)
+    total = sum(map(len, columns))
+    return out, tuple(f'{code:g} is taken for "no value": {n} of {total} values' for code, n in sorted(found.items()))
+
+
+def _codes_of(column: Any) -> list[float]:
+    """Return the codes in a column."""
+    xp = array_module(column)
+    finite = column[xp.isfinite(column)]
+    if not len(finite):
+        return []
+    edges = [edge for edge in (float(finite.min()), float(finite.max())) if abs(edge) in CODES]
+    if not edges:
+        return []
+    others = finite[~xp.isin(finite, xp.asarray(edges))]
+    if not len(others):
+        return []
+    middle = float(xp.median(others))
+    widest = float(xp.abs(others - middle).max())
+    return [edge for edge in dict.fromkeys(edges) if abs(edge - middle) > BEYOND * widest]
