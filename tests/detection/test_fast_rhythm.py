@@ -110,12 +110,19 @@ def test_a_rate_that_rises_and_falls_is_counted(bpm: int) -> None:
     assert f1(r_s, at_s, 3, 59) >= 0.98
 
 
+@pytest.mark.parametrize("gain", [None, 50, 1000])
 @pytest.mark.parametrize(("bpm", "sigma_s", "t_wave"), [(370, 0.02, 0.0), (370, 0.03, 0.3), (350, 0.025, 0.3)])
-def test_a_rhythm_too_fast_to_be_counted_is_no_asystole(bpm: int, sigma_s: float, t_wave: float) -> None:
+def test_a_rhythm_too_fast_to_be_counted_is_no_asystole(
+    bpm: int, sigma_s: float, t_wave: float, gain: int | None
+) -> None:
     x, _ = heart([(80, 80, 12), (bpm, bpm, 25)], 250.0, sigma_s, t_wave=t_wave)
-    on = beatwire.analyze(x[0], 250, units="mV").alerts.rule
+    values, units_of = (x[0], "mV") if gain is None else (np.rint(gain * x[0]).astype(np.int16), None)
+    result = beatwire.analyze(values, 250, units=units_of)
+    assert (result.recording.uv_per_unit > 0) == (gain is None)
+    on = result.alerts.rule
     assert "asystole" not in set(on)
-    assert set(on) & {"extreme tachycardia", "ventricular fibrillation", "cannot analyse"}
+    said = {"extreme tachycardia", "ventricular fibrillation", "cannot analyse"}
+    assert set(on) & (said if gain is None else said | {"noise"})
 
 
 @pytest.mark.parametrize("bpm", [400, 430, 480])

@@ -8,7 +8,7 @@ State: none
 from __future__ import annotations
 
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, UNKNOWN, UNSURE
-from beatwire.kernels.rhythms.wave_shape import NUMBERS, number_of
+from beatwire.kernels.rhythms.wave_shape import NUMBERS, known_number
 from beatwire.records import F32, I64, U8
 
 BLOCKS = 3  # that a judgement reads
@@ -34,10 +34,10 @@ def write_features(end: int, rate_hz: float, blocks: I64, count: int, samples: I
         Beats of the stream so far; ``samples``, ``flags`` [BEATS] are the last ones, a ring.
     """
     for k in range(NUMBERS):
-        newest = number_of(int(blocks[0]), k)
+        newest = known_number(int(blocks[0]), k)
         total, least, largest = newest, newest, newest
         for b in range(1, BLOCKS):
-            number = number_of(int(blocks[b]), k)
+            number = known_number(int(blocks[b]), k)
             total += number
             least, largest = min(least, number), max(largest, number)
         features[k] = newest

@@ -2,7 +2,8 @@
 
 In:    the description of a block (``kernels.rhythms.wave_shape``), and the blocks before it
 Out:   whether the block is at rest, or busy
-State: int64 ``past[COLUMNS]``: the steepest slopes and largest waves of the last ``BLOCKS`` blocks
+State: int64 ``past[COLUMNS]``: the steepest slopes and largest waves of the last ``BLOCKS`` blocks; 0 for the waves of
+       a stream that is not calibrated
 
 A lead whose electrode came off is at rest too. It differs from a heart that is silent by what was before: an artefact
 that no heart makes, after which the lead is dead, or returns slowly from the limits of its amplifier.
@@ -28,7 +29,7 @@ BUSY_SHARE, BUSY_WAVES = 0.5, 8  # the same of waves that may be beats; so many 
 
 
 def steepest_slope(description: int) -> int:
-    """Return the steepest slope of a block in microvolts from point to point (1/64 s)."""
+    """Return the steepest slope of a block in microvolts, or quarters of a unit, from point to point (1/64 s)."""
     size = 2.0 ** (number_of(description, SIZE) / 8.0)
     mean = 4.0 * math.pi * size / max(1, number_of(description, HALF))
     return int(mean * number_of(description, STEEP) / 4.0)
@@ -70,13 +71,14 @@ def is_busy(description: int, past: I64) -> bool:
     past : int64 [COLUMNS]
         With the block.
     """
-    if description & UNCALIBRATED > 0 or number_of(description, UPWARD) < BUSY_WAVES:
+    if number_of(description, UPWARD) < BUSY_WAVES:
         return False
-    return steepest_slope(description) >= max(HIGH_UV, BUSY_SHARE * median_slope(past))
+    least = HIGH_UV if description & UNCALIBRATED == 0 else 1.0
+    return steepest_slope(description) >= max(least, BUSY_SHARE * median_slope(past))
 
 
 def is_at_rest(description: int, past: I64) -> bool:
-    """Return True if a block is at rest, and store it; a signal that is not calibrated always is.
+    """Return True if a block is at rest, and store it; one of a signal that is not calibrated is, unless it is busy.
 
     Where a lead lacks values the others must be living: the heart may beat on that lead.
 
@@ -87,13 +89,14 @@ def is_at_rest(description: int, past: I64) -> bool:
     past : int64 [COLUMNS]
         Read and written.
     """
-    if description & UNCALIBRATED > 0:
-        return True
+    calibrated = description & UNCALIBRATED == 0
     slope, wave, usual = steepest_slope(description), largest_wave(description), median_slope(past)
     at = int(past[COUNT]) % BLOCKS
     past[at] = slope
-    past[BLOCKS + at] = wave
+    past[BLOCKS + at] = wave if calibrated else 0
     past[COUNT] += 1
+    if not calibrated:
+        return not is_busy(description, past)
     is_low = slope <= max(LOW_UV, min(HIGH_UV, SHARE * usual))
     is_dead = description & ABSENT > 0 or has_artefact(past)
     is_living = wave >= LIVING_UV and number_of(description, HALF) < LONGEST_HALF

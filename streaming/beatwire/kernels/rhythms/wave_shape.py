@@ -17,7 +17,7 @@ from beatwire.records import I32
 # The numbers, in the order in which they are packed:
 #   LEAKAGE   share of the signal that remains when it is added to itself half a period later, in 1/100
 #   HALF      half of the mean period, in quarters of a point
-#   SIZE      logarithm of the mean size in microvolts, in eighths of an octave; 0: unknown
+#   SIZE      logarithm of the mean size in microvolts, in eighths of an octave; not calibrated: in quarters of a unit
 #   BASELINE  share of points that are less than a quarter of the largest, in 1/127
 #   CREST     the largest point over the mean size, in 1/8
 #   STEEP     the steepest slope over the mean slope, in 1/4
@@ -29,14 +29,20 @@ BITS, LARGEST = 7, 127
 KIND_BITS = 2  # of the kind, below the numbers; the following bits are above them
 KIND_MASK = 3
 DESCRIBED = 1 << (KIND_BITS + NUMBERS * BITS)  # the block has a description
-UNCALIBRATED = DESCRIBED << 1  # ``SIZE`` is unknown
+UNCALIBRATED = DESCRIBED << 1  # ``SIZE`` compares blocks of one stream only
 LIMITED = DESCRIBED << 2  # a lead stands at the limits of its converter; a block without description may have it
+UNIT_NANOVOLTS = 4000  # of a stream that is not calibrated, for ``SIZE``
 ABSENT = DESCRIBED << 3  # one of several leads lacks values; a block without description may have it
 
 
 def number_of(packed: int, k: int) -> int:
     """Return a number of a packed description."""
     return (packed >> (KIND_BITS + BITS * k)) & LARGEST
+
+
+def known_number(packed: int, k: int) -> int:
+    """Return a number of a packed description that compares streams; 0: it is not known."""
+    return 0 if k == SIZE and packed & UNCALIBRATED > 0 else number_of(packed, k)
 
 
 def eighths_of_octaves(value: int) -> int:
@@ -86,7 +92,7 @@ def pack_description(points: I32, nanovolts: int, fine: int, leakage: int) -> in
         upward += j > 0 and 8 * int(points[j]) > largest and 8 * int(points[j - 1]) <= largest
     low, upward = added(low), added(upward)
     half = int(math.floor(4.0 * math.pi * size / max(slope, 1) + 0.5))
-    microvolts = size * nanovolts // (n * fine * 1000)
+    microvolts = size * (nanovolts if nanovolts > 0 else UNIT_NANOVOLTS) // (n * fine * 1000)
     packed = min(LARGEST, leakage)
     packed |= min(LARGEST, half) << (BITS * HALF)
     packed |= eighths_of_octaves(microvolts) << (BITS * SIZE)
