@@ -104,22 +104,25 @@ def count_undisturbed(maxima: I64, last: int, n: int, cut: int) -> int:
     return count
 
 
-def quiet_maximum(maxima: I64, last: int, n: int, k: int) -> int:
-    """Return the ``k``-th smallest, of two, of the maxima of stretches in the ``n`` blocks up to ``last``.
+def quietest(maxima: I64, last: int, n: int) -> tuple[int, int]:
+    """Return the two smallest of the maxima of stretches in the ``n`` blocks up to ``last``.
 
-    A stretch is as long as a block and begins with any quarter.
+    A stretch is as long as a block, which has four quarters, and begins with any of them.
     """
     first = second = NO_CUT
-    end = QUARTERS * (last + 1)
-    for early in range(QUARTERS * (n - 1) + 1):
-        maximum = 0
-        for quarter in range(end - QUARTERS - early, end - early):
-            maximum = max(maximum, int(maxima[FIRST_QUARTER + quarter % KEPT_QUARTERS]))
-        if maximum < first:
-            first, second = maximum, first
-        else:
-            second = min(second, maximum)
-    return first if k == 1 else second
+    one = two = three = 0  # maxima of the quarters after, the latest of them last
+    at = (QUARTERS * (last + 1) - 1) % KEPT_QUARTERS
+    for k in range(QUARTERS * n):
+        value = int(maxima[FIRST_QUARTER + at])
+        at = KEPT_QUARTERS - 1 if at == 0 else at - 1
+        if k >= QUARTERS - 1:
+            maximum = max(max(0, value), max(one, max(two, three)))
+            if maximum < first:
+                first, second = maximum, first
+            else:
+                second = min(second, maximum)
+        one, two, three = value, one, two
+    return first, second
 
 
 def cut_of(quietest: int, usual: int, low: int, high: int) -> int:
@@ -171,8 +174,9 @@ def find_level(maxima: I64, number: int, low: int, high: int) -> None:
     """Compute the level from the blocks up to block ``number``."""
     n = int(maxima[MAXIMA_COMPLETE])
     recent = min(n, LEVEL_BLOCKS)
-    usual = quiet_maximum(maxima, number, recent, 1 if recent < FEWEST_BLOCKS else 2)
-    cut = cut_of(0 if recent < LEVEL_BLOCKS else quiet_maximum(maxima, number, recent, 1), usual, low, high)
+    first, second = quietest(maxima, number, recent)
+    usual = first if recent < FEWEST_BLOCKS else second
+    cut = cut_of(0 if recent < LEVEL_BLOCKS else first, usual, low, high)
     known, kept = count_undisturbed(maxima, number, recent, cut), count_undisturbed(maxima, number, n, cut)
     maxima[MAXIMA_CUT] = cut
     maxima[MAXIMA_KNOWN] = int(known > 0 or usual <= cut)
