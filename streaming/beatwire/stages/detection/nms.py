@@ -68,7 +68,7 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
     reach = left + right + response.delay
     if state.work.shape[1] < longest + reach:
         state.work = np.zeros((1, longest + reach), np.int32)
-    most_peaks = PER_STRETCH * ((longest + right) // (right + 1) + 2)
+    most_peaks = PER_STRETCH * max(1, (longest + right) // (right + 1))
     several = response.leads is not None
     table = PeakTable(
         found=backend.buffer("found", (n,), np.int64),

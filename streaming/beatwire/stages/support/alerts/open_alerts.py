@@ -16,7 +16,7 @@ from beatwire.stages.support.streams.directory import Directory
 NEVER = int(np.iinfo(np.int64).max)
 # What an alert has from its beginning on, and each of its messages repeats.
 _LASTING = ("id", "session", "onset", "onset_us", "partition", "ack_by", "ack_us", "reminders")
-# What messages of versions before 0.4 do not have.
+# What older messages do not have.
 _DEFAULTS = {"partition": 0, "ack_by": None, "ack_us": None, "reminders": 0}
 
 
