@@ -13,8 +13,10 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import RawTick
 from beatwire.records.columns import CHUNK_ID_HASH
 from beatwire.service.observing.drift_figures import figures
+from beatwire.stages import decode, unbundle
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.stages.support.streams.partitions import murmur2
+from beatwire.wire.bundles import encode_bundle
 from bedside import Ward, device_chunk, rows_of
 from laws import Run, Signal, assert_same, collect
 from oracles import SentChunk
@@ -71,6 +73,17 @@ def test_a_stream_that_moves_when_partitions_are_added_is_released_after_two_min
     for at_s in range(5, 400, 5):
         over += ward.tick(now_us=at_s * 1_000_000)
     assert {one["stream"] for one in over if one["state"] == "off"} == moved
+
+
+@pytest.mark.parametrize("by_gateway", [False, True])
+def test_of_the_streams_of_a_gateway_nobody_knows_where_they_belong(by_gateway: bool) -> None:
+    values = [chunk(stream=f"bed-{k}") for k in range(8)]
+    values = [encode_bundle(values)] if by_gateway else values
+    tick = unbundle.step(unbundle.State(), RawTick.of(values, partition=[1] * len(values)))[1]
+    directory = Directory(60, counts=(4, 6))
+    slot, _ = directory.find(decode.step(decode.State(decode.Settings()), tick)[1])
+    assert len(slot) == directory.known == 8
+    assert (len(directory.moved(slot)) == 0) is by_gateway
 
 
 @pytest.mark.parametrize("evicts", [True, False], ids=["slot evicted", "slot not yet evicted"])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from beatwire.records import events
-from beatwire.records.arrays import F64, I32, I64, U8
+from beatwire.records.arrays import F64, I32, I64, U8, Bool
 from beatwire.records.columns import LIMITS_COLUMNS
 from beatwire.records.detection import FreshLanes, LeadLevels, LevelLimits, PeakTable, Rings
 from beatwire.records.rejects import Rejects
@@ -28,6 +28,7 @@ class Chunks:
     rejects      the messages that are not valid
     received     partition, int32 [m], and arrival, int64 [m], of all messages of the tick, valid or not
     now_us, caught_up, overloaded, open_banks  as in ``RawTick``
+    bundled      bool [m]        of all messages of the tick: it came in a bundle; None: none did
     """
 
     payload: U8
@@ -41,6 +42,7 @@ class Chunks:
     caught_up: bool
     overloaded: bool
     open_banks: Mapping[int, frozenset[BankKind]] | None = None
+    bundled: Bool | None = None
 
 
 class Bank(NamedTuple):

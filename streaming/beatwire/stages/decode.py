@@ -97,6 +97,7 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
         caught_up=tick.caught_up,
         overloaded=tick.overloaded,
         open_banks=tick.open_banks,
+        bundled=None if tick.bundled is None else tick.bundled.chunk >= 0,
     )
 
 

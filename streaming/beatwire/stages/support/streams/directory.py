@@ -30,6 +30,7 @@ class Directory:
     names, keys  stream ids, as text and as bytes
     ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels; a size of 0: no stream
     partition    int32 [slots]: partition of the last chunk
+    bundled      bool [slots]: a chunk came in a bundle, whose key and not the stream's own chose the partition
     claimed      slots that the last ``find`` gave to new streams
     counts       numbers of partitions that the topic of samples has had, the present one last; empty: unknown
     """
@@ -40,6 +41,7 @@ class Directory:
     ids: U8 = field(default_factory=lambda: np.zeros((64, avro.MAX_ID), np.uint8))
     id_size: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
     partition: I32 = field(default_factory=lambda: np.zeros(64, np.int32))
+    bundled: Bool = field(default_factory=lambda: np.zeros(64, np.bool_))
     claimed: list[int] = field(default_factory=list)
     counts: tuple[int, ...] = ()
     _table: I64 = field(default_factory=lambda: _empty_table(256))
@@ -71,7 +73,8 @@ class Directory:
         """Return those of the slots whose streams belong to another partition since partitions were added."""
         if len(self.counts) < 2:
             return slots[:0]
-        return slots[[has_moved(self.keys[s], int(self.partition[s]), self.counts) for s in slots.tolist()]]
+        own = slots[~self.bundled[slots]]
+        return own[[has_moved(self.keys[s], int(self.partition[s]), self.counts) for s in own.tolist()]]
 
     def evict(self, slots: I64) -> None:
         """Remove streams: ``find`` does not find them any more."""
@@ -107,6 +110,9 @@ class Directory:
             slot[unknown] = self.look_up(chunks.payload, chunks.ints[unknown])
         known = slot >= 0
         self.partition[slot[known]] = chunks.partition[known]
+        if chunks.bundled is not None:
+            now = known & (chunks.message >= 0)
+            self.bundled[slot[now][chunks.bundled[chunks.message[now]]]] = True
         return slot, refused
 
     def _claim(self, raw: bytes, digest: int) -> str | None:
@@ -123,6 +129,7 @@ class Directory:
         self.names[slot], self.keys[slot], self._digests[slot] = name, raw, digest
         self.ids[slot, : len(raw)] = np.frombuffer(raw, np.uint8)
         self.id_size[slot] = len(raw)
+        self.bundled[slot] = False
         if 2 * self._entries >= len(self._table):
             self._enter_all(len(self._table))
         else:
@@ -145,7 +152,7 @@ class Directory:
 
     def _grow(self) -> None:
         more = 2 * self.capacity
-        for name in ("ids", "id_size", "partition"):
+        for name in ("ids", "id_size", "partition", "bundled"):
             old = getattr(self, name)
             grown = np.zeros((more, *old.shape[1:]), old.dtype)
             grown[: len(old)] = old
