@@ -17,14 +17,14 @@ INSTALL = if $(BIN)/python -m pip config list | grep -q index-url || \
 # Three processes share the tests by file, because many wait; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=8
 
-.PHONY: demo test dev shared check kernels test-fast test-heavy docs site bench screenshots train clean
+.PHONY: demo test dev shared check kernels jars test-fast test-heavy docs site bench screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
 
 # What CI runs: style, types, import rules, and all tests except the slow ones.
 test: $(RUN_READY)
-	$(MAKE) --no-print-directory -j 2 dev kernels
+	$(MAKE) --no-print-directory -j 3 dev kernels jars
 	$(MAKE) --no-print-directory -j 2 check shared
 	$(BIN)/pytest $$(grep -rl "mark.alone" tests) -m "alone and not slow" --durations=8
 
@@ -45,6 +45,10 @@ check: $(DEV_READY)
 # Compiled once, before two processes of tests would both compile them; and while pip downloads what tests need.
 kernels: $(RUN_READY)
 	$(BIN)/python -c 'from beatwire.service.warmup import warm_up; warm_up(print)'
+
+# Kafka's, while pip downloads; where there is no network the tests that need them are skipped.
+jars: $(RUN_READY)
+	-$(BIN)/python -c 'from beatwire.kafka.local.jvm import find_jars; find_jars()'
 
 # Without the tests that start a broker.
 test-fast: $(DEV_READY) kernels

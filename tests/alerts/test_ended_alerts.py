@@ -90,7 +90,13 @@ class Log:
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("before", [0, 365], ids=["from the first day", "after a year without tombstones"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(0, id="from the first day", marks=pytest.mark.slow),
+        pytest.param(365, id="after a year without tombstones"),
+    ],
+)
 def test_a_year_of_a_small_ward_is_read_in_seconds_at_start_and_at_each_hand_over(
     monkeypatch: pytest.MonkeyPatch, before: int
 ) -> None:

@@ -205,7 +205,7 @@ def published_alerts() -> list[dict[str, Any]]:
     say(beats=noisy, known=[("bed", 15400)], blocks=[("bed", 15600, 8)])
     for k in range(6):
         say(device_chunk(10 * k, stream="bed-3", session=1 + k % 2))
-    ward.aligner.align.admits = lambda *_: False
+    ward.aligner.align.admission.admits = lambda *_: False
     say(device_chunk(0, stream="bed-2", samples=np.zeros((3, 10), np.int16)))
     out = publish.step(
         publish.State(publish.Settings("vae-1", SCORED_BY, PLANE), ward.aligner.directory),

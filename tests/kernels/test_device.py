@@ -30,8 +30,9 @@ on_a_card = pytest.mark.skipif(MISSING is not None, reason=f"needs a GPU: {MISSI
 
 
 @pytest.mark.timeout(900)
-def test_kernels_and_graph_on_the_simulator() -> None:
-    plain = ["-q", "-x", "-p", "no:cacheprovider", "-o", "timeout=800"]
+@pytest.mark.parametrize("which", ["not slow", pytest.param("slow", marks=pytest.mark.slow)])
+def test_kernels_and_graph_on_the_simulator(which: str) -> None:
+    plain = ["-q", "-x", "-p", "no:cacheprovider", "-o", "timeout=800", "-m", which]
     files = [f"tests/helpers/kernels/{part}on_the_simulator.py" for part in ("", "parts_")]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *plain, *files],

@@ -21,6 +21,7 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records import LimitChange, RawTick
+from beatwire.wire.bundles import encode_bundle
 from fast_hearts import heart, units
 from laws import Run, Signal, collect, cut, grouped, shuffled
 from numba.core.registry import CPUDispatcher
@@ -61,7 +62,7 @@ def bodies() -> dict[str, Callable[..., Any]]:
 def messages() -> list[list[bytes]]:
     """Return ticks of three people with faults of every kind, of one with pulses for a minute, and of a fast heart.
 
-    The first one's electrode is touched.
+    The first one's electrode is touched. The fast heart's chunks come in bundles.
     """
     rng = np.random.default_rng(5)
     queues = []
@@ -88,7 +89,8 @@ def messages() -> list[list[bytes]]:
         queue.append(signal.chunk(0, 40, session=2))
         queues.append(queue)
     fast = Signal("fast", units(heart([(280, 280, 9)], 250.0, 0.012, leads=2)[0]))
-    queues.append([fast.chunk(a, b) for a, b in cut(fast.samples.shape[1], rng, 60)])
+    chunks = [fast.chunk(a, b) for a, b in cut(fast.samples.shape[1], rng, 60)]
+    queues.append([encode_bundle(chunks[k : k + 3]) for k in range(0, len(chunks), 3)])
     queues.append([b"", b"\0\0\0\0\7", b'{"stream": 1}', queues[0][0][:-3], queues[0][0] + b"x", b"\xff" * 30])
     queues.append([Signal("bed-0", np.ones((2, 9), np.int16)).chunk(0, 9)])
     return grouped(shuffled(queues, rng), rng, 12)

@@ -157,5 +157,5 @@ def test_a_table_with_other_columns_is_an_error() -> None:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, batch.schema) as writer:
         writer.write_batch(batch)
-    with pytest.raises(ValueError, match=r"expected columns .*value.*; got .*a: int64"):
+    with pytest.raises(ValueError, match=r"expected columns .*value.*; got a int64"):
         list(packed_letters.unpack(sink.getvalue().to_pybytes()))

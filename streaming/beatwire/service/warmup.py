@@ -22,6 +22,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.service.process_tuning import keep_freed_memory, spare_collector
 from beatwire.wire.avro import encode_chunk
+from beatwire.wire.bundles import encode_bundle
 
 BEGINNING = "compiling the kernels, once for this version"
 
@@ -86,7 +87,10 @@ def _shown(say: Callable[[str], None], on_progress: Progress | None) -> Iterator
 
 
 def _rehearse(backend: Backend) -> None:
-    """Run ten seconds of two streams with a beat each second and a gap through a graph: it calls every kernel."""
+    """Run ten seconds of two streams with a beat each second and a gap through a graph: it calls every kernel.
+
+    Two seconds of them come in bundles.
+    """
     pipeline = Pipeline(Settings(), backend)
     signal = (np.arange(2500) % 50).astype(np.int16)
     signal[::250] = 2000
@@ -97,4 +101,5 @@ def _rehearse(backend: Backend) -> None:
             for bed in range(1 if first < 1250 else 2)
             for leads in (["I"], ["I", "II"])
         ]
+        values = [encode_bundle(values)] if 1000 <= first < 1500 else values
         pipeline.emit(RawTick.of(values, now_us=first))

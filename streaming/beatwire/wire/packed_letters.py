@@ -89,14 +89,15 @@ def unpack(value: bytes) -> Iterator[Letter]:
     """
     try:
         with pa.ipc.open_stream(value) as reader:
-            batches = list(reader) if any(map(reader.schema.equals, _READ)) else None
-        for batch in batches or ():
+            other = None if any(map(reader.schema.equals, _READ)) else _names(reader.schema)
+            batches = list(reader) if other is None else []
+        for batch in batches:
             batch.validate(full=True)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # the last: of the name of a column
         found = f"{len(value)} bytes: {_short(str(error))}"
         raise ValueError(f"expected an Arrow IPC stream; got {found}") from error
-    if batches is None:
-        raise ValueError(f"expected columns {_names(SCHEMA)}; got {_short(_names(reader.schema))}")
+    if other is not None:
+        raise ValueError(f"expected columns {_names(SCHEMA)}; got {_short(other)}")
     for batch in batches:
         yield from map(Letter, *(column.to_pylist() for column in batch.columns))
 

@@ -133,7 +133,7 @@ def test_the_output_of_the_graph_and_of_every_kernel_equals_that_of_the_cpu(
     )
 
 
-@pytest.mark.parametrize(("pass_s", "by_pass"), [(3.0, False), (1.5, True)])
+@pytest.mark.parametrize(("pass_s", "by_pass"), [(3.0, False), pytest.param(1.5, True, marks=pytest.mark.slow)])
 def test_a_recording_in_shards_has_the_same_beats(
     monkeypatch: pytest.MonkeyPatch, pass_s: float, by_pass: bool
 ) -> None:
@@ -157,6 +157,7 @@ def test_a_recording_in_shards_has_the_same_beats(
     assert device.buffer("between recordings", (1,), np.int64) is between
 
 
+@pytest.mark.slow
 def test_kernels_for_many_items_write_what_kernels_for_few_items_write(ticks: list[list[bytes]]) -> None:
     class Noted(SimulatedCard):
         blocks = 18

@@ -75,12 +75,13 @@ def first_samples(source, count, *, within=200):
 def test_the_command_registers_the_schemas_and_prints_their_ids(kafka, server):
     command = ["topics", "--bootstrap-servers", kafka.bootstrap, "--registry", server.url]
     first = CliRunner().invoke(app, command)
-    assert [line for line in first.stdout.splitlines() if "schema id" in line][:2] == [
+    assert [line for line in first.stdout.splitlines() if "schema id" in line][:3] == [
         "ecg.samples-value: schema id 1, new",
-        "ecg.beats-value: schema id 2, new",
+        "ecg.samples-beatwire.SampleBundle: schema id 2, new",
+        "ecg.beats-value: schema id 3, new",
     ]
     again = CliRunner().invoke(app, command[:-2], env={"BEATWIRE_REGISTRY__URL": server.url})
-    assert "ecg.acks-value: schema id 4, already registered" in again.stdout
+    assert "ecg.acks-value: schema id 5, already registered" in again.stdout
 
 
 def test_messages_of_three_versions_are_read_and_an_id_costs_one_request(kafka, server):

@@ -19,7 +19,7 @@ from beatwire.wire.avro import decode_beat
 
 pytestmark = pytest.mark.kafka
 
-STREAMS, SECONDS, SPEED = 10, 60, 2  # half a minute: long enough for beats on a busy machine too
+STREAMS, SECONDS, SPEED = 10, 60, 3  # twenty seconds: long enough for beats on a busy machine too
 
 
 @pytest.fixture(scope="module", autouse=True)
