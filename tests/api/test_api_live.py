@@ -12,7 +12,7 @@ from beatwire.recordings import NO_VALUE
 from two_leads import FS, assert_same, two_leads_fixture, whole_fixture  # noqa: F401  fixtures
 
 
-@pytest.mark.parametrize("chunk", [1, 37, 50, 20_000])
+@pytest.mark.parametrize("chunk", [pytest.param(1, marks=pytest.mark.slow), 37, 50, 20_000])
 def test_live_decides_what_analyze_decides(chunk: int, samples: np.ndarray, whole: beatwire.Result) -> None:
     n = 15_000 if chunk > 1 else 2_000
     beats, alerts = [], []

@@ -80,6 +80,7 @@ def run_undisturbed(kafka, command, wait, monitor) -> None:
     assert whole.returncode == 0, output
 
 
+@pytest.mark.slow  # test_chaos and test_recovery kill one each
 def test_a_killed_monitor_is_replaced_with_the_beats_and_alerts_of_one_that_never_stopped(kafka, command, wait):
     where = ("--bootstrap-servers", kafka.bootstrap)
     monitor = ("monitor", *where, "--score-within", "0", "--group")
