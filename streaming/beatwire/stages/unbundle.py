@@ -31,6 +31,7 @@ _FAULTS = {
     bundles.LEFT: Fault("schema", "unbundle: bytes are left after the last chunk: written with a newer schema?"),
 }
 _JSON_BEGINS = np.frombuffer(b"{ \t\r\n\xef", np.uint8)
+_MAY_BE_BUNDLE = np.isin(np.arange(256), [bundles.MARK[0], 0, *_JSON_BEGINS])  # by the first byte; 0: it is framed
 
 
 @dataclass(slots=True)
@@ -43,8 +44,14 @@ class State:
 
 def step(state: State, tick: RawTick) -> tuple[State, RawTick]:
     """Return the tick with one chunk a row."""
-    state.tick = _rows_of(state, tick) if len(tick.payload) else tick
+    state.tick = _rows_of(state, tick) if _may_have_bundles(tick) else tick
     return state, state.tick
+
+
+def _may_have_bundles(tick: RawTick) -> bool:
+    """Return False if the first bytes of all messages say that they are chunks."""
+    last = len(tick.payload) - 1
+    return last >= 0 and bool(_MAY_BE_BUNDLE[tick.payload[np.minimum(tick.start[:-1], last)]].any())
 
 
 def _rows_of(state: State, tick: RawTick) -> RawTick:
