@@ -136,14 +136,18 @@ def suppress(
     stretch = first
     disturbed = last > first and largest(window, watermark - begin) > high
     while stretch < last:
-        n = 1 if disturbed else min(right + 1, last - stretch)
+        touched = False
+        if disturbed:  # is there anything that large around any sample of the stretch?
+            around = max(lowest, stretch - reach)
+            touched = largest(window[around - begin :], min(watermark, stretch + 2 * right + 1) - around) > high
+        n = 1 if touched else min(right + 1, last - stretch)
         here = window[stretch - begin :]
         value = largest(here, n)
         at = place_of(value, here[:n])
         c = stretch + at
         behind = max(lowest, c - search.left)
         peak, beside = value > 0, 0
-        if peak and disturbed:
+        if peak and touched:
             stop = c - begin + right + 1
             sides = overlooks(window, c - begin, 1, stop, stop, high)
             sides *= overlooks(window, c - begin, -1, behind - begin - 1, max(lowest, c - reach) - begin - 1, high)
