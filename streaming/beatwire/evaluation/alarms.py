@@ -113,14 +113,14 @@ def _merged(episodes: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def is_about_the_heart(rule: str) -> bool:
-    """Return True if a rule is about the heart and of medium or high priority.
+def about_the_heart(alarms: Iterable[Alarm], *priorities: str) -> list[Alarm]:
+    """Return the alarms about the heart with one of these priorities.
 
-    >>> [is_about_the_heart(rule) for rule in ("tachycardia", "missed beat", "cannot analyse")]
-    [True, False, False]
+    >>> raised = [Alarm(rule, 0, 1, 2) for rule in ("tachycardia", "missed beat", "cannot analyse")]
+    >>> [alarm.rule for alarm in about_the_heart(raised, "medium", "high")]
+    ['tachycardia']
     """
-    found = RULES[NUMBERS[rule]]
-    return found.priority in ("medium", "high") and not found.technical
+    return [a for a in alarms if (r := RULES[NUMBERS[a.rule]]).priority in priorities and not r.technical]
 
 
 def count_load(alarms: Iterable[Alarm], end: int) -> dict[str, int]:
@@ -128,7 +128,7 @@ def count_load(alarms: Iterable[Alarm], end: int) -> dict[str, int]:
 
     True ones count too: it is what a ward hears of this bed.
     """
-    return dict(Counter(a.rule for a in alarms if a.decided < end and is_about_the_heart(a.rule)))
+    return dict(Counter(a.rule for a in about_the_heart(alarms, "medium", "high") if a.decided < end))
 
 
 def load_line(load: dict[str, Any]) -> list[str]:

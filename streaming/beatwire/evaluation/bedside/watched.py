@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from beatwire.alerts.rules import NUMBERS, RULES
 from beatwire.errors import UserError
+from beatwire.evaluation.alarms import about_the_heart
 from beatwire.evaluation.beats.detection import Alarm
 from beatwire.evaluation.records import AnnotatedRecord, annotate
 from beatwire.evaluation.streamed import Streamed, alarms_of
@@ -59,7 +59,7 @@ class Watched:
 
     def physiological(self, *priorities: str) -> list[Alarm]:
         """Return the alarms about the heart with one of these priorities."""
-        return [a for a in self.alarms if (r := RULES[NUMBERS[a.rule]]).priority in priorities and not r.technical]
+        return about_the_heart(self.alarms, *priorities)
 
 
 def classed(records: Sequence[Watched]) -> list[tuple[Watched, AnnotatedRecord]]:
