@@ -7,12 +7,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    pass
 
 # Titles of the panels that group the options of a command in its help text.
 RECORDING = "Recording"

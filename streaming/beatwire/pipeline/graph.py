@@ -54,7 +54,7 @@ class Graph(Part):
         self.unbundled = stage(self.source, unbundle.step, unbundle.State)           # RawTick     one chunk a row
         self.decoded = stage(self.unbundled, decode.step, self._decode_state)        # Chunks      n columns
         self.aligned = stage(self.decoded, align.step, self._align_state)            # Aligned     passes, events
-        self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     a branch
+        self.rejects = self.aligned.map(lambda aligned: aligned.rejects)             # Rejects     before the passes
         self.passes = self.aligned.map(lambda aligned: aligned.passes).flatten()     # Placement   one bank and pass
 
         detection = self.include(Detection(settings, models, backend, self.passes))

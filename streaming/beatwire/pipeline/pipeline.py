@@ -43,7 +43,7 @@ class Pipeline(Graph):
     def __init__(self, settings: Settings, backend: Backend = CPU) -> None:
         super().__init__(settings, backend)
         self._out: list[Outgoing] = []
-        self._received: tuple[RawTick, Origin] | None = None  # the tick in work
+        self._origin: Origin | None = None  # of the messages of the tick in work
         self._ahead: Callable[[Sequence[Outgoing]], None] | None = None
         self._unread: frozenset[int] = frozenset()
         self.subscribe(self.rejects, self._reject)
@@ -65,9 +65,9 @@ class Pipeline(Graph):
     def _reject(self, rejects: Rejects) -> None:
         """Make the dead letters of a tick; the stages of the samples follow."""
         self._rejects = rejects
-        if self._received is None:
+        if self._origin is None:
             return
-        tick, origin = self.unbundled.state.tick, self._received[1]  # rejects name rows
+        tick, origin = self.unbundled.state.tick, self._origin  # rejects name rows
         waiting = self._align.admission.waiting
         self.held.enter(waiting, tick, origin)
         if len(rejects):
@@ -91,10 +91,10 @@ class Pipeline(Graph):
         self._tick += 1
         self._out.clear()
         self.backend.begin()
-        self._received = None if origin is None else (tick, origin)
+        self._origin = origin
         self._ahead, self._unread = ahead, tick.held
         self.source.emit(tick)
-        self._received = None
+        self._origin = None
         return list(self._out)
 
     def adopt(self, alerts: list[dict[str, Any]], acks: Sequence[Acknowledgement] = ()) -> None:
