@@ -50,8 +50,13 @@ def step(state: State, tick: RawTick) -> tuple[State, RawTick]:
 
 def _may_have_bundles(tick: RawTick) -> bool:
     """Return False if the first bytes of all messages say that they are chunks."""
-    last = len(tick.payload) - 1
-    return last >= 0 and bool(_MAY_BE_BUNDLE[tick.payload[np.minimum(tick.start[:-1], last)]].any())
+    return len(tick.payload) > 0 and bool(_MAY_BE_BUNDLE[_first_bytes(tick.payload, tick.start)].any())
+
+
+def _first_bytes(payload: U8, start: I64) -> U8:
+    """Return the first byte of each message, uint8 [m], any byte of an empty one; the payload has a byte at least."""
+    first: U8 = payload[np.minimum(start[:-1], len(payload) - 1)]
+    return first
 
 
 def _rows_of(state: State, tick: RawTick) -> RawTick:
@@ -69,13 +74,12 @@ def _rows_of(state: State, tick: RawTick) -> RawTick:
 def bodies(payload: U8, start: I64) -> I64:
     """Return where the array of each bundle begins, -1: the message is no bundle; int64 [m]."""
     begin, end = start[:-1], start[1:]
-    at = np.minimum(begin, max(0, len(payload) - 1))
     body = np.full(len(begin), -1, np.int64)
     if not len(payload):
         return body
-    mark = np.array(bundles.MARK, np.uint8)
+    first, mark = _first_bytes(payload, start), np.array(bundles.MARK, np.uint8)
     for value, skipped in ((mark[0], 0), (0, MAGIC_BYTES)):
-        rows = np.flatnonzero((payload[at] == value) & (end - begin >= skipped + len(mark)))
+        rows = np.flatnonzero((first == value) & (end - begin >= skipped + len(mark)))
         there = begin[rows] + skipped
         found = (payload[there[:, None] + np.arange(len(mark))] == mark).all(axis=1) if len(rows) else rows
         marked = np.asarray(found, np.bool_)
@@ -121,8 +125,7 @@ def _split(tick: RawTick, body: I64, wrong: Mapping[tuple[int, int], Fault]) -> 
 
 def _json_as_avro(tick: RawTick, wrong: dict[tuple[int, int], Fault]) -> RawTick:
     """Convert bundles in JSON; those that cannot be are noted."""
-    at = np.minimum(tick.start[:-1], len(tick.payload) - 1)
-    likely = np.flatnonzero(np.isin(tick.payload[at], _JSON_BEGINS) & (np.diff(tick.start) > 0))
+    likely = np.flatnonzero(np.isin(_first_bytes(tick.payload, tick.start), _JSON_BEGINS) & (np.diff(tick.start) > 0))
     converted: dict[int, bytes] = {}
     for k in likely.tolist():
         begin, end = int(tick.start[k]), int(tick.start[k + 1])

@@ -49,10 +49,9 @@ def encode_bundle(chunks: Sequence[bytes]) -> bytes:
     """
     if not 1 <= len(chunks) <= MOST_CHUNKS:
         raise ValueError(f"bundle: expected 1-{MOST_CHUNKS} chunks; got {len(chunks)}")
-    parts = [BUNDLE_MARK, _long(len(chunks))]
-    for chunk in chunks:
-        parts += [_long(len(chunk)), chunk]
-    value = b"".join([*parts, b"\0"])
+    buffer = io.BytesIO()
+    fastavro.schemaless_writer(buffer, schema("sample_bundle"), {"mark": BUNDLE_MARK, "chunks": chunks})
+    value = buffer.getvalue()
     if len(value) > MAX_BUNDLE_BYTES:
         raise ValueError(f"bundle: expected at most {MAX_BUNDLE_BYTES} bytes; got {len(value)}")
     return value
@@ -135,14 +134,3 @@ def _sign(text: str, at: int, sign: str) -> int:
     if text[at : at + 1] != sign:
         raise ValueError(f"{shown(text[at : at + 20])} where {sign!r} has to be")
     return at + 1
-
-
-def _long(value: int) -> bytes:
-    """Return a zigzag varint of a number that is not negative."""
-    value <<= 1
-    out = bytearray()
-    while value > 127:
-        out.append((value & 127) | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
