@@ -1,10 +1,13 @@
-"""A package whose names are imported when they are first used: a command loads no compiler to find a wrong path."""
+"""Modules that are imported late: a command loads no compiler to find a wrong path, and ticks wait for no import."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
+from threading import Thread
 from typing import Any
 
 
@@ -33,3 +36,16 @@ def lazily(package: str, **modules: str) -> Callable[[str], Any]:
         return value
 
     return attribute
+
+
+@cache
+def import_in_background(name: str) -> Thread:
+    """Start a thread that imports a module, once a name; return the thread."""
+
+    def work() -> None:
+        with contextlib.suppress(ImportError):  # without cuDF, pyarrow parses the tables
+            import_module(name)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    return thread

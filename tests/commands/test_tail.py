@@ -21,10 +21,10 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import tail
+from beatwire.lazy import import_in_background
 from beatwire.records import Fault, RawTick, Rejects
 from beatwire.wire import names
 from beatwire.wire.avro import schema
-from beatwire.wire.background import import_in_background
 from beatwire.wire.dead_letters import MOST_ALONE, dead_letters
 from received import Received
 from rich.console import Console

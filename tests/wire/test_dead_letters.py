@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from beatwire.lazy import import_in_background
 from beatwire.records import Fault, RawTick, Rejects
 from beatwire.wire import dead_letters, packed_letters
-from beatwire.wire.background import import_in_background
 from beatwire.wire.dead_letters import LARGEST_PACKED, MOST_ALONE, Letter, letters_in
 from beatwire.wire.packed_letters import MOST_BYTES
 from received import Received, letters_among

@@ -25,8 +25,8 @@ import numpy as np
 
 from beatwire.errors import shown
 from beatwire.kernels.intake.avro import MAX_BYTES
+from beatwire.lazy import import_in_background
 from beatwire.records import Bool, Outgoing, RawTick, Rejects
-from beatwire.wire.background import import_in_background
 from beatwire.wire.names import DEAD_LETTERS
 
 if TYPE_CHECKING:

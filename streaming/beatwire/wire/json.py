@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from beatwire.wire.background import import_in_background
+from beatwire.lazy import import_in_background
 from beatwire.wire.json_chunk import encode_fields, json_to_avro
 
 MIN_TABLE_MESSAGES = 8  # below this, a table costs more than parsing the messages singly
