@@ -27,11 +27,11 @@ from beatwire.jit.arguments import caller, flattened
 from beatwire.jit.cache import cache_folder
 from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, vector
-from beatwire.kernels.alerts import rules
+from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
-from beatwire.kernels.detection import beats, nms, ricker, windows
-from beatwire.kernels.intake import files, ring
-from beatwire.kernels.peaks import classify
+from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, nms, r_peak, ricker, windows
+from beatwire.kernels.intake import align, files, ring
+from beatwire.kernels.peaks import classify, peak_history
 from beatwire.kernels.rhythms import flutter
 from beatwire.kernels.scores import history
 from beatwire.kernels.table import HostKernels, Kernel, OverItems, Serial
@@ -52,6 +52,19 @@ PREFETCH: dict[Callable[..., Any], Callable[..., Any]] = {
     rules.apply_rules: prefetch.apply_rules,
 }  # by body
 PARALLEL = {ring.take_stretch, files.read_piece}  # bodies whose items threads share
+
+# Bodies that work for long at each call, and are called from several places: with a copy at each place, and of what
+# they call, half of the time of all compilations went into one kernel.
+CALLED = {
+    r_peak.mark_r,
+    fast_rhythm.is_link,
+    fast_rhythm.next_link,
+    hidden_beats.add_hidden,
+    alert_state.set_alert,
+    rules.pass_time,
+    align.place_run,
+    peak_history.lower_median,
+}
 
 # Without ``_nrt`` Numba does not count references to arrays: two locked instructions for every row that is passed on.
 # With ``forceinline`` no array is passed by value, which is eight words. Together these were two fifths of the machine
@@ -105,7 +118,8 @@ def _options(body: Any) -> dict[str, Any]:
     """Return Numba's options for a body."""
     any_order = enabled("vector") and body in vector.IN_ANY_ORDER
     fast = {"reassoc", "contract", "nsz"} if any_order else False
-    return {"error_model": "numpy", "fastmath": fast} | (_LEAN if enabled("lean") else {})
+    lean = _LEAN | {"forceinline": body not in CALLED} if enabled("lean") else {}
+    return {"error_model": "numpy", "fastmath": fast} | lean
 
 
 def _loop(n, size, board, *arguments):  # type: ignore[no-untyped-def]

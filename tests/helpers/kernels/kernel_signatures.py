@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from beatwire.backends.cpu import CPU
 from beatwire.jit import cpu, precompile
 from beatwire.service import warmup
@@ -23,10 +26,18 @@ def used_by_a_warm_up() -> dict[str, list[str]]:
     }
 
 
+def seconds_to_compile(name: str) -> float:
+    """Return the time that this process needed to compile a kernel; 0 if it loaded its machine code."""
+    dispatcher = getattr(cpu.kernels, name).dispatcher
+    timers = [dispatcher.get_metadata(signature).get("timers", {}) for signature in dispatcher.signatures]
+    return sum(one.get("compiler_lock", 0.0) for one in timers)
+
+
 def main() -> None:
-    used = used_by_a_warm_up()
-    order = [name for name in precompile.table() if name in used]
-    names = [*(name for name in used if name not in order), *order]
+    with TemporaryDirectory() as folder:
+        cpu.store_in(Path(folder))
+        used = used_by_a_warm_up()
+        names = sorted(used, key=seconds_to_compile, reverse=True)
     lines = [f"{name} {signature}\n" for name in names for signature in used[name]]
     precompile.SIGNATURES.write_text(HEADER + "".join(lines), encoding="utf-8")
 

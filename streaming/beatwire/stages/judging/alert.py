@@ -227,7 +227,9 @@ def _rule_beats(s: Settings, tick: TickBeats) -> RuleBeats:
         errors=tick.expected_errors,
         noisy=noisy,
         sure=np.isnan(tick.expected_errors) | (~noisy & (tick.quality >= s.sure)),
-        size=np.ones(len(none), np.float32) if tick.class_measures is None else tick.class_measures[:, SIZE],
+        size=np.ones(len(none), np.float32)
+        if tick.class_measures is None
+        else np.ascontiguousarray(tick.class_measures[:, SIZE]),
         unrelated=none if tick.normal_measures is None else tick.normal_measures[:, OF_SPREAD] > UNRELATED,
         beat_class=np.full(len(none), Q, np.uint8) if tick.beat_class is None else tick.beat_class,
         tachycardia=unknown if tick.ventricular is None else np.where(lost, np.nan, tick.ventricular.tachycardia),
