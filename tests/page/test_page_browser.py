@@ -237,6 +237,18 @@ def test_a_trace_and_an_alarm_are_seen_at_once(
         expect(seen.locator(".alerts .alarm").first).to_be_in_viewport(ratio=1)
 
 
+def test_one_lead_and_two_use_the_height_of_three(browser: Browser, page: Dashboard) -> None:
+    beds = {leads: heart(f"bed-{leads}", leads=leads) for leads in (1, 2, 3)}
+    heights = {}
+    with Feed(page, list(beds.values())), opened(browser, page.url + "#/ward", 1400, 900) as seen:
+        for leads in beds:
+            seen.goto(page.url + f"#/bed/bed-{leads}")
+            seen.wait_for_function(f"() => document.querySelectorAll('#bed .lead').length === {leads}")
+            heights[leads] = seen.evaluate("() => document.querySelector('#bed .lead').clientHeight")
+    assert heights[1] == pytest.approx(2 * heights[3], abs=1)
+    assert heights[2] == pytest.approx(1.5 * heights[3], abs=1)
+
+
 @pytest.mark.parametrize("address", ["#/ward", "#/bed/bed-1"])
 def test_a_narrow_screen_needs_no_horizontal_scrolling(browser: Browser, page: Dashboard, address: str) -> None:
     with Feed(page, [heart("bed-1", leads=12)]), opened(browser, page.url + address, 400, 800) as seen:

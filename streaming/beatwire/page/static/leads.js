@@ -8,11 +8,15 @@ import { SweepTrace } from "./trace.js";
 import { colourOf, element, figure, letter, setText, standsOut } from "./text.js";
 
 const MM_PER_S = 25;
-const GAINS = [10, 5, 2.5, 1.25]; // mm/mV; a lead that needs less than 10 says so
+const USUAL_GAIN = 10; // mm/mV; a lead with another says so
+const GAINS = [10, 5, 2.5, 1.25];
+const LARGE_GAINS = [20, ...GAINS]; // of a lead that is alone
 const ONE_COLUMN = 4; // leads: with more, two columns
 const TALL_MM = [30, 40]; // height of a lead, if there are few; the second on a tall screen
 const LOW_MM = [20, 30];
 const TALL_SCREEN_PX = 1200;
+const FEW = 3; // fewer leads share the height of three
+const TALLEST = 2; // times the height of one of three
 const NARROW_PX = 700;
 
 export class Leads {
@@ -41,9 +45,11 @@ export class Leads {
     this.parent.style.setProperty("--lead-rows", rows + 1);
     this.parent.replaceChildren();
     [this.traces, this.strips] = [[], []];
+    const least = (names.length > ONE_COLUMN ? LOW_MM : TALL_MM)[innerHeight > TALL_SCREEN_PX ? 1 : 0];
+    const height = least * Math.min(TALLEST, Math.max(1, FEW / rows)) * pxPerMm;
     names.forEach((name, lead) => {
       if (lead % rows === 0) this.#addStrip();
-      this.#addLead(name, (names.length > ONE_COLUMN ? LOW_MM : TALL_MM)[innerHeight > TALL_SCREEN_PX ? 1 : 0] * pxPerMm);
+      this.#addLead(name, height, names.length === 1 ? LARGE_GAINS : GAINS);
     });
   }
 
@@ -57,7 +63,7 @@ export class Leads {
     strip.height = Math.round(strip.clientHeight * ratio);
   }
 
-  #addLead(name, height) {
+  #addLead(name, height, gains) {
     const holder = element("div", "lead");
     const canvas = document.createElement("canvas");
     holder.style.height = `${Math.round(height)}px`;
@@ -65,7 +71,7 @@ export class Leads {
     this.parent.append(holder);
     this.traces.push(new SweepTrace(canvas, {
       ink: this.colours.trace, paper: this.colours.paper, lineWidth: 1.5, pxPerSecond: MM_PER_S * this.pxPerMm,
-      pxPerMm: this.pxPerMm, gains: GAINS, room: 0.9, grid: (...sheet) => this.#grid(...sheet),
+      pxPerMm: this.pxPerMm, gains, room: 0.9, grid: (...sheet) => this.#grid(...sheet),
     }));
   }
 
@@ -103,7 +109,7 @@ export class Leads {
   draw(ring, position, beats) {
     this.traces.forEach((trace, lead) => {
       if (lead < ring.leads.length) trace.draw(ring, lead, position);
-      const gain = trace.gain === GAINS[0] || !ring.uvPerUnit ? "" : ` ${trace.gain} mm/mV`;
+      const gain = trace.gain === USUAL_GAIN || !ring.uvPerUnit ? "" : ` ${trace.gain} mm/mV`;
       setText(trace.canvas.nextElementSibling, this.names[lead] + gain);
     });
     if (this.traces.length) for (const strip of this.strips) this.#mark(strip, ring, beats);
