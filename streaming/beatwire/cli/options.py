@@ -92,6 +92,16 @@ RegistryUrl = Annotated[
         help="Schema Registry with Confluent's interface.",
     ),
 ]
+Bundle = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=1000,
+        metavar="INTEGER",
+        show_default="1: none",
+        help="Streams whose chunks are sent in one message, as a gateway does.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, metavar="INTEGER", help="Random seed.")]
 
 Rate = Annotated[

@@ -26,6 +26,17 @@ def test_a_killed_a_frozen_and_an_additional_worker_change_nothing() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_bundles_of_gateways_survive_killed_and_frozen_workers() -> None:
+    counts = Counts(kills=4, freezes=1, scale_changes=1, broker_restarts=1)
+    settings = Settings(streams=24, speed=6.0, bundle=8, garbage=1.0, counts=counts, every_s=3.0, seed=5)
+    report = run_chaos(settings, print)
+    assert report.equal, report.as_dict()
+    assert sum(report.events.values()) == 7
+    assert report.output["beats"].expected > 1_000
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_thirty_disturbances_of_workers_and_broker_change_nothing(ecg_folder) -> None:
     records = [str(header.with_suffix("")) for header in sorted((ecg_folder / "mitdb").glob("2*.hea"))]

@@ -98,7 +98,7 @@ def alert_records(values: Iterable[bytes]) -> list[Record]:
 
 def letter_records(letters: Iterable[Letter]) -> list[Record]:
     """Return rejected messages by their place in the log; reason, key and value must agree."""
-    return [((one.topic, one.partition, one.offset), one._asdict()) for one in letters]
+    return [((one.topic, one.partition, one.offset, one.chunk), one._asdict()) for one in letters]
 
 
 def compare_records(expected: list[Record], published: list[Record]) -> Comparison:

@@ -81,6 +81,8 @@ class LiveFeed:
         A multiple of real time.
     seconds
         Signal to play of each stream; None: no limit.
+    bundle
+        Streams of a gateway, which sends their chunks in one message; 1: no gateways.
     garbage, seed
         Unusable messages between the others, for each of them, and the random seed of these.
 
@@ -92,10 +94,10 @@ class LiveFeed:
 
     def __init__(
         self, feeds: Sequence[Feed], cluster: Cluster, speed: float, seconds: float | None = None, *,
-        garbage: float = 0.0, seed: int = 1,
+        bundle: int = 1, garbage: float = 0.0, seed: int = 1,
     ) -> None:  # fmt: skip
         self._feeds, self._cluster, self._speed = list(feeds), cluster, speed
-        self._garbage, self._seed = garbage, seed
+        self._bundle, self._garbage, self._seed = bundle, garbage, seed
         self._left_s = float("inf") if seconds is None else seconds
         self._stop = threading.Event()
         self._begun = threading.Event()
@@ -152,6 +154,9 @@ class LiveFeed:
         longest_s = max(feed.recording.seconds for feed in self._feeds)
         seconds = min(longest_s, self._left_s)
         feeds = [replace(feed, session=session) for feed in self._feeds]
-        summary = play(feeds, sender, speed=self._speed, chunk_ms=CHUNK_MS, seconds=seconds, stop=self._is_stopped)
-        self.messages += summary.chunks
+        summary = play(
+            feeds, sender, speed=self._speed, chunk_ms=CHUNK_MS, bundle=self._bundle, seconds=seconds,
+            stop=self._is_stopped,
+        )  # fmt: skip
+        self.messages += summary.messages
         self._left_s -= seconds

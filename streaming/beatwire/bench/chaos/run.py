@@ -48,6 +48,7 @@ class Settings:
     streams     number of streams
     seconds     signal of each stream; None: as the time allows
     speed       multiple of real time
+    bundle      streams of a gateway, which sends their chunks in one message; 1: no gateways
     garbage     unusable messages between the others, for each of them
     workers     at the start
     partitions  of the topics
@@ -62,6 +63,7 @@ class Settings:
     streams: int = 40
     seconds: float | None = None
     speed: float = 5.0
+    bundle: int = 1
     garbage: float = 0.0
     workers: int = 2
     partitions: int = 8
@@ -145,8 +147,9 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
     with broker.LocalKafka(folder / "kafka", partitions=settings.partitions) as kafka:
         workers = Workers(kafka.cluster, GROUP, folder)
         feed = LiveFeed(
-            feeds, kafka.cluster, settings.speed, settings.seconds, garbage=settings.garbage, seed=settings.seed
-        )
+            feeds, kafka.cluster, settings.speed, settings.seconds, bundle=settings.bundle, garbage=settings.garbage,
+            seed=settings.seed,
+        )  # fmt: skip
         try:
             for _ in range(settings.workers):
                 workers.start()

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from beatwire.cli.options import SOURCES, Json, Seed, examples
+from beatwire.cli.options import SOURCES, Bundle, Json, Seed, examples
 from beatwire.cli.terminal import print_message
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ EXAMPLES = examples(
     "beatwire chaos --minutes 5",
     "beatwire chaos mitdb/100 mitdb/203 --events kill --every 4 --json",
     "beatwire chaos --kills 100 --broker-restarts 20 --scale-changes 20",
-    "beatwire chaos --garbage 2",
+    "beatwire chaos --garbage 2 --bundle 8",
 )
 DISTURBANCES = "Disturbances"
 
@@ -66,6 +66,7 @@ def chaos(
         float,
         typer.Option(min=0, metavar="SHARE", help="Unusable messages between the others, for each of them."),
     ] = 0.0,
+    bundle: Bundle = 1,
     workers: Annotated[int, typer.Option(min=1, max=4, metavar="INTEGER", help="Workers at the start, 1-4.")] = 2,
     events: Annotated[
         Events,
@@ -99,7 +100,8 @@ def chaos(
 
     counts = Counts(kills, freezes, scale_changes, broker_restarts)
     settings = Settings(
-        tuple(sources or ()), streams=streams, seconds=seconds, speed=speed, garbage=garbage, workers=workers,
+        tuple(sources or ()), streams=streams, seconds=seconds, speed=speed, bundle=bundle, garbage=garbage,
+        workers=workers,
         events=events.value, counts=counts, minutes=minutes, every_s=every, seed=seed,
     )  # fmt: skip
     report = run_chaos(settings, print_message)

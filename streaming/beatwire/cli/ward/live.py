@@ -22,6 +22,7 @@ from beatwire.cli.configured import cluster_and_registry, load_with_options
 from beatwire.cli.options import (
     SOURCES,
     Bootstrap,
+    Bundle,
     ColumnName,
     ConfigFile,
     Gain,
@@ -109,16 +110,7 @@ def replay(
     chunk_ms: Annotated[
         float, typer.Option(min=1, metavar="MS", help="Signal in each message (chunk), in milliseconds.")
     ] = 200,
-    bundle: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=1000,
-            metavar="INTEGER",
-            show_default="1: none",
-            help="Streams whose chunks are sent in one message, as a gateway does.",
-        ),
-    ] = 1,
+    bundle: Bundle = 1,
     fs: Rate = None,
     column: ColumnName = None,
     gain: Gain = None,
