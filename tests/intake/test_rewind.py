@@ -153,3 +153,23 @@ def test_streams_that_appear_later_get_rows_of_their_own() -> None:
         reading.read(*[(f"bed-{s}", k, k + 1) for s in range(10 * k, 10 * k + 10)])
     assert reading.oldest() == 0
     assert reading.marks.ticks[:100, 0].tolist() == [s // 10 for s in range(100)]
+
+
+def test_no_replay_begins_where_the_first_chunk_of_a_stream_was_rejected() -> None:
+    reading = Reading()
+    reading.read(("bed", 0, 5))
+    for k in range(5, 25):  # of a stranger that is far behind
+        reading.read(("bed", 0, 1), ("young", k, k + 1)) if k > 5 else reading.read(("bed", 5, 90))
+    reading.read(("bed", 90, 91), ("young", 25, 26))
+    starts = reading.marks.starts
+    assert [starts.at_or_before(0, tick) for tick in (0, 1, 2, 10, 20, 21)] == [0, 1, 1, 1, 1, 21]
+
+
+def test_what_is_older_than_all_replays_is_forgotten() -> None:
+    reading = Reading()
+    reading.read(("bed", 0, 90))
+    for k in range(90, 300):
+        reading.read(("bed", 0, 1), ("bed", k, k + 1))
+        reading.read(("bed", k + 1, k + 2))
+        reading.marks.starts.at_or_before(0, reading.oldest())
+    assert len(reading.marks.starts.stretches[0]) < 100

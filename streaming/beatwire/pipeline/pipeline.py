@@ -133,7 +133,8 @@ class Pipeline(Graph):
         partitions = self._partitions()
         arrived_us = self._aligned.slots.arrived_us[: len(partitions)]
         oldest = self.marks.oldest(partition, partitions, arrived_us, self._tick + 1)
-        return self._align.admission.waiting.oldest_tick(partition, oldest)
+        oldest = self._align.admission.waiting.oldest_tick(partition, oldest)
+        return self.marks.starts.at_or_before(partition, oldest)
 
     def _partitions(self) -> I32:
         """Return the partition of each stream, by slot: a view."""

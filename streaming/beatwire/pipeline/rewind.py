@@ -4,10 +4,9 @@ Every ``STEP_S`` of its samples, or at the end of a longer tick, a stream leaves
 begins there. The newest mark that is the horizon back counts, and takes the place of those before it. After a restart
 the samples of a stream depend on nothing before it. Which sessions take turns, where a stream was before it jumped, and
 for how long nothing was analysed is about its time and outlasts a restart: while one is recent, ``TimeMarks`` say from
-where that is replayed. So does what did not fit a stream: it was rejected because of the chunks before, until the
-stream began anew, and these are replayed. A stream that has been silent for more than ``silence_s`` will restart, and
-needs no replay. Time passes by partition, as partitions that are read after an outage are not read equally far; when
-all that the broker has is read, it passes in all of them.
+where that is replayed. A stream that has been silent for more than ``silence_s`` will restart: it needs no replay. Time
+passes by partition, as partitions that are read after an outage are not read equally far; when all that the broker has
+is read, it passes in all of them. ``pipeline.starts`` says where no replay may begin.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from beatwire.kernels.intake.senders import TURN_US
-from beatwire.records import F64, I32, I64, Aligned, Bool
+from beatwire.pipeline.starts import Starts
+from beatwire.records import F64, I32, I64, Aligned
 from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 from beatwire.records.events import RESTART
 
@@ -56,15 +56,13 @@ class TimeMarks:
                 for times_us in (self.now_us, self.restart_us)
             )
 
-    def note(self, tick: int, aligned: Aligned, restarted: I64, since: I64) -> None:
+    def note(self, tick: int, aligned: Aligned, restarted: I64) -> None:
         """Add the marks of tick number ``tick``.
 
         Parameters
         ----------
         restarted : int64 [r, EVENT_COLUMNS]
             The events of streams that have restarted.
-        since : int64 [r]
-            The ticks from which these are replayed.
         """
         seen = aligned.seen
         now_us = np.column_stack([aligned.slots.arrived_us[seen], aligned.slots.active_us[seen]])
@@ -76,7 +74,7 @@ class TimeMarks:
             was_active[: len(aligned.before.active_us)] = aligned.before.active_us > 0
         anew = ~was_active[slots] | (restarted[:, EVENT_VALUE] < -1)  # new, or after a silence
         begun = slots[anew]
-        self.ticks[begun] = since[anew, None]
+        self.ticks[begun] = tick
         self.times_us[begun] = self.now_us[begun, None]
         self.restart_us[begun] = 0
         is_due = (TIME_STEPS * (now_us - self.times_us[seen, -1]) >= OUTLASTS_US).all(axis=1)
@@ -93,25 +91,12 @@ class TimeMarks:
         self.ticks[slots] = np.take_along_axis(ticks, columns, axis=1)
         self.times_us[slots] = np.take_along_axis(times_us, columns[:, :, None], axis=1)
 
-    def undo(self, slots: I64, jumped: I64) -> None:
-        """Move the marks of streams that are not before they ``jumped`` to the newest one that is."""
-        ticks = self.ticks[slots]
-        limits = jumped[:, None]
-        self.ticks[slots] = np.where(ticks < limits, ticks, _newest_before(ticks, limits)[:, None])
-
     def before(self, ticks: I64) -> I64:
         """Return the tick from which each of the first streams must be replayed, by that of its samples, int64 [n]."""
         n = len(ticks)
         recent = ((self.now_us[:n] - self.restart_us[:n] <= OUTLASTS_US) & (self.restart_us[:n] > 0)).any(axis=1)
         earlier: I64 = np.where(recent, np.minimum(ticks, self.ticks[:n, 0]), ticks)
         return earlier
-
-
-def _newest_before(ticks: I64, limit: I64 | int) -> I64:
-    """Return the newest of each row of marks [n, m] before a tick; the oldest mark where none is."""
-    newest = np.where(ticks < limit, ticks, -1).max(axis=1, initial=-1)
-    found: I64 = np.where(newest >= 0, newest, ticks.min(axis=1, initial=np.iinfo(np.int64).max))
-    return found
 
 
 @dataclass(slots=True)
@@ -124,9 +109,7 @@ class Marks:
     at         int64 [slots], sample of the newest mark
     newest_us  int64 [partitions], arrival up to which all chunks have been read
     times      marks by time
-    used       int64 [slots], tick of the last chunk of use
-    misfit     bool [slots], whether a chunk has been rejected since because of what the stream was
-    jumped, before_jump  int64 [slots], tick in which the stream jumped ahead last, and of the newest mark before it
+    starts     where no replay may begin
     """
 
     horizon_s: float
@@ -136,10 +119,7 @@ class Marks:
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     times: TimeMarks = field(default_factory=TimeMarks)
-    used: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    misfit: Bool = field(default_factory=lambda: np.zeros(0, np.bool_))
-    jumped: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    before_jump: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    starts: Starts = field(default_factory=Starts)
 
     def __post_init__(self) -> None:
         """Size the rows: one mark more than the horizon has steps."""
@@ -162,18 +142,13 @@ class Marks:
             self.at = np.concatenate([self.at, np.zeros(missing, np.int64)])
             self.ticks = np.concatenate([self.ticks, np.full((missing, self.ticks.shape[1]), tick)])
             self.samples = np.concatenate([self.samples, np.zeros((missing, self.samples.shape[1]), np.int64)])
-            self.used = np.concatenate([self.used, np.full(missing, tick)])
-            self.misfit = np.concatenate([self.misfit, np.zeros(missing, np.bool_)])
-            self.jumped, self.before_jump = (
-                np.concatenate([ticks, np.full(missing, tick)]) for ticks in (self.jumped, self.before_jump)
-            )
         self.times.grow(len(expected), tick)
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
-        since = self._begin_of(tick, aligned, restarted)
-        self.ticks[restarted[:, EVENT_SLOT]] = since[:, None]
+        self.starts.note(tick, aligned, partitions)
+        self.ticks[restarted[:, EVENT_SLOT]] = tick
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
         self.samples[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE, None]
-        self.times.note(tick, aligned, restarted, since)
+        self.times.note(tick, aligned, restarted)
         # A stream that waited begins in the tick of its first chunk.
         waited = aligned.waited[aligned.waited[:, 0] >= 0]
         for ticks in (self.ticks, self.times.ticks):
@@ -184,25 +159,6 @@ class Marks:
         due = seen[expected[seen] - self.at[seen] >= STEP_S * rates_hz[aligned.slots.bank[seen]]]
         self._add(due, tick + 1, expected[due], rates_hz[aligned.slots.bank[due]])
         self._pass_time(partitions[aligned.seen], arrived_us[aligned.seen], aligned, unread)
-
-    def _begin_of(self, tick: int, aligned: Aligned, restarted: I64) -> I64:
-        """Return the tick from which each stream that has restarted is replayed, int64 [r].
-
-        If chunks of it were rejected before a silence of what fits ended, that is one of the last that fitted. If it
-        goes on where it was before it jumped, a replay that begins with the jump would reject that.
-        """
-        self.misfit[aligned.misfits] = True
-        slots = restarted[:, EVENT_SLOT]
-        rejected = self.misfit[slots] & (restarted[:, EVENT_VALUE] < -1)
-        since: I64 = np.where(rejected, np.minimum(self.ticks[slots, -1], self.used[slots]), tick)
-        at, known = restarted[:, EVENT_SAMPLE], restarted[:, EVENT_VALUE]
-        ahead, back = slots[(known >= 0) & (at > known)], (known >= 0) & (at < known)
-        self.jumped[ahead], self.before_jump[ahead] = tick, _newest_before(self.ticks[ahead], tick)
-        self.times.undo(slots[back], self.jumped[slots[back]])
-        since = np.where(back, self.before_jump[slots], since)
-        self.used[aligned.used] = tick
-        self.misfit[aligned.used] = False
-        return since
 
     def _pass_time(self, partitions: I32, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:
         """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions."""

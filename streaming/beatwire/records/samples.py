@@ -144,7 +144,7 @@ class Aligned:
                  valid until the next tick: a copy would be 39 MB for 100,000 streams
     clocks       int64 [c, 7], columns ``EVENT_...``: device times that are not in ``anchors`` any more, by slot
     banks        by number
-    misfits      int64 [m]: slots of which a chunk was rejected because of what the stream was, in its place or its rate
+    misfits_first  int64 [m]: slots whose first chunk was rejected because of what the stream was: place, rate, units
     refused      int64 [r, 3]: slot, session and first sample of chunks for whose stream there is no memory
     rejects      messages that decode and align reject
     evicted      int64 [f]: slots of streams that are removed after this tick
@@ -170,7 +170,7 @@ class Aligned:
     evicted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     waited: I64 = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     limits: I64 = field(default_factory=lambda: np.zeros((0, LIMITS_COLUMNS), np.int64))
-    misfits: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    misfits_first: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     before: SlotColumns | None = None
     later: Mapping[int, int] = field(default_factory=dict)
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from beatwire.jit import cpu
 from beatwire.kernels.intake import align, arrivals, clock
-from beatwire.records import I64, Aligned, Bool, Chunks, Fault, Rejects
+from beatwire.records import I64, Aligned, Chunks, Fault, Rejects
 from beatwire.records.alignment import AlignChunks, AlignRows, AlignVerdicts, StreamState
 from beatwire.records.columns import (
     CHUNK_ARRIVED_US,
@@ -149,14 +149,19 @@ def step(state: State, chunks: Chunks) -> tuple[State, Aligned]:
         caught_up=chunks.caught_up,
         overloaded=chunks.overloaded,
         limits=with_arrivals(limits, given),
-        misfits=occurring(slot[_is_misfit(verdicts.code)], len(state.slots)),
+        misfits_first=_misfits_first(slot, verdicts.code),
     )
 
 
-def _is_misfit(code: I64) -> Bool:
-    """Return which chunks were rejected because of what their stream was."""
-    misfit: Bool = (code >= arrivals.RATE_CHANGED) & (code <= arrivals.UNITS_CHANGED)
-    return misfit
+def _misfits_first(slot: I64, code: I64) -> I64:
+    """Return the slots whose first chunk was rejected because of what the stream was."""
+    misfit = (code >= arrivals.RATE_CHANGED) & (code <= arrivals.UNITS_CHANGED)
+    if not misfit.any():
+        return np.zeros(0, np.int64)
+    is_known = slot >= 0
+    by_slot, first = np.unique(slot[is_known], return_index=True)
+    found: I64 = by_slot[misfit[is_known][first]]
+    return found
 
 
 def _align(state: State, given: AlignChunks) -> tuple[AlignRows, AlignVerdicts, I64]:

@@ -46,7 +46,7 @@ class Sent(NamedTuple):
     note: str
 
 
-def drawn(rng: random.Random, chunks: int, kinds: Sequence[str]) -> list[Sent]:  # noqa: C901
+def drawn(rng: random.Random, chunks: int, kinds: Sequence[str], stream: str = "bed") -> list[Sent]:  # noqa: C901
     """Return so many chunks of one stream, of whose signal a few are saturated or flat."""
     ecg, first, session, lead_off, at = rng.choice(ECG), 0, 1, 0, 0
     clock_us, now_us, sent = START_US, START_US, list[Sent]()
@@ -87,12 +87,25 @@ def drawn(rng: random.Random, chunks: int, kinds: Sequence[str]) -> list[Sent]: 
         if rng.random() < 0.05:
             samples = np.full(n, rng.choice([32767, 0]), np.int16)
         value = encode_chunk(
-            "bed", session, first, clock_us, rate_hz, ["I"], samples[None], lead_off=lead_off, uv_per_unit=uv_per_unit
+            stream, session, first, clock_us, rate_hz, ["I"], samples[None], lead_off=lead_off, uv_per_unit=uv_per_unit
         )
         sent.append(Sent(now_us, value, f"{k}: {note or 'goes on'}: session {session}, {first} to {first + n}"))
         first, at = first + n, at + n
         clock_us, now_us = clock_us + n * SAMPLE_US, now_us + n * SAMPLE_US
     return sent
+
+
+def with_strangers(rng: random.Random, sent: Sequence[Sent], stream: str) -> list[Sent]:
+    """Add, in a few stretches, before or after each chunk one of another device that has the same session."""
+    made, left = list[Sent](), 0
+    for k, one in enumerate(sent):
+        left = rng.randrange(1, 120) if left == 0 and rng.random() < 0.02 else max(0, left - 1)
+        first = rng.choice([50 * k, 50 * k, 0])
+        other = encode_chunk(stream, 1, first, one.arrived_us, RATE_HZ, ["I"], ECG[0][None, :50], uv_per_unit=7.0)
+        found = [one, Sent(one.arrived_us, other, f"stranger at {first}")] if k > 0 and left else [one]
+        rng.shuffle(found)
+        made += found
+    return made
 
 
 def another(kind: str, sent: Sequence[Sent], rival: int, now_us: int) -> Sent:
