@@ -106,8 +106,7 @@ def copy_message(i: int, payload: U8, start: I64, bundle: I64, body: I64, counts
                     block = -block
                     _, at = read_long(payload, at, end)
             size, at = read_long(payload, at, end)
-            for k in range(size):
-                out[to + k] = payload[at + k]
+            copy_bytes(payload[at : at + size], out[to : to + size])
             to += size
             at += size
             row += 1
@@ -116,9 +115,14 @@ def copy_message(i: int, payload: U8, start: I64, bundle: I64, body: I64, counts
             block -= 1
         begin = int(counts[bundle[i], 2])
     if row < last:
-        for k in range(end - begin):
-            out[to + k] = payload[begin + k]
+        copy_bytes(payload[begin:end], out[to : to + end - begin])
         to += end - begin
         if row + 1 < last:
             row += 1
         out_start[row + 1] = to
+
+
+def copy_bytes(source: U8, target: U8) -> None:
+    """Copy bytes to as many."""
+    for k in range(source.shape[0]):
+        target[k] = source[k]
