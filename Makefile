@@ -17,7 +17,7 @@ INSTALL = if $(BIN)/python -m pip config list | grep -q index-url || \
 # Three processes share the tests by file, because many wait; those that measure time run alone, after them.
 SHARED := $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder --durations=8
 
-.PHONY: demo test dev shared check kernels jars test-fast test-heavy docs site bench screenshots train clean
+.PHONY: demo test dev shared check kernels jars test-fast test-heavy compose-test docs site bench screenshots train clean
 
 demo: $(RUN_READY)
 	$(BIN)/beatwire demo
@@ -57,6 +57,11 @@ test-fast: $(DEV_READY) kernels
 # All tests, the slow ones included.
 test-heavy: $(DEV_READY)
 	$(BIN)/pytest
+
+# The containers of compose/, with stand-ins for images that are not pulled; as root, with Debian's podman. RUN=--cluster
+compose-test: $(DEV_READY)
+	PYTHONPATH=tests/compose:$$(printf '%s:' tests/helpers tests/helpers/*) \
+		$(BIN)/python tests/compose/compose_run.py $(RUN)
 
 # A model, folders of recordings, records of noise: train it, and compare its figures with those of the shipped one.
 define trained

@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import re
+import subprocess
 import tempfile
 import threading
 import time
@@ -31,16 +32,25 @@ from test_compose import module, parsed
 
 TARGETS = ("cpu", "gpu")
 HEALTH = module(FOLDER / "health.py")
+START = FOLDER / "start.sh"
+
+
+def cache_of(target: str) -> str:
+    """Return the folder of the cache in a target."""
+    (found,) = [word for step in chain(target) if step.name == "ENV" for word in step.text.split() if "CACHE" in word]
+    return found.partition("=")[2]
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_image_ends_with_a_user_without_rights_an_entry_point_and_a_health_check(target: str) -> None:
     last = {step.name: step.text for step in chain(target)}
     assert last["USER"] == services(FOLDER / "compose.yaml")["monitor"]["user"] == "10001:10001"
-    assert json.loads(last["ENTRYPOINT"]) == ["beatwire"]
+    assert json.loads(last["ENTRYPOINT"]) == ["/opt/beatwire/start.sh"]
+    assert os.access(START, os.X_OK)
     assert "health.py" in last["HEALTHCHECK"]
-    names = [step.name for step in chain(target)]
-    assert "RUN" in names[names.index("USER") :], "the kernels are compiled by the user who runs them"
+    copied = [re.findall(r"\S+", step.text) for step in chain(target) if "--from" in step.text]
+    assert {place for *_, place in copied} == {"/opt/venv", "/opt/beatwire/kernels"}
+    assert f"{cache_of(target)}/beatwire/kernels" in [source for _, source, _ in copied]
 
 
 def test_images_are_built_from_tags_and_the_files_of_compose_name_their_targets() -> None:
@@ -63,12 +73,50 @@ def test_what_the_image_copies_is_in_the_repository_and_in_the_context() -> None
 
 def test_programs_in_the_steps_of_the_image_import_what_there_is() -> None:
     programs = [
-        code for target in TARGETS for step in chain(target) for code in re.findall(r'python -c "(.*?)"', step.text)
+        code for steps in stages().values() for step in steps for code in re.findall(r'python -c "(.*?)"', step.text)
     ]
     assert len(programs) == 2
     for code in programs:
         ast.parse(code)
         exec(code.split(";")[0], {})
+
+
+def started(folder: Path, cache: Path) -> subprocess.Popen[str]:
+    """Start the image's program with other folders; it prints the folder of the cache and its arguments."""
+    program = folder / "bin" / "beatwire"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text('#!/bin/sh\necho "$XDG_CACHE_HOME" "$@"\n')
+    program.chmod(0o755)
+    text = (
+        START.read_text().replace("/opt/beatwire", str(folder / "image")).replace("/tmp/cache", str(folder / "scratch"))
+    )
+    environment = {"PATH": f"{program.parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(cache)}
+    command = ["/bin/sh", "-c", text, "start.sh", "monitor", "--workers=2"]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.mark.parametrize("volume", ["empty", "of an older image", "missing"])
+def test_a_container_starts_with_the_machine_code_of_its_image_whatever_volume_lies_over_the_cache(
+    volume: str, tmp_path: Path
+) -> None:
+    for name in ("this", "same"):
+        (tmp_path / "image" / "kernels" / name / "numba").mkdir(parents=True)
+        (tmp_path / "image" / "kernels" / name / "numba" / "code").write_text("image")
+    cache = tmp_path / "cache"
+    if volume != "missing":
+        cache.mkdir()
+    for name in ("older", "same") if volume == "of an older image" else ():
+        (cache / "beatwire" / "kernels" / name).mkdir(parents=True)
+        (cache / "beatwire" / "kernels" / name / "own").write_text("volume")
+    together = [started(tmp_path, cache) for _ in range(4)]
+    used = tmp_path / "scratch" if volume == "missing" else cache
+    for one in together:
+        assert one.communicate() == (f"{used} monitor --workers=2\n", "")
+    kernels = used / "beatwire" / "kernels"
+    stored = {str(path.relative_to(kernels)) for path in kernels.rglob("*") if path.is_file()}
+    expected = {"this/numba/code", "same/numba/code"}
+    assert stored == ({"this/numba/code", "same/own", "older/own"} if volume == "of an older image" else expected)
+    assert not list(kernels.glob("new-*"))
 
 
 def test_the_monitor_is_healthy_for_the_container_when_it_has_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
