@@ -6,7 +6,7 @@ A forest is a pair of boosters: trees for peaks of one lead and for peaks to whi
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from beatwire.kernels.peaks import classify
 from beatwire.model.trees import KNOTS
 from beatwire.records import F32, F64, Bool
+from beatwire.training.checks import require_both
 from beatwire.training.detector.examples import ALL_LEADS, Examples
 from beatwire.training.settings import Boosting, TreeSettings
 
@@ -39,8 +40,8 @@ def train_forest(examples: Iterable[Examples], settings: TreeSettings) -> Forest
     """Train the trees for one lead on single leads, and those for several on all leads together."""
     every = list(examples)
     return Forest(
-        train_booster(training_rows(every, several=False), settings),
-        train_booster(training_rows(every, several=True), settings),
+        train_booster(training_rows(every, several=False), settings, ("beats on one lead", "other peaks")),
+        train_booster(training_rows(every, several=True), settings, ("beats on several leads", "other peaks")),
     )
 
 
@@ -51,15 +52,22 @@ def training_rows(examples: Iterable[Examples], *, several: bool) -> TrainingRow
         if several == (one.lead == ALL_LEADS):
             use = one.use & ~one.candidates.typical
             parts.append((one.candidates.features[use], one.is_beat[use], one.weight[use]))
-    features, is_beat, weight = zip(*parts, strict=True)
-    return TrainingRows(np.concatenate(features), np.concatenate(is_beat), np.concatenate(weight))
+    return joined_rows(parts)
 
 
-def train_booster(rows: TrainingRows, settings: TreeSettings, **more: Any) -> Any:
+def joined_rows(parts: Sequence[tuple[F32, Bool, F64]]) -> TrainingRows:
+    """Join the rows of records; there may be none."""
+    none = np.zeros((0, 1), np.float32), np.zeros(0, np.bool_), np.zeros(0)
+    return TrainingRows(*(np.concatenate(column) for column in zip(*(parts or [none]), strict=True)))
+
+
+def train_booster(rows: TrainingRows, settings: TreeSettings, names: tuple[str, str], **more: Any) -> Any:
     """Train a LightGBM booster; the same rows and settings give the same trees.
 
-    ``more`` are further parameters of LightGBM.
+    ``names`` say what is told from what; ``more`` are further parameters of LightGBM. Without rows of either it is a
+    ``UserError``.
     """
+    require_both(rows.is_beat, *names)
     return boost(rows.features, rows.is_beat, rows.weight, settings, settings.min_peaks, max_bin=127, **more)
 
 

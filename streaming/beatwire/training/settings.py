@@ -188,6 +188,9 @@ class VentricularSettings:
         )
 
 
+STRETCH_S = 16.0  # of a record, which the network of doubtful peaks is trained on at a time
+
+
 @dataclass(frozen=True, slots=True)
 class NetworkSettings:
     """Settings of the training of the network of doubtful peaks.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -43,10 +43,12 @@ class Task(Generic[SettingsT]):
         """Return the progress of a part that begins at ``begin`` and is ``share`` of the whole."""
         return lambda done, step: self.progress(begin + share * done, step)
 
-    def require_folds(self, found: int, what: str = "annotated records") -> None:
-        """Raise ``UserError`` unless there is a record for each fold."""
+    def require_folds(self, folds: Iterable[int], what: str = "annotated records") -> None:
+        """Raise ``UserError`` unless there is a record in each fold; they are assigned in turn within a folder."""
+        found = len(set(folds))
         if found < FOLDS:
-            raise UserError(f"{self.folders[0]}: expected at least {FOLDS} {what}; got {found}")
+            where = " in one of the folders" if len(self.folders) > 1 else ""
+            raise UserError(f"{self.folders[0]}: expected at least {FOLDS} {what}{where}; got {found}")
 
     def save_folds(
         self, save: Callable[[Path, Any, dict[str, Any]], ModelT], models: Sequence[Any],

@@ -19,7 +19,7 @@ PASSWORD = ("BEATWIRE_KAFKA__PROPERTIES__SASL_PASSWORD", "a-password")  # what t
 TABLES = ("recording.csv", "ecg.csv", "archive.csv")
 RECORDS = {"mitdb": ("100", "203", "205", "207", "208"), "svdb": ("800",)}
 ALARMS = {"a103l": ("Asystole", "False alarm"), "t105l": ("Tachycardia", "True alarm")}  # comments of cinc2015
-NOISES = ("bw", "ma", "em")
+NOISES = ("bw", "ma", "em", "em100")
 RATE_HZ = 360.0  # of records; tables have 250 Hz, as the commands say
 SECONDS = 20.0
 
@@ -48,10 +48,10 @@ def write_folder(folder: Path) -> Path:
     return folder
 
 
-def write_records(folder: Path, names: Sequence[str]) -> None:
-    """Write records of two leads with annotations; the name, a number, is the seed."""
+def write_records(folder: Path, names: Sequence[str], leads: int = 2) -> None:
+    """Write records with annotations; the name, a number, is the seed."""
     for name in names:
-        _write_record(folder, name, synthesise(int(name), rate_hz=RATE_HZ, leads=2, seconds=SECONDS, ectopy=0.1))
+        _write_record(folder, name, synthesise(int(name), rate_hz=RATE_HZ, leads=leads, seconds=SECONDS, ectopy=0.1))
 
 
 def write_table(path: Path, made: Synthetic) -> None:
@@ -64,9 +64,9 @@ def write_table(path: Path, made: Synthetic) -> None:
 
 
 def _write_record(folder: Path, name: str, made: Synthetic) -> None:
-    """Write the samples and the annotations of the beats: N, and V where they are wide."""
+    """Write the samples and the annotations of the beats: V where they are wide, of the others some A."""
     _write_samples(folder, name, made.recording)
-    symbols = ["V" if wide else "N" for wide in made.wide]
+    symbols = ["V" if wide else "NNNNNA"[k % 6] for k, wide in enumerate(made.wide)]
     wfdb.wrann(name, "atr", made.beats, symbols, write_dir=str(folder))
 
 

@@ -17,9 +17,11 @@ from beatwire.kernels.classes.beat_class import IN_TURN, LEAST_QUALITY
 from beatwire.kernels.classes.class_features import NAMES, RATIO_USUAL
 from beatwire.records import F64
 from beatwire.training.classes.examples import IN_AF, NOISY, NORMAL, ClassExamples
-from beatwire.training.forest import TrainingRows, train_booster
+from beatwire.training.forest import TrainingRows, joined_rows, train_booster
 from beatwire.training.settings import ClassTreeSettings
 
+V_OR_NOT = ("ventricular beats", "others")  # what a booster tells from what
+S_OR_NOT = ("supraventricular beats", "normal ones")
 QUALITY = NAMES.index("quality")
 
 
@@ -41,8 +43,8 @@ def train_forest(examples: Iterable[ClassExamples], settings: ClassTreeSettings)
     not_v = {"N": 1.0, "S": 1.0, NO_BEAT: s.weight_no_beat, NORMAL: s.weight_normal_v, NOISY: s.weight_noisy}
     not_s = {"N": 1.0, NORMAL: s.weight_normal_s, IN_AF: s.weight_af}
     return ClassForest(
-        train_booster(_rows(diseased, "V", s.weight_v, not_v, s), s.of_v(), extra_trees=s.extra_trees_v),
-        train_booster(_rows(every, "S", s.weight_s, not_s, s), s.of_s(), path_smooth=s.path_smooth_s),
+        train_booster(_rows(diseased, "V", s.weight_v, not_v, s), s.of_v(), V_OR_NOT, extra_trees=s.extra_trees_v),
+        train_booster(_rows(every, "S", s.weight_s, not_s, s), s.of_s(), S_OR_NOT, path_smooth=s.path_smooth_s),
     )
 
 
@@ -61,7 +63,7 @@ def _rows(
         if not one.annotated:
             weights *= min(1.0, settings.most_unannotated / max(1, len(label)))
         parts.append((one.features[use], positive, weights))
-    return TrainingRows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return joined_rows(parts)
 
 
 def logits(forest: ClassForest, examples: ClassExamples) -> F64:

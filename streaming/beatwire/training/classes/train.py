@@ -24,6 +24,7 @@ from beatwire.evaluation.result import NO_BEAT
 from beatwire.kernels.peaks.classify import LOGIT_RANGE
 from beatwire.model.classes import save_classes
 from beatwire.records import F64
+from beatwire.training.checks import require_own_names
 from beatwire.training.classes.card import class_card
 from beatwire.training.classes.examples import ClassRecord, read_class_records
 from beatwire.training.classes.figures import HeldOut, called, figures
@@ -37,7 +38,8 @@ def train_classes(task: Task[ClassTreeSettings]) -> tuple[dict[str, Any], str]:
     """Train the trees of beat classes and their companions."""
     settings, progress = task.settings, task.part(0.5, 0.5)
     records = read_class_records(task.folders, task.part(0.0, 0.5), task.annotations)
-    task.require_folds(len(records))
+    task.require_folds(r.fold for r in records)
+    require_own_names((r.database, r.name) for r in records)
     databases = sorted({r.database for r in records if not r.comment})
     steps = FOLDS + len(databases) + 1
 

@@ -74,6 +74,7 @@ TRAINED_ON = (
     Augmentation("mixed leads again", 1.0, mixed=True),
 )
 
+RECORDED = frozenset(WANDER_AND_MUSCLE.split("+"))  # names of the recorded noises that are used
 RATIOS_DB = (12.0, 6.0, 0.0)
 EVALUATION_NOISE = tuple(
     Augmentation(f"{name} {snr_db:g} dB", 0.0, noise=(noise,), snr_db=(snr_db, snr_db))

@@ -20,10 +20,10 @@ import numpy as np
 
 from beatwire.evaluation.records import find_records, read_annotated
 from beatwire.model.trees import save_trees
-from beatwire.recordings import read_recording
 from beatwire.recordings.wfdb.annotations import ENDING
 from beatwire.records import F64
-from beatwire.training.detector.augmentation import NoiseBank
+from beatwire.training.checks import read_noises, require_own_names, require_seconds
+from beatwire.training.detector.augmentation import RECORDED, NoiseBank
 from beatwire.training.detector.card import detector_card
 from beatwire.training.detector.examples import examples_of
 from beatwire.training.detector.figures import HeldOutLogits, TrainingRecord, figures
@@ -32,12 +32,14 @@ from beatwire.training.progress import Progress
 from beatwire.training.settings import FOLDS, TreeSettings
 from beatwire.training.task import Task
 
+LEAST_RECORD_S = 10.0
+
 
 def train_detector(task: Task[TreeSettings]) -> tuple[dict[str, Any], str]:
     """Train the trees of the detector and their companions."""
     settings, progress = task.settings, task.part(0.5, 0.5)
     records = read_training_records(task.folders, task.noise, settings.seed, task.part(0.0, 0.5), task.annotations)
-    task.require_folds(len(records))
+    task.require_folds(r.fold for r in records)
 
     def forest_without(fold: int | None) -> Forest:
         return train_forest((examples for r in records if r.fold != fold for examples in r.examples), settings)
@@ -71,20 +73,16 @@ def read_training_records(
     folders: Sequence[Path], noise: Sequence[Path], seed: int, progress: Progress, ending: str = ENDING
 ) -> list[TrainingRecord]:
     """Read every record of the folders with its examples; folds are assigned in turn within each database."""
-    noises = NoiseBank({path.stem: read_noise(path) for path in noise})
+    noises = NoiseBank(read_noises(noise, RECORDED))
     names = [(folder, number, name) for folder in folders for number, name in enumerate(find_records(folder, ending))]
+    require_own_names((folder.name, name) for folder, _, name in names)
     records = []
     for done, (folder, number, name) in enumerate(names):
         progress(done / len(names), f"{folder.name} {name}")
         record = read_annotated(folder, name, ending)
+        require_seconds(folder.name, record, LEAST_RECORD_S)
         records.append(TrainingRecord(folder.name, record, examples_of(record, noises, seed), number % FOLDS))
     return records
-
-
-def read_noise(path: Path) -> tuple[F64, float]:
-    """Return the samples of a WFDB record of noise, float64 [leads, n], and its rate in Hz."""
-    recording = read_recording(path if path.suffix else path.with_suffix(".hea"))
-    return recording.samples.astype(np.float64), recording.rate_hz
 
 
 def probability(records: Sequence[TrainingRecord], held_out_logits: HeldOutLogits) -> F64:

@@ -3,9 +3,10 @@
 In:    annotated records, and noise without a heartbeat
 Out:   channels, and of each frame of 16 ms how near a beat is; on the device that trains
 
-A stretch is played 0.65 to 1.5 times as fast, with either polarity. Three of four have noise, or two noises, for a part
-or all of it, at -14 to 20 dB; some have hum or white noise. Of noise ``N`` that was recorded in one piece every network
-of a fold has only one half, so that it can be judged by the other.
+A stretch is played 0.65 to 1.5 times as fast, at most as fast as its record is long enough for, with either polarity.
+Three of four have noise, or two noises, for a part or all of it, at -14 to 20 dB; some have hum or white noise. Of
+noise ``N`` that was recorded in one piece every network of a fold has only one half, so that it can be judged by the
+other.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ from beatwire.records import F64, I64
 from beatwire.training.detector.examples import response_maxima
 from beatwire.training.detector.figures import TrainingRecord
 from beatwire.training.network.model import channels
-from beatwire.training.settings import FOLDS
+from beatwire.training.settings import FOLDS, STRETCH_S
 
-POINTS = 4000  # of a stretch
+POINTS = round(STRETCH_S * GRID_HZ)  # of a stretch
 LEAD_WEIGHTS = (0.65, 0.35)
 NEAR_MS, SIGMA_MS = 40.0, 30.0  # of a beat: the target is one up to ``NEAR_MS``, then a Gaussian
 SNR_DB = (-14.0, 20.0)
@@ -118,8 +119,9 @@ class Signals:
         rows, device = networks * batch, self.device
         chosen = torch.multinomial(self.share[:networks], batch, True).reshape(-1)
         log_speed = torch.empty(rows, device=device, dtype=torch.float64).uniform_(math.log(0.65), math.log(1.5))
-        step = self.rate_hz[chosen] / GRID_HZ * torch.exp(log_speed)
-        room = (self.length[chosen] - 2 - step * POINTS).clamp_min(0)
+        most = self.length[chosen] - 2  # no stretch reaches into the next record
+        step = torch.minimum(self.rate_hz[chosen] / GRID_HZ * torch.exp(log_speed), most / POINTS)
+        room = (most - step * POINTS).clamp_min(0)
         start = torch.rand(rows, device=device, dtype=torch.float64) * room
         at = start[:, None] + step[:, None] * torch.arange(POINTS, device=device, dtype=torch.float64)
         whole = at.long()

@@ -24,13 +24,14 @@ from beatwire.evaluation.records import find_records, read_annotated
 from beatwire.kernels.peaks.wave_input import GRID_HZ
 from beatwire.model.waveform import save_waveform
 from beatwire.records import F64
+from beatwire.training.checks import read_noises, require_own_names, require_seconds
 from beatwire.training.detector.augmentation import NoiseBank
 from beatwire.training.detector.figures import TrainingRecord
-from beatwire.training.detector.train import held_out_of, read_noise
+from beatwire.training.detector.train import held_out_of
 from beatwire.training.network.card import network_card
 from beatwire.training.network.combination import combination, figures_of, read_doubts
 from beatwire.training.progress import Progress
-from beatwire.training.settings import FOLDS, NetworkSettings
+from beatwire.training.settings import FOLDS, STRETCH_S, NetworkSettings
 from beatwire.training.task import Task
 
 SIMULATED_S = 1800  # of electrode motion
@@ -44,8 +45,11 @@ def train_network(task: Task[NetworkSettings]) -> tuple[dict[str, Any], str]:
         for folder in task.folders
         for number, name in enumerate(find_records(folder, task.annotations))
     ]
-    task.require_folds(len(records))
-    recorded = {path.stem: read_noise(path) for path in task.noise}
+    task.require_folds(r.fold for r in records)
+    require_own_names((r.database, r.record.recording.name) for r in records)
+    for r in records:
+        require_seconds(r.database, r.record, STRETCH_S)
+    recorded = read_noises(task.noise)
     networks = _train(records, recorded, settings, progress)
     doubts = read_doubts(records, networks, NoiseBank(recorded), settings.seed, progress)
     databases = sorted({r.database for r in records})

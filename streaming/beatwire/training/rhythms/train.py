@@ -20,6 +20,7 @@ from beatwire.kernels.rhythms import atrial, fibrillation
 from beatwire.model.judges import no_judges
 from beatwire.model.rhythm import save_rhythm_judges
 from beatwire.records.events import BEAT, BLOCK
+from beatwire.training.checks import require_both, require_own_names
 from beatwire.training.forest import boost, flatten, joined
 from beatwire.training.references import reference_paths
 from beatwire.training.rhythms.card import rhythm_card
@@ -28,6 +29,7 @@ from beatwire.training.settings import FOLDS, JudgeSettings, fold_of
 from beatwire.training.task import Task
 
 _LEAF = {"feature": [-1, -1], "threshold": [0.0, 0.0], "below": [0, 0], "leaf": [0, 0], "roots": [0, 1]}
+_JUDGED = {BLOCK: "fibrillation", BEAT: "atrial fibrillation"}
 _FEATURES = {BLOCK: len(fibrillation.NAMES), BEAT: len(atrial.NAMES)}
 
 
@@ -46,6 +48,7 @@ def train_rhythm(task: Task[JudgeSettings]) -> tuple[dict[str, Any], str]:
             lambda name: task.progress(0.8 * next(done) / len(paths), name),
             task.annotations,
         )
+    require_own_names((e.folder, e.name) for e in examples)
     boosters: dict[int | None, dict[int, Any]] = {}
     for k, fold in enumerate([*range(FOLDS), None]):
         progress(k / (FOLDS + 1), "all people" if fold is None else f"fold {fold + 1} of {FOLDS}")
@@ -67,6 +70,7 @@ def _train_judge(examples: Sequence[RhythmExamples], kind: int, settings: JudgeS
     features = np.concatenate([e.features[use, : _FEATURES[kind]] for e, use in parts])
     label = np.concatenate([e.label[use] for e, use in parts])
     weight = np.concatenate([_weights(e, use, settings) for e, use in parts])
+    require_both(label == 1, f"decisions in {_JUDGED[kind]}", "others")
     weight[label == 1] *= settings.positive_share(kind == BEAT) * weight[label == 0].sum() / weight[label == 1].sum()
     return boost(features, label, weight, settings, settings.min_decisions, num_threads=1)
 
@@ -90,10 +94,7 @@ def _figures(
 ) -> dict[str, Any]:
     """Return by judge and folder the share of decisions of each label that is a yes, by judges of other people."""
     found: dict[str, Any] = {}
-    for kind, name, bias in (
-        (BLOCK, "fibrillation", settings.bias_fibrillation),
-        (BEAT, "atrial fibrillation", settings.bias_atrial),
-    ):
+    for kind, bias in ((BLOCK, settings.bias_fibrillation), (BEAT, settings.bias_atrial)):
         counts: dict[str, list[int]] = {}
         for e in examples:
             use = (e.kind == kind) & (e.label != LEFT_OUT)
@@ -103,7 +104,7 @@ def _figures(
                 for y in (0, 1):
                     of_folder[2 * y] += int((raw[e.label[use] == y] + bias > 0).sum())
                     of_folder[2 * y + 1] += int((e.label[use] == y).sum())
-        found[name] = {
+        found[_JUDGED[kind]] = {
             folder: {"false": c[0], "of normal": c[1], "true": c[2], "of episodes": c[3]}
             for folder, c in counts.items()
         }

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from beatwire.errors import UserError
 from beatwire.records import F32, F64, Terms
 from beatwire.stages.score import TERMS, Calibration, sum_levels
 
@@ -69,7 +70,7 @@ def mean_of_quantiles(values: Sequence[F32] | Sequence[F64], level: F64) -> F64:
     level
         float64 [k].
     """
-    finite = [v[~np.isnan(v)].astype(np.float64) for v in values]
+    finite = _finite(values)
     large = [v for v in finite if len(v) >= MIN_BEATS] or [np.concatenate(finite)]
     knots = np.mean([np.quantile(v, 1 - 10.0**-level) for v in large], axis=0)
     return np.maximum.accumulate(knots + 1e-6 * np.arange(len(level)))
@@ -77,11 +78,18 @@ def mean_of_quantiles(values: Sequence[F32] | Sequence[F64], level: F64) -> F64:
 
 def pooled_quantiles(values: Sequence[F64], level: F64) -> F64:
     """Return the value with a tail probability of 10^-level, all subjects pooled with the same weight: float64 [k]."""
-    finite = [v[~np.isnan(v)].astype(np.float64) for v in values]
-    finite = [v for v in finite if len(v)]
+    finite = [v for v in _finite(values) if len(v)]
     joined = np.concatenate(finite)
     weight = np.concatenate([np.full(len(v), 1 / len(v)) for v in finite])
     order = np.argsort(joined, kind="stable")
     below = (np.cumsum(weight[order]) - 0.5 * weight[order]) / weight.sum()
     knots = np.interp(1 - 10.0**-level, below, joined[order])
     return np.maximum.accumulate(knots + 1e-6 * np.arange(len(level)))
+
+
+def _finite(values: Sequence[F32] | Sequence[F64]) -> list[F64]:
+    """Return the values of each subject that are numbers; raise ``UserError`` if there are none at all."""
+    finite = [v[~np.isnan(v)].astype(np.float64) for v in values]
+    if not any(len(v) for v in finite):
+        raise UserError("records: expected normal beats with enough beats before them to calibrate scores; got none")
+    return finite

@@ -21,12 +21,13 @@ import numpy as np
 
 from beatwire.model.checkpoint import as_lists, fold_path, save_model
 from beatwire.model.storage import HELD_OUT_KEY
+from beatwire.training.checks import require_own_names
 from beatwire.training.metrics import rounded
 from beatwire.training.settings import FOLDS, VaeSettings
 from beatwire.training.task import Task
 from beatwire.training.vae.calibrate import calibrate
 from beatwire.training.vae.card import vae_card
-from beatwire.training.vae.cross_validation import cross_validate, share_of
+from beatwire.training.vae.cross_validation import assign_folds, cross_validate, share_of
 from beatwire.training.vae.dataset import read_subjects
 from beatwire.training.vae.drift import build_reference, latents
 from beatwire.training.vae.figures import NO_VAE, PCA, figures, normal_terms, score_columns
@@ -41,7 +42,8 @@ def train_vae(task: Task[VaeSettings]) -> tuple[dict[str, Any], str]:
     out, settings, progress = task.out, task.settings, task.progress
     progress(0.0, "reading records")
     subjects = read_subjects(task.folders, settings.seed, task.annotations)
-    task.require_folds(len(subjects), "annotated records without a pacemaker")
+    task.require_folds(assign_folds(subjects), "annotated records without a pacemaker")
+    require_own_names((s.database, s.name) for s in subjects)
     cache = NetworkCache(out.with_suffix(".parts"), settings, subjects)
     networks, vae, linear = cross_validate(subjects, cache, progress)
     network = cache.network("all", subjects, share_of(progress, FOLDS, "all subjects"))

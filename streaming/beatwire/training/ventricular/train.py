@@ -20,6 +20,7 @@ import numpy as np
 from beatwire.kernels.rhythms.ventricular import FEATURES, FEATURES_OF_BOTH
 from beatwire.model.ventricular import save_ventricular_judges
 from beatwire.records import F64, I64
+from beatwire.training.checks import require_both, require_own_names
 from beatwire.training.forest import boost, flatten, joined
 from beatwire.training.progress import Progress
 from beatwire.training.references import reference_paths
@@ -39,6 +40,7 @@ def train_ventricular(task: Task[VentricularSettings]) -> tuple[dict[str, Any], 
     for done, one in enumerate(read_run_examples(paths, task.annotations)):
         task.progress(0.8 * done / len(paths), f"{one.folder}/{one.name}")
         examples.append(one)
+    require_own_names((e.folder, e.name) for e in examples)
     by_row = ((FEATURES_OF_BOTH, settings), (FEATURES, settings.of_runs()))
     judges = []
     for row, (columns, own) in enumerate(by_row):
@@ -104,6 +106,7 @@ def train_judge(parts: Sequence[tuple[RunExamples, I64]], settings: VentricularS
             label.append(np.full(n, y))
             weight.append(np.full(n, times * min(1.0, _most(e, y, settings) / max(1, n))))
     rows, labels_of_rows, weights = (np.concatenate(part) for part in (features, label, weight))
+    require_both(labels_of_rows == RUN, "beats of ventricular runs", "others")
     return boost(rows, labels_of_rows, weights, settings, settings.min_beats, max_bin=127, num_threads=1)
 
 
