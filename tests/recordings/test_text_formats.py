@@ -76,6 +76,15 @@ FORMATS: dict[str, tuple[str, Row, dict[str, float], str]] = {
         "ts,bat,ecg,temp,marker,subject,HR\n",
         lambda k, t, v: f"{t:.3f},{98 - k // 900},{v:.4f},{36 + np.sin(t):.2f},{int(k == 700)},7,{72 + t:.2f}\n",
         {}, "ecg"),
+    "texts beside a date with a blank": (
+        "when\tECG\tkind\tday\tlabel\n",
+        lambda _, t, v: f"2026-02-03 10:00:{t:06.3f}\t{v:.4f}\tECG\tMonday\tN\n", {}, "ECG"),
+    "number sign": ("# ECG HR label\n", lambda k, t, v: f"{k} {v:.4f} {72 + t:.2f} 0\n", {"fs": 200.0}, "ECG"),
+    "numbers beside names": (",0,ECG (mV),label\n", lambda k, t, v: f"{k},{t:.3f},{v:.4f},0\n", {}, "ECG"),
+    "blanks before quotes": (
+        'time, "ECG, mV", "a, b"\n', lambda k, t, v: f'{t:.3f}, {v:.4f}, "x, y"\n', {}, "ECG, mV"),
+    "units that nobody knows": (
+        "stamp,raw,HR,day\n,arb. unit,,\n", lambda k, t, v: f"{t:.3f},{v:.4f},72,Monday\n", {}, "raw"),
     "one column, commas, no trailing zeros": ("", lambda _, t, v: comma(f"{v:.3g}") + "\n", {"fs": 200.0}, "0"),
 }  # fmt: skip
 

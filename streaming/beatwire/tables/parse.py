@@ -39,7 +39,7 @@ _BLANKS = re.compile(r"""\[[^\]]*\]|"[^"]*"|'[^']*'|\S+""")
 
 def read_table(
     path: Path, *, delimiter: str, decimal: str, lines_before: int, columns: int, only_numbers: bool,
-    skip_blank: bool = False, xp: Any = np,
+    skip_blank: bool = False, text: Sequence[int] = (), xp: Any = np,
 ) -> list[Column]:  # fmt: skip
     """Parse a CSV file of a known layout.
 
@@ -57,6 +57,8 @@ def read_table(
         True if the first row holds numbers only: try pyarrow or cuDF first.
     skip_blank
         True if blank lines are no rows.
+    text
+        Columns that are read as text, whatever they hold.
     xp
         NumPy, or CuPy: then columns parsed by cuDF stay on the GPU; columns parsed by pandas are on the host.
 
@@ -77,7 +79,7 @@ def read_table(
             else read_numbers(path, delimiter, decimal, lines_before, columns)
         )  # fmt: skip
     if found is None:
-        found = _read_any(path, _Rows(delimiter, decimal, lines_before, columns, skip_blank))
+        found = _read_any(path, _Rows(delimiter, decimal, lines_before, columns, skip_blank, text))
     rows = _used_rows(found)
     if rows == 0:
         raise UserError(f"{path.name}: expected rows of numbers; there is no value in it")
@@ -85,16 +87,17 @@ def read_table(
 
 
 def read_table_blocks(
-    path: Path, *, delimiter: str, decimal: str, lines_before: int, columns: int, rows: int, skip_blank: bool = False
-) -> Iterator[list[Column]]:
+    path: Path, *, delimiter: str, decimal: str, lines_before: int, columns: int, rows: int, skip_blank: bool = False,
+    text: Sequence[int] = (),
+) -> Iterator[list[Column]]:  # fmt: skip
     """Parse a CSV file in blocks of so many rows, on the CPU; parameters, columns and errors as of :func:`read_table`.
 
     Empty rows at the end are rows without a value.
     """
-    layout = _Rows(delimiter, decimal, lines_before, columns, skip_blank)
-    with _errors_of(path, layout), open_text(path) as text:
-        _skip(text, layout)
-        for table in pd.read_csv(_as_cells(text, layout), chunksize=rows, **_options(layout)):
+    layout = _Rows(delimiter, decimal, lines_before, columns, skip_blank, text)
+    with _errors_of(path, layout), open_text(path) as lines:
+        _skip(lines, layout)
+        for table in pd.read_csv(_as_cells(lines, layout), chunksize=rows, **_options(layout)):
             yield _checked(path, table, layout)
 
 
@@ -146,6 +149,7 @@ class _Rows(NamedTuple):
     lines_before: int
     columns: int
     skip_blank: bool
+    text: Sequence[int] = ()
 
 
 def _read_any(path: Path, layout: _Rows) -> list[Column]:
@@ -196,12 +200,14 @@ def _options(layout: _Rows) -> dict[str, Any]:
         "sep": "\t" if layout.delimiter == " " else layout.delimiter, "decimal": layout.decimal, "header": None,
         "names": range(layout.columns + 1), "index_col": False, "skip_blank_lines": layout.skip_blank,
         "skipinitialspace": True, "na_values": ["-", "NaN", "nan"], "low_memory": False, "on_bad_lines": "error",
+        "dtype": dict.fromkeys(layout.text, str),
     }  # fmt: skip
 
 
 def _checked(path: Path, table: pd.DataFrame, layout: _Rows) -> list[Column]:
     """Return the columns of a table; raise UserError if a row is too long or too short."""
-    is_odd = table[layout.columns].notna().any() or any(table[k].dtype.kind not in "ifu" for k in range(layout.columns))
+    numeric = (table[k].dtype.kind in "ifu" or k in layout.text for k in range(layout.columns))
+    is_odd = table[layout.columns].notna().any() or not all(numeric)
     if is_odd or (layout.columns > 1 and table[layout.columns - 1].isna().any()):
         cut = _check_widths(path, layout)
         if cut and table.iloc[-1].isna().any():
@@ -237,7 +243,9 @@ def _check_widths(path: Path, layout: _Rows) -> bool:
 def _cells(line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         return cells_at_blanks(line)
-    return line.split(delimiter) if '"' not in line else next(csv.reader([line], delimiter=delimiter), [""])
+    if '"' not in line:
+        return line.split(delimiter)
+    return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True), [""])
 
 
 def _of_width(path: Path, layout: _Rows, line: int, cells: int) -> UserError:

@@ -11,14 +11,15 @@ from beatwire.records import F64
 from hypothesis import strategies as st
 
 CLOCKS = ("none", "s", "ms", "us", "ns", "epoch s", "epoch ms", "epoch ns", "clock", "clock at midnight", "dates",
-          "German dates", "whole seconds", "jitter", "count", "count 0-15", "12-hour clock")  # fmt: skip
+          "German dates", "whole seconds", "jitter", "count", "count 0-15", "12-hour clock",
+          "digits", "minutes", "packets")  # fmt: skip
 EXTRAS = ("none", "HR (bpm)", "acc_x", "label", "constant", "second clock", "battery", "counter", "marker", "date")
-UNITS = ("none", "(mV)", "[uV]", "_mV", " µV", "row mV", "row μV", "(microvolts)", " [V]", "head")
-HEADS = ("none", "remarks", "keys", "JSON", "title", "German keys")
+UNITS = ("none", "(mV)", "[uV]", "_mV", " µV", "row mV", "row μV", "(microvolts)", " [V]", "/V", ", µV", "head")
+HEADS = ("none", "remarks", "keys", "JSON", "title", "German keys", "section", "values", "dated")
 LINES = ("\n", "\r\n", "\r")
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "cp1252")
 UV_OF = {"(mV)": 1e3, "[uV]": 1.0, "_mV": 1e3, " µV": 1.0, "row mV": 1e3, "row μV": 1.0, "(microvolts)": 1.0,
-         " [V]": 1e6, "head": 1e3, "none": 1e3}  # fmt: skip
+         " [V]": 1e6, "/V": 1e6, ", µV": 1.0, "head": 1e3, "none": 1e3}  # fmt: skip
 TIME_NAMES = ("time", "t", "Zeit", "seconds_elapsed", "x", "when", "Timestamp", "", "time_sec", "A", "col 1")
 LEAD_NAMES = ("ECG", "II", "MLII", "ekg", "Lead I", "V5", "value", "Kanal 1", "A1", "chest", "ecg_raw")
 _AGREES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "epoch s": 1.0, "epoch ms": 1e3, "epoch ns": 1e9}
@@ -40,6 +41,7 @@ class Dialect:
     decimal: str
     index: str
     trailing: bool
+    quoted: bool
     line: str
     encoding: str
     seed: int
@@ -67,6 +69,7 @@ def dialects(draw: st.DrawFn) -> Dialect:
         decimal=decimal,
         index=draw(st.sampled_from(("none", "none", "pandas", "R"))) if names else "none",
         trailing=draw(st.booleans()),
+        quoted="," in unit or draw(st.booleans()),
         line=draw(st.sampled_from(LINES)),
         encoding=encoding,
         seed=draw(st.integers(0, 2)),
@@ -102,7 +105,7 @@ def write(path: Path, dialect: Dialect) -> None:
     end = dialect.delimiter.strip(" ") if dialect.trailing and len(columns) > 1 else ""
     lines = _head(dialect)
     if dialect.names:
-        listed = [name for name, _, _ in columns][dialect.index == "R" :]
+        listed = [f'"{name}"' if dialect.quoted else name for name, _, _ in columns][dialect.index == "R" :]
         lines.append(dialect.delimiter.join(listed) + end)
         if unit_row:
             lines.append(dialect.delimiter.join(unit for _, unit, _ in columns) + end)
@@ -122,6 +125,13 @@ def _clock(dialect: Dialect, t: F64) -> list[str]:
         per = _AGREES[kind]
         start = 1_782_345_678 if "epoch" in kind else 0
         return [f"{start + v:.4f}" if per == 1.0 else str(round(start * int(per)) + round(v * per)) for v in t.tolist()]
+    if kind == "digits":
+        return [f"20260203{_of_day(36000 + v, 4).replace(':', '')}" for v in t.tolist()]
+    if kind == "minutes":
+        return [f"{v / 60:.9f}" for v in t.tolist()]
+    if kind == "packets":
+        each = 24  # of which all files of these rates have whole ones
+        return [f"{(k // each + 1) * each * t[1] + k % each * 1e-5:.5f}" for k in range(len(t))]
     if kind in ("count", "count 0-15"):
         return [str(k % 16 if "0-15" in kind else k) for k in range(len(t))]
     if kind == "jitter":
@@ -172,5 +182,8 @@ def _head(dialect: Dialect) -> list[str]:
         "keys": ["Name: Test Person", f"Sample Rate: {rate} Hz", *([f"Unit: {unit}"] if unit else []), ""],
         "German keys": ["Name: Test", f"Abtastrate: {rate},000 Hertz", *([f"Einheit: {unit}"] if unit else []), ""],
         "JSON": [f'# {{"device": "x", "sampling rate": {rate}}}'],
+        "section": ["[Header]", "Device=X", "Filter=0.5-40 Hz", "[Data]"],
+        "values": ["Age,67", "Weight,80.5 kg", "Filter,0.5-40 Hz"],
+        "dated": ["Export 01.03.2026 10:00:00", "Version 1.2.3"],
         "title": ["An ECG of a test person", ""],
     }[dialect.head]

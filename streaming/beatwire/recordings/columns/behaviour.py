@@ -126,6 +126,8 @@ def _rises(stretches: list[F64], trend: F64) -> bool:
     if up == 0 or down > _MOST_DOWN * up:
         return False
     trend = trend[np.isfinite(trend)]
+    if len(trend) < 2:
+        return False
     blocks = min(_BLOCKS, max(2, len(trend) // 8))
     levels = np.array([np.median(block) for block in np.array_split(trend, blocks)])
     rising = np.diff(levels) >= 0
@@ -136,6 +138,8 @@ def _rises(stretches: list[F64], trend: F64) -> bool:
     window = min(32, max(2, min(map(len, stretches)) // 4))
     rises = np.concatenate([s[window:] - s[:-window] for s in stretches])
     rises = rises[np.isfinite(rises)]
+    if len(rises) == 0:
+        return False
     middle = float(np.median(rises))
     return middle > 0 and float(np.median(np.abs(rises - middle))) < 0.25 * middle
 
@@ -174,11 +178,17 @@ def _stretches(column: Any) -> list[F64]:
     """Return a short column, or eight stretches of a long one, on the host."""
     n = len(column)
     if n <= _WHOLE:
-        return [np.asarray(host_array(column), np.float64)]
+        return [_finite(column)]
     starts = np.linspace(0, n - _STRETCH, 8).astype(int)
-    return [np.asarray(host_array(column[s : s + _STRETCH]), np.float64) for s in starts]
+    return [_finite(column[s : s + _STRETCH]) for s in starts]
 
 
 def _trend(column: Any) -> F64:
     """Return every so many rows of a column, at most about 4096, on the host."""
-    return np.asarray(host_array(column[:: max(1, len(column) // 4096)]), np.float64)
+    return _finite(column[:: max(1, len(column) // 4096)])
+
+
+def _finite(column: Any) -> F64:
+    """Return values on the host, NaN for those that are infinite."""
+    values = np.asarray(host_array(column), np.float64)
+    return np.where(np.isfinite(values), values, np.nan)

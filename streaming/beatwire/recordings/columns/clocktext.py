@@ -6,6 +6,7 @@ Out: float64 [n], seconds from an arbitrary origin, NaN where a cell is no time;
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -16,6 +17,7 @@ from beatwire.tables import array_module
 
 _CLOCK = r"(?:(\d{1,3}):)?(\d{1,2}):(\d{1,2}(?:[.,:]\d+)?)\s*([AaPp]\.?[Mm]\.?)?"
 _DATE = r"(\d{1,4})[-/.](\d{1,2})[-/.](\d{1,4})"
+_DIGITS = r"((?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01]))((?:[01]\d|2[0-3])[0-5]\d)([0-5]\d)"
 _HALF_DAY_S = 43200.0
 _DAY_S = 86400.0
 _EXAMINED = 200  # cells by which a column is judged
@@ -35,12 +37,23 @@ def seconds_of(column: pd.Series) -> F64 | None:
     text = column.astype(str).str.strip(" '\"[]")
     some = text[: 4 * _EXAMINED]
     some = some[column[: len(some)].notna() & (some != "")][:_EXAMINED]
+    if len(some) and some.map(is_date_in_digits).mean() > 1 - _MOST_UNREADABLE:
+        return _of_digits(text)
     for read in (_of_clock, _of_iso, _of_date_and_clock, _of_any_date):
         if len(some) and bool((some.str.contains(r"\d\D+\d")).mean() > 0.5):
             values = read(some)
             if values is not None and np.isnan(values).mean() <= _MOST_UNREADABLE:
                 return read(text)
     return None
+
+
+def is_date_in_digits(cell: str) -> bool:
+    """Return True if a cell is a date in digits with parts of a second, which has more digits than float64.
+
+    >>> is_date_in_digits("20260305095955.004"), is_date_in_digits("20260305095955")
+    (True, False)
+    """
+    return re.fullmatch(rf"{_DIGITS}[.,]?\d+", cell) is not None
 
 
 def seconds_of_digits(values: F64) -> F64 | None:
@@ -62,6 +75,16 @@ def seconds_of_digits(values: F64) -> F64 | None:
     turned = xp.cumsum(xp.concatenate([xp.zeros(1), xp.diff(day) != 0]))
     seconds: F64 = turned * _DAY_S + h * 3600 + m * 60 + s + (values - digits * per) / per
     return seconds
+
+
+def _of_digits(text: pd.Series) -> F64:
+    """Return the seconds of dates as ``20260305095955.004`` or ``20260305095955004``."""
+    parts = text.str.extract(rf"^{_DIGITS}[.,]?(\d*)$")
+    days = pd.to_datetime(parts[0], format="%Y%m%d", errors="coerce")
+    h, s = (pd.to_numeric(parts[k]).to_numpy(np.float64) for k in (1, 2))
+    part = pd.to_numeric("0." + parts[3], errors="coerce").to_numpy(np.float64)
+    values: F64 = _of_dates(days) + np.floor(h / 100) * 3600 + h % 100 * 60 + s + part
+    return values
 
 
 def _of_dates(column: pd.Series) -> F64:

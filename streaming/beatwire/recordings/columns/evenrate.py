@@ -22,6 +22,9 @@ from beatwire.tables import array_module, host_array
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _COMMON_HZ = (100, 125, 128, 130, 200, 250, 256, 257, 300, 360, 400, 480, 500, 512, 600, 977, 1000, 1024, 2000, 2048)
 _LAST_ROWS = 16  # no later rows can make up for a late row among the last: only a long step is a gap
+_AT_ONCE = 0.4  # of the rows are written with the one before, where there are packets
+_SMALLEST_PACKET = 3
+_MANY = 1e-3  # of the rows: with so many missing samples another rate may fit the times better
 _FIRM = 0.4  # samples: with less jitter a gap of one sample is certain, and the rate after it
 _PARTS = 64  # of a recording, whose rates are compared
 _PART_S = 3.0  # the shortest part
@@ -59,14 +62,14 @@ def rate_and_positions(
     rough_hz = _rough_rate(rows, times)
     missing, jitter = _missing(rows, times, rough_hz)
     rate_hz = rough_hz if coarse and jitter < 0.5 else even_rate(rows, times, missing, rough_hz)
-    for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
-        deviation = abs(rate_hz / rough_hz - 1)
-        if jitter > _FIRM or deviation < 2e-4:
-            break
-        found, _ = _missing(rows, times, tried_hz)
-        even_hz = even_rate(rows, times, found, tried_hz)
-        if abs(even_hz / tried_hz - 1) < deviation:
-            missing, rough_hz, rate_hz = found, tried_hz, even_hz
+    if jitter <= _FIRM and (abs(rate_hz / rough_hz - 1) > 2e-4 or int(missing.sum()) > _MANY * len(rows)):
+        least = _unevenness(rows, times, missing, rate_hz)
+        for tried_hz in (rate_hz, *(hz for hz in _COMMON_HZ if abs(hz / rough_hz - 1) < 0.03)):
+            found, _ = _missing(rows, times, tried_hz)
+            even_hz = even_rate(rows, times, found, tried_hz)
+            uneven = _unevenness(rows, times, found, even_hz)
+            if uneven < 0.9 * least:
+                missing, rate_hz, least = found, even_hz, uneven
     _check_one_rate(where, name, rows, times, missing, rate_hz)
     lost = int(missing.sum())
     duration_s = float(times[-1] - times[0])
@@ -100,8 +103,11 @@ def rate_and_positions(
 
 
 def _exact_points(seconds: F64) -> tuple[I64, F64]:
-    """Return the rows whose times are exact, and these times: all, or where a coarse clock changes."""
+    """Return the rows whose times are exact, and these times: all, or the first of each packet or time."""
     xp = array_module(seconds)
+    pauses = _pauses(seconds)
+    if pauses is not None:
+        return pauses + 1, seconds[pauses + 1]
     steps = xp.diff(seconds)
     rows: I64 = xp.arange(len(seconds))
     if float((steps == 0).mean()) < 0.1:  # a few rows share a time
@@ -119,17 +125,12 @@ def _rough_rate(rows: I64, times: F64) -> float:
     by_windows = []
     for window in (32, 128, 512):
         if len(times) > 4 * window or window == 32:
-            w = min(window, len(times) - 1)
+            w = min(window, max(1, (len(times) - 1) // 4))
             by_windows.append(float(xp.median((rows[w:] - rows[:-w]) / xp.maximum(times[w:] - times[:-w], 1e-9))))
     wide = float(xp.median(xp.abs(steps * middle - apart))) > _FIRM and not bool((apart > 1).any())
     if wide or float(near.mean()) < (0.4 if bool((apart > 1).any()) else 0.7):
         return max(by_windows)  # a gap in most windows makes the rate smaller
-    by_steps = float(apart[near].sum() / steps[near].sum())
-    packet = _packet(near) if by_steps > 1.3 * by_windows[-1] else 0
-    if packet:
-        w = packet * max(1, min(512, len(times) // 4) // packet)
-        return float(xp.median((rows[w:] - rows[:-w]) / (times[w:] - times[:-w])))
-    return by_steps
+    return float(apart[near].sum() / steps[near].sum())
 
 
 def even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
@@ -141,6 +142,15 @@ def even_rate(rows: I64, times: F64, missing: I64, rough_hz: float) -> float:
     few = max(1, min(256, len(times) // 8))
     first, last = int(xp.argmin(ahead[:few])), len(times) - few + int(xp.argmin(ahead[-few:]))
     return float((index[last] - index[first]) / (times[last] - times[first])) if last > first else rough_hz
+
+
+def _unevenness(rows: I64, times: F64, missing: I64, rate_hz: float) -> float:
+    """Return how far the times are from those of samples at an even rate, in samples, on average."""
+    xp = array_module(times)
+    index = rows.astype(np.float64)
+    index[1:] += xp.cumsum(missing)
+    ahead = (times - times[0]) * rate_hz - index
+    return float(xp.abs(ahead - xp.median(ahead)).mean())
 
 
 def _check_one_rate(where: str, name: str, rows: I64, times: F64, missing: I64, rate_hz: float) -> None:
@@ -168,14 +178,23 @@ def _check_one_rate(where: str, name: str, rows: I64, times: F64, missing: I64, 
     )
 
 
-def _packet(near: Any) -> int:
-    """Return the rows of a packet, whose times are those of its arrival: pauses come after equally many; 0 if not."""
-    xp = array_module(near)
-    between = xp.diff(xp.flatnonzero(~near))
+def _pauses(seconds: F64) -> I64 | None:
+    """Return the steps before packets whose rows are written at once, at their arrival; None if there are none.
+
+    Most steps are short, and long ones come after equally many rows.
+    """
+    xp = array_module(seconds)
+    steps, window = xp.diff(seconds), min(512, max(1, len(seconds) // 4))
+    even = float(xp.median(seconds[window:] - seconds[:-window])) / window
+    if float((steps < 0.5 * even).mean()) < _AT_ONCE:
+        return None
+    pauses: I64 = xp.flatnonzero(steps > 1.5 * even)
+    between = xp.diff(pauses)
     if len(between) < 5:
-        return 0
+        return None
     middle = float(xp.median(between))
-    return int(middle) if float((xp.abs(between - middle) <= 0.2 * middle).mean()) > 0.7 else 0
+    is_regular = middle >= _SMALLEST_PACKET and float((xp.abs(between - middle) <= 0.2 * middle).mean()) > 0.7
+    return pauses if is_regular else None
 
 
 def _missing(rows: I64, times: F64, rate_hz: float) -> tuple[I64, float]:

@@ -45,12 +45,13 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _UNIT_AT_END = re.compile(r"(?<=[a-z])(?=(?:[NUM]v|[NUM]s|Secs?|Seconds|Millis)$)|(?<=[A-Za-z0-9])(?=[nuµμm]V$)")
-_ECG = ("ecg", "ekg", "elektrokardio", "electrocardio", "lead", "ableitung")
+_ECG = ("ecg", "ekg", "elektrokardio", "electrocardio", "lead", "ableitung", "экг", "心电", "心電", "심전도")
 _TIME = {
     "time", "times", "timestamp", "timestamps", "t", "ts", "clock", "datetime", "date", "elapsed", "epoch", "unix",
     "zeit", "uhrzeit", "zeitstempel", "datum", "temps", "tiempo", "hora", "tempo", "heure", "sec", "secs", "second",
     "seconds", "millis", "milliseconds", "millisecond", "microseconds", "micros", "nanoseconds", "ms", "us", "ns",
-    "minutes", "hours", "s", "sekunden",
+    "minutes", "hours", "s", "sekunden", "время", "времени", "时间", "时间戳", "時間",
+    "時刻", "시간", "czas", "tid", "tijd", "aika",
 }  # fmt: skip
 _INDEX = {"", "index", "idx", "sample", "samples", "sample #", "sample number", "sample_number", "#", "n", "row", "no",
           "nr", "unnamed: 0", "seq", "nseq", "counter", "frame", "packet"}  # fmt: skip
@@ -66,7 +67,7 @@ _OTHER = {
     "humidity", "lux", "impedance", "imp", "session", "device", "noise", "onsets", "offsets", "version",
     "light", "baro", "gps", "rssi", "seq", "nseq", "cadence", "weight", "height", "position", "pos", "note", "notes",
     "comment", "comments", "red", "ir", "green", "puls", "herzfrequenz", "batterie", "akku", "temperatur", "split",
-    "fold", "group", "condition", "stage", "sleep", "stress", "glucose", "lod+", "lod-",
+    "fold", "rip", "atmung", "group", "condition", "stage", "sleep", "stress", "glucose", "lod+", "lod-",
 }  # fmt: skip
 _OTHER_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "label", "annot", "pleth", "subject", "quality",
                 "heartrate", "marker", "trigger", "pulse", "spo2", "humid")  # fmt: skip
@@ -101,6 +102,8 @@ def unit_of(name: str, cell: str = "") -> str:
 
     >>> unit_of("MLII (mV)"), unit_of("ECG_µV"), unit_of("timeMs"), unit_of("II", "microvolts"), unit_of("lead_v")
     ('mv', 'uv', 'ms', 'uv', '')
+    >>> unit_of("U/V"), unit_of("II, V"), unit_of("Zeit/s")
+    ('v', 'v', 's')
     """
     for text in (cell, *re.findall(r"[\[({]\s*([^\])}]*?)\s*[\])}]", name)):
         found = canonical_unit(text)
@@ -111,7 +114,8 @@ def unit_of(name: str, cell: str = "") -> str:
     found = canonical_unit(last[-1]) if last else ""
     if found in ("nv", "uv", "mv") or (found in PER_SECOND and (len(last) > 1 or len(last[-1]) > 1)):
         return found if found not in ("h", "d") or last[-1].casefold() in ("hours", "days") else ""
-    return "v" if last and last[-1].casefold() in ("volt", "volts") else ""
+    is_volt = (last and last[-1].casefold() in ("volt", "volts")) or re.search(r"\w *[/,] *V$", name.strip())
+    return "v" if is_volt else ""
 
 
 def canonical_unit(text: str) -> str:
@@ -181,8 +185,9 @@ def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None
     """Return the unit of a column whose values rise by ``step`` from row to row; None if it only counts samples.
 
     It is the unit that the column names, or the only one that gives a sampling rate of 50-4000 Hz: in that range the
-    steps of seconds, milliseconds, microseconds and nanoseconds do not overlap. A column that rises by 1
-    counts, unless its unit or a rate of 1000 Hz says that it is in milliseconds.
+    steps of seconds, milliseconds, microseconds and nanoseconds do not overlap; those of minutes, hours and days do at
+    some rates, and a rate ``fs`` that is known decides. A column that rises by 1 counts, unless its unit or a rate of
+    1000 Hz says that it is in milliseconds.
 
     >>> time_unit("t", "", 0.004, None), time_unit("", "", 4.0, None), time_unit("", "", 1.0, None)
     ('s', 'ms', None)
@@ -193,8 +198,10 @@ def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None
         return None
     if step == 1.0 and not (fs and abs(fs - 1000) < 1):
         return None
-    units = ("s", "ms", "us", "ns", *(("d", "min", "h") if is_time_name(name) else ()))
+    can_be_days = is_time_name(name) or not float(step).is_integer()
+    units = ("s", "ms", "us", "ns", *(("d", "min", "h") if can_be_days else ()))
     fits = [u for u in units if MIN_RATE_HZ * 0.9 <= PER_SECOND[u] / step <= MAX_RATE_HZ * 1.1]
+    fits.sort(key=lambda u: fs is None or abs(PER_SECOND[u] / step / fs - 1) > 0.01)
     if not fits and not is_time_name(name):
         return None
     return fits[0] if fits else "s"

@@ -132,6 +132,9 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
             else:
                 left_out[k] = why
     leads = _preferred(candidates, found, left_out)
+    if leads and _are_settings(leads, candidates, found, left_out):
+        left_out |= dict.fromkeys(leads, Behaviour.CONSTANT.value)
+        leads = []
     if not leads:
         k, why = next(iter(left_out.items()), (clock if clock is not None else 0, "a clock"))
         raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} is none ({why})")
@@ -223,6 +226,14 @@ def _preferred(candidates: dict[int, Meaning], found: list[Behaviour | None], le
             state = found[k]
             left_out[k] = state.value if is_still and state else "others are called like a lead"
     return leads
+
+
+def _are_settings(
+    leads: list[int], candidates: dict[int, Meaning], found: list[Behaviour | None], left_out: dict[int, str]
+) -> bool:
+    """Return True if what is left are unnamed constants, and a column that varies was left out by its name."""
+    varies = any(found[k] is Behaviour.SIGNAL for k in left_out)
+    return varies and all(found[k] is Behaviour.CONSTANT and candidates[k] is Meaning.NOTHING for k in leads)
 
 
 def _requested(where: str, table: Table, column: str, found: list[Behaviour | None]) -> tuple[int, ...]:

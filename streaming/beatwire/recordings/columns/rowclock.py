@@ -75,7 +75,7 @@ class RowClock:
         if k is not None:
             values, name = table.columns[k], table.names[k]
             cells = written[k] if written is not None else None
-            times = times_of(where, values, name, table.unit(k), fs, written=cells)
+            times = times_of(where, values, name, table.unit(k), fs if fs is not None else stated_hz, written=cells)
             if times is not None:
                 rate_hz, notes = _rate(where, name, times.seconds, fs, stated_hz)
                 note = f"times: column {name!r}, in {_UNIT_NAMES[times.unit]}; {rate_hz:.7g} Hz"

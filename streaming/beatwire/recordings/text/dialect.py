@@ -3,8 +3,8 @@
 In:  rows of a table, text
 Out: :class:`Dialect`; the cells of a row and what each is
 
-The best dialect splits the most rows into equally many cells that are numbers or times. A comma between two digits can
-separate columns or be a decimal sign: names, signs and leading zeros decide.
+The best dialect splits the most rows into equally many cells that are numbers or times, by their length. A comma
+between two digits can separate columns or be a decimal sign: names, signs and leading zeros decide.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Sequence
+from operator import mul
 from typing import NamedTuple
 
 import numpy as np
@@ -98,7 +99,10 @@ def split_row(row: str, delimiter: str) -> list[str]:
     >>> split_row("[10:00:00.004 03/02/2024]  -0.12", " ")
     ['[10:00:00.004 03/02/2024]', '-0.12']
     """
-    cells = cells_at_blanks(row) if delimiter == " " else next(csv.reader([row], delimiter=delimiter), [""])
+    cells = (
+        cells_at_blanks(row) if delimiter == " "
+        else next(csv.reader([row], delimiter=delimiter, skipinitialspace=True), [""])
+    )  # fmt: skip
     return [cell.strip().strip("'\"").strip() for cell in cells]
 
 
@@ -128,7 +132,8 @@ def dialect_of(rows: Sequence[str], before: str = "") -> Dialect:
                 continue
             whole = [cells for cells in split if len(cells) == width]
             scores = [_score(cell, decimal) for cells in whole for cell in cells]
-            known = sum(scores) / len(scores)
+            sizes = [max(1, len(cell)) for cells in whole for cell in cells]
+            known = sum(map(mul, scores, sizes)) / sum(sizes)
             if delimiter == " " and is_parted:
                 continue  # blanks between thousands
             is_parted = is_parted or (delimiter in ("\t", ";", "|") and min(scores) > 0 and len(whole) == len(rows))

@@ -12,9 +12,13 @@ from itertools import pairwise
 
 from beatwire.errors import UserError
 from beatwire.recordings.columns.names import PER_SECOND, Meaning, canonical_unit, is_time_name, meaning
-from beatwire.recordings.text.dialect import Dialect, is_number, split_row
+from beatwire.recordings.text.dialect import Dialect, is_missing, is_number, kind_of, split_row
 from beatwire.recordings.text.head import Facts, is_statement, without_comment
 
+_VALUE = re.compile(
+    r"[+-]?\d+([.,]\d+)?((\s*-\s*|\s+)\d+([.,]\d+)?)*\s*(k?hz|[mun]?s|[mun\u00b5\u03bc]?v|bpm|%|years?|kg|cm|mmhg|samples)",
+    re.IGNORECASE,
+)  # of a statement: a number or a range with a unit
 _FORMATS = {"cal", "raw", "uncal", "calibrated", "float", "double", "int", "string", "f8", "f4"}
 
 
@@ -26,13 +30,17 @@ def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
     for cells in (split_row(text, dialect.delimiter), *_by_wide_blanks(text, dialect)):
         while len(cells) > dialect.width and cells[-1] == "":
             cells.pop()
+        if is_comment and len(cells) == dialect.width - 1 and _is_number_sign(line, cells, dialect):
+            cells, is_comment = ["#", *cells], False
         fits = len(cells) == dialect.width or (len(cells) == dialect.width - 1 > 0 and not is_comment)
-        if not text or not fits or any(is_number(c, dialect.decimal) for c in cells if c):
+        if not text or not fits or any(_is_value(c, dialect, cells) for c in cells if c):
             continue
         if is_comment or len(cells) < dialect.width:
             known = [c for c in cells if meaning(c) not in (Meaning.NOTHING, Meaning.OTHER) or canonical_unit(c)]
-            if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > 3):
+            if (is_comment and not known) or (len(cells) == 1 and len(cells[0].split()) > (3 if known else 1)):
                 continue
+        if _states(text, cells) and len(cells) < 3:
+            continue
         if not is_statement(text) or (
             len(cells) > 1 and all(canonical_unit(c) or meaning(c) is not Meaning.NOTHING for c in cells if c)
         ):
@@ -40,13 +48,38 @@ def names_in(line: str, dialect: Dialect) -> tuple[str, ...] | None:
     return None
 
 
+def _is_value(cell: str, dialect: Dialect, cells: Sequence[str]) -> bool:
+    """Return True if a cell is a number, a time, or a number with a unit; the number of a column is a name."""
+    if is_column_number(cell, cells):
+        return len(cells) < 3 and not is_time_or_lead(cells)
+    return kind_of(cell, dialect.decimal) in ("number", "time") or _VALUE.fullmatch(cell) is not None
+
+
+def _is_number_sign(line: str, cells: Sequence[str], dialect: Dialect) -> bool:
+    """Return True if the sign of a comment is the name of a column of row numbers, before other names."""
+    known = sum(meaning(c) is not Meaning.NOTHING for c in cells)
+    is_remark = dialect.delimiter == " " and known <= 0.5 * len(cells)
+    return not is_remark and is_time_or_lead(cells) and re.match(r"#[\s,;|]", line.strip()) is not None
+
+
+def is_column_number(cell: str, cells: Sequence[str]) -> bool:
+    """Return True if a cell may be the number of a column beside names: as pandas writes it where some have none."""
+    is_small = re.fullmatch(r"\d{1,2}", cell) is not None and int(cell) < len(cells)
+    return is_small and any(re.search(r"[^\W\d_]", c) is not None for c in cells)
+
+
+def is_time_or_lead(cells: Sequence[str]) -> bool:
+    """Return True if one of the cells is called like a time or a lead, or has a unit."""
+    return any(meaning(c) not in (Meaning.NOTHING, Meaning.OTHER) for c in cells)
+
+
 def _by_wide_blanks(text: str, dialect: Dialect) -> list[list[str]]:
     return [re.split(r"\s{2,}", text)] if dialect.delimiter == " " else []
 
 
 def are_units(cells: Sequence[str]) -> bool:
-    """Return True if the cells of a row are units: most of those that are filled."""
-    filled = [c for c in cells if c]
+    """Return True if the cells of a row are units: most of those that are filled; ``-`` is none."""
+    filled = [c for c in cells if not is_missing(c) or canonical_unit(c)]
     return len(filled) > 0 and sum(bool(canonical_unit(c)) for c in filled) > 0.5 * len(filled) and not (
         len(filled) == 1 and len(cells) == 1
     )  # fmt: skip
@@ -89,13 +122,23 @@ def check_width(where: str, lines: list[str], begin: int, dialect: Dialect) -> N
     """Raise UserError if the line before the rows is a row of names of another width."""
     line = lines[begin - 1]
     names = split_row(line, dialect.delimiter)
-    is_title = dialect.delimiter == " " or (len(names) == 1 and len(line.split()) > 2)
-    if is_statement(without_comment(line)) or is_title or without_comment(line) != line.strip():
+    most = 2 if is_time_or_lead(names) else 1  # words of a name
+    is_title = dialect.delimiter == " " or (len(names) == 1 and (len(line.split()) > most or dialect.width > 2))
+    is_title = is_title or len(names) == dialect.width
+    if is_title or _states(line, names) or is_statement(without_comment(line)) or without_comment(line) != line.strip():
         return
     if not any(is_number(n, dialect.decimal) for n in names):
         raise UserError(
             f"{where}: expected {len(names)} columns in every line; line {begin + 1} has {dialect.width}"
         )  # fmt: skip
+
+
+def _states(line: str, cells: Sequence[str]) -> bool:
+    """Return True if a line is a key and a value, a path, or the name of a section, and not a row of names."""
+    if len(cells) == 1 and re.fullmatch(r"\s*[\[<{(].*[\]>})]\s*|.*([,;|=]\s*[+-]?\d|\\).*", line):
+        return True
+    has_value = len(cells) == 2 and _VALUE.fullmatch(cells[1]) is not None
+    return has_value or re.match(r"[^\[({,;\t:=]+\s*(=|:(\s|$))", line) is not None
 
 
 def has_index(where: str, lines: list[str], begin: int, dialect: Dialect, names: tuple[str, ...]) -> bool:

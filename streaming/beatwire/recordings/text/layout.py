@@ -18,6 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from beatwire.errors import UserError, reason
+from beatwire.recordings.columns.clocktext import is_date_in_digits
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.text.dialect import (  # fmt: skip
     Dialect,
@@ -36,6 +37,8 @@ from beatwire.recordings.text.header import (  # fmt: skip
     are_units,
     check_width,
     has_index,
+    is_column_number,
+    is_time_or_lead,
     names_in,
     names_of_facts,
 )
@@ -72,9 +75,14 @@ class Layout:
     skip_blank: bool = True
 
     @property
+    def digits(self) -> tuple[int, ...]:
+        """Columns of dates in digits that float64 would round: ``20260305095955.004``."""
+        return tuple(k for k, cell in enumerate(self.first_row) if is_date_in_digits(cell))
+
+    @property
     def only_numbers(self) -> bool:
-        """True if every cell of the first row is a number or missing."""
-        return all(is_number(c, self.dialect.decimal) or is_missing(c) for c in self.first_row)
+        """True if every cell of the first row is a number or missing, and none has more digits than float64."""
+        return not self.digits and all(is_number(c, self.dialect.decimal) or is_missing(c) for c in self.first_row)
 
 
 def read_layout(path: Path) -> Layout:
@@ -144,8 +152,10 @@ def _first_row(lines: Sequence[str], dialect: Dialect, kinds: list[str]) -> int 
         after = [a for a, c in zip(alike[k + 1 : k + 11], cells[k + 1 : k + 11], strict=True) if c]
         if is_row and _has_value(cells[k], dialect, kinds) and (len(after) < 3 or sum(after) >= 0.5 * len(after)):
             while k and len(cells[k - 1]) == dialect.width and not is_statement(lines[k - 1]):
-                first = cells[k - 1][0]
-                if kind_of(first, dialect.decimal) != kinds[0] or kinds[0] == "text" or _is_numbered(cells[k - 1]):
+                above = cells[k - 1]
+                found = [kind_of(cell, dialect.decimal) for cell in above]
+                same = [c for c, a, b in zip(above, found, kinds, strict=True) if a == b and a in ("number", "time")]
+                if all(is_column_number(c, above) for c in same) or _is_numbered(above) or are_units(above):
                     break
                 k -= 1  # a row with a cell that is no number
             return k
@@ -197,6 +207,9 @@ def _head(
             units = tuple(aligned(cells, width))
         elif not are_formats(cells):
             names = cells
+            over = names_in(lines[above - 1], dialect) if above and sum(map(is_missing, cells)) else None
+            if over is not None and len(over) == len(cells) and all(over) and not is_time_or_lead(cells):
+                names, units = over, tuple(aligned(cells, width))  # units that nobody knows
     if facts.names:
         rows = [split_row(line, dialect.delimiter) for line in lines[begin : begin + 50] if line.strip()]
         is_empty_last = all(row[-1] == "" for row in rows)

@@ -49,7 +49,8 @@ def read_text(path: Path, fs: float | None, column: str | None, gain: float | No
     where = path.name
     table = read_table(
         path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
-        columns=len(layout.names), only_numbers=layout.only_numbers, skip_blank=layout.skip_blank, xp=xp,
+        columns=len(layout.names), only_numbers=layout.only_numbers, skip_blank=layout.skip_blank,
+        text=layout.digits, xp=xp,
     )  # fmt: skip
     read = _Read.of(layout, table)
     roles = roles_of(where, read.table, column=column, fs=fs)
@@ -85,7 +86,7 @@ def text_blocks(path: Path, fs: float | None, column: str | None, gain: float | 
     unit: tuple[list[float], tuple[str, ...]] | None = None
     tables = read_table_blocks(
         path, delimiter=layout.dialect.delimiter, decimal=layout.dialect.decimal, lines_before=layout.lines_before,
-        columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank,
+        columns=len(layout.names), rows=rows, skip_blank=layout.skip_blank, text=layout.digits,
     )  # fmt: skip
     for table in tables:
         notes: tuple[str, ...] = ()
@@ -121,7 +122,8 @@ class _Read:
         columns: list[Any] = []
         units = [*layout.units]
         for k, column in enumerate(written):
-            values = column if not isinstance(column, pd.Series) else _numbers_in(column, layout.dialect.decimal)
+            is_text = isinstance(column, pd.Series)
+            values = None if k in layout.digits else _numbers_in(column, layout.dialect.decimal) if is_text else column
             dates = seconds_of(column) if values is None else seconds_of_digits(values)
             if dates is not None:
                 values, units[k] = dates, "s"
