@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, get_type_hints
 
+import numpy as np
+
 
 class Beat(NamedTuple):
     """A heartbeat, decided 0.3 s after its R peak.
@@ -46,6 +48,12 @@ class Beat(NamedTuple):
 
 
 BEAT_FIELDS = Beat._fields
+_WIDE = ("time_s", "rr_ms", "rate_bpm")  # of the numbers that are no integers
+# Type of a column of beats, of one without a beat too.
+DTYPES = {
+    name: np.dtype({int: "i8", str: "U1"}.get(kind, "f8" if name in _WIDE else "f4"))
+    for name, kind in get_type_hints(Beat).items()
+}
 # Decimals of a field in a text file.
 DECIMALS = {name: 4 for name, kind in get_type_hints(Beat).items() if kind is float} | {
     "time_s": 6,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from beatwire.kernels.classes.beat_class import LETTERS, Q
 from beatwire.model.checkpoint import Model
-from beatwire.offline.results.beat import BEAT_FIELDS
+from beatwire.offline.results.beat import BEAT_FIELDS, DTYPES
 from beatwire.records import F32, Alerts, TickBeats
 from beatwire.stages.score import SCORED_BY
 
@@ -28,7 +28,7 @@ def _probabilities(beats: TickBeats) -> F32:
 
 def no_beats() -> dict[str, Any]:
     """Return the columns of beats without a beat."""
-    return {name: np.zeros(0) for name in BEAT_FIELDS}
+    return {name: np.zeros(0, DTYPES[name]) for name in BEAT_FIELDS}
 
 
 def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -31,6 +31,11 @@ ALERT_COLUMNS = (
     "rule", "priority", "state", "onset", "onset_s", "decided", "decided_s", "value", "limit", "text", "technical",
     "id", "stream", "session", "onset_us", "decided_us", "model",
 )  # fmt: skip
+_ALERT_TYPES = {
+    **dict.fromkeys(("onset", "decided", "session", "onset_us", "decided_us"), np.int64),
+    **dict.fromkeys(("value", "limit"), np.float64),
+    "technical": np.bool_,
+}
 
 
 def write_beats(
@@ -113,6 +118,7 @@ def beats_table(beats: Mapping[str, Any] | pd.DataFrame, rate_hz: float) -> pd.D
 def alerts_table(alerts: Iterable[Mapping[str, Any]], rate_hz: float) -> pd.DataFrame:
     """Return alert transitions as a table, with ``onset`` and ``decided`` in seconds too."""
     table = pd.DataFrame(list(alerts), columns=[name for name in ALERT_COLUMNS if not name.endswith("_s")])
+    table = table.astype(_ALERT_TYPES)  # a table without an alert, or with a value that is not known, has them too
     for name in ("onset", "decided"):
         table[f"{name}_s"] = table[name].astype(np.float64) / rate_hz
     return table[list(ALERT_COLUMNS)]
