@@ -8,6 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import beatwire
 import numpy as np
 import pytest
 from beatwire.alerts.rules import RULES
@@ -125,6 +126,14 @@ def test_an_alert_whose_priority_rises_is_one_and_is_listed_with_the_higher_one(
     row = rows["cannot analyse"]
     assert (row["priority"], row["count"], row["first_s"], row["seconds"]) == ("high", 2, 1.0, 6.0)
     assert list(rows) == ["cannot analyse", "tachycardia"]
+
+
+def test_the_number_of_alerts_is_the_sum_of_the_rows_where_a_priority_rises_too() -> None:
+    noise = np.random.default_rng(0).normal(size=45 * 250)
+    result = beatwire.analyze(noise, 250, units="mV")
+    rows = result.summary["alerts_by_rule"]
+    assert rows["cannot analyse"]["priority"] == "high"
+    assert result.summary["alerts"] == sum(row["count"] for row in rows.values())
 
 
 def test_signal_quality_is_a_share_of_the_time_and_the_worst_stretch_has_the_most_expected_errors() -> None:

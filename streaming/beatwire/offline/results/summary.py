@@ -52,7 +52,7 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
         mean_rr_ms, median_rr_ms, sdnn_ms, rmssd_ms, pnn50 : float or None
             See :func:`beatwire.tables.rr_statistics`.
         alerts : int
-            Alerts that began.
+            Alerts that began; one whose priority rises goes on.
         alerts_by_rule : dict
             See :func:`alerts_by_rule`.
         quality : dict
@@ -64,6 +64,7 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
     beats = analysis.beats
     rate_bpm, seconds = np.asarray(beats["rate_bpm"], np.float64), recording.seconds
     settled = _follow_intervals(beats["rr_ms"], TREND_INTERVALS)
+    by_rule = alerts_by_rule(analysis.alerts, recording.rate_hz, seconds)
     return {
         "leads": list(recording.leads),
         "rate_hz": recording.rate_hz,
@@ -74,8 +75,8 @@ def summarize(recording: Recording, analysis: Analysis, quality: Mapping[str, An
         **extreme_rates(beats),
         "rate_trend_bpm": rate_trend(beats["time_s"][settled], rate_bpm[settled], seconds),
         **_rr_summary(beats["rr_ms"]),
-        "alerts": sum(alert["state"] == "on" for alert in analysis.alerts),
-        "alerts_by_rule": alerts_by_rule(analysis.alerts, recording.rate_hz, seconds),
+        "alerts": sum(row["count"] for row in by_rule.values()),
+        "alerts_by_rule": by_rule,
         "quality": quality_summary(quality),
         "gaps": analysis.counts["bridged"] + max(0, analysis.counts["restarts"]),
         "model": analysis.model,
@@ -161,7 +162,7 @@ def quality_summary(table: Mapping[str, Any]) -> dict[str, Any]:
     -------
     dict
         with_signal : float
-            Share of the time with signal, 0-1; with several leads, their mean.
+            Share of the time in which a lead has a value, 0-1.
         good : float
             Share of the time with good signal, 0-1.
         worst : dict or None
