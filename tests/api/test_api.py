@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import wfdb
+from beatwire.api.plot import in_force
 from beatwire.recordings import NO_VALUE, as_recording
 from two_leads import FS, assert_same, two_leads_fixture, whole_fixture  # noqa: F401  fixtures
 
@@ -197,3 +198,26 @@ def test_a_minute_is_analyzed_in_less_than_30_ms_on_one_core(samples: np.ndarray
         assert len(beatwire.analyze(samples[0], FS, gain=200).beats) > 40
         took_s.append(time.thread_time() - begin)
     assert min(took_s) < 0.03
+
+
+def test_tables_have_the_same_types_with_and_without_a_row(whole: beatwire.Result) -> None:
+    silent = beatwire.analyze(np.zeros(2500), 250)  # alerts, no beats
+    calm = beatwire.analyze("synthetic:seconds=10,bpm=60")  # beats, no alerts
+    live = beatwire.Live(250).push([]).frame()
+    assert len(silent.beats) == len(calm.alerts) == len(live) == 0
+    for table in (silent.beats, calm.beats, live):
+        assert table.dtypes.to_dict() == whole.beats.dtypes.to_dict()
+    for table in (silent.alerts, calm.alerts):
+        assert table.dtypes.to_dict() == whole.alerts.dtypes.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("start_s", "stop_s", "shown"),
+    [(0.0, 3.0, []), (0.0, 5.0, ["a"]), (6.0, 7.0, ["a"]), (9.0, 12.0, ["b"]), (20.0, 21.0, ["b"])],
+)
+def test_a_picture_shows_the_alerts_in_force_those_that_began_before_it_too(
+    start_s: float, stop_s: float, shown: list[str]
+) -> None:
+    rows = [("a", "on", 4.0, 4.5), ("a", "latched", 4.0, 8.0), ("a", "off", 4.0, 30.0), ("b", "on", 10.0, 11.0)]
+    alerts = pd.DataFrame(rows, columns=["id", "state", "onset_s", "decided_s"])
+    assert in_force(alerts, start_s, stop_s)["id"].tolist() == shown

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from beatwire.errors import UserError
+from beatwire.offline.results.clock import clock
 from beatwire.recordings.arguments import number
 from beatwire.stages.score import ANOMALOUS
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
     from beatwire.api.result import Result
@@ -48,7 +50,7 @@ def plot(result: Result, start_s: float, seconds: float) -> Figure:
     time_s = start_s + np.arange(signal.shape[1]) / result.fs
     for name, lead, axis, height in zip(result.leads, signal, axes, heights, strict=True):
         axis.plot(time_s, lead, color="black", linewidth=0.8)
-        axis.set_ylabel(f"{name}\n{'mV' if calibrated else 'source units'}")
+        axis.set_ylabel(f"{name}\n{'mV' if calibrated else 'not calibrated'}")
         _draw_paper(axis, lead, height if calibrated else None, seconds)
     _mark(result, axes, start_s, start_s + seconds)
     axes[-1].set_xlim(start_s, start_s + seconds)
@@ -97,10 +99,18 @@ def _mark(result: Result, axes: Any, start_s: float, stop_s: float) -> None:
                 f"{score:.1f}", (time_s, 1.0), (0, 5), xycoords=top, textcoords="offset points", ha="center",
                 fontsize=8, color=colour,
             )  # fmt: skip
-    alerts = result.alerts
-    begun = alerts[(alerts["state"] == "on") & alerts["onset_s"].between(start_s, stop_s)]
-    for row in begun.itertuples():
+    for row in in_force(result.alerts, start_s, stop_s).itertuples():
+        before = row.onset_s < start_s
+        at = start_s if before else row.onset_s
         for axis in axes:
-            axis.axvline(row.onset_s, color=PRIORITY[row.priority], linewidth=1.5)
-        label = f" {STARS[row.priority]} {row.rule}"
-        axes[-1].annotate(label, (row.onset_s, 0.02), xycoords=axes[-1].get_xaxis_transform(), fontsize=8)
+            axis.axvline(at, color=PRIORITY[row.priority], linewidth=1.5)
+        label = f" {STARS[row.priority]} {row.rule}" + (f" since {clock(row.onset_s)}" if before else "")
+        axes[-1].annotate(label, (at, 0.02), xycoords=axes[-1].get_xaxis_transform(), fontsize=8)
+
+
+def in_force(alerts: pd.DataFrame, start_s: float, stop_s: float) -> pd.DataFrame:
+    """Return the rows of ``Result.alerts`` with which the alerts began that are on in a stretch."""
+    begun = alerts[alerts["state"] == "on"].drop_duplicates("id")
+    ended_s = alerts[alerts["state"] != "on"].groupby("id")["decided_s"].first()
+    until_s = begun["id"].map(ended_s).fillna(np.inf)
+    return begun[(begun["onset_s"] <= stop_s) & (until_s > start_s)]

@@ -81,7 +81,8 @@ class Result:
     def signal(self, start_s: float = 0.0, seconds: float | None = None) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return a stretch of the signal, float64 [leads, n], NaN where there is no value.
 
-        In millivolts; in the units of the source if it is not calibrated.
+        In millivolts; of a recording that is not calibrated in the steps of ``recording.samples``, whose offset and
+        size ``recording.notes`` has.
 
         Raises
         ------
@@ -89,10 +90,11 @@ class Result:
             The stretch is no number of seconds.
         """
         start_s = number("signal: start_s", start_s, "a number of seconds of at least 0", 0.0)
-        first = round(start_s * self.fs)
+        length_s = self.recording.seconds
+        first = round(min(start_s, length_s) * self.fs)
         if seconds is not None:
             seconds = number("signal: seconds", seconds, "a number of seconds of at least 0", 0.0)
-        last = None if seconds is None else first + round(seconds * self.fs)
+        last = None if seconds is None else first + round(min(seconds, length_s) * self.fs)
         samples = host_array(self.recording.samples[:, first:last])
         scale = self.recording.uv_per_unit / 1000 or 1.0
         return np.where(samples == -32768, np.nan, samples * scale)
@@ -126,12 +128,12 @@ class Result:
             The file cannot be written or is that of the recording, the extra is missing, or there are no annotations of
             that ending.
         """
+        from beatwire.api.analyze import on_stderr
         from beatwire.report.annotations import annotations_of
         from beatwire.report.files import check_report
         from beatwire.report.write import write_report
 
-        notes: list[str] = []
-        found = None if self.source is None else annotations_of(self.source, self.recording, notes.append, annotations)
+        found = None if self.source is None else annotations_of(self.source, self.recording, on_stderr, annotations)
         checked = check_report(file_path("report", path), self._files, option="report")
         return write_report(
             self.recording, self.analysis, checked, annotations=found, model=self.scored_with, option="report"
