@@ -98,3 +98,56 @@ def test_iterate_reads_a_wfdb_record_in_blocks(ecg_folder: Path) -> None:
     assert len(parts) == 8
     assert_same(pd.concat([p.beats for p in parts if len(p.beats)]), expected.beats)
     assert sum(len(p.alerts) for p in parts) == len(expected.alerts)
+
+
+@pytest.mark.parametrize(("unit", "per_mv"), [("mV", 1.0), ("uV", 1e3), ("V", 1e-3), ("µV", 1e3)])
+def test_the_columns_of_a_table_are_leads_by_their_names_in_the_unit_of_their_names(
+    unit: str, per_mv: float, samples: np.ndarray
+) -> None:
+    plain = beatwire.Live(FS, ["II", "V1"], units="mV", start_s=0.0)
+    table = beatwire.Live(FS, ["II", "V1"], start_s=0.0)
+    mv = samples[:, :2500] / 200.0
+    expected = plain.push(mv).frame()
+    columns = {"t": np.arange(2500.0), f"V1 [{unit}]": per_mv * mv[1], f"II ({unit})": per_mv * mv[0]}
+    found = [table.push(pd.DataFrame({n: v[k : k + 500] for n, v in columns.items()})) for k in range(0, 2500, 500)]
+    pd.testing.assert_frame_equal(pd.concat([one.frame() for one in found], ignore_index=True), expected)
+    assert len(expected) > 5
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["II", "V2"], r"push: expected columns of all leads, II, V1; got none of V1"),
+        (["II (mV)", "V1 (uV)"], r"push: expected columns of one unit \(or give units\); got mv in 'II \(mV\)', uv"),
+        (["II (uV)", "V1 (uV)"], r"push: expected the unit of the chunks before in the names of columns; got 1 uV a"),
+    ],
+)
+def test_a_table_with_other_leads_or_units_than_before_is_an_error(columns: list[str], message: str) -> None:
+    live = beatwire.Live(FS, ["II", "V1"])
+    live.push(pd.DataFrame(np.zeros((500, 2)), columns=["II (mV)", "V1 (mV)"]))
+    with pytest.raises(beatwire.UserError, match=message):
+        live.push(pd.DataFrame(np.zeros((500, 2)), columns=columns))
+    assert live.position == 500
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        (
+            np.zeros((2, 5000)),
+            {"fs": 250},
+            r"iterate: expected a path, .* an array of shape \[2, 5000\]; analyze takes",
+        ),
+        (pd.DataFrame({"II": np.zeros(500)}), {"fs": 250}, r"iterate: expected .*; analyze takes an array or a table"),
+        ({"II": np.zeros(500)}, {"fs": 250}, r"iterate: expected .*; analyze takes an array or a table"),
+        ([np.zeros(500)], {}, r"fs: expected the rate of the chunks, 50-4000 Hz; got none"),
+        ([np.zeros(500)], {"fs": 250, "column": "II"}, r"column: expected a path or an address with it; got chunks"),
+        ("ecg.csv", {"units": "uV"}, r"units: expected chunks with it, a file states its own; got 'uV'"),
+        ("ecg.csv", {"leads": ["II"]}, r"leads: expected chunks with it, a file states its own; got \['II'\]"),
+    ],
+)
+def test_iterate_refuses_what_it_would_read_otherwise_or_not_at_all(
+    source: object, options: dict, message: str
+) -> None:
+    with pytest.raises(beatwire.UserError, match=message):
+        next(beatwire.iterate(source, **options))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,7 +41,7 @@ def iterate(
     source: str | Path | Iterable[Any],
     fs: float | None = None,
     *,
-    leads: Sequence[str] = ("ECG",),
+    leads: Sequence[str] | None = None,
     units: str | None = None,
     gain: float | None = None,
     column: str | None = None,
@@ -59,11 +59,11 @@ def iterate(
     ----------
     source
         The path of a recording, an address that fsspec can open (copied to a local disk first), or an
-        iterable of chunks, [n] or [leads, n].
+        iterable of chunks, [n] or [leads, n]. An array or a table is one recording: ``beatwire.analyze`` takes it.
     fs, gain, column, model, backend, notes
         As for ``beatwire.analyze``.
     leads, units
-        Of chunks, as for ``beatwire.Live``.
+        Of chunks, as for ``beatwire.Live``; with a path neither, as ``column`` is with chunks.
     block_samples
         Samples of each lead, or rows of a table, that are read at once.
 
@@ -82,10 +82,17 @@ def iterate(
     """
     block_samples = whole("block_samples", block_samples, "a whole number of at least 1", 1)
     if not isinstance(source, str | Path):
-        if not hasattr(source, "__iter__"):
-            raise UserError(f"iterate: expected a path, an address or chunks; got {shown(source)}")
+        is_whole = getattr(source, "ndim", 3) < 3 or hasattr(source, "columns") or isinstance(source, Mapping)
+        if not hasattr(source, "__iter__") or isinstance(source, bytes) or is_whole:
+            got = f"{shown(source)}; analyze takes an array or a table" if is_whole else shown(source)
+            raise UserError(f"iterate: expected a path, an address or an iterable of chunks; got {got}")
+        if column is not None:
+            raise UserError(f"column: expected a path or an address with it; got chunks and {shown(column)}")
         yield from _of_chunks(source, fs, leads, units, gain, model, backend, notes)
         return
+    for name, given in (("leads", leads), ("units", units)):
+        if given is not None:
+            raise UserError(f"{name}: expected chunks with it, a file states its own; got {shown(given)}")
     chosen = choose(string("backend", backend, "cpu, gpu or auto"))
     compile_kernels(notes, chosen)
     settings = replace(Settings(model=file_path("model", model) if model is not None else None), pass_s=LONG_PASS_S)
@@ -103,7 +110,7 @@ def iterate(
 def _of_chunks(
     chunks: Iterable[Any],
     fs: float | None,
-    leads: Sequence[str],
+    leads: Sequence[str] | None,
     units: str | None,
     gain: float | None,
     model: str | Path | None,
@@ -111,8 +118,10 @@ def _of_chunks(
     notes: Callable[[str], None],
 ) -> Iterator[Part]:
     """Yield what each chunk decides."""
+    if fs is None:
+        raise UserError("fs: expected the rate of the chunks, 50-4000 Hz; got none")
     live = Live(
-        0.0 if fs is None else fs, leads, units=units, gain=gain, model=model, backend=backend,
+        fs, ("ECG",) if leads is None else leads, units=units, gain=gain, model=model, backend=backend,
         start_s=START_US / 1e6, stream="analyze", notes=notes,
     )  # fmt: skip
     for chunk in chunks:

@@ -13,23 +13,23 @@ import numpy as np
 import pandas as pd
 
 from beatwire.api.analyze import on_stderr
+from beatwire.api.live_chunks import rows_of
 from beatwire.api.live_scale import LiveScale
 from beatwire.backends.choose import choose
 from beatwire.errors import UserError
 from beatwire.kernels.intake.avro import MAX_ID
 from beatwire.offline.feed import Decided, Feed
-from beatwire.offline.results.beat import BEAT_FIELDS, Beat
+from beatwire.offline.results.beat import BEAT_FIELDS, DTYPES, Beat
 from beatwire.offline.results.collect import joined, no_beats
 from beatwire.offline.results.exports import beats_table
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.arguments import file_path, number, positive, shown, string, whole
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arrays import uv_per_value
-from beatwire.recordings.columns.tables import columns_of, floats
+from beatwire.recordings.columns.tables import floats
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS, check_rate
 from beatwire.service.warmup import compile_kernels
-from beatwire.tables import host_array
 
 _MAX_INDEX = 1 << 53  # the wire format's
 _YEARS_S = 4e9  # from 1843 to 2096
@@ -54,7 +54,12 @@ class Events:
 
     def frame(self) -> pd.DataFrame:
         """Return the beats as a DataFrame with the columns of ``Result.beats``."""
-        return beats_table(dict(zip(BEAT_FIELDS, zip(*self.beats, strict=True), strict=False)) or no_beats(), self.fs)
+        columns = dict(zip(BEAT_FIELDS, zip(*self.beats, strict=True), strict=False))
+        typed = {
+            name: np.array(values, None if DTYPES[name].kind == "U" else DTYPES[name])
+            for name, values in columns.items()
+        }
+        return beats_table(typed or no_beats(), self.fs)
 
     @staticmethod
     def of(decided: Decided, fs: float) -> Events:
@@ -74,8 +79,8 @@ class Live:
     leads
         Names of the 1-12 leads.
     units
-        Of the chunks: ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: as for ``beatwire.analyze``, by the first two
-        seconds, which are held until then; int16 is ``adc``.
+        Of the chunks: ``V``, ``mV``, ``uV``, ``nV`` or ``adc``. None: as for ``beatwire.analyze``, by the names of a
+        table's columns, else by the first two seconds, which are held until then; int16 is ``adc``.
     gain
         ADC units per millivolt; None with ``adc``: not calibrated.
     resolution_uv
@@ -131,6 +136,8 @@ class Live:
         uv = uv_per_value(units, gain)
         is_exact = gain is not None or not (uv and uv[0])
         self._scale = LiveScale(self.fs, self.leads, uv[0] if uv else None, is_exact, resolution_uv, notes)
+        self._by_names = uv is None  # a unit in the names of a table's columns is that of the chunks
+        self._unit: float | None = None  # that of the first table, in microvolts
         self._held: list[tuple[int, Any]] = []  # chunks and their first samples, until the scale is decided
         if not 1 <= len(string("stream", stream, "a stream id").encode()) <= MAX_ID:
             raise UserError(f"stream: expected a stream id of 1-{MAX_ID} bytes; got {shown(stream)}")
@@ -155,7 +162,8 @@ class Live:
         Parameters
         ----------
         chunk : [n] or [leads, n]
-            Samples in ``units``; NaN, or -32768 in int16, where there is no value. Any length, also 0.
+            Samples in ``units``; NaN, or -32768 in int16, where there is no value. Any length, also 0. The columns of a
+            table are the leads, by their names, or in order if no name is that of a lead.
         first
             Index of its first sample; None: it follows the chunk before it. A greater index leaves a gap.
 
@@ -170,13 +178,15 @@ class Live:
 
     def decide(self, chunk: Any, first: int | None = None) -> Decided:
         """Do what :meth:`push` does; return columns of beats and alert transitions."""
-        feed, values, expected = self._open(), self._values(chunk), self.position
+        feed, (values, unit), expected = self._open(), self._values(chunk), self.position
         if first is not None:
             first = whole("push: first", first, "the index of a sample, a whole number", low=-_MAX_INDEX)
             if not expected <= first <= _MAX_INDEX:
                 raise UserError(f"push: expected a first sample of {expected} or greater; got {first}")
         if not values.shape[1]:
             return no_beats(), []
+        if unit is not None:
+            self._take_unit(unit)
         at = expected if first is None else first
         if self._scale.decided:
             return feed.push(self._scale.samples(values, at), at)
@@ -234,35 +244,29 @@ class Live:
             raise ValueError("Live: expected an open monitor; it is closed")
         return self._feed
 
-    def _values(self, chunk: Any) -> Any:
-        """Return a chunk as float64 or int16 [leads, n], checked."""
+    def _take_unit(self, uv: float) -> None:
+        """Take the unit that a table states: the first one decides the scale, the others have the same.
+
+        Raises
+        ------
+        UserError
+            The chunks before it had another unit, or none.
+        """
+        if self._unit is None and not self._scale.decided and not self._held:
+            self._unit = uv
+            self._scale.take_unit(uv)
+            self._open().encoder.uv_per_unit = self._scale.uv_per_unit
+        elif self._unit != uv:
+            got = f"{uv:g} uV a value" if uv else "no unit of voltage"
+            raise UserError(f"push: expected the unit of the chunks before in the names of columns; got {got}")
+
+    def _values(self, chunk: Any) -> tuple[Any, float | None]:
+        """Return a chunk as float64 or int16 [leads, n], checked, and the unit that the names of its columns state."""
         shape = "[n] or [1, n]" if len(self.leads) == 1 else f"[{len(self.leads)}, n]"
-        array = _rows(chunk, self.leads)
+        array, unit = rows_of(chunk, self.leads, named=self._by_names)
         if array.ndim == 1:
             array = array[None]
         if array.ndim != 2 or array.shape[0] != len(self.leads):
             got = list(array.shape[1:]) if array.shape[0] == 1 and np.ndim(chunk) == 1 else list(array.shape)
             raise UserError(f"push: expected a chunk of shape {shape}; got {got}")
-        return array
-
-
-def _rows(chunk: Any, leads: Sequence[str]) -> Any:
-    """Return a chunk as an array, float64 or int16; a table's columns are its leads, by their names or in order."""
-    try:
-        if hasattr(chunk, "__len__") and not len(chunk):
-            return np.zeros((len(leads), 0), np.int16)
-        if getattr(chunk, "ndim", 1) == 2 and chunk.shape[1] == 0:
-            return np.zeros((chunk.shape[0], 0), np.int16)
-        columns = columns_of(chunk)
-    except UserError as error:
-        raise UserError(f"push: {str(error).partition(': ')[2]}") from None
-    rows = list(range(len(columns.values)))
-    if columns.names and set(leads) <= set(columns.names):
-        rows = [columns.names.index(lead) for lead in leads]
-    for k in rows:
-        if columns.values[k] is None:
-            raise UserError(f"push: expected numbers; got {columns.kinds[k]}")
-    values = [host_array(columns.values[k]) for k in rows]
-    if all(v.dtype == np.int16 for v in values):
-        return values[0][None] if len(values) == 1 else host_array(np.stack(values))
-    return np.stack([floats(v) for v in values])
+        return array, unit

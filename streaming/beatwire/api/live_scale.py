@@ -64,16 +64,23 @@ class LiveScale:
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
         self._noted = 0
         self._is_said = np.zeros(len(leads), np.bool_)  # that an offset of the lead is subtracted
-        self.decided = bool(uv)
+        self.decided = False
         self.uv_per_unit, self._per_value = 0.0, 1.0
         if uv:
-            self.uv_per_unit = max(uv, _FINEST_UV) if exact else resolution_uv
-            self._per_value = uv / self.uv_per_unit
+            self.take_unit(uv, exact=exact)
 
     @property
     def held_samples(self) -> int:
         """Samples by which the scale of numbers without a unit is decided."""
         return round(HELD_S * self._fs)
+
+    def take_unit(self, uv: float, *, exact: bool = False) -> None:
+        """Take values of ``uv`` microvolts each; 0: they are not calibrated. Parameters are those of the class."""
+        self._uv = uv
+        if uv:
+            self.decided = True
+            self.uv_per_unit = max(uv, _FINEST_UV) if exact else self._resolution_uv
+            self._per_value = uv / self.uv_per_unit
 
     def take_as_converter(self) -> None:
         """Decide that numbers without a unit are those of a converter, as int16 says."""
