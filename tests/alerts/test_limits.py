@@ -10,6 +10,7 @@ import pytest
 from beatwire.alerts.limits import MOST_CHANGES, check_limits
 from beatwire.alerts.settings import Settings as AlertSettings
 from beatwire.errors import UserError
+from beatwire.kernels.alerts import alert_state
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import LimitChange, RawTick
@@ -112,6 +113,24 @@ def test_many_changes_are_added_in_linear_time_and_the_table_is_bounded() -> Non
     begun = ward.tick(sent(0, 100.0, n=100), beats=[("bed", 50, 160)])
     assert [one["limit"] for one in begun if one["rule"] == "tachycardia"] == [149.0]
     assert np.array_equal(ward.limits.values[0], ward.limits.defaults)
+
+
+@pytest.mark.parametrize("streams", [("bed",), ("bed", "other")])
+def test_every_change_comes_into_force_however_many_there_were(streams: tuple[str, ...]) -> None:
+    ward, entered = Ward(), itertools.count(1)
+    for stream in streams:  # rows of the table are free again
+        ward.limits.add([change(next(entered), stream=stream, tachycardia=100.0) for _ in range(MOST_CHANGES + 50)])
+    ward.tick(*(sent(0, 1.0, stream=stream) for stream in streams), known=[(stream, 10) for stream in streams])
+    rng = np.random.default_rng(1)
+    for k in range(1, 40):
+        stream, bpm = str(rng.choice(streams)), 60.0 + k
+        ward.limits.add([change(round((k + 0.5) * 1e6), stream=stream, tachycardia=bpm)])
+        ward.tick(*(sent(10 * k, k + 1.0, stream=name) for name in streams))
+        assert [(record["stream"], record["after"]) for record in ward.audit] == [(stream, {"tachycardia": bpm})]
+        ward.tick(known=[(stream, 10 * k + 10)])
+        slot = ward.aligner.directory.names.index(stream)
+        row = int(ward.alert.slots[slot, alert_state.LIMITS])
+        assert ward.limits.values[row, alert_state.TACHYCARDIA] == bpm
 
 
 def test_other_streams_keep_their_limits() -> None:

@@ -58,7 +58,7 @@ class State:
 
     limits     of each stream
     alerts     that are not off
-    audited    stream -> row of the table of limits up to which changes are in the audit log
+    audited    stream -> number of the limits up to which changes are in the audit log
     acks       acknowledgements that have not been applied
     given      id -> its acknowledgement, of all alerts: a group that begins anew raises them again
     ignored    acknowledgements for streams of this worker of no open alert, or of another stream's

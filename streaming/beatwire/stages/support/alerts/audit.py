@@ -40,12 +40,12 @@ def limit_records(limits: Limits, audited: dict[str, int], event: I64, tick: Tic
     Parameters
     ----------
     audited
-        Stream -> row of the table of limits up to which its changes are recorded; read and written.
+        Stream -> number of the limits up to which its changes are recorded; read and written.
     """
-    slot, session, sample, row = event[[EVENT_SLOT, EVENT_SESSION, EVENT_SAMPLE, EVENT_VALUE]].tolist()
+    slot, session, sample, number = event[[EVENT_SLOT, EVENT_SESSION, EVENT_SAMPLE, EVENT_VALUE]].tolist()
     stream = limits.directory.names[slot]
-    changes = limits.between(stream, audited.get(stream, 0), row)
-    audited[stream] = row
+    changes = limits.between(stream, audited.get(stream, 0), number)
+    audited[stream] = number
     (sample_us,) = device_times(tick, slot, session, [sample], sample)
     return [
         limits_record("limits in force", change) | {"session": session, "sample": sample, "sample_us": sample_us}

@@ -1,8 +1,10 @@
 """Limits of the rules for each stream, and which hold when.
 
 In:    changes as staff entered them (``records.LimitChange``), and the chunks of a tick
-Out:   for each chunk the row of the table of limits that is in force when it arrives
+Out:   for each chunk the number of the limits that are in force when it arrives
 State: the table, and the changes of each stream
+
+A row of the table is used again; a number is not: a later change has a higher one. It contains the row (``row_of``).
 
 A change is in force for the chunks that arrive at the broker from ``since_us`` on. Both times are the broker's, so
 every replay finds the same first chunk. ``kernels.intake.arrivals`` makes an event of it at that chunk's first sample
@@ -38,6 +40,8 @@ from beatwire.records.columns import (
 from beatwire.records.events import ARRIVED, BEAT, LIMITS_CHANGED, RESTART, WATERMARK
 from beatwire.stages.support.streams.directory import Directory
 
+_ROWS = 1 << 32  # more than a table has
+
 
 @dataclass(slots=True)
 class Limits:
@@ -45,8 +49,8 @@ class Limits:
 
     defaults    by number of the rule
     directory   the streams by slot
-    changes     stream -> its changes in order, each with its row; a row that no change has any more is used again
-    newest_us, newest_row   int64 [slots]: the last change of each stream
+    changes     stream -> its changes in order, each with its number; a row that none has any more is used again
+    newest_us, newest   int64 [slots]: the last change of each stream, and its number
     version     counts the changes of ``values``
     """
 
@@ -55,7 +59,7 @@ class Limits:
     version: int = 0
     changes: dict[str, list[tuple[LimitChange, int]]] = field(default_factory=dict)
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    newest_row: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    newest: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
 
     _table: F64 = field(init=False)
     _rows: int = 1
@@ -80,43 +84,42 @@ class Limits:
         for change in changes:
             known = self.changes.setdefault(change.stream, [])
             if not known and change.before:  # of the time before the oldest message that compaction has left
-                known.append((change._replace(limits=change.before, since_us=0), self._new_row(change.before)))
-            known.append((change, self._new_row(change.limits)))
-            self._free += [row for _, row in known[:-MOST_CHANGES]]
+                known.append((change._replace(limits=change.before, since_us=0), self._new_number(change.before)))
+            known.append((change, self._new_number(change.limits)))
+            self._free += [row_of(number) for _, number in known[:-MOST_CHANGES]]
             del known[:-MOST_CHANGES]
             names = self.directory.names
             if change.stream in names:
                 self._enter(names.index(change.stream))
 
-    def rows_of(self, slot: I64, arrived_us: I64) -> I64:
-        """Return the row of the table for each chunk of a tick, int64 [n], by its slot and its arrival."""
+    def numbers_of(self, slot: I64, arrived_us: I64) -> I64:
+        """Return the number of the limits for each chunk of a tick, int64 [n], by its slot and its arrival."""
         if not self.changes:
             return np.zeros(len(slot), np.int64)
         for claimed in self.directory.claimed:
             self._enter(claimed)
         self._grow()
-        newest = self.newest_row[slot]
+        newest = self.newest[slot]
         old = arrived_us < self.newest_us[slot]
-        rows = np.where(old, 0, newest)
+        numbers = np.where(old, 0, newest)
         for i in np.flatnonzero(old & (newest > 0) & (slot >= 0)).tolist():
-            rows[i] = self._row_at(self.directory.names[slot[i]], int(arrived_us[i]))
-        return rows
+            numbers[i] = self._number_at(self.directory.names[slot[i]], int(arrived_us[i]))
+        return numbers
 
     def rows_at(self, now_us: int, streams: int) -> I64:
         """Return the row of the table that holds at a time, for the first ``streams`` slots: int64 [streams]."""
         if not self.changes:
             return np.zeros(streams, np.int64)
         self._grow()
-        return self.rows_of(np.arange(streams), np.full(streams, now_us))
+        return self.numbers_of(np.arange(streams), np.full(streams, now_us)) % _ROWS
 
-    def between(self, stream: str, before: int, row: int) -> list[LimitChange]:
-        """Return the changes of a stream after that of row ``before``, up to that of ``row``."""
+    def between(self, stream: str, before: int, number: int) -> list[LimitChange]:
+        """Return the changes of a stream after number ``before``, up to ``number``."""
         known = self.changes.get(stream, [])
-        place = {own: k for k, (_, own) in enumerate(known)}
-        begin, end = place.get(before, -1) + 1, place.get(row, -1) + 1
-        return [change for change, _ in known[begin:end] if change.since_us]
+        return [change for change, own in known if before < own <= number and change.since_us]
 
-    def _new_row(self, limits: Mapping[str, float]) -> int:
+    def _new_number(self, limits: Mapping[str, float]) -> int:
+        """Enter limits into the table; return their number."""
         row = np.array(self.defaults, np.float64)
         for rule, value in limits.items():
             row[NUMBERS[rule]] = value
@@ -128,23 +131,32 @@ class Limits:
             if place == len(self._table):  # twice as long: adding many is linear
                 self._table = np.concatenate([self._table, np.zeros_like(self._table)])
         self._table[place] = row
-        return place
+        return self.version * _ROWS + place
 
     def _enter(self, slot: int) -> None:
         """Enter the last change of the stream of a slot, which may have belonged to another one."""
         self._grow()
         changes = self.changes.get(self.directory.names[slot])
-        self.newest_us[slot], self.newest_row[slot] = (changes[-1][0].since_us, changes[-1][1]) if changes else (0, 0)
+        self.newest_us[slot], self.newest[slot] = (changes[-1][0].since_us, changes[-1][1]) if changes else (0, 0)
 
     def _grow(self) -> None:
         missing = self.directory.capacity - len(self.newest_us)
         if missing > 0:
             more = np.zeros(missing, np.int64)
-            self.newest_us, self.newest_row = (np.append(old, more) for old in (self.newest_us, self.newest_row))
+            self.newest_us, self.newest = (np.append(old, more) for old in (self.newest_us, self.newest))
 
-    def _row_at(self, stream: str, arrived_us: int) -> int:
-        found = (row for change, row in reversed(self.changes[stream]) if change.since_us <= arrived_us)
+    def _number_at(self, stream: str, arrived_us: int) -> int:
+        found = (number for change, number in reversed(self.changes[stream]) if change.since_us <= arrived_us)
         return next(found, 0)
+
+
+def row_of(number: int) -> int:
+    """Return the row of the table of limits with a number, while they are kept.
+
+    >>> row_of(7 * 2**32 + 3), row_of(0)
+    (3, 0)
+    """
+    return number % _ROWS
 
 
 def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping[int, int]) -> I64:
@@ -175,7 +187,8 @@ def insert_changes(events: I64, pending: dict[int, list[I64]], sessions: Mapping
                 ended = change[EVENT_SESSION] != own  # nothing is decided at its sample
                 at.append(e)
                 own_sample = -1 if ended else change[EVENT_SAMPLE]
-                rows.append((slot, session, LIMITS_CHANGED, own_sample, change[EVENT_VALUE], change[EVENT_BANK]))
+                row = row_of(int(change[EVENT_VALUE]))
+                rows.append((slot, session, LIMITS_CHANGED, own_sample, row, change[EVENT_BANK]))
             session = own if kind == RESTART else session
         if not pending[slot]:
             del pending[slot]
@@ -190,8 +203,8 @@ def _belongs_before(change: I64, kind: int, own: int, sample: int, session: int)
 
 
 def limits_in_force(limits: Limits | None, slot: I64, arrived_us: I64) -> I64:
-    """Return the row of the table that is in force when each chunk arrives, int64 [n]; None: there is no table."""
-    return np.zeros(len(slot), np.int64) if limits is None else limits.rows_of(slot, arrived_us)
+    """Return the number of the limits in force when each chunk arrives, int64 [n]; None: there is no table."""
+    return np.zeros(len(slot), np.int64) if limits is None else limits.numbers_of(slot, arrived_us)
 
 
 def with_arrivals(events: I64, given: AlignChunks) -> I64:
