@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from beatwire.api.archive import read_table, run_archive
 from beatwire.archives import work
-from beatwire.archives.cluster import connected
+from beatwire.archives.cluster import connected, ending
 from beatwire.archives.run import DIED, Archived
 from beatwire.archives.store import RESULTS, Store
 from beatwire.cli.main import app
@@ -333,6 +333,19 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_read(
         beatwire.archive(**{"source": tmp_path, "out": tmp_path / "out"} | given)
     assert str(error.value).startswith(message)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_cluster_that_does_not_end_in_time_is_a_remark_when_the_work_is_done() -> None:
+    class Slow:
+        def close(self) -> None:
+            raise TimeoutError("join timed out")
+
+    said: list[str] = []
+    with ending(Slow(), said.append) as cluster:
+        assert isinstance(cluster, Slow)
+    assert said == ["the work is done, but the processes of Dask did not end in time: join timed out"]
+    with pytest.raises(UserError, match="ours"), ending(Slow(), said.append):
+        raise UserError("ours")
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import re
 import runpy
 import socket
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -138,6 +138,11 @@ class StandIn(LocalCluster):
 
     def __init__(self, **_: object) -> None:
         super().__init__(n_workers=1, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0")
+
+    def close(self, timeout: float | None = None) -> None:
+        """Close the cluster; Dask gives its thread ten seconds to end, which is too short on a busy machine."""
+        with suppress(TimeoutError):
+            super().close(timeout)
 
     def scale(self, *_: object, **__: object) -> None:
         """Do nothing: there is one worker."""

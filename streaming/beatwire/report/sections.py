@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from beatwire.offline.results.clock import clock
 from beatwire.offline.results.summary import extreme_rates, median_rate
 from beatwire.report.events import Kind
 from beatwire.report.figures.hours import Hour
-from beatwire.report.html import Column, Html, facts, note, program, section, table
+from beatwire.report.html import Column, Html, escape, facts, note, program, section, table
 from beatwire.report.study import PAUSE_S, Episode, Study
 
 MOST_ALERTS = 100  # rows of the table of alerts

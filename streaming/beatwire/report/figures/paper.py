@@ -7,12 +7,12 @@ drawings.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from beatwire.recordings import NO_VALUE
+from beatwire.report.html import escape
 from beatwire.report.study import Study
 
 MM_PER_S = 25.0
