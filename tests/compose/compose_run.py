@@ -25,6 +25,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.consuming.commits import group_lag
 from beatwire.kafka.reading.readers import read_letters_by_message
 from beatwire.kafka.topics import TOPICS, end_offsets
+from beatwire.locks import locked
 from beatwire.wire import names
 from compose_files import FILES, FOLDER
 from containers import TOKEN, Podman, missing
@@ -83,13 +84,23 @@ class Run:
         return self.podman.ok("healthcheck", "run", _container(name))
 
     def up(self) -> None:
-        """Start the services, each when what it depends on is as it must be."""
+        """Start each service when those that it depends on work, and wait for all."""
+        seen: set[str] = set()
+
+        def wait_for(name: str) -> None:
+            if name not in seen:
+                self.wait(f"{name} healthy, or ended with 0", lambda: self.works(name))
+                started = self.podman.inspect(_container(name), "{{json .State.StartedAt}}").strip('"')
+                took = (datetime.now(UTC) - datetime.fromisoformat(started)).total_seconds()
+                self.say(f"up {name}: works, seen {took:.1f} s after its start")
+                seen.add(name)
+
         for name in self.order:
+            for other in self._needs(name):
+                wait_for(other)
             self.podman.compose("up", "--detach", "--no-deps", name)
-            self.wait(f"{name} healthy, or ended with 0", lambda name=name: self.works(name))
-            started = self.podman.inspect(_container(name), "{{json .State.StartedAt}}").strip('"')
-            took = (datetime.now(UTC) - datetime.fromisoformat(started)).total_seconds()
-            self.say(f"up {name}: works {took:.1f} s after its start")
+        for name in self.order:
+            wait_for(name)
 
     def ward_moves(self) -> None:
         """Wait until the page shows two more seconds of each stream, and beats of each are published."""
@@ -169,6 +180,31 @@ def check_image(run: Run) -> None:
     run.say("the image analyzes, read-only and without a network: nothing is compiled")
 
 
+def check_stack(run: Run) -> None:
+    """Start the services, restart each, stop and start all; nothing is lost."""
+    podman = run.podman
+    run.up()
+    run.ward_moves()
+    run.say("the page shows a moving ward")
+    run.wait("metrics of the monitor", lambda: measured(time.time()), 60.0)
+    for name in run.order:
+        run.restart(name)
+    kept, at = run.stored(), time.time()
+    run.down()
+    run.say("down")
+    run.up()
+    lost = {place: end for place, end in run.stored().items() if end < kept[place]}
+    if lost or not measured(at):
+        raise SystemExit(f"after down and up: expected {kept} and metrics of {at}; got {lost}, {measured(at)}")
+    run.ward_moves()
+    run.say("up again: topics, metrics and machine code are kept; the ward moves")
+    if COMPILES in podman("logs", _container("monitor")):
+        raise SystemExit("monitor: expected kernels from the image")
+    run.compare()
+    run.down("--volumes")
+    run.say("down --volumes")
+
+
 def main() -> None:
     """Run all steps."""
     parser = argparse.ArgumentParser(description="Run the containers of compose/ with stand-ins for images of others.")
@@ -182,32 +218,17 @@ def main() -> None:
         raise SystemExit(f"compose-test: {lacking}")
     podman = Podman(given.folder, [FILES[0], FILES[2]] if given.cluster else [FILES[0]], given.driver)
     run = Run(podman, cluster=given.cluster)
-    run.down("--volumes")  # of a run that was interrupted
-    for line in podman.make_stand_ins():
-        run.say(f"stand-in: {line}")
-    check_image(run)
-    try:
-        run.up()
-        run.ward_moves()
-        run.say("the page shows a moving ward")
-        run.wait("metrics of the monitor", lambda: measured(time.time()), 60.0)
-        for name in run.order:
-            run.restart(name)
-        kept, at = run.stored(), time.time()
-        run.down()
-        run.say("down")
-        run.up()
-        lost = {place: end for place, end in run.stored().items() if end < kept[place]}
-        if lost or not measured(at):
-            raise SystemExit(f"after down and up: expected {kept} and metrics of {at}; got {lost}, {measured(at)}")
-        run.ward_moves()
-        run.say("up again: topics, metrics and machine code are as before; the ward moves")
-        if COMPILES in podman("logs", _container("monitor")):
-            raise SystemExit("monitor: expected kernels from the image")
-        run.compare()
-    finally:
-        run.down("--volumes")
-    run.say("down --volumes")
+    with locked(given.folder / "lock"):
+        podman.clear()
+        try:
+            for line in podman.make_stand_ins():
+                run.say(f"stand-in: {line}")
+            check_image(run)
+            check_stack(run)
+        except (OSError, FatalError) as error:  # the page or the broker does not answer
+            raise SystemExit(f"compose-test: {type(error).__name__}: {error}") from error
+        finally:
+            podman.clear()
 
 
 if __name__ == "__main__":

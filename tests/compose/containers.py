@@ -24,7 +24,8 @@ from dockerfile import stages
 
 STAND_INS = Path(__file__).with_name("stand_ins")
 LEFT_OUT = ("grafana",)
-NEEDED = ("podman", "debootstrap")
+NEEDED = ("podman", "debootstrap", "podman-compose")
+PACKAGES = "podman runc netavark aardvark-dns debootstrap"  # of Debian
 TOKEN = "a-token-of-24-characters"  # of the page of this run, which no other machine reaches
 NOISE = re.compile(r"^.*(systemd connection|connect to syslog|Ignore --wait).*\n?", re.MULTILINE)
 _LOCAL = "docker.io/"  # where podman looks for a name without a registry
@@ -34,8 +35,8 @@ def missing() -> str | None:
     """Return why the containers cannot run on this machine, or None."""
     if os.geteuid():
         return "expected root: debootstrap makes the base image"
-    lacking = [name for name in (*NEEDED, "podman-compose") if found(name) is None]
-    return f"expected {', '.join(lacking)} on PATH (apt-get install {' '.join(NEEDED)})" if lacking else None
+    lacking = [name for name in NEEDED if found(name) is None]
+    return f"expected {', '.join(lacking)} on PATH (apt-get install {PACKAGES}; make dev)" if lacking else None
 
 
 def found(name: str) -> str | None:
@@ -66,7 +67,7 @@ class Podman:
         (folder / "containers.conf").write_text(
             f"[containers]\ndefault_ulimits = {ulimits}\n"
             f'[engine]\ncgroup_manager = "cgroupfs"\nruntime = "{runtime}"\nevents_logger = "file"\n'
-            '[network]\nnetwork_backend = "netavark"\n'
+            f'[network]\nnetwork_backend = "netavark"\nnetwork_config_dir = "{folder / "networks"}"\n'
         )
         (folder / "storage.conf").write_text(
             f'[storage]\ndriver = "{driver}"\ngraphroot = "{folder / "store"}"\nrunroot = "{folder / "run"}"\n'
@@ -88,13 +89,18 @@ class Podman:
 
     def ok(self, *words: str) -> bool:
         """Return True if podman ends without an error."""
-        return (
-            subprocess.run(["podman", *words], env=self._environment, capture_output=True, check=False).returncode == 0
-        )
+        done = subprocess.run(["podman", *words], env=self._environment, capture_output=True, check=False)
+        return done.returncode == 0
 
     def inspect(self, name: str, template: str) -> str:
         """Return what a template in Go makes of a container or image."""
         return self("inspect", "--format", template, name).strip()
+
+    def clear(self) -> None:
+        """Remove what an interrupted run has left, except images."""
+        self("rm", "--all", "--force", "--time=0")
+        for kind in ("volume", "network"):
+            self(kind, "prune", "--force")
 
     def build(self, image: str, *words: str) -> None:
         """Build an image as the network and the isolation of this machine allow."""

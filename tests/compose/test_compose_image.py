@@ -81,18 +81,21 @@ def test_programs_in_the_steps_of_the_image_import_what_there_is() -> None:
         exec(code.split(";")[0], {})
 
 
-def started(folder: Path, cache: Path) -> subprocess.Popen[str]:
-    """Start the image's program with other folders; it prints the folder of the cache and its arguments."""
+def started(folder: Path, cache: Path, count: int) -> list[tuple[str, str]]:
+    """Start the image's program so often at once, in other folders; it prints the cache's and its arguments."""
     program = folder / "bin" / "beatwire"
-    program.parent.mkdir(exist_ok=True)
+    program.parent.mkdir()
     program.write_text('#!/bin/sh\necho "$XDG_CACHE_HOME" "$@"\n')
     program.chmod(0o755)
     text = (
         START.read_text().replace("/opt/beatwire", str(folder / "image")).replace("/tmp/cache", str(folder / "scratch"))
     )
-    environment = {"PATH": f"{program.parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(cache)}
+    given: dict[str, Any] = {
+        "env": {"PATH": f"{program.parent}:/usr/bin:/bin", "XDG_CACHE_HOME": str(cache)}, "text": True,
+        "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+    }  # fmt: skip
     command = ["/bin/sh", "-c", text, "start.sh", "monitor", "--workers=2"]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return [one.communicate() for one in [subprocess.Popen(command, **given) for _ in range(count)]]
 
 
 @pytest.mark.parametrize("volume", ["empty", "of an older image", "missing"])
@@ -108,10 +111,8 @@ def test_a_container_starts_with_the_machine_code_of_its_image_whatever_volume_l
     for name in ("older", "same") if volume == "of an older image" else ():
         (cache / "beatwire" / "kernels" / name).mkdir(parents=True)
         (cache / "beatwire" / "kernels" / name / "own").write_text("volume")
-    together = [started(tmp_path, cache) for _ in range(4)]
     used = tmp_path / "scratch" if volume == "missing" else cache
-    for one in together:
-        assert one.communicate() == (f"{used} monitor --workers=2\n", "")
+    assert started(tmp_path, cache, 4) == 4 * [(f"{used} monitor --workers=2\n", "")]
     kernels = used / "beatwire" / "kernels"
     stored = {str(path.relative_to(kernels)) for path in kernels.rglob("*") if path.is_file()}
     expected = {"this/numba/code", "same/numba/code"}
