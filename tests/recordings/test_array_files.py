@@ -75,6 +75,25 @@ def test_a_column_of_times_beside_the_leads_is_their_clock_whatever_its_name(
         assert read_recording(path, column="signals").rate_hz == rate_hz
 
 
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+@pytest.mark.parametrize("other", ["acc", "ppg", "resp", "r_peaks", "hr"])
+def test_an_array_that_is_called_like_a_lead_comes_before_longer_and_wider_ones(
+    kind: str, other: str, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(4)
+    uv = rng.integers(-900, 900, 600)
+    for shape in ((600, 3), (1200,), (90,), (600,)):
+        held = {other: rng.normal(0, 1, shape), "ecg": uv, "fs": 250, "units": "uV"}
+        with (tmp_path / "x").open("wb") as file:
+            if kind == "npz":
+                np.savez(file, **held)  # type: ignore[arg-type]
+            else:
+                scipy.io.savemat(file, held, appendmat=False)
+        recording = read_recording(tmp_path / "x")
+        assert recording.samples.shape == (1, 600)
+        assert np.array_equal(recording.samples[0] * recording.uv_per_unit, uv)
+
+
 def test_a_matrix_of_the_challenges_is_read_by_its_header(tmp_path: Path) -> None:
     digital = np.random.default_rng(6).integers(-2000, 2000, (12, 500)).astype(np.int16)
     scipy.io.savemat(tmp_path / "A0001.mat", {"val": digital}, format="4")

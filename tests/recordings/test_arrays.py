@@ -106,6 +106,33 @@ def test_without_a_unit_only_plausible_fractions_are_millivolts(unit: str | None
     assert len(beatwire.analyze(numbers, FS).beats) == len(expected.beats)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["i2", ">i2", "i4", "f4", ">f8"]), st.sampled_from([-32768, 9999, -9999]),
+    st.integers(1, 30), st.integers(0, N - 40), st.booleans(),
+)  # fmt: skip
+def test_a_code_for_no_value_is_none_whatever_the_type(dtype: str, code: int, count: int, at: int, named: bool) -> None:
+    values = UV.copy()
+    values[at : at + count] = code
+    array = values.astype(dtype.lstrip(">") if named else dtype)
+    before = array.copy()
+    found = as_recording({"II": array, "V1": array} if named else array, FS, units="uV")
+    assert np.array_equal(array, before)
+    missing = values == code
+    for row in mv_of(found):
+        assert (np.isnan(row) == missing).all()
+        assert np.nanmax(np.abs(row - MV)) < 0.002
+    assert any('is taken for "no value"' in note for note in found.notes) is not ("i2" in dtype and code == -32768)
+
+
+def test_dates_in_digits_are_times_to_their_last_digit() -> None:
+    digits = [int(f"20260305095{int(5 + t):03d}"[:14]) for t in TIMES[:1000]]
+    whole = np.array([d * 1000 + round(t * 1000) % 1000 for d, t in zip(digits, TIMES[:1000], strict=True)])
+    for stamps in (whole, pd.Series(whole), whole.astype(str)):
+        found = as_recording(pd.DataFrame({"when": stamps, "II": MV[:1000]}))
+        assert (found.rate_hz, found.samples.shape) == (FS, (1, 1000))
+
+
 def test_a_shock_does_not_make_millivolts_implausible() -> None:
     shocked = np.concatenate([MV] * 20)
     shocked[9000:9500] += 300

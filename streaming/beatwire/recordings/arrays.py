@@ -20,7 +20,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.arguments import names as list_of_names
 from beatwire.recordings.arguments import positive, shown
-from beatwire.recordings.codes import without_codes
+from beatwire.recordings.codes import without_codes, without_codes_of_int16
 from beatwire.recordings.columns.behaviour import FEWEST_ROWS, Behaviour, behaviour, turn_of
 from beatwire.recordings.columns.evenrate import rate_and_positions
 from beatwire.recordings.columns.kinds import uv_per_unit_of
@@ -102,6 +102,8 @@ def from_array(
         samples = _with_gaps_int16(_in_place(columns, values, rows), position)
         if not bool((samples[:, :1] != NO_VALUE).any()) and not bool((samples != NO_VALUE).any()):
             raise UserError(f"array: expected numbers; all {samples.shape[1]} values of {names[0]!r} are missing")
+        samples, code_notes = without_codes_of_int16(samples)
+        notes += code_notes
         why = () if uv is not None else (_UNKNOWN.format("integers without a unit"),)
         return Recording("array", rate_hz, names, uv[0] if uv else 0.0, samples, notes + why)
     columns64, code_notes = without_codes([_with_gaps(floats(v), position) for v in values])

@@ -3,8 +3,8 @@
 In:  float64 [n] for each lead, NaN where there is no value
 Out: the same without the codes, and which they were
 
-A code is the largest or the least number of a lead, consists of nines (-999, 9999) or is a limit of 32 bits, and lies
-far beyond all others.
+A code is the largest or the least number of a lead, consists of nines (-999, 9999), is the least of 16 bits or a limit
+of 32 bits, and lies far beyond all others. Of int16 samples -32768 is no value, code or not.
 """
 
 from __future__ import annotations
@@ -12,10 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from beatwire.recordings.record import NO_VALUE
 from beatwire.tables import array_module
 
-CODES = frozenset({*(float("9" * n) for n in range(2, 11)), 99.9, 99.99, 999.9, 999.99, 2.0**31, 2.0**31 - 1})
+CODES = frozenset({*(float("9" * n) for n in range(2, 11)), 99.9, 99.99, 999.9, 999.99, 2.0**15, 2.0**31, 2.0**31 - 1})
 BEYOND = 20  # times as far from the median as every other number
+BEYOND_FOR_LONG = 3  # the same for codes of four digits and more, which hardly any signal reaches by chance
+_LONG = 9999.0
 
 
 def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
@@ -34,7 +37,34 @@ def without_codes(columns: Sequence[Any]) -> tuple[list[Any], tuple[str, ...]]:
             column = xp.where(column == code, xp.nan, column)
         out.append(column)
     total = sum(map(len, columns))
-    return out, tuple(f'{code:g} is taken for "no value": {n} of {total} values' for code, n in sorted(found.items()))
+    return out, _notes(found, total)
+
+
+def without_codes_of_int16(samples: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return int16 samples [leads, n] in which codes are -32768, and a note for each code; in place if there are none.
+
+    >>> import numpy as np
+    >>> without_codes_of_int16(np.array([[10, 9999, -20]], np.int16))
+    (array([[    10, -32768,    -20]], dtype=int16), ('9999 is taken for "no value": 1 of 3 values',))
+    """
+    xp = array_module(samples)
+    found: dict[float, int] = {}
+    for k, row in enumerate(samples if samples.shape[1] else ()):
+        low, high = float(row.min()), float(row.max())
+        if low == NO_VALUE:
+            low = float(xp.where(row == NO_VALUE, 0, row).min())
+        if abs(low) not in CODES and abs(high) not in CODES:
+            continue
+        for code in _codes_of(xp.where(row == NO_VALUE, xp.nan, row.astype("float64"))):
+            if not found:
+                samples = samples.copy()
+            found[code] = found.get(code, 0) + int((row == code).sum())
+            samples[k][row == code] = NO_VALUE
+    return samples, _notes(found, samples.size)
+
+
+def _notes(found: dict[float, int], total: int) -> tuple[str, ...]:
+    return tuple(f'{code:g} is taken for "no value": {n} of {total} values' for code, n in sorted(found.items()))
 
 
 def _codes_of(column: Any) -> list[float]:
@@ -51,4 +81,7 @@ def _codes_of(column: Any) -> list[float]:
         return []
     middle = float(xp.median(others))
     widest = float(xp.abs(others - middle).max())
-    return [edge for edge in dict.fromkeys(edges) if abs(edge - middle) > BEYOND * widest]
+    return [
+        edge for edge in dict.fromkeys(edges)
+        if edge != 2.0**15 and abs(edge - middle) > (BEYOND_FOR_LONG if abs(edge) >= _LONG else BEYOND) * widest
+    ]  # fmt: skip

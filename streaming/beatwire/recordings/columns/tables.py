@@ -18,9 +18,9 @@ import pandas as pd
 
 from beatwire.errors import UserError
 from beatwire.recordings.arguments import shown
-from beatwire.recordings.columns.clocktext import seconds_of
+from beatwire.recordings.columns.clocktext import is_date_in_digits, seconds_of
 from beatwire.recordings.record import NO_VALUE
-from beatwire.tables import array_module
+from beatwire.tables import array_module, host_array
 
 _TABLES = ("polars", "pyarrow")  # their tables become those of pandas
 _MOST_NAMED = 3  # of values that are no numbers, in an error
@@ -129,6 +129,10 @@ def _column(column: Any) -> tuple[Any, str]:
     if isinstance(column, pd.Series):
         return _series(column)
     kind = column.dtype.kind
+    if kind == "i" and column.dtype.itemsize == 2:
+        column = column.astype(np.int16, copy=False)  # of any order of bytes
+    if kind in "iu" and len(column) and column.dtype.itemsize == 8 and is_date_in_digits(str(column[0])):
+        return _series(pd.Series(host_array(column)))
     if kind in "iu" and column.dtype == np.int16:
         return (column.filled(NO_VALUE) if isinstance(column, np.ma.MaskedArray) else column), ""
     if kind in "iuf":
@@ -152,6 +156,8 @@ def _series(column: pd.Series) -> tuple[Any, str]:
         return (column - column.min()).dt.total_seconds().to_numpy(np.float64), "s"
     if pd.api.types.is_timedelta64_dtype(dtype) or arrow_kind.startswith("duration["):
         return pd.to_timedelta(column).dt.total_seconds().to_numpy(np.float64), "s"
+    if len(column) and dtype.kind not in "fb" and is_date_in_digits(str(column.iloc[0])):
+        return seconds_of(column.astype(str)), "s"
     if pd.api.types.is_bool_dtype(dtype):
         return None, "true and false"
     if pd.api.types.is_complex_dtype(dtype):

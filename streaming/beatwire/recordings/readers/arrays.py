@@ -18,14 +18,19 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings.arrays import from_array
 from beatwire.recordings.columns.behaviour import Behaviour, behaviour
+from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.columns.names import Meaning, meaning
 from beatwire.recordings.record import MAX_LEADS, MAX_RATE_HZ, MIN_RATE_HZ, Recording
 
 _RATE = re.compile(
-    r"(.*[._])?(fs|f_s|sfreq|sf|sr|rate|samp\w*_?rate|samp\w*_?freq\w*|freq\w*|rate_hz|fs_hz|hz)", re.IGNORECASE
+    r"(.*[._])?(fs|f_s|fsamp|sfreq|sf|sr|srate|fs_?ecg|rate|"
+    r"samp\w*_?rate|samp\w*_?freq\w*|freq\w*|rate_hz|fs_hz|hz)",
+    re.IGNORECASE,
 )
 _NAMES = re.compile(
     r"(.*[._])?(leads?|lead_names?|channels?|channel_names?|ch_names?|sig_names?|names?|labels?)", re.IGNORECASE
 )
+_UNITS = re.compile(r"(.*[._])?(units?|sig_units?)", re.IGNORECASE)
 _RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 _MOST = 200  # arrays that are looked at
 _DEEPEST = 3  # structures within structures
@@ -78,14 +83,19 @@ def _recording(
     """Return the recording of named arrays."""
     where = path.name
     fs, notes = _rate(where, arrays, fs)
+    units = None if gain is not None else _units(arrays)
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
-        return replace(from_array(records[0], fs, gain=gain, column=column, where=where), name=path.stem)
+        return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
     numeric = {n: np.squeeze(a) for n, a in arrays.items() if a.dtype.kind in "iuf" and a.size > 1}
     numeric = {n: a for n, a in numeric.items() if a.ndim in (1, 2)}
     wanted = [name for name in (column or "").split(",") if name in numeric]
-    longest = max((max(numeric[name].shape) for name in wanted or numeric), default=0)
-    samples = {n: a for n, a in numeric.items() if max(a.shape) == longest}
+    best = wanted or _best_named(numeric)  # another array may be longer, or have more columns
+    longest = max((max(numeric[name].shape) for name in best), default=0)
+    beside = {n for n, a in numeric.items() if n not in best and a.ndim == 2}
+    samples = {n: a for n, a in numeric.items() if max(a.shape) == longest and n not in beside}
+    if left := [n for n, a in numeric.items() if n not in samples and max(a.shape) >= longest]:
+        notes.append(f"left out: {', '.join(map(repr, left))} (others are called like a lead)")
     if any(numeric[name].ndim == 2 for name in wanted):  # the array, and what may be its clock
         samples = {n: a for n, a in samples.items() if n in wanted or (a.ndim == 1 and behaviour(a) in _RISING)}
         column = None
@@ -105,13 +115,15 @@ def _recording(
             raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(rows)} (choose with --column)")
         given = _names(arrays, len(rows))
     if rows is not None and not samples and len(rows) <= MAX_LEADS:
-        recording = from_array(np.ascontiguousarray(rows), fs, leads=given, gain=gain, column=column, where=where)
+        recording = from_array(
+            np.ascontiguousarray(rows), fs, leads=given, units=units, gain=gain, column=column, where=where
+        )
     elif rows is None and len(samples) == 1:
         (one,) = samples.values()
-        recording = from_array(one, fs, leads=_names(arrays, 1), gain=gain, column=column, where=where)
+        recording = from_array(one, fs, leads=_names(arrays, 1), units=units, gain=gain, column=column, where=where)
     else:
         leads = [] if rows is None else zip(given or [f"lead {k}" for k in range(len(rows))], rows, strict=True)
-        recording = from_array({**samples, **dict(leads)}, fs, gain=gain, column=column, where=where)
+        recording = from_array({**samples, **dict(leads)}, fs, units=units, gain=gain, column=column, where=where)
     return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
 
 
@@ -127,6 +139,19 @@ def _rate(where: str, arrays: dict[str, Any], fs: float | None) -> tuple[float |
     if abs(fs - hz) > 0.01 * hz:
         raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
     return fs, []
+
+
+def _best_named(numeric: dict[str, Any]) -> list[str]:
+    """Return the arrays that are called like a lead; else those that are not called like another quantity; else all."""
+    called = {name: meaning(name.rpartition(".")[2]) for name in numeric}
+    leads = [name for name, what in called.items() if what is Meaning.LEAD]
+    return leads or [name for name, what in called.items() if what is not Meaning.OTHER] or list(numeric)
+
+
+def _units(arrays: dict[str, Any]) -> str | None:
+    """Return the unit of voltage that a file states for all leads; None if it states none."""
+    texts = {str(t).strip() for n, a in arrays.items() if a.dtype.kind == "U" and _UNITS.fullmatch(n) for t in a.flat}
+    return next(iter(texts)) if len(texts) == 1 and all(uv_per_unit_of(text) for text in texts) else None
 
 
 def _names(arrays: dict[str, Any], count: int) -> list[str] | None:
