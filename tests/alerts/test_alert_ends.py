@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from beatwire.alerts.rule import alert_id
 from beatwire.alerts.rules import NUMBERS, RULES
+from beatwire.stages import lifecycle
 from beatwire.stages.judging import alert
 from bedside import Ward, device_chunk, rows_of
 from oracles import SentChunk
@@ -197,6 +198,41 @@ def test_alerts_of_a_stream_without_messages_in_the_replay_end_with_its_next_chu
     assert {a["id"] for a in transitions} == {a["id"] for a in on}
     assert {a["id"]: a["onset_us"] for a in transitions} == {a["id"]: a["onset_us"] for a in on}
     assert all(a["decided_us"] >= a["onset_us"] for a in transitions)
+
+
+@pytest.mark.parametrize(("rule", "state", "end"), [
+    ("no data", "on", "off"), ("lead off", "ack", "off"), ("asystole", "on", "latched"), ("asystole", "ack", "off"),
+])  # fmt: skip
+def test_alerts_of_a_stream_that_never_returns_after_a_takeover_end_as_with_eviction(
+    rule: str, state: str, end: str
+) -> None:
+    ward = Ward()
+    alerts = [logged(rule, 30, state=state), logged(rule, 30, state=state, stream="returns")]
+    alerts = [{"limit": 2.0, "decided": 30, "decided_us": 0} | one for one in alerts]
+    feed = {**alerts[0], "rule": "no data", "priority": "high", "stream": "ecg.samples", "id": "feed", "state": "ack"}
+    lifecycle.adopt(ward.lifecycle, [*alerts, feed], (), alert.adopt(ward.alert, alerts))
+    day_us, found = 86_400 * 10**6, list[tuple[str, str]]()
+    for at_us in (day_us, 2 * day_us - 10**6, 2 * day_us, 2 * day_us + 10**6, 3 * day_us):
+        chunks = [device_chunk(100, stream="returns", arrival_us=at_us)] if at_us == 2 * day_us else []
+        ward.tick(*chunks, now_us=at_us)
+        found += [(one["stream"], one["state"]) for one in ward.published if one["state"] in ("off", "latched")]
+    ended = [(stream, state) for stream, state in found if stream == "bed"]
+    assert ended == [("bed", end)]
+    assert [own for stream, own in found if stream == "returns"][:1] == [end]
+    assert ward.tick(device_chunk(100, arrival_us=3 * day_us), now_us=3 * day_us) == [], "it is a new stream"
+    assert "feed" in ward.lifecycle.alerts.by_id
+
+
+def test_a_clock_that_was_set_back_stops_neither_reminders_nor_evictions() -> None:
+    ward, year_us, day_us = Ward(), 365 * 86_400 * 10**6, 86_400 * 10**6
+    ward.tick(device_chunk(stream="ahead", arrival_us=year_us), now_us=year_us)
+    ward.tick(device_chunk(arrival_us=10**6), device_chunk(10, stream="ahead", arrival_us=10**6), now_us=10**6)
+    ward.tick(device_chunk(20, stream="ahead", arrival_us=5 * 10**6), now_us=5 * 10**6)
+    ward.tick(device_chunk(30, stream="ahead", arrival_us=90 * 10**6), now_us=90 * 10**6)
+    assert [(one["stream"], one["reminders"]) for one in ward.published if one["rule"] == "no data"] == [("bed", 1)]
+    ward.tick(device_chunk(40, stream="ahead", arrival_us=2 * day_us), now_us=2 * day_us)
+    ward.tick(now_us=2 * day_us)
+    assert ward.aligner.directory.known == 1
 
 
 def test_ids_differ_by_stream_session_rule_and_onset() -> None:

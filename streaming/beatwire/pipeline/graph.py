@@ -22,6 +22,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import Bank
 from beatwire.stages import align, decode, gather, lifecycle, publish, score, unbundle
 from beatwire.stages.support.alerts.limits import Limits
+from beatwire.stages.support.alerts.unseen import Unseen
 from beatwire.stages.support.streams.directory import Directory
 
 
@@ -105,7 +106,7 @@ class Graph(Part):
         return score.State(score.Settings(self.model.calibration))
 
     def _lifecycle_state(self) -> lifecycle.State:
-        return lifecycle.State(self.settings.lifecycle, self.limits)
+        return lifecycle.State(self.settings.lifecycle, self.limits, unseen=Unseen(self.settings.evict_s))
 
     def _publish_state(self) -> publish.State:
         settings = publish.Settings(

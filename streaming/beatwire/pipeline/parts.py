@@ -30,6 +30,7 @@ from beatwire.records.waveform import WaveNetwork
 from beatwire.stages.detection import beats, classify, doubt, history, nms, ricker, ring, windows
 from beatwire.stages.judging import alert, beat_class, drift, rhythm, ventricular
 from beatwire.stages.support.alerts.limits import Limits
+from beatwire.stages.support.alerts.unseen import Unseen
 from beatwire.stages.support.ensemble import Ensemble
 
 
@@ -198,7 +199,8 @@ class Alerting(Part):
             self.compared, ventricular.step, lambda: ventricular.State(models.ventricular))       # TickBeats, runs
         self.judged = self.stage(self.of_runs, rhythm.step, lambda: rhythm.State(models.rhythm))  # TickBeats, judged
         self.alerts = self.stage(
-            self.judged, alert.step, lambda: alert.State(self.settings, limits()))              # Alerts
+            self.judged, alert.step,
+            lambda: alert.State(self.settings, limits(), unseen=Unseen(settings.evict_s)))          # Alerts
         # fmt: on
 
     @property

@@ -235,7 +235,7 @@ def _find_silent(state: State, chunks: Chunks, seen: I64) -> None:
     placed because there is no memory for it.
     """
     silence_us = _us(state.settings.silence_s)
-    if not chunks.caught_up or chunks.now_us - state.searched_us < silence_us:
+    if not chunks.caught_up or abs(chunks.now_us - state.searched_us) < silence_us:  # a clock may be set back
         return
     state.searched_us = chunks.now_us
     silent_us = chunks.now_us - state.slots[:, align.SLOT_ARRIVED_US]

@@ -43,10 +43,11 @@ from beatwire.stages.support.alerts.service_alerts import (
     end_of_interrupted,
     feed_transition,
 )
+from beatwire.stages.support.alerts.unseen import Unseen, end_of_unseen
 from beatwire.stages.support.streams.tick_parts import parts_of
 
 MOST_GIVEN = 100_000  # acknowledgements that are kept; the oldest are dropped
-_SCAN_US = 1_000_000  # between two searches for reminders that the clock decides
+_SCAN_US = 1_000_000  # between two searches for what the clock decides
 # Of these rules alerts go on over a restart with such a value of its event or more, see ``kernels.alerts.rules``.
 _ENDED_BELOW = {"cannot analyse": -1, "conflicting senders": -1, "lead off": 0}
 _WITHOUT_SAMPLES = frozenset({"lead off", "no data"})  # where one begins, no more samples come
@@ -64,7 +65,8 @@ class State:
     ignored    acknowledgements for streams of this worker of no open alert, or of another stream's
     expired    partition -> what retention deleted before it was read, and has not been published
     feed_newest_us  arrival of the newest chunk of any stream; 0: unknown, or another worker watches the feed
-    scanned_us time of the last search for reminders that the clock decides
+    scanned_us time of the last search for what the clock decides
+    unseen     streams of alerts from the log that have not been seen
     """
 
     settings: Lifecycle
@@ -77,6 +79,7 @@ class State:
     feed_newest_us: int = 0
     ignored: int = 0
     scanned_us: int = 0
+    unseen: Unseen = field(default_factory=Unseen)
 
     def __post_init__(self) -> None:
         """Begin without alerts."""
@@ -102,8 +105,9 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
         if tick.aligned.caught_up:
             published += end_of_expired(kept, tick.aligned.now_us, s.shortest_s)
         aligned = tick.aligned
-        if aligned.now_us and aligned.caught_up and aligned.now_us - state.scanned_us >= _SCAN_US:
+        if aligned.now_us and aligned.caught_up and abs(aligned.now_us - state.scanned_us) >= _SCAN_US:
             state.scanned_us = aligned.now_us
+            published += end_of_unseen(kept, state.unseen, aligned)
             published += remind_by_clock(kept, tick, s.remind_s)
         kept.forget_evicted(aligned)
     begun = tick.events[tick.events[:, ORDERED_KIND] == RESTART]

@@ -43,6 +43,7 @@ from beatwire.stages.support.alerts import stream_alerts
 from beatwire.stages.support.alerts.alert_messages import message_of
 from beatwire.stages.support.alerts.limits import Limits, insert_changes, split_changes
 from beatwire.stages.support.alerts.service_alerts import FEED_S
+from beatwire.stages.support.alerts.unseen import Unseen
 from beatwire.stages.support.runs import rows_written, runs_of
 
 _BLOCK_S = 2.0  # length of a block, see ``stages.detection.beats``
@@ -56,6 +57,7 @@ class State:
     slots     int64 [slots, STATE_COLUMNS]
     pending   slot -> changes of its limits that have no place among its events yet
     logged    stream id -> rule -> alert that is on according to the log, of streams that have not been seen yet
+    unseen    for how long those have not been
     newest_us arrival of the newest chunk of any stream, whoever reads it; 0: unknown
     resumed_us  the same of the first chunk after the last silence of all streams
     since_us  (slot, rule) -> device time at which an alert from the log began, where the stream's clock is unknown
@@ -68,6 +70,7 @@ class State:
     slots: I64 = field(default_factory=lambda: np.zeros((0, alert_state.STATE_COLUMNS), np.int64))
     pending: dict[int, list[I64]] = field(default_factory=dict)
     logged: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
+    unseen: Unseen = field(default_factory=Unseen)
     newest_us: int = 0
     resumed_us: int = 0
     since_us: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -79,6 +82,8 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
     """Apply the rules to a tick."""
     aligned = tick.aligned
     _grow(state, len(aligned.anchors))
+    for stream in state.unseen.forgotten(state.logged, aligned):
+        del state.logged[stream]
     ended = [
         stream_alerts.end_of_evicted(state.slots, aligned),
         stream_alerts.end_of_no_data(state.slots, aligned),
