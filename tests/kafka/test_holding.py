@@ -9,25 +9,7 @@ from beatwire.kafka.consuming import batch
 from beatwire.kafka.consuming.holding import Holding
 from beatwire.wire.avro import frame
 from beatwire.wire.bundles import encode_bundle
-
-
-@dataclass
-class Message:
-    number: int
-    at: int
-    content: bytes
-
-    def value(self) -> bytes:
-        return self.content
-
-    def partition(self) -> int:
-        return self.number
-
-    def offset(self) -> int:
-        return self.at
-
-    def timestamp(self) -> tuple[int, int]:
-        return 2, 1_000
+from kafka_messages import Message
 
 
 @dataclass

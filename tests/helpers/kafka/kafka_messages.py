@@ -1,14 +1,36 @@
-"""Messages for tests on a real Kafka: send, take as ticks, and read back."""
+"""Messages for tests: on a real Kafka to send, take as ticks and read back; and one without a broker."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.records import Outgoing
 from beatwire.wire import names
+
+
+@dataclass
+class Message:
+    """A message as librdkafka returns it; `batch.Message` has to be replaced by this class."""
+
+    number: int
+    at: int
+    content: bytes
+
+    def value(self) -> bytes:
+        return self.content
+
+    def partition(self) -> int:
+        return self.number
+
+    def offset(self) -> int:
+        return self.at
+
+    def timestamp(self) -> tuple[int, int]:
+        return 2, 1_000
 
 
 def beats(*values: bytes) -> list[Outgoing]:

@@ -33,6 +33,7 @@ from beatwire.kafka.consuming.holding import Holding
 from beatwire.kafka.consuming.positions import skipped, without
 from beatwire.kafka.consuming.progress import Progress
 from beatwire.kafka.consuming.replay import REQUEST_S, Replay, find_starts, seek
+from beatwire.kafka.consuming.resumed import Resumed
 from beatwire.kafka.reachability import broker_responds
 from beatwire.kafka.schemas.writer_schemas import WriterSchemas
 from beatwire.records import Expired
@@ -100,7 +101,7 @@ class Poller:
         self.waiting = CommitQueue(self._topic_there)
         self._next_offset: dict[int, int] = {}
         self._replay: Replay | None = None
-        self._polled_s = 0.0
+        self._polled_s, self._resumed = 0.0, Resumed()
         self._paused: list[TopicPartition] = []  # because the hand-over is full
         self._expired: dict[int, Expired] = {}  # not passed on yet
         self._pending: list[TopicPartition] = []
@@ -166,6 +167,7 @@ class Poller:
             reached = {p: replay.until[p] for p in reaching(messages, replay.until)}
             messages = truncate(messages, replay.until)
         part, held = self.holding.admit(messages)
+        self._resumed.hear(part.next_offset)
         self._note_expired(part)
         self._next_offset.update(reached | part.next_offset | held)
         if held:
@@ -188,7 +190,8 @@ class Poller:
         # A stream that waits is silent for the graph: its alert "no data" is right.
         caught_up = drained and not self._paused and self._client.at_end(without(self._next_offset, held))
         polled_s, self._polled_s = self._polled_s, time.monotonic()
-        return Reading(caught_up and self._polled_s - polled_s < RECENT_S, held, replaying, self._polled_s)
+        is_recent = self._polled_s - polled_s < RECENT_S and self._resumed.are_known(self._polled_s)
+        return Reading(caught_up and is_recent, held, replaying, self._polled_s)
 
     def _note_expired(self, part: Part) -> None:
         """Note what retention deleted before messages of a part, if it has overtaken this member."""
@@ -235,6 +238,7 @@ class Poller:
         try:
             self._client.consumer.resume(targets)
             seek(self._client.consumer, targets)
+            self._resumed.add(partitions, time.monotonic())
         except KafkaException:  # no longer assigned, or not started yet
             self.rewind()
 
