@@ -178,10 +178,22 @@ def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1
 
 def has_broker_clock(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
     """Return True if `topic` is stamped with the broker's clock, False if not, None if the broker does not answer."""
+    kind = _setting(cluster, topic, "message.timestamp.type", timeout_s)
+    return None if kind is None else kind == "LogAppendTime"
+
+
+def is_compacted(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
+    """Return True if of each key of `topic` older messages are removed, None if the broker does not answer."""
+    policy = _setting(cluster, topic, "cleanup.policy", timeout_s)
+    return None if policy is None else "compact" in policy
+
+
+def _setting(cluster: Cluster, topic: str, name: str, timeout_s: float) -> str | None:
+    """Return a setting of a topic, None if the broker does not answer."""
     admin, resource = cluster.admin(), ConfigResource(ConfigResource.Type.TOPIC, cluster.topic(topic))
     try:
         settings = admin.describe_configs([resource], request_timeout=timeout_s)[resource].result(timeout_s)
-        return bool(settings["message.timestamp.type"].value == "LogAppendTime")
+        return str(settings[name].value)
     except (KafkaException, TimeoutError, KeyError):
         return None
 

@@ -96,7 +96,7 @@ def run_monitor(
     if pipeline.model.network.scorer is not None:
         pipeline.subscribe(pipeline.scored, ScorerLog(pipeline.model.network.scorer).note)
     log_event("backend", backend.reason, backend=backend.name)
-    _check_clock(cluster)
+    _check_samples(cluster)
     _check_groups(cluster, group)
     counters, loop = Counters(), LoopState()
     with _served((metrics_address, metrics_port), worker, counters, loop, pipeline) as instruments:
@@ -153,13 +153,20 @@ def _answers_of(registry: Registry | None, cluster: Cluster) -> Iterator[WriterS
             yield schemas
 
 
-def _check_clock(cluster: Cluster) -> None:
-    """Log a warning if the topic of samples carries its producers' clocks."""
+def _check_samples(cluster: Cluster) -> None:
+    """Log a warning if the topic of samples carries its producers' clocks, or is compacted."""
     if topics.has_broker_clock(cluster) is False:
         log_event(
             "producer clocks",
             f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies and the "
             "'no data' alert depend on the producers' clocks",
+            level=logging.WARNING,
+        )
+    if topics.is_compacted(cluster):
+        log_event(
+            "compacted samples",
+            f"{names.SAMPLES}: expected cleanup.policy=delete; got compact: the broker removes older samples of each "
+            "stream, so what a monitor reads after an outage, and a replay, have holes",
             level=logging.WARNING,
         )
 
