@@ -76,6 +76,6 @@ def bytes_of(text: str) -> int:
         size = float(number) * units[unit]
     except (KeyError, ValueError):
         size = 0
-    if not size >= 1:
+    if not 1 <= size < float("inf"):
         raise UserError(f"--gpu-memory: expected a size like 8GiB or 500MB; got {text!r}")
     return int(size)

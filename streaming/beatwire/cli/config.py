@@ -61,5 +61,5 @@ def _text(row: Row) -> str:
         return "-"
     if isinstance(row.value, bool):
         return str(row.value).lower()
-    text = f"{row.value:g}" if isinstance(row.value, float) else str(row.value)
+    text = f"{row.value:.15g}" if isinstance(row.value, float) else str(row.value)
     return f"{text} {row.unit}".rstrip() if text else '""'
