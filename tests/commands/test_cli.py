@@ -152,6 +152,37 @@ def test_a_report_in_a_missing_folder_is_refused_before_the_evaluation(tmp_path:
     assert err.startswith("beatwire: --html: expected a file in an existing folder; there is no folder ")
 
 
+@pytest.mark.parametrize(
+    ("comment", "options", "message"),
+    [
+        ("", "--people development", "--people: expected a folder of judged alerts (--alerts); got one of annotated"),
+        ("", "--ward-beds 3", "--ward-beds: expected a folder of judged alerts (--alerts); got one of annotated beats"),
+        ("", "--snr 6", "--snr: expected --noise beside it; got none"),
+        (
+            "",
+            "--alerts --lead all",
+            "--lead: expected a folder of annotated beats; got one of judged alerts (--alerts)",
+        ),
+        ("", "--alerts --seed 0", "--seed: expected a folder of annotated beats or activities; got one of judged"),
+        ("#walk\n", "--noise electrode-motion", "--noise: expected a folder of annotated beats; got one of activities"),
+    ],
+)
+def test_an_option_of_evaluate_that_would_do_nothing_is_refused(
+    comment: str, options: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "r.hea").write_text(f"r 1 250 10\nr.dat 16 200 16 0 0 0 0 II\n{comment}")
+    code, out, err = run(f"evaluate {tmp_path} {options} --backend cpu")
+    assert (code, out) == (2, "")
+    assert err.splitlines()[-1].startswith(f"beatwire: {message}")
+
+
+@pytest.mark.parametrize("seconds", [3600, 2592000, 12345678])
+def test_config_prints_every_digit_of_a_duration(seconds: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEATWIRE_ALERTS__KEEP_ENDED_S", str(seconds))
+    _, out, _ = run("config --bootstrap-servers 127.0.0.1:9092")
+    assert any(line.split()[:3] == ["alerts.keep_ended_s", str(seconds), "s"] for line in out.splitlines())
+
+
 def test_json_is_one_object_on_standard_output_and_nothing_else() -> None:
     code, out, _ = run("analyze synthetic:seconds=10,rate=250 --json --backend auto")
     assert code == 0

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from beatwire.backends.base import Backend
 
 NOISE = "Added noise"
+# What a folder shows -> the options that count for it alone; the others count for all.
+BEATS, ALERTS, ACTIVITIES = "annotated beats", "judged alerts (--alerts)", "activities"
+_USED = {
+    BEATS: ("lead", "rivals", "seed", "noise", "snr", "annotations", "html"),
+    ALERTS: ("people", "ward_beds", "annotations"),
+    ACTIVITIES: ("rivals", "seed"),
+}
 EVALUATE_EXAMPLES = examples(
     "beatwire evaluate mitdb",
     "beatwire evaluate mitdb --lead all --html report.html",
@@ -75,7 +82,27 @@ def bench(
     Console().print(table)
 
 
+def _check_given(ctx: typer.Context, shown: str) -> None:
+    """Refuse options that were given and do nothing for a folder.
+
+    Raises
+    ------
+    UserError
+        An option was given that is not in ``_USED`` for a folder of what is ``shown``.
+    """
+    for name in dict.fromkeys(one for used in _USED.values() for one in used):
+        if name not in _USED[shown] and _is_given(ctx, name):
+            kinds = " or ".join(kind for kind, used in _USED.items() if name in used)
+            raise UserError(f"--{name.replace('_', '-')}: expected a folder of {kinds}; got one of {shown}")
+
+
+def _is_given(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def evaluate(
+    ctx: typer.Context,
     folder: Annotated[
         Path, typer.Argument(help="Folder of annotated WFDB records; with --alerts also a folder of such folders.")
     ],
@@ -157,8 +184,10 @@ def evaluate(
     chosen = choose_backend(backend, gpu_memory)
     print_message(chosen.reason)
     by_alerts, in_movement = alerts or is_alarm_folder(folder), is_movement_folder(folder)
-    if html is not None and (by_alerts or in_movement):
-        raise UserError("--html: expected a folder of annotated beats; other tables have no HTML page")
+    shown = ALERTS if by_alerts else ACTIVITIES if in_movement else BEATS
+    _check_given(ctx, shown)
+    if not noise and _is_given(ctx, "snr"):
+        raise UserError("--snr: expected --noise beside it; got none")
     if by_alerts:
         _print_alerts(folder, people, ward_beds, annotations, model, detector, chosen, as_json)
         return
