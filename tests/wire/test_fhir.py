@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from beatwire.cli.main import app
 from beatwire.cli.recordings.export import validate
 from beatwire.errors import UserError
+from beatwire.offline.results.merge import START_US
 from beatwire.wire import fhir
 from fhir.resources.observation import Observation
 from hypothesis import given, settings
@@ -161,14 +164,17 @@ def test_beats_of_a_parquet_file_are_those_of_a_csv_file(tmp_path: Path) -> None
 def test_one_resource_is_singular_and_an_empty_bundle_is_reported(tmp_path: Path) -> None:
     beats, alerts, out = tmp_path / "b.csv", tmp_path / "alerts.jsonl", tmp_path / "out.json"
     beats.write_text("time_s,rate_bpm\n1,60\n")
-    done = invoke("--beats", beats, "--out", out)
+    done = invoke("--beats", beats, "--out", out, "--start", "2026-11-23T08:00:00")
     assert (done.stdout, done.stderr) == (f"{out}: 1 observation resource\n", "")
     alerts.write_text(json.dumps(alert("on", 9)))
     done = invoke("--resource", "device-alert", "--alerts", alerts, "--stream", "nosuch")
     assert "entry" not in json.loads(done.stdout)
     assert (done.exit_code, done.stderr) == (0, "export: found no alert of stream 'nosuch'; the Bundle is empty\n")
     beats.write_text("time_s,rate_bpm\n1,\n")
-    assert invoke("--beats", beats).stderr == "export: found no beat with a rate; the Bundle is empty\n"
+    assert invoke("--beats", beats).stderr.splitlines() == [
+        "export: without --start the recording begins at 1970-01-01T00:00:00Z",
+        "export: found no beat with a rate; the Bundle is empty",
+    ]
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -176,3 +182,51 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch,
     path = tmp_path / "b.csv"
     path.write_text("time_s,rate_bpm\n1,60\n")
     assert str(invoke("--beats", path).exception).endswith("it is not installed (pip install 'beatwire[fhir]')")
+
+
+@given(
+    time=st.one_of(st.just(""), st.floats(width=64).map(repr), st.integers(-(10**20), 10**20).map(str)),
+    rate=st.one_of(st.just(""), st.floats().map(repr)),
+    start=st.sampled_from(["0001-01-01T00:00:00", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_beats_of_any_time_and_rate_are_a_bundle_or_one_line(time: str, rate: str, start: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "b.csv"
+        path.write_text(f"time_s,rate_bpm\n1,60\n{time},{rate}\n")
+        done = invoke("--beats", path, "--start", start)
+    assert done.exit_code == 0 or isinstance(done.exception, UserError)
+
+
+def test_a_file_that_is_cut_off_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "b.csv.gz"
+    path.write_bytes(gzip.compress(b"time_s,rate_bpm\n" + b"1,60\n" * 500)[:-12])
+    assert str(invoke("--beats", path).exception).startswith("--beats: expected a file of beatwire analyze --out")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--beats FILE --bootstrap-servers b:1", "--bootstrap-servers: expected no file beside it; got --beats"),
+        ("--beats FILE -X security.protocol=SSL", "--property: expected no file beside it; got --beats"),
+        ("--beats FILE --topic-prefix a.", "--topic-prefix: expected no file beside it; got --beats"),
+        ("--start 2026-11-23T08:00:00Z --bootstrap-servers b:1", "--start: expected --beats or --alerts beside it"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(options: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.csv"
+    path.write_text("time_s,rate_bpm\n1,60\n")
+    assert str(invoke(*options.replace("FILE", str(path)).split()).exception).startswith(message)
+
+
+@pytest.mark.parametrize(("given", "subject"), [((), "ward"), (("--stream", "bed-7"), "bed-7")])
+def test_alerts_of_analyze_begin_at_start_and_have_a_pseudonym(
+    given: tuple[str, ...], subject: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "ward.jsonl"
+    analyzed = alert("on", 9, stream="analyze", onset_us=START_US + 5_000_000, decided_us=START_US + 9_000_000)
+    path.write_text(json.dumps(analyzed))
+    done = invoke("--resource", "device-alert", "--alerts", path, "--start", "2026-11-23T08:00:00Z", *given)
+    (one,) = json.loads(done.stdout)["entry"]
+    assert one["resource"]["occurrencePeriod"]["start"] == "2026-11-23T08:00:05.000Z"
+    assert one["resource"]["subject"]["identifier"]["value"] == subject

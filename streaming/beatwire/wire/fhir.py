@@ -90,7 +90,7 @@ def _device_alert(alert: Mapping[str, Any], ended_us: int | None, device: str) -
     period = {"start": _instant(_time(alert["onset_us"]))}
     if ended_us is not None:
         period["end"] = _instant(_time(ended_us))
-    return _resource("DeviceAlert", f"alert|{alert['id']}") | {
+    return _resource("DeviceAlert", f"alert|{alert['stream']}|{alert['id']}") | {
         "identifier": [{"system": ALERT_SYSTEM, "value": alert["id"]}],
         "status": "completed" if over else "in-progress",
         "type": "technical" if alert["technical"] else "physiological",

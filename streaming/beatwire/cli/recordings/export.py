@@ -7,6 +7,8 @@ Out: one Bundle as JSON; an R5 Bundle has been validated by fhir.resources
 from __future__ import annotations
 
 import json
+import math
+import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -25,6 +27,9 @@ EXAMPLES = examples(
     "beatwire export fhir --bootstrap-servers localhost:9092 --stream bed-1 --out rates.json",
     "beatwire export fhir --resource device-alert --alerts alerts.jsonl --out alerts.json",
 )
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ANALYZED = "analyze"  # the stream of what `analyze` has written
 
 export = typer.Typer(
     help="Write beats and alerts in the formats of others.", no_args_is_help=True, rich_markup_mode="markdown"
@@ -67,17 +72,18 @@ def fhir(
         typer.Option(
             metavar="ID",
             show_default="all streams; the name of the file",
-            help="This stream only; of a file of beats the pseudonym of its subject.",
+            help="This stream only; of a file of analyze the pseudonym of its subject.",
         ),
     ] = None,
     start: Annotated[
-        datetime,
+        datetime | None,
         typer.Option(
             formats=["%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S"],
             metavar="TIME",
-            help="Beginning of the recording of a file of beats, UTC.",
+            show_default="1970-01-01T00:00:00Z",
+            help="Beginning of the recording that analyze has read, UTC: its files count from there.",
         ),
-    ] = datetime(1970, 1, 1),  # noqa: DTZ001  an option's default is parsed as text
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", show_default="standard output", help="The Bundle, JSON.")
     ] = None,
@@ -98,6 +104,13 @@ def fhir(
     if (alerts if resource is ResourceKind.OBSERVATION else beats) is not None:
         option = "--alerts" if resource is ResourceKind.OBSERVATION else "--beats"
         raise UserError(f"export: expected no {option} with --resource {resource.value}; got one")
+    file, option = (beats, "--beats") if beats is not None else (alerts, "--alerts")
+    kafka = {"--bootstrap-servers": bootstrap, "--property": properties, "--topic-prefix": prefix}
+    unused = next((name for name, given in kafka.items() if given), None) if file is not None else None
+    if unused is not None:
+        raise UserError(f"{unused}: expected no file beside it; got {option} {file}")
+    if start is not None and file is None:
+        raise UserError("--start: expected --beats or --alerts beside it; what Kafka holds has times of its own")
     if resource is ResourceKind.OBSERVATION:
         rows = (
             _beats_of_file(beats, stream, start)
@@ -106,7 +119,11 @@ def fhir(
         )
         made = resources.heart_rates((one for one in rows if stream in (None, one["stream"])), _device())
     else:
-        rows = _alerts_of_file(alerts) if alerts else _of_kafka(resource, bootstrap, properties, prefix, config)
+        rows = (
+            _alerts_of_file(alerts, stream, start)
+            if alerts
+            else _of_kafka(resource, bootstrap, properties, prefix, config)
+        )
         made = resources.device_alerts((one for one in rows if stream in (None, one["stream"])), _device())
     text = json.dumps(resources.bundle(made), indent=1, ensure_ascii=False)
     if resource is ResourceKind.OBSERVATION:
@@ -147,7 +164,7 @@ def _device() -> str:
     return f"beatwire {version('beatwire')}, not a medical device"
 
 
-def _beats_of_file(path: Path, stream: str | None, start: datetime) -> Iterator[dict[str, Any]]:
+def _beats_of_file(path: Path, stream: str | None, start: datetime | None) -> Iterator[dict[str, Any]]:
     """Yield the beats of a file that ``analyze --out`` has written."""
     import pandas as pd
 
@@ -161,20 +178,34 @@ def _beats_of_file(path: Path, stream: str | None, start: datetime) -> Iterator[
         times, rates = table["time_s"].astype(float).tolist(), table["rate_bpm"].astype(float).tolist()
     except OSError as error:
         raise UserError(f"{expected}; got {path}: {error.strerror or error}") from error
-    except ValueError as error:
+    except (ValueError, EOFError, zlib.error) as error:  # EOFError: a compressed file that is cut off
         raise UserError(f"{expected}; got {path}: {error}") from error
-    begin = start.replace(tzinfo=UTC)
-    for time_s, rate in zip(times, rates, strict=True):
-        known = None if rate != rate else rate  # NaN
-        yield {
-            "stream": stream or path.name.split(".")[0],
-            "time": begin + timedelta(seconds=time_s),
-            "rate_bpm": known,
-        }
+    begin = _begin(start)
+    for number, (time_s, rate) in enumerate(zip(times, rates, strict=True), 1):
+        try:
+            time = begin + timedelta(seconds=time_s)
+            time.replace(second=0, microsecond=0) + timedelta(minutes=1)  # the end of its Observation
+        except (ValueError, OverflowError):
+            raise UserError(f"{expected}; got {path}: in beat {number} a time of {time_s:g} s") from None
+        known = rate if math.isfinite(rate) else None
+        yield {"stream": stream or _subject(path), "time": time, "rate_bpm": known}
 
 
-def _alerts_of_file(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the transitions of a file that ``analyze --alerts`` has written."""
+def _begin(start: datetime | None) -> datetime:
+    """Return when a recording begins; say what is assumed if nobody has said it."""
+    if start is None:
+        print_message(f"export: without --start the recording begins at {EPOCH:%Y-%m-%dT%H:%M:%SZ}")
+    return EPOCH if start is None else start.replace(tzinfo=UTC)
+
+
+def _subject(path: Path) -> str:
+    """Return the pseudonym of a recording without one: the name of the file."""
+    return path.name.split(".")[0]
+
+
+def _alerts_of_file(path: Path, stream: str | None, start: datetime | None) -> Iterator[dict[str, Any]]:
+    """Yield the transitions of a file of alerts; those of ``analyze`` have no stream and no clock of their own."""
+    from beatwire.offline.results.merge import START_US
     from beatwire.wire.alerts import decode_alert
 
     expected = "--alerts: expected lines of beatwire analyze --alerts"
@@ -182,11 +213,18 @@ def _alerts_of_file(path: Path) -> Iterator[dict[str, Any]]:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, ValueError) as error:
         raise UserError(f"{expected}; got {path}: {getattr(error, 'strerror', None) or error}") from error
+    begin = None
     for number, line in enumerate(lines, 1):
         try:
-            yield decode_alert(line)
+            alert = decode_alert(line)
         except ValueError as error:
             raise UserError(f"{expected}; got {path}, line {number}: {error}") from error
+        if alert["stream"] == ANALYZED:
+            alert["stream"] = stream or _subject(path)
+            begin = begin or _begin(start)
+            for name in ("onset_us", "decided_us"):
+                alert[name] += (begin - EPOCH) // timedelta(microseconds=1) - START_US
+        yield alert
 
 
 def _of_kafka(
