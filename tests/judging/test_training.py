@@ -17,6 +17,8 @@ from beatwire.training.forest import joined_rows
 from beatwire.training.settings import STRETCH_S
 from beatwire.training.specs import fit
 from beatwire.training.vae.calibrate import mean_of_quantiles, pooled_quantiles
+from beatwire.training.vae.dataset import Subject, cut_beats
+from beatwire.training.vae.network_cache import training_windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_folder import write_records
@@ -131,6 +133,14 @@ def test_scores_of_no_beat_at_all_cannot_be_calibrated() -> None:
     for quantiles in (mean_of_quantiles, pooled_quantiles):
         with pytest.raises(UserError, match=r"expected normal beats with enough beats before them .*; got none"):
             quantiles([np.full(3, np.nan), np.zeros(0)], np.array([1.0, 2.0]))
+
+
+def test_records_without_a_window_to_train_on_are_one_clear_error() -> None:
+    at = 250 * np.arange(1, 30)
+    beats = cut_beats(np.zeros(8_000, np.int16), at, 250.0)
+    flat = Subject("db", "100", 8_000, np.zeros(len(at), np.uint8), beats)
+    with pytest.raises(UserError, match="expected normal beats of a usual size to train on; got none among 29 beats"):
+        training_windows([flat])
 
 
 @pytest.mark.parametrize("found", [[], [True] * 3, [False] * 5])

@@ -13,6 +13,7 @@ import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from beatwire.backends.network import Network
+from beatwire.errors import UserError
 from beatwire.records import F32, F64
 from beatwire.stages.detection.history import Memory, streams_of, usual_scale
 from beatwire.training.settings import VaeSettings
@@ -55,7 +56,7 @@ class NetworkCache:
 def training_windows(subjects: Sequence[Subject]) -> tuple[F32, F64]:
     """Return the normal windows of subjects in units of the usual size [n, 256], and their weights [n].
 
-    The total weight of a subject is the square root of its number of beats.
+    The total weight of a subject is the square root of its number of beats. No window at all is a ``UserError``.
     """
     chosen, weight = [], []
     for s in subjects:
@@ -65,4 +66,8 @@ def training_windows(subjects: Sequence[Subject]) -> tuple[F32, F64]:
         rows = (s.label == NORMAL) & (np.abs(scaled).max(1) < MAX_SIZE)
         chosen.append(scaled[rows])
         weight.append(np.full(int(rows.sum()), 1 / np.sqrt(max(1, rows.sum()))))
-    return np.concatenate(chosen), np.concatenate(weight)
+    windows = np.concatenate(chosen)
+    if not len(windows):
+        beats = sum(len(s.label) for s in subjects)
+        raise UserError(f"records: expected normal beats of a usual size to train on; got none among {beats} beats")
+    return windows, np.concatenate(weight)
