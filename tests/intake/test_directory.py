@@ -85,6 +85,8 @@ def test_beyond_the_limit_new_streams_are_refused_and_known_ones_accepted() -> N
         (b"\xed\xa0\x80x", "expected a stream id in UTF-8; got b'\\xed\\xa0\\x80x'"),
         (b"bed\n3", "expected a printable stream id; got 'bed\\n3'"),
         (b"bed\x003", "expected a printable stream id; got 'bed\\x003'"),
+        (b"ecg.samples", "expected a stream id that is not the name of the topic; got 'ecg.samples'"),
+        (b"ecg.samples/3", "expected a stream id that is not the name of the topic; got 'ecg.samples/3'"),
     ],
 )
 def test_ids_that_are_not_printable_text_are_refused_and_not_stored(raw: bytes, reason: str) -> None:

@@ -23,6 +23,7 @@ _BANK = r"[0-9]{1,4}(?:\.[0-9]{1,20})?x[0-9]{1,2}"
 _PATTERN = re.compile(
     rf"beatwire rewind=([0-9]{{1,19}})(?: at=([0-9]{{1,19}}))?(?: banks=((?:{_BANK}(?:,{_BANK})*)?))?$"
 )
+_MOST_METADATA = 4_096  # bytes: the broker's offset.metadata.max.bytes, by default
 
 
 class Position(NamedTuple):
@@ -41,7 +42,7 @@ class Position(NamedTuple):
 
     @property
     def metadata(self) -> str:
-        """Return the metadata of the commit.
+        """Return the metadata of the commit; without the banks if a broker would not take so long a text.
 
         >>> Position(120, 7).metadata
         'beatwire rewind=7'
@@ -49,11 +50,14 @@ class Position(NamedTuple):
         'beatwire rewind=7 at=1795438456642'
         >>> Position(120, 7, banks=frozenset({(360.0, 2), (128.0, 2)})).metadata
         'beatwire rewind=7 banks=128.0x2,360.0x2'
+        >>> Position(120, 7, banks=frozenset((50 + k / 3, 12) for k in range(400))).metadata
+        'beatwire rewind=7'
         """
         text = f"beatwire rewind={self.rewind}" + (f" at={self.at_ms}" if self.at_ms else "")
         if self.banks is None:
             return text
-        return f"{text} banks={_banks_text(self.banks)}"
+        with_banks = f"{text} banks={_banks_text(self.banks)}"
+        return with_banks if len(with_banks) <= _MOST_METADATA else text
 
     @staticmethod
     def from_commit(offset: int, metadata: str | None) -> Position:

@@ -16,6 +16,7 @@ from beatwire.records import I32, I64, U8, Bool, Chunks
 from beatwire.records.alignment import StreamIds
 from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE
 from beatwire.stages.support.streams.partitions import has_moved
+from beatwire.wire.names import SAMPLES
 
 
 def _empty_table(size: int) -> I64:
@@ -123,6 +124,8 @@ class Directory:
             return f"expected a stream id in UTF-8; got {raw!r}"
         if not name.isprintable():
             return f"expected a printable stream id; got {name!r}"
+        if name.partition("/")[0] == SAMPLES:  # alerts about the feed and about a partition have such a stream
+            return f"expected a stream id that is not the name of the topic; got {name!r}"
         slot = self._free.pop() if self._free else self._new_slot()
         if slot < 0:
             return f"expected at most {self.most} streams; {name!r} would be one more"
