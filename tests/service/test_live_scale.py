@@ -99,6 +99,30 @@ def test_an_offset_of_an_electrode_and_its_drift_cost_no_beat(size: float, kind:
     assert any("an offset of" in n for n in notes) or np.abs(MV + offset).max() < 34
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    st.sampled_from([("mV", -32768.0), ("uV", -32768.0), ("mV", -999.0), ("mV", 9999.0), ("V", -99.0), (None, -32768)]),
+    st.lists(st.integers(0, N - 1), min_size=1, max_size=20), CUTS,
+)  # fmt: skip
+def test_a_code_for_no_value_is_none_and_moves_no_offset(
+    kind: tuple[str | None, float], gone: list[int], cuts: list[int]
+) -> None:
+    unit, code = kind
+    uv = {"V": 1e6, "mV": 1e3, "uV": 1.0, None: 0.0}[unit]
+    notes: list[str] = []
+    scales = [LiveScale(FS, ["II"], uv, False, 1.0, said.append) for said in ([], notes)]
+    if unit is None:
+        for scale in scales:
+            scale.decide(MV[None])
+    values = np.round(MV * 1e3) / (uv or 1.0)
+    right = scales[0].samples(values[None], 0)[0].copy()
+    right[gone] = NO_VALUE
+    values[gone] = code
+    parts = [scales[1].samples(values[None, a:b], a)[0] for a, b in zip([0, *cuts], [*cuts, N], strict=True)]
+    assert np.array_equal(np.concatenate(parts), right)
+    assert notes[-1] == f'Live: {code:g} is taken for "no value"'
+
+
 def test_values_that_fit_are_not_changed() -> None:
     scale = LiveScale(FS, ["II"], 1000.0, False, 1.0, lambda _: None)
     assert (scale.samples(MV[None], 0) == np.floor(MV * 1000 + 0.5)).all()

@@ -1,6 +1,6 @@
 """How the chunks of ``Live`` become int16: their unit, their scale, and the offsets of electrodes.
 
-In:  chunks, float64 or int16 [leads, n], NaN or -32768 where there is no value
+In:  chunks, float64 or int16 [leads, n]; no value: NaN, -32768, or nines that no electrode reaches (-999 mV)
 Out: int16 [leads, n]; microvolts per unit. State: the samples that are held until the scale is decided; the offset that
      is subtracted from each lead
 
@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from beatwire.recordings.codes import CODES
 from beatwire.recordings.record import NO_VALUE
 from beatwire.recordings.units import unit_guess, value_ranges
 from beatwire.records import F64, I16
@@ -29,6 +30,8 @@ _NEAR = 24576  # three quarters: 25 mV at 1 uV; from here on an offset follows
 _FOLLOW_S = 1.0  # time constant: a drift of 8 mV/s at 1 uV is followed, and no wave is made
 _FINEST_UV = 1.0  # a unit of the chunks that is finer is rounded to this: int16 would hold 33 mV at most
 _STEPS = 2000  # peak to peak of numbers of an unknown unit
+_HIGHEST_UV = 600_000.0  # twice the offset of an electrode that standards allow for
+_CODES = np.array([*CODES, *(-code for code in CODES)])
 _MOST_NOTES = 5
 
 
@@ -64,6 +67,7 @@ class LiveScale:
         self._jumped = np.full(len(leads), -(1 << 60))  # index of the last jump of each offset
         self._noted = 0
         self._is_said = np.zeros(len(leads), np.bool_)  # that an offset of the lead is subtracted
+        self._has_codes = False
         self.decided = False
         self.uv_per_unit, self._per_value = 0.0, 1.0
         if uv:
@@ -125,6 +129,8 @@ class LiveScale:
             values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
         elif values.dtype == np.int16:
             values = np.where(values == NO_VALUE, np.nan, values.astype(np.float64))
+        else:
+            values = self._without_codes(values)
         steps = np.floor(values * self._per_value + 0.5)
         valid = np.isfinite(steps)
         out = np.full(steps.shape, NO_VALUE, np.int16)
@@ -133,6 +139,18 @@ class LiveScale:
             centred = self._centred(k, row, valid[k], first)
             out[k, valid[k]] = np.clip(centred, -_LARGEST, _LARGEST).astype(np.int16)[valid[k]]
         return out
+
+    def _without_codes(self, values: F64) -> F64:
+        """Return values without codes for "no value": -32768; and -999 and the like where no electrode reaches that."""
+        codes = values == NO_VALUE
+        if self._uv and bool((np.abs(values) > _HIGHEST_UV / self._uv).any()):
+            codes |= np.isin(values, _CODES) & (np.abs(values) > _HIGHEST_UV / self._uv)
+        if not codes.any():
+            return values
+        if not self._has_codes:
+            self._has_codes = True
+            self._notes(f'Live: {float(values[codes][0]):g} is taken for "no value"')
+        return np.where(codes, np.nan, values)
 
     def _centred(self, k: int, row: F64, valid: Any, first: int) -> F64:
         """Return the steps of one lead without its offset, which follows them where they would not fit."""
