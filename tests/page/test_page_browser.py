@@ -54,6 +54,20 @@ def test_a_feed_that_stops_says_since_when_and_has_no_rate(browser: Browser, pag
         expect(state).to_have_text(re.compile(r"^no data since \d\d:\d\d:\d\d UTC$"), timeout=6000)
         expect(tile(seen, "bed-1").locator(".silent canvas")).to_have_css("opacity", "0.2")
         expect(tile(seen, "bed-1").locator(".rate")).to_have_text("--")
+        expect(tile(seen, "bed-1").locator("a")).to_have_attribute("aria-label", re.compile("rate -- per minute"))
+
+
+def test_a_time_of_another_day_has_its_date_and_none_is_too_far(browser: Browser, page: Dashboard) -> None:
+    now_us = 1_795_744_800_000_000  # 2026-11-27 02:00
+    with opened(browser, page.url) as seen:
+        for time_us, shown in (
+            (now_us - 7_200_000_000, "00:00:00 UTC"),
+            (now_us - 7_201_000_000, "2026-11-26 23:59:59 UTC"),
+            (5_000_000, "1970-01-01 00:00:05 UTC"),
+            (2**63 - 1, "2540-11-07 23:35:09 UTC"),
+        ):
+            found = "async ([at, now]) => (await import('/static/text.js')).since(at, now)"
+            assert seen.evaluate(found, [time_us, now_us]) == shown
 
 
 def test_the_page_returns_by_itself_when_the_server_does(browser: Browser, mock: MockKafka) -> None:

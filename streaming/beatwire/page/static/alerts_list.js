@@ -6,9 +6,10 @@
  * no other, until it is left or the alert has ended.
  */
 
-import { alarmLine, byPriority, clockTime, element, parts } from "./text.js";
+import { alarmLine, byPriority, element, parts, since } from "./text.js";
 
 const KEY = "beatwire.name";
+const DAY_US = 86_400e6;
 
 export class AlertsList {
   /**
@@ -55,21 +56,23 @@ export class AlertsList {
   update(alerts) {
     this.alerts = byPriority(alerts);
     if (this.wanted && !alerts.some(({ id, state }) => id === this.wanted && state !== "ack")) this.forget();
-    const text = JSON.stringify([this.alerts, this.writable, this.isOpen]);
+    const nowUs = Date.now() * 1000;
+    const today = Math.floor(nowUs / DAY_US); // another day: times of yesterday get a date
+    const text = JSON.stringify([this.alerts, this.writable, this.isOpen, today]);
     if (text === this.shown) return;
     this.shown = text;
     const focused = document.activeElement?.dataset?.alert;
-    const items = this.alerts.map((alert) => this.#item(alert));
+    const items = this.alerts.map((alert) => this.#item(alert, nowUs));
     this.list.replaceChildren(...(items.length ? items : [element("li", "none", "None.")]));
     if (focused) this.list.querySelector(`[data-alert="${CSS.escape(focused)}"]`)?.focus();
   }
 
-  #item(alert) {
+  #item(alert, nowUs) {
     const item = element("li", "");
-    const since = `${alert.state === "latched" ? "Over, not acknowledged. " : ""}Since ${clockTime(alert.onset_us)}`;
-    const by = alert.state === "ack" && alert.ack_us ? `, acknowledged by ${alert.ack_by} at ${clockTime(alert.ack_us)}` : "";
+    const begun = `${alert.state === "latched" ? "Over, not acknowledged. " : ""}Since ${since(alert.onset_us, nowUs)}`;
+    const by = alert.state === "ack" && alert.ack_us ? `, acknowledged by ${alert.ack_by} at ${since(alert.ack_us, nowUs)}` : "";
     const definition = alert.definition ?? this.rules.get(alert.rule)?.definition; // with the limit of this stream
-    item.append(alarmLine(alert), element("p", "when", since + by));
+    item.append(alarmLine(alert), element("p", "when", begun + by));
     const [, about] = parts(alert);
     if (about) item.append(element("p", "when", about));
     if (definition) item.append(this.#definition(definition, alert.id));

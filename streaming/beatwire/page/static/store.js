@@ -7,7 +7,7 @@
 
 import { Playhead } from "./clock.js";
 import { SampleRing } from "./ring.js";
-import { clockTime } from "./text.js";
+import { since } from "./text.js";
 
 const KEPT_S = 30;
 const SILENT_MS = 2500;
@@ -75,7 +75,7 @@ export class Stream {
     if (this.isSilent(nowMs)) {
       const heard = this.arrivedMs > 0 ? nowUs - (nowMs - this.arrivedMs) * 1000 : Infinity;
       const sinceUs = Math.min(this.bed.arrived_us ?? Infinity, heard);
-      return sinceUs < Infinity ? `no data since ${clockTime(sinceUs)}` : "no data";
+      return sinceUs < Infinity ? `no data since ${since(sinceUs, nowUs)}` : "no data";
     }
     if (this.bed.state === "lead off") return "lead off";
     return this.ring || this.watchedMs === Infinity ? "" : "waiting for samples"; // what nobody watches has none

@@ -3,6 +3,7 @@
  */
 
 export const PX_PER_MM = 96 / 25.4; // as style sheets define the millimetre
+const LATEST_MS = 2 ** 54 / 1000; // the year 2540, as the server has it; a year of four digits either way
 export const STARS = { high: "***", medium: "**", low: "*" };
 const RANKS = { high: 0, medium: 1, low: 2 };
 const STATES = { on: 0, latched: 1, ack: 2 }; // what goes on stands before what has ended
@@ -19,9 +20,20 @@ export function byPriority(alerts) {
     || b.decided_us - a.decided_us);
 }
 
+/** A time that a calendar has. @param {number} us microseconds since 1970, UTC; any number, as a message may hold it */
+function date(us) {
+  return new Date(Math.max(-LATEST_MS, Math.min(us / 1000, LATEST_MS))).toISOString();
+}
+
 /** Time of day, e.g. "12:03:07 UTC". @param {number} us microseconds since 1970, UTC */
 export function clockTime(us) {
-  return `${new Date(us / 1000).toISOString().slice(11, 19)} UTC`;
+  return `${date(us).slice(11, 19)} UTC`;
+}
+
+/** Time of day, after its date if that is not today's, e.g. "2026-11-26 12:03:07 UTC". @param {number} us @param {number} nowUs */
+export function since(us, nowUs) {
+  const day = date(us).slice(0, 10);
+  return day === date(nowUs).slice(0, 10) ? clockTime(us) : `${day} ${clockTime(us)}`;
 }
 
 /** Minutes and seconds, e.g. "1:05". @param {number} seconds */

@@ -49,7 +49,7 @@ export class Tile {
     setText(this.parts.signal, `quality ${quality}`);
     setText(this.parts.lead, bed.leads[0] ?? "");
     this.#showBeats(bed);
-    this.#showAlerts(bed);
+    this.#showAlerts(bed, bpm);
   }
 
   #showBeats(bed) {
@@ -60,11 +60,11 @@ export class Tile {
     this.parts.beats.replaceChildren(...letters, element("span", "score", `score ${figure(bed.score, 1)}`));
   }
 
-  #showAlerts(bed) {
+  #showAlerts(bed, bpm) {
     const alerts = byPriority(bed.alerts);
     const text = alerts.map((alert) => alert.id + alert.state + alert.text).join();
     const spoken = alerts.map((alert) => `${alert.priority} alert ${parts(alert)[0]} ${standing(alert)}`).join(", ");
-    const label = `${bed.stream}, rate ${figure(bed.bpm)} per minute, ${spoken || "no alert"}`;
+    const label = `${bed.stream}, rate ${figure(bpm)} per minute, ${spoken || "no alert"}`;
     if (this.link.getAttribute("aria-label") !== label) this.link.setAttribute("aria-label", label);
     if (text === this.alertText) return;
     this.alertText = text;
