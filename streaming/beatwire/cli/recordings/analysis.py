@@ -72,8 +72,7 @@ def run_analysis(
     check_files(source, out, alerts, model)
     result = analyze(
         source, fs, column=column, lead=lead, gain=gain, chunk_ms=chunk_ms, seed=seed, model=model, scorer=scorer,
-        backend=backend,
-        memory_bytes=memory_bytes, progress=progress, notes=notes,
+        backend=backend, memory_bytes=memory_bytes, progress=progress, notes=notes,
     )  # fmt: skip
     written: dict[str, str] = {}
     if out is not None:

@@ -107,10 +107,8 @@ def analyze(
         task = bar.add_task("analyze", total=1.0)
         result = run_analysis(
             source, lead=lead, fs=fs, column=column, gain=gain, chunk_ms=chunk_ms, seed=seed, out=out,
-            alerts=alerts, model=model, scorer=scorer, backend=chosen,
-            memory_bytes=memory_bytes,
-            progress=lambda done: bar.update(task, completed=done),
-            notes=print_message,
+            alerts=alerts, model=model, scorer=scorer, backend=chosen, memory_bytes=memory_bytes,
+            progress=lambda done: bar.update(task, completed=done), notes=print_message,
         )  # fmt: skip
     if as_json:
         typer.echo(json.dumps(result))

@@ -84,7 +84,7 @@ def report(
         task = bar.add_task("report", total=1.0)
         result = report_sources(
             sources, out, lead=lead, fs=fs, column=column, gain=gain, annotations=annotations, model=model,
-            backend=chosen,            memory_bytes=memory_bytes,
+            backend=chosen, memory_bytes=memory_bytes,
             progress=lambda done: bar.update(task, completed=done), notes=print_message,
         )  # fmt: skip
     if not as_json:
