@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from beatwire.api.analyze import random_cuts
 from beatwire.offline import analyzer, prefetch
 from beatwire.offline.analyze import Analysis, analyze
 from beatwire.offline.plan import Plan
@@ -210,3 +211,10 @@ def test_fewer_lanes_fit_into_less_memory() -> None:
     lanes = [plan.within(gib << 30, bank).lanes for gib in (1, 4, 100)]
     assert 20 < lanes[0] < lanes[1] < lanes[2] <= 4096
     assert plan.within(1, bank).lanes == 1
+
+
+@pytest.mark.parametrize(("n", "chunk_ms", "seed"), [(0, 1000.0, 0), (1, 1.0, 1), (5000, 10.0, 2), (30_000, 1.0, 3)])
+def test_ticks_are_drawn_until_they_take_all_chunks(n: int, chunk_ms: float, seed: int) -> None:
+    chunks, ticks = random_cuts(n, 250.0, chunk_ms, seed)
+    assert sum(chunks) == n
+    assert sum(ticks[:-1]) < len(chunks) <= sum(ticks) or not ticks

@@ -170,6 +170,8 @@ def random_cuts(n: int, rate_hz: float, chunk_ms: float, seed: int) -> tuple[lis
         chunks.append(min(remaining, int(rng.integers(1, longest + 1))))
         remaining -= chunks[-1]
     ticks: list[int] = []
-    while sum(ticks) < len(chunks):
+    untaken = len(chunks)  # counted, as a sum of all ticks for each tick takes for ever
+    while untaken > 0:
         ticks.append(int(rng.integers(1, 21)))
+        untaken -= ticks[-1]
     return chunks, ticks
