@@ -192,3 +192,27 @@ def test_the_command_prints_a_screen_or_one_json_object() -> None:
     result = json.loads(CliRunner().invoke(app, ["doctor", "--json"]).stdout)
     assert [row["name"] for row in result["checks"]] == list(rows())
     assert set(result["checks"][0]) == {"name", "state", "found", "remedy"}
+
+
+@pytest.mark.parametrize(
+    ("options", "variables", "asked"),
+    [
+        ([], {}, False),
+        (["--bootstrap-servers", "b:1"], {}, True),
+        ([], {"BEATWIRE_BOOTSTRAP": "b:1"}, True),
+        (["--topic-prefix", "a."], {"BEATWIRE_KAFKA__BOOTSTRAP": "b:1"}, True),
+    ],
+)
+def test_the_broker_is_asked_for_wherever_it_is_named(
+    options: list[str], variables: dict[str, str], asked: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    monkeypatch.setattr("beatwire.service.doctor.checks", lambda cluster: found.append(cluster) or [])
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert CliRunner().invoke(app, ["doctor", *options]).exit_code == 0
+    assert [cluster is not None for cluster in found] == [asked]
+
+
+def test_an_option_of_kafka_without_a_broker_is_an_error_and_not_ignored() -> None:
+    assert "kafka.bootstrap" in str(CliRunner().invoke(app, ["doctor", "-X", "security.protocol=SSL"]).exception)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from rich.text import Text
 from beatwire.cli.options import ConfigFile, Json, Properties, TopicPrefix, examples
 
 EXAMPLES = examples("beatwire doctor", "beatwire doctor --bootstrap-servers localhost:9092")
+VARIABLES = ("BEATWIRE_KAFKA__BOOTSTRAP", "BEATWIRE_BOOTSTRAP")  # name brokers, as the option and the file do
 STYLES = {"ok": "green", "missing": "cyan", "warning": "yellow"}
 
 
@@ -21,7 +23,7 @@ def doctor(
         typer.Option(
             "--bootstrap-servers",
             metavar="HOST:PORT[,...]",
-            show_default="no broker",
+            show_default="from the configuration; else no broker",
             help="Kafka brokers to look for, and for their topics.",
         ),
     ] = None,
@@ -37,7 +39,7 @@ def doctor(
     from beatwire.service.doctor import checks
 
     cluster = None
-    if bootstrap is not None or config is not None:
+    if any((bootstrap, config, properties, prefix, *map(os.environ.get, VARIABLES))):
         from beatwire.cli.configured import cluster_with_options
 
         cluster = cluster_with_options(config, bootstrap, properties, prefix)
