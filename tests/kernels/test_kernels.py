@@ -74,6 +74,9 @@ def messages() -> list[list[bytes]]:
             samples = with_pulses(samples, rate_hz, np.arange(60.0, 74.0, 0.73) * rate_hz, 2.0)
         if number == 0:
             samples[:, 1500:1900] += 15_000
+            samples[:, 2200:2500] += np.rint(np.interp(np.arange(300), [0, 8, 290, 300], [0, 15e3, 15e3, 0])).astype(
+                "i2"
+            )
         signal = Signal(f"bed-{number}", samples, rate_hz, 2.0)
         queue = []
         for a, b in cut(samples.shape[1], rng, 60):

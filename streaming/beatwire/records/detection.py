@@ -46,11 +46,13 @@ class ResponseFilter(NamedTuple):
     taps   int32 [half + 1]  of the Ricker wavelet, from its centre outwards
     box    samples on either side of a sample that its response sums
     shift  bits by which magnitudes are shifted right, so that sums fit int32
+    after  samples that are looked at behind a jump (``kernels.detection.jumps``)
     """
 
     taps: I32
     box: int
     shift: int
+    after: int
 
 
 class PeakSearch(NamedTuple):
@@ -69,17 +71,21 @@ class PeakSearch(NamedTuple):
 
 
 class LevelLimits(NamedTuple):
-    """What responses beats may have: a block beyond is one of a silence or of a disturbance.
+    """What responses beats may have: a block beyond is one of a silence or of a disturbance. And what steps they may.
 
     uv_per_unit  float64 [n]  of each lane (host), microvolts; 0: not calibrated
     least, most  of a calibrated lane: response, times microvolts per unit
     least_raw    of a lane that is not calibrated: response
+    jump         of a calibrated lane: step from a sample to the next, microvolts (``kernels.detection.jumps``)
+    jump_raw     of a lane that is not calibrated: the same, units
     """
 
     uv_per_unit: F64
     least: float
     most: float
     least_raw: float
+    jump: float
+    jump_raw: float
 
 
 class LeadLevels(NamedTuple):

@@ -73,7 +73,9 @@ def write_samples(i: int, place: I64, _payload: Array, x: I16) -> None:
     stretch_of(x[place[i, PLACE_LANE], 0], place[i, PLACE_FIRST], abs(place[i, PLACE_COUNT]))
 
 
-def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: Rings, _work: I32) -> None:
+def respond(
+    i: int, fresh: FreshLanes, response_filter: ResponseFilter, _limits: LevelLimits, rings: Rings, _work: I32
+) -> None:
     """Prefetch the new samples, those that their responses reach back to, and the responses to write."""
     lane, start, n = fresh.lane[i], fresh.start[i], fresh.stop[i] - fresh.start[i]
     early = response_filter.taps.shape[0] + response_filter.box

@@ -21,6 +21,7 @@ it begins anew, so nothing is left of what was before.
 
 from __future__ import annotations
 
+from beatwire.kernels.detection.jumps import limit_of_jumps
 from beatwire.kernels.detection.level import (
     LEVEL_BLOCKS,
     MAXIMA_COLUMNS,
@@ -167,7 +168,7 @@ def respond_leads(
         for j in range(member(), n, WIDTH):
             total[j] = 0
         for lead in range(own.shape[0]):
-            box_sums(rings.x[lane, lead : lead + 1], lowest, at, n, response_filter, work)
+            box_sums(rings.x[lane, lead : lead + 1], lowest, at, n, response_filter, limit_of_jumps(i, limits), work)
             sums, limit = work[1], limit_of(own[lead], active)
             absent = has_absent(rings.x[lane, lead], lowest, at - delay, n + 2 * delay)
             if absent:

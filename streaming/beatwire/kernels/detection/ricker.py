@@ -11,10 +11,11 @@ sample is held; before its first ``a`` there is zero. ``f`` is known up to ``sto
 
 from __future__ import annotations
 
+from beatwire.kernels.detection.jumps import has_jump, limit_of_jumps, take_out_jumps
 from beatwire.kernels.intake.ring import store, unroll
 from beatwire.kernels.team import BLOCK, WIDTH, member, part, parts, wait
 from beatwire.records import I16, I32
-from beatwire.records.detection import FreshLanes, ResponseFilter, Rings
+from beatwire.records.detection import FreshLanes, LevelLimits, ResponseFilter, Rings
 
 
 def filter_block(x: I32, n: int, taps: I32, out: I32) -> None:
@@ -72,6 +73,24 @@ def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, 
         wait()
 
 
+def steady_magnitude(
+    rings: I16, base: int, first: int, n: int, response_filter: ResponseFilter, limit: int, work: I32
+) -> None:
+    """Compute ``a[first : first + n]`` of a lane with jumps, as ``magnitude`` does of one without."""
+    taps, total = response_filter.taps, work[2]
+    half = taps.shape[0] - 1
+    x, r = work[0], work[1]
+    for j in range(member(), n, WIDTH):
+        total[j] = 0
+    for lead in range(rings.shape[0]):
+        unroll_held(rings[lead], base, first - half, n + 2 * half, x)
+        filter_block(x, n, taps, r)
+        take_out_jumps(rings[lead], base, first, n, taps, response_filter.after, limit, r)
+        for j in range(member(), n, WIDTH):
+            total[j] += abs(int(r[j])) >> response_filter.shift
+        wait()
+
+
 def sum_box(a: I32, n: int, box: int, out: I32) -> None:
     """Write ``out[j] = a[j] + ... + a[j + 2 box]`` for ``n`` outputs, by a running sum over each member's part."""
     first, stop = n * member() // WIDTH, n * (member() + 1) // WIDTH
@@ -88,11 +107,21 @@ def sum_box(a: I32, n: int, box: int, out: I32) -> None:
     wait()
 
 
-def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilter, work: I32) -> None:
-    """Compute ``f[at : at + n]`` of leads ``x`` [leads, R] into the second row of ``work``."""
+def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilter, limit: int, work: I32) -> None:
+    """Compute ``f[at : at + n]`` of leads ``x`` [leads, R] into the second row of ``work``.
+
+    ``limit`` is that of jumps, see ``kernels.detection.jumps``.
+    """
     box = response_filter.box
     early = max(0, lowest - (at - box))
-    magnitude(x, lowest, at - box + early, n + 2 * box - early, response_filter.taps, response_filter.shift, work)
+    first, count, half = at - box + early, n + 2 * box - early, response_filter.taps.shape[0] - 1
+    jumps = False
+    for lead in range(x.shape[0]):
+        jumps = jumps or has_jump(x[lead], lowest, first - half, count + 2 * half, limit)
+    if jumps:
+        steady_magnitude(x, lowest, first, count, response_filter, limit, work)
+    else:
+        magnitude(x, lowest, first, count, response_filter.taps, response_filter.shift, work)
     if early > 0:
         whole = work[0]
         for j in range(member(), early, WIDTH):
@@ -105,7 +134,9 @@ def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilt
         sum_box(work[2], n, box, work[1])
 
 
-def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: Rings, work: I32) -> None:
+def respond(
+    i: int, fresh: FreshLanes, response_filter: ResponseFilter, limits: LevelLimits, rings: Rings, work: I32
+) -> None:
     """Extend the response of lane ``i`` to its new samples.
 
     Parameters
@@ -117,11 +148,11 @@ def respond(i: int, fresh: FreshLanes, response_filter: ResponseFilter, rings: R
     """
     lane = fresh.lane[i]
     delay = response_filter.taps.shape[0] - 1 + response_filter.box
-    lowest = int(fresh.base[i])
+    lowest, limit = int(fresh.base[i]), limit_of_jumps(i, limits)
     at = max(lowest, int(fresh.start[i]) - delay) + part() * BLOCK
     end = int(fresh.stop[i]) - delay
     while at < end:
         n = min(BLOCK, end - at)
-        box_sums(rings.x[lane], lowest, at, n, response_filter, work)
+        box_sums(rings.x[lane], lowest, at, n, response_filter, limit, work)
         store(work[1], n, rings.f[lane], at)
         at += parts() * BLOCK

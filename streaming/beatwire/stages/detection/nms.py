@@ -90,6 +90,5 @@ def step(state: State, response: Response) -> tuple[State, Peaks]:
 def _limits_of(response: Response) -> LevelLimits:
     """Return the limits of the sum of the leads."""
     if response.limits is None:
-        return LevelLimits(np.zeros(len(response.fresh.lane)), 0.0, 0.0, 0.0)
-    uv_per_unit, least, most, least_raw = response.limits
-    return LevelLimits(uv_per_unit, least, most * response.fresh.bank.leads, least_raw)
+        return LevelLimits(np.zeros(len(response.fresh.lane)), 0.0, 0.0, 0.0, 0.0, 0.0)
+    return response.limits._replace(most=response.limits.most * response.fresh.bank.leads)

@@ -34,6 +34,7 @@ class Settings:
                        like: of the 560 records at hand, the lowest level of a lead with beats is 0.13 mV, the highest
                        4.4 mV
     least_units        the same of the smallest of a lead that is not calibrated; smaller ones may be the converter's
+    jump_uv, jump_units  a step between two samples, of a calibrated lead or of another one, that may be an electrode's
     """
 
     ring_s: float
@@ -42,6 +43,8 @@ class Settings:
     least_uv: float = 100.0
     most_uv: float = 8000.0
     least_units: float = 8.0
+    jump_uv: float = 5000.0
+    jump_units: float = 200.0
 
 
 @dataclass(slots=True)
@@ -75,16 +78,18 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         one = state.filters[bank.number] = filter_for(state.settings.design, bank.rate_hz, bank.leads)
         state.taps[bank.number] = backend.constant(one.taps)
         state.units[bank.number] = unit_response(one)
-    response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift)
+    response_filter = ResponseFilter(state.taps[bank.number], one.box, one.shift, one.after)
     f = state.responses.get(bank.number)
     if f is None or len(f) < lanes:
         columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16  # whole cache lines of int32
         f = state.responses[bank.number] = backend.grown(f, (lanes, columns), np.int32)
     rings, work = Rings(ringed.x, f), _scratch(state, fresh, one)
     s, unit = state.settings, state.units[bank.number]
-    limits = LevelLimits(fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units)
+    limits = LevelLimits(
+        fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units, s.jump_uv, s.jump_units
+    )
     if bank.leads == 1:
-        backend.kernels.respond(n, fresh.lanes, response_filter, rings, work[:3])
+        backend.kernels.respond(n, fresh.lanes, response_filter, limits, rings, work[:3])
         return state, Response(fresh, rings, one.delay, None, limits)
     leads, block = _leads_of(state, bank, lanes), half_up(state.settings.block_s * bank.rate_hz)
     backend.kernels.respond_leads(n, fresh.lanes, response_filter, block, limits, rings, leads, work)

@@ -11,6 +11,8 @@ import numpy as np
 
 from beatwire.records import I32
 
+AFTER_S = 0.012  # behind a jump: the response reaches much farther ahead
+
 
 @dataclass(frozen=True, slots=True)
 class Design:
@@ -33,11 +35,13 @@ class Filter:
     taps   int32 [half + 1] of the wavelet, from its centre outwards
     box    samples on either side of a sample that its response sums
     shift  bits by which magnitudes are shifted right, so that sums fit int32
+    after  samples that are looked at behind a jump
     """
 
     taps: I32
     box: int
     shift: int
+    after: int
 
     @property
     def delay(self) -> int:
@@ -77,7 +81,9 @@ def filter_for(design: Design, rate_hz: float, leads: int) -> Filter:
     """Return the filter of a bank, with the least shift that keeps the box sum of all leads within int32."""
     box = half_up(design.box_s / 2 * rate_hz - 0.5)
     shift = 6 + max(0, int(np.ceil(np.log2(leads * (2 * box + 1) / 128))))
-    return Filter(ricker_taps(rate_hz, design.sigma_s, design.support_s), box, shift)
+    return Filter(
+        ricker_taps(rate_hz, design.sigma_s, design.support_s), box, shift, max(3, half_up(AFTER_S * rate_hz))
+    )
 
 
 def unit_response(one: Filter) -> float:

@@ -37,7 +37,7 @@ from beatwire.stages.detection.nms import Settings as NmsSettings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
 
 _LANE = np.zeros(1, np.int64)
-_NO_LIMITS = LevelLimits(np.zeros(1), 0.0, 0.0, 0.0)  # records are not always calibrated
+_NO_LIMITS = LevelLimits(np.zeros(1), 0.0, 0.0, 0.0, np.inf, np.inf)  # records are not always calibrated
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
     n, leads = x.shape[2], x.shape[1]
     f = np.zeros((1, n), np.int32)
     work = np.zeros((4, team.BLOCK + 4 * one.delay), np.int32)
-    response_filter = ResponseFilter(one.taps, one.box, one.shift)
+    response_filter = ResponseFilter(one.taps, one.box, one.shift, one.after)
     block = half_up(NmsSettings().block_s * rate_hz)
     levels = np.zeros((1, n // block + 2 if leads > 1 else 1, leads, fusion.LEVEL_COLUMNS), np.int64)
     if leads == 1:
-        cpu.kernels.respond(1, _all_of(n), response_filter, Rings(x, f), work[:3])
+        cpu.kernels.respond(1, _all_of(n), response_filter, _NO_LIMITS, Rings(x, f), work[:3])
         return f, levels
     own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
     cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, Rings(x, f), own, work)

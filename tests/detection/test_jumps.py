@@ -1,0 +1,95 @@
+"""Jumps of an electrode are taken out of the response, those of a heart are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from beatwire.kernels.detection.jumps import BEFORE, EARLY_SHARE, MOST_OTHERS, SHARE
+from beatwire.records import Ringed
+from beatwire.stages.detection import ricker
+from beatwire.stages.support.filters import Design, Filter, filter_for
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from laws import cut
+from signal_oracles import response_of
+from steps import fresh_of
+
+LIMIT, UV = 1000.0, 4.0  # in units, and microvolts of one
+
+
+def without_jumps(x: np.ndarray, one: Filter) -> np.ndarray:
+    """Return the response of one lead, by a loop over its differences."""
+    half, n = len(one.taps) - 1, len(x)
+    taps = np.concatenate([one.taps[:0:-1], one.taps]).astype(np.int64)
+    d = np.diff(x.astype(np.int64), prepend=int(x[0]))
+    held = np.concatenate([np.full(half, x[0]), x, np.full(half, x[-1])]).astype(np.int64)
+    r = np.convolve(held, taps, "valid")
+    for s in np.flatnonzero(np.abs(d) > LIMIT):
+        before, behind = np.abs(d[max(0, s - BEFORE * one.after) : s]), np.abs(d[s + 1 : s + 1 + one.after])
+        size = int(abs(d[s]))
+        alone = (before > size // SHARE).sum() + (behind > size // SHARE).sum() <= MOST_OTHERS
+        early = (before > size // EARLY_SHARE).sum() <= MOST_OTHERS
+        for j in range(max(0, s - half), min(n, s + half)):
+            if alone if s + one.after <= j + half else early:
+                r[j] -= d[s] * taps[s - j + half :].sum()
+    a = np.concatenate([np.zeros(one.box, np.int64), np.abs(r) >> one.shift, np.zeros(one.box, np.int64)])
+    return np.convolve(a, np.ones(2 * one.box + 1, np.int64), "valid")[: n - one.delay]
+
+
+def responses(x: np.ndarray, cuts: list[tuple[int, int]], rate_hz: float) -> np.ndarray:
+    """Return the response of every sample of int16 ``x`` [leads, n], processed in cuts."""
+    leads, n = x.shape
+    one = filter_for(Design(), rate_hz, leads)
+    longest = max(b - a for a, b in cuts)
+    columns = -(-(longest + 4 * one.delay + 1) // 32) * 32
+    ring = np.zeros((1, leads, columns), np.int16)
+    state = ricker.State(ricker.Settings((longest + 2 * one.delay + 1) / rate_hz, Design(), jump_uv=LIMIT * UV))
+    found = np.full(n, -1, np.int64)
+    for a, b in cuts:
+        ring[0][:, np.arange(a, b) % columns] = x[:, a:b]
+        fresh = fresh_of([a], [b], [0], rate_hz=rate_hz, leads=leads, uv_per_unit=UV)
+        f = ricker.step(state, Ringed(fresh, ring))[1].rings.f
+        new = np.arange(max(0, a - one.delay), max(0, b - one.delay))
+        found[new] = f[0, new % f.shape[1]]
+    return found[: n - one.delay]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    jumps=st.lists(st.tuples(st.integers(1, 890), st.integers(-30_000, 30_000)), max_size=12),
+    noise=st.sampled_from((1, 100, 800)), rate_hz=st.sampled_from((128.0, 250.0, 500.0)), seed=st.integers(0, 99),
+)  # fmt: skip
+@example([(300, 9000), (301, -9000), (400, 2000), (401, 2000), (402, 2000), (403, 2000)], 1, 250.0, 0)
+@example([(1, 5000), (890, -20_000)], 100, 250.0, 1)
+def test_any_cut_gives_the_response_without_the_jumps_that_stand_alone(
+    jumps: list[tuple[int, int]], noise: int, rate_hz: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-noise, noise + 1, 900)
+    for at, height in jumps:
+        x[at:] += height
+    x = np.clip(x, -32767, 32767).astype(np.int16)
+    found = responses(x[None], cut(len(x), rng, 200), rate_hz)
+    np.testing.assert_array_equal(found, without_jumps(x, filter_for(Design(), rate_hz, 1)))
+
+
+@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 500.0])
+@pytest.mark.parametrize("leads", [1, 2])
+def test_a_step_has_no_response_on_any_lead(rate_hz: float, leads: int) -> None:
+    x = np.zeros((leads, 900), np.int16)
+    x[-1, 300:600] = 20_000
+    assert responses(x, [(0, 900)], rate_hz).max() == 0
+
+
+@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 500.0])
+def test_the_slopes_of_a_narrow_qrs_are_no_jumps_at_any_size(rate_hz: float) -> None:
+    """Its R wave is as narrow as that of a newborn child: 20 ms wide at half of its height."""
+    t = np.arange(round(2 * rate_hz)) / rate_hz
+    for shift_s in np.linspace(0, 1 / rate_hz, 9):
+        wave = 30_000 * np.exp(-0.5 * ((t - 1 - shift_s) / 0.0085) ** 2) - 9000 * np.exp(
+            -0.5 * ((t - 1.02 - shift_s) / 0.008) ** 2
+        )
+        x = np.rint(wave).astype(np.int16)
+        one = filter_for(Design(), rate_hz, 1)
+        whole = response_of(x[None], one)
+        assert np.abs(responses(x[None], [(0, len(x))], rate_hz) - whole).max() < 0.05 * whole.max()
