@@ -142,7 +142,7 @@ def test_a_peak_below_the_lowest_response_is_never_a_beat_and_not_stored() -> No
     fresh = fresh_of([0], [1000])
     rows = np.zeros((1, 3, PEAK_COLUMNS), np.int64)
     rows[0, :, :4] = [[300, 99, 1000, 1000], [600, 100, 1000, 1000], [900, 101, 1000, 1000]]
-    rings = Rings(np.zeros((1, 1, 1024), np.int16), np.zeros((1, 1024), np.int32))
+    rings = Rings(np.zeros((1, 1, 1024), np.int16), np.zeros((1, 1024), np.int32), np.zeros((1, 3), np.int64))
     table = PeakTable(
         np.array([3]), rows, np.zeros((1, 1, 3), np.int64), np.zeros(1, np.int64), np.zeros((1, 2, 2), np.int64)
     )

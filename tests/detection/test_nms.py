@@ -7,7 +7,7 @@ import pytest
 from beatwire.kernels.detection.level import NO_CUT
 from beatwire.records import Response
 from beatwire.records.columns import PEAK_BESIDE, PEAK_CEILING, PEAK_COLUMNS
-from beatwire.records.detection import Rings
+from beatwire.records.detection import LevelLimits, Rings
 from beatwire.stages.detection import nms
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +17,7 @@ from steps import fresh_of
 
 DELAY = 21
 NO_SAMPLES = np.zeros((1, 1, 1), np.int16)
+NO_JUMPS = np.zeros((1, 3), np.int64)
 
 
 def suppressed(
@@ -29,7 +30,7 @@ def suppressed(
     columns_to: int = PEAK_CEILING,
 ) -> tuple[list[tuple[int, ...]], list[tuple[int, int]], list[int]]:
     """Process ``f`` [n] of a lane that begins at ``base``; return peaks, blocks, and the watermark after each cut."""
-    limits = None if ceiling is None else (np.ones(2), 1.0, float(ceiling), 1.0)
+    limits = None if ceiling is None else LevelLimits(np.ones(2), 1.0, float(ceiling), 1.0, np.inf, np.inf)
     state = nms.State(settings)
     longest = max(b - a for a, b in cuts)
     columns = longest + round(3 * (settings.left_s + settings.right_s) * rate_hz) + 2 * DELAY
@@ -41,7 +42,7 @@ def suppressed(
         ready = np.arange(max(0, a - DELAY), max(0, b - DELAY))
         ring[1, (base + ready) % columns] = f[ready]
         fresh = fresh_of([5, base + a], [5, base + b], [5, base], rate_hz=rate_hz)
-        got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), DELAY, limits=limits))[1]
+        got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring, NO_JUMPS), DELAY, limits=limits))[1]
         watermark, got = got.watermark, got.table
         assert got.found[0] == got.closed[0] == 0
         peaks += [tuple(p) for p in got.peaks[1, : got.found[1], :columns_to].tolist()]
@@ -169,9 +170,9 @@ def test_a_restart_of_a_lane_clears_its_levels() -> None:
     state = nms.State(nms.Settings())
     ring = np.zeros((1, 4096), np.int32)
     ring[0, :1500] = f
-    nms.step(state, Response(fresh_of([0], [1500], rate_hz=100.0), Rings(NO_SAMPLES, ring), 0))
+    nms.step(state, Response(fresh_of([0], [1500], rate_hz=100.0), Rings(NO_SAMPLES, ring, NO_JUMPS), 0))
     ring[0, 2000:2300] = 0
     ring[0, 2150] = 10
     fresh = fresh_of([2000], [2300], [2000], rate_hz=100.0)
-    got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring), 0))[1].table
+    got = nms.step(state, Response(fresh, Rings(NO_SAMPLES, ring, NO_JUMPS), 0))[1].table
     assert got.peaks[0, : got.found[0]].tolist() == [[2150, 10, 10, 10, 0, NO_CUT, 0]]

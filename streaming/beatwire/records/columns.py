@@ -50,6 +50,11 @@ ORDERED_COLUMNS = 6
 PEAK_SAMPLE, PEAK_RESPONSE, PEAK_MEDIAN, PEAK_QUANTILE, PEAK_VALLEYS, PEAK_CEILING, PEAK_BESIDE = range(7)
 PEAK_COLUMNS = 7
 
+# ``Rings.jumps``: no sample from here on may be a jump as far as is known, the limit of jumps in units, and how many
+# samples are looked at behind one (``kernels.detection.jumps``).
+JUMP_STOP, JUMP_LIMIT, JUMP_AFTER = range(3)
+JUMP_COLUMNS = 3
+
 # ``PeakTable.bounds``: largest and least of the last five block maxima (-1: no block is complete), and the number of
 # leads that have a level.
 BOUND_MOST, BOUND_LEAST, BOUND_LEADS = range(3)

@@ -34,10 +34,12 @@ class Rings(NamedTuple):
 
     x  int16 [lanes, leads, R]  samples, in units of the device; ``holes.NO_VALUE`` where a lead is absent
     f  int32 [lanes, R]         responses
+    jumps  int64 [lanes, 3]     columns ``JUMP_STOP``, ... of ``records.columns``
     """
 
     x: I16
     f: I32
+    jumps: I64
 
 
 class ResponseFilter(NamedTuple):

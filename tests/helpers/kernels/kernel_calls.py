@@ -82,7 +82,8 @@ def of_doubt() -> None:
     cpu.kernels.judge_again(
         3, FreshLanes(np.arange(3), np.arange(3), 0 * ones, 4000 * ones, 0 * ones),
         PeakTable(3 * ones, peaks, np.zeros((3, 3, 3), np.int64), 0 * ones, np.zeros((3, 1, 2), np.int64)),
-        Rings(x, np.zeros((3, 8), np.int32)), grid_for(250.0, 1), network, np.linspace(0.01, 0.99, 33), memory,
+        Rings(x, np.zeros((3, 8), np.int32), np.zeros((3, 3), np.int64)), grid_for(250.0, 1),
+        network, np.linspace(0.01, 0.99, 33), memory,
         scratch_of(network), 2500, logits,
     )  # fmt: skip
     assert memory.log[:, 0].tolist() == [2, 2, 2]

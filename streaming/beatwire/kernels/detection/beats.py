@@ -49,6 +49,7 @@ from beatwire.records.columns import (
     BEAT_RR,
     BLOCK_END,
     BLOCK_MAXIMUM,
+    JUMP_STOP,
     PEAK_BESIDE,
     PEAK_CEILING,
     PEAK_MEDIAN,
@@ -105,6 +106,8 @@ def select_beats(
             row[HAS_RESTARTED] = 1
             for column in range(FAST_COLUMNS):
                 row[FIRST_FAST + column] = 0
+            if rings.jumps[fresh.lane[i], JUMP_STOP] != fresh.stop[i]:  # of a stream that had the lane before
+                rings.jumps[fresh.lane[i], JUMP_STOP] = fresh.base[i]
         wait()
     floor = 0
     if uv_per_unit[i] > 0:
@@ -148,7 +151,7 @@ def select_beats(
                 errors = MOST_ERRORS
         elif trees and rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
             errors = DOUBT_ERRORS
-        r = mark_r(x, base, c, height, settings.marking, settings.taps, work)
+        r = mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
         if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
             continue
         write_beat(

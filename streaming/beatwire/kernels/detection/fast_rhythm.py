@@ -164,8 +164,8 @@ def is_link(
     f, x = rings.f[lane], rings.x[lane]
     if not stands_out(p, c, height, f, base, int(settings.links[APART]), least):
         return False
-    a = mark_r(x, base, p, int(f[p % f.shape[0]]), settings.marking, settings.taps, work)
-    b = mark_r(x, base, c, height, settings.marking, settings.taps, work)
+    a = mark_r(x, rings.jumps[lane], base, p, int(f[p % f.shape[0]]), settings.marking, settings.taps, work)
+    b = mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
     return are_alike(x, base, a, b, int(settings.links[HALF_WAVE]))
 
 
@@ -233,8 +233,8 @@ def next_link(
         if 100 * lowest(f, last, p - last) > DEEPEST * min(value, before):
             continue
         x = rings.x[lane]
-        one = mark_r(x, base, last, before, settings.marking, settings.taps, work)
-        other = mark_r(x, base, p, value, settings.marking, settings.taps, work)
+        one = mark_r(x, rings.jumps[lane], base, last, before, settings.marking, settings.taps, work)
+        other = mark_r(x, rings.jumps[lane], base, p, value, settings.marking, settings.taps, work)
         if are_alike(x, base, one, other, int(settings.links[HALF_WAVE])):
             return p
     return stop

@@ -51,6 +51,9 @@ from beatwire.records.columns import (
     BOUND_LEADS,
     BOUND_LEAST,
     BOUND_MOST,
+    JUMP_AFTER,
+    JUMP_LIMIT,
+    JUMP_STOP,
     PEAK_CEILING,
     PEAK_MEDIAN,
     PEAK_QUANTILE,
@@ -159,6 +162,9 @@ def respond_leads(
         wait()
     at = max(lowest, int(fresh.start[i]) - delay)
     end = int(fresh.stop[i]) - delay
+    jumps, limit = rings.jumps[lane], limit_of_jumps(i, limits)
+    if member() == 0:
+        jumps[JUMP_LIMIT], jumps[JUMP_AFTER] = limit, response_filter.after
     total, most = work[3], work.shape[1] - 4 * delay
     while at < end:
         number = at // block
@@ -168,14 +174,15 @@ def respond_leads(
         for j in range(member(), n, WIDTH):
             total[j] = 0
         for lead in range(own.shape[0]):
-            box_sums(rings.x[lane, lead : lead + 1], lowest, at, n, response_filter, limit_of_jumps(i, limits), work)
-            sums, limit = work[1], limit_of(own[lead], active)
+            if box_sums(rings.x[lane, lead : lead + 1], lowest, at, n, response_filter, limit, work) and member() == 0:
+                jumps[JUMP_STOP] = fresh.stop[i]
+            sums, bound = work[1], limit_of(own[lead], active)
             absent = has_absent(rings.x[lane, lead], lowest, at - delay, n + 2 * delay)
             if absent:
                 mute(rings.x[lane, lead], lowest, at, n, delay, sums)
                 absent = has_absent(rings.x[lane, lead], lowest, at, n)
             for j in range(member(), n, WIDTH):
-                total[j] += bounded(int(sums[j]), limit)
+                total[j] += bounded(int(sums[j]), bound)
             if member() == 0:
                 own[lead, MAXIMA_ABSENT] |= absent
             wait()

@@ -71,7 +71,7 @@ def add_hidden(
             wait()
             return n
         height = int(rings.f[lane, c % rings.f.shape[1]])
-        r = mark_r(rings.x[lane], base, c, height, settings.marking, settings.taps, work)
+        r = mark_r(rings.x[lane], rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
         if member() == 0:
             rhythm[FAST_AT] = c
             if not is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
 from beatwire.kernels.team import WIDTH, fewest, member, most, wait
-from beatwire.records import I16, I32
+from beatwire.records import I16, I32, I64
+from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT
 from beatwire.records.detection import LevelLimits
 
 MOST_OTHERS = 2  # an edge that is filtered takes three samples; a pulse has two edges
@@ -65,6 +66,15 @@ def difference(ring: I16, base: int, s: int) -> int:
     return 0 if old == NO_VALUE or new == NO_VALUE else new - old
 
 
+def stands_alone(ring: I16, base: int, s: int, jump: int, after: int) -> bool:
+    """Return True if few of the differences around the one at sample ``s`` are nearly as large."""
+    least = abs(jump) // SHARE
+    others = count_others(ring, base, s - BEFORE * after, s, least) + count_others(
+        ring, base, s + 1, s + after + 1, least
+    )
+    return others <= MOST_OTHERS
+
+
 def count_others(ring: I16, base: int, first: int, stop: int, least: int) -> int:
     """Return how many differences at samples ``[first, stop)`` are larger than ``least``."""
     count = 0
@@ -93,13 +103,29 @@ def take_out_jumps(ring: I16, base: int, first: int, n: int, taps: I32, after: i
             jump = difference(ring, base, s)
             if abs(jump) <= limit:
                 continue
-            begin, least = s - BEFORE * after, abs(jump) // SHARE
-            before = count_others(ring, base, begin, s, least)
-            alone = s + after < stop and before + count_others(ring, base, s + 1, s + after + 1, least) <= MOST_OTHERS
-            early = count_others(ring, base, begin, s, abs(jump) // EARLY_SHARE) <= MOST_OTHERS
+            alone = s + after < stop and stands_alone(ring, base, s, jump, after)
+            early = count_others(ring, base, s - BEFORE * after, s, abs(jump) // EARLY_SHARE) <= MOST_OTHERS
             step = 0  # response to a step at s: the sum of the taps from there on
             for k in range(half, -half, -1):
                 step += int(taps[abs(k)])
                 if first <= s - k < first + n and (alone if s + after <= s - k + half else early):
                     r[s - k - first] -= jump * step
+    wait()
+
+
+def take_out_steps(ring: I16, jumps: I64, base: int, first: int, n: int, samples: I32) -> None:
+    """Take the jumps out of the samples ``[first, first + n)`` of a lead, ``samples[:n]``; what is before them stays.
+
+    ``JUMP_AFTER`` samples behind them are known.
+    """
+    limit, after = int(jumps[JUMP_LIMIT]), int(jumps[JUMP_AFTER])
+    wait()
+    if member() == 0:
+        offset = 0
+        for s in range(max(base, first) + 1, first + n):
+            jump = difference(ring, base, s)
+            if abs(jump) > limit and stands_alone(ring, base, s, jump, after):
+                offset += jump
+            if samples[s - first] != NO_VALUE:
+                samples[s - first] -= offset
     wait()

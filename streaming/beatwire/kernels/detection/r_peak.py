@@ -15,7 +15,7 @@ beyond.
 from __future__ import annotations
 
 from beatwire.kernels.detection.nms import largest, place_of
-from beatwire.kernels.detection.ricker import filter_block, unroll_held
+from beatwire.kernels.detection.ricker import filter_block, unroll_steady
 from beatwire.kernels.intake.holes import has_absent
 from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import I16, I32, I64
@@ -25,13 +25,17 @@ PADDING = 8  # responses computed at once by vector instructions
 ACTIVE_SHARE = 4  # a lead is active if its magnitude is a quarter of an even share of the response
 
 
-def mark_r(rings: I16, base: int, c: int, height: int, marking: I64, taps: I32, work: I32) -> int:
+def mark_r(
+    rings: I16, jumps: I64, base: int, c: int, height: int, marking: I64, taps: I32, work: I32
+) -> int:  # fmt: skip
     """Return the sample of R of the peak of the response at sample ``c``.
 
     Parameters
     ----------
     rings : int16 [leads, R]
         Of a lane whose first sample is ``base``.
+    jumps : int64 [3]
+        Columns of ``Rings.jumps``; jumps are taken out.
     height
         Response at ``c``.
     marking : int64 [5]
@@ -61,7 +65,7 @@ def mark_r(rings: I16, base: int, c: int, height: int, marking: I64, taps: I32, 
         if (absent >> lead) & 1:
             lead += 1
             continue
-        unroll_held(rings[lead], base, first - half, reach + 2 * half, x)
+        unroll_steady(rings[lead], jumps, base, first - half, reach + 2 * half, x)
         high = write_magnitudes(x, reach, taps[0], magnitudes)
         lead += 1
         present -= 1

@@ -11,10 +11,11 @@ sample is held; before its first ``a`` there is zero. ``f`` is known up to ``sto
 
 from __future__ import annotations
 
-from beatwire.kernels.detection.jumps import has_jump, limit_of_jumps, take_out_jumps
+from beatwire.kernels.detection.jumps import has_jump, limit_of_jumps, take_out_jumps, take_out_steps
 from beatwire.kernels.intake.ring import store, unroll
 from beatwire.kernels.team import BLOCK, WIDTH, member, part, parts, wait
-from beatwire.records import I16, I32
+from beatwire.records import I16, I32, I64
+from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT, JUMP_STOP
 from beatwire.records.detection import FreshLanes, LevelLimits, ResponseFilter, Rings
 
 
@@ -56,6 +57,16 @@ def unroll_held(ring: I16, base: int, first: int, n: int, out: I32) -> None:
         for j in range(member(), missing, WIDTH):
             out[j] = out[missing]
         wait()
+
+
+def unroll_steady(ring: I16, jumps: I64, base: int, first: int, n: int, out: I32) -> None:
+    """Copy samples ``[first, first + n)`` of a ring, as ``unroll_held`` does, without the jumps of the lane.
+
+    ``jumps`` are the columns of ``Rings.jumps``.
+    """
+    unroll_held(ring, base, first, n, out)
+    if first < jumps[JUMP_STOP] and has_jump(ring, base, first, n, int(jumps[JUMP_LIMIT])):
+        take_out_steps(ring, jumps, base, first, n, out)
 
 
 def magnitude(rings: I16, base: int, first: int, n: int, taps: I32, shift: int, work: I32) -> None:
@@ -107,10 +118,10 @@ def sum_box(a: I32, n: int, box: int, out: I32) -> None:
     wait()
 
 
-def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilter, limit: int, work: I32) -> None:
+def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilter, limit: int, work: I32) -> bool:
     """Compute ``f[at : at + n]`` of leads ``x`` [leads, R] into the second row of ``work``.
 
-    ``limit`` is that of jumps, see ``kernels.detection.jumps``.
+    Returns True if there may be jumps; ``limit`` is their limit, see ``kernels.detection.jumps``.
     """
     box = response_filter.box
     early = max(0, lowest - (at - box))
@@ -132,6 +143,7 @@ def box_sums(x: I16, lowest: int, at: int, n: int, response_filter: ResponseFilt
         sum_box(whole, n, box, work[1])
     else:
         sum_box(work[2], n, box, work[1])
+    return jumps
 
 
 def respond(
@@ -142,17 +154,21 @@ def respond(
     Parameters
     ----------
     rings
-        ``x`` is read, ``f`` written.
+        ``x`` is read, ``f`` and ``jumps`` are written.
     work : int32 [3, capacity]
         Scratch for ``BLOCK + 4 (half + box)`` samples: small enough for the fastest cache.
     """
     lane = fresh.lane[i]
     delay = response_filter.taps.shape[0] - 1 + response_filter.box
     lowest, limit = int(fresh.base[i]), limit_of_jumps(i, limits)
+    jumps = rings.jumps[lane]
+    if member() == 0:
+        jumps[JUMP_LIMIT], jumps[JUMP_AFTER] = limit, response_filter.after
     at = max(lowest, int(fresh.start[i]) - delay) + part() * BLOCK
     end = int(fresh.stop[i]) - delay
     while at < end:
         n = min(BLOCK, end - at)
-        box_sums(rings.x[lane], lowest, at, n, response_filter, limit, work)
+        if box_sums(rings.x[lane], lowest, at, n, response_filter, limit, work) and member() == 0:
+            jumps[JUMP_STOP] = fresh.stop[i]
         store(work[1], n, rings.f[lane], at)
         at += parts() * BLOCK

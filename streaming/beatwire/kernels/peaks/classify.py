@@ -155,8 +155,8 @@ def with_block_maxima(peak: Candidate, log: I64) -> Candidate:
 
 
 def describe_peak(
-    peak: Candidate, base: int, all_features: bool, settings: FeatureSettings, x: I16, f: I32, memory: PeakMemory,
-    work: PeakScratch,
+    peak: Candidate, base: int, all_features: bool, settings: FeatureSettings, x: I16, f: I32, jumps: I64,
+    memory: PeakMemory, work: PeakScratch,
 ) -> bool:  # fmt: skip
     """Write the features of a candidate peak and return True if it is typical.
 
@@ -164,10 +164,10 @@ def describe_peak(
     pacemaker. The other parameters are those of ``peak_shape.write_basic_features``; block maxima below zero stand for
     those in the lane's memory. The peak is not stored there.
     """
-    write_basic_features(peak, base, settings, x, f, memory, work)
+    write_basic_features(peak, base, settings, x, f, jumps, memory, work)
     typical = is_typical(work.features)
     if all_features or not typical or may_be_pulse(work.features):
-        write_further_features(with_block_maxima(peak, memory.log), base, settings, x, memory, work)
+        write_further_features(with_block_maxima(peak, memory.log), base, settings, x, jumps, memory, work)
         if member() == 0:
             if x.shape[0] > 1:
                 compare_leads(
@@ -238,7 +238,7 @@ def classify_peaks(
             if median <= 0:  # no level is known yet
                 candidate = Candidate(c, height, height, height, height)
             candidate = beside_pulses(candidate, settings.spans, past, work.numbers)
-            typical = describe_peak(candidate, base, False, settings, x, f, past, work)
+            typical = describe_peak(candidate, base, False, settings, x, f, rings.jumps[lane], past, work)
             logit = TYPICAL_LOGIT
             beside = peak[PEAK_BESIDE] > 0
             pulse = not beside and is_like_pulse(work.features)

@@ -15,7 +15,7 @@ computes the rest.
 from __future__ import annotations
 
 from beatwire.kernels.detection.nms import largest, least
-from beatwire.kernels.detection.ricker import unroll_held
+from beatwire.kernels.detection.ricker import unroll_steady
 from beatwire.kernels.intake.holes import hold_absent
 from beatwire.kernels.intake.ring import unroll
 from beatwire.kernels.peaks.peak_features import (
@@ -90,7 +90,7 @@ def write_response_features(f: I32, at: int, height: float, spans: I64, features
 
 
 def write_wavelet_features(
-    x: I16, base: int, c: int, magnitude: float, settings: FeatureSettings, work: PeakScratch
+    x: I16, jumps: I64, base: int, c: int, magnitude: float, settings: FeatureSettings, work: PeakScratch
 ) -> None:
     """Write the features of the wavelets around the peak at sample ``c``, and the response of each lead.
 
@@ -100,6 +100,8 @@ def write_wavelet_features(
     ----------
     x : int16 [leads, R]
         Rings of a lane whose first sample is ``base``.
+    jumps : int64 [3]
+        Its columns of ``Rings.jumps``; jumps are taken out.
     magnitude
         Mean magnitude of the detection wavelet at the peak.
     """
@@ -108,7 +110,7 @@ def write_wavelet_features(
     reach, n = int(spans[MS230]), int(spans[MS230]) + int(spans[MS220]) + 1
     w8 = w22 = w32 = 0
     for lead in range(x.shape[0]):
-        unroll_held(x[lead], base, c - reach, n, stretch)
+        unroll_steady(x[lead], jumps, base, c - reach, n, stretch)
         if x.shape[0] > 1 and not hold_absent(stretch, n, reach, int(spans[MS75])):
             if member() == 0:
                 work.numbers[LEAD_RESPONSES + lead] = ABSENT
@@ -130,7 +132,9 @@ def write_wavelet_features(
     wait()
 
 
-def write_swing_features(x: I16, base: int, c: int, magnitude: float, spans: I64, stretch: I32, features: F32) -> None:
+def write_swing_features(
+    x: I16, jumps: I64, base: int, c: int, magnitude: float, spans: I64, stretch: I32, features: F32
+) -> None:
     """Write the features of the signal's slope and swing around the peak at sample ``c``.
 
     The swing is the largest sample minus the least. The steepest slope and the swings of the leads are added.
@@ -140,7 +144,7 @@ def write_swing_features(x: I16, base: int, c: int, magnitude: float, spans: I64
     near, lag = int(spans[MS60]), int(spans[MS8])
     slopes = swing = whole_swing = 0
     for lead in range(x.shape[0]):
-        unroll_held(x[lead], base, c - reach, n, stretch)
+        unroll_steady(x[lead], jumps, base, c - reach, n, stretch)
         if x.shape[0] > 1 and not hold_absent(stretch, n, reach, int(spans[MS75])):
             continue
         middle = stretch[reach - near :]
@@ -161,8 +165,9 @@ def write_swing_features(x: I16, base: int, c: int, magnitude: float, spans: I64
 
 
 def write_basic_features(
-    peak: Candidate, base: int, settings: FeatureSettings, x: I16, f: I32, memory: PeakMemory, work: PeakScratch
-) -> None:
+    peak: Candidate, base: int, settings: FeatureSettings, x: I16, f: I32, jumps: I64, memory: PeakMemory,
+    work: PeakScratch,
+) -> None:  # fmt: skip
     """Write the features by which a peak is typical (``kernels.peaks.classify.is_typical``), and those that are stored.
 
     Parameters
@@ -171,8 +176,8 @@ def write_basic_features(
         Its level is above zero.
     base
         First sample of the lane.
-    x, f : int16 [leads, R], int32 [R]
-        Rings of the lane's samples and response.
+    x, f, jumps : int16 [leads, R], int32 [R], int64 [3]
+        Rings of the lane's samples and response, and its columns of ``Rings.jumps``.
     memory
         The lane's past peaks.
     work
@@ -187,7 +192,7 @@ def write_basic_features(
     n = int(spans[MS230]) + int(spans[MS220]) + 1 - missing
     unroll(f, first + missing, n, stretch[missing:])  # type: ignore[arg-type]
     write_response_features(stretch, int(spans[MS230]), height, spans, features)
-    write_wavelet_features(x, base, c, height * settings.scale, settings, work)
+    write_wavelet_features(x, jumps, base, c, height * settings.scale, settings, work)
     if member() == 0:
         features[HEIGHT] = height / peak.level
         compare_with_recent_peaks(c, height, float(peak.level), spans, memory.log, memory.past, work.numbers, features)
@@ -195,11 +200,11 @@ def write_basic_features(
 
 
 def write_further_features(
-    peak: Candidate, base: int, settings: FeatureSettings, x: I16, memory: PeakMemory, work: PeakScratch
+    peak: Candidate, base: int, settings: FeatureSettings, x: I16, jumps: I64, memory: PeakMemory, work: PeakScratch
 ) -> None:
     """Write the other features of one lead; parameters are those of ``write_basic_features``."""
     spans, features, height, least_maximum = settings.spans, work.features, float(peak.height), peak.least_maximum
-    write_swing_features(x, base, peak.sample, height * settings.scale, spans, work.stretch, features)
+    write_swing_features(x, jumps, base, peak.sample, height * settings.scale, spans, work.stretch, features)
     if member() == 0:
         features[OF_LARGEST] = height / peak.largest_maximum
         features[OF_LEAST] = height / least_maximum

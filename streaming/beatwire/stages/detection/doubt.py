@@ -22,7 +22,7 @@ from beatwire.kernels.peaks.wave_input import AHEAD_S, BEFORE, CHANNELS, FRACTIO
 from beatwire.kernels.peaks.wave_network import LOOKS, TAPS, frames_of, grid_of
 from beatwire.kernels.scores.vae import WINDOWS_AT_ONCE
 from beatwire.records import F64, Peaks
-from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
+from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.waveform import DoubtMemory, WaveGrid, WaveNetwork, WaveScratch
 from beatwire.stages.support.filters import half_up
@@ -83,7 +83,7 @@ def rehearse(settings: Settings) -> None:
     table = PeakTable(none, peaks, bounds, none, blocks)
     cpu.kernels.judge_again(
         0, FreshLanes(none, none, none, none, none), table,
-        Rings(np.zeros((0, 1, 1), np.int16), np.zeros((0, 1), np.int32)),
+        Rings(np.zeros((0, 1, 1), np.int16), np.zeros((0, 1), np.int32), np.zeros((0, JUMP_COLUMNS), np.int64)),
         grid_for(float(GRID_HZ), settings.network.narrow.shape[0]), settings.network, settings.probability,
         DoubtMemory(np.zeros((0, LOG_COLUMNS), np.int64), np.zeros((0, PAST_PEAKS))), scratch_of(settings.network), 0,
         np.zeros((0, 0, 2)),

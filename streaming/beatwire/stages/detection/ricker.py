@@ -19,6 +19,7 @@ from beatwire.backends.base import Backend
 from beatwire.backends.cpu import CPU
 from beatwire.kernels.detection.fusion import LEAD_COLUMNS, LEVEL_COLUMNS
 from beatwire.records import I32, Bank, Fresh, Response, Ringed
+from beatwire.records.columns import JUMP_COLUMNS
 from beatwire.records.detection import LeadLevels, LevelLimits, ResponseFilter, Rings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up, unit_response
 
@@ -56,6 +57,7 @@ class State:
     units      response of each filter to a Ricker-shaped wave of one unit
     responses  int32 [lanes, R] (xp)
     leads      levels of several leads (xp)
+    jumps      int64 [lanes, 3]: ``Rings.jumps`` (xp)
     work       scratch of the host, int32 [4, capacity], by capacity
     """
 
@@ -66,6 +68,7 @@ class State:
     units: dict[int, float] = field(default_factory=dict)
     responses: dict[int, Any] = field(default_factory=dict)
     leads: dict[int, LeadLevels] = field(default_factory=dict)
+    jumps: dict[int, Any] = field(default_factory=dict)
     work: dict[int, I32] = field(default_factory=dict)
 
 
@@ -83,7 +86,10 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
     if f is None or len(f) < lanes:
         columns = int(np.ceil(state.settings.ring_s * bank.rate_hz / 16)) * 16  # whole cache lines of int32
         f = state.responses[bank.number] = backend.grown(f, (lanes, columns), np.int32)
-    rings, work = Rings(ringed.x, f), _scratch(state, fresh, one)
+    jumps = state.jumps.get(bank.number)
+    if jumps is None or len(jumps) < lanes:
+        jumps = state.jumps[bank.number] = backend.grown(jumps, (lanes, JUMP_COLUMNS), np.int64)
+    rings, work = Rings(ringed.x, f, jumps), _scratch(state, fresh, one)
     s, unit = state.settings, state.units[bank.number]
     limits = LevelLimits(
         fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units, s.jump_uv, s.jump_units

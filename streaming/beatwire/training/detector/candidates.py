@@ -22,7 +22,7 @@ from beatwire.kernels.detection import fusion, level
 from beatwire.kernels.peaks import classify, lead_agreement, peak_features, peak_history
 from beatwire.records import F32, I32, I64, Bool
 from beatwire.records.classification import Candidate, PeakMemory, PeakScratch
-from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, PEAK_COLUMNS
+from beatwire.records.columns import BLOCK_COLUMNS, BOUND_COLUMNS, JUMP_COLUMNS, PEAK_COLUMNS
 from beatwire.records.detection import (
     FreshLanes,
     LeadLevels,
@@ -36,7 +36,7 @@ from beatwire.stages.detection.classify import feature_settings, stretch_length
 from beatwire.stages.detection.nms import Settings as NmsSettings
 from beatwire.stages.support.filters import Design, Filter, filter_for, half_up
 
-_LANE = np.zeros(1, np.int64)
+_LANE, _NO_JUMPS = np.zeros(1, np.int64), np.zeros((1, JUMP_COLUMNS), np.int64)
 _NO_LIMITS = LevelLimits(np.zeros(1), 0.0, 0.0, 0.0, np.inf, np.inf)  # records are not always calibrated
 
 
@@ -83,10 +83,10 @@ def respond(x: Any, rate_hz: float, one: Filter) -> tuple[I32, I64]:
     block = half_up(NmsSettings().block_s * rate_hz)
     levels = np.zeros((1, n // block + 2 if leads > 1 else 1, leads, fusion.LEVEL_COLUMNS), np.int64)
     if leads == 1:
-        cpu.kernels.respond(1, _all_of(n), response_filter, _NO_LIMITS, Rings(x, f), work[:3])
+        cpu.kernels.respond(1, _all_of(n), response_filter, _NO_LIMITS, Rings(x, f, _NO_JUMPS), work[:3])
         return f, levels
     own = LeadLevels(np.zeros((1, leads, fusion.LEAD_COLUMNS), np.int64), levels)
-    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, Rings(x, f), own, work)
+    cpu.kernels.respond_leads(1, _all_of(n), response_filter, block, _NO_LIMITS, Rings(x, f, _NO_JUMPS), own, work)
     return f, levels
 
 
@@ -113,7 +113,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     cpu.kernels.suppress(1, _all_of(n), search, _NO_LIMITS, f, maxima, np.zeros((1, n), np.int32), table)
     if x.shape[1] > 1:
         own = LeadLevels(np.zeros((1, x.shape[1], fusion.LEAD_COLUMNS), np.int64), levels)
-        cpu.kernels.level_peaks(1, _all_of(n), search, Rings(x, f), own, table)
+        cpu.kernels.level_peaks(1, _all_of(n), search, Rings(x, f, _NO_JUMPS), own, table)
     found, blocks = int(table.found[0]), table.blocks[0, : table.closed[0]]
     rows = table.peaks[0, :found]
     high = classify.LEVELS_PER_CANDIDATE * rows[:, 1] > rows[:, 2]
@@ -129,7 +129,7 @@ def peaks_of(x: Any, f: I32, levels: I64, rate_hz: float, one: Filter) -> Candid
     stretch, numbers = np.zeros(stretch_length(settings), np.int32), np.zeros(peak_features.PAST_PEAKS)
     features = np.zeros((len(at), peak_features.FEATURES), np.float32)
     candidates = np.stack([at, value, median, most, least], axis=1)
-    _describe_all()(candidates, blocks, settings, x[0], f[0], memory, stretch, numbers, features)
+    _describe_all()(candidates, blocks, settings, x[0], f[0], _NO_JUMPS[0], memory, stretch, numbers, features)
     return Candidates(at, value, median, quantile, features, active > 1)
 
 
@@ -155,8 +155,8 @@ def _describe_all() -> Callable[..., None]:
 
     @numba.njit(nogil=True)  # type: ignore[untyped-decorator]
     def describe_all(
-        candidates: Any, blocks: Any, settings: Any, x: Any, f: Any, memory: Any, stretch: Any, numbers: Any,
-        features: Any,
+        candidates: Any, blocks: Any, settings: Any, x: Any, f: Any, jumps: Any, memory: Any, stretch: Any,
+        numbers: Any, features: Any,
     ) -> None:  # fmt: skip
         stored = 0
         for k in range(len(candidates)):
@@ -165,7 +165,7 @@ def _describe_all() -> Callable[..., None]:
             peak = Candidate(row[0], row[1], row[2], row[3], row[4])
             if peak.level <= 0:
                 peak = Candidate(row[0], row[1], row[1], row[1], row[1])
-            describe(peak, 0, True, settings, x, f, memory, PeakScratch(stretch, numbers, features[k]))
+            describe(peak, 0, True, settings, x, f, jumps, memory, PeakScratch(stretch, numbers, features[k]))
             store(row[0], row[1], memory.log, memory.past, numbers, features[k])
 
     return describe_all  # type: ignore[no-any-return]
