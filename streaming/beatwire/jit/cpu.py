@@ -29,7 +29,7 @@ from beatwire.jit.tricks import enabled
 from beatwire.jit.x86 import prefetch, shuffle, vector
 from beatwire.kernels.alerts import alert_state, rules
 from beatwire.kernels.classes import beat_class
-from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, nms, r_peak, ricker, windows
+from beatwire.kernels.detection import beats, fast_rhythm, hidden_beats, jumps, nms, r_peak, ricker, windows
 from beatwire.kernels.intake import align, files, ring
 from beatwire.kernels.peaks import classify, peak_history
 from beatwire.kernels.rhythms import flutter
@@ -64,6 +64,8 @@ CALLED = {
     rules.pass_time,
     align.place_run,
     peak_history.lower_median,
+    ricker.steady_magnitude,  # the path of a stream that is disturbed
+    jumps.take_out_steps,
 }
 
 # Without ``_nrt`` Numba does not count references to arrays: two locked instructions for every row that is passed on.
