@@ -30,6 +30,7 @@ from beatwire.wire import names
 from compose_files import FILES, FOLDER
 from containers import TOKEN, Podman, missing
 from page_client import Client
+from websockets.exceptions import WebSocketException
 
 STREAMS = 8
 PAGE = f"http://127.0.0.1:8765/?token={TOKEN}"
@@ -104,17 +105,8 @@ class Run:
 
     def ward_moves(self) -> None:
         """Wait until the page shows two more seconds of each stream, and beats of each are published."""
-        before = sum(end_offsets(self.broker, names.BEATS).values())
-        with Client(PAGE, origin="http://127.0.0.1:8765") as client:
-            beds = [bed["stream"] for bed in client.expect("ward", total=STREAMS)["beds"]]
-            client.send(type="watch", streams=beds, leads="first")
-
-            def seconds(number: int) -> float:
-                of_it = [block for block in client.blocks if block.stream == number][1:]  # the first has old ones
-                return sum(block.samples.shape[1] / block.rate_hz for block in of_it)
-
-            client.until(lambda: sum(seconds(n) > 2 for n in {b.stream for b in client.blocks}) == len(beds), 60.0)
-        enough = before + STREAMS
+        enough = sum(end_offsets(self.broker, names.BEATS).values()) + STREAMS
+        self.wait("a moving ward on the page", _page_moves, 180.0)
         self.wait("beats of all streams", lambda: sum(end_offsets(self.broker, names.BEATS).values()) > enough)
 
     def restart(self, name: str) -> None:
@@ -156,6 +148,23 @@ class Run:
 
 def _container(name: str) -> str:
     return f"beatwire_{name}_1"
+
+
+def _page_moves() -> bool:
+    """Return True if the page shows two more seconds of each stream soon; a machine that is busy may need longer."""
+    try:
+        with Client(PAGE, origin="http://127.0.0.1:8765") as client:
+            beds = [bed["stream"] for bed in client.expect("ward")["beds"]]  # alerts of a topic may be one
+            client.send(type="watch", streams=beds, leads="first")
+
+            def seconds(number: int) -> float:
+                of_it = [block for block in client.blocks if block.stream == number][1:]  # the first has old ones
+                return sum(block.samples.shape[1] / block.rate_hz for block in of_it)
+
+            client.until(lambda: sum(seconds(n) > 2 for n in {b.stream for b in client.blocks}) >= STREAMS, 30.0)
+            return True
+    except (OSError, WebSocketException):  # a time-out is an OSError
+        return False
 
 
 def measured(at: float) -> int:
