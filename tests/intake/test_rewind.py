@@ -64,6 +64,19 @@ def test_the_replay_begins_one_horizon_before_now_or_a_little_earlier(tick_s: fl
         assert back_s <= HORIZON_S + 2 * step_s + tick_s
 
 
+@pytest.mark.parametrize("caught_up", [True, False])
+def test_a_clock_of_the_broker_that_is_set_back_takes_no_replay_away(caught_up: bool) -> None:
+    reading = Reading()
+    reading.now_s = 5000.0
+    for k in range(100):
+        if k == 90:
+            reading.now_s -= 3600.0
+        reading.read(("bed", k, k + 1), caught_up=caught_up)
+        reading.read(("other", k, k + 1), partition=1, caught_up=caught_up)
+    reading.read()
+    assert max(reading.oldest(0), reading.oldest(1)) <= 2 * (100 - HORIZON_S)
+
+
 def test_of_what_was_before_a_restart_only_what_outlasts_it_is_replayed_and_only_while_it_is_recent() -> None:
     reading = Reading()
     arrival_s, active_s = OUTLASTS_US / 1e6

@@ -108,6 +108,7 @@ class Marks:
     samples    int64 [slots, n], samples of the marks
     at         int64 [slots], sample of the newest mark
     newest_us  int64 [partitions], arrival up to which all chunks have been read
+    last_us    the latest arrival of the last tick with chunks
     times      marks by time
     starts     where no replay may begin
     """
@@ -118,6 +119,7 @@ class Marks:
     samples: I64 = field(init=False)
     at: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     newest_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    last_us: int = 0
     times: TimeMarks = field(default_factory=TimeMarks)
     starts: Starts = field(default_factory=Starts)
 
@@ -161,14 +163,20 @@ class Marks:
         self._pass_time(partitions[aligned.seen], arrived_us[aligned.seen], aligned, unread)
 
     def _pass_time(self, partitions: I32, arrived_us: I64, aligned: Aligned, unread: Collection[int]) -> None:
-        """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions."""
+        """Note the arrivals of a tick; if nothing else waits at the broker, time has passed in all partitions.
+
+        The last tick of a partition counts, not the latest time: the clock of a broker may be set back.
+        """
         more = int(partitions.max(initial=-1)) + 1 - len(self.newest_us)
         if more > 0:
             self.newest_us = np.concatenate([self.newest_us, np.zeros(more, np.int64)])
-        np.maximum.at(self.newest_us, partitions, arrived_us)
+        if len(partitions):
+            self.newest_us[partitions] = 0
+            np.maximum.at(self.newest_us, partitions, arrived_us)
+            self.last_us = int(self.newest_us[partitions].max())
         if aligned.caught_up and len(self.newest_us):
             is_read = ~np.isin(np.arange(len(self.newest_us)), list(unread))
-            self.newest_us[is_read] = self.newest_us.max()
+            self.newest_us[is_read] = self.last_us
 
     def _add(self, slots: I64, tick: int, sample: I64, rate_hz: F64) -> None:
         """Add a mark to streams, and drop those that are not needed any more."""
