@@ -14,7 +14,7 @@ import fastavro
 import numpy as np
 import pytest
 from alert_values import alert, value
-from beatwire.alerts.limits import check_limits
+from beatwire.alerts.limits import MOST_CHANGES, check_limits
 from beatwire.alerts.rules import RULES
 from beatwire.alerts.settings import Settings
 from beatwire.cli.ward.tail import AlertLines, alert_line, beat_line, letter_line
@@ -249,6 +249,15 @@ def test_unusable_messages_are_counted_and_each_is_said_once(monkeypatch: pytest
             log.add(Unusable(names.ALERTS, b"%d" % k, "expected an alert"))
     assert counts == {names.ALERTS: unusable.MOST_A_MINUTE + 5}
     assert len(said) == len(set(said)) == unusable.MOST_A_MINUTE
+
+
+def test_a_worker_without_partitions_keeps_the_changes_that_a_graph_keeps() -> None:
+    staff = StaffReader(Cluster("nowhere"))
+    staff._add([Record(names.SETTINGS, b"bed-1", LIMITS, k) for k in range(MOST_CHANGES + 5)])
+    taken = staff.take_changes()
+    assert [change.since_us - taken[0].since_us for change in taken] == list(range(MOST_CHANGES))
+    assert taken == staff.changes
+    assert staff.take_changes() == []
 
 
 def test_a_flood_of_unusable_entries_keeps_the_last_ones() -> None:

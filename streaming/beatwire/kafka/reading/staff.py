@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from beatwire.alerts.limits import MOST_CHANGES, check_limits
@@ -58,7 +58,7 @@ class StaffReader:
     def __init__(self, cluster: Cluster, defaults: tuple[float, ...] = Settings().limits) -> None:
         self._cluster, self._defaults = cluster, defaults
         self._changes: dict[str, list[LimitChange]] = {}  # by stream, those that a graph keeps
-        self._new_changes: list[LimitChange] = []
+        self._new_changes: dict[str, list[LimitChange]] = {}  # those of them that no call has returned
         self.rejected: list[Unusable] = []
         self._feed = FeedWatch(cluster)
         self._acks: dict[str, Acknowledgement] = {}
@@ -134,7 +134,7 @@ class StaffReader:
     def changes(self) -> list[LimitChange]:
         """Return the changes of limits that a graph keeps, those of a stream in order."""
         with self._changed:
-            return [change for changes in self._changes.values() for change in changes]
+            return _in_order(self._changes)
 
     @property
     def partitions(self) -> int:
@@ -144,14 +144,14 @@ class StaffReader:
     def take_changes(self) -> list[LimitChange]:
         """Return the changes of limits that no earlier call has returned, those of a stream in order."""
         with self._changed:
-            taken, self._new_changes = self._new_changes, []
-        return taken
+            taken, self._new_changes = self._new_changes, {}
+        return _in_order(taken)
 
     def take_all_changes(self) -> list[LimitChange]:
         """Return the changes of limits that a graph keeps; `take_changes` then returns those that come later."""
         with self._changed:
-            self._new_changes = []
-            return [change for changes in self._changes.values() for change in changes]
+            self._new_changes = {}
+            return _in_order(self._changes)
 
     def take_acks(self) -> list[Acknowledgement]:
         """Return the acknowledgements that no earlier call has returned."""
@@ -221,7 +221,12 @@ class StaffReader:
             check_limits(found["stream"], limits, self._defaults)
         since_us = time_us + round(EFFECT_S * 1e6)
         change = LimitChange(found["stream"], found["limits"], found["before"], found["by"], found["at_us"], since_us)
-        known = self._changes.setdefault(change.stream, [])
-        known.append(change)
-        del known[:-MOST_CHANGES]
-        self._new_changes.append(change)
+        for kept in (self._changes, self._new_changes):  # a worker without partitions takes none
+            known = kept.setdefault(change.stream, [])
+            known.append(change)
+            del known[:-MOST_CHANGES]
+
+
+def _in_order(changes: Mapping[str, list[LimitChange]]) -> list[LimitChange]:
+    """Return all changes, those of a stream in order."""
+    return [change for of_stream in changes.values() for change in of_stream]
