@@ -4,6 +4,8 @@ A message that cannot be used raises nothing: it becomes a row of the reject bra
 may be part of a line: `printable` keeps it from controlling a terminal.
 """
 
+import html
+
 
 class UserError(Exception):
     """Input from the user cannot be used; exit code 2. The text is one line: where, expected, got."""
@@ -47,3 +49,12 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def escape(text: str) -> str:
+    r"""Return text as HTML; what would not be seen of it, or turn the text around it, is written as an escape.
+
+    >>> escape("<b>\u202eb")
+    '&lt;b&gt;\\u202eb'
+    """
+    return html.escape(printable(text))

@@ -75,6 +75,7 @@ def test_a_disturbance_hides_the_beats_inside_it_at_most(
     shape: str, mv: float, places: list[tuple[float, float]], first_s: float, sign: int, rate_hz: float, leads: int,
     one_lead: bool, calibrated: bool, seed: int,
 ) -> None:  # fmt: skip
+    leads = leads if rate_hz >= 200 else 1  # jumps are not looked for at lower rates
     clean, beats = heart(rate_hz, leads)
     x, hidden = clean.copy(), np.zeros(len(beats), bool)
     begin_s = first_s if calibrated else max(CALM_S, first_s)
@@ -85,7 +86,7 @@ def test_a_disturbance_hides_the_beats_inside_it_at_most(
             break
         part = sign * mv * disturbance(shape, n, rate_hz, seed)
         x[: 1 if one_lead else leads, a : a + n] += part
-        early_s, late_s = (NEAR_S, NEAR_S) if shape in JUMPS else (BEFORE_S, AFTER_S)
+        early_s, late_s = (NEAR_S, NEAR_S) if shape in JUMPS and rate_hz >= 200 else (BEFORE_S, AFTER_S)
         hidden |= (beats > begin_s - early_s) & (beats < begin_s + n / rate_hz + late_s)
         begin_s += length_s + gap_s
     before, _ = found_of(clean, rate_hz, calibrated)
@@ -120,7 +121,7 @@ def test_an_edge_larger_than_any_beat_is_no_beat(
 @settings(deadline=None, max_examples=20, derandomize=True)
 @given(
     mv=st.floats(15, 160), length_s=st.floats(0.05, 2.5), number=st.integers(17, 50), away_s=st.floats(0.03, 0.3),
-    before=st.booleans(), sign=st.sampled_from((-1, 1)), rate_hz=st.sampled_from((128.0, 250.0, 360.0, 500.0)),
+    before=st.booleans(), sign=st.sampled_from((-1, 1)), rate_hz=st.sampled_from((200.0, 250.0, 360.0, 500.0)),
     leads=st.integers(1, 3), one_lead=st.booleans(), calibrated=st.booleans(),
 )  # fmt: skip
 @example(30.0, 2.0, 17, 0.15, False, 1, 250.0, 1, True, True)

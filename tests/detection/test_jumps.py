@@ -57,7 +57,7 @@ def responses(x: np.ndarray, cuts: list[tuple[int, int]], rate_hz: float) -> np.
 @settings(deadline=None, max_examples=40)
 @given(
     jumps=st.lists(st.tuples(st.integers(1, 890), st.integers(-30_000, 30_000)), max_size=12),
-    noise=st.sampled_from((1, 100, 800)), rate_hz=st.sampled_from((128.0, 250.0, 500.0)), seed=st.integers(0, 99),
+    noise=st.sampled_from((1, 100, 800)), rate_hz=st.sampled_from((200.0, 250.0, 500.0)), seed=st.integers(0, 99),
 )  # fmt: skip
 @example([(300, 9000), (301, -9000), (400, 2000), (401, 2000), (402, 2000), (403, 2000)], 1, 250.0, 0)
 @example([(1, 5000), (890, -20_000)], 100, 250.0, 1)
@@ -73,7 +73,7 @@ def test_any_cut_gives_the_response_without_the_jumps_that_stand_alone(
     np.testing.assert_array_equal(found, without_jumps(x, filter_for(Design(), rate_hz, 1)))
 
 
-@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 500.0])
+@pytest.mark.parametrize("rate_hz", [200.0, 250.0, 500.0])
 @pytest.mark.parametrize("leads", [1, 2])
 def test_a_step_has_no_response_on_any_lead(rate_hz: float, leads: int) -> None:
     x = np.zeros((leads, 900), np.int16)
@@ -81,15 +81,21 @@ def test_a_step_has_no_response_on_any_lead(rate_hz: float, leads: int) -> None:
     assert responses(x, [(0, 900)], rate_hz).max() == 0
 
 
-@pytest.mark.parametrize("rate_hz", [128.0, 250.0, 500.0])
-def test_the_slopes_of_a_narrow_qrs_are_no_jumps_at_any_size(rate_hz: float) -> None:
-    """Its R wave is as narrow as that of a newborn child: 20 ms wide at half of its height."""
-    t = np.arange(round(2 * rate_hz)) / rate_hz
-    for shift_s in np.linspace(0, 1 / rate_hz, 9):
-        wave = 30_000 * np.exp(-0.5 * ((t - 1 - shift_s) / 0.0085) ** 2) - 9000 * np.exp(
-            -0.5 * ((t - 1.02 - shift_s) / 0.008) ** 2
-        )
-        x = np.rint(wave).astype(np.int16)
-        one = filter_for(Design(), rate_hz, 1)
-        whole = response_of(x[None], one)
-        assert np.abs(responses(x[None], [(0, len(x))], rate_hz) - whole).max() < 0.05 * whole.max()
+@settings(deadline=None, max_examples=60)
+@given(
+    rate_hz=st.sampled_from((50.0, 62.5, 100.0, 128.0, 180.0, 200.0, 250.0, 360.0, 500.0, 1000.0)),
+    sigma_ms=st.floats(7, 14), q=st.floats(0, 0.3), s=st.floats(0, 0.6), height=st.sampled_from((1500, 12_000, 20_000)),
+    shift=st.floats(0, 1), noise=st.floats(0, 0.02),
+)  # fmt: skip
+@example(128.0, 8.0, 0.0, 0.15, 12_000, 0.5, 0.01)
+@example(200.0, 7.0, 0.0, 0.0, 20_000, 0.5, 0.0)
+def test_the_slopes_of_a_narrow_qrs_are_no_jumps_at_any_size_and_rate(
+    rate_hz: float, sigma_ms: float, q: float, s: float, height: int, shift: float, noise: float
+) -> None:
+    """The R wave is down to 16 ms wide at half of its height: less than that of a newborn child."""
+    width = sigma_ms / 1000
+    t = np.arange(round(2 * rate_hz)) / rate_hz - 1 - shift / rate_hz
+    wave = sum(size * np.exp(-0.5 * ((t - at * width) / width) ** 2) for size, at in ((1, 0), (-q, -2.2), (-s, 2.4)))
+    x = np.rint(height * (wave + noise * np.random.default_rng(1).normal(size=len(t)))).astype(np.int16)
+    whole = response_of(x[None], filter_for(Design(), rate_hz, 1))
+    assert np.abs(responses(x[None], [(0, len(x))], rate_hz) - whole).max() < 0.05 * whole.max()

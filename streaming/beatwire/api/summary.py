@@ -8,7 +8,6 @@ Out: lines of at most 80 characters (the names of files aside); the line of the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from html import escape
 from io import StringIO
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from beatwire.errors import escape
 from beatwire.offline.results.clock import clock
 from beatwire.service.priorities import STARS, STYLES
 
@@ -40,7 +40,7 @@ def summary_html(summary: Mapping[str, Any]) -> str:
     console = Console(file=StringIO(), width=_PLAIN_WIDTH, color_system=None)
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(label)}</th>"
-        f"<td style='text-align:left;white-space:pre'>{escape(text.plain)}</td></tr>"
+        f"<td style='text-align:left;white-space:pre'>{chr(10).join(map(escape, text.plain.splitlines()))}</td></tr>"
         for label, text in _lines(summary, console)
     )
     return f"<table>{rows}</table>"

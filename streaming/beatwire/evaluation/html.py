@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import Any
 
+from beatwire.errors import escape
 from beatwire.evaluation.beats.classes import class_lines
 from beatwire.evaluation.text import COLUMNS, HEADS, cell, record_rows, summary, three_decimals
 
@@ -44,7 +44,8 @@ def as_html(figures: dict[str, Any], title: str) -> str:
         body += ["<h2>Score</h2>", _table(heads, areas)]
     body += _map(figures["map"])
     if figures["classes"]:
-        body += ["<h2>Classes of beats</h2>", f"<pre>{escape(chr(10).join(class_lines(figures['classes'])))}</pre>"]
+        lines = "\n".join(map(escape, class_lines(figures["classes"])))
+        body += ["<h2>Classes of beats</h2>", f"<pre>{lines}</pre>"]
     alarms = [[rule, *(str(a[k]) for k in ("episodes", "found", "false"))] for rule, a in figures["alarms"].items()]
     body += ["<h2>Alarms</h2>", _table(("rule", "episodes", "detected", "false alarms"), alarms)]
     if figures["failed"]:

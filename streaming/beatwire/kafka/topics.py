@@ -173,6 +173,8 @@ def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1
             raise cluster.denied("create topics", error.args[0]) from error
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise UserError(f"kafka: expected to create topics at {cluster}; got {error_text(error)}") from error
+    except TimeoutError:
+        raise UserError(f"kafka: expected to create topics at {cluster}; no answer in {timeout_s:g} s") from None
     return [cluster.name(topic.topic) for topic in new]
 
 

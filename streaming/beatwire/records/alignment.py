@@ -15,7 +15,7 @@ class AlignChunks(NamedTuple):
     floats   float64 [n, 3]     columns ``CHUNK_RATE_HZ``, ...
     slot     int64 [n]          slot of the stream; negative: the chunk is passed over
     bank     int64 [n]          bank of its rate and number of leads; -1: no stream has had these
-    limits   int64 [n]          row of the table of limits that is in force when the chunk arrives
+    limits   int64 [n]          number of the limits that are in force when the chunk arrives
     """
 
     payload: U8

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from beatwire.errors import escape
 from beatwire.offline.results.quality import quality_table
 from beatwire.report import sections
 from beatwire.report.events import Kind, kinds_of
@@ -18,7 +19,7 @@ from beatwire.report.figures import overview, plane
 from beatwire.report.figures.hours import hours_of
 from beatwire.report.figures.paper import Scale, grid_definition, scale_of
 from beatwire.report.figures.strips import MOST_LEADS, Strips
-from beatwire.report.html import Html, escape, note, page, section
+from beatwire.report.html import Html, note, page, section
 from beatwire.report.html import legend as html_legend
 from beatwire.report.study import Study
 from beatwire.report.unusual import unusual_beats

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from beatwire.errors import printable
+from beatwire.errors import escape
 
 _STYLE = Path(__file__).with_name("page.css")
 
@@ -16,11 +15,6 @@ _STYLE = Path(__file__).with_name("page.css")
 def program() -> str:
     """Return the name of the program and its version."""
     return f"beatwire {version('beatwire')}"
-
-
-def escape(text: str) -> str:
-    """Return a text as HTML; what would not be seen of it, or turn the text around it, is written as an escape."""
-    return html.escape(printable(text))
 
 
 class Html(str):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from urllib.parse import quote
 
 from beatwire.alerts.rule import PRIORITIES
+from beatwire.errors import escape
 from beatwire.offline.results.clock import clock
 from beatwire.offline.results.summary import median_rate
 from beatwire.outputs import write_output

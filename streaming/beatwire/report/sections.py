@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from beatwire.alerts.rule import PRIORITIES
+from beatwire.errors import escape
 from beatwire.offline.results.clock import clock
 from beatwire.offline.results.summary import extreme_rates, median_rate
 from beatwire.report.events import Kind
 from beatwire.report.figures.hours import Hour
-from beatwire.report.html import Column, Html, escape, facts, note, program, section, table
+from beatwire.report.html import Column, Html, facts, note, program, section, table
 from beatwire.report.study import PAUSE_S, Episode, Study
 
 MOST_ALERTS = 100  # rows of the table of alerts

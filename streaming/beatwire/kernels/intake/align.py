@@ -26,7 +26,7 @@ State of a stream, int64 ``slots[slot, column]``; lane, bank, expected and tick 
     SLOT_FRESH           row of that pass in ``fresh``
     SLOT_NANOVOLTS       of one unit
     SLOT_MASK, SLOT_MASK_FROM  lead-off mask of the last LEADS_CHANGED event, and the sample from which it holds
-    SLOT_LIMITS          row of the table of limits that the last LIMITS_CHANGED event named
+    SLOT_LIMITS          number of the limits that the last LIMITS_CHANGED event named
     SLOT_BEFORE_JUMP     sample after the prefix that was known before the last chunk skipped more than can be repeated;
                          -1: it did not
     SLOT_FINAL           sample after the final ones; at most SLOT_EXPECTED

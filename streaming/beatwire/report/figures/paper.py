@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from beatwire.errors import escape
 from beatwire.recordings import NO_VALUE
-from beatwire.report.html import escape
 from beatwire.report.study import Study
 
 MM_PER_S = 25.0

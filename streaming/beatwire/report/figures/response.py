@@ -19,7 +19,7 @@ from beatwire.stages.detection import ricker
 CACHE_LINE = 32  # int16 in a cache line of 64 bytes: rings are whole lines
 
 
-def responses_of(samples: I16, rate_hz: float) -> F64:
+def responses_of(samples: I16, rate_hz: float, uv_per_unit: float = 0.0) -> F64:
     """Return the response of each stretch, as float64 [strips, n]; NaN before it is known at either end."""
     strips, leads, n = samples.shape
     out = np.full((strips, n), np.nan)
@@ -31,7 +31,7 @@ def responses_of(samples: I16, rate_hz: float) -> F64:
     number, zero = np.arange(strips, dtype=np.int64), np.zeros(strips, np.int64)
     fresh = Fresh(
         number=0, bank=Bank(0, rate_hz, leads), lane=number, slot=number, start=zero, stop=np.full(strips, n, np.int64),
-        base=zero, session=zero, uv_per_unit=np.zeros(strips), quiet=np.zeros((0, 3), np.int64),
+        base=zero, session=zero, uv_per_unit=np.full(strips, uv_per_unit), quiet=np.zeros((0, 3), np.int64),
     )  # fmt: skip
     settings = replace(Settings().ricker(), ring_s=columns / rate_hz)
     _, response = ricker.step(ricker.State(settings), Ringed(fresh, x))

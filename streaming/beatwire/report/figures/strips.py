@@ -53,12 +53,13 @@ class Strips:
 
     def _responses(self, events: list[Event], rows: int) -> F64:
         """Return the responses of strips of equal length, float64 [strips, samples]."""
-        rate_hz, samples = self.study.recording.rate_hz, self.study.recording.samples
+        recording = self.study.recording
+        rate_hz, samples = recording.rate_hz, recording.samples
         before, after = round(BEFORE_S * rate_hz), round(AFTER_S * rate_hz)
         length = rows * self.row_samples
         index = np.array([e.first for e in events])[:, None] + np.arange(-before, length + after)
         around = samples[:, np.clip(index, 0, samples.shape[1] - 1)].transpose(1, 0, 2)
-        return responses_of(_held(around), rate_hz)[:, before : before + length]
+        return responses_of(_held(around), rate_hz, recording.uv_per_unit)[:, before : before + length]
 
     def _strip(self, number: int, event: Event, response: F64) -> str:
         rooms = self._rooms(event)

@@ -36,6 +36,7 @@ class Settings:
                        4.4 mV
     least_units        the same of the smallest of a lead that is not calibrated; smaller ones may be the converter's
     jump_uv, jump_units  a step between two samples, of a calibrated lead or of another one, that may be an electrode's
+    jump_hz              the lowest rate at which jumps are looked for: at a lower one a QRS complex is as few samples
     """
 
     ring_s: float
@@ -46,6 +47,7 @@ class Settings:
     least_units: float = 8.0
     jump_uv: float = 5000.0
     jump_units: float = 200.0
+    jump_hz: float = 200.0
 
 
 @dataclass(slots=True)
@@ -91,8 +93,9 @@ def step(state: State, ringed: Ringed) -> tuple[State, Response]:
         jumps = state.jumps[bank.number] = backend.grown(jumps, (lanes, JUMP_COLUMNS), np.int64)
     rings, work = Rings(ringed.x, f, jumps), _scratch(state, fresh, one)
     s, unit = state.settings, state.units[bank.number]
+    jump_uv, jump_units = (s.jump_uv, s.jump_units) if bank.rate_hz >= s.jump_hz else (np.inf, np.inf)
     limits = LevelLimits(
-        fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units, s.jump_uv, s.jump_units
+        fresh.uv_per_unit, unit * s.least_uv, unit * s.most_uv, unit * s.least_units, jump_uv, jump_units
     )
     if bank.leads == 1:
         backend.kernels.respond(n, fresh.lanes, response_filter, limits, rings, work[:3])
