@@ -176,7 +176,7 @@ def test_r_equals_that_of_a_search_over_every_response(leads: int) -> None:
         x[0] //= int(rng.integers(1, 40))
         for c in [0, 3, *rng.integers(0, 800, 6).tolist()]:
             value = int(rng.integers(1, 1 << int(rng.integers(10, 26))))
-            found = mark_r(x, np.zeros(3, np.int64), 0, c, value, marking, taps, np.zeros((3, 512), np.int32))
+            found = mark_r(x, np.full(3, 1 << 30), 0, c, value, marking, taps, np.zeros((3, 512), np.int32))
             assert found == mark_of(x, c, value, marking.tolist(), taps), (rate_hz, c)
 
 
@@ -234,7 +234,8 @@ def test_a_step_at_a_bridged_gap_is_not_a_beat() -> None:
     gap = [(4980, 5030)]
     found, _ = without(bed(x), gap)
     assert len(found.sample) == 10
-    x[0, 4960:] = x[0, 5100]
+    x[0, 4960:4968] = np.linspace(0, 3000, 8)  # slower than the jump of an electrode
+    x[0, 4968:] = 3000
     assert len(beats_of(bed(x)).sample) == 11
 
 

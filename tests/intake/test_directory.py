@@ -91,7 +91,7 @@ def test_beyond_the_limit_new_streams_are_refused_and_known_ones_accepted() -> N
 )
 def test_ids_that_are_not_printable_text_are_refused_and_not_stored(raw: bytes, reason: str) -> None:
     good = chunk(stream="x" * len(raw))
-    directory = Directory(10)
+    directory = Directory(10, "ecg.samples")
     chunks = decoded([good, good.replace(b"x" * len(raw), raw), good])
     assert directory.find(chunks)[0].tolist() == [0, -1, 0]
     assert directory.find(chunks)[1] == [(1, reason)]

@@ -24,6 +24,7 @@ from beatwire.stages import align, decode, gather, lifecycle, publish, score, un
 from beatwire.stages.support.alerts.limits import Limits
 from beatwire.stages.support.alerts.unseen import Unseen
 from beatwire.stages.support.streams.directory import Directory
+from beatwire.wire.names import SAMPLES
 
 
 class Graph(Part):
@@ -87,7 +88,7 @@ class Graph(Part):
 
     def _begin(self) -> None:
         """Begin with no stream and no tick."""
-        self.directory = Directory(self.settings.most_streams)
+        self.directory = Directory(self.settings.most_streams, SAMPLES)
         self.limits = Limits(self.models.alert(self.settings).limits, self.directory)
 
     def reset(self) -> None:

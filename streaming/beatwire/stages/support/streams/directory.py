@@ -16,7 +16,6 @@ from beatwire.records import I32, I64, U8, Bool, Chunks
 from beatwire.records.alignment import StreamIds
 from beatwire.records.columns import CHUNK_ID_AT, CHUNK_ID_HASH, CHUNK_ID_SIZE
 from beatwire.stages.support.streams.partitions import has_moved
-from beatwire.wire.names import SAMPLES
 
 
 def _empty_table(size: int) -> I64:
@@ -28,6 +27,7 @@ class Directory:
     """Streams by slot.
 
     most         streams at most
+    reserved     what no stream of a device may be called: alerts about the feed and about a partition have it as stream
     names, keys  stream ids, as text and as bytes
     ids, id_size uint8 [slots, 64], int32 [slots]: the same for kernels; a size of 0: no stream
     partition    int32 [slots]: partition of the last chunk
@@ -37,6 +37,7 @@ class Directory:
     """
 
     most: int
+    reserved: str = ""
     names: list[str] = field(default_factory=list)
     keys: list[bytes] = field(default_factory=list)
     ids: U8 = field(default_factory=lambda: np.zeros((64, avro.MAX_ID), np.uint8))
@@ -124,7 +125,7 @@ class Directory:
             return f"expected a stream id in UTF-8; got {raw!r}"
         if not name.isprintable():
             return f"expected a printable stream id; got {name!r}"
-        if name.partition("/")[0] == SAMPLES:  # alerts about the feed and about a partition have such a stream
+        if self.reserved and name.partition("/")[0] == self.reserved:
             return f"expected a stream id that is not the name of the topic; got {name!r}"
         slot = self._free.pop() if self._free else self._new_slot()
         if slot < 0:
