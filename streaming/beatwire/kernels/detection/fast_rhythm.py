@@ -17,8 +17,9 @@ what is found depends on the samples of ``EXPIRES_S`` and of the links before, a
 from __future__ import annotations
 
 from beatwire.kernels.detection.r_peak import mark_r
+from beatwire.kernels.intake.extremes import highest, lowest
 from beatwire.kernels.intake.holes import has_absent
-from beatwire.kernels.team import WIDTH, added, fewest, member, most, narrow
+from beatwire.kernels.team import WIDTH, added, fewest, member, narrow
 from beatwire.records import I16, I32, I64
 from beatwire.records.detection import Rings
 from beatwire.records.selection import BeatSettings
@@ -78,32 +79,6 @@ def continues(
     if rhythm[FAST_UNTIL] == 0 or way < settings.links[SHORTEST] or way > settings.links[LONGEST]:
         return False
     return is_link(c - way, c, height, LEAST_NEXT, rings, lane, base, settings, work)
-
-
-def highest(f: I32, first: int, n: int) -> int:
-    """Return the largest of the responses ``[first, first + n)`` of a ring; all members call it."""
-    column = first % f.shape[0]
-    head = min(n, f.shape[0] - column)
-    old, new = f[column : column + head], f[: n - head]
-    found = f[column]
-    for j in range(member(), head, WIDTH):
-        found = max(found, old[j])
-    for j in range(member(), n - head, WIDTH):
-        found = max(found, new[j])
-    return most(int(found))
-
-
-def lowest(f: I32, first: int, n: int) -> int:
-    """Return the least of the responses ``[first, first + n)`` of a ring; all members call it."""
-    column = first % f.shape[0]
-    head = min(n, f.shape[0] - column)
-    old, new = f[column : column + head], f[: n - head]
-    found = f[column]
-    for j in range(member(), head, WIDTH):
-        found = min(found, old[j])
-    for j in range(member(), n - head, WIDTH):
-        found = min(found, new[j])
-    return fewest(int(found))
 
 
 def first_of(value: int, f: I32, first: int, n: int) -> int:

@@ -51,8 +51,6 @@ from beatwire.records.columns import (
     BOUND_LEADS,
     BOUND_LEAST,
     BOUND_MOST,
-    JUMP_AFTER,
-    JUMP_LIMIT,
     JUMP_STOP,
     PEAK_CEILING,
     PEAK_MEDIAN,
@@ -162,9 +160,8 @@ def respond_leads(
         wait()
     at = max(lowest, int(fresh.start[i]) - delay)
     end = int(fresh.stop[i]) - delay
-    jumps, limit = rings.jumps[lane], limit_of_jumps(i, limits)
-    if member() == 0:
-        jumps[JUMP_LIMIT], jumps[JUMP_AFTER] = limit, response_filter.after
+    jumps = rings.jumps[lane]
+    limit = limit_of_jumps(i, limits, response_filter.after, jumps)
     total, most = work[3], work.shape[1] - 4 * delay
     while at < end:
         number = at // block

@@ -13,8 +13,9 @@ of these, what follows is not known yet; it stands alone if it does so before, b
 
 from __future__ import annotations
 
+from beatwire.kernels.intake.extremes import highest, lowest
 from beatwire.kernels.intake.holes import MOST, NO_VALUE
-from beatwire.kernels.team import WIDTH, fewest, member, most, wait
+from beatwire.kernels.team import WIDTH, member, most, wait
 from beatwire.records import I16, I32, I64
 from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT
 from beatwire.records.detection import LevelLimits
@@ -25,10 +26,16 @@ EARLY_SHARE = 10
 BEFORE = 2  # times as many samples are looked at before a jump as after it
 
 
-def limit_of_jumps(i: int, limits: LevelLimits) -> int:
-    """Return the difference of two samples of lane ``i`` above which it may be a jump."""
+def limit_of_jumps(i: int, limits: LevelLimits, after: int, jumps: I64) -> int:
+    """Return the difference of two samples of lane ``i`` above which it may be a jump, and store it in its ``jumps``.
+
+    ``after`` samples are looked at behind a jump; this is stored, too.
+    """
     uv = limits.uv_per_unit[i]
-    return int(min(2.0 * MOST + 2.0, limits.jump / uv if uv > 0.0 else limits.jump_raw))
+    limit = int(min(2.0 * MOST + 2.0, limits.jump / uv if uv > 0.0 else limits.jump_raw))
+    if member() == 0:
+        jumps[JUMP_LIMIT], jumps[JUMP_AFTER] = limit, after
+    return limit
 
 
 def has_jump(ring: I16, base: int, first: int, n: int, limit: int) -> bool:
@@ -36,19 +43,13 @@ def has_jump(ring: I16, base: int, first: int, n: int, limit: int) -> bool:
 
     Samples before ``base`` do not count. All members call it.
     """
-    size = ring.shape[0]
     begin = max(base, first)
-    column = begin % size
     n -= begin - first
-    head = min(n, size - column)
-    old, new = ring[column : column + head], ring[: n - head]
-    low, high = ring[column], ring[column]
-    for j in range(member(), head, WIDTH):
-        low, high = min(low, old[j]), max(high, old[j])
-    for j in range(member(), n - head, WIDTH):
-        low, high = min(low, new[j]), max(high, new[j])
-    if most(int(high)) - fewest(int(low)) <= limit:
+    if highest(ring, begin, n) - lowest(ring, begin, n) <= limit:
         return False
+    column = begin % ring.shape[0]
+    head = min(n, ring.shape[0] - column)
+    old, new = ring[column : column + head], ring[: n - head]
     largest = abs(int(new[0]) - int(old[head - 1])) if n > head else 0
     for j in range(member(), head - 1, WIDTH):
         largest = max(largest, abs(int(old[j + 1]) - int(old[j])))

@@ -15,7 +15,7 @@ from beatwire.kernels.detection.jumps import has_jump, limit_of_jumps, take_out_
 from beatwire.kernels.intake.ring import store, unroll
 from beatwire.kernels.team import BLOCK, WIDTH, member, part, parts, wait
 from beatwire.records import I16, I32, I64
-from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT, JUMP_STOP
+from beatwire.records.columns import JUMP_LIMIT, JUMP_STOP
 from beatwire.records.detection import FreshLanes, LevelLimits, ResponseFilter, Rings
 
 
@@ -160,10 +160,8 @@ def respond(
     """
     lane = fresh.lane[i]
     delay = response_filter.taps.shape[0] - 1 + response_filter.box
-    lowest, limit = int(fresh.base[i]), limit_of_jumps(i, limits)
-    jumps = rings.jumps[lane]
-    if member() == 0:
-        jumps[JUMP_LIMIT], jumps[JUMP_AFTER] = limit, response_filter.after
+    lowest, jumps = int(fresh.base[i]), rings.jumps[lane]
+    limit = limit_of_jumps(i, limits, response_filter.after, jumps)
     at = max(lowest, int(fresh.start[i]) - delay) + part() * BLOCK
     end = int(fresh.stop[i]) - delay
     while at < end:

@@ -10,6 +10,7 @@ filled first.
 
 from __future__ import annotations
 
+from beatwire.kernels.intake.extremes import lowest
 from beatwire.kernels.team import WIDTH, fewest, member, wait
 from beatwire.records import I16, I32
 
@@ -70,18 +71,9 @@ def fill_one(ring: I16, a: int, b: int, known: int, reach: int) -> None:
 
 def has_absent(ring: I16, base: int, first: int, n: int) -> bool:
     """Return True if a sample ``[first, first + n)`` of a ring, from ``base`` on, has no value; all members call it."""
-    size = ring.shape[0]
     begin = max(base, first)
-    column = begin % size
     n -= begin - first
-    head = min(n, size - column)
-    old, new = ring[column : column + head], ring[: n - head]
-    low = MOST
-    for j in range(member(), head, WIDTH):
-        low = min(low, int(old[j]))
-    for j in range(member(), n - head, WIDTH):
-        low = min(low, int(new[j]))
-    return bool(fewest(low) == NO_VALUE)
+    return n > 0 and lowest(ring, begin, n) == NO_VALUE
 
 
 def present_lead(leads: I16, base: int, first: int, n: int, begin: int) -> int:
@@ -116,13 +108,13 @@ def hold_absent(samples: I32, n: int, centre: int, near: int) -> bool:
     bool
         False, and nothing is replaced, if a sample within ``near`` of the centre has no value.
     """
-    low = lowest = MOST
+    low = least = MOST
     for j in range(member(), n, WIDTH):
         value = int(samples[j])
-        lowest = min(lowest, value)
+        least = min(least, value)
         if abs(j - centre) <= near:
             low = min(low, value)
-    if fewest(lowest) > NO_VALUE:
+    if fewest(least) > NO_VALUE:
         return True
     if fewest(low) == NO_VALUE:
         return False
