@@ -146,7 +146,7 @@ class Marks:
             self.samples = np.concatenate([self.samples, np.zeros((missing, self.samples.shape[1]), np.int64)])
         self.times.grow(len(expected), tick)
         restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
-        self.starts.note(tick, aligned, partitions)
+        self.starts.note(tick, aligned, restarted, partitions)
         self.ticks[restarted[:, EVENT_SLOT]] = tick
         self.at[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE]
         self.samples[restarted[:, EVENT_SLOT]] = restarted[:, EVENT_SAMPLE, None]

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from beatwire.records import I32, I64, Aligned
-from beatwire.records.columns import EVENT_KIND, EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
-from beatwire.records.events import RESTART
+from beatwire.records.columns import EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 
 MOST_STRETCHES = 10_000  # of a partition; the oldest are dropped
 
@@ -32,11 +31,13 @@ class Starts:
     before_jump: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     stretches: dict[int, deque[tuple[int, int]]] = field(default_factory=dict)
 
-    def note(self, tick: int, aligned: Aligned, partitions: I32) -> None:
+    def note(self, tick: int, aligned: Aligned, restarted: I64, partitions: I32) -> None:
         """Add tick number ``tick``.
 
         Parameters
         ----------
+        restarted : int64 [r, EVENT_COLUMNS]
+            The events of streams that have restarted.
         partitions : int32 [streams]
             Partition of each stream.
         """
@@ -45,7 +46,6 @@ class Starts:
             self.fitted, self.before_jump = (
                 np.concatenate([ticks, np.full(missing, tick)]) for ticks in (self.fitted, self.before_jump)
             )
-        restarted = aligned.events[aligned.events[:, EVENT_KIND] == RESTART]
         slots, at, known = (restarted[:, column] for column in (EVENT_SLOT, EVENT_SAMPLE, EVENT_VALUE))
         ahead, back = slots[(known >= 0) & (at > known)], slots[(known >= 0) & (at < known)]
         self.before_jump[ahead] = self.fitted[ahead]
