@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from beatwire.bench.chaos.compare import compare_outputs
-from beatwire.bench.chaos.run import _published
+from beatwire.bench.chaos.run import published_output
 from beatwire.bench.chaos.undisturbed import undisturbed_output
 from beatwire.errors import FatalError
 from beatwire.kafka.cluster import Cluster
@@ -121,7 +121,7 @@ class Run:
         self.podman.compose("stop", "ward")
         self.wait("all messages read", self._all_read, 300.0)
         output = compare_outputs(
-            undisturbed_output(self.broker), _published(self.broker, read_letters_by_message(self.broker))
+            undisturbed_output(self.broker), published_output(self.broker, read_letters_by_message(self.broker))
         )
         for kind, each in output.items():
             if not each.equal:

@@ -29,10 +29,9 @@ def require_own_names(records: Iterable[tuple[str, str]]) -> None:
 def require_seconds(database: str, record: AnnotatedRecord, seconds: float) -> None:
     """Raise ``UserError`` unless a record is long enough."""
     recording = record.recording
-    found_s = recording.samples.shape[1] / recording.rate_hz
-    if found_s < seconds:
+    if recording.seconds < seconds:
         raise UserError(
-            f"{database}/{recording.name}: expected at least {seconds:g} s to train on; got {found_s:.3g} s"
+            f"{database}/{recording.name}: expected at least {seconds:g} s to train on; got {recording.seconds:.3g} s"
         )
 
 
@@ -71,7 +70,7 @@ def read_noises(paths: Iterable[Path], names: Iterable[str] | None = None) -> di
 
 def _read_noise(path: Path) -> tuple[F64, float]:
     recording = read_recording(path if path.suffix else path.with_suffix(".hea"))
-    found_s = recording.samples.shape[1] / recording.rate_hz
+    found_s = recording.seconds
     if found_s < LEAST_NOISE_S:
         raise UserError(f"--noise: {path}: expected at least {LEAST_NOISE_S:g} s of noise; got {found_s:.3g} s")
     samples = recording.samples.astype(np.float64)

@@ -64,8 +64,8 @@ def joined_rows(parts: Sequence[tuple[F32, Bool, F64]]) -> TrainingRows:
 def train_booster(rows: TrainingRows, settings: TreeSettings, names: tuple[str, str], **more: Any) -> Any:
     """Train a LightGBM booster; the same rows and settings give the same trees.
 
-    ``names`` say what is told from what; ``more`` are further parameters of LightGBM. Without rows of either it is a
-    ``UserError``.
+    ``names`` are those of the two classes, for the ``UserError`` if one has no rows; ``more`` are further parameters of
+    LightGBM.
     """
     require_both(rows.is_beat, *names)
     return boost(rows.features, rows.is_beat, rows.weight, settings, settings.min_peaks, max_bin=127, **more)

@@ -165,7 +165,7 @@ def run_chaos(settings: Settings, log: Log = lambda _: None) -> Report:
             workers.close()
         log("reading what was published, and what an undisturbed run publishes")
         letters = list(read_letters_by_message(kafka.cluster))
-        output = compare_outputs(undisturbed_output(kafka.cluster), _published(kafka.cluster, letters))
+        output = compare_outputs(undisturbed_output(kafka.cluster), published_output(kafka.cluster, letters))
     report = Report(
         dict(events), output, len(letters), workers.ended, workers.exit_codes, unpublished, feed.messages, seconds,
         str(folder),
@@ -232,7 +232,8 @@ def _lag(workers: Workers) -> int:
         return -1
 
 
-def _published(cluster: Cluster, letters: Iterable[list[Letter]]) -> Output:
+def published_output(cluster: Cluster, letters: Iterable[list[Letter]]) -> Output:
+    """Return what has been published; ``letters`` are the dead letters by message."""
     published = {
         topic: [value for _, value in read_to_end(cluster, topic) if value] for topic in (names.BEATS, names.ALERTS)
     }

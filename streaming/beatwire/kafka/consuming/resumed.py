@@ -1,9 +1,9 @@
 """Partitions that were resumed, and of which nothing has come since: what waits of them at the broker is not known.
 
-In: the partitions that are resumed, and those of which messages come. Out: whether all have been heard of. State: those
-that have not, and since when. librdkafka knows the end of a partition from its last fetch, which was before the pause:
-by that nothing waits, although the samples of a whole replay do, and every stream of the partition would have no data.
-A partition without messages is quiet for ``QUIET_S``.
+In: the partitions that are resumed, and those whose messages arrive. Out: whether the end of each is known. State: the
+partitions without a message since, and the time of the last resumption. librdkafka knows the end of a partition from
+its last fetch, which was before the pause: by that nothing waits, although the samples of a whole replay do, and every
+stream of the partition would have no data. A partition without messages is quiet for ``QUIET_S``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Resumed:
         self._unheard.difference_update(partitions)
 
     def are_known(self, now_s: float) -> bool:
-        """Return True if each has been heard of, or has been quiet for long enough."""
+        """Return True if a message of each has come, or none for long enough."""
         if now_s - self._since_s > QUIET_S:
             self._unheard.clear()
         return not self._unheard

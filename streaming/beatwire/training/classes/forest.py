@@ -20,7 +20,7 @@ from beatwire.training.classes.examples import IN_AF, NOISY, NORMAL, ClassExampl
 from beatwire.training.forest import TrainingRows, joined_rows, train_booster
 from beatwire.training.settings import ClassTreeSettings
 
-V_OR_NOT = ("ventricular beats", "others")  # what a booster tells from what
+V_OR_NOT = ("ventricular beats", "others")  # the two classes that a booster separates
 S_OR_NOT = ("supraventricular beats", "normal ones")
 QUALITY = NAMES.index("quality")
 
