@@ -56,7 +56,7 @@ test-fast: $(DEV_READY) kernels
 
 # All tests, the slow ones included.
 test-heavy: $(DEV_READY)
-	$(BIN)/pytest
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-all} $(BIN)/pytest
 
 # The containers of compose/, with stand-ins for images that are not pulled; as root, with Debian's podman. RUN=--cluster
 compose-test: $(DEV_READY)

@@ -13,6 +13,7 @@ import pytest
 from beatwire.archives.find import find
 from beatwire.archives.store import Store, shown
 from beatwire.errors import UserError
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +35,7 @@ def names(*sources: object) -> list[str]:
     return [one.name for one in find([str(source) for source in sources])[0]]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=draws(30))
 @given(FILES)
 def test_every_file_of_a_known_ending_is_found_once_here_and_at_an_address(
     tmp_path_factory: pytest.TempPathFactory, drawn: dict[tuple[str, str], str]

@@ -13,7 +13,7 @@ from beatwire.training.detector.examples import ALL_LEADS, examples_of
 
 @pytest.fixture(scope="module")
 def record() -> AnnotatedRecord:
-    truth = synthesise(5, rate_hz=128.0, leads=2, seconds=60.0)
+    truth = synthesise(5, rate_hz=128.0, leads=2, seconds=30.0)
     beat = truth.detectable_beats()
     return AnnotatedRecord(truth.recording, beat, ("N",) * len(beat), np.empty((0, 2), np.int64))
 

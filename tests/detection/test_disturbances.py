@@ -7,6 +7,7 @@ from functools import cache
 import beatwire
 import numpy as np
 from beatwire.recordings.synthetic.person import synthesise
+from draws import draws
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -55,7 +56,7 @@ def found_of(mv: np.ndarray, rate_hz: float, calibrated: bool) -> tuple[np.ndarr
     return result.beats.time_s.to_numpy(), set(result.alerts.rule)
 
 
-@settings(deadline=None, max_examples=25, derandomize=True)  # three of 1,100 draws fail: a beat, an asystole
+@settings(deadline=None, max_examples=draws(25), derandomize=True)  # three of 1,100 draws fail: a beat, an asystole
 @given(
     shape=st.sampled_from(SHAPES),
     mv=st.floats(15, 160),
@@ -99,7 +100,7 @@ def test_a_disturbance_hides_the_beats_inside_it_at_most(
         assert not alerts & FALSE, alerts
 
 
-@settings(deadline=None, max_examples=12, derandomize=True)
+@settings(deadline=None, max_examples=draws(12), derandomize=True)
 @given(
     mv=st.floats(20, 160), length_s=st.floats(0.3, 2.5), at_s=st.floats(10, 40), sign=st.sampled_from((-1, 1)),
     rate_hz=st.sampled_from((128.0, 250.0, 500.0)), leads=st.integers(1, 2), one_lead=st.booleans(),
@@ -118,7 +119,7 @@ def test_an_edge_larger_than_any_beat_is_no_beat(
         assert not (np.abs(found - edge) < 0.1).any(), edge
 
 
-@settings(deadline=None, max_examples=20, derandomize=True)
+@settings(deadline=None, max_examples=draws(20), derandomize=True)
 @given(
     mv=st.floats(15, 160), length_s=st.floats(0.05, 2.5), number=st.integers(17, 50), away_s=st.floats(0.03, 0.3),
     before=st.booleans(), sign=st.sampled_from((-1, 1)), rate_hz=st.sampled_from((200.0, 250.0, 360.0, 500.0)),

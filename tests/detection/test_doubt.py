@@ -23,6 +23,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.recordings import Recording
 from beatwire.records.waveform import WaveNetwork
 from beatwire.stages.detection.doubt import grid_for, scratch_of
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_network import DEPTH, small_arrays
@@ -149,7 +150,7 @@ def test_the_network_changes_beats_in_noise_and_cuts_change_nothing(leads: int) 
             np.testing.assert_array_equal(cut[name], whole[name])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=draws(50), deadline=None)
 @given(logit=st.floats(-8, 8), errors=st.floats(0, 40))
 def test_no_doubt_without_expected_errors(logit: float, errors: float) -> None:
     assert not doubt.in_doubt(logit, float("nan"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import beatwire
 import numpy as np
 import pytest
+from draws import draws
 from fast_hearts import heart, units
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ BEGIN_S, END_S, SECONDS = 12.0, 36.0, 42.0  # of the fast rhythm, and of the who
 ENTRY_S = 10.0  # by then it is counted
 RATES_HZ = (128.0, 250.0, 360.0, 500.0, 1000.0)
 drawn = settings(
-    max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=draws(20), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 
 

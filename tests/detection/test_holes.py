@@ -11,6 +11,7 @@ from beatwire.offline.analyze import Analysis, analyze
 from beatwire.recordings.synthetic.person import Synthetic, synthesise
 from beatwire.recordings.synthetic.rhythm import ASYSTOLE, Event
 from beatwire.stages.support.holes import longest_hole
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import Run, Signal, assert_equal, cut, run_graph
@@ -65,7 +66,7 @@ def rules_of(result: Analysis) -> list[tuple[str, str]]:
     return [(alert["rule"], alert["state"]) for alert in result.alerts]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(
     seed=st.integers(0, 4), rate_hz=st.sampled_from(RATES_HZ), leads=st.integers(1, 3), kind=st.sampled_from(KINDS),
     in_all=st.booleans(), draw=st.integers(0, 10**6),
@@ -92,7 +93,7 @@ def test_holes_cost_no_beat_and_no_alert(
         assert rules_of(result) == rules_of(right)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=draws(15), deadline=None)
 @given(
     rate_hz=st.sampled_from((125.0, 250.0, 360.0)), leads=st.integers(1, 3), kind=st.sampled_from(KINDS),
     absent=st.booleans(), draw=st.integers(0, 10**6),
@@ -136,7 +137,7 @@ def test_a_lead_without_a_value_changes_no_beat(rate_hz: float, position: int) -
     assert rules_of(result) == rules_of(right)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(
     seed=st.integers(0, 4), rate_hz=st.sampled_from((125.0, 250.0, 360.0)), leads=st.integers(2, 4),
     seconds=st.floats(0.06, 10.0), draw=st.integers(0, 10**6),

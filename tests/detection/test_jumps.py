@@ -8,6 +8,7 @@ from beatwire.kernels.detection.jumps import BEFORE, EARLY_SHARE, MOST_OTHERS, S
 from beatwire.records import Ringed
 from beatwire.stages.detection import ricker
 from beatwire.stages.support.filters import Design, Filter, filter_for
+from draws import draws
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import cut
@@ -54,7 +55,7 @@ def responses(x: np.ndarray, cuts: list[tuple[int, int]], rate_hz: float) -> np.
     return found[: n - one.delay]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=draws(40))
 @given(
     jumps=st.lists(st.tuples(st.integers(1, 890), st.integers(-30_000, 30_000)), max_size=12),
     noise=st.sampled_from((1, 100, 800)), rate_hz=st.sampled_from((200.0, 250.0, 500.0)), seed=st.integers(0, 99),
@@ -81,7 +82,7 @@ def test_a_step_has_no_response_on_any_lead(rate_hz: float, leads: int) -> None:
     assert responses(x, [(0, 900)], rate_hz).max() == 0
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(
     rate_hz=st.sampled_from((50.0, 62.5, 100.0, 128.0, 180.0, 200.0, 250.0, 360.0, 500.0, 1000.0)),
     sigma_ms=st.floats(7, 14), q=st.floats(0, 0.3), s=st.floats(0, 0.6), height=st.sampled_from((1500, 12_000, 20_000)),

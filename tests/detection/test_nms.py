@@ -9,6 +9,7 @@ from beatwire.records import Response
 from beatwire.records.columns import PEAK_BESIDE, PEAK_CEILING, PEAK_COLUMNS
 from beatwire.records.detection import LevelLimits, Rings
 from beatwire.stages.detection import nms
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import cut
@@ -119,7 +120,7 @@ def beside_of(f: np.ndarray, left: int, right: int, ceiling: int) -> list[tuple[
     return found
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 @given(
     heights=st.lists(st.tuples(st.integers(1, 60), st.sampled_from((3, 20, 90, 300, 5000))), min_size=2, max_size=60),
     longest=st.integers(3, 300),

@@ -17,6 +17,7 @@ import pytest
 from beatwire.errors import UserError
 from beatwire_producers.devices.sources import Options, open_source
 from device_feeds import feeding
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,7 +165,7 @@ def test_a_password_and_certificates_are_used_and_a_refusal_is_one_line(
         sender.loop_stop()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(
     leads=st.integers(1, 4), order=st.sampled_from(["int16", "int16be"]), count=st.integers(0, 2**32 - 1),
     time_ms=st.integers(0, 2**44), values=st.lists(st.integers(-32768, 32767), min_size=1, max_size=30),
@@ -188,7 +189,7 @@ PLAIN = st.none() | st.booleans() | st.floats() | st.integers() | st.text(max_si
 JSON = st.recursive(PLAIN, lambda x: st.lists(x, max_size=3) | st.dictionaries(NAMES, x), max_leaves=8)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(st.binary(max_size=40) | JSON.map(lambda found: json.dumps(found).encode()))
 def test_whatever_a_message_is_it_is_a_packet_or_unreadable(payload: bytes) -> None:
     decoder = Decoder(parse_address("mqtt://h/t"), Options())

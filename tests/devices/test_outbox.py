@@ -22,6 +22,7 @@ from beatwire_producers.devices.chunks import Message
 from beatwire_producers.devices.feed import Feed, run_feed
 from beatwire_producers.devices.outbox import Memory, Spool
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, arrival_s
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -30,7 +31,7 @@ def message(k: int, size: int = 20) -> Message:
     return Message(b"bed-%d" % (k % 3), k.to_bytes(4, "little") * (size // 4), [("battery", b"80")] if k % 2 else None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["put", "take", "acknowledged", "end"]), st.integers(1, 40)), max_size=40))
 def test_a_spool_gives_every_message_in_order_and_again_only_what_was_not_acknowledged(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]

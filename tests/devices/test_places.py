@@ -10,6 +10,7 @@ from beatwire.errors import UserError
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.places import Placer
 from device_packets import START_S, Device, outcome
+from draws import draws
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -74,13 +75,13 @@ def assert_true(device: Device) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(data=st.data())
 def test_every_packet_of_a_drawn_device_has_its_true_place_once(kind: str, data: st.DataObject) -> None:
     assert_true(data.draw(devices(kind)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(device=devices("times"))
 def test_the_time_of_a_packet_is_that_of_its_clock_within_the_jitter(device: Device) -> None:
     found = outcome(device)
@@ -92,7 +93,7 @@ def test_the_time_of_a_packet_is_that_of_its_clock_within_the_jitter(device: Dev
         assert abs(since_s - true_s) <= 2.0 * device.clock_jitter_s + 0.002 + 0.5e-6  # times are whole microseconds
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(
     device=devices("times"),
     by_s=st.one_of(st.floats(-86400, -0.5), st.floats(0.5, 86400)),
@@ -115,7 +116,7 @@ def test_a_clock_that_is_set_is_no_hole_and_no_session(device: Device, by_s: flo
     assert any("clock was set" in note for note in outcome(device).notes)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(device=devices("count"), turn=st.sampled_from([256, 1000, 4096, 65536]), gone=st.integers(1, 60))
 def test_a_count_that_turns_goes_on_even_over_holes_that_are_longer_than_a_turn(
     device: Device, turn: int, gone: int
@@ -125,7 +126,7 @@ def test_a_count_that_turns_goes_on_even_over_holes_that_are_longer_than_a_turn(
     assert_true(dataclasses.replace(device, turn=turn, lost=lost, doubled=device.doubled - lost))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(device=devices("count"), at=st.integers(WARM + 1, WARM + 30), away_s=st.floats(0.0, 30.0))
 def test_a_reconnection_is_a_new_session_only_if_the_count_begins_again(device: Device, at: int, away_s: float) -> None:
     away = frozenset(range(at, min(device.packets - 10, at + round(away_s * device.rate_hz / device.size))))
@@ -142,7 +143,7 @@ def test_a_reconnection_is_a_new_session_only_if_the_count_begins_again(device: 
     assert all(first == (k - back) * device.size for k, first in after.items())
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(device=devices("times"))
 def test_a_rate_that_nobody_states_is_measured(device: Device) -> None:
     device = dataclasses.replace(device, lost=frozenset(), doubled=frozenset(), stalls={}, clock_jitter_s=0.0)

@@ -11,6 +11,7 @@ import pytest
 from beatwire.kernels.intake import avro
 from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_FIRST
 from beatwire.wire.avro import REASONS, decode_chunk, frame
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import avro_chunk, avro_long, usable_chunk
@@ -44,7 +45,7 @@ def as_row(given: dict[str, Any]) -> dict[str, Any]:
     return given | {"stream": given["stream"].encode(), "leads": len(given["leads"])}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(st.lists(chunks(), min_size=1, max_size=4))
 def test_the_kernel_decodes_what_fastavro_decodes(given: list[dict[str, Any]]) -> None:
     values = [avro_chunk(c) for c in given]
@@ -54,7 +55,7 @@ def test_the_kernel_decodes_what_fastavro_decodes(given: list[dict[str, Any]]) -
     assert [row(result, i) for i in range(len(given))] == [as_row(c) for c in given]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(chunks(), st.data())
 def test_leads_in_several_blocks_of_either_form_are_decoded(given: dict[str, Any], data: st.DataObject) -> None:
     blocks, left = [], len(given["leads"])
@@ -83,7 +84,7 @@ def test_subnormal_doubles_are_decoded(uv_per_unit: float) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 def test_any_schema_id_is_accepted_when_none_is_configured(schema_id: int) -> None:
     plain = chunk()
     result = decoded([frame(plain, schema_id), plain])
@@ -91,7 +92,7 @@ def test_any_schema_id_is_accepted_when_none_is_configured(schema_id: int) -> No
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 def test_only_the_configured_schema_id_is_accepted(configured: int, framed: int) -> None:
     result = decoded([frame(chunk(), framed), frame(chunk(), configured), chunk()], schema_id=configured)
     assert result.message.tolist() == ([0, 1, 2] if configured == framed else [1, 2])

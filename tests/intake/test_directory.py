@@ -7,6 +7,7 @@ import pytest
 from beatwire.records import Chunks
 from beatwire.records.columns import CHUNK_ID_HASH
 from beatwire.stages.support.streams.directory import Directory
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from steps import chunk, decoded
@@ -44,7 +45,7 @@ def test_every_stream_has_one_slot_in_order_of_arrival_although_digests_collide(
     assert directory.capacity >= len(directory.names)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(
     st.lists(
         st.text(st.characters(codec="utf-8", categories=("L", "N", "P")), min_size=1, max_size=16),

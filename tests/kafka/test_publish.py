@@ -20,6 +20,7 @@ from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import decode_beat, schema
 from beatwire.wire.names import ALERTS, AUDIT, BEATS
 from bedside import Ward, device_chunk
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, ValidationError
@@ -113,7 +114,7 @@ def as_written(row: dict[str, Any], model: str) -> bytes:
     return buffer.getvalue()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(
     st.lists(rows(), min_size=1, max_size=8), st.text(st.characters(codec="ascii"), max_size=40) | st.just("m" * 200)
 )

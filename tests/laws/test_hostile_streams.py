@@ -82,7 +82,7 @@ class Hostile:
         return value
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_hostile_streams_cost_a_bounded_number_of_alerts_and_change_nothing_in_others(seed: int) -> None:
     rng = random.Random(seed)
     hostile = [Hostile(f"h{k}", rng) for k in range(60)]

@@ -12,6 +12,7 @@ from beatwire.pipeline.settings import Settings
 from beatwire.records import RawTick
 from beatwire.settings import HORIZON_S
 from beatwire_producers.ward import ward
+from draws import draws
 from hypothesis import HealthCheck, given, settings, strategies
 from laws import (
     START_US,
@@ -64,7 +65,9 @@ def test_single_samples_give_the_same_output(signals: list[Signal]) -> None:
     assert_equal(run_graph(ticks), run_graph([[s.chunk(0, 2500)] for s in short]))
 
 
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=draws(6), deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(cuts=strategies.data())
 def test_cuts_drawn_by_hypothesis_give_the_same_output(
     signals: list[Signal], whole: Run, cuts: strategies.DataObject

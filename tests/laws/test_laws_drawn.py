@@ -78,7 +78,7 @@ def successors_of_a_ward_differ(seed: int) -> str:
     return f"seed {seed}, takeovers before {[sent[cuts[k]].note for k in takeovers]}: {found}" if found else ""
 
 
-@pytest.mark.parametrize("seed", [*range(10, 30), *range(MORE_FROM, MORE_FROM + 6)])
+@pytest.mark.parametrize("seed", [*range(10, 20), *range(MORE_FROM, MORE_FROM + 4)])
 def test_the_beats_of_a_drawn_stream_and_their_times_are_the_same_however_it_is_cut(seed: int) -> None:
     assert not beats_differ(seed)
 
@@ -128,7 +128,7 @@ def test_alerts_of_sessions_that_come_again_have_the_times_of_their_own_clock_ho
 
 @pytest.mark.parametrize(
     "seed",
-    [*range(6), 1804, 2075, 24, 35, 88, 130, 136, 467, 848, 976, 1205, 1319, 1611, 1843, *range(1500, 1503)],
+    [*range(3), 2075, 24, 88, 467, 1319, 1501],  # the heavy suite has those below 2000
 )
 def test_successors_of_a_drawn_stream_publish_what_one_graph_publishes(seed: int) -> None:
     assert not successors_differ(seed)

@@ -13,6 +13,7 @@ from beatwire.records import RawTick
 from beatwire.stages import align, decode
 from beatwire.stages.support.streams.directory import Directory
 from beatwire.wire.avro import encode_chunk
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import START_US
@@ -47,7 +48,7 @@ def monitors() -> align.State:
 
 
 @given(st.lists(st.tuples(CHANGES, JUMPS, st.booleans()), min_size=1, max_size=60))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 def test_a_trace_ends_where_the_monitor_is_and_shows_no_sample_in_a_wrong_place(
     drawn: list[tuple[str, int, bool]],
 ) -> None:

@@ -10,6 +10,7 @@ from beatwire.wire import avro
 from beatwire_producers.encode import Encoder
 from beatwire_producers.feeds import Feed, Lanes, feeds_of, pseudonym
 from beatwire_producers.schedule import GARBAGE, TRUNCATED, Schedule, chunks_of, joined
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,7 +45,7 @@ def test_a_schedule_in_blocks_equals_the_schedule_in_one_piece() -> None:
         assert np.array_equal(getattr(whole, name), getattr(blocks, name))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(
     stream=st.text(min_size=1, max_size=16),
     session=st.integers(-(2**40), 2**40),

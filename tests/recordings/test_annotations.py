@@ -17,6 +17,7 @@ from beatwire.recordings.synthetic.person import synthesise
 from beatwire.recordings.wfdb.annotations import checked_ending
 from beatwire.report.annotations import annotations_of
 from beatwire.training.vae.dataset import read_subjects
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -39,7 +40,7 @@ def write_annotated(
     wfdb.wrann(name, ending, at, ["N"] * len(at), write_dir=str(folder), **own)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(
     clock_hz=st.sampled_from([None, 100.0, 250.0, 360.0, 1000.0, 128.5]), frame=st.sampled_from([1, 2, 4]),
     ending=st.sampled_from(["atr", "qrs", "ecg", "man"]),

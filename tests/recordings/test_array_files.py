@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 import scipy.io
 from beatwire.recordings import read_recording
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 NUMBER = count()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(
     leads=st.integers(1, 12), turned=st.booleans(), kind=st.sampled_from(["npz", "mat", "struct"]),
     rate_name=st.sampled_from(["fs", "Fs", "sampling_rate", "sfreq", "SampleRate", "rate_hz"]), named=st.booleans(),
@@ -41,7 +42,7 @@ def test_arrays_in_a_file_are_found_with_their_rate_and_the_names_of_leads(
     assert recording.leads == (tuple(names) if named else tuple(f"lead {k}" for k in range(leads)))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(
     kind=st.sampled_from(["parquet", "npz", "npz of two", "npy of records", "mat"]),
     clock=st.sampled_from(["t", "x", "zeit"]),

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from beatwire.recordings import NO_VALUE, as_recording
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,7 +47,7 @@ KINDS = ["pandas", "arrow", "mapping", "structured", "record"]
 DTYPES = ["f8", "f4", "i4", "i8", "i2"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(st.data())
 def test_any_table_of_leads_clock_and_other_columns_is_the_ecg(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(KINDS))
@@ -68,7 +69,7 @@ def test_any_table_of_leads_clock_and_other_columns_is_the_ecg(data: st.DataObje
     assert np.abs(mv_of(found)[0] - (mv_of(found)[0] - MV).mean() - MV).max() < 0.002
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 @given(st.data())
 def test_what_is_masked_none_or_infinite_is_no_value(data: st.DataObject) -> None:
     missing = np.zeros(N, bool)
@@ -106,7 +107,7 @@ def test_without_a_unit_only_plausible_fractions_are_millivolts(unit: str | None
     assert len(beatwire.analyze(numbers, FS).beats) == len(expected.beats)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(
     st.sampled_from(["i2", ">i2", "i4", "f4", ">f8"]), st.sampled_from([-32768, 9999, -9999]),
     st.integers(1, 30), st.integers(0, N - 40), st.booleans(),

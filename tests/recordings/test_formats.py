@@ -14,6 +14,7 @@ import pytest
 import scipy.io
 from acq_files import write_acq
 from beatwire.recordings import NO_VALUE, formats, read_blocks, read_recording
+from draws import draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from sources import message_of
@@ -78,7 +79,7 @@ def write_dicom(path: Path, groups: list[dict[str, object]]) -> None:
     made.save_as(path, enforce_file_format=True)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(
     rates=st.lists(st.sampled_from([100, 125, 200, 250]), min_size=1, max_size=3),
     units=st.lists(st.sampled_from(["mV", "uV", "V", "adu"]), min_size=3, max_size=3),
@@ -178,7 +179,7 @@ def test_of_a_sleep_recording_the_ecg_alone_is_a_lead(tmp_path: Path) -> None:
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(
     sensitivity=st.sampled_from([0.001, 0.005, 2.5, 1.25]), unit=st.sampled_from(["uV", "mV"]),
     baseline=st.integers(-100, 100), rates=st.sampled_from([(250, 250), (500, 250)]), gap=st.integers(0, 3000),
@@ -227,7 +228,7 @@ def test_the_waveform_that_pydicom_ships_is_read_as_pydicom_reads_it() -> None:
     assert 8 <= len(beatwire.analyze(path).beats) <= 14
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(
     scale=st.sampled_from([0.001, -0.002, 0.0005]), offset=st.floats(-0.5, 0.5), divider=st.sampled_from([1, 2, 4]),
     floats=st.booleans(), seed=st.integers(0, 99),

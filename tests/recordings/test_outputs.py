@@ -16,6 +16,7 @@ from beatwire.cli.main import app
 from beatwire.errors import UserError
 from beatwire.outputs import check_output, is_same, write_output
 from beatwire.recordings.files import source_files
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
@@ -103,7 +104,7 @@ def test_two_outputs_have_two_names(second: str, tmp_path: Path, monkeypatch: py
     assert "expected another file than those of --out" in str(done.exception)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.lists(st.sampled_from([".", "..", "a", "b", "link"]), max_size=6), st.sampled_from(["x", "y"]))
 def test_two_spellings_are_one_file_exactly_if_they_open_one(parts: list[str], name: str) -> None:
     import tempfile

@@ -14,6 +14,7 @@ import pytest
 import wfdb
 from beatwire.errors import UserError
 from beatwire.recordings import NO_VALUE, Recording, as_recording, read_blocks, read_recording
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import message_of
@@ -119,7 +120,7 @@ def same(recording: Recording, lead: int, uv: np.ndarray) -> None:
         assert np.nanmax(np.abs(difference)) <= 0.51 * recording.uv_per_unit + 1e-6 * np.nanmax(np.abs(uv))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(drawn=st.data(), frames=st.integers(1, 300), n=st.integers(1, 3))
 def test_a_record_of_one_segment_is_read_as_it_was_written(
     drawn: st.DataObject, frames: int, n: int, tmp_path_factory: pytest.TempPathFactory
@@ -144,7 +145,7 @@ def test_a_record_of_one_segment_is_read_as_it_was_written(
         same(in_memory, 0, written[0].uv)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(drawn=st.data(), layout=st.booleans(), n=st.integers(1, 4))
 def test_each_segment_is_read_by_its_own_header(
     drawn: st.DataObject, layout: bool, n: int, tmp_path_factory: pytest.TempPathFactory
@@ -183,7 +184,7 @@ def test_each_segment_is_read_by_its_own_header(
         same(recording, 0, uv)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(skews=st.lists(st.integers(0, 9), min_size=2, max_size=3), offset=st.integers(0, 700), seed=st.integers(0, 99))
 def test_skew_and_the_bytes_before_the_first_sample_are_followed(
     skews: list[int], offset: int, seed: int, tmp_path_factory: pytest.TempPathFactory
@@ -200,7 +201,7 @@ def test_skew_and_the_bytes_before_the_first_sample_are_followed(
         assert (recording.samples[k][40 - skew :] == NO_VALUE).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(rates=st.lists(st.sampled_from([1, 2, 3, 4]), min_size=2, max_size=3), frames=st.integers(20, 80))
 def test_leads_of_different_rates_meet_at_the_highest_one_and_it_is_said(
     rates: list[int], frames: int, tmp_path_factory: pytest.TempPathFactory
@@ -303,7 +304,7 @@ def test_the_segments_of_a_record_at_an_address_are_fetched(tmp_path: Path) -> N
     assert (recording.samples[0, 400:500] == NO_VALUE).all()
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(text=st.text(st.sampled_from("r/ 0129.:+x()~-#V\nm.dat16"), max_size=60), raw=st.binary(max_size=40))
 def test_no_header_and_no_file_raises_anything_but_a_user_error(
     text: str, raw: bytes, tmp_path_factory: pytest.TempPathFactory

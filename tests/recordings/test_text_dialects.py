@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from beatwire.recordings import read_blocks, read_recording
+from draws import draws
 from hypothesis import given, settings
 from text_dialects import Dialect, dialects, truth_of, write
 
@@ -39,7 +40,7 @@ def read(dialect: Dialect) -> None:
     assert np.abs(joined - samples * recording.uv_per_unit).max() < 3
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(dialects())
 def test_a_text_table_of_any_dialect_gives_the_right_samples_rate_and_unit(dialect: Dialect) -> None:
     read(dialect)

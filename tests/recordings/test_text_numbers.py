@@ -11,6 +11,7 @@ from beatwire.errors import UserError
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire.recordings.text.head import read_head
+from draws import draws
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +19,7 @@ RATE_HZ = 250.0
 UV = synthetic_recording("synthetic:seconds=12,seed=3", rate_hz=RATE_HZ).samples[0].astype(int)
 T = np.arange(len(UV)) / RATE_HZ
 
-drawn = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+drawn = settings(max_examples=draws(30), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def grouped(value: int, sign: str) -> str:

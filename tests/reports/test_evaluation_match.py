@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from beatwire.evaluation.beats.match import Counts, count, inside, pair, timing_ms
 from beatwire.evaluation.records import read_annotated
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from wfdb.processing import compare_annotations
@@ -57,7 +58,7 @@ def brute_force(annotated, detected, tolerance):
 instants = st.lists(st.integers(0, 60), max_size=4, unique=True).map(sorted)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(instants, instants, st.integers(0, 15))
 def test_pairs_are_the_most_and_the_nearest_of_all_there_are(annotated, detected, tolerance):
     ref, det = beats(*annotated), beats(*detected)

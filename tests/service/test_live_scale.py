@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from beatwire.api.live_scale import LiveScale
 from beatwire.recordings import NO_VALUE
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -36,7 +37,7 @@ CUTS = st.lists(st.integers(0, N), max_size=6).map(sorted)
 SCALES = {"V": 1e-3, "mV": 1.0, "uV": 1e3, "nV": 1e6}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(st.data())
 def test_live_finds_the_beats_in_any_unit_given_or_not(data: st.DataObject) -> None:
     unit = data.draw(st.sampled_from(list(SCALES)))
@@ -52,7 +53,7 @@ def test_live_finds_the_beats_in_any_unit_given_or_not(data: st.DataObject) -> N
     assert any("not calibrated" in n for n in notes) is (not is_given and unit != "mV")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.data())
 def test_any_cutting_gives_the_same_samples(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
@@ -85,7 +86,7 @@ def test_any_cutting_gives_the_same_samples(data: st.DataObject) -> None:
     assert (scaled(list(range(1, N))) == whole).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 @given(st.floats(-300, 300), st.sampled_from(["constant", "drift", "jump"]), CUTS)
 def test_an_offset_of_an_electrode_and_its_drift_cost_no_beat(size: float, kind: str, cuts: list[int]) -> None:
     seconds = np.arange(N) / FS
@@ -99,7 +100,7 @@ def test_an_offset_of_an_electrode_and_its_drift_cost_no_beat(size: float, kind:
     assert any("an offset of" in n for n in notes) or np.abs(MV + offset).max() < 34
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 @given(
     st.sampled_from([("mV", -32768.0), ("uV", -32768.0), ("mV", -999.0), ("mV", 9999.0), ("V", -99.0), (None, -32768)]),
     st.lists(st.integers(0, N - 1), min_size=1, max_size=20), CUTS,

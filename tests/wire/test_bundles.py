@@ -19,6 +19,7 @@ from beatwire.wire import dead_letters, packed_letters
 from beatwire.wire.avro import frame, schema, schema_text
 from beatwire.wire.bundles import BUNDLE_MARK, decode_bundle, encode_bundle
 from beatwire.wire.dead_letters import Letter
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutations import mutations
@@ -73,7 +74,7 @@ def test_a_bundle_that_no_reader_would_take_is_not_made(count: int, size: int, t
         encode_bundle([b"x" * size] * count)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.lists(st.lists(VALUES, min_size=1, max_size=8), min_size=1, max_size=6), st.integers(0, 2**32))
 def test_any_bundling_gives_the_rows_and_the_rejects_of_single_messages(groups: list[list[bytes]], seed: int) -> None:
     rng = random.Random(seed)

@@ -16,6 +16,7 @@ from beatwire.cli.recordings.export import validate
 from beatwire.errors import UserError
 from beatwire.offline.results.merge import START_US
 from beatwire.wire import fhir
+from draws import draws
 from fhir.resources.observation import Observation
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -56,7 +57,7 @@ def test_a_minute_of_a_stream_is_one_observation_of_its_median_rate() -> None:
 
 
 @given(st.lists(st.tuples(TIMES, st.floats(1, 400), st.text("bed-é1", min_size=1)), min_size=1, max_size=5))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 def test_every_observation_is_valid_by_r5(given: list[tuple[datetime, float, str]]) -> None:
     beats = [{"stream": stream, "time": time, "rate_bpm": rate} for time, rate, stream in given]
     found = fhir.heart_rates(beats, "beatwire")
@@ -189,7 +190,7 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch,
     rate=st.one_of(st.just(""), st.floats().map(repr)),
     start=st.sampled_from(["0001-01-01T00:00:00", "1970-01-01T00:00:00Z", "9999-12-31T23:59:59Z"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 def test_beats_of_any_time_and_rate_are_a_bundle_or_one_line(time: str, rate: str, start: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "b.csv"

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from beatwire import tables
 from beatwire.wire.json import json_tick_to_avro
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_json_chunks import message, singly
@@ -85,13 +86,13 @@ def check(values: list[bytes]) -> None:
             assert result.isprintable()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=draws(400), deadline=None)
 @given(st.lists(drawn_message(), min_size=1, max_size=4))
 def test_drawn_messages_have_one_result_alone_and_in_a_table(values: list[bytes]) -> None:
     check(values)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=draws(400), deadline=None)
 @given(st.lists(mutated_message(), min_size=1, max_size=4))
 def test_mutated_messages_have_one_result_alone_and_in_a_table(values: list[bytes]) -> None:
     check(values)

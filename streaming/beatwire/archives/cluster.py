@@ -71,7 +71,7 @@ def connected(
         opened.enter_context(dask.config.set(_SETTINGS))
         if scheduler is None:
             cluster = opened.enter_context(ending(_local(processes, backend, notes), notes))
-            client = opened.enter_context(Client(cluster))  # type: ignore[no-untyped-call]
+            client = opened.enter_context(Client(cluster))
         elif isinstance(scheduler, str):
             client = opened.enter_context(_client(scheduler))
         else:
@@ -106,16 +106,16 @@ def _local(processes: int | None, backend: str, notes: Callable[[str], None]) ->
 
             return LocalCUDACluster(n_workers=processes, threads_per_worker=1, **options)
         notes("one GPU is used; for a worker on each: pip install dask-cuda")
-        return LocalCluster(n_workers=1, threads_per_worker=1, **options)  # type: ignore[no-untyped-call]
+        return LocalCluster(n_workers=1, threads_per_worker=1, **options)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return LocalCluster(n_workers=processes or cores, threads_per_worker=1, **options)  # type: ignore[no-untyped-call]
+    return LocalCluster(n_workers=processes or cores, threads_per_worker=1, **options)
 
 
 def _client(address: str) -> Any:
     from distributed import Client
 
     try:
-        return Client(address, timeout=CONNECTS_WITHIN_S)  # type: ignore[no-untyped-call]
+        return Client(address, timeout=CONNECTS_WITHIN_S)
     except (OSError, ValueError, TypeError) as error:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise UserError(f"--scheduler: expected a scheduler of Dask at {address!r}; got: {lines[0]}") from None

@@ -96,7 +96,7 @@ def _completed(client: Any, todo: Sequence[Found], work: Work) -> Iterable[tuple
 
     futures = client.map(archive_recording, todo, work=work, pure=False)
     of = dict(zip((future.key for future in futures), todo, strict=True))
-    waiting = as_completed(futures)  # type: ignore[no-untyped-call]
+    waiting = as_completed(futures)
     del futures  # so that a row is released when it has arrived, and not made again when its worker dies
     for future in waiting:
         one = of[future.key]

@@ -1,0 +1,10 @@
+"""How many examples Hypothesis draws: all of them in the heavy suite, four of ten in the fast one."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+
+def draws(most: int) -> int:
+    """Return the number of examples in this run, of ``most`` in the heavy suite; see the profiles in ``conftest``."""
+    return max(1, round(most * settings.default.max_examples / 100))
