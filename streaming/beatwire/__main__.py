@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import sys
 
+from beatwire.signals import INTERRUPTED, end_on_sigterm
+
 
 def run() -> None:
-    """Run the command of the arguments; Ctrl-C while modules are imported ends without a traceback."""
+    """Run the command of the arguments; Ctrl-C or SIGTERM at any time ends it without a traceback."""
+    end_on_sigterm()
     try:
         from beatwire.cli.main import main
-    except KeyboardInterrupt:  # there is no command yet that could end in its own way
-        sys.exit(130)
-    main()
+
+        main()
+    except KeyboardInterrupt:  # before there is a command that ends in its own way
+        sys.exit(INTERRUPTED)
 
 
 if __name__ == "__main__":

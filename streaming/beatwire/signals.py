@@ -1,11 +1,34 @@
-"""SIGINT and SIGTERM as an event."""
+"""SIGINT and SIGTERM: as an event for what runs until it is stopped, as the end of a process before and otherwise.
+
+State: whether SIGTERM has come. Python runs a handler in the main thread, wherever that is. A library that calls Python
+may drop what the handler raises; `stop_on_signals` then finds that the process was to end.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
+
+_ASKED = threading.Event()
+
+
+def end_on_sigterm() -> None:
+    """Let SIGTERM raise SystemExit in the main thread: what was begun is cleaned up, also as the first process.
+
+    Linux does not deliver a signal without a handler to the first process of a container.
+    """
+    signal.signal(signal.SIGTERM, _end)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    _ASKED.set()
+    raise SystemExit(128 + number)
 
 
 @contextlib.contextmanager
@@ -16,8 +39,34 @@ def stop_on_signals() -> Iterator[threading.Event]:
     """
     stop = threading.Event()
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    if _ASKED.is_set():
+        stop.set()
     try:
         yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def stop_with_parent(stop: Callable[[], None] | None = None) -> None:
+    """Call `stop` in a thread when standard input ends, as it does when the parent process ends.
+
+    Parameters
+    ----------
+    stop
+        None: what SIGTERM does in the main thread.
+    """
+
+    def watch() -> None:
+        # Not through `sys.stdin`: an interpreter that ends while a thread holds its lock aborts.
+        while os.read(0, 4096):
+            pass
+        (stop or _terminate)()
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def _terminate() -> None:
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, signal.SIGTERM)

@@ -250,6 +250,44 @@ def test_a_monitor_that_is_stopped_waits_for_no_broker():
     assert ticks.published == []
 
 
+def test_the_loop_turns_while_a_slow_log_of_alerts_is_read_and_adopts_what_it_publishes_meanwhile():
+    ticks, graph, now_s = Ticks(polled("a", 0)), Graph(), itertools.count(0.0, 3.0)
+    turned: list[float | None] = []
+
+    def read_alerts():
+        for _ in range(40):
+            turned.append(monitor.loop.turned_s)
+            if ticks.published:
+                break
+            time.sleep(0.05)
+        return [{"id": "a"}]
+
+    monitor = Monitor(graph, ticks, ticks, read_alerts=read_alerts, clock_s=lambda: next(now_s))
+    monitor.run(threading.Event(), until=lambda _: not ticks.ticks)
+    assert len(set(turned)) > 1
+    interrupted = json.loads(ticks.published[0][0])
+    assert interrupted["rule"] == "monitoring interrupted"
+    assert [call.count(interrupted["id"]) for call in graph.calls] == [0, 1, 0]
+
+
+@pytest.mark.parametrize("ends", ["stop", "epoch"])
+def test_a_slow_log_of_alerts_is_not_waited_for_once_it_is_not_needed(ends):
+    ticks, graph, stop, needed = Ticks(polled("a", 0), polled("b", 0, epoch=2)), Graph(), threading.Event(), []
+
+    def read_alerts():
+        if not needed:
+            needed.append(True)
+            stop.set() if ends == "stop" else setattr(ticks, "epoch", 2)
+            time.sleep(3.0)
+        return [{"id": "a"}]
+
+    begin_s = time.monotonic()
+    Monitor(graph, ticks, ticks, read_alerts=read_alerts).run(stop, until=lambda _: not ticks.ticks)
+    assert time.monotonic() - begin_s < 2.5
+    again = [] if ends == "stop" else ["reset", "adopt [{'id': 'a'}]", "emit b"]
+    assert graph.calls == ["reset", *again]
+
+
 def test_a_monitor_that_is_stopped_waits_for_no_answer_about_staff():
     ticks, graph, stop = Ticks(polled("a", 0)), Graph(), threading.Event()
     staff = StaffReader(Cluster("nowhere"))  # not entered: nothing is read

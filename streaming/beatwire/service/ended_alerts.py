@@ -11,10 +11,11 @@ Invariant: an alert that goes on is never removed, not even if an earlier messag
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.reading.readers import read_active_alerts
@@ -25,6 +26,46 @@ from beatwire.wire.fields import Unusable
 
 MOST_ENDED = 200_000  # about 30 MB
 MOST_A_TICK = 500
+
+
+class AlertLog(NamedTuple):
+    """What the log of alerts has: those that are not off; and of those that have ended key, time (us) and partition."""
+
+    alerts: list[dict[str, Any]]
+    ended: Sequence[tuple[bytes, int, int]] = ()
+
+
+def read_log(
+    source: Source,
+    unusable: Callable[[Unusable], None],
+    read_alerts: Callable[[], list[dict[str, Any]]] | None,
+    given_up: threading.Event,
+) -> AlertLog:
+    """Return what the log has.
+
+    Parameters
+    ----------
+    source
+        Of the cluster.
+    unusable
+        Called for each message that is no alert.
+    read_alerts
+        Reads the alerts that are not off in its place; None: nothing does.
+    given_up
+        Set when the log is not needed any more.
+
+    Raises
+    ------
+    FatalError
+        The log cannot be read.
+    """
+    if read_alerts is not None:
+        return AlertLog(read_alerts())
+    ended: list[tuple[bytes, int, int]] = []
+    alerts = read_active_alerts(
+        source.cluster, unusable=unusable, ended=lambda *one: ended.append(one), given_up=given_up
+    )
+    return AlertLog(alerts, ended)
 
 
 class EndedAlerts:
@@ -43,19 +84,6 @@ class EndedAlerts:
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self._ended_us)
-
-    def read(self, source: Source, unusable: Callable[[Unusable], None]) -> list[dict[str, Any]]:
-        """Return the alerts that are not off according to the log, and begin with those that have ended.
-
-        Raises
-        ------
-        FatalError
-            The log cannot be read.
-        """
-        ended: list[tuple[bytes, int, int]] = []
-        alerts = read_active_alerts(source.cluster, unusable=unusable, ended=lambda *one: ended.append(one))
-        self.begin(ended, source.assigned)
-        return alerts
 
     def begin(self, ended: Sequence[tuple[bytes, int, int]], assigned: Collection[int]) -> None:
         """Begin with what the log has: key, time in microseconds since 1970, and partition."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from beatwire.alerts.rules import INTERRUPTED
 from beatwire.records import Outgoing
@@ -31,6 +32,11 @@ class Interruption:
         Where the time is counted, and what probes read.
     clock_us, clock_s
         The time, microseconds since 1970; and a clock for durations.
+
+    Attributes
+    ----------
+    alerts : list of dict
+        What was published of the present interruption. The log may have been read before, so it is adopted with it.
     """
 
     def __init__(
@@ -39,13 +45,14 @@ class Interruption:
         self._counters, self._loop = counters, loop
         self._clock_us, self._clock_s = clock_us, clock_s
         self._since_s, self._said = 0.0, False
+        self.alerts: list[dict[str, Any]] = []
 
     def turn(self, partitions: int, held: int, *, covered: bool) -> bool:
         """Take a turn of the loop; return True if it is to be said now that its partitions are not monitored."""
         now_s, was_interrupted, interrupted = self._clock_s(), self._loop.interrupted, partitions > 0 and not covered
         self._loop.turn(now_s, partitions, interrupted=interrupted, held=held)
         if interrupted and not was_interrupted:
-            self._since_s, self._said = now_s, False
+            self._since_s, self._said, self.alerts = now_s, False, []
         elif interrupted and not self._said and now_s - self._since_s > INTERRUPTED_S:
             self._said = True
             return True
@@ -56,10 +63,10 @@ class Interruption:
             log_event("covered", text, level=logging.DEBUG, partitions=partitions, interrupted_s=interrupted_s)
         return False
 
-    def messages(self, partitions: Iterable[int], model: str) -> Outgoing:
-        """Return the alerts of partitions that are not monitored; ``model`` is the version of the scoring model."""
+    def publish(self, send: Callable[[Outgoing], None], partitions: Iterable[int], model: str) -> None:
+        """Send the alerts of partitions that are not monitored; ``model`` is the version of the scoring model."""
         since_us = self._clock_us() - round(1e6 * (self._clock_s() - self._since_s))
-        said = interrupted_messages(sorted(partitions), since_us, INTERRUPTED_S)
-        values = [encode_alert(message | {"model": model}).encode() for message in said]
-        keys: list[bytes | None] = [message["id"].encode() for message in said]
-        return Outgoing(names.ALERTS, keys, values, list(map(alert_headers, said)))
+        said = [one | {"model": model} for one in interrupted_messages(sorted(partitions), since_us, INTERRUPTED_S)]
+        keys: list[bytes | None] = [one["id"].encode() for one in said]
+        send(Outgoing(names.ALERTS, keys, [encode_alert(one).encode() for one in said], list(map(alert_headers, said))))
+        self.alerts = said

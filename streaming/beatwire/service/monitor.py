@@ -19,16 +19,17 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
-from beatwire.errors import FatalError
 from beatwire.kafka.consuming.batch import PolledTick
 from beatwire.kafka.consuming.positions import Position
 from beatwire.kafka.consuming.progress import Beginning
 from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.publishing.sink import Sink, StaleError
 from beatwire.records import Outgoing, RawTick
-from beatwire.service.ended_alerts import EndedAlerts
+from beatwire.service.adoption import Adoption
+from beatwire.service.ended_alerts import AlertLog, EndedAlerts, read_log
 from beatwire.service.interfaces import Graph, NoStaff, Staff
 from beatwire.service.interruption import Interruption
 from beatwire.service.observing.counters import Counters
@@ -41,8 +42,6 @@ from beatwire.service.process_tuning import MemoryReturn
 from beatwire.wire import names
 
 IDLE_S = 0.1  # interval of empty ticks while no messages arrive: the resolution of rules decided by time alone
-_OUTAGE_S = 120.0  # an outage of the broker that is waited for
-_RETRY_S = 0.2
 _MOST_COUNTS = 8  # of partitions that are remembered: they are added, now and then
 
 
@@ -111,7 +110,7 @@ class Monitor:
         self._is_new = True  # the graph has no limits of streams yet
         self._unusable = UnusableLog(self.counters.unusable)
         self._ended = EndedAlerts(keep_ended_s)
-        self._read_alerts = read_alerts or (lambda: self._ended.read(source, self._unusable.add))
+        self._adoption = Adoption(partial(read_log, source, self._unusable.add, read_alerts), self._turn)
         self._clock_us, self._clock_s = clock_us, clock_s
         self._send = sink.publish if instruments is None else instruments.timed("send", sink.publish)
         self._memory = MemoryReturn()
@@ -149,10 +148,13 @@ class Monitor:
         """Write what probes read: that the loop turns, and whether the streams of its partitions are covered."""
         covered = self._adopted and self._epoch == self._source.epoch
         if self._interruption.turn(self._source.partitions, self._source.held, covered=covered):
-            messages = self._interruption.messages(self._source.assigned, self._graph.model_name)
+            source = self._source
             # Without offsets, which the transaction of a killed worker may lock for seconds: so it is not fenced.
             with contextlib.suppress(StaleError):  # the assignment has changed: the next one is interrupted anew
-                self._sink.publish([messages], {}, self._source, self._source.epoch)
+                self._interruption.publish(
+                    lambda messages: self._sink.publish([messages], {}, source, source.epoch),
+                    source.assigned, self._graph.model_name,
+                )  # fmt: skip
 
     def _process(self, polled: PolledTick, stop: threading.Event) -> None:
         """Process one tick: begin its epoch if it is the first, run the graph, publish."""
@@ -200,22 +202,21 @@ class Monitor:
         self._sink.send_ahead(outgoing, self._source, self._epoch)
 
     def _adopt_alerts(self, stop: threading.Event) -> bool:
-        """Pass the alerts in the log to the graph; wait for a broker that is away, unless the monitor is to stop."""
-        deadline = time.monotonic() + _OUTAGE_S
-        while not self._adopted and not stop.is_set():
-            self._sink.end_open_transactions(self._source)
-            try:
-                alerts = self._read_alerts()
-            except FatalError:
-                if time.monotonic() > deadline:
-                    raise
-                stop.wait(_RETRY_S)
-            else:
-                assigned = self._source.assigned
-                own = [alert for alert in alerts if alert.get("partition", 0) in assigned or "partition" not in alert]
-                self._graph.adopt(own, self._staff.take_all_acks())
-                self._adopted = True
-        return self._adopted
+        """Pass the alerts in the log to the graph; return False if the monitor is to stop, or the epoch is over."""
+        log: AlertLog | None = self._adoption.wait(
+            lambda: stop.is_set() or self._source.epoch > self._epoch,
+            lambda: self._sink.end_open_transactions(self._source),
+        )
+        if log is None:
+            return False
+        assigned = self._source.assigned
+        self._ended.begin(log.ended, assigned)
+        known = {alert["id"] for alert in log.alerts}
+        alerts = [*log.alerts, *(alert for alert in self._interruption.alerts if alert["id"] not in known)]
+        own = [alert for alert in alerts if alert.get("partition", 0) in assigned or "partition" not in alert]
+        self._graph.adopt(own, self._staff.take_all_acks())
+        self._adopted = True
+        return True
 
     def _broker_us(self, polled: PolledTick) -> int:
         """Return the time by the broker's clock, also while messages wait there."""

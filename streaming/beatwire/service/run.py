@@ -36,7 +36,6 @@ from beatwire.service.observing.server import Server
 from beatwire.service.observing.watchdog import Watchdog
 from beatwire.service.observing.worker_answers import HOST as LOCALHOST
 from beatwire.service.warmup import BEGINNING, warm_up
-from beatwire.service.workers import stop_with_parent
 from beatwire.signals import stop_on_signals
 from beatwire.wire import names
 
@@ -71,8 +70,7 @@ def run_monitor(
     metrics_port, metrics_address
         TCP port for metrics and probes; 0: a free one; None: nothing is served. The address to listen on.
     worker
-        Its number, if it is one of several workers: it stops as well when standard input ends, because its parent has
-        ended, and serves its parent alone.
+        Its number, if it is one of several workers, which serves its parent alone.
     registry
         Has the writers' schemas of framed messages; None: framed messages of any schema id are read as SampleChunk.
 
@@ -111,8 +109,6 @@ def run_monitor(
             StaffReader(cluster, tuple(pipeline.limits.defaults)) as staff,
             Watchdog(Health(loop)),
         ):
-            if worker is not None:
-                stop_with_parent(stop)
             monitor = Monitor(
                 pipeline, source, sink, staff=staff,
                 score_within_s=score_within_s, instruments=instruments, counters=counters, loop=loop,

@@ -5,15 +5,14 @@ and health on one port. Python executes one thread at a time, and the work per m
 the kernels do; so each worker is a process, with partitions and transactions of its own. The group distributes the
 partitions, and reassigns those of a worker that has ended.
 
-A worker whose standard input ends, because its parent stops it or has ended, finishes its tick, publishes it, leaves
-the group, and ends.
+A worker whose standard input ends, because its parent stops it or has ended, does what SIGTERM does: it finishes its
+tick, publishes it, leaves the group, and ends; one that has not begun ends at once.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -67,6 +66,8 @@ def run_workers(count: int, configuration: str, metrics_port: int | None, metric
         ended: list[int] = []
         while not stop.wait(_CHECK_S) and not ended:
             ended = [k for k, worker in enumerate(workers) if worker.poll() is not None]
+        if stop.is_set():  # Ctrl-C stops them too
+            ended = []
         answers.stopping = not ended
     for k in ended:
         code = workers[k].returncode
@@ -81,16 +82,6 @@ def tell_to_stop(workers: Sequence[Worker]) -> None:
     """End the standard input of workers."""
     for worker in workers:
         worker.end_input()
-
-
-def stop_with_parent(stop: threading.Event) -> None:
-    """Set `stop` when standard input ends, as it does when the parent process ends."""
-
-    def watch() -> None:
-        sys.stdin.read()
-        stop.set()
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 class Worker(subprocess.Popen[str]):

@@ -19,14 +19,14 @@ from beatwire.pipeline.settings import Settings
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters
 from beatwire.service.warmup import warm_up
-from beatwire.service.workers import stop_with_parent
+from beatwire.signals import stop_with_parent
 
 
 def work(bootstrap: str, group: str) -> None:
     """Monitor as the service does, and print the progress."""
     pipeline, stop = Pipeline(Settings()), threading.Event()
     warm_up(lambda _: None)
-    stop_with_parent(stop)
+    stop_with_parent(stop.set)
 
     def print_progress(counters: Counters) -> bool:
         sys.stdout.write(f"{time.time()} {counters.messages}\n")

@@ -36,6 +36,7 @@ from beatwire.cli.options import (
     examples,
 )
 from beatwire.cli.terminal import Line, print_message, print_result, progress_bar
+from beatwire.signals import TERMINATED, stop_with_parent
 
 if TYPE_CHECKING:
     from beatwire.configuration.keys import Configuration
@@ -282,10 +283,17 @@ def monitor(
 
 
 def parent_configuration() -> Configuration:
-    """Return the configuration that the parent of a worker has written to its standard input, as one line."""
+    """Return the configuration that the parent of a worker has written to its standard input, as one line.
+
+    What follows it is the end of the parent, or its sign to stop: that ends the worker.
+    """
     from beatwire.configuration.keys import Configuration
 
-    return Configuration.model_validate_json(sys.stdin.readline())
+    line = sys.stdin.readline()
+    if not line:
+        raise SystemExit(TERMINATED)  # the parent has ended
+    stop_with_parent()
+    return Configuration.model_validate_json(line)
 
 
 def run_configured(values: Configuration, worker: int | None) -> None:

@@ -40,6 +40,7 @@ def read_active_alerts(
     timeout_s: float = 60.0,
     unusable: Callable[[Unusable], None] = lambda _: None,
     ended: Callable[[bytes, int, int], None] = lambda *_: None,
+    given_up: threading.Event | None = None,
 ) -> list[dict[str, Any]]:
     """Return every alert whose last state is not ``off``, in the order of those last states.
 
@@ -56,15 +57,17 @@ def read_active_alerts(
     ended
         Called for each alert that has ended, in the order in which they did: its key, the time of its last message in
         microseconds since 1970, and its partition of the samples.
+    given_up
+        Ends the reading when it is set. None: it never is.
 
     Raises
     ------
     FatalError
-        The end was not reached, and nothing came for `timeout_s` seconds.
+        The end was not reached, and nothing came for `timeout_s` seconds, or `given_up` was set.
     """
     active: dict[bytes, dict[str, Any]] = {}
     over: dict[bytes, tuple[int, int]] = {}
-    for message in _to_end(cluster, topic, timeout_s):
+    for message in _to_end(cluster, topic, timeout_s, given_up):
         key, value = message.key() or b"", message.value()
         try:
             alert = None if value is None else decode_alert(value, key)
@@ -126,13 +129,17 @@ def read_letters_by_message(cluster: Cluster, *, timeout_s: float = 60.0) -> Ite
         yield list(letters_in(message.key(), message.value(), message.headers()))
 
 
-def _to_end(cluster: Cluster, topic: str, timeout_s: float) -> Iterator[Message]:
+def _to_end(
+    cluster: Cluster, topic: str, timeout_s: float, given_up: threading.Event | None = None
+) -> Iterator[Message]:
     ends = topics.end_offsets(cluster, topic)
     unfinished = {p for p, end in ends.items() if end > 0}
     deadline = time.monotonic() + timeout_s
     with _reader(cluster) as consumer:
         consumer.assign([TopicPartition(cluster.topic(topic), p, 0) for p in unfinished])
         while unfinished:
+            if given_up is not None and given_up.is_set():
+                raise FatalError(f"kafka: expected to read {cluster.topic(topic)} to its end; it was given up")
             if time.monotonic() > deadline:
                 raise FatalError(
                     f"kafka: expected to read {cluster.topic(topic)} at {cluster} to its end; got nothing "

@@ -1,0 +1,73 @@
+"""SIGINT and SIGTERM at any time: the command ends, without a traceback."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from beatwire import signals
+from beatwire.signals import end_on_sigterm, stop_on_signals, stop_with_parent
+
+_SLOW = """
+import sys, time, types
+class Slow(types.ModuleType):
+    def __getattr__(self, name):
+        try:
+            print("ready", flush=True)
+            {work}
+        finally:
+            print("cleaned up", flush=True)
+sys.modules["beatwire.cli.main"] = Slow("main")
+from beatwire.__main__ import run
+run()
+"""
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    signals._ASKED.clear()
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_command_that_is_ended_while_it_begins_cleans_up_and_prints_no_traceback(number: int, code: int) -> None:
+    command = [sys.executable, "-c", _SLOW.format(work="time.sleep(60)")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (code, "cleaned up\n", "")
+
+
+def test_sigterm_sets_the_event_of_what_runs_until_it_is_stopped() -> None:
+    end_on_sigterm()
+    with stop_on_signals() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.wait(5)
+
+
+def test_a_worker_whose_input_has_ended_does_what_sigterm_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    end_on_sigterm()
+    monkeypatch.setattr(os, "read", lambda *_: b"")
+    with pytest.raises(SystemExit, match="143"):
+        stop_with_parent() or time.sleep(5)
+
+
+def test_a_signal_that_a_library_has_dropped_stops_the_loop_that_begins_after_it() -> None:
+    end_on_sigterm()
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+    except SystemExit:  # as a callback from C does
+        pass
+    with stop_on_signals() as stop:
+        assert stop.is_set()
