@@ -107,12 +107,12 @@ $(RUN_READY): pyproject.toml constraints.txt
 	@$(INSTALL)
 	@touch $@
 
-# Bytecode of all packages but the largest: a test run turns warnings into errors, those of the compiler too.
+# Bytecode of all packages but the largest, and not of their tests: a test run turns warnings into errors, those of the compiler too.
 $(DEV_READY): EXTRAS = dev
 $(DEV_READY): $(RUN_READY)
 	@echo "Installing into $(VENV) what tests, benchmarks and training need: about a minute, 6 GB (PyTorch brings CUDA)."
 	@$(INSTALL)
-	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(nvidia|sympy|torch|triton)/' $(VENV)/lib || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(fhir|mpmath|networkx|nvidia|pip|sympy|tests?|torch|triton)/' $(VENV)/lib || true
 	@touch $@
 
 clean:

@@ -24,6 +24,18 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 ECG = Path(__file__).parents[2] / "shared" / "ecg"
 
 
+WAITING = {"devices", "integration", "kafka", "page"}  # folders whose tests wait for brokers, browsers and clocks
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let files that wait and files that calculate take turns: processes that share them leave no processor idle."""
+    files = list(dict.fromkeys(item.path for item in items))
+    waiting = [file for file in files if WAITING & set(file.parts)]
+    kinds = waiting, [file for file in files if file not in set(waiting)]
+    place = {file: (k + 0.5) / len(kind) for kind in kinds for k, file in enumerate(kind)}
+    items.sort(key=lambda item: place[item.path])
+
+
 @pytest.fixture(scope="session")
 def ecg_folder() -> Path:
     """Return the folder of annotated recordings beside the checkout."""

@@ -7,7 +7,7 @@ import threading
 import time
 import tty
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from beatwire.errors import UserError
 from beatwire.recordings.synthetic.person import synthetic_recording
 from beatwire_producers.devices.packets import DeviceAwayError
 from beatwire_producers.devices.sources import Options, open_source
-from device_feeds import feeding
+from device_feeds import Received, feeding
 
 pytest.importorskip("serial", reason="needs pyserial")
 
@@ -58,21 +58,38 @@ def sketch(head: str, line: Callable[[int], str], *, lines: int, skip: range = r
         os.close(slave)
 
 
+MISSING = range(1000, 1100)
+
+
+def uncertain(k: int) -> str:
+    return "!\r\n" if 900 <= k < 1000 else "5x2\r\n" if k == 1100 else f"{ADC[k]}\r\n"
+
+
+@pytest.fixture(scope="module")
+def received() -> Received:
+    """Play all sketches at once, two with missing lines and one with a lead that is off; return what arrives."""
+    with ExitStack() as stack:
+        readers = []
+        for stream, head, line, fs, skip in (
+            *((name, *SKETCHES[name], 250.0 if name in ("AD8232", "a count") else None, range(0)) for name in SKETCHES),
+            *((f"{name} with a hole", *SKETCHES[name], 250.0, MISSING) for name in ("millis and ADC", "a count")),
+            ("uncertain", "", uncertain, 250.0, range(0)),
+        ):
+            port = stack.enter_context(sketch(head, line, lines=1800 if skip else 1500, skip=skip))
+            readers.append((stream, open_source(f"serial:{port}", Options(fs=fs, stream=stream))))
+        found = stack.enter_context(feeding(readers)).received
+        for name, _ in readers:
+            found.wait(lambda name=name: found.count(name) >= (1680 if "hole" in name else 1450))  # type: ignore[misc]
+    return found
+
+
 @pytest.mark.parametrize("name", SKETCHES)
-def test_the_lines_of_a_sketch_become_a_stream(name: str) -> None:
-    head, line = SKETCHES[name]
-    fs = None if name not in ("AD8232", "a count") else 250.0
-    options = Options(fs=fs, stream="bed-1")
-    with (
-        sketch(head, line, lines=1500) as port,
-        feeding([("serial", open_source(f"serial:{port}", options))]) as running,
-    ):
-        running.received.wait(lambda: running.received.count("bed-1") >= 1450)
-    chunk = running.received.chunks[0]
+def test_the_lines_of_a_sketch_become_a_stream(received: Received, name: str) -> None:
+    chunk = next(chunk for chunk in received.chunks if chunk["stream"] == name)
     assert chunk["rate_hz"] == 250.0
-    found = running.received.samples("bed-1")[0]
+    found = received.samples(name)[0]
     begin = 1 if found[0] == 12 else 0
-    if "mV" in head:
+    if "mV" in SKETCHES[name][0]:
         assert (chunk["leads"], chunk["uv_per_unit"]) == (["ecg_mV"], 1.0)
         np.testing.assert_allclose(found[:1400], np.rint(MV[:1400] * 1000), atol=1)
     else:
@@ -81,32 +98,18 @@ def test_the_lines_of_a_sketch_become_a_stream(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["millis and ADC", "a count"])
-def test_lines_that_are_missing_are_a_hole_of_their_length(name: str) -> None:
-    head, line = SKETCHES[name]
-    options = Options(fs=250.0, stream="bed-1")
-    missing = range(1000, 1100)
-    with (
-        sketch(head, line, lines=1800, skip=missing) as port,
-        feeding([("serial", open_source(f"serial:{port}", options))]) as running,
-    ):
-        running.received.wait(lambda: running.received.count("bed-1") >= 1680)
-    found = running.received.samples("bed-1")[0]
+def test_lines_that_are_missing_are_a_hole_of_their_length(received: Received, name: str) -> None:
+    found = received.samples(f"{name} with a hole")[0]
     assert (found[1000:1100] == -1).all()
     np.testing.assert_array_equal(found[1100:1700], ADC[1100:1700])
 
 
-def test_a_lead_that_is_off_is_said_and_garbled_lines_are_samples_without_a_value() -> None:
-    def line(k: int) -> str:
-        return "!\r\n" if 900 <= k < 1000 else "5x2\r\n" if k == 1100 else f"{ADC[k]}\r\n"
-
-    options = Options(fs=250.0, stream="bed-1")
-    with sketch("", line, lines=1500) as port, feeding([("serial", open_source(f"serial:{port}", options))]) as running:
-        running.received.wait(lambda: running.received.count("bed-1") >= 1450)
-    found = running.received.samples("bed-1")[0]
+def test_a_lead_that_is_off_is_said_and_garbled_lines_are_samples_without_a_value(received: Received) -> None:
+    found = received.samples("uncertain")[0]
     assert (found[900:1000] == -32768).all()
     assert found[1100] == -32768
     np.testing.assert_array_equal(found[1001:1099], ADC[1001:1099])
-    off = [c for c in running.received.chunks if c["lead_off"]]
+    off = [c for c in received.chunks if c["stream"] == "uncertain" and c["lead_off"]]
     assert sum(len(c["samples"]) // 2 for c in off) == 100
 
 

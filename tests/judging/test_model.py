@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -25,6 +25,13 @@ from beatwire.training.vae.dataset import NORMAL, VENTRICULAR, read_subjects
 from beatwire.training.vae.subgroups import in_runs_of_three
 
 SHORT = VaeSettings(steps=60, batch=64)
+
+
+class Trained(NamedTuple):
+    records: Path
+    model: Path
+    metrics: dict[str, Any]
+    shares: list[float]
 
 
 def write_records(folder: Path, subjects: int = 6, beats: int = 160) -> Path:
@@ -47,6 +54,15 @@ def write_records(folder: Path, subjects: int = 6, beats: int = 160) -> Path:
         )
         wfdb.wrann(f"r{k}", "atr", at, np.where(early, "V", "N"), write_dir=str(folder))
     return folder
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    """Train on synthetic records; return their folder, the model, its metrics, and what was said of the progress."""
+    folder = tmp_path_factory.mktemp("trained")
+    records, model, shares = write_records(folder / "records"), folder / "a" / "m.safetensors", list[float]()
+    metrics = fit("vae", [records], model, settings=SHORT, progress=lambda done, _: shares.append(done))
+    return Trained(records, model, metrics, shares)
 
 
 def copy_of_shipped(folder: Path, change: dict[str, Any] | None = None, drop: str | None = None) -> Path:
@@ -115,20 +131,15 @@ def test_a_descending_calibration_is_refused(tmp_path: Path) -> None:
         load_model(copy_of_shipped(tmp_path, {"calibration": table}))
 
 
-def test_training_twice_gives_the_same_model_and_metrics(tmp_path: Path) -> None:
-    records = write_records(tmp_path / "records")
-    shares: list[float] = []
-    first = fit(
-        "vae", [records], tmp_path / "a" / "m.safetensors", settings=SHORT, progress=lambda done, _: shares.append(done)
-    )
-    again = fit("vae", [records], tmp_path / "b" / "m.safetensors", settings=SHORT)
+def test_training_twice_gives_the_same_model_and_metrics(trained: Trained, tmp_path: Path) -> None:
+    first, again = trained.metrics, fit("vae", [trained.records], tmp_path / "m.safetensors", settings=SHORT)
     assert first == again
-    assert first["model"] == load_model(tmp_path / "a" / "m.safetensors").name
-    assert shares == sorted(shares)
-    assert shares[-1] == 1.0
+    assert first["model"] == load_model(trained.model).name
+    assert trained.shares == sorted(trained.shares)
+    assert trained.shares[-1] == 1.0
     assert first["databases"]["records"]["auroc"]["V"]["pooled"] > 0.9
-    assert "ODC-By" in (tmp_path / "a" / "m.card.md").read_text()
-    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == [
+    assert "ODC-By" in trained.model.with_suffix(".card.md").read_text()
+    assert sorted(p.name for p in trained.model.parent.iterdir()) == [
         "m.card.md",
         *(f"m.fold{k}.{kind}" for k in range(5) for kind in ("json", "safetensors")),
         "m.json",
@@ -138,16 +149,14 @@ def test_training_twice_gives_the_same_model_and_metrics(tmp_path: Path) -> None
     ]
 
 
-def test_every_record_of_the_training_data_has_a_model_that_was_not_trained_on_it(tmp_path: Path) -> None:
-    records = write_records(tmp_path / "records")
-    fit("vae", [records], tmp_path / "m.safetensors", settings=SHORT)
-    found = held_out_models(tmp_path / "m.safetensors")
+def test_every_record_of_the_training_data_has_a_model_that_was_not_trained_on_it(trained: Trained) -> None:
+    found = held_out_models(trained.model)
     assert sorted(name for name, _ in found) == [f"r{k}" for k in range(6)]
-    assert {len(read_subjects([records])[0].beats.slot)} == {160}
+    assert {len(read_subjects([trained.records])[0].beats.slot)} == {160}
     names = {load_model(path).name for path in found.values()}
     assert len(names) == 5
-    assert load_model(tmp_path / "m.safetensors").name not in names
-    assert found.keys() <= Streamed(tmp_path / "m.safetensors").held_out().keys()
+    assert load_model(trained.model).name not in names
+    assert found.keys() <= Streamed(trained.model).held_out().keys()
 
 
 def test_the_shipped_model_has_a_held_out_model_for_each_subject() -> None:
@@ -194,21 +203,20 @@ def test_the_rate_term_saturates_at_a_tail_probability_of_one_in_a_thousand() ->
     assert usual < fast == faster
 
 
-def test_an_interrupted_training_continues_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    records = write_records(tmp_path / "records")
-    whole = fit("vae", [records], tmp_path / "whole.safetensors", settings=SHORT)
-
+def test_an_interrupted_training_continues_where_it_stopped(trained: Trained, tmp_path: Path) -> None:
     def stop(done: float, step: str) -> None:
         if step.startswith("all"):
             raise KeyboardInterrupt
 
-    long = VaeSettings(steps=100, batch=64)
+    shorter = VaeSettings(steps=20, batch=64)
     with pytest.raises(KeyboardInterrupt):
-        fit("vae", [records], tmp_path / "m.safetensors", settings=long, progress=stop)
+        fit("vae", [trained.records], tmp_path / "m.safetensors", settings=shorter, progress=stop)
     steps: list[str] = []
-    fit("vae", [records], tmp_path / "m.safetensors", settings=long, progress=lambda _, step: steps.append(step))
+    again = fit(
+        "vae", [trained.records], tmp_path / "m.safetensors", settings=shorter, progress=lambda _, s: steps.append(s)
+    )
     assert steps == ["reading records", "all subjects", "done"]
-    assert whole["settings"]["steps"] == 60
+    assert [one["settings"]["steps"] for one in (again, trained.metrics)] == [20, 60]
 
 
 def test_a_folder_without_annotated_records_is_refused(tmp_path: Path) -> None:

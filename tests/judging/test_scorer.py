@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import importlib
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import beatwire
@@ -20,7 +20,7 @@ from beatwire.backends.patient import PatientCpu
 from beatwire.errors import UserError
 from beatwire.kernels.scores.scoring import POPULATION
 from beatwire.model.checkpoint import load_model
-from beatwire.model.scorer import TABLE, Scorer, load_scorer, save_scorer
+from beatwire.model.scorer import Scorer, load_scorer, save_scorer
 from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
@@ -29,68 +29,27 @@ from beatwire.service.observing.scorer_log import ScorerLog
 from laws import Run, Signal, collect
 from simulated import SimulatedCard
 
-torch = pytest.importorskip("torch", reason="needs torch (pip install 'beatwire[train]')")
 RATE = 250
 CALIBRATION = load_model().calibration
-
-
-class Peak(torch.nn.Module):
-    """The largest magnitude of a window."""
-
-    def forward(self, windows: Any) -> Any:
-        return windows.abs().amax(1)
-
-
-class Latents(torch.nn.Module):
-    """Three latents of each window."""
-
-    def forward(self, windows: Any) -> Any:
-        return windows[:, 60:63]
-
-
-class Whole(torch.nn.Module):
-    def forward(self, windows: Any) -> Any:
-        return windows.mean()
-
-
-class Counted(torch.nn.Module):
-    def forward(self, windows: Any) -> Any:
-        return windows.abs().sum(1).round().long()
-
-
-class NoNumber(torch.nn.Module):
-    def forward(self, windows: Any) -> Any:
-        return windows.sum(1) * float("nan")
-
-
-class Neighbours(torch.nn.Module):
-    def forward(self, windows: Any) -> Any:
-        return windows.abs().amax(1) - windows.abs().amax()
-
-
-class Narrow(torch.nn.Module):
-    def forward(self, windows: Any) -> Any:
-        return (windows.reshape(-1, 128) ** 2).sum(1)
 
 
 def normal(n: int = 4000, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, 256)).astype(np.float32)
 
 
-def write(path: Path, network: Any, table: Any = None) -> Path:
-    """Write a network without any check, with a table or without."""
-    program = torch.export.export(network, (torch.zeros(4, 256),), dynamic_shapes=({0: torch.export.Dim.DYNAMIC},))
-    extra = {} if table is None else {TABLE: table if isinstance(table, str) else json.dumps(table)}
-    torch.export.save(program, path, extra_files=extra)
-    return path
+@pytest.fixture(scope="module")
+def networks() -> ModuleType:
+    """Return the networks; torch is imported only where a test needs it."""
+    pytest.importorskip("torch", reason="needs torch (pip install 'beatwire[train]')")
+    return importlib.import_module("scorer_networks")
 
 
 GOOD = {"format": 1, "level": np.arange(0, 3, 0.1).tolist(), "values": np.arange(0, 3, 0.1).tolist()}
 
 
 @pytest.fixture(scope="module")
-def peak(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save_scorer(Peak(), tmp_path_factory.mktemp("scorer") / "peak.pt2", normal())
+def peak(networks: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_scorer(networks.Peak(), tmp_path_factory.mktemp("scorer") / "peak.pt2", normal())
 
 
 @pytest.fixture(scope="module")
@@ -124,8 +83,8 @@ def test_a_value_becomes_the_reconstruction_error_that_as_many_normal_beats_exce
     assert (far > knots[-1]).all(), "stranger than all normal beats"
 
 
-def test_latents_count_by_their_squared_length(tmp_path: Path) -> None:
-    path = save_scorer(Latents(), tmp_path / "latents.pt2", normal())
+def test_latents_count_by_their_squared_length(networks: ModuleType, tmp_path: Path) -> None:
+    path = save_scorer(networks.Latents(), tmp_path / "latents.pt2", normal())
     windows = normal(200, 3)
     errors = scored(load_scorer(path, CALIBRATION), windows)
     order = np.argsort(np.square(windows[:, 60:63]).sum(1))
@@ -173,21 +132,21 @@ def test_analyze_and_a_patient_monitor_give_the_scores_of_the_graph(peak: Path, 
 @pytest.mark.parametrize(
     ("network", "table", "message"),
     [
-        (Whole(), GOOD, r"expected values of shape \[1\] or latents \[1, n\]; got \[\]"),
-        (Narrow(), GOOD, r"expected values of shape \[1\] or latents \[1, n\]; got \[2\]"),
-        (Counted(), GOOD, "expected float values; got torch.int64"),
-        (NoNumber(), GOOD, "expected finite values; got NaN or infinity"),
-        (Neighbours(), GOOD, "expected a value of each window alone; got another one among"),
-        (Peak(), None, "expected the values of normal beats in it; got none"),
-        (Peak(), "[", "expected beatwire.json with level and values; got"),
-        (Peak(), GOOD | {"values": GOOD["values"][::-1]}, "expected beatwire.json with ascending levels and values"),
-        (Peak(), GOOD | {"values": [0.0]}, "expected beatwire.json with ascending levels and values"),
+        ("Whole", GOOD, r"expected values of shape \[1\] or latents \[1, n\]; got \[\]"),
+        ("Narrow", GOOD, r"expected values of shape \[1\] or latents \[1, n\]; got \[2\]"),
+        ("Counted", GOOD, "expected float values; got torch.int64"),
+        ("NoNumber", GOOD, "expected finite values; got NaN or infinity"),
+        ("Neighbours", GOOD, "expected a value of each window alone; got another one among"),
+        ("Peak", None, "expected the values of normal beats in it; got none"),
+        ("Peak", "[", "expected beatwire.json with level and values; got"),
+        ("Peak", GOOD | {"values": GOOD["values"][::-1]}, "expected beatwire.json with ascending levels and values"),
+        ("Peak", GOOD | {"values": [0.0]}, "expected beatwire.json with ascending levels and values"),
     ],
 )
 def test_a_network_that_cannot_be_used_is_an_error_at_the_start(
-    network: Any, table: Any, message: str, tmp_path: Path
+    networks: ModuleType, network: str, table: Any, message: str, tmp_path: Path
 ) -> None:
-    path = write(tmp_path / "bad.pt2", network, table)
+    path = networks.write(tmp_path / "bad.pt2", getattr(networks, network)(), table)
     with pytest.raises(UserError, match=f"--scorer .*bad.pt2: .*{message}"):
         Pipeline(Settings(scorer=path))
 
@@ -284,13 +243,13 @@ def test_the_example_trains_and_scores(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(Path(example.__file__).read_text().split("class Autoencoder")[1].splitlines()) < 60
 
 
-def test_a_scorer_of_few_or_strange_windows_is_not_written(tmp_path: Path) -> None:
+def test_a_scorer_of_few_or_strange_windows_is_not_written(networks: ModuleType, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"expected NAME\.pt2"):
-        save_scorer(Peak(), tmp_path / "x.pt", normal())
+        save_scorer(networks.Peak(), tmp_path / "x.pt", normal())
     with pytest.raises(UserError, match="of at least 30 normal beats; got 20 of 20 beats"):
-        save_scorer(Peak(), tmp_path / "x.pt2", normal(20))
+        save_scorer(networks.Peak(), tmp_path / "x.pt2", normal(20))
     with pytest.raises(UserError, match=r"expected values of shape \[4000\]"):
-        save_scorer(Whole(), tmp_path / "x.pt2", normal())
+        save_scorer(networks.Whole(), tmp_path / "x.pt2", normal())
     assert not list(tmp_path.iterdir())
 
 
@@ -323,7 +282,7 @@ def test_a_backend_with_a_card_runs_the_scorer_between_the_network_and_what_foll
 @pytest.mark.gpu
 def test_on_a_card_arrays_keep_their_address_at_every_hop_and_scores_are_those_of_the_cpu(peak: Path) -> None:
     cupy, cuda = pytest.importorskip("cupy"), pytest.importorskip("numba.cuda")
-    cudf = pytest.importorskip("cudf")
+    cudf, torch = pytest.importorskip("cudf"), pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("needs a GPU")
     from beatwire.backends.choose import choose

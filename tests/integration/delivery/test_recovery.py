@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-pytestmark = [pytest.mark.kafka, pytest.mark.alone]
+pytestmark = pytest.mark.kafka
 
 
 def test_a_worker_killed_in_mid_stream_is_replaced_without_loss_or_repetition(kafka, ward):
@@ -29,6 +29,7 @@ def test_a_worker_killed_in_mid_stream_is_replaced_without_loss_or_repetition(ka
     assert ours.surplus_and_missing() == ({}, {})
 
 
+@pytest.mark.alone
 def test_workers_that_join_and_leave_share_the_streams(kafka, ward):
     ours = ward(kafka.cluster)
     first = ours.start_worker()

@@ -18,7 +18,7 @@ from beatwire.wire.avro import encode_chunk
 from monitored import get
 from prometheus_client.parser import text_string_to_metric_families
 
-pytestmark = [pytest.mark.kafka, pytest.mark.alone]
+pytestmark = pytest.mark.kafka
 
 STREAMS = 40
 

@@ -20,7 +20,7 @@ from laws import Signal
 from page_client import Client
 from test_page_ward import alert, beat
 
-pytestmark = [pytest.mark.kafka, pytest.mark.alone]
+pytestmark = pytest.mark.kafka
 
 
 def publish(kafka, *records):

@@ -36,7 +36,7 @@ from jsonschema import Draft202012Validator
 from laws import Signal
 from typer.testing import CliRunner
 
-pytestmark = [pytest.mark.kafka, pytest.mark.alone]
+pytestmark = pytest.mark.kafka
 
 SPEED, CHUNK_S, STREAMS = 4.0, 0.4, 3
 NARROW = {"tachycardia": 50.0}
@@ -113,6 +113,7 @@ def of_rate(kafka: LocalKafka) -> list[tuple[int, dict[str, Any]]]:
     return [(at_us, a) for at_us, a in timed(kafka, names.ALERTS) if a["rule"] == "tachycardia"]
 
 
+@pytest.mark.alone
 def test_limits_and_acknowledgements_are_obeyed_within_a_second_and_survive_kill_9(kafka, monitor, wait):
     feed = Feed(kafka)
     first = monitor("ward")
