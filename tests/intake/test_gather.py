@@ -158,7 +158,7 @@ def test_the_time_of_a_beat_follows_the_clock_of_its_own_chunk(heart: Signal, pe
     assert beats > 40
 
 
-@pytest.mark.parametrize("length", [5, 13, 50])
+@pytest.mark.parametrize("length", [5, pytest.param(13, marks=pytest.mark.slow), 50])
 def test_times_do_not_depend_on_ticks_however_often_the_clock_is_wrong(heart: Signal, length: int) -> None:
     """More anchors than are kept, before a beat is decided and before the asystole that begins with the last beat."""
     rng = np.random.default_rng(4)

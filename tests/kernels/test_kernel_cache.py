@@ -201,17 +201,13 @@ print(json.dumps([n, seen, own]))
     return n, [(a, b) for a, b in seen], own
 
 
-def test_kernels_are_compiled_once_and_counted(tmp_path: Path) -> None:
+def test_kernels_are_compiled_once_counted_and_found_by_another_installation_of_the_same_text(tmp_path: Path) -> None:
     n, seen, _ = precompiled(tmp_path)
     assert n == len(SMALL)
     assert seen == [(k, n) for k in range(n + 1)]
     stored = {path.name.split(".")[1].split("-")[0] for path in tmp_path.rglob("*.nbi")}
     assert len(stored) == len(SMALL), "each kernel is stored once, functions that kernels call are not"
     assert precompiled(tmp_path) == (0, [], 0), "the next start finds them"
-
-
-def test_another_installation_of_the_same_text_finds_them(tmp_path: Path) -> None:
-    assert precompiled(tmp_path)[0] == len(SMALL)
     ignored = shutil.ignore_patterns("__pycache__", "weights")
     for other in ("one", "two"):
         shutil.copytree(cache.PACKAGE, tmp_path / other / "beatwire", ignore=ignored)
@@ -236,7 +232,12 @@ precompile.compile_kernel = compile_kernel
 
 
 @pytest.mark.parametrize(
-    "helper", ["/bin/false", "/nowhere", "import sys; print('ready', flush=True); sys.stdin.readline()"]
+    "helper",
+    [
+        pytest.param("/bin/false", marks=pytest.mark.slow),
+        "/nowhere",
+        "import sys; print('ready', flush=True); sys.stdin.readline()",
+    ],
 )
 def test_what_a_helper_that_ends_has_not_compiled_this_process_compiles(tmp_path: Path, helper: str) -> None:
     command = f"[sys.executable, '-c', {helper!r}]" if " " in helper else f"[{helper!r}]"
