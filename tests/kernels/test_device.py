@@ -65,7 +65,7 @@ def lost(prog_name):
     raise LostCardError("gpu: the card failed: it fell off the bus")
 
 atexit.register(print, "taken down")
-cli.app = lost
+cli._app = lambda: lost
 cli.main()
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

@@ -3,44 +3,23 @@
 Exit codes: 0 success; 1 the program or its environment failed, or the result is negative (``demo`` missed an event,
 ``evaluate`` could not run a record); 2 the arguments or the input cannot be used; 130 and 143 ended by SIGINT and by
 SIGTERM (`beatwire.signals`). An error is one line on standard
-error. Each command parses its arguments in a module of its own and imports what it needs when it runs, so that
-``--help`` is fast.
+error. Each command parses its arguments in a module of its own, and imports what it needs when it runs; the module
+itself is imported when its command is given, or the help of all: to build the options of all takes a third of a start.
 """
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
-from importlib.metadata import version
-from typing import Annotated
+from collections.abc import Collection
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from beatwire.cli.archive import EXAMPLES as ARCHIVE_EXAMPLES
-from beatwire.cli.archive import archive
-from beatwire.cli.config import EXAMPLES as CONFIG_EXAMPLES
-from beatwire.cli.config import config
-from beatwire.cli.doctor import EXAMPLES as DOCTOR_EXAMPLES
-from beatwire.cli.doctor import doctor
-from beatwire.cli.measuring import measure
-from beatwire.cli.measuring.chaos import EXAMPLES as CHAOS_EXAMPLES
-from beatwire.cli.measuring.chaos import chaos
-from beatwire.cli.measuring.train import train
-from beatwire.cli.recordings.analyze import EXAMPLES as ANALYZE_EXAMPLES
-from beatwire.cli.recordings.analyze import analyze
-from beatwire.cli.recordings.export import export
-from beatwire.cli.recordings.report import EXAMPLES as REPORT_EXAMPLES
-from beatwire.cli.recordings.report import report
 from beatwire.cli.terminal import print_message
-from beatwire.cli.ward import broker, live, staff
-from beatwire.cli.ward.alerts import EXAMPLES as ALERTS_EXAMPLES
-from beatwire.cli.ward.alerts import alerts
-from beatwire.cli.ward.dashboard import EXAMPLES as DASHBOARD_EXAMPLES
-from beatwire.cli.ward.dashboard import dashboard
-from beatwire.cli.ward.feed import FEED_EXAMPLES, WATCH_EXAMPLES, feed, watch
-from beatwire.cli.ward.tail import EXAMPLES as TAIL_EXAMPLES
-from beatwire.cli.ward.tail import tail
 from beatwire.errors import FatalError, LostCardError, UserError
 from beatwire.service.observing.logs import log_event, writes_json
 
@@ -52,26 +31,95 @@ for _variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", 
 # Titles of the panels that group the commands in the help text.
 _START, _LIVE, _RECORDINGS, _DEVELOPMENT = "Start here", "Live monitoring with Kafka", "Recordings", "Development"
 
-app = typer.Typer(
-    help="A streaming ECG monitor: heartbeats, anomaly scores and alerts from live ECG streams or from recordings. "
-    "Not a medical device.",
-    epilog="First steps:\n\n"
-    "beatwire demo   (a complete monitor on this machine, with a page in the browser)\n\n"
-    "beatwire analyze synthetic:seconds=60   (a recording, without Kafka)",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=False,
-    rich_markup_mode="markdown",
-)
+
+class Command(NamedTuple):
+    """Where a command is: a function, or a group of commands, of its name in a module of this package.
+
+    module    below ``beatwire.cli``
+    panel     of the help text
+    examples  the name of the examples of its help in that module, empty if it has none
+    kind      the name of its class there, empty: as Typer makes it
+    """
+
+    module: str
+    panel: str
+    examples: str = ""
+    kind: str = ""
+
+
+COMMANDS = {
+    "demo": Command("ward.broker", _START),
+    "watch": Command("ward.feed", _START, "WATCH_EXAMPLES"),
+    "doctor": Command("doctor", _START, "EXAMPLES"),
+    "broker": Command("ward.broker", _LIVE, "BROKER_EXAMPLES"),
+    "topics": Command("ward.broker", _LIVE, "TOPICS_EXAMPLES"),
+    "config": Command("config", _LIVE, "EXAMPLES"),
+    "feed": Command("ward.feed", _LIVE, "FEED_EXAMPLES"),
+    "replay": Command("ward.live", _LIVE, "REPLAY_EXAMPLES"),
+    "monitor": Command("ward.live", _LIVE, "MONITOR_EXAMPLES"),
+    "tail": Command("ward.tail", _LIVE, "EXAMPLES"),
+    "dashboard": Command("ward.dashboard", _LIVE, "EXAMPLES"),
+    "alerts": Command("ward.alerts", _LIVE, "EXAMPLES"),
+    "ack": Command("ward.staff", _LIVE, "ACK_EXAMPLES"),
+    "limits": Command("ward.staff", _LIVE, "LIMITS_EXAMPLES", "LimitsCommand"),
+    "analyze": Command("recordings.analyze", _RECORDINGS, "EXAMPLES"),
+    "archive": Command("archive", _RECORDINGS, "EXAMPLES"),
+    "report": Command("recordings.report", _RECORDINGS, "EXAMPLES"),
+    "evaluate": Command("measuring.measure", _RECORDINGS, "EVALUATE_EXAMPLES"),
+    "export": Command("recordings.export", _RECORDINGS),
+    "bench": Command("measuring.measure", _DEVELOPMENT),
+    "chaos": Command("measuring.chaos", _DEVELOPMENT, "EXAMPLES"),
+    "train": Command("measuring.train", _DEVELOPMENT),
+}
+
+
+@functools.cache
+def _app() -> typer.Typer:
+    """Return the command line with all commands."""
+    return _with(COMMANDS)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return _app()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _with(names: Collection[str]) -> typer.Typer:
+    """Return the command line with some commands."""
+    made = typer.Typer(
+        help="A streaming ECG monitor: heartbeats, anomaly scores and alerts from live ECG streams or from recordings. "
+        "Not a medical device.",
+        epilog="First steps:\n\n"
+        "beatwire demo   (a complete monitor on this machine, with a page in the browser)\n\n"
+        "beatwire analyze synthetic:seconds=60   (a recording, without Kafka)",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        add_completion=False,
+        rich_markup_mode="markdown",
+    )
+    made.callback()(_beatwire)
+    for name in names:
+        command = COMMANDS[name]
+        module = import_module(f"beatwire.cli.{command.module}")
+        given = getattr(module, name)
+        if isinstance(given, typer.Typer):
+            made.add_typer(given, name=name, rich_help_panel=command.panel)
+            continue
+        epilog = getattr(module, command.examples) if command.examples else None
+        kind = getattr(module, command.kind) if command.kind else None
+        made.command(rich_help_panel=command.panel, epilog=epilog, cls=kind)(given)
+    return made
 
 
 def _print_version(requested: bool) -> None:
     if requested:
+        from importlib.metadata import version
+
         typer.echo(f"beatwire {version('beatwire')}")
         raise typer.Exit
 
 
-@app.callback()
 def _beatwire(
     _version: Annotated[
         bool,
@@ -81,34 +129,12 @@ def _beatwire(
     pass
 
 
-app.command(rich_help_panel=_START)(broker.demo)
-app.command(rich_help_panel=_START, epilog=WATCH_EXAMPLES)(watch)
-app.command(rich_help_panel=_START, epilog=DOCTOR_EXAMPLES)(doctor)
-app.command(rich_help_panel=_LIVE, epilog=broker.BROKER_EXAMPLES)(broker.broker)
-app.command(rich_help_panel=_LIVE, epilog=broker.TOPICS_EXAMPLES)(broker.topics)
-app.command(rich_help_panel=_LIVE, epilog=CONFIG_EXAMPLES)(config)
-app.command(rich_help_panel=_LIVE, epilog=FEED_EXAMPLES)(feed)
-app.command(rich_help_panel=_LIVE, epilog=live.REPLAY_EXAMPLES)(live.replay)
-app.command(rich_help_panel=_LIVE, epilog=live.MONITOR_EXAMPLES)(live.monitor)
-app.command(rich_help_panel=_LIVE, epilog=TAIL_EXAMPLES)(tail)
-app.command(rich_help_panel=_LIVE, epilog=DASHBOARD_EXAMPLES)(dashboard)
-app.command(rich_help_panel=_LIVE, epilog=ALERTS_EXAMPLES)(alerts)
-app.command(rich_help_panel=_LIVE, epilog=staff.ACK_EXAMPLES)(staff.ack)
-app.command(rich_help_panel=_LIVE, cls=staff.LimitsCommand, epilog=staff.LIMITS_EXAMPLES)(staff.limits)
-app.command(rich_help_panel=_RECORDINGS, epilog=ANALYZE_EXAMPLES)(analyze)
-app.command(rich_help_panel=_RECORDINGS, epilog=ARCHIVE_EXAMPLES)(archive)
-app.command(rich_help_panel=_RECORDINGS, epilog=REPORT_EXAMPLES)(report)
-app.command(rich_help_panel=_RECORDINGS, epilog=measure.EVALUATE_EXAMPLES)(measure.evaluate)
-app.command(rich_help_panel=_DEVELOPMENT)(measure.bench)
-app.command(rich_help_panel=_DEVELOPMENT, epilog=CHAOS_EXAMPLES)(chaos)
-app.add_typer(export, name="export", rich_help_panel=_RECORDINGS)
-app.add_typer(train, name="train", rich_help_panel=_DEVELOPMENT)
-
-
 def main() -> None:
     """Run the command line; an error becomes one line on standard error and an exit code."""
+    word = next((word for word in sys.argv[1:] if not word.startswith("-")), "")
     try:
-        app(prog_name="beatwire")
+        command = _with([word]) if word in COMMANDS else _with(()) if sys.argv[1:] == ["--version"] else _app()
+        command(prog_name="beatwire")
     except UserError as error:
         _print_error(error, "red")
         sys.exit(2)

@@ -9,15 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from beatwire.recordings.arguments import number, positive, string
 from beatwire.recordings.places import is_address, is_synthetic, wfdb_record
-from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
-from beatwire.recordings.signals import check_choice
-from beatwire.recordings.wfdb.record import open_wfdb
 
 
 def check_options(fs: Any, column: Any, gain: Any) -> tuple[float | None, str | None, float | None]:
     """Return the options of a user for a file, if they can be such."""
+    from beatwire.recordings.arguments import number, positive, string
+    from beatwire.recordings.record import MAX_RATE_HZ, MIN_RATE_HZ
+
     rate = f"{MIN_RATE_HZ:g}-{MAX_RATE_HZ:g} Hz"
     return (
         None if fs is None else number("--fs", fs, rate, MIN_RATE_HZ, MAX_RATE_HZ),
@@ -36,9 +35,11 @@ def check_source(
     UserError
         The source, or an option, cannot be used. What is not found here, its reader finds.
     """
+    is_path = not (is_synthetic(source) or is_address(source))
+    record = wfdb_record(Path(source).expanduser()) if is_path else None  # NumPy is not loaded for a wrong path
     fs, column, gain = check_options(fs, column, gain)
-    if is_synthetic(source) or is_address(source):
-        return
-    record = wfdb_record(Path(source).expanduser())
     if record is not None:
+        from beatwire.recordings.signals import check_choice
+        from beatwire.recordings.wfdb.record import open_wfdb
+
         check_choice(open_wfdb(record, fs), fs, column, lead, gain)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from beatwire.errors import UserError
-from beatwire.model.storage import check_model, model_files
 from beatwire.offline.results.files import alerts_beside, check_out
 from beatwire.outputs import check_output, is_same
 from beatwire.recordings.files import source_files
@@ -21,9 +20,12 @@ def check_files(source: str, out: Path | None, alerts: Path | None, model: Path 
     UserError
         There is no such model, or a file cannot be written, is read, or both are the same.
     """
+    read = source_files(source)
     if model is not None:
+        from beatwire.model.storage import check_model, model_files
+
         check_model(model)
-    read = [*source_files(source), *model_files(model)]
+        read += model_files(model)
     if out is not None:
         check_out(out, read)
     if alerts is not None and alerts != STANDARD_OUTPUT:
