@@ -102,6 +102,22 @@ def test_the_folder_of_the_results_is_not_searched(tmp_path: Path) -> None:
     assert [one.name for one in find([tmp_path], without=tmp_path / "out")[0]] == ["ecg.csv", "outside/b.csv"]
 
 
+@pytest.mark.parametrize("out", ["ecg", "ecg/", "ecg/../ecg", ".", "link", "memory://"])
+@pytest.mark.parametrize("below", ["", "/ward"])
+def test_results_among_the_recordings_are_refused_by_name(tmp_path: Path, out: str, below: str) -> None:
+    folder = f"memory://{tmp_path.name}" if out == "memory://" else f"{tmp_path}/ecg"
+    without = folder if out == "memory://" else f"{tmp_path}/{out}"
+    (tmp_path / "ecg" / "ward").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "ecg")
+    fsspec.filesystem("memory").pipe_file(f"/{tmp_path.name}/ward/b.csv", b"time,II\n")
+    for path in ("a.csv", "ward/b.csv"):
+        (tmp_path / "ecg" / path).write_text("time,II\n")
+    with pytest.raises(UserError, match="--out: expected a folder that does not hold the recordings"):
+        find([f"{folder}{below}"], without=without)
+    other = [one.name for one in find([f"{folder}{below}"], without=f"{without}x")[0]]
+    assert other == (["b.csv"] if below else ["ward/b.csv"] if out == "memory://" else ["a.csv", "ward/b.csv"])
+
+
 def test_a_link_to_a_folder_above_does_not_end_in_a_circle(tmp_path: Path) -> None:
     write(tmp_path, "a/ecg.csv")
     (tmp_path / "a" / "up").symlink_to(tmp_path)

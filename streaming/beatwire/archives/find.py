@@ -65,7 +65,8 @@ def find(sources: Sequence[str | Path], without: str | Path | None = None) -> tu
     Raises
     ------
     UserError
-        There is no such folder or file, there is no recording in it, or two recordings have one name.
+        There is no such folder or file, there is no recording in it, two recordings have one name, or `without` holds
+        a folder that is to be searched.
     """
     found: dict[str, Found] = {}
     notes: list[str] = []
@@ -134,13 +135,18 @@ class _Searched:
     def add_folder(self, folder: str, without: str | Path | None) -> None:
         """Choose the recordings in a folder and the folders in it, by their endings."""
         below = list(self.files.find(folder, detail=True).values())
-        out = None if without is None else str(without)
-        out = out if out is None or is_address(out) else str(Path(out).expanduser().absolute())
+        start = f"{_place(self._address(folder))}/"
+        out = None if without is None else f"{_place(str(without))}/"
+        if out is not None and start.startswith(out):
+            raise UserError(
+                f"--out: expected a folder that does not hold the recordings, because it is not searched; got {without} "
+                f"for recordings in {self._address(folder)}"
+            )
         paths = self._list(
             one
             for one in below
             if not any(part.startswith(".") for part in one["name"].removeprefix(folder).split("/"))
-            and (out is None or not self._address(one["name"]).startswith(f"{out.rstrip('/')}/"))
+            and (out is None or not f"{start}{one['name'].removeprefix(folder).lstrip('/')}".startswith(out))
         )
         has_records = any(path.endswith(".hea") for path in paths)
         texts = [path for path in paths if _TEXT.search(path)]
@@ -216,6 +222,11 @@ class _Searched:
             when = next((one[key] for key in _STAMPS if one.get(key) is not None), "")
             rows.append(f"{path.removeprefix(folder)} {one.get('size')} {when}")
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
+
+
+def _place(folder: str) -> str:
+    """Return where a folder is, without links and dots on this machine, and without a slash at its end."""
+    return (folder if is_address(folder) else str(Path(folder).expanduser().resolve())).rstrip("/")
 
 
 def _named(header: bytes) -> list[str]:
