@@ -7,11 +7,13 @@ import math
 import numpy as np
 import pytest
 from beatwire.pipeline.rewind import OUTLASTS_US, STEP_S, TIME_STEPS, Marks
+from beatwire.pipeline.starts import MOST_US, STEP_US
 from oracles import SentChunk
 from steps import Aligner
 
 RATE_HZ = 100.0
 HORIZON_S, SILENCE_S = 60.0, 30.0
+START_US = 1_700_000_000_000_000
 
 
 class Reading:
@@ -41,8 +43,9 @@ class Reading:
                 values.append(c.message())
         arrival_us = [round(self.now_s * 1e6)] * len(values)
         aligned = self.aligner.tick(
-            values, arrival_us=arrival_us, partition=[partition] * len(values), caught_up=caught_up
-        )
+            values, now_us=round(self.now_s * 1e6) + START_US, arrival_us=arrival_us,
+            partition=[partition] * len(values), caught_up=caught_up,
+        )  # fmt: skip
         known = self.aligner.directory.partition[: len(self.aligner.directory.names)]
         self.marks.note(self.tick, aligned, known, unread)
         self.aligned = aligned
@@ -176,6 +179,21 @@ def test_no_replay_begins_where_the_first_chunk_of_a_stream_was_rejected() -> No
     reading.read(("bed", 90, 91), ("young", 25, 26))
     starts = reading.marks.starts
     assert [starts.at_or_before(0, tick) for tick in (0, 1, 2, 10, 20, 21)] == [0, 1, 1, 1, 1, 21]
+
+
+@pytest.mark.parametrize("set_back", [False, True])
+def test_a_stranger_that_begins_every_tick_lengthens_a_replay_to_a_bound(set_back: bool) -> None:
+    reading, tick_s, back = Reading(), 10, 0
+    reading.now_s = 5000.0
+    reading.read(("bed", 0, tick_s))
+    for k in range(1, 150):
+        if set_back and k % 40 == 0:
+            reading.now_s, back = reading.now_s - 500.0, back + 1
+        reading.read(("bed", 0, 1), ("bed", tick_s * k, tick_s * (k + 1)))
+        begin = reading.marks.starts.at_or_before(0, reading.oldest())
+        most = (MOST_US + 2 * STEP_US) / 1e6 / tick_s + back + 2
+        assert k - most <= begin <= reading.oldest()
+    assert begin > 50
 
 
 def test_what_is_older_than_all_replays_is_forgotten() -> None:

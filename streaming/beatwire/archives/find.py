@@ -139,7 +139,7 @@ class _Searched:
         out = None if without is None else f"{_place(str(without))}/"
         if out is not None and start.startswith(out):
             raise UserError(
-                f"--out: expected a folder that does not hold the recordings, because it is not searched; got {without} "
+                f"--out: expected a folder that does not hold the recordings, as it is not searched; got {without} "
                 f"for recordings in {self._address(folder)}"
             )
         paths = self._list(

@@ -3,6 +3,9 @@
 Such a chunk was rejected, or undone, because of chunks before it. A replay that begins with it would take it for the
 beginning of the stream, and then reject what the stream was. This holds for every stream of a partition, whichever the
 stream is that needs the replay.
+
+A stranger may begin every tick of a stream. Such a stretch is bounded by what is read in ``MOST_US``: a replay then
+begins with the stranger, and within that time takes the stream for what it is, as after any wrong chunk.
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ from beatwire.records import I32, I64, Aligned
 from beatwire.records.columns import EVENT_SAMPLE, EVENT_SLOT, EVENT_VALUE
 
 MOST_STRETCHES = 10_000  # of a partition; the oldest are dropped
+MOST_US = 600_000_000  # five horizons: this much more is replayed at most
+STEP_US = MOST_US // 20
 
 
 @dataclass(slots=True)
@@ -25,11 +30,17 @@ class Starts:
     fitted       int64 [slots], last tick whose first chunk of the stream was one that fitted
     before_jump  int64 [slots], the same before the tick in which the stream jumped ahead last
     stretches    by partition, in order: what would begin in ``(first, last]`` begins in ``first``
+    times        ticks and their times, ``STEP_US`` apart or more, the last one at least ``MOST_US`` ago first
+    now_us       the time of the last tick, which a clock that is set back does not change
+    clock_us     the clock at the last tick
     """
 
     fitted: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     before_jump: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
     stretches: dict[int, deque[tuple[int, int]]] = field(default_factory=dict)
+    times: deque[tuple[int, int]] = field(default_factory=lambda: deque([(0, 0)]))
+    now_us: int = 0
+    clock_us: int = 0
 
     def note(self, tick: int, aligned: Aligned, restarted: I64, partitions: I32) -> None:
         """Add tick number ``tick``.
@@ -41,6 +52,7 @@ class Starts:
         partitions : int32 [streams]
             Partition of each stream.
         """
+        self._pass_time(tick, aligned.now_us)
         missing = len(aligned.slots.expected) - len(self.fitted)
         if missing > 0:
             self.fitted, self.before_jump = (
@@ -70,4 +82,12 @@ class Starts:
         stretches = self.stretches.get(partition, deque())
         while stretches and stretches[0][1] < tick:
             stretches.popleft()
-        return min(tick, stretches[0][0]) if stretches else tick
+        return min(tick, max(stretches[0][0], self.times[0][0])) if stretches else tick
+
+    def _pass_time(self, tick: int, clock_us: int) -> None:
+        self.now_us += max(0, clock_us - self.clock_us) if self.clock_us else 0
+        self.clock_us = clock_us
+        if self.now_us - self.times[-1][1] >= STEP_US:
+            self.times.append((tick, self.now_us))
+        while len(self.times) > 1 and self.now_us - self.times[1][1] >= MOST_US:
+            self.times.popleft()
