@@ -12,7 +12,6 @@ from beatwire.kafka.reading.follower import Record
 from beatwire.page.ward import Ward as Page
 from beatwire.records import Acknowledgement, Expired
 from beatwire.stages import lifecycle
-from beatwire.stages.judging import alert
 from beatwire.stages.support.alerts.service_alerts import interrupted_messages
 from beatwire.wire.names import ALERTS
 from bedside import Ward, device_chunk
@@ -23,7 +22,7 @@ S = 1_000_000
 
 def at(ward: Ward, seconds: float, newest_s: float, *streams: str) -> list[tuple[str, str, str]]:
     """Run a tick at a time, with the newest chunk of any stream, and chunks of some; return what is published."""
-    alert.watch_feed(ward.alert, round(newest_s * S))
+    ward.alert.silence.watch_feed(round(newest_s * S))
     ward.lifecycle.feed_newest_us = round(newest_s * S)
     first = round(seconds * 100)
     ward.tick(
@@ -62,6 +61,23 @@ def test_beds_that_fail_while_others_go_on_raise_their_own_alarms() -> None:
     ward = Ward()
     at(ward, 1.0, 1.0, *beds(10))
     assert len(at(ward, 3.1, 3.0)) == 10, "the others are read by another worker"
+
+
+@pytest.mark.parametrize("interval_s", [2.5, 6.0, 9.0])
+def test_a_bed_is_missed_although_the_only_other_one_is_slow_and_the_feed_resumes_with_each_of_its_chunks(
+    interval_s: float,
+) -> None:
+    ward = Ward(no_data_s=10.0)
+    found, newest_s = [], 1.0
+    at(ward, 1.0, 1.0, *beds(2))
+    for k in range(1, 300):
+        seconds = 1.0 + 0.5 * k
+        comes = seconds - newest_s >= interval_s
+        newest_s = seconds if comes else newest_s
+        found += [(seconds, *one) for one in at(ward, seconds, newest_s, *(["bed-0"] if comes else []))]
+    on = [seconds for seconds, _, bed, state in found if (bed, state) == ("bed-1", "on")]
+    assert len(on) == 1
+    assert 11.0 <= on[0] <= 1.0 + 10.0 + 120.0 + interval_s + 1.0
 
 
 def test_a_feed_that_never_was_or_has_been_off_for_a_day_raises_no_alarm() -> None:

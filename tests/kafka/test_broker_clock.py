@@ -26,7 +26,7 @@ class Clock:
     """A machine whose clock is ahead of the broker's by so many seconds."""
 
     def __init__(self, ahead_s: float) -> None:
-        self.s, self.ahead_s = 0.0, ahead_s
+        self.s, self.ahead_s, self.set_by_s = 0.0, ahead_s, 0.0
 
     def monotonic(self) -> float:
         return 77.0 + self.s
@@ -36,7 +36,7 @@ class Clock:
 
     @property
     def broker_us(self) -> int:
-        return round((BROKER_S + self.s) * 1e6)
+        return round((BROKER_S + self.s + self.set_by_s) * 1e6)
 
 
 def part(clock: Clock, *late_s: float) -> Part:
@@ -45,14 +45,16 @@ def part(clock: Clock, *late_s: float) -> Part:
     return Part([], np.zeros(0, np.uint8), none, arrival_us, none.astype(np.int32), {}, polled_s=clock.monotonic())
 
 
-def no_data(monkeypatch: pytest.MonkeyPatch, ahead_s: float) -> list[tuple[str, str, float]]:
-    """Monitor three beds for 20 s, of which one falls silent after 10 s and the ward for 3 s at last."""
+def no_data(
+    monkeypatch: pytest.MonkeyPatch, ahead_s: float, set_by_s: float = 0.0, set_at: int = 999
+) -> list[tuple[str, str, float]]:
+    """Monitor three beds for 20 s, of which one falls silent after 10 s; the broker's clock is set before a tick."""
     clock, broker = Clock(ahead_s), BrokerClock()
     monkeypatch.setattr(broker_clock, "time", clock)
     pipeline = Pipeline(Settings(detector="rule"))
     found = []
     for k in range(80):
-        clock.s = 0.25 * k
+        clock.s, clock.set_by_s = 0.25 * k, set_by_s if k >= set_at else 0.0
         beds = [0, 1, 2] if k < 40 else [0, 1]
         values = [
             encode_chunk(f"bed-{b}", 1, 62 * k, 4_000 * 62 * k, 250, ["II"], np.zeros(62, np.int16)) for b in beds
@@ -60,7 +62,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch, ahead_s: float) -> list[tuple[str, 
         polled = part(clock, *[0.01 * b for b in beds])
         broker.note([polled], caught_up=True)
         clock.s += 0.02
-        pipeline.watch_feed(broker.now_us(), raises=True)
+        pipeline.watch_feed(broker.now_us(), raises=True, was_set=broker.was_set)
         tick = RawTick.of(values, arrival_us=polled.arrival_us, now_us=broker.now_us())
         for out in pipeline.emit(tick, Received(values), None):
             if out.topic == ALERTS:
@@ -74,6 +76,19 @@ def test_no_bed_is_silent_because_the_clock_of_the_monitor_is_another_one(
     monkeypatch: pytest.MonkeyPatch, ahead_s: float
 ) -> None:
     assert no_data(monkeypatch, ahead_s) == [("bed-2", "on", 11.75)]
+
+
+@pytest.mark.parametrize(
+    ("set_by_s", "set_at"),
+    [(-86_400.0, 40), (-3.0, 39), (-1.6, 41), (-0.4, 40), (1.9, 10), (2.0, 39), (1.8, 43), (2.1, 60), (50.0, 20)],
+)
+def test_a_clock_of_the_broker_that_is_set_gives_no_false_alarm_and_delays_a_right_one_by_its_limit_at_most(
+    monkeypatch: pytest.MonkeyPatch, set_by_s: float, set_at: int
+) -> None:
+    ((bed, state, at_s),) = no_data(monkeypatch, 0.0, set_by_s, set_at)
+    assert (bed, state) == ("bed-2", "on")
+    within = 39 <= set_at <= 47
+    assert 11.25 <= at_s <= (14.25 if within else 12.0)
 
 
 @given(ahead_s=st.floats(-1e5, 1e5), waits_s=st.lists(st.floats(0.0, 3.0), min_size=1, max_size=20))

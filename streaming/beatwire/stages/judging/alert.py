@@ -42,7 +42,7 @@ from beatwire.records.columns import (
 from beatwire.stages.support.alerts import stream_alerts
 from beatwire.stages.support.alerts.alert_messages import message_of
 from beatwire.stages.support.alerts.limits import Limits, insert_changes, split_changes
-from beatwire.stages.support.alerts.service_alerts import FEED_S
+from beatwire.stages.support.alerts.silence import Silence
 from beatwire.stages.support.alerts.unseen import Unseen
 from beatwire.stages.support.runs import rows_written, runs_of
 
@@ -58,8 +58,7 @@ class State:
     pending   slot -> changes of its limits that have no place among its events yet
     logged    stream id -> rule -> alert that is on according to the log, of streams that have not been seen yet
     unseen    for how long those have not been
-    newest_us arrival of the newest chunk of any stream, whoever reads it; 0: unknown
-    resumed_us  the same of the first chunk after the last silence of all streams
+    silence   from when that of each stream counts
     since_us  (slot, rule) -> device time at which an alert from the log began, where the stream's clock is unknown
     ends_us   slot -> device time at which the samples of such a stream ended, if the log has it
     durations of the limits in samples, and for which version of them and which rates they were computed
@@ -71,8 +70,7 @@ class State:
     pending: dict[int, list[I64]] = field(default_factory=dict)
     logged: dict[str, dict[int, dict[str, Any]]] = field(default_factory=dict)
     unseen: Unseen = field(default_factory=Unseen)
-    newest_us: int = 0
-    resumed_us: int = 0
+    silence: Silence = field(default_factory=Silence)
     since_us: dict[tuple[int, int], int] = field(default_factory=dict)
     ends_us: dict[int, int] = field(default_factory=dict)
     durations: tuple[tuple[float, ...], I64] = ((), np.zeros((0, 0, 9), np.int64))
@@ -97,7 +95,7 @@ def step(state: State, tick: TickBeats) -> tuple[State, Alerts]:
             aligned,
             now,
             state.limits.values[now, alert_state.NO_DATA],
-            (state.newest_us, state.resumed_us),
+            state.silence,
         ),
         stream_alerts.begin_of_refused(state.slots, aligned),
     ]
@@ -144,13 +142,6 @@ def adopt(state: State, alerts: list[dict[str, Any]]) -> set[str]:
             if row[alert_state.FIRST_ONSET + rule] < 0 and rule not in (alert_state.NO_DATA, alert_state.NOT_MONITORED)
         }
     return over
-
-
-def watch_feed(state: State, newest_us: int) -> None:
-    """Take the arrival of the newest chunk of any stream, 0: unknown."""
-    if newest_us - state.newest_us > FEED_S * 1e6 and state.newest_us:
-        state.resumed_us = newest_us
-    state.newest_us = newest_us
 
 
 def active(state: State) -> dict[str, int]:

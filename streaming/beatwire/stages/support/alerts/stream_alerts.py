@@ -16,6 +16,7 @@ from beatwire.kernels.alerts import alert_state
 from beatwire.records import F64, I64, Aligned
 from beatwire.records.columns import NO_BEAT, TRANSITION_COLUMNS
 from beatwire.stages.support.alerts.service_alerts import explained_by_feed
+from beatwire.stages.support.alerts.silence import Silence
 
 _NO_DATA = alert_state.FIRST_ONSET + alert_state.NO_DATA
 _NOT_MONITORED = alert_state.FIRST_ONSET + alert_state.NOT_MONITORED
@@ -67,7 +68,7 @@ def end_of_refused(slots: I64, aligned: Aligned) -> I64:
     return _transitions(rows)
 
 
-def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, feed_us: tuple[int, int]) -> I64:
+def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, silence: Silence) -> I64:
     """Begin ``no data`` where no chunk of use arrived for the stream's limit, by the clock of the tick.
 
     Nothing begins while messages are waiting at the broker: then silence is not the device's.
@@ -76,20 +77,19 @@ def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, 
     ----------
     limits, no_data_s : int64, float64 [streams]
         The row of the table of limits that holds now and the limit in it, of every slot that was ever given.
-    feed_us
-        Arrival of the newest chunk of any stream, whoever reads it, 0: unknown; and of the first one after the last
-        silence of all streams, from which on a stream may be late.
+    silence
+        From when that of each stream counts.
     """
     if not aligned.now_us or not aligned.caught_up:
         return _transitions([])
     streams = len(limits)
     waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, alert_state.IS_KNOWN] > 0)
     waiting[aligned.used] = False
-    newest_us, resumed_us = feed_us
-    late = aligned.now_us - np.maximum(aligned.slots.used_us[:streams], resumed_us) > no_data_s * 1e6
+    last_us = silence.last(aligned)
+    late = aligned.now_us - np.maximum(last_us[:streams], silence.resumed_us) > no_data_s * 1e6
     silent = np.flatnonzero(waiting & late)
     rows = []
-    for slot in silent[~explained_by_feed(silent, aligned.slots.used_us, newest_us)].tolist():
+    for slot in silent[~explained_by_feed(silent, last_us, silence.newest_us)].tolist():
         onset = int(aligned.slots.expected[slot])
         rows.append(
             (slot, slots[slot, alert_state.SESSION], alert_state.NO_DATA, alert_state.ON, onset, onset, limits[slot])
