@@ -14,6 +14,7 @@ import pytest
 import scipy.io
 from acq_files import write_acq
 from beatwire.recordings import NO_VALUE, formats, read_blocks, read_recording
+from dicom_files import write_dicom
 from draws import draws
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -37,46 +38,6 @@ def heart(rate_hz: float, seconds: float = SECONDS) -> np.ndarray:
 def write_edf(path: Path, mv: np.ndarray, rate_hz: float, seconds: int = SECONDS, **kwargs: object) -> None:
     signal = edfio.EdfSignal(mv, rate_hz, label="ECG II", physical_dimension="mV", physical_range=(-10, 10))
     edfio.Edf([signal], data_record_duration=1, **kwargs).write(path)
-
-
-def write_dicom(path: Path, groups: list[dict[str, object]]) -> None:
-    """Write waveforms: rate_hz, offset_ms, originality; channels of name, sensitivity, unit, baseline, int16 values."""
-    from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
-    from pydicom.uid import ExplicitVRLittleEndian, TwelveLeadECGWaveformStorage, generate_uid
-
-    def code(value: str, meaning: str) -> list[Dataset]:
-        item = Dataset()
-        item.CodeValue, item.CodingSchemeDesignator, item.CodeMeaning = value, "X", meaning
-        return [item]
-
-    meta = FileMetaDataset()
-    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = TwelveLeadECGWaveformStorage, generate_uid()
-    meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    made = FileDataset(str(path), {}, file_meta=meta, preamble=bytes(128))
-    made.SOPClassUID, made.SOPInstanceUID = meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID
-    sequence = []
-    for given_ in groups:
-        group, channels = Dataset(), []
-        for name, sensitivity, unit, baseline, values in given_["channels"]:  # type: ignore[attr-defined]
-            channel = Dataset()
-            channel.ChannelSourceSequence = code("2:2", f"Lead {name} (Einthoven)")
-            channel.WaveformBitsStored = 16
-            if sensitivity is not None:
-                channel.ChannelSensitivity, channel.ChannelBaseline = sensitivity, baseline
-                channel.ChannelSensitivityCorrectionFactor = 1
-                channel.ChannelSensitivityUnitsSequence = code(unit, unit)
-            channels.append((channel, values))
-        group.MultiplexGroupTimeOffset = given_.get("offset_ms", 0)
-        group.WaveformOriginality = given_.get("originality", "ORIGINAL")
-        group.NumberOfWaveformChannels = len(channels)
-        group.NumberOfWaveformSamples = len(channels[0][1])
-        group.SamplingFrequency = given_["rate_hz"]
-        group.ChannelDefinitionSequence = [channel for channel, _ in channels]
-        group.WaveformBitsAllocated, group.WaveformSampleInterpretation = 16, "SS"
-        group.WaveformData = np.stack([values for _, values in channels], axis=1).astype("<i2").tobytes()
-        sequence.append(group)
-    made.WaveformSequence = sequence
-    made.save_as(path, enforce_file_format=True)
 
 
 @settings(max_examples=draws(40), deadline=None)
@@ -193,11 +154,12 @@ def test_groups_of_a_dicom_waveform_are_one_recording_by_their_own_units_and_tim
     raw = np.random.default_rng(gap).integers(-900, 900, (2, 2, 1000))
     baseline_in_unit = baseline * sensitivity
     write_dicom(path, [
-        {"rate_hz": rates[0], "channels": [("II", sensitivity, unit, baseline_in_unit, raw[0, 0]),
-                                           ("V1", sensitivity, unit, 0, raw[0, 1])]},
-        {"rate_hz": rates[0], "originality": "DERIVED", "channels": [("II", 1, "uV", 0, raw[0, 0][:300])]},
+        {"rate_hz": rates[0], "channels": [("Lead II (Einthoven)", sensitivity, unit, baseline_in_unit, raw[0, 0]),
+                                           ("Lead V1", sensitivity, unit, 0, raw[0, 1])]},
+        {"rate_hz": rates[0], "originality": "DERIVED",
+         "channels": [("Lead II (Einthoven)", 1, "uV", 0, raw[0, 0][:300])]},
         {"rate_hz": rates[1], "offset_ms": 1000 * 1000 / rates[0] + gap,
-         "channels": [("II", 2 * sensitivity, unit, 0, raw[1, 0])]},
+         "channels": [("Lead II (Einthoven)", 2 * sensitivity, unit, 0, raw[1, 0])]},
     ])  # fmt: skip
     recording = read_recording(path, lead="II")
     assert recording.rate_hz == max(rates)
@@ -211,7 +173,9 @@ def test_groups_of_a_dicom_waveform_are_one_recording_by_their_own_units_and_tim
 
 
 def test_a_dicom_channel_without_sensitivity_is_not_calibrated_and_an_image_is_refused(tmp_path: Path) -> None:
-    write_dicom(tmp_path / "u.dcm", [{"rate_hz": 250, "channels": [("II", None, "", 0, np.arange(500))]}])
+    write_dicom(
+        tmp_path / "u.dcm", [{"rate_hz": 250, "channels": [("Lead II (Einthoven)", None, "", 0, np.arange(500))]}]
+    )
     assert read_recording(tmp_path / "u.dcm").uv_per_unit == 0
     image = pydicom.data.get_testdata_file("CT_small.dcm")
     assert message_of(image) == "CT_small.dcm: expected a DICOM waveform; got CT Image Storage"

@@ -36,6 +36,7 @@ from beatwire.tables import array_module
 
 UNITS = ("V", "mV", "uV", "nV", "adc")
 _UNKNOWN = "{} (give units or gain)"
+_PLACES = ("array: ", "table: ")  # what an error begins with; in a file, with the name of the file
 _RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 
 
@@ -76,6 +77,26 @@ def from_array(
         The rate is missing or out of range, the shape or the type is not one of these, the unit does not exist or
         contradicts the gain, or there is no value.
     """
+    try:
+        return _from_array(source, fs, leads, units, gain, column, where)
+    except UserError as error:
+        if where is None:
+            raise
+        text = str(error)
+        begins = next((name for name in _PLACES if text.startswith(name)), "")
+        raise UserError(f"{where}: {text.removeprefix(begins)}" if begins else text) from None
+
+
+def _from_array(
+    source: Any,
+    fs: float | None,
+    leads: Sequence[str] | None,
+    units: str | None,
+    gain: float | None,
+    column: str | None,
+    where: str | None,
+) -> Recording:
+    """Return the recording of numbers in memory; parameters as for :func:`from_array`."""
     rate_hz = None if fs is None else check_rate("fs", fs)
     uv = uv_per_value(units, gain)
     columns = columns_of(source)

@@ -119,7 +119,9 @@ def head_of(path: Path) -> bytes:
 
 def by_content(head: bytes, path: Path) -> Format | None:
     """Return the format that the first bytes of a file show; None if they show none of these."""
-    if head[:8] == b"0       " and len(head) == _HEAD_BYTES and head[184:192].strip().isdigit() and b"\n" not in head:
+    if head[:8].rstrip(b" \0") == b"0" and len(head) == _HEAD_BYTES and head[184:192].strip(b" \0").isdigit() and (
+        b"\n" not in head
+    ):  # fmt: skip
         return EDF
     if head[:8] == b"\xffBIOSEMI":
         return BDF

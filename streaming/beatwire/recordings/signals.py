@@ -3,9 +3,9 @@
 In:  :class:`Signals`, as a reader of a format opens them: name, rate and unit of each, and a function that reads values
 Out: a :class:`Recording`, or its blocks
 
-Without a choice of the user, leads are the signals in volts whose names are not those of other signals; where none is
-in volts, those of an unknown unit, which are not calibrated. Leads of different rates are brought to the highest of
-their rates by linear interpolation: a lead that is read alone keeps its own.
+Without a choice of the user, leads are the signals in volts whose names are not those of other signals. Where none is
+in volts, or only signals of an unknown unit are named as an ECG, leads are those, which are not calibrated. Leads of
+different rates are brought to the highest of their rates by linear interpolation: one that is read alone keeps its own.
 """
 
 from __future__ import annotations
@@ -229,12 +229,13 @@ def _rows(source: Signals, names: tuple[str, ...], column: str | None) -> tuple[
         if len(requested) > MAX_LEADS:
             raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(requested)}")
         return [find_lead(where, names, one) for one in requested], []
-    volts = [k for k, signal in enumerate(signals) if signal.uv_per_value]
-    rows = volts or [k for k, signal in enumerate(signals) if signal.uv_per_value == 0]
-    rows = [k for k in rows if signals[k].length]
-    if source.many and any(is_ecg(names[k]) for k in rows):
-        rows = [k for k in rows if is_ecg(names[k])]
-    rows = [k for k in rows if not is_other(names[k])]
+    may_be = [k for k, signal in enumerate(signals) if signal.length and signal.uv_per_value is not None]
+    may_be = [k for k in may_be if not is_other(names[k])]
+    named = [k for k in may_be if is_ecg(names[k])] or may_be
+    volts = [k for k in named if signals[k].uv_per_value]
+    rows = volts or named
+    if not source.many:
+        rows = [k for k in may_be if bool(signals[k].uv_per_value) == bool(volts)]
     if not rows:
         found = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
         raise UserError(f"{where}: expected a lead in volts; got {found} (choose with --column)")

@@ -5,7 +5,7 @@ Out: one column per column of the file: float64 [rows], or a pandas Series if it
 
 A plain file of numbers is parsed by pyarrow, which uses all cores, or by cuDF. Every other file, and every file that
 these refuse, is parsed by pandas. No cell is dropped: a line with more or fewer cells is an error that names it, except
-a last line that is cut off.
+a last line that is cut off, and a remark after the last cell, which begins with ``#``.
 """
 
 from __future__ import annotations
@@ -207,7 +207,8 @@ def _options(layout: _Rows) -> dict[str, Any]:
 def _checked(path: Path, table: pd.DataFrame, layout: _Rows) -> list[Column]:
     """Return the columns of a table; raise UserError if a row is too long or too short."""
     numeric = (table[k].dtype.kind in "ifu" or k in layout.text for k in range(layout.columns))
-    is_odd = table[layout.columns].notna().any() or not all(numeric)
+    beyond = table[layout.columns].dropna()
+    is_odd = not all(isinstance(cell, str) and cell.startswith("#") for cell in beyond) or not all(numeric)
     if is_odd or (layout.columns > 1 and table[layout.columns - 1].isna().any()):
         cut = _check_widths(path, layout)
         if cut and table.iloc[-1].isna().any():
@@ -227,7 +228,7 @@ def _check_widths(path: Path, layout: _Rows) -> bool:
             if "\0" in line.rstrip("\n\0"):
                 raise UserError(f"{path.name}: line {number}: expected text; got a zero byte")
             cells = _cells(line.rstrip("\n"), layout.delimiter)
-            while len(cells) > layout.columns and cells[-1] == "":
+            while len(cells) > layout.columns and cells[-1][:1] in ("", "#"):
                 cells.pop()
             if len(cells) > layout.columns:
                 raise _of_width(path, layout, number, len(cells))

@@ -13,7 +13,7 @@ from beatwire.recordings.columns.names import UV_PER, canonical_unit, is_unscale
 _OTHER_UNITS = {
     "pct", "percent", "ppm", "vol%", "mm[hg]", "cmh2o", "bar", "ºc", "celsius", "degf", "rad", "l", "ml", "l/m",
     "ml/min", "l/s", "ml/s", "mohm", "us", "siemens", "microsiemen", "/min", "{h.b.}/min", "brpm", "rpm", "min-1", "pm",
-    "khz", "cm", "mm", "m", "m/s", "t", "ua", "na", "w", "kg", "n", "db", "dbm", "lx", "mmol/l",
+    "khz", "boolean", "cm", "mm", "m", "m/s", "t", "ua", "na", "w", "kg", "n", "db", "dbm", "lx", "mmol/l",
 }  # fmt: skip
 
 _LEAD = re.compile(
@@ -26,8 +26,10 @@ _OTHER = re.compile(
     r"pleth\w*|ppg\w*|pulse\w*|spo2|sao2|o2sat|osat|etco2|co2|abp\w*|art|bp|cvp|pap|icp|nibp|pressure|temp\w*|gsr|eda|"
     r"scr|scl|acc\w*|gyro\w*|mag\w*|pos|position|body|light|sound|mic|audio|trig\w*|trigger|stim\w*|marker\w*|event\w*|"
     r"status|stat|hr|heart ?rate|bpm|rate|rr|pr|batt?\w*|time\w*|clock|index|sample\w*|digital \w*|annotations?|chin|"
-    r"leg|tibialis|crc|sync|imu|force|torque|angle)(?![a-z])"
+    r"leg|tibialis|crc|sync|imu|force|torque|angle|[lr]oc)(?![a-z])"
 )
+_ELECTRODE = r"(?:fp|af|fc|ft|cp|tp|po|[fctpo])(?:z|\d{1,2})"  # of the head; C1 to C6 alone are on the chest
+_EEG = re.compile(rf"(?!c[1-6]$){_ELECTRODE}|(?:{_ELECTRODE}|e[12])[-:](?:{_ELECTRODE}|[am][12]|ref|avg?|le)")
 
 
 def uv_per_unit_of(unit: str | None) -> float | None:
@@ -57,8 +59,8 @@ def is_ecg(name: str) -> bool:
 def is_other(name: str) -> bool:
     """Return True if a name is that of a signal which is no ECG.
 
-    >>> [is_other(name) for name in ("EEG Fpz-Cz", "Pleth", "SpO2 1", "ECG Resp", "V5", "ADC 3")]
-    [True, True, True, False, False, False]
+    >>> [is_other(name) for name in ("EEG Fpz-Cz", "Pleth", "SpO2 1", "C3-A2", "ECG Resp", "V5", "C3", "ADC 3")]
+    [True, True, True, True, False, False, False, False]
     """
     text = name.strip().casefold()
-    return not is_ecg(name) and _OTHER.search(text.replace("_", " ")) is not None
+    return not is_ecg(name) and (_OTHER.search(text.replace("_", " ")) is not None or _EEG.fullmatch(text) is not None)

@@ -16,7 +16,7 @@ UV_PER = {"nv": 1e-3, "uv": 1.0, "mv": 1e3, "v": 1e6}  # microvolts per value, b
 PER_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9, "min": 1 / 60, "h": 1 / 3600, "d": 1 / 86400}
 
 _SYNONYMS = {
-    "nanovolt": "nv", "microvolt": "uv", "mikrovolt": "uv", "millivolt": "mv", "volt": "v", "mcv": "uv", "muv": "uv",
+    "mcv": "uv", "muv": "uv",
     "мкв": "uv", "мв": "mv", "мс": "ms", "\u0441": "s", "сек": "s", "微伏": "uv", "毫伏": "mv", "毫秒": "ms", "秒": "s",
     "sec": "s", "second": "s", "sekunde": "s", "sekunden": "s", "seconde": "s", "segundo": "s", "msec": "ms",
     "millisecond": "ms", "milli": "ms", "millisec": "ms", "microsecond": "us", "usec": "us", "microsec": "us",
@@ -33,6 +33,7 @@ _OTHER_UNITS = {
 _UNSCALED = {"adu", "adc", "lsb", "count", "counts", "raw", "a.u.", "au", "nu", "n/a", "no_units", "no units",
              "dimensionless"}  # fmt: skip
 
+_VOLTAGE = re.compile(r"(nano|n|mi[ck]ro|u|milli|m|)[ -]?v(ol|olts?)?")  # an EDF file has room for 8 letters
 _FACTOR = r"([0-9.,]+(e[+-]?[0-9]+)?|10\^-?[0-9]+)"
 _SCALED = re.compile(
     rf"[x*\u00d7]?\s*{_FACTOR}\s*[x*\u00d7]?\s*[num]v|[num]v\s*[x*\u00d7/]\s*{_FACTOR}"
@@ -44,6 +45,7 @@ _LEAD = re.compile(
     r"(-?av[rlf]|m?l?i{1,3}|v[1-9]r?|v[xyz]|m?cl?[1-6]|mv[1-6]|c[msc]5|(ll|la|lf|f|v[x1-6]?)[ _-](ra|la|rl|r|l))",
     re.IGNORECASE,
 )
+_SMALL_THEN_LARGE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UNIT_AT_END = re.compile(r"(?<=[a-z])(?=(?:[NUM]v|[NUM]s|Secs?|Seconds|Millis)$)|(?<=[A-Za-z0-9])(?=[nuµμm]V$)")
 _ECG = ("ecg", "ekg", "elektrokardio", "electrocardio", "lead", "ableitung", "экг", "心电", "心電", "심전도")
 _TIME = {
@@ -132,6 +134,9 @@ def canonical_unit(text: str) -> str:
     unit = re.sub(r"^1\s*(?=[num]?v$)", "", unit)
     if _SCALED.fullmatch(unit):
         return "raw"
+    voltage = _VOLTAGE.fullmatch(unit)
+    if voltage:
+        return {"nano": "n", "micro": "u", "mikro": "u", "milli": "m"}.get(voltage[1], voltage[1]) + "v"
     unit = re.sub(r"^(hh:)?mm:ss([.,:]?\w+)?(\W+dd/mm/yyyy)?$", "s", unit)
     unit = unit if unit in _OTHER_UNITS else re.sub(r"(?<=[a-z]{2})s$", "", unit) if unit != "ms" else unit
     unit = _SYNONYMS.get(unit, unit)
@@ -210,9 +215,9 @@ def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None
 def _words(name: str) -> list[str]:
     """Return the words of a name in lower case, without digits at their ends.
 
-    >>> _words("HeartRate_2")
-    ['heart', 'rate']
+    >>> _words("HeartRate_2"), _words("aVR_mV")
+    (['heart', 'rate'], ['avr', 'm', 'v'])
     """
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    words = [w.casefold() for w in re.split(r"[^\w+#-]+|_|-", parted) if w]
-    return [w if _LEAD.fullmatch(w) else w.rstrip("0123456789") for w in words if not w.isdigit()]
+    parts = [p for p in re.split(r"[^\w+#-]+|_|-", name) if p]
+    words = [w for p in parts for w in ([p] if _LEAD.fullmatch(p) else re.sub(_SMALL_THEN_LARGE, " ", p).split())]
+    return [w.casefold() if _LEAD.fullmatch(w) else w.casefold().rstrip("0123456789") for w in words if not w.isdigit()]

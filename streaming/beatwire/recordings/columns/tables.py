@@ -176,6 +176,8 @@ def _series(column: pd.Series) -> tuple[Any, str]:
         return found.to_numpy(np.float64), ""
     if not plain.notna().any():
         return found.to_numpy(np.float64), ""
+    if isinstance(plain.iloc[0], list | tuple | np.ndarray):
+        return None, "lists"
     seconds = seconds_of(plain.astype(str))
     return (None, "text") if seconds is None else (seconds, "s")
 

@@ -1,7 +1,8 @@
 """Arrays in a file: NumPy's ``.npy`` and ``.npz``, and MATLAB's ``.mat``.
 
-A file may hold one array of samples, or several of one length, one a lead; a number that is named like a sampling rate;
-and names of the leads. Leads lie along the shorter side of an array. The rest is as for arrays in memory.
+A file may hold one array of samples, or several of one length, one a lead; a number that is named like a sampling rate
+or an interval; and names of the leads. Leads lie along the shorter side of an array, or are its cells. The rest is as
+for arrays in memory.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _RATE = re.compile(
     r"samp\w*_?rate|samp\w*_?freq\w*|freq\w*|rate_hz|fs_hz|hz)",
     re.IGNORECASE,
 )
+_INTERVAL = re.compile(r"(.*[._])?(dt|ts|delta_?t|samp\w*_?(interval|period))", re.IGNORECASE)  # in seconds
+_ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
 _NAMES = re.compile(
     r"(.*[._])?(leads?|lead_names?|channels?|channel_names?|ch_names?|sig_names?|names?|labels?)", re.IGNORECASE
 )
@@ -48,10 +51,23 @@ def read_numpy(path: Path, fs: float | None, column: str | None, gain: float | N
         with path.open("rb") as file:
             opened = np.load(file, allow_pickle=False)
             one = isinstance(opened, np.ndarray)
-            arrays = {path.stem: opened} if one else {name: opened[name] for name in opened.files[:_MOST]}
+            arrays = {path.stem: opened} if one else _plain(opened)
     except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise UserError(f"{path.name}: expected arrays of numbers; got: {str(error).splitlines()[0]}") from None
     return _recording(path, arrays, fs, column, gain)
+
+
+def _plain(opened: Any) -> dict[str, Any]:
+    """Return the arrays of an ``.npz`` file without those of objects, if there are others."""
+    arrays, refused = {}, None
+    for name in opened.files[:_MOST]:
+        try:
+            arrays[name] = opened[name]
+        except ValueError as error:  # objects: they are not unpickled
+            refused = error
+    if refused is not None and not any(a.size > 1 and a.dtype.kind in "iuf" for a in arrays.values()):
+        raise refused
+    return arrays
 
 
 def read_matlab(path: Path, fs: float | None, column: str | None, gain: float | None) -> Recording:
@@ -74,7 +90,15 @@ def _flat(values: Mapping[str, Any], prefix: str = "", depth: int = 0) -> Iterat
         if isinstance(value, dict) and depth < _DEEPEST:
             yield from _flat(value, f"{prefix}{name}.", depth + 1)
         else:
-            yield f"{prefix}{name}", np.asarray(value)
+            yield f"{prefix}{name}", _stacked(np.asarray(value))
+
+
+def _stacked(values: Any) -> Any:
+    """Return an array whose cells are leads of one length as [leads, n]; another array as it is."""
+    if values.dtype != object or not all(isinstance(v, np.ndarray) and v.dtype.kind in "iuf" for v in values.flat):
+        return values
+    rows = [np.ravel(v) for v in values.flat]
+    return np.stack(rows) if len({len(row) for row in rows}) == 1 else values
 
 
 def _recording(
@@ -87,7 +111,7 @@ def _recording(
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
-    numeric = {n: np.squeeze(a) for n, a in arrays.items() if a.dtype.kind in "iuf" and a.size > 1}
+    numeric = {n: np.squeeze(a) for n, a in arrays.items() if a.dtype.kind in "iufMm" and a.size > 1}
     numeric = {n: a for n, a in numeric.items() if a.ndim in (1, 2)}
     wanted = [name for name in (column or "").split(",") if name in numeric]
     best = wanted or _best_named(numeric)  # another array may be longer, or have more columns
@@ -97,10 +121,11 @@ def _recording(
     if left := [n for n, a in numeric.items() if n not in samples and max(a.shape) >= longest]:
         notes.append(f"left out: {', '.join(map(repr, left))} (others are called like a lead)")
     if any(numeric[name].ndim == 2 for name in wanted):  # the array, and what may be its clock
-        samples = {n: a for n, a in samples.items() if n in wanted or (a.ndim == 1 and behaviour(a) in _RISING)}
+        samples = {n: a for n, a in samples.items() if n in wanted or (a.ndim == 1 and _rises(a))}
         column = None
     if not samples:
-        raise UserError(f"{where}: expected an array of numbers; got {', '.join(arrays) or 'nothing'}")
+        got = ", ".join(_said(*one) for one in arrays.items())
+        raise UserError(f"{where}: expected an array of numbers; got {got or 'nothing'}")
     tables = [name for name, a in samples.items() if a.ndim == 2]
     if len(tables) > 1:
         found = ", ".join(f"{name!r} {list(samples[name].shape)}" for name in tables)
@@ -127,10 +152,22 @@ def _recording(
     return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
 
 
+def _rises(values: Any) -> bool:
+    """Return True if an array is a clock or a count."""
+    return values.dtype.kind in "Mm" or behaviour(values) in _RISING
+
+
 def _rate(where: str, arrays: dict[str, Any], fs: float | None) -> tuple[float | None, list[str]]:
     """Return the sampling rate of a file: the number that is called so, or that of the user; and a note."""
-    numbers = {n: float(a.item()) for n, a in arrays.items() if a.size == 1 and a.dtype.kind in "iuf"}
-    rates = {n: hz for n, hz in numbers.items() if _RATE.fullmatch(n) and MIN_RATE_HZ <= hz <= MAX_RATE_HZ}
+    numbers = {n: _number(a) for n, a in arrays.items() if a.size == 1}
+    rates = {n: hz for n, hz in numbers.items() if hz and _RATE.fullmatch(n)}
+    rates = rates or {n: 1 / s for n, s in numbers.items() if s and _INTERVAL.fullmatch(n)}
+    rates = {n: hz for n, hz in rates.items() if MIN_RATE_HZ <= hz <= MAX_RATE_HZ}
+    if len(set(rates.values())) > 1:
+        rates = {n: hz for n, hz in rates.items() if _ECG.search(n)} or rates
+    if len(set(rates.values())) > 1 and fs is None:
+        found = ", ".join(f"{hz:g} Hz by its {n!r}" for n, hz in rates.items())
+        raise UserError(f"{where}: expected one sampling rate; got {found}: give --fs")
     if len(set(rates.values())) != 1:
         return fs, []
     name, hz = next(iter(rates.items()))
@@ -139,6 +176,24 @@ def _rate(where: str, arrays: dict[str, Any], fs: float | None) -> tuple[float |
     if abs(fs - hz) > 0.01 * hz:
         raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
     return fs, []
+
+
+def _number(value: Any) -> float | None:
+    """Return the number that an array of one element holds, or states in text; None if it is none."""
+    one = value.item()
+    if isinstance(one, str):
+        one = re.sub(r"\s*hz$", "", one.strip(), flags=re.IGNORECASE)
+    try:
+        return float(one) if isinstance(one, int | float | str) else None
+    except ValueError:
+        return None
+
+
+def _said(name: str, value: Any) -> str:
+    """Return the name of an array and what it is, for an error."""
+    kinds = {"U": "text", "S": "text", "O": "cells or objects", "c": "complex numbers", "b": "true and false"}
+    kind = kinds.get(value.dtype.kind, f"{list(value.shape)}" if value.size != 1 else "a number")
+    return f"{name!r} ({kind})"
 
 
 def _best_named(numeric: dict[str, Any]) -> list[str]:

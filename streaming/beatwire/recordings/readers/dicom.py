@@ -2,7 +2,7 @@
 
 A file holds multiplex groups, each of some channels at one rate. Groups of the same channels one after the other are
 one recording. Averaged beats (groups that are derived, beside original ones) are left out. A channel without a
-sensitivity is not calibrated.
+sensitivity is not calibrated. Samples on a logarithmic scale are refused.
 """
 
 from __future__ import annotations
@@ -10,13 +10,17 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.columns.kinds import uv_per_unit_of
+from beatwire.recordings.columns.kinds import is_ecg, uv_per_unit_of
+from beatwire.recordings.leads import unique_names
 from beatwire.recordings.signals import Signal, Signals, joined, of_digital
+
+_LINEAR = {"SB", "UB", "SS", "US", "SL", "UL", "SV", "UV"}  # how samples are stored; the others are logarithms
+_NAME = re.compile(r"((?:ECG )?lead |MDC_ECG_LEAD_)?([^\s(,]+)(?:,.*| \(.*\))?", re.IGNORECASE)
 
 
 def read(path: Path) -> Signals:
@@ -41,7 +45,6 @@ def read(path: Path) -> Signals:
 
 def _signals(where: str, path: Path) -> Signals:
     import pydicom
-    from pydicom.waveforms.numpy_handler import multiplex_array
 
     opened = pydicom.dcmread(path, force=True)
     groups = list(getattr(opened, "WaveformSequence", None) or [])
@@ -55,12 +58,14 @@ def _signals(where: str, path: Path) -> Signals:
         notes.append(f"left out, derived: {', '.join(labels)}")
     pieces: dict[str, list[tuple[float, Signal]]] = {}
     for k in original or range(len(groups)):
-        group, raw = groups[k], multiplex_array(opened, k, as_raw=True)
+        group, raw = groups[k], _raw(where, opened, k)
         rate_hz = float(group.SamplingFrequency)
         begin_s = float(getattr(group, "MultiplexGroupTimeOffset", None) or 0) / 1000
-        padding = _padding(group)
-        for row, channel in enumerate(group.ChannelDefinitionSequence):
-            name, signal = _channel(channel, raw[:, row], rate_hz, padding, row)
+        padding = _padding(group, _order(opened))
+        channels = group.ChannelDefinitionSequence
+        names = unique_names([_name(channel, row) for row, channel in enumerate(channels)])
+        for row, (name, channel) in enumerate(zip(names, channels, strict=False)):
+            signal = _signal(name, channel, raw[:, row], rate_hz, padding)
             before = pieces.setdefault(name, [])
             skew_s = float(getattr(channel, "ChannelTimeSkew", None) or 0)
             skew_s += float(getattr(channel, "ChannelSampleSkew", None) or 0) / rate_hz
@@ -84,26 +89,53 @@ def _joined(name: str, parts: list[tuple[float, Signal]], first_s: float) -> Sig
     return joined(places, name, rate_hz, start + round(last.length * rate_hz / last.rate_hz))
 
 
-def _channel(channel: Any, raw: Any, rate_hz: float, padding: int | None, row: int) -> tuple[str, Signal]:
-    """Return the name of a channel and its signal."""
+def _raw(where: str, opened: Any, k: int) -> Any:
+    """Return the samples of a group as they are stored, [n, channels]."""
+    from pydicom.waveforms.numpy_handler import multiplex_array
+
+    group = opened.WaveformSequence[k]
+    stored, bits = str(group.WaveformSampleInterpretation), int(group.WaveformBitsAllocated)
+    if stored not in _LINEAR:
+        got = {"MB": "of the mu-law (MB)", "AB": "of the A-law (AB)"}.get(stored, repr(stored))
+        raise UserError(f"{where}: expected samples on a linear scale; got those {got}")
+    count, channels = int(group.NumberOfWaveformSamples), int(group.NumberOfWaveformChannels)
+    expected, held = count * channels * bits // 8, len(group.WaveformData)
+    if held < expected:
+        content = f"{count} samples of {channels} channel{'s'[: channels > 1]} in group {k}"
+        raise UserError(f"{where}: expected {expected} bytes ({content}); got {held}")
+    raw = multiplex_array(opened, k, as_raw=True)
+    return raw if _order(opened) == "little" else raw.byteswap()
+
+
+def _order(opened: Any) -> Literal["little", "big"]:
+    """Return the order of the bytes of a file."""
+    return "big" if opened.original_encoding[1] is False else "little"
+
+
+def _name(channel: Any, row: int) -> str:
+    """Return the name of a channel: that of its lead, if it is one."""
     source = (getattr(channel, "ChannelSourceSequence", None) or [None])[0]
     meaning = str(getattr(source, "CodeMeaning", None) or getattr(channel, "ChannelLabel", None) or f"lead {row}")
-    lead = re.fullmatch(r"(?:ECG )?lead ([^\s(]+)(?: \(.*\))?", meaning.strip(), flags=re.IGNORECASE)
-    name = lead[1] if lead else meaning.strip()
+    found = _NAME.fullmatch(meaning.strip())
+    return found[2] if found and (found[1] or is_ecg(found[2])) else meaning.strip()
+
+
+def _signal(name: str, channel: Any, raw: Any, rate_hz: float, padding: int | None) -> Signal:
+    """Return the signal of a channel."""
     sensitivity = getattr(channel, "ChannelSensitivity", None)
     unit = (getattr(channel, "ChannelSensitivityUnitsSequence", None) or [None])[0]
     uv = uv_per_unit_of(str(getattr(unit, "CodeValue", ""))) if sensitivity is not None else 0.0
     gain = float(sensitivity or 0) * float(getattr(channel, "ChannelSensitivityCorrectionFactor", None) or 1)
     offset = float(getattr(channel, "ChannelBaseline", None) or 0)
-    return name, of_digital(raw, name, rate_hz, gain, offset, uv, padding)
+    return of_digital(raw, name, rate_hz, gain, offset, uv, padding)
 
 
-def _padding(group: Any) -> int | None:
+def _padding(group: Any, order: Literal["little", "big"]) -> int | None:
     """Return the sample that stands for no value; None if there is none."""
     value = getattr(group, "WaveformPaddingValue", None)
     if value is None:
         return None
-    if isinstance(value, bytes):
-        signed = str(getattr(group, "WaveformSampleInterpretation", "SS")) in ("SS", "SB", "SL")
-        return int.from_bytes(value, "little", signed=signed)
+    if isinstance(value, bytes):  # of an even number, as all of DICOM
+        size = int(group.WaveformBitsAllocated) // 8
+        return int.from_bytes(value[:size], order, signed=str(group.WaveformSampleInterpretation)[:1] == "S")
     return int(np.asarray(value).ravel()[0])

@@ -1,11 +1,13 @@
 """EDF, EDF+ and BDF files, by the package ``edfio``.
 
 Each signal has its own rate. The signal of annotations is no lead. In a discontinuous file (EDF+D, BDF+D) the times of
-its data records show the gaps. A file that is shorter than its header states is refused.
+its data records show the gaps. A file that is shorter than its header states is refused, and one that is longer is read
+to its end. A header that is filled with zeros, or has decimal commas, is read as if it were right.
 """
 
 from __future__ import annotations
 
+import io
 import warnings
 from itertools import pairwise
 from pathlib import Path
@@ -17,6 +19,7 @@ from beatwire.recordings.signals import Signal, Signals, joined, of_digital
 
 _LONGEST_GAP_S = 86400.0  # a day without samples is another recording
 _WIDTHS = (16, 80, 8, 8, 8, 8, 8, 80, 8)  # bytes of the fields of a signal; the last is its samples in a record
+_RANGE = (104, 120)  # bytes of a signal before its physical range, and with it
 
 
 class _Records(NamedTuple):
@@ -49,14 +52,15 @@ def read(path: Path) -> Signals:
     where = path.name
     try:
         with path.open("rb") as file:
-            head = file.read(256)
-            head += file.read(256 * int(head[252:256]))
-        records = _records(head, path.stat().st_size)
-        _check_size(where, records)
+            written = file.read(256)
+            written += file.read(256 * int(written[252:256].strip(b" \0")))
+        head = _corrected(written)
+        records = _records(where, head, path.stat().st_size)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             load = edfio.read_bdf if head[:1] == b"\xff" else edfio.read_edf
-            opened = load(path, header_encoding="latin-1")
+            source = path if head == written else io.BytesIO(head + path.read_bytes()[len(head) :])
+            opened = load(source, header_encoding="latin-1")
             signals = [_signal(one) for one in opened.signals if one.sampling_frequency > 0]
         discontinuous = head[192:197] in (b"EDF+D", b"BDF+D")
         onsets = _onsets(path, head, records) if discontinuous else []
@@ -67,6 +71,10 @@ def read(path: Path) -> Signals:
     notes: tuple[str, ...] = ()
     if records.stated < 0:
         notes = (f"its header states no length: it holds {records.held * records.duration_s:.4g} s",)
+    elif records.stated < records.held:
+        notes = (
+            f"its header states {records.stated} data records of {records.duration_s:g} s; it holds {records.held}",
+        )
     if onsets:
         signals = [_with_gaps(signal, onsets, records) for signal in signals]
         gaps = [b - a - records.duration_s for a, b in pairwise(onsets) if b - a > records.duration_s * 1.001]
@@ -75,22 +83,36 @@ def read(path: Path) -> Signals:
     return Signals(where, path.stem, tuple(signals), notes, many=True)
 
 
-def _records(head: bytes, size: int) -> _Records:
-    """Return what the header states of its data records."""
+def _corrected(head: bytes) -> bytes:
+    """Return a header with blanks for zeros, points for the commas of its numbers, and its own length."""
+    clean, count = bytearray(head.replace(b"\0", b" ")), int(head[252:256].strip(b" \0"))
+    for begin, end in ((244, 252), (256 + _RANGE[0] * count, 256 + _RANGE[1] * count)):
+        clean[begin:end] = clean[begin:end].replace(b",", b".")
+    clean[184:192] = b"%-8d" % (256 * (count + 1))
+    return bytes(clean)
+
+
+def _records(where: str, head: bytes, size: int) -> _Records:
+    """Return what the header states of its data records; raise UserError if it is none, or the file holds fewer."""
+    stated, seconds = (_number(where, head[at : at + 8], of) for at, of in ((236, "number"), (244, "duration")))
+    if not 0 < seconds < _LONGEST_GAP_S:
+        raise UserError(f"{where}: expected a duration of its data records above 0 s; got {seconds:g} s")
     count = int(head[252:256])
     width = 3 if head[:1] == b"\xff" else 2
     at = 256 + count * sum(_WIDTHS[:-1])
     samples = [int(head[at + 8 * k : at + 8 * k + 8]) for k in range(count)]
     labels = [head[256 + 16 * k : 272 + 16 * k].decode("latin-1").strip() for k in range(count)]
-    held = (size - int(head[184:192])) // max(1, sum(samples) * width)
-    return _Records(int(head[236:244]), held, float(head[244:252]), samples, labels)
+    held = (size - len(head)) // max(1, sum(samples) * width)
+    if held < max(1, stated):
+        raise UserError(f"{where}: expected {max(1, int(stated))} data records of {seconds:g} s; got {held}")
+    return _Records(int(stated), held, seconds, samples, labels)
 
 
-def _check_size(where: str, records: _Records) -> None:
-    """Raise UserError if a file holds fewer data records than it states."""
-    if records.held < max(1, records.stated):
-        content = f"{max(1, records.stated)} data records of {records.duration_s:g} s"
-        raise UserError(f"{where}: expected {content}; got {records.held}")
+def _number(where: str, field: bytes, of: str) -> float:
+    try:
+        return float(field)
+    except ValueError:
+        raise UserError(f"{where}: expected the {of} of its data records in its header; got {field!r}") from None
 
 
 def _signal(signal: Any) -> Signal:
@@ -114,7 +136,7 @@ def _onsets(path: Path, head: bytes, records: _Records) -> list[float]:
     onsets = []
     with path.open("rb") as file:
         for number in range(records.held):
-            file.seek(int(head[184:192]) + number * size + at)
+            file.seek(len(head) + number * size + at)
             onset = file.read(width * records.samples[annotations]).split(b"\x14")[0].split(b"\x15")[0]
             try:
                 onsets.append(float(onset))

@@ -120,7 +120,7 @@ def read_layout(path: Path) -> Layout:
     alternate = len(blanks) > 8 and sum(blanks) > 0.45 * len(blanks) and not any(a and b for a, b in pairwise(blanks))
     return Layout(
         dialect, begin, _unique(names), units, tuple(facts.sensors.get(name, "") for name in names),
-        tuple(split_row(first, dialect.delimiter)), facts.rate_hz, facts.unit, dialect.width > 1 or alternate,
+        tuple(_cells(first, dialect)), facts.rate_hz, facts.unit, dialect.width > 1 or alternate,
     )  # fmt: skip
 
 
@@ -146,13 +146,15 @@ def _kinds(rows: Sequence[str], dialect: Dialect) -> list[str]:
 
 def _first_row(lines: Sequence[str], dialect: Dialect, kinds: list[str]) -> int | None:
     """Return the line of the first row of the table: it and most of the rows after it look like its last ones."""
-    cells = [split_row(line, dialect.delimiter) if line.strip() else [] for line in lines]
+    cells = [_cells(line, dialect) if line.strip() else [] for line in lines]
     alike = [_is_alike(c, dialect, kinds) for c in cells]
     for k, is_row in enumerate(alike):
         after = [a for a, c in zip(alike[k + 1 : k + 11], cells[k + 1 : k + 11], strict=True) if c]
         if is_row and _has_value(cells[k], dialect, kinds) and (len(after) < 3 or sum(after) >= 0.5 * len(after)):
             while k and len(cells[k - 1]) == dialect.width and not is_statement(lines[k - 1]):
                 above = cells[k - 1]
+                if above[0].endswith(("=", ":")):
+                    break  # a key and its value
                 found = [kind_of(cell, dialect.decimal) for cell in above]
                 same = [c for c, a, b in zip(above, found, kinds, strict=True) if a == b and a in ("number", "time")]
                 if all(is_column_number(c, above) for c in same) or _is_numbered(above) or are_units(above):
@@ -160,6 +162,12 @@ def _first_row(lines: Sequence[str], dialect: Dialect, kinds: list[str]) -> int 
                 k -= 1  # a row with a cell that is no number
             return k
     return None
+
+
+def _cells(line: str, dialect: Dialect) -> list[str]:
+    """Return the cells of a row without a remark after them, as LabChart writes it."""
+    cells = split_row(line, dialect.delimiter)
+    return cells[:-1] if len(cells) == dialect.width + 1 and cells[-1].startswith("#") else cells
 
 
 def _is_alike(cells: list[str], dialect: Dialect, kinds: list[str]) -> bool:

@@ -22,6 +22,7 @@ _GROUP = {
 }  # fmt: skip
 _FLAC = {"508": 8, "516": 16, "524": 24}  # bits of a sample
 FORMATS = (*_GROUP, *_FLAC)
+_MATLAB_5, _MATLAB_5_BYTES = b"MATLAB 5.0 MAT-file", 128  # it begins with a text; a header is for version 4
 _FLAC_FRAMES = 1 << 20  # libsndfile fails above 2^24 samples at once
 INVALID = {
     "16": -(2**15), "24": -(2**23), "32": -(2**31), "61": -(2**15), "80": -(2**7), "160": -(2**15), "212": -(2**11),
@@ -60,6 +61,10 @@ class SignalFile:
             raise UserError(f"{path.name}: expected one of the formats {', '.join(FORMATS)}; got {got}")
         if not path.is_file():
             raise UserError(f"{record}: expected {path.name} beside its header; there is none")
+        with path.open("rb") as file:
+            if file.read(len(_MATLAB_5)) == _MATLAB_5 and self.offset < _MATLAB_5_BYTES:
+                got = "a file of MATLAB 5 or later: save it with version 4"
+                raise UserError(f"{path.name}: expected samples from byte {self.offset}, as its header says; got {got}")
         held = self._frames_held()
         if frames is not None and held < frames:
             self._refuse(frames)

@@ -1,0 +1,204 @@
+"""Files of other formats as devices and libraries write them, right and not quite right: drawn, with a known ECG."""
+
+from __future__ import annotations
+
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+from beatwire.recordings import NO_VALUE, read_recording
+from dicom_files import write_dicom
+from draws import draws
+from edf_files import Raw, write_raw_edf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sources import message_of
+
+pytest.importorskip("edfio", reason="needs edfio (pip install 'beatwire[formats]')")
+pytest.importorskip("pydicom", reason="needs pydicom (pip install 'beatwire[formats]')")
+
+NUMBER = count()
+SIZES = {"SS": 16, "US": 16, "SB": 8, "UB": 8, "SL": 32, "UL": 32}
+OF_ECG = st.sampled_from(["ECG", "EKG1-EKG2", "ECG II", "V5", "Lead I", "MLII"])
+OF_OTHERS = st.sampled_from([("Resp", "V"), ("Fp1-F7", "uV"), ("C3-A2", "uV"), ("SpO2", "%"), ("LOC", "uV"),
+                             ("O1", "mV"), ("Status", "Boolean"), ("EMG Chin", "uV"), ("HRV", "ms")])  # fmt: skip
+UNITS = {"mV": 1000.0, "MilliVol": 1000.0, "mvolt": 1000.0, "uV": 1.0, "microvol": 1.0, "\u00b5V": 1.0, "V": 1e6,
+         "Volts": 1e6, "nV": 1e-3, "": 0.0, "adu": 0.0}  # fmt: skip
+
+LABCHART = ("UnitName=\tmV\tV", "TopValue=\t10.0\t5.0", "BottomValue=\t-10\t-5")
+
+
+def path_of(factory: pytest.TempPathFactory, ending: str = "") -> Path:
+    return factory.getbasetemp() / f"drawn{next(NUMBER)}{ending}"
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    lead=OF_ECG, unit=st.sampled_from(sorted(UNITS)), others=st.lists(OF_OTHERS, max_size=4, unique=True),
+    at=st.integers(0, 4), bdf=st.booleans(), fill=st.sampled_from([b" ", b"\0"]), comma=st.booleans(),
+    length=st.sampled_from([None, 0, 256]), stated=st.sampled_from([None, -1, 1, 3]),
+    date=st.sampled_from(["", "01.01.85", "XX.XX.XX", "32.13.99"]), seed=st.integers(0, 99),
+)  # fmt: skip
+def test_the_ecg_of_an_edf_file_is_found_beside_other_signals_whatever_its_unit_and_its_header(
+    lead: str, unit: str, others: list[tuple[str, str]], at: int, bdf: bool, fill: bytes, comma: bool,
+    length: int | None, stated: int | None, date: str, seed: int, tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path = path_of(tmp_path_factory, ".edf")
+    rng = np.random.default_rng(seed)
+    digital = rng.integers(-3000, 3000, 4 * 250)
+    physical = ("-3276,8", "3276,7") if comma else ("-3276.8", "3276.7")
+    signals = [Raw(label, of, rng.integers(-3000, 3000, 4 * 100)) for label, of in others]
+    signals.insert(at % (len(signals) + 1), Raw(lead, unit, digital, physical))
+    header = {"length": length, "stated": stated}
+    write_raw_edf(path, signals, 4, bdf=bdf, fill=fill, date=date, **{k: v for k, v in header.items() if v is not None})
+    recording = read_recording(path, lead="all")
+    assert (recording.leads, recording.rate_hz, recording.samples.shape) == ((lead,), 250, (1, 1000))
+    uv = UNITS[unit]
+    assert recording.uv_per_unit == pytest.approx(0.1 * uv)
+    assert np.array_equal(recording.samples[0], digital)
+    said = {None: "", 1: "header states 1 data records", 3: "header states 3 data", -1: "no length: it holds 4 s"}[
+        stated
+    ]
+    assert said in " ".join(recording.notes)
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ({"stated": ""}, "r.edf: expected the number of its data records in its header; got b'        '"),
+        ({"seconds": "one"}, "r.edf: expected the duration of its data records in its header; got b'one     '"),
+        ({"seconds": 0}, "r.edf: expected a duration of its data records above 0 s; got 0 s"),
+        ({"stated": 5}, "r.edf: expected 5 data records of 1 s; got 4"),
+    ],
+)
+def test_a_header_without_what_is_needed_is_one_error(tmp_path: Path, header: dict[str, object], message: str) -> None:
+    write_raw_edf(tmp_path / "r.edf", [Raw("ECG", "mV", np.arange(1000))], 4, **header)
+    assert message_of(tmp_path / "r.edf") == message
+
+
+def test_of_signals_of_the_head_none_is_a_lead(tmp_path: Path) -> None:
+    signals = [Raw(label, "uV", np.arange(800)) for label in ("Fp1", "C4-M1", "E1-M2", "ROC")]
+    write_raw_edf(tmp_path / "r.edf", signals, 4)
+    assert message_of(tmp_path / "r.edf").startswith("r.edf: expected a lead in volts; got Fp1, C4-M1, E1-M2, ROC")
+    assert read_recording(tmp_path / "r.edf", column="Fp1").leads == ("Fp1",)
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    stored=st.sampled_from(sorted(SIZES)), big=st.booleans(), has_padding=st.booleans(), channels=st.integers(1, 3),
+    unit=st.sampled_from(["uV", "mV"]), seed=st.integers(0, 99),
+    name=st.sampled_from(["Lead {} (Einthoven)", "{}, augmented", "MDC_ECG_LEAD_{}"]),
+)  # fmt: skip
+def test_samples_of_a_dicom_waveform_are_read_in_every_encoding_and_order_of_bytes(
+    stored: str, big: bool, has_padding: bool, channels: int, unit: str, name: str, seed: int,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:  # fmt: skip
+    path = path_of(tmp_path_factory, ".dcm")
+    bits = SIZES[stored]
+    least = 0 if stored[0] == "U" else -(2 ** (bits - 1))
+    middle = 2 ** (bits - 1) if stored[0] == "U" else 0
+    half = min(2 ** (bits - 1) - 2, 9000)
+    values = middle + np.random.default_rng(seed).integers(-half, half, (channels, 501))
+    if has_padding:
+        values[:, 100:120] = least
+    sensitivity = 0.5 if unit == "uV" else 0.0005
+    rows = [(name.format(f"V{k + 1}"), sensitivity, unit, -middle * sensitivity, values[k]) for k in range(channels)]
+    write_dicom(path, [
+        {"rate_hz": 250, "stored": stored, "bits": bits, "padding": least if has_padding else None, "channels": rows}
+    ], big=big)  # fmt: skip
+    recording = read_recording(path, lead="all")
+    assert recording.leads == tuple(f"V{k + 1}" for k in range(channels))
+    expected = np.where(has_padding & (values == least), NO_VALUE, values - middle)
+    assert recording.uv_per_unit == pytest.approx(0.5)
+    assert np.array_equal(recording.samples, expected)
+
+
+def test_channels_of_one_name_are_two_leads_and_samples_that_cannot_be_read_are_one_error(tmp_path: Path) -> None:
+    path, rows = tmp_path / "w.dcm", [("ECG", 1, "uV", 0, np.arange(500)), ("ECG", 1, "uV", 0, -np.arange(500))]
+    write_dicom(path, [{"rate_hz": 250, "channels": rows}])
+    assert read_recording(path, lead="all").leads == ("ECG", "ECG.1")
+    write_dicom(path, [{"rate_hz": 250, "channels": rows, "cut": 10}])
+    assert message_of(path) == "w.dcm: expected 2000 bytes (500 samples of 2 channels in group 0); got 1990"
+    write_dicom(path, [{"rate_hz": 250, "bits": 8, "stored": "MB", "channels": rows}])
+    assert message_of(path) == "w.dcm: expected samples on a linear scale; got those of the mu-law (MB)"
+
+
+@pytest.mark.parametrize("kind", ["M8[ns]", "M8[ms]", "m8[us]"])
+def test_dates_in_an_npz_file_are_its_clock_and_show_its_gaps(kind: str, tmp_path: Path) -> None:
+    mv = np.random.default_rng(1).uniform(-1, 1, 500)
+    ms = np.arange(500) * 4
+    ms[300:] += 2000
+    times = (ms.astype("m8[ms]") if kind[0] == "m" else ms.astype("m8[ms]") + np.datetime64("2024-05-01")).astype(kind)
+    np.savez(tmp_path / "x.npz", x=times, II=mv, V5=-mv)
+    recording = read_recording(tmp_path / "x.npz")
+    assert (recording.leads, recording.rate_hz, recording.samples.shape) == (("II", "V5"), 250, (2, 1000))
+    assert (recording.samples[:, 300:800] == NO_VALUE).all()
+
+
+def test_a_rate_may_be_a_text_or_an_interval_and_one_of_two_is_that_of_the_ecg(tmp_path: Path) -> None:
+    path, mv = tmp_path / "x.npz", np.random.default_rng(1).uniform(-1, 1, 500)
+    for stated in ({"fs": "250"}, {"fs": "250 Hz"}, {"dt": 0.004}, {"sampling_interval": 0.004}):
+        np.savez(path, ecg=mv, **stated)
+        assert read_recording(path).rate_hz == 250
+    np.savez(path, ecg=mv, ppg=mv[::2], ecg_fs=250, ppg_fs=125, notes=np.array([{}], object))
+    assert read_recording(path).rate_hz == 250
+    np.savez(path, ecg=mv, fs=250, Fs=500)
+    assert message_of(path) == (
+        "x.npz: expected one sampling rate; got 250 Hz by its 'fs', 500 Hz by its 'Fs': give --fs"
+    )
+    assert read_recording(path, fs=500).rate_hz == 500
+    np.savez(path, note="none", fs=250)
+    assert message_of(path) == "x.npz: expected an array of numbers; got 'note' (text), 'fs' (a number)"
+
+
+def test_the_cells_of_a_matlab_file_are_leads_and_a_later_version_than_its_header_says_is_refused(
+    tmp_path: Path,
+) -> None:
+    mv = np.random.default_rng(1).uniform(-1, 1, (3, 500))
+    cells = np.empty(3, object)
+    cells[:] = list(mv)
+    scipy.io.savemat(tmp_path / "x.mat", {"ECG": cells, "fs": 250})
+    recording = read_recording(tmp_path / "x.mat")
+    assert np.abs(recording.samples * recording.uv_per_unit / 1000 - mv).max() <= 0.0006
+    scipy.io.savemat(tmp_path / "A1.mat", {"val": np.rint(mv * 1000).astype(np.int16)})
+    (tmp_path / "A1.hea").write_text("A1 3 250 500\n" + 3 * "A1.mat 16+24 1000/mV 16 0 0 0 0 II\n")
+    assert message_of(tmp_path / "A1") == (
+        "A1.mat: expected samples from byte 24, as its header says; got a file of MATLAB 5 or later: save it with "
+        "version 4"
+    )
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    stem=st.sampled_from(["aVR", "aVL", "aVF", "V1", "MLII", "III"]),
+    tail=st.sampled_from(["_mV", " (mV)", "_uV", "-mV", "_raw"]),
+)
+def test_a_lead_with_a_unit_behind_its_name_is_as_good_as_any_other(
+    stem: str, tail: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = path_of(tmp_path_factory, ".csv")
+    mv = np.random.default_rng(2).uniform(-1, 1, (400, 2)).round(4)
+    np.savetxt(path, mv, delimiter=",", header=f"I{tail},{stem}{tail}", comments="", fmt="%.4f")
+    assert len(read_recording(path, fs=250).leads) == 2
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    keys=st.sampled_from([(), LABCHART[:1], LABCHART]),
+    remarks=st.sets(st.integers(0, 399), max_size=4), ends=st.sampled_from(["#* start", "#1 end, of test", "#"]),
+)  # fmt: skip
+def test_the_keys_and_the_remarks_of_labchart_are_no_samples(
+    keys: tuple[str, ...], remarks: set[int], ends: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = path_of(tmp_path_factory, ".txt")
+    mv = np.random.default_rng(3).uniform(-1, 1, 400).round(4)
+    head = ["Interval=\t4 ms", "ChannelTitle=\tECG\tResp", "Range=\t10.000 mV\t5.000 V", *keys]
+    rows = [f"{k / 250:.4f}\t{v:.4f}\t{k % 7}" + (f"\t{ends}" if k in remarks else "") for k, v in enumerate(mv)]
+    path.write_text("\n".join([*head, *rows]) + "\n")
+    recording = read_recording(path)
+    assert (recording.leads, recording.rate_hz, recording.samples.shape) == (("ECG",), 250, (1, 400))
+    assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - mv).max() < 0.0006
+    path.write_text("\n".join([*head, *rows, "1.6\t0.1\t2\tx"]) + "\n")
+    assert message_of(path).endswith("expected 3 columns in every line; line " + f"{len(head) + 401} has 4")
