@@ -1,4 +1,4 @@
-"""Modules that are imported late: a command loads no compiler to find a wrong path, and ticks wait for no import."""
+"""Modules that are imported late: a wrong path loads no compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that the configuration has too: what it takes to read them is here, what takes time to load is not.
+"""Settings that the configuration has too; nothing here takes time to load.
 
 ``HORIZON_S`` is the published constant of `beatwire.pipeline.settings`, which has the rest.
 """

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: as an event for what runs until it is stopped, as the end of a process before and otherwise.
+"""SIGINT and SIGTERM: an event for what runs until it is stopped, else the end of the process.
 
 State: whether SIGTERM has come. Python runs a handler in the main thread, wherever that is. A library that calls Python
 may drop what the handler raises; `stop_on_signals` then finds that the process was to end.

@@ -1,1 +1,1 @@
-"""What the alert rules are: one table, and what follows from it. It imports nothing that takes time to load."""
+"""The alert rules: one table, and what follows from it."""

@@ -1,1 +1,1 @@
-"""Archives: thousands of recordings to Parquet, by Dask; start at ``beatwire.archives.run``."""
+"""Archives: thousands of recordings to Parquet, by Dask."""
