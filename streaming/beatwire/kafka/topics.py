@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, OffsetSpec  # type: ignore[attr-defined]
@@ -180,24 +180,29 @@ def create_topics(cluster: Cluster, *, partitions: int = 4, replication: int = 1
 
 def has_broker_clock(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
     """Return True if `topic` is stamped with the broker's clock, False if not, None if the broker does not answer."""
-    kind = _setting(cluster, topic, "message.timestamp.type", timeout_s)
-    return None if kind is None else kind == "LogAppendTime"
+    return kind_of(cluster, topic, timeout_s=timeout_s).has_broker_clock
 
 
-def is_compacted(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> bool | None:
-    """Return True if of each key of `topic` older messages are removed, None if the broker does not answer."""
-    policy = _setting(cluster, topic, "cleanup.policy", timeout_s)
-    return None if policy is None else "compact" in policy
+class Kind(NamedTuple):
+    """What the broker does with a topic; None: it does not answer.
+
+    has_broker_clock  stamps messages with its own clock
+    is_compacted      removes older messages of each key
+    """
+
+    has_broker_clock: bool | None = None
+    is_compacted: bool | None = None
 
 
-def _setting(cluster: Cluster, topic: str, name: str, timeout_s: float) -> str | None:
-    """Return a setting of a topic, None if the broker does not answer."""
+def kind_of(cluster: Cluster, topic: str = SAMPLES, *, timeout_s: float = 5.0) -> Kind:
+    """Return what the broker does with a topic, by one request."""
     admin, resource = cluster.admin(), ConfigResource(ConfigResource.Type.TOPIC, cluster.topic(topic))
     try:
         settings = admin.describe_configs([resource], request_timeout=timeout_s)[resource].result(timeout_s)
-        return str(settings[name].value)
+        stamps, policy = settings["message.timestamp.type"].value, settings["cleanup.policy"].value
     except (KafkaException, TimeoutError, KeyError):
-        return None
+        return Kind()
+    return Kind(stamps == "LogAppendTime", "compact" in str(policy))
 
 
 def end_offsets(cluster: Cluster, topic: str, *, committed: bool = False, timeout_s: float = 10.0) -> dict[int, int]:

@@ -151,14 +151,15 @@ def _answers_of(registry: Registry | None, cluster: Cluster) -> Iterator[WriterS
 
 def _check_samples(cluster: Cluster) -> None:
     """Log a warning if the topic of samples carries its producers' clocks, or is compacted."""
-    if topics.has_broker_clock(cluster) is False:
+    kind = topics.kind_of(cluster)
+    if kind.has_broker_clock is False:
         log_event(
             "producer clocks",
             f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies and the "
             "'no data' alert depend on the producers' clocks",
             level=logging.WARNING,
         )
-    if topics.is_compacted(cluster):
+    if kind.is_compacted:
         log_event(
             "compacted samples",
             f"{names.SAMPLES}: expected cleanup.policy=delete; got compact: the broker removes older samples of each "
