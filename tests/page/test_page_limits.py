@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from beatwire.alerts.limits import SETTABLE
+from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.reading.readers import read_to_end
 from beatwire.page.dashboard import Dashboard
 from beatwire.wire import names
@@ -110,3 +111,27 @@ def test_a_nurse_opens_the_limits_of_a_bed_changes_one_and_is_told_when_it_holds
         save.click()
         expect(seen.locator(".said")).to_contain_text("expected bradycardia of at most tachycardia")
     assert [one["limits"] for one in entered(page, "bed-d")] == [{"tachycardia": 135}, {}]
+
+
+def test_limits_that_are_entered_and_not_saved_stay_when_the_page_connects_again(
+    browser: Browser, mock: MockKafka
+) -> None:
+    with (
+        Dashboard(mock.cluster, port=0) as first,
+        Feed(first, [heart("bed-e")]),
+        opened(browser, first.url + "#/bed/bed-e") as seen,
+    ):
+        drawn(seen, "bed-e", least=50)
+        seen.get_by_text("Limits of this bed").click()
+        field = seen.get_by_label(re.compile("^Tachycardia"))
+        field.fill("135")
+        first.__exit__(None, None, None)
+        expect(seen.locator("#banner")).to_contain_text("Disconnected")
+        port, again = int(re.findall(r":(\d+)/", first.url)[0]), heart("bed-e", session=2)
+        with Dashboard(mock.cluster, port=port) as second, Feed(second, [again]):
+            expect(seen.locator(".said")).to_have_text("What is entered is not saved yet.")
+            expect(field).to_have_value("135")
+            seen.locator("#who").fill("Grace Hopper")
+            seen.get_by_role("button", name="Save limits").click()
+            expect(seen.locator(".said")).to_have_text("In force within a second.")
+            assert [one["limits"] for one in entered(second, "bed-e")] == [{"tachycardia": 135}]

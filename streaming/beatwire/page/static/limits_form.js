@@ -3,7 +3,8 @@
  *
  * In: rows of the server, one for each rule whose limit can be set. Out: `ask` for the rows, `save` with what differs
  * from them. An empty field is the default. Nothing is sent before Save, and nothing that the browser finds wrong. While
- * the server saves, nothing can be entered: its answer replaces the rows.
+ * the server saves, nothing can be entered: its answer replaces the rows. On a new connection the rows come anew, and
+ * what was entered and not saved stays.
  */
 
 import { element, setText } from "./text.js";
@@ -24,7 +25,10 @@ export class LimitsForm {
     this.fields = details.querySelector("fieldset");
     /** @type {{rule: string, title: string, unit: string, value: number, default: number, least: number, most: number}[]} */
     this.limits = [];
-    details.addEventListener("toggle", () => details.open && on.ask());
+    details.addEventListener("toggle", () => {
+      this.limits = [];
+      if (details.open) on.ask();
+    });
     this.form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#save();
@@ -52,13 +56,16 @@ export class LimitsForm {
 
   /** @param {any} message of type limits */
   show({ limits, saved, replaced }) {
+    const entered = saved || replaced ? [] : this.#entered();
     this.limits = limits;
     const focused = document.activeElement?.name;
     this.rows.replaceChildren(...limits.map((row) => this.#row(row)));
+    for (const [rule, text] of entered) if (this.form.elements[rule]) this.form.elements[rule].value = text;
     this.fields.disabled = false;
     if (focused) this.form.elements[focused]?.focus();
     const other = replaced && `${replaced.by} entered limits at the same time; they are replaced by these: compare both.`;
-    setText(this.said, other || (saved ? "In force within a second." : ""));
+    const kept = this.#entered().length ? "What is entered is not saved yet." : "";
+    setText(this.said, other || (saved ? "In force within a second." : kept));
   }
 
   /** @param {string} text why nothing was saved */
@@ -80,12 +87,16 @@ export class LimitsForm {
     return row;
   }
 
-  #save() {
-    const changed = this.limits.flatMap(({ rule, value, default: usual }) => {
+  /** What differs from the rows of the server: each rule and its text. */
+  #entered() {
+    return this.limits.flatMap(({ rule, value, default: usual }) => {
       const text = this.form.elements[rule].value;
-      const now = text === "" ? usual : Number(text);
-      return now === value ? [] : [[rule, text === "" ? null : now]];
+      return (text === "" ? usual : Number(text)) === value ? [] : [[rule, text]];
     });
+  }
+
+  #save() {
+    const changed = this.#entered().map(([rule, text]) => [rule, text === "" ? null : Number(text)]);
     if (!changed.length) return setText(this.said, "Nothing is changed.");
     const by = this.name.value.trim();
     if (!by) {
