@@ -81,7 +81,7 @@ def run(line: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("line", [marked(line) for line in examples() if runs_offline(line)])
 def test_a_line_runs_as_printed(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if line.startswith("beatwire archive"):  # by threads; test_archives starts processes
+    if line.startswith("beatwire archive"):  # by threads; test_archives_faults starts processes
         import distributed
 
         monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False))
