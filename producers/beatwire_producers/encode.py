@@ -8,7 +8,6 @@ Invariant: the bytes are those that fastavro writes for the same values.
 from __future__ import annotations
 
 import itertools
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +16,7 @@ import numba
 import numpy as np
 from beatwire.records import I16, I32, I64, U8
 
+from beatwire_producers.chunk_writer import ChunkWriter
 from beatwire_producers.feeds import BASE, LEADS, LENGTH, OFFSET, SESSION, Lanes
 from beatwire_producers.schedule import GARBAGE, NO_VALUE, TRUNCATED, Schedule
 
@@ -53,10 +53,8 @@ class Encoder:
         at = 0
         for feed in lanes.feeds:
             recording = feed.recording
-            before = _text(feed.stream)
-            names = b"".join(_text(lead) for lead in recording.leads)
-            after = struct.pack("<d", recording.rate_hz) + _long(len(recording.leads)) + names + b"\0"
-            after += struct.pack("<d", recording.uv_per_unit)
+            writer = ChunkWriter(feed.stream, recording.rate_hz, recording.leads, recording.uv_per_unit)
+            before, after = writer.before, writer.after
             pieces += [before, after]
             parts.append((at, at + len(before), at + len(before) + len(after)))
             at += len(before) + len(after)
@@ -87,20 +85,6 @@ class Encoder:
         payload, start = self.encode(rows)
         joined = payload.tobytes()
         return [joined[a:b] for a, b in itertools.pairwise(start.tolist())]
-
-
-def _long(value: int) -> bytes:
-    value = (value << 1) ^ (value >> 63)
-    out = bytearray()
-    while value > 127:
-        out.append((value & 127) | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def _text(value: str) -> bytes:
-    encoded = value.encode()
-    return _long(len(encoded)) + encoded
 
 
 @_compiled

@@ -147,11 +147,8 @@ def test_a_password_and_certificates_are_used_and_a_refusal_is_one_line(
     with mosquitto(tmp_path, *lines) as port:
         address = f"mqtts://ada@127.0.0.1:{port}/ecg/bed-1?ca={tmp_path}/ca.pem"
         monkeypatch.setenv("BEATWIRE_MQTT_PASSWORD", "wrong")
-        reader = open_source(address, Options())
-        reader.describe()
         with pytest.raises(UserError, match=r"expected 127\.0\.0\.1 to accept the connection; got Not authorized"):
-            list(zip(range(200), reader.packets(), strict=False))
-        reader.close()
+            open_source(address, Options()).describe()
         with pytest.raises(UserError, match="expected a certificate that is trusted"):
             open_source(f"mqtts://ada@127.0.0.1:{port}/ecg/bed-1", Options()).describe()
         monkeypatch.setenv("BEATWIRE_MQTT_PASSWORD", "secret")

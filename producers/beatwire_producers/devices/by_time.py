@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from beatwire.recordings.record import check_rate
@@ -31,11 +31,11 @@ _NEAR_WHOLE, _DRIFT = 0.1, 1e-3  # of a packet, and of a hole: what is that near
 _SLACK_S = 0.05  # by which arrivals may contradict a hole
 _FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
+_RECENT_S = 5.0
 _LATEST_S = 4e9  # since 1970: a clock that says more has no place in a message
 
 
-@dataclass(frozen=True)
-class Placed:
+class Placed(NamedTuple):
     """A packet with its place.
 
     session  number of the session: a device that counts anew begins another
@@ -114,18 +114,25 @@ class ByTime:
         count = packet.samples.shape[1]
         if index > self._next:
             self.seen.add_hole(self._next, index)
-        time_s = self._time_s(packet)
+        sent_s = self._sent_s(packet)
+        time_s = sent_s if packet.time_s is None else packet.time_s
         if on_line:
             self._clock.add(index, time_s)
-            self._arrivals.add(index, self._sent_s(packet))
-            self._check.add(packet, index if self._is_counted(packet) else None, time_s)
+            self._arrivals.add(index, sent_s)
+            self._check.add(count, index if self._is_counted(packet) else None, time_s)
         self.seen.add(index, time_s, hash_of(packet))
         self._sizes.append(count)
         self._next = max(self._next, index + count)
         self._last_arrival_s = packet.arrival_s
         taken_s = self._offset_s + self._clock.time_of(index)
-        time_us = round(1e6 * (taken_s if abs(taken_s) < _LATEST_S else self._sent_s(packet)))
+        time_us = round(1e6 * (taken_s if abs(taken_s) < _LATEST_S else sent_s))
         return Placed(self.session, index, time_us, packet)
+
+    def late_s(self, now_s: float) -> float | None:
+        """Return how much later the last packet arrived than those of two minutes; None: there is no recent one."""
+        if not self.session or now_s - self._last_arrival_s > _RECENT_S:
+            return None
+        return (self._arrivals.last - self._arrivals.long_level) / self._arrivals.hz
 
     def _is_counted(self, packet: Packet) -> bool:
         """Return True if a packet has its place by its count."""
@@ -243,6 +250,8 @@ class ByTime:
     def _is_doubled(self, packet: Packet) -> bool:
         """Return True if a packet without a count came before: the same samples with the same time."""
         assert self.rate_hz is not None
+        if not self._has_times and packet.samples.shape[1] < _FEWEST_EQUAL:
+            return False  # equal samples say nothing
         digest, time_s = hash_of(packet), self._time_s(packet)
         waiting = [(self._time_s(one), hash_of(one)) for one in self._held]
         if self._has_times:
@@ -250,7 +259,9 @@ class ByTime:
             is_waiting = any(d == digest and abs(t - time_s) < near_s for t, d in waiting)
             return is_waiting or bool(self.seen.same(time_s, digest, near_s))
         count = packet.samples.shape[1]
-        if count < _FEWEST_EQUAL or not bool((packet.samples != packet.samples[:, :1]).any()):
-            return False  # equal samples say nothing
         last_s, last = waiting[-1] if waiting else self.seen.last
-        return last == digest and time_s - last_s < 0.5 * count / self.rate_hz
+        return (
+            last == digest
+            and time_s - last_s < 0.5 * count / self.rate_hz
+            and bool((packet.samples != packet.samples[:, :1]).any())
+        )

@@ -19,8 +19,8 @@ from beatwire.kafka.publishing.sender import Headers
 from beatwire.recordings.leads import unique_names
 from beatwire.recordings.record import MAX_LEADS
 from beatwire.records import I16
-from beatwire.wire import encode_chunk
 
+from beatwire_producers.chunk_writer import ChunkWriter
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.places import Placed, Placer
 from beatwire_producers.devices.scale import DECIDE_S, Scale
@@ -69,8 +69,8 @@ class Stream:
         Places the packets.
     chunk_s : float
         Signal of a message, seconds.
-    samples, messages : int
-        Sent so far; samples of all leads.
+    packets, samples, messages : int
+        Packets that came, samples of all leads and messages that were made of them, so far.
 
     Raises
     ------
@@ -95,9 +95,12 @@ class Stream:
         self._note, self._keep = note, keep
         self.placer = Placer(described, note)
         self.chunk_s = CHUNK_S
-        self.samples = self.messages = 0
+        self.packets = self.samples = self.messages = 0
         self._scale: Scale | None = None
+        self._writer: ChunkWriter | None = None
+        self._key = described.stream.encode()
         self._waiting: list[Placed] = []
+        self._signal = 0  # samples in them
         self._since_s = 0.0
 
     def add(self, packet: Packet) -> list[Message]:
@@ -111,6 +114,7 @@ class Stream:
         if packet.samples.ndim != 2 or packet.samples.shape[0] != len(self._leads):
             got = "x".join(map(str, packet.samples.shape))
             raise UserError(f"{self.described.stream}: expected samples of {len(self._leads)} leads; got {got}")
+        self.packets += 1
         return [message for placed in self.placer.place(packet) for message in self._add(placed)]
 
     def idle(self, now_s: float) -> list[Message]:
@@ -131,9 +135,9 @@ class Stream:
         if not self._waiting:
             self._since_s = placed.packet.arrival_s
         self._waiting.append(placed)
-        signal = sum(one.packet.samples.shape[1] for one in self._waiting)
+        self._signal += placed.packet.samples.shape[1]
         enough_s = self.chunk_s if self._scale is not None else max(DECIDE_S, self.chunk_s)
-        if signal >= enough_s * self._rate_hz:
+        if self._signal >= enough_s * self._rate_hz:
             messages += self._end()
         return messages
 
@@ -144,7 +148,7 @@ class Stream:
 
     def _end(self) -> list[Message]:
         """Return messages of what waits."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting, self._signal = self._waiting, [], 0
         if not waiting:
             return []
         pieces = [placed.packet.samples for placed in waiting]
@@ -152,28 +156,28 @@ class Stream:
             self._scale = Scale.of(pieces, self.described.uv)
             for note in self._scale.notes:
                 self._note(note)
-        begin, samples = waiting[0], self._scale.apply(np.concatenate(pieces, axis=1))
+        begin = waiting[0]
+        samples = self._scale.apply(pieces[0] if len(pieces) == 1 else np.concatenate(pieces, axis=1))
         most = max(1, int(min(LONGEST_S * self._rate_hz, _MOST_BYTES / (2 * len(self._leads)))))
-        return [
-            self._message(begin, k, np.ascontiguousarray(samples[:, k : k + most]))
-            for k in range(0, samples.shape[1], most)
-        ]
+        if samples.shape[1] <= most:
+            return [self._message(begin, 0, samples)]
+        return [self._message(begin, k, samples[:, k : k + most]) for k in range(0, samples.shape[1], most)]
 
     def _message(self, begin: Placed, offset: int, samples: I16) -> Message:
         assert self._scale is not None
-        stream, rate_hz, first = self.described.stream, self._rate_hz, begin.first + offset
+        rate_hz, first = self._rate_hz, begin.first + offset
+        if self._writer is None:
+            self._writer = ChunkWriter(self.described.stream, rate_hz, self._leads, self._scale.uv_per_unit)
         time_us = begin.time_us + round(offset * 1e6 / rate_hz)
-        value = encode_chunk(
-            stream, begin.session, first, time_us, rate_hz, self._leads, samples,
-            uv_per_unit=self._scale.uv_per_unit, lead_off=begin.packet.lead_off,
-        )  # fmt: skip
+        content = samples.astype("<i2", copy=False).tobytes()  # lead by lead, however they lie in memory
+        value = self._writer.message(begin.session, first, time_us, begin.packet.lead_off, content)
         self.samples += samples.size
         self.messages += 1
         if self._keep is not None:
             chunk = Chunk(self.described, rate_hz, self._scale.uv_per_unit, begin.session, first, time_us, samples)
             self._keep(chunk)
         charge = begin.packet.battery
-        return Message(stream.encode(), value, None if charge is None else [(BATTERY, b"%d" % charge)])
+        return Message(self._key, value, None if charge is None else [(BATTERY, b"%d" % charge)])
 
 
 def _continues(before: Placed, placed: Placed) -> bool:

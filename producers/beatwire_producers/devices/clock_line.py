@@ -38,21 +38,21 @@ class ClockLine:
     ----------
     hz : float
         Samples per second of this clock.
-    jitter : float
-        Samples.
     """
 
     def __init__(self, rate_hz: float, jitter: float) -> None:
         self.rate_hz = self.hz = rate_hz
-        self.jitter = jitter
+        self._jitter = jitter
         self._zero: tuple[int, float] | None = None  # a sample and its time
-        self._points: deque[tuple[int, float]] = deque(maxlen=_MOST_POINTS)
+        self._points: deque[tuple[int, float]] = deque()
+        self._lowest: deque[tuple[float, tuple[int, float]]] = deque()  # points below all later ones: see `_rebuild`
+        self._last = 0.0  # `raw` of the last point
         self._blocks: deque[tuple[int, float]] = deque(maxlen=_BLOCKS)
-        self._least: tuple[int, float] | None = None  # of the block that is not over
+        self._least: tuple[float, tuple[int, float]] | None = None  # of the block that is not over, with its `raw`
         self._block_from = 0
         self._steps: deque[float] = deque(maxlen=_STEPS)
         self._seen = 0
-        self._level: float | None = None
+        self._jitter_at = _FEWEST_STEPS + 1  # packets, when it is computed again
 
     def raw(self, index: int, time_s: float) -> float:
         """Return how far a time is ahead of a sample, in samples, from an arbitrary zero."""
@@ -62,20 +62,26 @@ class ClockLine:
     @property
     def level(self) -> float:
         """The least of :meth:`raw` in the last second."""
-        if self._level is None:
-            self._level = min((self.raw(i, t) for i, t in self._points), default=0.0)
-        return self._level
+        return self._lowest[0][0] if self._lowest else 0.0
 
     @property
     def long_level(self) -> float:
         """The least of :meth:`raw` in the last two minutes."""
-        points = [*self._blocks, *([self._least] if self._least is not None else [])]
-        return min([self.raw(i, t) for i, t in points] + [self.level])
+        least = self.level if self._least is None else min(self._least[0], self.level)
+        return min([self.raw(i, t) for i, t in self._blocks] + [least])
 
     @property
     def last(self) -> float:
         """:meth:`raw` of the last point."""
-        return self.raw(*self._points[-1]) if self._points else 0.0
+        return self._last
+
+    @property
+    def jitter(self) -> float:
+        """How unequally the clock gains on the samples, in samples."""
+        if self._seen >= self._jitter_at:
+            self._jitter_at = self._seen + _AGAIN
+            self._jitter = jitter_of(np.array(self._steps))
+        return self._jitter
 
     def shortest_gap(self, together: int) -> float:
         """Return how far the clock is ahead where samples are missing, at least; for packets of so many samples."""
@@ -83,23 +89,27 @@ class ClockLine:
 
     def add(self, index: int, time_s: float) -> None:
         """Add a packet that belongs to the line."""
+        point, points, lowest = (index, time_s), self._points, self._lowest
         if self._zero is None:
-            self._zero = index, time_s
+            self._zero = point
             self._block_from = index
-        ahead = self.raw(index, time_s)
-        if self._points:
-            self._steps.append(ahead - self.last)
-        self._points.append((index, time_s))
-        self._level = None
-        while len(self._points) > _LEVEL_POINTS and index - self._points[0][0] > _LEVEL_S * self.rate_hz:
-            self._points.popleft()
-        if self._least is None or ahead < self.raw(*self._least):
-            self._least = index, time_s
+        ahead = (time_s - self._zero[1]) * self.hz - (index - self._zero[0])
+        if points:
+            self._steps.append(ahead - self._last)
+        self._last = ahead
+        points.append(point)
+        while lowest and lowest[-1][0] >= ahead:
+            lowest.pop()
+        lowest.append((ahead, point))
+        oldest = index - _LEVEL_S * self.rate_hz
+        while len(points) > _LEVEL_POINTS and (points[0][0] < oldest or len(points) > _MOST_POINTS):
+            if points.popleft() is lowest[0][1]:
+                lowest.popleft()
+        if self._least is None or ahead < self._least[0]:
+            self._least = ahead, point
         if index - self._block_from >= _BLOCK_S * self.rate_hz:
             self._end_block(index)
         self._seen += 1
-        if self._seen > _FEWEST_STEPS and self._seen % _AGAIN == _FEWEST_STEPS + 1:
-            self.jitter = jitter_of(np.array(self._steps))
 
     def time_of(self, index: int) -> float:
         """Return the time of a sample, in seconds."""
@@ -108,18 +118,33 @@ class ClockLine:
 
     def set_to(self, index: int, time_s: float) -> None:
         """Begin the line anew, with what is known of rate and jitter: the clock was set."""
-        self._zero, self._least, self._level = None, None, None
+        self._zero = self._least = None
         self._points.clear()
+        self._lowest.clear()
         self._blocks.clear()
         self.add(index, time_s)
 
     def _end_block(self, index: int) -> None:
         assert self._least is not None
-        self._blocks.append(self._least)
+        self._blocks.append(self._least[1])
         self._least, self._block_from = None, index
         if len(self._blocks) >= _FEWEST_BLOCKS:
             rows, times = (np.array(column) for column in zip(*self._blocks, strict=True))
             half = len(rows) // 2  # the median of slopes over half of the time (Theil and Sen): some blocks are late
             hz = float(np.median((rows[half:] - rows[:-half]) / (times[half:] - times[:-half])))
             self.hz = min(max(hz, self.rate_hz * (1 - _MOST)), self.rate_hz * (1 + _MOST))
-        self._zero, self._level = self._blocks[-1], None
+        self._zero = self._blocks[-1]
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Compute how far the points are ahead, from another zero.
+
+        Of these the ones that are less than all later ones are kept: the first is the least, and when it leaves the
+        next one is.
+        """
+        self._lowest.clear()
+        for point in self._points:
+            self._last = self.raw(*point)
+            while self._lowest and self._lowest[-1][0] >= self._last:
+                self._lowest.pop()
+            self._lowest.append((self._last, point))

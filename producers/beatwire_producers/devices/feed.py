@@ -1,9 +1,8 @@
 """Readers of devices -> messages on ``ecg.samples``, for as long as it takes.
 
 In:  readers, and a sender. Out: messages at the broker, in order per stream, each at least once; a `Summary`.
-A thread a reader reads, places and encodes; this one sends. A device that goes away is waited for, with a growing
-pause; its stream goes on where it comes back. A broker that goes away is waited for too: messages wait in the outbox,
-and are longer if many wait.
+A thread a reader reads, places and encodes (`reading`); this one sends. A broker that goes away is waited for: messages
+wait in the outbox, and are longer if many wait.
 """
 
 from __future__ import annotations
@@ -15,23 +14,20 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from beatwire.errors import UserError
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.wire import frame
 
-from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message, Stream
+from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message
 from beatwire_producers.devices.outbox import Memory, Outbox, Spool
-from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
+from beatwire_producers.devices.packets import Reader
+from beatwire_producers.devices.reading import Reading, Say
 from beatwire_producers.devices.sending import Sending
 from beatwire_producers.devices.wfdb_files import WfdbFolder
 
 _PAUSES_S = (1.0, 60.0)  # the first and the longest before a device is looked for again
-_STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
 _MANY = 1_000  # messages that wait: others are made longer
 _CLOSE_S = 2.0  # for a reader to end by itself, and after it was closed
-
-Say = Callable[[str], None]
 
 
 @dataclass
@@ -47,6 +43,7 @@ class Summary:
     missing_s   seconds of signal in them
     doubled     packets that came twice
     away        how often a device went away
+    unreadable  messages of devices that were ignored
     lost        messages that had no room while the broker was away
     seconds     duration
     """
@@ -60,6 +57,7 @@ class Summary:
     missing_s: float = 0.0
     doubled: int = 0
     away: int = 0
+    unreadable: int = 0
     lost: int = 0
     seconds: float = 0.0
 
@@ -103,18 +101,15 @@ class Feed:
         chunk_s: float = CHUNK_S,
         pauses_s: tuple[float, float] = _PAUSES_S,
     ) -> None:
-        self._readers = readers
         self._outbox: Outbox = Memory() if outbox is None else outbox
         self._sending = Sending(sender, self._outbox, say)
-        self._say, self._keep, self._schema_id = say, keep, schema_id
-        self._chunk_s, self._pauses_s = chunk_s, pauses_s
-        self._streams: dict[str, Stream] = {}
-        self._owner: dict[str, str] = {}  # stream -> its reader
-        self._past: list[Stream] = []
-        self._refused: set[str] = set()
-        self._lock = threading.Lock()  # of what several readers change
-        self._failures: list[BaseException] = []
-        self._summary = Summary()
+        self._schema_id, self._chunk_s = schema_id, chunk_s
+        owners: dict[str, str] = {}
+        self._readings = [
+            Reading(name, reader, self._put, owners, say=say, keep=keep, chunk_s=chunk_s, pauses_s=pauses_s)
+            for name, reader in readers
+        ]
+        self._seconds = 0.0
 
     def run(self, stop: threading.Event) -> Summary:
         """Feed until ``stop``, or until all readers have ended.
@@ -127,158 +122,69 @@ class Feed:
             At the end the broker had not acknowledged everything, and there is no spool.
         """
         began_s = time.monotonic()
-        ended = threading.Event()
         halt = threading.Event()
         threads = [
-            threading.Thread(target=self._read, args=(name, reader, halt), name=f"feed-{name}", daemon=True)
-            for name, reader in self._readers
+            threading.Thread(target=reading.run, args=(halt,), name=f"feed-{reading.name}", daemon=True)
+            for reading in self._readings
         ]
         for thread in threads:
             thread.start()
         try:
-            while not (stop.is_set() or self._failures or ended.is_set()):
+            while not (stop.is_set() or self._failure()) and any(thread.is_alive() for thread in threads):
                 self._send(0.05)
-                if not any(thread.is_alive() for thread in threads):
-                    ended.set()
         finally:
             halt.set()
             for thread in threads:
                 thread.join(_CLOSE_S)
-            for _, reader in self._readers:
-                reader.close()
+            for reading in self._readings:
+                reading.reader.close()
             for thread in threads:  # one that waited for its device
                 thread.join(_CLOSE_S)
         self._end(stop)
-        self._summary.seconds = time.monotonic() - began_s
-        if self._failures:
-            raise self._failures[0]
+        self._seconds = time.monotonic() - began_s
+        failure = self._failure()
+        if failure is not None:
+            raise failure
         return self.summary()
 
     def summary(self) -> Summary:
         """Return what was done so far."""
-        with self._lock:
-            streams = [*self._past, *self._streams.values()]
-            one = self._summary
-            one.streams = len(self._streams)
-            one.messages = sum(s.messages for s in streams)
-            one.samples = sum(s.samples for s in streams)
-            one.sessions = sum(s.placer.sessions for s in streams)
-            one.holes = sum(s.placer.seen.holes for s in streams)
-            one.missing_s = sum(s.placer.seen.missing / (s.placer.rate_hz or 1.0) for s in streams)
-            one.doubled = sum(s.placer.doubled for s in streams)
-            one.lost = self._outbox.lost
-            return one
-
-    # ---- a thread a reader
-
-    def _read(self, name: str, reader: Reader, halt: threading.Event) -> None:
-        pause_s = self._pauses_s[0]
-        try:
-            while not halt.is_set():
-                began_s = arrival_s()
-                try:
-                    described = reader.describe()
-                    if described is not None:
-                        self._say(f"{name}: {_sentence(described)}")
-                    else:
-                        self._say(f"{name}: open")
-                    self._read_until_away(name, reader, described, halt)
-                    return
-                except DeviceAwayError as error:
-                    if halt.is_set():
-                        return
-                    reader.close()
-                    self._flush(name)
-                    with self._lock:
-                        self._summary.away += 1
-                    if arrival_s() - began_s > _STEADY_S:
-                        pause_s = self._pauses_s[0]
-                    self._say(f"{name}: away ({error}); looked for again in {pause_s:g} s")
-                    halt.wait(pause_s)
-                    pause_s = min(2 * pause_s, self._pauses_s[1])
-        except BaseException as error:
-            if not halt.is_set():  # a reader may fail when it is closed
-                self._failures.append(error)
-
-    def _read_until_away(self, name: str, reader: Reader, described: Description | None, halt: threading.Event) -> None:
-        look_s = 0.0
-        for packet in reader.packets():
-            if halt.is_set():
-                return
-            if packet is not None:
-                self._add(name, packet, described)
-            now_s = arrival_s()
-            if packet is None or now_s >= look_s:
-                look_s = now_s + 0.02
-                self._put([m for s in self._of(name) for m in s.idle(now_s)])
-            notes: list[str] = getattr(reader, "notes", [])
-            while notes:
-                self._say(notes.pop(0))
-
-    def _add(self, name: str, packet: Packet, described: Description | None) -> None:
-        described = packet.described or described
-        if described is None:
-            raise UserError(f"feed {name}: expected a packet that is described; its reader describes nothing")
-        if described.stream in self._refused:
-            return
-        try:
-            stream = self._stream(name, described)
-            with self._lock:
-                self._summary.packets += 1
-            self._put(stream.add(packet))
-        except UserError as error:
-            if packet.described is None:
-                raise
-            self._refused.add(described.stream)
-            self._say(f"{error}; this stream is left out")
-
-    def _stream(self, name: str, described: Description) -> Stream:
-        stream = self._streams.get(described.stream)
-        if stream is not None and stream.described == described:
-            return stream
-        made = Stream(described, lambda text: self._say(f"{described.stream}: {text}"), self._keep)
-        made.chunk_s = self._chunk_s
-        if stream is not None:
-            self._put(stream.close())
-            made.placer.begin_after(stream.placer)
-            self._say(f"{described.stream}: {_sentence(described)}: a new session")
-        elif described.stream not in name:
-            self._say(f"{name}: {_sentence(described)}")
-        with self._lock:
-            if stream is not None:
-                self._past.append(stream)
-            self._streams[described.stream] = made
-            self._owner[described.stream] = name
-        return made
-
-    def _of(self, name: str) -> list[Stream]:
-        """Return the streams of a reader."""
-        with self._lock:
-            return [stream for key, stream in self._streams.items() if self._owner[key] == name]
-
-    def _flush(self, name: str) -> None:
-        self._put([message for stream in self._of(name) for message in stream.close()])
+        present = [stream for reading in self._readings for stream in list(reading.streams.values())]
+        streams = [*(stream for reading in self._readings for stream in reading.past), *present]
+        return Summary(
+            streams=len(present),
+            packets=sum(s.packets for s in streams),
+            messages=sum(s.messages for s in streams),
+            samples=sum(s.samples for s in streams),
+            sessions=sum(s.placer.sessions for s in streams),
+            holes=sum(s.placer.seen.holes for s in streams),
+            missing_s=sum(s.placer.seen.missing / (s.placer.rate_hz or 1.0) for s in streams),
+            doubled=sum(s.placer.doubled for s in streams),
+            away=sum(reading.away for reading in self._readings),
+            unreadable=sum(getattr(reading.reader, "unreadable", 0) for reading in self._readings),
+            lost=self._outbox.lost,
+            seconds=self._seconds,
+        )
 
     def _put(self, messages: list[Message]) -> None:
-        if not messages:
-            return
         if self._schema_id is not None:
             messages = [m._replace(value=frame(m.value, self._schema_id)) for m in messages]
         self._outbox.put(messages)
 
-    # ---- this thread
-
     def _send(self, wait_s: float) -> None:
         """Send what waits; while much does, messages are made longer."""
         waiting = self._sending.send(wait_s)
-        for stream in list(self._streams.values()):
-            stream.chunk_s = max(self._chunk_s, LONGEST_S) if waiting > _MANY else self._chunk_s
+        for reading in self._readings:
+            reading.set_chunk_s(max(self._chunk_s, LONGEST_S) if waiting > _MANY else self._chunk_s)
 
     def _end(self, stop: threading.Event) -> None:
         """Send the rest."""
-        for name, _ in self._readers:
-            self._flush(name)
-        self._sending.finish(lambda: stop.is_set() or bool(self._failures))
+        for reading in self._readings:
+            reading.flush()
+        self._sending.finish(lambda: stop.is_set() or self._failure() is not None)
+
+    def _failure(self) -> BaseException | None:
+        return next((reading.failure for reading in self._readings if reading.failure is not None), None)
 
 
 def run_feed(
@@ -324,9 +230,3 @@ def run_feed(
         keep = folder.keep if folder is not None else None
         return Feed(readers, sender, outbox, say=say, keep=keep, schema_id=schema_id).run(stop)
 
-
-def _sentence(described: Description) -> str:
-    """Return what a device sends, in a few words."""
-    rate = "rate not stated" if described.rate_hz is None else f"{described.rate_hz:g} Hz"
-    leads = ", ".join(described.leads[:6]) + (", ..." if len(described.leads) > 6 else "")
-    return f"{described.stream}: {leads}; {rate}"

@@ -25,6 +25,7 @@ that of the address, or of the environment variable ``BEATWIRE_MQTT_PASSWORD``.
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from dataclasses import dataclass
@@ -61,7 +62,7 @@ _FIELDS_OF_JSON = (
     Field("uv_per_unit", lambda value: is_number(value) and value >= 0, "microvolts", optional=True),
     Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
 )
-_EPOCH_S = 5e8  # a time after 1985 is one since 1970
+_EPOCH_S, _LATEST_S = 5e8, 4e9  # a time after 1985 and before 2096 is one since 1970
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,10 @@ class Decoder:
     def __init__(self, address: Address, options: Options) -> None:
         self._map, self._pattern, self._options = address.map, address.topic, options
         self._described: dict[tuple[Any, ...], Description] = {}
+        self._streams: dict[str, str] = {}  # topic -> id of its stream
+        self._topics: dict[str, str] = {}  # the reverse
+        self._leads = tuple(name for name in address.map["leads"].split(",") if name)
+        self._rate_hz, self._uv = _number(address.map["rate"]), _number(address.map["uv"])
         self._dtype = _FORMATS[address.map["format"]]
         self._names: list[str] = []
         order = ">" if address.map["format"].endswith("be") else "<"
@@ -167,27 +172,32 @@ class Decoder:
         UnreadableError
             It is none.
         """
-        fields, samples = self._of_json(payload) if not self._dtype else self._of_bytes(payload)
-        stream = self._options.stream or stream_of(topic, self._pattern)
-        rate = self._options.fs or _positive(fields, "rate_hz") or _number(self._map["rate"])
-        uv = self._options.uv if self._options.uv is not None else _number(fields.get("uv_per_unit", self._map["uv"]))
+        fields, samples = self._of_bytes(payload) if self._dtype else self._of_json(payload)
+        stream = self._streams.get(topic) or self._stream(topic)
+        options, get = self._options, fields.get
+        rate = options.fs or get("rate_hz") or self._rate_hz
+        uv = options.uv if options.uv is not None else get("uv_per_unit", self._uv)
         time_s, is_epoch = _seconds(fields)
-        names = fields.get("leads") or [n for n in self._map["leads"].split(",") if n]
-        leads = tuple(map(str, names)) or tuple(f"lead{k}" for k in range(len(samples)))
-        key = (stream, leads, rate, uv, is_epoch)
-        if key not in self._described:
-            self._described[key] = Description(stream, leads, rate, uv, is_epoch=is_epoch)
+        leads = tuple(get("leads") or self._leads) or tuple(f"lead{k}" for k in range(len(samples)))
         if len(leads) != len(samples):
             raise UnreadableError(f"expected samples of {len(leads)} leads; got {len(samples)}")
-        every = (1 << len(samples)) - 1
-        count, battery, contact = (fields.get(name) for name in ("count", "battery", "contact"))
-        return Packet(
-            samples, now_s, time_s,
-            int(count) if isinstance(count, int | float) else None,
-            every if contact is not None and not contact else int(fields.get("lead_off") or 0) & every,
-            round(min(max(battery, 0), 100)) if isinstance(battery, int | float) else None,
-            self._described[key],
-        )  # fmt: skip
+        key = (stream, leads, rate, uv, is_epoch)
+        described = self._described.get(key)
+        if described is None:
+            described = self._described[key] = Description(stream, leads, rate, uv, is_epoch=is_epoch)
+        every, contact, battery = (1 << len(samples)) - 1, get("contact"), get("battery")
+        lead_off = every if contact is not None and not contact else get("lead_off", 0) & every
+        charge = None if battery is None else round(min(max(battery, 0), 100))
+        return Packet(samples, now_s, time_s, get("count"), lead_off, charge, described)
+
+    def _stream(self, topic: str) -> str:
+        """Return the id of the stream of a topic that is new; two topics never have one."""
+        stream = self._options.stream or stream_of(topic, self._pattern)
+        if self._topics.setdefault(stream, topic) != topic:
+            why = "--stream is for one device" if self._options.stream else "wildcards that tell them apart are needed"
+            raise UnreadableError(f"expected a stream of its own; {stream} is that of {self._topics[stream]}: {why}")
+        self._streams[topic] = stream
+        return stream
 
     def _of_json(self, payload: bytes) -> tuple[dict[str, Any], Any]:
         given = self._map
@@ -204,7 +214,9 @@ class Decoder:
         rows = found.get(given["samples"])
         try:
             rows = rows if isinstance(rows, list) and rows and isinstance(rows[0], list) else [rows]
-            samples = np.array([[np.nan if v is None else v for v in row] for row in rows])
+            samples = np.array(rows)
+            if samples.dtype.kind == "O":  # null: no value
+                samples = np.array([[np.nan if v is None else v for v in row] for row in rows])
         except (TypeError, ValueError):  # lists of unequal length, or none
             samples = np.array(None)
         if samples.dtype.kind not in "iuf" or samples.ndim != 2 or not samples.size:
@@ -212,15 +224,17 @@ class Decoder:
         return fields, samples
 
     def _of_bytes(self, payload: bytes) -> tuple[dict[str, Any], Any]:
-        leads = max(1, len([n for n in self._map["leads"].split(",") if n]))
-        body = payload[self._header.size :]
-        if len(payload) < self._header.size or not body or len(body) % (2 * leads):
-            raise UnreadableError(
-                f"expected {self._header.size} bytes and {2 * leads} for each moment; got {len(payload)} bytes"
-            )
+        leads, begin = max(1, len(self._leads)), self._header.size
+        if len(payload) <= begin or (len(payload) - begin) % (2 * leads):
+            raise UnreadableError(f"expected {begin} bytes and {2 * leads} for each moment; got {len(payload)} bytes")
         fields = dict(zip(self._names, self._header.unpack_from(payload), strict=True))
-        samples = np.frombuffer(body, self._dtype).astype(np.int16).reshape(-1, leads).T
-        return fields, samples
+        for name, value in fields.items():
+            if not math.isfinite(value) and name != "skip":
+                raise UnreadableError(f"expected {name}: a number; got {value}")
+        if isinstance(fields.get("count"), float):
+            fields["count"] = int(fields["count"])
+        samples = np.frombuffer(payload, self._dtype, offset=begin).reshape(-1, leads).T
+        return fields, samples if self._dtype == "<i2" else samples.astype(np.int16)
 
 
 def _is_name(value: Any) -> bool:
@@ -234,16 +248,13 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _positive(fields: dict[str, Any], name: str) -> float | None:
-    value = _number(fields.get(name))
-    return value if value is not None and value > 0 else None
-
-
 def _seconds(fields: dict[str, Any]) -> tuple[float | None, bool]:
     """Return the time of a message in seconds, and whether it is one since 1970."""
     for name, per_second in _TIMES.items():
-        value = _number(fields.get(name))
-        if value is not None:
-            scale = per_second if per_second is not None else next(s for s in (1.0, 1e3, 1e6, 1e9) if value < 1e11 * s)
-            return value / scale, value / scale > _EPOCH_S
+        value = fields.get(name)
+        if value is None:
+            continue
+        scale = per_second or next((s for s in (1.0, 1e3, 1e6) if abs(value) < 1e11 * s), 1e9)
+        time_s = value / scale
+        return time_s, _EPOCH_S < time_s < _LATEST_S
     return None, False

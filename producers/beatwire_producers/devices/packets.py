@@ -3,7 +3,8 @@
 A reader is a class with two methods. ``describe`` opens the device and returns what it sends, a `Description`;
 ``packets`` yields a `Packet` for each piece of signal as it arrives, until the device goes away. It says so by
 `DeviceAwayError`, and is asked again after a pause: `describe` first. Whatever cannot be mended by waiting is a
-UserError. A reader knows nothing of Kafka, sessions or lost packets: it passes on what the device states.
+UserError. A reader knows nothing of Kafka, sessions or lost packets: it passes on what the device states. It may have
+``notes``, a list of lines to be said, and ``unreadable``, the number of messages that it had to ignore.
 """
 
 from __future__ import annotations
@@ -79,8 +80,8 @@ class Reader(Protocol):
         """
         ...
 
-    def packets(self) -> Iterator[Packet | None]:
-        """Yield packets as they arrive; None at least once a second where none does.
+    def packets(self) -> Iterator[Packet | list[Packet] | None]:
+        """Yield packets as they arrive, or lists of those that came together; None once a second where none does.
 
         Raises
         ------

@@ -72,8 +72,8 @@ class RateCheck:
         self._packets: list[tuple[int, int, float]] = []  # index, or -1; samples; time
         self._side = 0  # 1: in the last comparison the rate was higher than the stated one; -1: lower
 
-    def add(self, packet: Packet, index: int | None, time_s: float) -> None:
-        """Add a packet, with its index if the device counts.
+    def add(self, size: int, index: int | None, time_s: float) -> None:
+        """Add a packet of so many samples, with its index if the device counts.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class RateCheck:
             so it is not that the first packet, or the last, was late.
         """
         packets = self._packets
-        packets.append((-1 if index is None else index, packet.samples.shape[1], time_s))
+        packets.append((-1 if index is None else index, size, time_s))
         span_s = time_s - packets[0][2]
         if len(packets) < _COMPARED or span_s < _COMPARED_S:
             if span_s < 0 or len(packets) >= _MOST_COMPARED:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 DECIDE_S = 0.5  # of numbers from which the scale is chosen
 _LARGEST = 32767  # of int16
+_LEAST = np.int16(-_LARGEST)
 _LARGEST_OFFSET_UV = 10_000.0
 _FINE_UV, _COARSE_UV = 1.0, 2.5  # a unit
 _HEADROOM = 8.0  # times the range of the first half second, where nothing else limits the numbers
@@ -76,6 +77,9 @@ class Scale:
 
     def apply(self, values: NDArray[Any]) -> I16:
         """Return numbers as int16 [leads, n]; those out of range are clipped."""
+        if self.as_they_are and values.dtype == np.int16:
+            kept: I16 = np.maximum(values, _LEAST)
+            return kept
         if self.as_they_are and values.dtype.kind in "iub":
             whole: I16 = np.clip(values, -_LARGEST, _LARGEST).astype(np.int16)
             return whole

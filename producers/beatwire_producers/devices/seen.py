@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 
-import numpy as np
-
 from beatwire_producers.devices.packets import Packet
 
 _REMEMBERED = 128  # packets
@@ -79,4 +77,4 @@ class Seen:
 
 def hash_of(packet: Packet) -> int:
     """Return a hash of the samples of a packet."""
-    return hash(np.ascontiguousarray(packet.samples).tobytes())
+    return hash(packet.samples.tobytes())  # lead by lead, however they lie in memory

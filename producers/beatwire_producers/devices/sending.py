@@ -17,6 +17,8 @@ from beatwire_producers.devices.outbox import Outbox, Spool
 
 _MOST_IN_FLIGHT = 5_000  # messages with the client; the others wait in the outbox
 _MOST_AT_ONCE = 500
+_GATHER_S = 0.02  # between two rounds, so that one takes the messages of many streams
+_MANY_WAIT = 10_000  # messages, although the broker answers: it takes fewer than come
 _AWAY_S = 5.0  # without an acknowledgement: the broker is said to be away
 _AGAIN_S = 60.0  # between two lines about that
 _FLUSH_S = 10.0  # without an acknowledgement, when the user has ended the feed
@@ -39,7 +41,8 @@ class Sending:
         self._sender, self._outbox, self._say = sender, outbox, say
         self._lost = 0
         self._away_since_s: float | None = None
-        self._said_s = 0.0
+        self._said_s = self._slow_said_s = 0.0
+        self._next_s = 0.0  # when the next round begins
 
     def send(self, wait_s: float) -> int:
         """Send what waits, as much as the client may hold; return how many messages the broker does not have.
@@ -50,7 +53,9 @@ class Sending:
             As of `LiveSender.check`.
         """
         if self._sender.unacknowledged() < _MOST_IN_FLIGHT:
+            time.sleep(min(max(0.0, self._next_s - time.monotonic()), wait_s))
             messages = self._outbox.take(_MOST_AT_ONCE, wait_s)
+            self._next_s = time.monotonic() + (_GATHER_S if len(messages) < _MOST_AT_ONCE else 0.0)
             if messages:
                 keys, values = [m.key for m in messages], [m.value for m in messages]
                 self._sender.send_with_headers(names.SAMPLES, keys, values, [m.headers for m in messages])
@@ -97,6 +102,10 @@ class Sending:
             away_s = now_s - self._away_since_s
             self._say(f"broker: answers again after {away_s:.0f} s; {self._waiting():,} messages to send")
             self._away_since_s, self._said_s = None, 0.0
+            self._slow_said_s = now_s
+        elif (waiting := self._waiting()) > _MANY_WAIT and now_s - self._slow_said_s > _AGAIN_S:
+            self._slow_said_s = now_s
+            self._say(f"broker: takes fewer messages than come; {waiting:,} wait")
         if self._outbox.lost > self._lost:
             if not self._lost:
                 self._say("broker: no more room in memory; the oldest messages are lost (--spool FOLDER keeps them)")

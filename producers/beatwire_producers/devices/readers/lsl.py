@@ -1,12 +1,15 @@
 """Streams of the Lab Streaming Layer: all that have a name, or a property such as ``type=ECG``.
 
 Rate, labels and units of channels are those of the description that the sender gives. Times are the sender's, brought
-to this machine's clock by LSL. A stream that ends and has a source id is found again by LSL itself.
+to this machine's clock by the offset that LSL measures. It errs by milliseconds on a busy machine, and changes at once:
+here it is followed slowly, because a step of the times would look like missing samples. A stream that ends and has a
+source id is found again by LSL itself.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,8 +29,9 @@ from beatwire_producers.devices.sources import Options
 from beatwire_producers.feeds import pseudonym
 
 _FIND_S = 5.0
-_PULL_S = 0.01
+_PULL_S = 0.03  # between two looks at the streams: what came to all of them is passed on together
 _LOOK_S = 1.0
+_SLEW, _STEP_S = 5e-4, 0.1  # seconds a second by which an offset is followed; a clock that was set is further away
 _MOST_SAMPLES = 4096  # of one stream at a time
 _GAP = 1.5  # samples: times of a stream that are further apart are in different packets
 _NUMBERS = {pylsl.cf_int8, pylsl.cf_int16, pylsl.cf_int32, pylsl.cf_int64, pylsl.cf_float32, pylsl.cf_double64}
@@ -35,11 +39,26 @@ _NUMBERS = {pylsl.cf_int8, pylsl.cf_int16, pylsl.cf_int32, pylsl.cf_int64, pylsl
 
 @dataclass
 class _Inlet:
-    """An open stream: what it sends, and the rows of its channels that are leads."""
+    """An open stream: what it sends, the rows of its channels that are leads, and the offset of the sender's clock."""
 
     inlet: Any
     described: Description
     rows: list[int]
+    offset_s: float
+    measured_s: float = 0.0  # when the offset was last looked at
+
+    def follow_offset(self, now_s: float) -> None:
+        """Look at the offset that LSL has measured, at most once a second; follow it slowly."""
+        since_s = now_s - self.measured_s
+        if since_s < _LOOK_S:
+            return
+        self.measured_s = now_s
+        try:
+            ahead_s = self.inlet.time_correction(0.001) - self.offset_s
+        except (LostError, SlowError):
+            return
+        most_s = math.inf if abs(ahead_s) > _STEP_S else _SLEW * min(since_s, 10.0)
+        self.offset_s += min(max(ahead_s, -most_s), most_s)
 
 
 class LslReader:
@@ -59,6 +78,8 @@ class LslReader:
         self._inlets: dict[str, _Inlet] = {}
         self._resolver: Any = None
         self._refused: dict[str, UserError] = {}
+        self._opening: threading.Thread | None = None
+        self._epoch_s = 0.0
         self.notes: list[str] = []
 
     def describe(self) -> None:
@@ -74,11 +95,13 @@ class LslReader:
         if not self._inlets:
             raise DeviceAwayError("no such stream answers")
 
-    def packets(self) -> Iterator[Packet | None]:
-        """Yield the samples that have come, stream by stream."""
+    def packets(self) -> Iterator[list[Packet] | None]:
+        """Yield the samples that have come, of all streams together."""
         look_s = arrival_s() + _LOOK_S
+        self._epoch_s = _epoch_s()
         while True:
-            came = False
+            came: list[Packet] = []
+            is_all = True
             for key, one in list(self._inlets.items()):
                 try:
                     values, stamps = one.inlet.pull_chunk(0.0, _MOST_SAMPLES, as_numpy=True)
@@ -86,34 +109,42 @@ class LslReader:
                     del self._inlets[key]
                     continue
                 if len(stamps):
-                    came = True
-                    yield from self._packets_of(one, values, stamps)
+                    came += self._packets_of(one, values, stamps)
+                    is_all = is_all and len(stamps) < _MOST_SAMPLES
             if not self._inlets:
                 raise DeviceAwayError("the stream has ended")
+            yield came or None
             if arrival_s() > look_s:
-                self._open_new()
+                self._look()
                 look_s = arrival_s() + _LOOK_S
-            if not came:
-                yield None
+            if is_all:
                 time.sleep(_PULL_S)
 
     def close(self) -> None:
         """Close the streams."""
-        for one in self._inlets.values():
+        self._resolver = None
+        for one in list(self._inlets.values()):
             one.inlet.close_stream()
         self._inlets.clear()
-        self._resolver = None
+
+    def _look(self) -> None:
+        """Look for new streams in a thread: one that does not answer does not stop the others."""
+        if self._opening is None or not self._opening.is_alive():
+            self._opening = threading.Thread(target=self._open_new, name="lsl-open", daemon=True)
+            self._opening.start()
 
     def _open_new(self) -> None:
-        for info in self._resolver.results():
+        resolver = self._resolver
+        for info in resolver.results() if resolver is not None else ():
             key = info.source_id() or info.uid()
             if key in self._inlets or key in self._refused:
                 continue
-            taken = {one.described.stream for one in self._inlets.values()}
-            inlet = pylsl.StreamInlet(info, recover=bool(info.source_id()), processing_flags=pylsl.proc_clocksync)
+            taken = {one.described.stream for one in list(self._inlets.values())}
+            inlet = pylsl.StreamInlet(info, recover=bool(info.source_id()))
             try:
                 full = inlet.info(timeout=_FIND_S)
                 described, rows = describe_stream(self._where, full, self._options, taken)
+                offset_s = inlet.time_correction(timeout=_FIND_S)
                 inlet.open_stream(timeout=_FIND_S)
             except (LostError, SlowError):
                 continue
@@ -121,18 +152,31 @@ class LslReader:
                 self._refused[key] = error
                 self.notes.append(str(error))
                 continue
-            self._inlets[key] = _Inlet(inlet, described, rows)
+            if self._resolver is not resolver:  # closed meanwhile
+                inlet.close_stream()
+                return
+            self._inlets[key] = _Inlet(inlet, described, rows, offset_s)
 
     def _packets_of(self, one: _Inlet, values: Any, stamps: F64) -> Iterator[Packet]:
         """Yield samples in packets without gaps."""
         now_s = arrival_s()
-        epoch_s = now_s - pylsl.local_clock()
+        one.follow_offset(now_s)
+        shift_s = self._epoch_s + one.offset_s
         rate_hz = one.described.rate_hz
         cuts: list[int] = [] if rate_hz is None else list(np.flatnonzero(np.diff(stamps) > _GAP / rate_hz) + 1)
         for begin, stop in zip([0, *cuts], [*cuts, len(stamps)], strict=True):
-            times = stamps[begin:stop] + epoch_s
+            times = stamps[begin:stop] + shift_s
             first_s = times[0] if rate_hz is None else np.min(times - np.arange(stop - begin) / rate_hz)
             yield Packet(values[begin:stop, one.rows].T, now_s, float(first_s), described=one.described)
+
+
+def _epoch_s() -> float:
+    """Return how far :func:`arrival_s` is ahead of LSL's clock; both run alike, and are read as close as can be."""
+    tried = []
+    for _ in range(20):
+        before_s, lsl_s, after_s = arrival_s(), pylsl.local_clock(), arrival_s()
+        tried.append((after_s - before_s, (before_s + after_s) / 2 - lsl_s))
+    return float(min(tried)[1])
 
 
 def describe_stream(where: str, info: Any, options: Options, taken: set[str]) -> tuple[Description, list[int]]:

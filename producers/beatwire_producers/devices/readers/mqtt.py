@@ -1,22 +1,25 @@
-"""Messages of an MQTT broker: connects, subscribes, and passes on what comes, by the map of ``mqtt_map``."""
+"""Messages of an MQTT broker: connects, subscribes, and passes on what comes, by the map of ``mqtt_map``.
+
+One thread reads the socket and places what came: many messages for one read where many come. What is acknowledged has
+been taken.
+"""
 
 from __future__ import annotations
 
-import queue
 import ssl
+import time
 from collections.abc import Iterator
-from typing import Any
 
-import paho.mqtt.client as paho
 from beatwire.errors import UserError
-from paho.mqtt.enums import CallbackAPIVersion
 
 from beatwire_producers.devices.mqtt_map import PASSWORD, Address, Decoder, UnreadableError, parse_address
 from beatwire_producers.devices.packets import DeviceAwayError, Packet, arrival_s
+from beatwire_producers.devices.readers.mqtt_connection import Connection, Message, RefusedError
 from beatwire_producers.devices.sources import Options
 
-_MOST_WAITING = 100_000  # messages
-_NOTES = 20  # about messages that cannot be read
+_WAIT_S = 0.05
+_FEW, _GATHER_S = 8, 0.01  # after fewer messages others are waited for, so that one read takes several
+_NOTES = 20  # about messages that cannot be read; then one for each tenfold number of them
 
 
 class MqttReader:
@@ -28,85 +31,87 @@ class MqttReader:
         Where, and the map of the messages.
     options
         What the user says.
+
+    Attributes
+    ----------
+    unreadable : int
+        Messages that were ignored.
     """
 
     def __init__(self, address: Address, options: Options) -> None:
         self._address = address
         self._decoder = Decoder(address, options)
-        self._queue: queue.Queue[Packet | Exception] = queue.Queue(_MOST_WAITING)
-        self._client: Any = None
+        self._connection: Connection | None = None
         self.unreadable = 0
         self.notes: list[str] = []
 
     def describe(self) -> None:
         """Connect and subscribe."""
-        address = self._address
-        client = paho.Client(CallbackAPIVersion.VERSION2, clean_session=True)
-        if address.user is not None:
-            client.username_pw_set(address.user, address.password)
+        address, tls = self._address, None
         if address.tls:
             try:
-                client.tls_set(address.map["ca"] or None)
+                tls = ssl.create_default_context(cafile=address.map["ca"] or None)
             except OSError as error:
                 raise UserError(f"feed mqtt: expected certificates in {address.map['ca']!r}; got {error}") from error
-        client.on_connect, client.on_message, client.on_disconnect = self._connected, self._came, self._gone
-        client.on_subscribe = self._subscribed
-        while not self._queue.empty():
-            self._queue.get_nowait()
+        where = f"{address.host}:{address.port}"
         try:
-            client.connect(address.host, address.port, keepalive=15)
+            self._connection = Connection(
+                address.host, address.port, tls=tls, user=address.user, password=address.password
+            )
+        except RefusedError as error:
+            raise UserError(
+                f"feed mqtt: expected {address.host} to accept the connection; got {error} (user, {PASSWORD})"
+            ) from error
         except ssl.SSLCertVerificationError as error:
             raise UserError(
                 f"feed mqtt: expected a certificate that is trusted; got {error.verify_message} (ca=FILE)"
             ) from error
         except OSError as error:
-            raise DeviceAwayError(f"{address.host}:{address.port}: {error.strerror or error}") from error
-        self._client = client
-        client.loop_start()
+            raise DeviceAwayError(f"{where}: {error.strerror or error}") from error
+        try:
+            self._connection.subscribe(address.topic, int(address.map["qos"]))
+        except RefusedError as error:
+            raise UserError(f"feed mqtt: expected to read {address.topic!r}; got {error}") from error
+        except OSError as error:
+            raise DeviceAwayError(f"{where}: {error.strerror or error}") from error
 
-    def packets(self) -> Iterator[Packet | None]:
-        """Yield packets in the order of their messages."""
-        while True:
+    def packets(self) -> Iterator[list[Packet] | None]:
+        """Yield packets in the order of their messages, those together that were read together."""
+        connection = self._connection
+        while connection is not None:
             try:
-                came = self._queue.get(timeout=0.05)
-            except queue.Empty:
-                yield None
-                continue
-            if isinstance(came, Exception):
-                raise came
-            yield came
+                messages = connection.receive(_WAIT_S)
+                if not messages:
+                    yield None
+                    continue
+                yield self._read(messages)
+                connection.acknowledge()
+            except OSError as error:
+                raise DeviceAwayError(f"{self._address.host} has ended the connection: {error}") from error
+            if len(messages) < _FEW:
+                time.sleep(_GATHER_S)
 
     def close(self) -> None:
         """Disconnect."""
-        client, self._client = self._client, None
-        if client is not None:
-            client.disconnect()
-            client.loop_stop()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
-    def _connected(self, client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
-        if reason.is_failure:
-            words = (
-                f"feed mqtt: expected {self._address.host} to accept the connection; got {reason} (user, {PASSWORD})"
-            )
-            self._queue.put(UserError(words))
-            return
-        client.subscribe(self._address.topic, int(self._address.map["qos"]))
-
-    def _subscribed(self, _client: Any, _data: Any, _mid: Any, reasons: Any, _properties: Any) -> None:
-        if any(reason.is_failure for reason in reasons):
-            self._queue.put(UserError(f"feed mqtt: expected to read {self._address.topic!r}; got {reasons[0]}"))
-
-    def _came(self, _client: Any, _data: Any, message: Any) -> None:
-        try:
-            self._queue.put(self._decoder.packet(message.topic, message.payload, arrival_s()))
-        except UnreadableError as error:
-            self.unreadable += 1
-            if self.unreadable <= _NOTES:
-                self.notes.append(f"{message.topic}: message is ignored: {error}")
-
-    def _gone(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
-        if self._client is not None:
-            self._queue.put(DeviceAwayError(f"{self._address.host} has ended the connection: {reason}"))
+    def _read(self, messages: list[Message]) -> list[Packet]:
+        """Return the packets that messages are; the others are noted."""
+        now_s, packets = arrival_s(), []
+        for topic, payload, is_retained in messages:
+            try:
+                if is_retained:
+                    raise UnreadableError("expected one that is sent now; got one that the broker has kept (retained)")
+                packets.append(self._decoder.packet(topic, payload, now_s))
+            except UnreadableError as error:
+                self.unreadable += 1
+                if self.unreadable <= _NOTES:
+                    self.notes.append(f"{topic}: message is ignored: {error}")
+                elif set(str(self.unreadable)[1:]) == {"0"}:
+                    self.notes.append(f"{self.unreadable:,} messages are ignored so far; the last: {topic}: {error}")
+        return packets
 
 
 def open_reader(source: str, options: Options) -> MqttReader:

@@ -47,6 +47,7 @@ FEED_LINES = {
     "missing_s": Line("  missing in them", "{:,.1f} s"),
     "doubled": Line("packets that came twice", "{:,}"),
     "away": Line("devices went away", "{:,} times"),
+    "unreadable": Line("messages that were ignored", "{:,}"),
     "lost": Line("messages lost", "{:,}"),
     "seconds": Line("time taken", "{:,.1f} s"),
 }

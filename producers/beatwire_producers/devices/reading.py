@@ -1,0 +1,204 @@
+"""One reader: packets of its devices -> messages in the outbox.
+
+In:  what a reader yields. Out: messages, in order per stream; lines for the screen
+State: the streams, which of them are left out, how late packets arrive
+
+A device that goes away is waited for, with a growing pause; its stream goes on where it comes back. A thread of its
+own reads, places and encodes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from beatwire.errors import UserError
+
+from beatwire_producers.devices.chunks import Chunk, Message, Stream
+from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
+
+_STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
+_IDLE_S = 0.02  # between two looks for samples that have waited for long enough
+_LATE_S, _LATE_LOOK_S = 1.0, 5.0  # what is said of packets that arrive late, twice in a row; between two looks
+_LATE_AGAIN_S = 60.0  # between two lines about that
+
+Say = Callable[[str], None]
+
+
+class Reading:
+    """Reads one reader until it ends.
+
+    Parameters
+    ----------
+    name
+        For what is said of it.
+    reader
+        As of :mod:`beatwire_producers.devices.packets`.
+    put
+        Called with messages.
+    owners
+        Stream -> the name of its reader, of all readings: a stream comes from one.
+    say
+        Called with each line for the screen.
+    keep
+        Called with each chunk.
+    chunk_s
+        Signal of a message, seconds.
+    pauses_s
+        The first and the longest pause before a device is looked for again.
+
+    Attributes
+    ----------
+    streams, past : dict of str to Stream, list of Stream
+        The present ones, and those that another description has replaced.
+    away : int
+        How often the device went away.
+    failure : BaseException or None
+        Why reading has ended, where it is not the end of the device.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        reader: Reader,
+        put: Callable[[list[Message]], None],
+        owners: dict[str, str],
+        *,
+        say: Say,
+        keep: Callable[[Chunk], None] | None,
+        chunk_s: float,
+        pauses_s: tuple[float, float],
+    ) -> None:
+        self.name, self.reader = name, reader
+        self._put, self._owners, self._say, self._keep = put, owners, say, keep
+        self._chunk_s, self._pauses_s = chunk_s, pauses_s
+        self.streams: dict[str, Stream] = {}
+        self.past: list[Stream] = []
+        self._refused: set[str] = set()
+        self.away = 0
+        self.failure: BaseException | None = None
+        self._late_look_s = self._late_said_s = float("-inf")
+        self._was_late = False
+
+    def run(self, halt: threading.Event) -> None:
+        """Read until the reader ends, or until ``halt``."""
+        pause_s = self._pauses_s[0]
+        try:
+            while not halt.is_set():
+                began_s = arrival_s()
+                try:
+                    described = self.reader.describe()
+                    self._say(f"{self.name}: {'open' if described is None else sentence(described)}")
+                    self._read(described, halt)
+                    return
+                except DeviceAwayError as error:
+                    if halt.is_set():
+                        return
+                    self.reader.close()
+                    self.flush()
+                    self.away += 1
+                    if arrival_s() - began_s > _STEADY_S:
+                        pause_s = self._pauses_s[0]
+                    self._say(f"{self.name}: away ({error}); looked for again in {pause_s:g} s")
+                    halt.wait(pause_s)
+                    pause_s = min(2 * pause_s, self._pauses_s[1])
+        except BaseException as error:
+            if not halt.is_set():  # a reader may fail when it is closed
+                self.failure = error
+
+    def flush(self) -> None:
+        """Put everything that waits."""
+        self._put_all([message for stream in self.streams.values() for message in stream.close()])
+
+    def set_chunk_s(self, chunk_s: float) -> None:
+        """Make messages of so much signal from now on."""
+        if chunk_s != self._chunk_s:
+            self._chunk_s = chunk_s
+            for stream in list(self.streams.values()):
+                stream.chunk_s = chunk_s
+
+    def _read(self, described: Description | None, halt: threading.Event) -> None:
+        look_s = 0.0
+        notes: list[str] = getattr(self.reader, "notes", [])
+        for came in self.reader.packets():
+            if came is not None:
+                self._add(came if isinstance(came, list) else [came], described)
+            if halt.is_set():
+                return
+            now_s = arrival_s()
+            if came is None or now_s >= look_s:
+                look_s = now_s + _IDLE_S
+                self._put_all([message for stream in self.streams.values() for message in stream.idle(now_s)])
+                if now_s >= self._late_look_s:
+                    self._late_look_s = now_s + _LATE_LOOK_S
+                    self._watch_delay(now_s)
+            while notes:
+                self._say(notes.pop(0))
+
+    def _add(self, packets: Sequence[Packet], described: Description | None) -> None:
+        messages: list[Message] = []
+        for packet in packets:
+            one = packet.described or described
+            if one is None:
+                raise UserError(f"feed {self.name}: expected a packet that is described; its reader describes nothing")
+            stream = self.streams.get(one.stream)
+            if stream is None or (stream.described is not one and stream.described != one):
+                if one.stream in self._refused:
+                    continue
+                stream = None
+            try:
+                if stream is None:
+                    stream = self._begin(one, messages)
+                messages += stream.add(packet)
+            except UserError as error:
+                if packet.described is None:
+                    raise
+                self._refused.add(one.stream)
+                self.past += [left] if (left := self.streams.pop(one.stream, None)) is not None else []
+                self._say(f"{error}; this stream is left out")
+        self._put_all(messages)
+
+    def _begin(self, described: Description, messages: list[Message]) -> Stream:
+        """Return a stream that is new, or of which something else is described than before."""
+        before = self.streams.get(described.stream)
+        made = Stream(described, lambda text: self._say(f"{described.stream}: {text}"), self._keep)
+        made.chunk_s = self._chunk_s
+        owner = self._owners.setdefault(described.stream, self.name)
+        if owner != self.name:
+            raise UserError(f"{self.name}: expected another stream than {described.stream}, which {owner} sends")
+        if before is not None:
+            messages += before.close()
+            made.placer.begin_after(before.placer)
+            self._say(f"{described.stream}: {sentence(described)}: a new session")
+            self.past.append(before)
+        elif described.stream not in self.name:
+            self._say(f"{self.name}: {sentence(described)}")
+        self.streams[described.stream] = made
+        return made
+
+    def _put_all(self, messages: list[Message]) -> None:
+        if messages:
+            self._put(messages)
+
+    def _watch_delay(self, now_s: float) -> None:
+        """Say that packets arrive later than they did, all together, and that they do not any more."""
+        delays = [late for stream in self.streams.values() if (late := stream.placer.late_s(now_s)) is not None]
+        late_s = float(np.median(delays)) if delays else 0.0
+        is_late = late_s > _LATE_S
+        if is_late and self._was_late and now_s - self._late_said_s > _LATE_AGAIN_S:
+            self._late_said_s = now_s
+            self._say(
+                f"{self.name}: {late_s:.0f} s behind: packets arrive late, or faster than this machine takes them"
+            )
+        if not is_late and not self._was_late and self._late_said_s > float("-inf"):
+            self._late_said_s = float("-inf")
+            self._say(f"{self.name}: packets arrive in time again")
+        self._was_late = is_late
+
+
+def sentence(described: Description) -> str:
+    """Return what a device sends, in a few words."""
+    rate = "rate not stated" if described.rate_hz is None else f"{described.rate_hz:g} Hz"
+    leads = ", ".join(described.leads[:6]) + (", ..." if len(described.leads) > 6 else "")
+    return f"{described.stream}: {leads}; {rate}"
