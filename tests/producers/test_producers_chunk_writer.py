@@ -21,8 +21,6 @@ def test_a_message_has_the_bytes_that_fastavro_writes(  # type: ignore[no-untype
     stream, leads, rate_hz, uv, session, first, time_us, lead_off, values
 ) -> None:
     samples = np.array([values] * len(leads), np.int16)
-    expected = encode_chunk(
-        stream, session, first, time_us, rate_hz, leads, samples, uv_per_unit=uv, lead_off=lead_off
-    )
+    expected = encode_chunk(stream, session, first, time_us, rate_hz, leads, samples, uv_per_unit=uv, lead_off=lead_off)
     writer = ChunkWriter(stream, rate_hz, leads, uv)
     assert writer.message(session, first, time_us, lead_off, samples.astype("<i2").tobytes()) == expected

@@ -229,4 +229,3 @@ def run_feed(
         stack.callback(sender.close)
         keep = folder.keep if folder is not None else None
         return Feed(readers, sender, outbox, say=say, keep=keep, schema_id=schema_id).run(stop)
-

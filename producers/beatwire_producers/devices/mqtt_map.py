@@ -98,6 +98,9 @@ def parse_address(source: str) -> Address:
         port = -1
     if not parts.hostname or not topic or port == -1:
         raise UserError(f"feed mqtt: expected mqtt://HOST[:PORT]/TOPIC; got {source!r}")
+    levels = topic.split("/")
+    if any(("+" in level or "#" in level) and len(level) > 1 for level in levels) or "#" in levels[:-1]:
+        raise UserError(f"feed mqtt: expected + for a whole level of the topic, and # for the last ones; got {topic!r}")
     unknown = sorted(given.keys() - _DEFAULTS.keys())
     if unknown:
         raise UserError(f"feed mqtt: expected names among {', '.join(_DEFAULTS)}; got {unknown[0]!r}")
@@ -123,6 +126,8 @@ def stream_of(topic: str, pattern: str) -> str:
     ('bed-1', 'a-b', 'a')
     """
     levels, wanted = topic.split("/"), pattern.split("/")
+    if wanted[0] == "$share":  # $share/GROUP/TOPIC: several readers share what comes
+        wanted = wanted[2:]
     parts = [level for level, want in zip(levels, wanted, strict=False) if want == "+"]
     if wanted[-1] == "#":
         parts += levels[len(wanted) - 1 :]

@@ -1,0 +1,166 @@
+"""The subscriber of MQTT against a scripted broker: whatever the pieces are in which packets come."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+import threading
+
+import pytest
+from beatwire_producers.devices.mqtt_map import Decoder, UnreadableError, parse_address
+from beatwire_producers.devices.packets import DeviceAwayError
+from beatwire_producers.devices.readers.mqtt import MqttReader
+from beatwire_producers.devices.readers.mqtt_connection import Connection, Message, RefusedError
+from beatwire_producers.devices.sources import Options
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ACCEPTED, GRANTED = b"\x20\x02\0\0", b"\x90\x03\0\1\1"
+
+
+def text(value: str) -> bytes:
+    return struct.pack(">H", len(value.encode())) + value.encode()
+
+
+def publish(topic: str, payload: bytes, *, quality: int = 0, number: int = 1, retained: bool = False) -> bytes:
+    body = text(topic) + (struct.pack(">H", number) if quality else b"") + payload
+    size, length = len(body), b""
+    while size > 127:
+        length, size = length + bytes([size & 127 | 128]), size >> 7
+    return bytes([0x30 | quality << 1 | retained]) + length + bytes([size]) + body
+
+
+class Broker:
+    """Answers a connection by its first piece, a subscription by the others, and keeps what it receives."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self.received = b""
+        self._thread = threading.Thread(target=self._serve, args=(pieces,), daemon=True)
+        self._thread.start()
+
+    def _serve(self, pieces: tuple[bytes, ...]) -> None:
+        with self._listening, self._listening.accept()[0] as connected:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            for k, piece in enumerate(pieces):
+                while k < 2 and (b"MQTT", b"\x82")[k] not in self.received:
+                    self.received += connected.recv(4096)
+                connected.sendall(piece)
+            connected.shutdown(socket.SHUT_WR)
+            while block := connected.recv(4096):
+                self.received += block
+
+    def end(self) -> bytes:
+        self._thread.join(10)
+        return self.received
+
+
+def opened(port: int) -> Connection:
+    return Connection("127.0.0.1", port, tls=None, user="ada", password="secret")
+
+
+def everything(connection: Connection) -> list[Message]:
+    found: list[Message] = []
+    with contextlib.suppress(ConnectionError):  # it has closed the connection
+        while True:
+            found += connection.receive(5.0)
+            connection.acknowledge()
+    connection.close()
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    sent=st.lists(st.tuples(st.sampled_from(["a/b", "ä/1"]), st.binary(max_size=300), st.integers(0, 2)), max_size=12),
+    cuts=st.lists(st.integers(1, 40), max_size=12),
+)
+def test_every_message_comes_once_and_is_acknowledged_however_its_bytes_are_cut(
+    sent: list[tuple[str, bytes, int]], cuts: list[int]
+) -> None:
+    stream = b"".join(publish(t, p, quality=q, number=k + 1) for k, (t, p, q) in enumerate(sent))
+    pieces, at = [ACCEPTED, GRANTED], 0
+    for cut in cuts:
+        pieces.append(stream[at : at + cut])
+        at += cut
+    broker = Broker(*pieces, stream[at:])
+    connection = opened(broker.port)
+    connection.subscribe("#", 2)
+    assert everything(connection) == [Message(t, p, retained=False) for t, p, _ in sent]
+    received = broker.end()
+    assert b"MQTT\x04\xc2" in received
+    due = b"".join(
+        (b"\x40\x02" if quality == 1 else b"\x50\x02") + struct.pack(">H", k + 1)
+        for k, (_, _, quality) in enumerate(sent)
+        if quality
+    )
+    assert received.removesuffix(b"\xe0\0").endswith(due)
+
+
+def test_a_message_of_quality_2_that_comes_again_before_it_is_released_is_one() -> None:
+    one, release = publish("t", b"x", quality=2, number=7), b"\x62\x02\0\7"
+    broker = Broker(ACCEPTED, GRANTED + one + one + release + one)
+    connection = opened(broker.port)
+    connection.subscribe("t", 2)
+    assert [message.payload for message in everything(connection)] == [b"x", b"x"]
+    assert b"\x70\x02\0\7" in broker.end()
+
+
+def test_what_is_not_taken_is_not_acknowledged() -> None:
+    broker = Broker(ACCEPTED, GRANTED + publish("t", b"x", quality=1))
+    connection = opened(broker.port)
+    connection.subscribe("t", 1)
+    assert connection.receive(5.0)
+    connection.close()
+    assert b"\x40\x02" not in broker.end()
+
+
+@pytest.mark.parametrize(("answer", "words"), [(b"\x20\x02\0\5", "Not authorized"), (b"\x20\x02\0\4", "Bad user")])
+def test_a_refusal_has_its_reason(answer: bytes, words: str) -> None:
+    with pytest.raises(RefusedError, match=words):
+        opened(Broker(answer).port)
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\x20\x02\0\3", b"\x20\xff\xff\xff\xff"])
+def test_a_port_that_is_no_broker_is_a_device_that_is_away(answer: bytes) -> None:
+    reader = MqttReader(parse_address(f"mqtt://127.0.0.1:{Broker(answer).port}/t"), Options())
+    with pytest.raises(DeviceAwayError):
+        reader.describe()
+
+
+def test_a_message_that_the_broker_kept_from_before_is_no_signal() -> None:
+    samples = b'{"samples": [1, 2, 3]}'
+    broker = Broker(ACCEPTED, GRANTED + publish("ward/1", samples, retained=True) + publish("ward/1", samples))
+    reader = MqttReader(parse_address(f"mqtt://127.0.0.1:{broker.port}/ward/+?rate=250"), Options())
+    reader.describe()
+    found = next(packets for packets in reader.packets() if packets is not None)
+    reader.close()
+    assert len(found) == 1
+    assert reader.unreadable == 1
+    assert "ward/1: message is ignored: expected one that is sent now; got one" in reader.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "options", "words"),
+    [
+        ("a/#", Options(), "x-y is that of a/x/y"),
+        ("+/ecg", Options(stream="bed-1"), "--stream is for one device"),
+        ("ecg/#", Options(), "wildcards that tell them apart"),
+    ],
+)
+def test_two_topics_never_make_one_stream(pattern: str, options: Options, words: str) -> None:
+    topics = {"a/#": ("a/x/y", "a/x-y"), "+/ecg": ("1/ecg", "2/ecg"), "ecg/#": ("ecg/a b", "ecg/a/b")}[pattern]
+    decoder = Decoder(parse_address(f"mqtt://h/{pattern}?rate=250"), options)
+    decoder.packet(topics[0], b"[1, 2]", 0.0)
+    with pytest.raises(UnreadableError, match=words):
+        decoder.packet(topics[1], b"[1, 2]", 0.0)
+    decoder.packet(topics[0], b"[1, 2]", 0.0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("name", ["time", "count", "battery"])
+def test_a_field_that_is_no_number_is_unreadable(name: str, value: float) -> None:
+    decoder = Decoder(parse_address(f"mqtt://h/t?format=int16&header={name}:f64&rate=250"), Options())
+    with pytest.raises(UnreadableError, match=f"expected {name}: a number"):
+        decoder.packet("t", struct.pack("<d", value) + b"\1\0", 0.0)
