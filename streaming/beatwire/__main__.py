@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from beatwire.signals import INTERRUPTED, end_on_sigterm
+from beatwire.signals import INTERRUPTED, end_on_signals
 
 
 def run() -> None:
     """Run the command of the arguments; Ctrl-C or SIGTERM at any time ends it without a traceback."""
-    end_on_sigterm()
+    end_on_signals()
     try:
         from beatwire.cli.main import main
 

@@ -1,6 +1,6 @@
 """SIGINT and SIGTERM: an event for what runs until it is stopped, else the end of the process.
 
-State: whether SIGTERM has come. Python runs a handler in the main thread, wherever that is. A library that calls Python
+State: whether one has come. Python runs a handler in the main thread, wherever that is. A library that calls Python
 may drop what the handler raises; `stop_on_signals` then finds that the process was to end.
 """
 
@@ -18,16 +18,21 @@ INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit code
 _ASKED = threading.Event()
 
 
-def end_on_sigterm() -> None:
-    """Let SIGTERM raise SystemExit in the main thread: what was begun is cleaned up, also as the first process.
+def end_on_signals() -> None:
+    """Let SIGINT and SIGTERM raise KeyboardInterrupt and SystemExit in the main thread: what was begun is cleaned up.
 
-    Linux does not deliver a signal without a handler to the first process of a container.
+    Linux does not deliver a signal without a handler to the first process of a container. A signal that is ignored, as
+    SIGINT of a command in the background of a script, stays so.
     """
-    signal.signal(signal.SIGTERM, _end)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _end)
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
     _ASKED.set()
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
     raise SystemExit(128 + number)
 
 

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from beatwire import signals
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.producer import Producer, _again
 from beatwire.wire import names
@@ -15,21 +16,27 @@ from confluent_kafka import KafkaError, KafkaException
 
 
 @pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, as in a program that does not handle it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+def handlers() -> Iterator[None]:
+    """Signals end the command, as before it has a loop that they stop."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signals.end_on_signals()
     yield
-    signal.signal(signal.SIGINT, before)
+    signals._ASKED.clear()
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
-@pytest.mark.usefixtures("ctrl_c")
-def test_ctrl_c_while_reports_of_messages_are_handled_is_an_interrupt() -> None:
+@pytest.mark.usefixtures("handlers")
+@pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, SystemExit)])
+def test_a_signal_while_reports_of_messages_are_handled_ends_the_command(
+    number: int, raised: type[BaseException]
+) -> None:
     begun, inside = threading.Event(), []
 
     def report(error: KafkaError | None, message: object) -> None:
         if not begun.is_set():
             begun.set()
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), number)
             inside.append(1)  # an interrupt here would be lost
 
     with MockKafka() as kafka:
@@ -37,7 +44,7 @@ def test_ctrl_c_while_reports_of_messages_are_handled_is_an_interrupt() -> None:
         for _ in range(5):
             begun.clear()
             producer.produce(names.BEATS, b"x")
-            with pytest.raises(KeyboardInterrupt):
+            with pytest.raises(raised):
                 producer.flush(5.0)
         assert len(inside) == 5
         producer.flush(5.0)

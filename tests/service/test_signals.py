@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from beatwire import signals
-from beatwire.signals import end_on_sigterm, stop_on_signals, stop_with_parent
+from beatwire.signals import end_on_signals, stop_on_signals, stop_with_parent
 
 _SLOW = """
 import sys, time, types
@@ -49,25 +49,33 @@ def test_a_command_that_is_ended_while_it_begins_cleans_up_and_prints_no_traceba
 
 
 def test_sigterm_sets_the_event_of_what_runs_until_it_is_stopped() -> None:
-    end_on_sigterm()
+    end_on_signals()
     with stop_on_signals() as stop:
         os.kill(os.getpid(), signal.SIGTERM)
         assert stop.wait(5)
 
 
 def test_a_worker_whose_input_has_ended_does_what_sigterm_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    end_on_sigterm()
+    end_on_signals()
     monkeypatch.setattr(os, "read", lambda *_: b"")
     with pytest.raises(SystemExit, match="143"):
         stop_with_parent() or time.sleep(5)
 
 
-def test_a_signal_that_a_library_has_dropped_stops_the_loop_that_begins_after_it() -> None:
-    end_on_sigterm()
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_a_library_has_dropped_stops_the_loop_that_begins_after_it(number: int) -> None:
+    end_on_signals()
     try:
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
         time.sleep(5)
-    except SystemExit:  # as a callback from C does
+    except (KeyboardInterrupt, SystemExit):  # as a callback from C does
         pass
     with stop_on_signals() as stop:
         assert stop.is_set()
+
+
+def test_a_signal_that_is_ignored_stays_so() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_on_signals()
+    os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN

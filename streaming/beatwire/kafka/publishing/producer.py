@@ -13,6 +13,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
@@ -79,16 +80,20 @@ def _served() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interrupt_later() -> Iterator[None]:
-    """Call what handles Ctrl-C at the end, and not inside a callback."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+    """Call what handles Ctrl-C and SIGTERM at the end, and not inside a callback."""
+    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {
+        number: handler for number in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(number))
+    }
+    if threading.current_thread() is not threading.main_thread() or not handlers:
         yield
         return
-    came: list[FrameType | None] = []
-    signal.signal(signal.SIGINT, lambda _, frame: came.append(frame))
+    came: list[tuple[int, FrameType | None]] = []
+    for number in handlers:
+        signal.signal(number, lambda *signalled: came.append(signalled))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         if came:
-            handler(signal.SIGINT, came[0])
+            handlers[came[0][0]](*came[0])
