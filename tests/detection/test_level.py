@@ -17,8 +17,9 @@ BLOCK = 250
 def levels_of(quarters: list[int], low: int = 1, high: int = NO_CUT) -> list[tuple[int, int]]:
     """Return median and quantile after each of the quarters of blocks with these maxima."""
     maxima, levels = np.zeros(MAXIMA_COLUMNS, np.int64), []
+    level.begin_level(maxima, 0, BLOCK)
     for quarter, value in enumerate(quarters):
-        level.take_part(maxima, quarter, value, level.end_of(quarter, BLOCK), BLOCK, True, low, high)
+        level.take_part(maxima, value, level.end_of(quarter, BLOCK), BLOCK, True, low, high)
         levels.append((int(maxima[MAXIMA_MEDIAN]), int(maxima[MAXIMA_QUANTILE])))
     return levels
 

@@ -19,7 +19,7 @@ Body = Callable[..., Any]
 LANES = 8  # int32 or float32 of a 256-bit vector
 
 i8, i16, i32, i64, f32 = ir.IntType(8), ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
-i32x8, i16x16, f32x8 = ir.VectorType(i32, LANES), ir.VectorType(i16, 2 * LANES), ir.VectorType(f32, LANES)
+i32x8, f32x8 = ir.VectorType(i32, LANES), ir.VectorType(f32, LANES)
 
 
 def has(feature: str) -> bool:

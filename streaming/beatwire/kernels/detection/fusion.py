@@ -30,6 +30,7 @@ from beatwire.kernels.detection.level import (
     MAXIMA_KNOWN,
     MAXIMA_MEDIAN,
     MAXIMA_QUANTILE,
+    MAXIMA_QUARTER,
     NO_CUT,
     begin_level,
     count_undisturbed,
@@ -37,7 +38,6 @@ from beatwire.kernels.detection.level import (
     forget_blocks,
     least_of,
     most_of,
-    quarter_of,
     rank,
     take_part,
 )
@@ -153,7 +153,7 @@ def respond_leads(
     if fresh.start[i] == lowest:
         if member() == 0:
             for lead in range(own.shape[0]):
-                begin_level(own[lead])
+                begin_level(own[lead], lowest, block)
                 own[lead, MAXIMA_ABSENT] = 0
                 for b in range(levels.shape[0]):
                     levels[b, lead, LEVEL_NUMBER] = UNKNOWN
@@ -184,13 +184,13 @@ def respond_leads(
                 own[lead, MAXIMA_ABSENT] |= absent
             wait()
             whole = number * block >= lowest and own[lead, MAXIMA_ABSENT] == 0
-            part = at
+            part, quarter = at, int(own[lead, MAXIMA_QUARTER])
             while part < at + n:
-                quarter = quarter_of(part, block)
                 stop = min(at + n, end_of(quarter, block))
                 highest = largest(sums[part - at :], stop - part)
                 if member() == 0:
-                    take_part(own[lead], quarter, highest, stop, block, whole, low, high)
+                    take_part(own[lead], highest, stop, block, whole, low, high)
+                quarter += stop == end_of(quarter, block)
                 part = stop
             if ends and member() == 0:
                 if not whole:

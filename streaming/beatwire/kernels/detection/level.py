@@ -19,6 +19,7 @@ Columns of the state::
     MAXIMA_MEDIAN, MAXIMA_QUANTILE  the level
     MAXIMA_KNOWN     1 if it is known from blocks
     MAXIMA_CUT       the block maxima of the level are at most that
+    MAXIMA_QUARTER   the quarter of a block that has begun, counted from sample 0
     FIRST_MAXIMUM + (b % KEPT_BLOCKS)    maximum of block b
     FIRST_QUARTER + (q % KEPT_QUARTERS)  maximum of quarter q % 4 of block q // 4
 """
@@ -38,16 +39,18 @@ NO_CUT = 1 << 31  # above every response, which is int32
 
 (
     MAXIMA_ABSORBED, MAXIMA_BEGUN, MAXIMA_PART, MAXIMA_COMPLETE, MAXIMA_MEDIAN, MAXIMA_QUANTILE, MAXIMA_KNOWN,
-    MAXIMA_CUT, FIRST_MAXIMUM,
-) = range(9)  # fmt: skip
+    MAXIMA_CUT, MAXIMA_QUARTER, FIRST_MAXIMUM,
+) = range(10)  # fmt: skip
 FIRST_QUARTER = FIRST_MAXIMUM + KEPT_BLOCKS
 MAXIMA_COLUMNS = FIRST_QUARTER + KEPT_QUARTERS
 
 
-def begin_level(maxima: I64) -> None:
-    """Begin the state of a lead: nothing is known."""
+def begin_level(maxima: I64, first: int, block: int) -> None:
+    """Begin the state of a lead with sample ``first``: nothing is known."""
     for column in range(FIRST_MAXIMUM):
         maxima[column] = 0
+    maxima[MAXIMA_ABSORBED] = first
+    maxima[MAXIMA_QUARTER] = quarter_of(first, block)
 
 
 def forget_blocks(maxima: I64) -> None:
@@ -67,7 +70,8 @@ def quarter_of(sample: int, block: int) -> int:
 
 def end_of(quarter: int, block: int) -> int:
     """Return the sample after a quarter."""
-    return quarter // QUARTERS * block + (quarter % QUARTERS + 1) * block // QUARTERS
+    number = quarter // QUARTERS
+    return number * block + (quarter - QUARTERS * number + 1) * block // QUARTERS
 
 
 def rank(maxima: I64, last: int, n: int, k: int, cut: int) -> int:
@@ -140,8 +144,8 @@ def cut_of(quietest: int, usual: int, low: int, high: int) -> int:
     return min(cut, high) if quietest <= high else cut
 
 
-def take_part(maxima: I64, quarter: int, value: int, end: int, block: int, whole: bool, low: int, high: int) -> None:
-    """Take the largest ``f`` of samples up to ``end`` of a quarter.
+def take_part(maxima: I64, value: int, end: int, block: int, whole: bool, low: int, high: int) -> None:
+    """Take the largest ``f`` of samples up to ``end`` of the quarter that has begun.
 
     Parameters
     ----------
@@ -150,6 +154,7 @@ def take_part(maxima: I64, quarter: int, value: int, end: int, block: int, whole
     low, high
         As ``cut_of`` takes them.
     """
+    quarter = int(maxima[MAXIMA_QUARTER])
     number = quarter // QUARTERS
     maxima[MAXIMA_ABSORBED] = end
     maxima[MAXIMA_PART] = max(int(maxima[MAXIMA_PART]), value)
@@ -161,6 +166,7 @@ def take_part(maxima: I64, quarter: int, value: int, end: int, block: int, whole
         return
     maxima[FIRST_QUARTER + quarter % KEPT_QUARTERS] = maxima[MAXIMA_PART]
     maxima[MAXIMA_PART] = 0
+    maxima[MAXIMA_QUARTER] = quarter + 1
     if end < (number + 1) * block:
         return
     if whole:

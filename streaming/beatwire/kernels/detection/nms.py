@@ -18,12 +18,12 @@ from beatwire.kernels.detection.level import (
     MAXIMA_BEGUN,
     MAXIMA_MEDIAN,
     MAXIMA_QUANTILE,
+    MAXIMA_QUARTER,
     QUARTERS,
     begin_level,
     end_of,
     least_of,
     most_of,
-    quarter_of,
     take_part,
 )
 from beatwire.kernels.intake.ring import unroll
@@ -77,10 +77,10 @@ def add_to_blocks(
 
     Blocks that become complete are written to ``blocks`` from row ``done`` on. Returns the number of rows written.
     """
-    at = int(maxima[MAXIMA_ABSORBED])
+    at, quarter = int(maxima[MAXIMA_ABSORBED]), int(maxima[MAXIMA_QUARTER])
     while at < to:
-        quarter = quarter_of(at, block)
-        end = min(to, end_of(quarter, block))
+        stop = end_of(quarter, block)
+        end = min(to, stop)
         value = largest(f[at - offset :], end - at)
         number = quarter // QUARTERS
         whole = number * block >= base
@@ -89,9 +89,10 @@ def add_to_blocks(
             if complete:
                 blocks[done, BLOCK_END] = end
                 blocks[done, BLOCK_MAXIMUM] = max(int(maxima[MAXIMA_BEGUN]), value)
-            take_part(maxima, quarter, value, end, block, whole, low, high)
+            take_part(maxima, value, end, block, whole, low, high)
         if complete:
             done += 1
+        quarter += end == stop
         at = end
     wait()
     return done
@@ -124,8 +125,7 @@ def suppress(
     level, blocks, low, high = maxima[lane], table.blocks[i], least_of(i, limits), most_of(i, limits)
     if fresh.start[i] == lowest:
         if member() == 0:
-            begin_level(level)
-            level[MAXIMA_ABSORBED] = lowest
+            begin_level(level, lowest, search.block)
         wait()
     count = 0
     done = 0

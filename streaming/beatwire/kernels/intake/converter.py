@@ -11,8 +11,9 @@ sample, and that is ``FAR_NANOVOLTS`` from zero or more. Messages do not contain
 
 from __future__ import annotations
 
+from beatwire.kernels.intake.extremes import highest, lowest
 from beatwire.kernels.intake.holes import NO_VALUE
-from beatwire.kernels.team import WIDTH, added, fewest, member, most
+from beatwire.kernels.team import WIDTH, added, member
 from beatwire.records import I16
 
 FAR_NANOVOLTS = 4_000_000
@@ -32,15 +33,10 @@ def is_limited(leads: I16, first: int, length: int, nanovolts: int) -> bool:
     found = False
     for k in range(leads.shape[0]):
         lead = leads[k]
-        size = lead.shape[0]
-        before = first % size
-        largest, least = -32768, 32767
-        for j in range(member(), length, WIDTH):
-            column = before + j
-            value = int(lead[column if column < size else column - size])
-            largest, least = max(largest, value), min(least, value)
-        largest, least = most(largest), fewest(least)
+        largest, least = highest(lead, first, length), lowest(lead, first, length)
         if least > NO_VALUE and (largest >= far or least <= -far):  # a lead that is absent says nothing
+            size = lead.shape[0]
+            before = first % size
             high = low = 0
             for j in range(member(), length, WIDTH):
                 column = before + j

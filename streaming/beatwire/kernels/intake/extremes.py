@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from beatwire.kernels.team import WIDTH, fewest, member, most
+from beatwire.kernels.team import WIDTH, fewest, member, most, narrow
 from beatwire.records import I16, I32
 
 
@@ -16,7 +16,7 @@ def highest(ring: I16 | I32, first: int, n: int) -> int:
         found = max(found, old[j])
     for j in range(member(), n - head, WIDTH):
         found = max(found, new[j])
-    return most(int(found))
+    return most(narrow(int(found)))
 
 
 def lowest(ring: I16 | I32, first: int, n: int) -> int:
@@ -29,4 +29,4 @@ def lowest(ring: I16 | I32, first: int, n: int) -> int:
         found = min(found, old[j])
     for j in range(member(), n - head, WIDTH):
         found = min(found, new[j])
-    return fewest(int(found))
+    return fewest(narrow(int(found)))
