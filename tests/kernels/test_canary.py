@@ -129,7 +129,13 @@ def test_the_parts_of_numba_that_build_vector_code_are_there() -> None:
 @pytest.mark.parametrize(
     ("intrinsic", "declaration", "instruction", "mend"),
     [
-        (pair_filter.MULTIPLY_PAIRS, "<8 x i32> @{}(<16 x i16>, <16 x i16>)", "vpmaddwd", "x86/pair_filter.py"),
+        (pair_filter.MULTIPLY_PAIRS[8], "<8 x i32> @{}(<16 x i16>, <16 x i16>)", "vpmaddwd", "x86/pair_filter.py"),
+        (
+            pair_filter.MULTIPLY_PAIRS[16],
+            "<16 x i32> @{}(<32 x i16>, <32 x i16>)",
+            "vpmaddwd\t%zmm1",
+            "x86/pair_filter.py",
+        ),
         (shuffle.PERMUTE, "<8 x float> @{}(<8 x float>, <8 x i32>)", "vpermps", "x86/shuffle.py"),
         (shuffle.GATHER, "<8 x i32> @{}(<8 x i32>, i8*, <8 x i32>, <8 x i32>, i8)", "vpgatherdd", "x86/shuffle.py"),
         ("llvm.prefetch.p0", "void @{}(i8*, i32, i32, i32)", "prefetcht0", "x86/prefetch.py"),
@@ -142,10 +148,10 @@ def test_llvm_makes_one_instruction_of_an_intrinsic(
 
 
 @functools.cache
-def x86() -> Any:
+def x86(cpu: str) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine(cpu="haswell", opt=2)
+    return llvm.Target.from_triple("x86_64-unknown-linux-gnu").create_target_machine(cpu=cpu, opt=2)
 
 
 def assembly(intrinsic: str, declaration: str) -> str:
@@ -160,7 +166,8 @@ def assembly(intrinsic: str, declaration: str) -> str:
     call = f"call {result} @{intrinsic}({', '.join(given)})"
     body = f"{call}\nret void" if result == "void" else f"%r = {call}\nret {result} %r"
     text = f"declare {declaration.format(intrinsic)}\ndefine {result} @f({named}) {{\n{body}\n}}"
-    return str(x86().emit_assembly(llvm.parse_assembly(text)))
+    wide = "avx512" in intrinsic
+    return str(x86("skylake-avx512" if wide else "haswell").emit_assembly(llvm.parse_assembly(text)))
 
 
 def split(kinds: str) -> list[str]:

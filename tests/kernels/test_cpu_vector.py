@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from beatwire.jit import cpu
@@ -32,6 +33,21 @@ def test_the_filter_by_pairs_equals_a_convolution(half: int) -> None:
         cpu.compiled(vector.BODIES[ricker.filter_block])(x, n, taps, by_pairs)
         assert by_pairs[:n].tolist() == by_body[:n].tolist() == expected.tolist()
         assert by_pairs[n] == 77, "nothing is written beyond the end"
+
+
+@needs_pairs
+def test_the_filter_by_pairs_is_the_same_with_vectors_of_any_width(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pair_filter, "WIDE_FEATURE", "none")
+    narrow = numba.njit(lambda x, n, taps, out: pair_filter._filter_pairs(x, n, taps, out))
+    rng, half = np.random.default_rng(3), 20
+    taps = rng.integers(-700, 700, half + 1).astype(np.int32)
+    for n in SIZES[2:]:
+        samples = rng.integers(-32768, 32768, n + 2 * half + 1)
+        x, pairs = samples.astype(np.int32), (samples[:-1] & 0xFFFF | samples[1:] << 16).astype(np.int32)
+        by_wide, by_narrow = np.zeros((2, n), np.int32)
+        cpu.compiled(pair_filter.filter_block)(x, n, taps, by_wide)
+        narrow(np.append(pairs, 0).astype(np.int32), n, taps, by_narrow)
+        assert by_narrow.tolist() == by_wide.tolist()
 
 
 @pytest.mark.parametrize("gate", [np.zeros(16, np.int64), np.zeros((16, 2), np.float32)[:, 0]])
