@@ -112,7 +112,7 @@ $(DEV_READY): EXTRAS = dev
 $(DEV_READY): $(RUN_READY)
 	@echo "Installing into $(VENV) what tests, benchmarks and training need: about a minute, 6 GB (PyTorch brings CUDA)."
 	@$(INSTALL)
-	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(fhir|mpmath|networkx|nvidia|pip|sympy|tests?|torch|triton)/' $(VENV)/lib || true
+	@$(BIN)/python -W ignore -m compileall -qq -j 0 -x '/(fhir|fontTools|mpmath|mypyc?|networkx|nvidia|pip|setuptools|sympy|tests?|torch|torchgen|triton)/' $(VENV)/lib || true
 	@touch $@
 
 clean:
