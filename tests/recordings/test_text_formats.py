@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthetic_recording
+from draws import draws
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sources import message_of
 
 RATE_HZ = 200.0
+UV = {"mV": 1.0, "uV": 1000.0, "V": 0.001}  # units of a millivolt
 _RECORDING = synthetic_recording("synthetic:seconds=10,seed=1", rate_hz=RATE_HZ)
 MV = _RECORDING.samples[0] * _RECORDING.uv_per_unit / 1000.0
 T = np.arange(len(MV)) / RATE_HZ
@@ -150,4 +154,52 @@ def test_what_was_assumed_is_said_in_a_note_each(tmp_path: Path) -> None:
         "times: column 'stamp', in milliseconds; 200 Hz",
         "left out: 'HR' (another quantity, by its name)",
         "no unit: read as millivolts (give --gain, units per millivolt)",
+    )
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    raw_first=st.booleans(),
+    unit=st.sampled_from(["no_units", "LSB", "adu", "counts"]),
+    volts=st.sampled_from(sorted(UV)),
+)
+def test_a_lead_in_units_of_a_converter_beside_leads_in_volts_is_the_same_lead_again(
+    raw_first: bool, unit: str, volts: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "raw.csv"
+    mv = np.random.default_rng(1).uniform(-1, 1, 400)
+    columns = [f"ECG LL-RA raw ({unit})", f"ECG LL-RA ({volts})"][:: 1 if raw_first else -1]
+    values = [np.rint(mv * 70000), mv * UV[volts]][:: 1 if raw_first else -1]
+    np.savetxt(path, np.stack(values, axis=1), "%.7f", delimiter=",", header=",".join(columns), comments="")
+    recording = read_recording(path, fs=250)
+    assert recording.leads == ("ECG LL-RA",)
+    assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - mv).max() < 0.001
+    assert "(others are in volts)" in recording.notes[0]
+
+
+@pytest.mark.parametrize("name", ["RR", "HR (bpm)", "rr_intervals", "SpO2"])
+def test_a_single_column_of_another_quantity_is_refused_unless_it_is_chosen(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("\n".join([name, *(f"{800 + k % 7}" for k in range(400))]))
+    assert message_of(path, fs=250) == (
+        f"x.csv: expected a column of ECG; column {name!r} is none (another quantity, by its name)"
+    )
+    assert read_recording(path, fs=250, column="0").samples.shape == (1, 400)
+
+
+@pytest.mark.parametrize("blank", [0, 1, 3])
+def test_blank_lines_between_the_names_and_the_rows_are_no_end_of_the_head(blank: int, tmp_path: Path) -> None:
+    rows = [f"{a:.3f};{b:.3f}" for a, b in np.random.default_rng(2).uniform(-1, 1, (300, 2))]
+    (tmp_path / "x.txt").write_text("\n".join(["Output rate:;256 Hz", "A:EKG;B:BVP", *[""] * blank, *rows]))
+    recording = read_recording(tmp_path / "x.txt")
+    assert (recording.leads, recording.rate_hz, recording.samples.shape) == (("A:EKG",), 256, (1, 300))
+
+
+@pytest.mark.parametrize(
+    "text", ['[{"t": 0, "ecg": 0.1}]', '{"data": [1, 2]}', "[[1, 2], [3, 4]]\n", '\n{ "a": 1 }\n\n']
+)
+def test_a_json_document_is_named_as_such(text: str, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(text)
+    assert message_of(tmp_path / "x.csv") == (
+        "x.csv: expected an ECG recording; got a JSON document, which beatwire does not read: save its samples as CSV"
     )

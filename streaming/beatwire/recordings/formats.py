@@ -6,6 +6,7 @@ Out: :class:`Signals` of a file that describes them, a :class:`Recording` of arr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -35,6 +36,9 @@ _UNREADABLE = (
     (0, b"fLaC", "a FLAC file without its WFDB header"),
 )
 
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*(\{\s*["}]|\[\s*[\[{\]"])')
+_TAIL_BYTES = 64
+
 
 def open_file(path: Path, fs: float | None, column: str | None, gain: float | None) -> Signals | Recording | None:
     """Open a WFDB record or a file of a format with a reader of its own; None if the path is that of a text table.
@@ -54,6 +58,9 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
     found = by_content(head, path)
     if found is None and b"\0" in head:
         found = ENDINGS.get(path.suffix.lower())
+    if found is None and _JSON.match(head) and _last(path) in (b"}", b"]"):
+        got = "a JSON document, which beatwire does not read: save its samples as CSV"
+        raise UserError(f"{path.name}: expected an ECG recording; got {got}")
     if found is None:
         if path.suffix in WFDB_SUFFIXES and b"\0" in head:
             raise UserError(
@@ -62,6 +69,13 @@ def open_file(path: Path, fs: float | None, column: str | None, gain: float | No
         return None
     read = _reader(path.name, found)
     return read(path, fs, column, gain) if found in (PARQUET, NUMPY, MATLAB) else read(path)
+
+
+def _last(path: Path) -> bytes:
+    """Return the last byte of a file that is no blank."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        return file.read().rstrip()[-1:]
 
 
 def missing_package(found: Format) -> str | None:

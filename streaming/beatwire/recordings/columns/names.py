@@ -215,9 +215,14 @@ def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None
 def _words(name: str) -> list[str]:
     """Return the words of a name in lower case, without digits at their ends.
 
-    >>> _words("HeartRate_2"), _words("aVR_mV")
-    (['heart', 'rate'], ['avr', 'm', 'v'])
+    >>> _words("LeadValue_2"), _words("aVR_mV"), _words("SpO2 1")
+    (['lead', 'value'], ['avr', 'm', 'v'], ['spo2'])
     """
     parts = [p for p in re.split(r"[^\w+#-]+|_|-", name) if p]
-    words = [w for p in parts for w in ([p] if _LEAD.fullmatch(p) else re.sub(_SMALL_THEN_LARGE, " ", p).split())]
-    return [w.casefold() if _LEAD.fullmatch(w) else w.casefold().rstrip("0123456789") for w in words if not w.isdigit()]
+    words = [w for p in parts for w in ([p] if _is_word(p) else re.sub(_SMALL_THEN_LARGE, " ", p).split())]
+    return [w.casefold() if _is_word(w) else w.casefold().rstrip("0123456789") for w in words if not w.isdigit()]
+
+
+def _is_word(text: str) -> bool:
+    """Return True if a text is a word as it is: a lead, or another quantity."""
+    return _LEAD.fullmatch(text) is not None or text.casefold() in _OTHER

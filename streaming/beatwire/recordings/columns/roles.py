@@ -26,9 +26,11 @@ from beatwire.recordings.columns.behaviour import (
 )
 from beatwire.recordings.columns.names import (  # fmt: skip
     PER_SECOND,
+    UV_PER,
     Meaning,
     is_index_name,
     is_time_name,
+    is_unscaled,
     meaning,
     time_unit,
     unit_of,
@@ -126,12 +128,13 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
     candidates: dict[int, Meaning] = {}
     for k, b in enumerate(found):
         if k not in (clock, count):
-            why = _no_lead(table, k, b) if len(found) > 1 else None if b is not None else "text"
+            why = _no_lead(table, k, b, is_alone=len(found) == 1)
             if why is None:
                 candidates[k] = table.meaning(k)
             else:
                 left_out[k] = why
     leads = _preferred(candidates, found, left_out)
+    leads = _in_volts(table, leads, left_out)
     if leads and _are_settings(leads, candidates, found, left_out):
         left_out |= dict.fromkeys(leads, Behaviour.CONSTANT.value)
         leads = []
@@ -202,10 +205,12 @@ def _first_counts(table: Table) -> bool:
     return bool(steps.min() > 0 and float(steps.max() - steps.min()) <= 0.51 * float(steps.max()))
 
 
-def _no_lead(table: Table, k: int, found: Behaviour | None) -> str | None:
-    """Return why a column is no lead; None if it may be one."""
+def _no_lead(table: Table, k: int, found: Behaviour | None, *, is_alone: bool) -> str | None:
+    """Return why a column is no lead; None if it may be one. Behaviour does not exclude the only column."""
     if found is None:
         return "text"
+    if is_alone:
+        return "another quantity, by its name" if table.meaning(k) is Meaning.OTHER else None
     if found in _RISING:
         return "another clock or count"
     if found in _NEVER_A_LEAD:
@@ -226,6 +231,14 @@ def _preferred(candidates: dict[int, Meaning], found: list[Behaviour | None], le
             state = found[k]
             left_out[k] = state.value if is_still and state else "others are called like a lead"
     return leads
+
+
+def _in_volts(table: Table, leads: list[int], left_out: dict[int, str]) -> list[int]:
+    """Return the leads without those in units of a converter, if others are in volts: they are the same leads twice."""
+    units = {k: table.unit(k) for k in leads}
+    raw = [k for k in leads if is_unscaled(units[k])] if any(unit in UV_PER for unit in units.values()) else []
+    left_out |= dict.fromkeys(raw, "others are in volts")
+    return [k for k in leads if k not in raw]
 
 
 def _are_settings(

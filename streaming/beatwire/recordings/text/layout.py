@@ -202,8 +202,8 @@ def _head(
     first = split_row(lines[begin], dialect.delimiter)
     if _is_numbered(first) and (first[0] == "" or _is_header_of_numbers(lines[begin:], dialect)):
         names, begin = tuple(first), begin + 1
-    if 0 < above < len(lines) - 1 and not lines[above - 1].strip() and not lines[above + 1].strip():
-        above -= 1  # every second line is blank
+    while above > 0 and not lines[above - 1].strip():
+        above -= 1
     found: tuple[str, ...] = ()
     while above > 0 and not names:
         above -= 1
