@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import importlib
-import re
-from pathlib import Path
 from typing import Any
 
-import beatwire.jit
 import pytest
 from beatwire.jit.arguments import flattened
+from beatwire.jit.precompile import from_text, table
 from numba import types
 
 pytest.importorskip("_numba_cuda_redirector", reason="numba-cuda is not installed (extra dev or gpu, on Linux)")
 from beatwire.jit.cuda import launchers
 
-SIGNATURES = Path(beatwire.jit.__file__).parent / "signatures.txt"
 LONG = {"classify_peaks", "select_beats"}  # half of the time
 DATA_LAYOUT = (
     "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
@@ -36,27 +33,18 @@ class Device:
     compute_capability = (9, 0)
 
 
-def type_of(text: str) -> Any:
-    """Return the type that a word of ``signatures.txt`` names."""
-    array = re.fullmatch(r"(\w+)\[(\d),C(,readonly)?\]", text)
-    name = array[1] if array else text
-    scalar = types.boolean if name == "bool" else getattr(types, name)
-    return types.Array(scalar, int(array[2]), "C") if array else scalar
-
-
-def signatures() -> list[Any]:
+def kernels() -> list[Any]:
     """Return name and types of the arguments of each kernel that a card has."""
-    found = []
-    for line in SIGNATURES.read_text(encoding="utf-8").splitlines():
-        name, *words = line.split()
-        if name in launchers.PLANS:
-            marks = [pytest.mark.slow] if name in LONG else []
-            found.append(pytest.param(name, tuple(map(type_of, words[words.index("*") + 1 :])), id=name, marks=marks))
-    return found
+    return [
+        pytest.param(name, tuple(from_text(signature)[-1]), id=name, marks=[pytest.mark.slow] if name in LONG else [])
+        for name, signatures in table().items()
+        if name in launchers.PLANS
+        for signature in signatures
+    ]
 
 
 @pytest.mark.skipif(launchers.SIMULATED, reason="needs Numba's compiler; this is its simulator")
-@pytest.mark.parametrize(("name", "arguments"), signatures())
+@pytest.mark.parametrize(("name", "arguments"), kernels())
 def test_every_kernel_has_types_that_a_card_has(
     name: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:

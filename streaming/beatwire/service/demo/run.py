@@ -34,7 +34,7 @@ from beatwire.service.demo.planted import LATEST_S, alerts_by_bed, is_detected, 
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters
 from beatwire.service.priorities import STARS, STYLES
-from beatwire.service.warmup import warm_up
+from beatwire.service.warmup import compile_kernels, warm_up
 from beatwire.signals import stop_on_signals
 
 SIGNS = "*** high, ** medium, * low; latched: over, not acknowledged; off: over"
@@ -78,7 +78,10 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         console.print("broker   starting Apache Kafka (the first time: half a minute to fetch its files)")
     made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
+        compiling = threading.Thread(target=compile_kernels, args=(console.print,), daemon=True)
+        compiling.start()  # while Kafka's files are fetched
         started = start_broker(stack, broker)
+        compiling.join()
         if not quiet:
             show_page(stack, started.cluster, console.print)
         console.print(f"broker   {started.description}")
