@@ -1,7 +1,8 @@
 """The optimisations of ``jit`` that can be switched off, by name.
 
 ``BEATWIRE_DISABLE=prefetch,shuffle`` switches two of them off, ``BEATWIRE_DISABLE=all`` all of them. Beats, alerts and
-samples are equal with and without each; scores are equal to 1e-4 (``vector`` adds float32 numbers in another order).
+samples are equal with and without each; scores are equal to 1e-4 (``vector`` adds float32 numbers in another order),
+few of them to 1e-2: a latent on a border of 1/512 may be stored as its neighbour.
 The names are part of the key of the cache folder, so that no process loads machine code of other switches.
 """
 
