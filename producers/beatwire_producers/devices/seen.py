@@ -5,7 +5,7 @@ State: the last packets, each with its index, time and a hash of its samples; th
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 
 from beatwire_producers.devices.packets import Packet
 
@@ -25,16 +25,25 @@ class Seen:
     def __init__(self) -> None:
         self.holes = self.missing = 0
         self._holes: deque[tuple[int, int]] = deque(maxlen=_HOLES)
-        self._packets: deque[tuple[int, float, int]] = deque(maxlen=_REMEMBERED)
+        self._packets: deque[tuple[int, float, int]] = deque()
+        self._hashes: Counter[int] = Counter()  # of these packets
 
     def clear(self) -> None:
         """Begin another session."""
         self._holes.clear()
         self._packets.clear()
+        self._hashes.clear()
 
     def add(self, index: int, time_s: float, digest: int) -> None:
         """Add a packet."""
         self._packets.append((index, time_s, digest))
+        hashes = self._hashes
+        hashes[digest] += 1
+        if len(self._packets) > _REMEMBERED:
+            gone = self._packets.popleft()[2]
+            hashes[gone] -= 1
+            if not hashes[gone]:
+                del hashes[gone]
 
     @property
     def last(self) -> tuple[float, int]:
@@ -43,6 +52,8 @@ class Seen:
 
     def same(self, time_s: float, digest: int, near_s: float) -> list[int]:
         """Return the indices of packets with the same samples and about the same time."""
+        if digest not in self._hashes:
+            return []
         return [i for i, t, d in self._packets if d == digest and abs(t - time_s) < near_s]
 
     def add_hole(self, first: int, stop: int) -> None:

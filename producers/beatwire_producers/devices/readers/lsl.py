@@ -12,10 +12,10 @@ import math
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pylsl
 from beatwire.errors import UserError
 from beatwire.recordings.columns.names import UV_PER, canonical_unit
@@ -31,6 +31,7 @@ from beatwire_producers.feeds import pseudonym
 _FIND_S = 5.0
 _PULL_S = 0.03  # between two looks at the streams: what came to all of them is passed on together
 _LOOK_S = 1.0
+_MOST_OPENING = 16  # streams that are opened at the same time
 _SLEW, _STEP_S = 5e-4, 0.1  # seconds a second by which an offset is followed; a clock that was set is further away
 _MOST_SAMPLES = 4096  # of one stream at a time
 _GAP = 1.5  # samples: times of a stream that are further apart are in different packets
@@ -102,7 +103,10 @@ class LslReader:
         while True:
             came: list[Packet] = []
             is_all = True
+            is_asked = arrival_s() > look_s  # once a second also what has nothing: it may have gone
             for key, one in list(self._inlets.items()):
+                if not one.inlet.samples_available() and not is_asked:
+                    continue
                 try:
                     values, stamps = one.inlet.pull_chunk(0.0, _MOST_SAMPLES, as_numpy=True)
                 except LostError:
@@ -114,7 +118,7 @@ class LslReader:
             if not self._inlets:
                 raise DeviceAwayError("the stream has ended")
             yield came or None
-            if arrival_s() > look_s:
+            if is_asked:
                 self._look()
                 look_s = arrival_s() + _LOOK_S
             if is_all:
@@ -135,20 +139,24 @@ class LslReader:
 
     def _open_new(self) -> None:
         resolver = self._resolver
+        new: dict[str, Any] = {}
         for info in resolver.results() if resolver is not None else ():
             key = info.source_id() or info.uid()
-            if key in self._inlets or key in self._refused:
+            if key not in self._inlets and key not in self._refused:
+                new.setdefault(key, info)
+        if not new:
+            return
+        with ThreadPoolExecutor(min(len(new), _MOST_OPENING)) as pool:  # LSL measures an offset for 0.6 s
+            opened = list(pool.map(_opened, new.values()))
+        for key, found in zip(new, opened, strict=True):
+            if found is None:
                 continue
-            taken = {one.described.stream for one in list(self._inlets.values())}
-            inlet = pylsl.StreamInlet(info, recover=bool(info.source_id()))
+            inlet, full, offset_s = found
             try:
-                full = inlet.info(timeout=_FIND_S)
+                taken = {one.described.stream for one in list(self._inlets.values())}
                 described, rows = describe_stream(self._where, full, self._options, taken)
-                offset_s = inlet.time_correction(timeout=_FIND_S)
-                inlet.open_stream(timeout=_FIND_S)
-            except (LostError, SlowError):
-                continue
             except UserError as error:
+                inlet.close_stream()
                 self._refused[key] = error
                 self.notes.append(str(error))
                 continue
@@ -162,12 +170,40 @@ class LslReader:
         now_s = arrival_s()
         one.follow_offset(now_s)
         shift_s = self._epoch_s + one.offset_s
-        rate_hz = one.described.rate_hz
-        cuts: list[int] = [] if rate_hz is None else list(np.flatnonzero(np.diff(stamps) > _GAP / rate_hz) + 1)
-        for begin, stop in zip([0, *cuts], [*cuts, len(stamps)], strict=True):
-            times = stamps[begin:stop] + shift_s
-            first_s = times[0] if rate_hz is None else np.min(times - np.arange(stop - begin) / rate_hz)
-            yield Packet(values[begin:stop, one.rows].T, now_s, float(first_s), described=one.described)
+        for begin, stop, first_s in runs_of(stamps.tolist(), one.described.rate_hz):
+            samples = values[begin:stop, one.rows].T
+            yield Packet(samples, now_s, first_s + shift_s, described=one.described)
+
+
+def runs_of(stamps: list[float], rate_hz: float | None) -> Iterator[tuple[int, int, float]]:
+    """Yield begin, end and time of the first sample of stretches of times without gaps; late times do not count.
+
+    >>> list(runs_of([1.0, 1.012, 1.02, 1.5], 100.0))
+    [(0, 3, 1.0), (3, 4, 1.5)]
+    """
+    if rate_hz is None:
+        yield 0, len(stamps), stamps[0]
+        return
+    step_s, begin, before_s, first_s = 1.0 / rate_hz, 0, stamps[0], stamps[0]
+    for k, stamp_s in enumerate(stamps):
+        if stamp_s - before_s > _GAP * step_s:
+            yield begin, k, first_s
+            begin, first_s = k, stamp_s
+        first_s = min(first_s, stamp_s - (k - begin) * step_s)
+        before_s = stamp_s
+    yield begin, len(stamps), first_s
+
+
+def _opened(info: Any) -> tuple[Any, Any, float] | None:
+    """Return the inlet of a stream, open; its description, and the offset of its clock; None if it does not answer."""
+    inlet = pylsl.StreamInlet(info, recover=bool(info.source_id()))
+    try:
+        full = inlet.info(timeout=_FIND_S)
+        offset_s = inlet.time_correction(timeout=_FIND_S)
+        inlet.open_stream(timeout=_FIND_S)
+    except (LostError, SlowError):
+        return None
+    return inlet, full, offset_s
 
 
 def _epoch_s() -> float:

@@ -1,0 +1,111 @@
+"""What a feed does with its readers: lists of packets, streams that two of them send, packets that arrive late."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from beatwire.wire import decode_chunk
+from beatwire_producers.devices import reading
+from beatwire_producers.devices.chunks import CHUNK_S, Message
+from beatwire_producers.devices.packets import Description, Packet
+from beatwire_producers.devices.reading import Reading
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+START_S = 1_750_000_000.0
+BED = Description("bed-1", ("II",), 250.0, 1.0)
+
+
+class Listed:
+    """A reader that yields what it is given."""
+
+    def __init__(self, *came: Packet | list[Packet] | None) -> None:
+        self._came = came
+        self.notes: list[str] = []
+
+    def describe(self) -> None:
+        """Each packet is described."""
+
+    def packets(self) -> Iterator[Packet | list[Packet] | None]:
+        yield from self._came
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def packet(k: int, *, late_s: float = 0.0, described: Description = BED) -> Packet:
+    values = (np.arange(25 * k, 25 * (k + 1)) % 30_000).astype(np.int16)
+    return Packet(values[None], START_S + (k + 1) / 10 + late_s, count=25 * k, described=described)
+
+
+def read(name: str, reader: Listed, owners: dict[str, str], said: list[str]) -> tuple[Reading, list[Message]]:
+    messages: list[Message] = []
+    one = Reading(
+        name, reader, messages.extend, owners, say=said.append, keep=None, chunk_s=CHUNK_S, pauses_s=(1.0, 1.0)
+    )
+    one.run(threading.Event())
+    one.flush()
+    return one, messages
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=12))
+def test_packets_that_come_together_are_those_that_come_one_by_one(sizes: list[int]) -> None:
+    packets, at = [packet(k) for k in range(sum(sizes))], 0
+    lists = []
+    for size in sizes:
+        lists.append(packets[at : at + size])
+        at += size
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "arrival_s", lambda: START_S)
+        together, single = (read("a", Listed(*came), {}, [])[1] for came in (lists, packets))
+    assert together == single
+
+
+def test_a_stream_that_two_readers_send_comes_from_the_first_and_the_other_is_said() -> None:
+    said: list[str] = []
+    owners: dict[str, str] = {}
+    first, messages = read("mqtt", Listed([packet(k) for k in range(20)]), owners, said)
+    other, none = read("lsl", Listed([packet(k) for k in range(20)]), owners, said)
+    assert (first.failure, other.failure) == (None, None)
+    assert sum(len(decode_chunk(m.value)["samples"]) // 2 for m in messages) == 500
+    assert none == []
+    assert [line for line in said if "left out" in line] == [
+        "lsl: expected another stream than bed-1, which mqtt sends; this stream is left out"
+    ]
+
+
+def test_packets_that_arrive_ever_later_are_said_and_that_they_are_in_time_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now_s = [START_S]
+    monkeypatch.setattr(reading, "arrival_s", lambda: now_s[0])
+    beds = [Description(f"bed-{k}", ("II",), 250.0, 1.0) for k in range(3)]
+
+    class Slow(Listed):
+        def packets(self) -> Iterator[list[Packet]]:
+            for k in range(900):  # behind by up to 9 s between 30 s and 60 s
+                late_s = max(0.0, min(k - 300, 600 - k)) * 0.03 if k < 600 else 0.0
+                came = [packet(k, late_s=late_s, described=bed) for bed in beds]
+                now_s[0] = came[0].arrival_s
+                yield came
+
+    said: list[str] = []
+    read("mqtt", Slow(), {}, said)
+    lines = [line for line in said if "behind" in line or "in time again" in line]
+    assert len(lines) == 2
+    assert lines[0].startswith("mqtt: ")
+    assert lines[0].endswith(" s behind: packets arrive late, or faster than this machine takes them")
+    assert lines[1] == "mqtt: packets arrive in time again"
+
+
+def test_a_device_whose_packets_come_in_time_is_not_said_to_be_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    packets = [packet(k) for k in range(900)]
+    clock = iter([START_S] + [p.arrival_s for p in packets] + [packets[-1].arrival_s] * 5)
+    monkeypatch.setattr(reading, "arrival_s", lambda: next(clock))
+    said: list[str] = []
+    read("mqtt", Listed(*packets), {}, said)
+    assert not any("behind" in line for line in said)
