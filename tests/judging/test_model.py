@@ -208,15 +208,15 @@ def test_an_interrupted_training_continues_where_it_stopped(trained: Trained, tm
         if step.startswith("all"):
             raise KeyboardInterrupt
 
-    shorter = VaeSettings(steps=20, batch=64)
+    longer = VaeSettings(steps=100, batch=64)  # of each hundred steps there is a word
     with pytest.raises(KeyboardInterrupt):
-        fit("vae", [trained.records], tmp_path / "m.safetensors", settings=shorter, progress=stop)
+        fit("vae", [trained.records], tmp_path / "m.safetensors", settings=longer, progress=stop)
     steps: list[str] = []
     again = fit(
-        "vae", [trained.records], tmp_path / "m.safetensors", settings=shorter, progress=lambda _, s: steps.append(s)
+        "vae", [trained.records], tmp_path / "m.safetensors", settings=longer, progress=lambda _, s: steps.append(s)
     )
     assert steps == ["reading records", "all subjects", "done"]
-    assert [one["settings"]["steps"] for one in (again, trained.metrics)] == [20, 60]
+    assert [one["settings"]["steps"] for one in (again, trained.metrics)] == [100, 60]
 
 
 def test_a_folder_without_annotated_records_is_refused(tmp_path: Path) -> None:

@@ -219,9 +219,9 @@ def test_a_worker_that_takes_streams_over_while_its_own_go_on_gives_the_output_o
     partition_of = {message: k % 2 for k, queue in enumerate(queues) for message in queue}
     ticks = grouped(shuffled(queues, rng), rng, 60)
 
-    def emit(pipeline: Pipeline, number: int, *partitions: int) -> None:
+    def emit(pipeline: Pipeline, number: int, *partitions: int, caught_up: bool = True) -> None:
         values = [message for message in ticks[number] if partition_of[message] in partitions]
-        tick = RawTick.of(values, now_us=START_US + number * 200_000)
+        tick = RawTick.of(values, now_us=START_US + number * 200_000, caught_up=caught_up)
         pipeline.emit(replace(tick, partition=np.array([partition_of[m] for m in values], np.int32)))
 
     undisturbed, survivor, killed = (Worker() for _ in range(3))
@@ -235,7 +235,7 @@ def test_a_worker_that_takes_streams_over_while_its_own_go_on_gives_the_output_o
     assert 0 < mark < at, "expected a rewind mark inside the run"
     before = survivor.take()
     for number in range(mark, at):
-        emit(survivor.pipeline, number, 1)
+        emit(survivor.pipeline, number, 1, caught_up=False)  # as the source says in a replay
     survivor.take()
     log = {a["id"]: a for a in before.alerts + killed.run.alerts}
     survivor.pipeline.adopt([a for a in log.values() if a["state"] != "off"])
