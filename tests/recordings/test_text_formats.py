@@ -160,15 +160,15 @@ def test_what_was_assumed_is_said_in_a_note_each(tmp_path: Path) -> None:
 @settings(max_examples=draws(20), deadline=None)
 @given(
     raw_first=st.booleans(),
-    unit=st.sampled_from(["no_units", "LSB", "adu", "counts"]),
+    raw=st.sampled_from(["ECG LL-RA (no_units)", "ECG LL-RA raw (LSB)", "ecg_adu", "ecg_raw", "II counts", "ECG adc"]),
     volts=st.sampled_from(sorted(UV)),
 )
 def test_a_lead_in_units_of_a_converter_beside_leads_in_volts_is_the_same_lead_again(
-    raw_first: bool, unit: str, volts: str, tmp_path_factory: pytest.TempPathFactory
+    raw_first: bool, raw: str, volts: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.getbasetemp() / "raw.csv"
     mv = np.random.default_rng(1).uniform(-1, 1, 400)
-    columns = [f"ECG LL-RA raw ({unit})", f"ECG LL-RA ({volts})"][:: 1 if raw_first else -1]
+    columns = [raw, f"ECG LL-RA ({volts})"][:: 1 if raw_first else -1]
     values = [np.rint(mv * 70000), mv * UV[volts]][:: 1 if raw_first else -1]
     np.savetxt(path, np.stack(values, axis=1), "%.7f", delimiter=",", header=",".join(columns), comments="")
     recording = read_recording(path, fs=250)

@@ -143,9 +143,13 @@ def canonical_unit(text: str) -> str:
     return unit if unit in UV_PER or unit in PER_SECOND or unit in _OTHER_UNITS else ""
 
 
-def is_unscaled(unit: str) -> bool:
-    """Return True if a unit says that numbers are those of a converter."""
-    return unit in _UNSCALED
+def is_unscaled(unit: str, name: str = "") -> bool:
+    """Return True if a unit, or a word of the name of a column without one, says that numbers are a converter's.
+
+    >>> is_unscaled("adu"), is_unscaled("", "ecg_raw"), is_unscaled("mv", "ECG raw (mV)")
+    (True, True, False)
+    """
+    return unit in _UNSCALED or (not unit and not _UNSCALED.isdisjoint(_words(name)))
 
 
 def is_index_name(name: str) -> bool:

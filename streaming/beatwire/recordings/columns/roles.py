@@ -236,7 +236,11 @@ def _preferred(candidates: dict[int, Meaning], found: list[Behaviour | None], le
 def _in_volts(table: Table, leads: list[int], left_out: dict[int, str]) -> list[int]:
     """Return the leads without those in units of a converter, if others are in volts: they are the same leads twice."""
     units = {k: table.unit(k) for k in leads}
-    raw = [k for k in leads if is_unscaled(units[k])] if any(unit in UV_PER for unit in units.values()) else []
+    raw = (
+        [k for k in leads if is_unscaled(units[k], table.names[k])]
+        if any(unit in UV_PER for unit in units.values())
+        else []
+    )
     left_out |= dict.fromkeys(raw, "others are in volts")
     return [k for k in leads if k not in raw]
 
