@@ -82,6 +82,8 @@ def test_without_sleepecg_the_comparison_of_detectors_is_skipped(hide: Hide) -> 
     ("source", "package", "extra"),
     [
         ("lsl:type=ECG", "pylsl", "lsl"),
+        ("mqtt://localhost/ecg/+", "paho", "mqtt"),
+        ("mqtts://localhost/ecg/+", "paho", "mqtt"),
         ("serial:/dev/ttyUSB0", "serial", "serial"),
         ("brainflow:synthetic", "brainflow", "brainflow"),
         ("polar:H10", "bleak", "ble"),

@@ -7,7 +7,7 @@ module              contains
 ``sources``         SOURCE of the command -> a reader
 ``lsl``             streams of the Lab Streaming Layer
 ``mqtt``            messages of an MQTT broker
-``mqtt_connection`` the part of MQTT that a subscriber needs
+``mqtt_connection`` a connection to an MQTT broker, by ``paho-mqtt``
 ``mqtt_map``        what is in these messages, by the address
 ``serial_port``     lines of a serial port
 ``brainflow``       boards that BrainFlow knows

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Kind(NamedTuple):
-    """A kind of source: module, the package that it needs, the extra that has it (or none), and how it is written."""
+    """A kind of source: module, the package that it needs, the extra that has it, and how it is written."""
 
     module: str
     package: str
@@ -28,8 +28,8 @@ class Kind(NamedTuple):
 
 SCHEMES = {
     "lsl": Kind("lsl", "pylsl", "lsl", "lsl:NAME or lsl:type=ECG"),
-    "mqtt": Kind("mqtt", "", "", "mqtt://HOST/TOPIC"),
-    "mqtts": Kind("mqtt", "", "", "mqtts://HOST/TOPIC"),
+    "mqtt": Kind("mqtt", "paho.mqtt", "mqtt", "mqtt://HOST/TOPIC"),
+    "mqtts": Kind("mqtt", "paho.mqtt", "mqtt", "mqtts://HOST/TOPIC"),
     "serial": Kind("serial_port", "serial", "serial", "serial:PORT"),
     "brainflow": Kind("brainflow", "brainflow", "brainflow", "brainflow:BOARD"),
     "polar": Kind("polar", "bleak", "ble", "polar:NAME or polar:ADDRESS"),
@@ -85,7 +85,7 @@ def check_installed(source: str) -> None:
     if scheme == OWN:
         return
     kind = SCHEMES[scheme]
-    if kind.package and not _is_found(kind.package):
+    if not _is_found(kind.package):
         raise UserError(
             f"feed {scheme}: expected {kind.package.partition('.')[0]}; it is not installed "
             f"(pip install 'beatwire[{kind.extra}]')"

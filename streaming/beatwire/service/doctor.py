@@ -38,12 +38,13 @@ EXTRAS = {
     "formats": ("files of BIOPAC, EDF and BDF, DICOM", ("bioread", "edfio", "pydicom")),
     "registry": ("a Schema Registry", ("attrs", "authlib", "cachetools", "certifi", "httpx2")),
     "lsl": ("devices of the Lab Streaming Layer", ("pylsl",)),
+    "mqtt": ("devices behind an MQTT broker", ("paho-mqtt",)),
     "ble": ("chest straps over Bluetooth LE", ("bleak",)),
     "brainflow": ("boards that BrainFlow knows", ("brainflow", "setuptools")),
     "serial": ("devices at a serial port", ("pyserial",)),
     "cluster": ("archives on several machines or GPUs", ("dask", "distributed")),
     "train": ("training of the models", ("torch", "lightgbm", "scikit-learn")),
-    "bench": ("rivals in benchmarks", ("sleepecg", "neurokit2", "paho-mqtt")),
+    "bench": ("rivals in benchmarks", ("sleepecg", "neurokit2")),
 }
 LIBRARIES = ("numpy", "numba", "confluent-kafka")  # whose versions matter in a report of an error
 CPU_FEATURES = ("avx2", "avx512f")  # for which kernels have instructions of their own, by LLVM's names

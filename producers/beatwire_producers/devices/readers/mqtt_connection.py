@@ -1,7 +1,7 @@
-"""The part of MQTT 3.1.1 that a subscriber needs (OASIS standard of 29 October 2014).
+"""A connection to an MQTT broker by the package ``paho-mqtt``, without a thread of its own.
 
-In:  the bytes of a broker. Out: the messages of one topic, many for one read of the socket; acknowledgements.
-State: bytes of a packet that is not whole, acknowledgements that are due, messages of quality 2 that are not released
+In:  the bytes of a broker. Out: the messages of one topic, as many as have come; acknowledgements.
+State: messages that have come and were not taken, and those that are not acknowledged
 
 Invariant: a message is acknowledged after the caller has said so, never before: what was not taken comes again or is
 lost where it waits, at the broker.
@@ -9,27 +9,20 @@ lost where it waits, at the broker.
 
 from __future__ import annotations
 
-import secrets
-import socket
+import select
 import ssl
 import struct
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_CONNECT_S, _SEND_S = 10.0, 10.0
-_KEEPALIVE_S = 60  # after one and a half of it without a packet of ours the broker ends the connection
-_PING_S, _SILENT_S = 10.0, 25.0  # without a packet of the broker: it is asked; it has gone
-_BLOCK = 1 << 18  # bytes of a read
-_CONNACK, _PUBLISH, _PUBREL, _SUBACK = 2, 3, 6, 9  # kinds of packets: the upper half of the first byte
-_FAILED = 0x80  # of a subscription
-_UNAVAILABLE = 3
-_REASONS = {
-    1: "Unacceptable protocol version",
-    2: "Client identifier rejected",
-    _UNAVAILABLE: "Server unavailable",
-    4: "Bad user name or password",
-    5: "Not authorized",
-}
+import paho.mqtt.client as paho
+from paho.mqtt.enums import CallbackAPIVersion
+
+_CONNECT_S = 10.0
+_KEEPALIVE_S = 20  # without a packet for so long the other side is asked; without an answer for as long it has gone
+_MISC_S = 1.0  # between two looks at that
+_MOST = 4096  # messages that are taken at a time
+_UNAVAILABLE = "Server unavailable"
 
 
 class RefusedError(Exception):
@@ -67,27 +60,31 @@ class Connection:
     def __init__(
         self, host: str, port: int, *, tls: ssl.SSLContext | None, user: str | None, password: str | None
     ) -> None:
-        self._buffer = bytearray()
-        self._due = bytearray()  # acknowledgements
-        self._unreleased: set[bytes] = set()  # ids of messages of quality 2
-        self._topics: dict[bytes, str] = {}
-        self._early: list[Message] = []  # that came before the subscription was confirmed
-        self._sent_s = self._came_s = time.monotonic()
-        opened = socket.create_connection((host, port), _CONNECT_S)
-        self._socket = opened
+        self._messages: list[Message] = []
+        self._due: list[tuple[int, int]] = []  # number and quality of messages that are not acknowledged
+        self._answer: list[Any] = []  # of the broker to what was asked last
+        self._gone: Any = None
+        self._looked_s = time.monotonic()
+        client = paho.Client(CallbackAPIVersion.VERSION2, clean_session=True, manual_ack=True)
+        client.connect_timeout = _CONNECT_S
+        if tls is not None:
+            client.tls_set_context(tls)
+        if user is not None:
+            client.username_pw_set(user, password)
+        client.on_message, client.on_disconnect = self._came, self._ended
+        client.on_connect = lambda _client, _data, _flags, reason, _properties: self._answer.append(reason)
+        client.on_subscribe = lambda _client, _data, _mid, reasons, _properties: self._answer.append(reasons[0])
+        self._client = client
         try:
-            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if tls is not None:
-                self._socket = tls.wrap_socket(opened, server_hostname=host)
-            self._send(_connect(user, password))
-            code = self._wait_for(_CONNACK)[-1]
-            if code == _UNAVAILABLE:
-                raise ConnectionError(_REASONS[code])
-            if code:
-                raise RefusedError(_REASONS.get(code, f"code {code}"))
-        except BaseException:
-            self._socket.close()
+            client.connect(host, port, keepalive=_KEEPALIVE_S)
+            reason = self._answered()
+        except ssl.SSLError:
             raise
+        except ValueError as error:  # of paho, or of a name that no host has
+            raise ConnectionError(str(error)) from error
+        if reason.is_failure:
+            self.close()
+            raise (ConnectionError if reason == _UNAVAILABLE else RefusedError)(str(reason))
 
     def subscribe(self, topic: str, quality: int) -> None:
         """Subscribe to a topic, with a quality of service.
@@ -99,8 +96,9 @@ class Connection:
         OSError
             It does not answer.
         """
-        self._send(_packet(0x82, b"\0\1" + _text(topic) + bytes([quality])))
-        if self._wait_for(_SUBACK)[-1] == _FAILED:
+        self._client.subscribe(topic, quality)
+        reason = self._answered()
+        if reason.is_failure:
             raise RefusedError("Not authorized")
 
     def receive(self, wait_s: float) -> list[Message]:
@@ -111,161 +109,66 @@ class Connection:
         OSError
             The broker has gone.
         """
-        early, self._early = self._early, []
-        if early:
-            return early
-        has_come = self._read(wait_s)
-        self._keep_alive()
-        return self._messages_of(self._packets()) if has_come else []
+        if not self._messages:
+            self._read(wait_s)
+        messages, self._messages = self._messages, []
+        if not messages and self._gone is not None:
+            raise ConnectionError(str(self._gone))
+        return messages
 
     def acknowledge(self) -> None:
-        """Acknowledge what was received.
-
-        Raises
-        ------
-        OSError
-            The broker has gone.
-        """
-        if self._due:
-            due, self._due = self._due, bytearray()
-            self._send(due)
+        """Acknowledge what was received."""
+        due, self._due = self._due, []
+        for number, quality in due:
+            self._client.ack(number, quality)
 
     def close(self) -> None:
         """Disconnect."""
-        try:
-            self._send(b"\xe0\0")
-        except OSError:
-            pass
-        finally:
-            self._socket.close()
+        self._gone = "closed"
+        self._client.disconnect()
+        self._client.loop_write()
 
-    def _send(self, packet: bytes | bytearray) -> None:
-        self._socket.settimeout(_SEND_S)
-        self._socket.sendall(packet)
-        self._sent_s = time.monotonic()
-
-    def _read(self, wait_s: float) -> bool:
-        """Read what has come; return False if nothing has."""
-        self._socket.settimeout(wait_s)
-        try:
-            block = self._socket.recv(_BLOCK)
-        except (TimeoutError, ssl.SSLWantReadError):
-            return False
-        if not block:
-            raise ConnectionError("it has closed the connection")
-        self._buffer += block
-        self._came_s = time.monotonic()
-        return True
-
-    def _packets(self) -> list[tuple[int, int, bytes]]:
-        """Return kind, flags and body of each packet that is whole."""
-        content, at, found = bytes(self._buffer), 0, []
-        while (body := _body(content, at)) is not None:
-            found.append((content[at] >> 4, content[at] & 15, content[body[0] : body[1]]))
-            at = body[1]
-        del self._buffer[:at]
-        return found
-
-    def _messages_of(self, packets: list[tuple[int, int, bytes]]) -> list[Message]:
-        """Return the messages among packets; note what is due for them."""
-        found = []
-        for kind, flags, body in packets:
-            if kind == _PUBLISH:
-                try:
-                    message = self._message(flags, body)
-                except (IndexError, UnicodeDecodeError) as error:
-                    raise _none_of_mqtt() from error
-                if message is not None:
-                    found.append(message)
-            elif kind == _PUBREL:
-                self._unreleased.discard(body[:2])
-                self._due += b"\x70\x02" + body[:2]
-        return found
-
-    def _message(self, flags: int, body: bytes) -> Message | None:
-        """Return a message; None if it has come before and is not released yet."""
-        begin = 2 + (body[0] << 8 | body[1])
-        topic = self._topics.get(body[2:begin])
-        if topic is None:
-            topic = self._topics[body[2:begin]] = body[2:begin].decode()
-        quality = flags >> 1 & 3
-        if quality:
-            number = body[begin : begin + 2]
-            begin += 2
-            self._due += (b"\x40\x02" if quality == 1 else b"\x50\x02") + number
-            if quality > 1:
-                if number in self._unreleased:
-                    return None
-                self._unreleased.add(number)
-        return Message(topic, body[begin:], bool(flags & 1))
-
-    def _wait_for(self, wanted: int) -> bytes:
-        """Return the body of the next packet of a kind; its code is in the last byte."""
+    def _answered(self) -> Any:
+        """Return the answer to what was asked last."""
         until_s = time.monotonic() + _CONNECT_S
-        while (left_s := until_s - time.monotonic()) > 0:
-            if not self._read(left_s):
-                continue
-            packets = self._packets()
-            self._early += self._messages_of(packets)
-            for kind, _, body in packets:
-                if kind == wanted and body:
-                    return body
-        raise TimeoutError("no answer")
+        while not self._answer:
+            left_s = until_s - time.monotonic()
+            if self._gone is not None or left_s <= 0:
+                raise ConnectionError(str(self._gone or "no answer"))
+            self._read(left_s)
+        return self._answer.pop()
 
-    def _keep_alive(self) -> None:
-        """Ask a broker that is silent whether it is there.
-
-        Raises
-        ------
-        OSError
-            It has not answered.
-        """
+    def _read(self, wait_s: float) -> None:
+        """Wait until something has come, and read it."""
+        client, connected = self._client, self._client.socket()
+        if connected is None:
+            self._gone = self._gone or "it has closed the connection"
+            return
+        waiting = [connected] if client.want_write() else []
+        readable, writable, _ = select.select([connected], waiting, [], min(wait_s, _MISC_S))
+        if writable:
+            client.loop_write()
+        known = -1 if readable else len(self._messages)
+        while (known < len(self._messages) or _holds(connected)) and len(self._messages) < _MOST:
+            known = len(self._messages)
+            try:
+                client.loop_read()  # one packet
+            except (ValueError, IndexError, struct.error) as error:
+                raise ConnectionError("expected packets of MQTT 3.1.1; got others") from error
         now_s = time.monotonic()
-        silent_s, quiet_s = now_s - self._came_s, now_s - self._sent_s
-        if silent_s > _SILENT_S:
-            raise ConnectionError(f"no answer for {silent_s:.0f} s")
-        if quiet_s > _KEEPALIVE_S / 2 or min(silent_s, quiet_s) > _PING_S:
-            self._send(b"\xc0\0")
+        if now_s - self._looked_s > _MISC_S:
+            self._looked_s = now_s
+            client.loop_misc()
+
+    def _came(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
+        self._messages.append(Message(message.topic, message.payload, message.retain))
+        if message.qos:
+            self._due.append((message.mid, message.qos))
+
+    def _ended(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+        self._gone = self._gone or reason
 
 
-def _connect(user: str | None, password: str | None) -> bytes:
-    flags, fields = 2, _text(f"beatwire-{secrets.token_hex(6)}")  # 2: the broker keeps nothing for this client
-    if user is not None:
-        flags |= 0x80
-        fields += _text(user)
-        if password is not None:
-            flags |= 0x40
-            fields += _text(password)
-    return _packet(0x10, _text("MQTT") + struct.pack(">BBH", 4, flags, _KEEPALIVE_S) + fields)
-
-
-def _text(value: str) -> bytes:
-    encoded = value.encode()
-    return struct.pack(">H", len(encoded)) + encoded
-
-
-def _packet(first: int, body: bytes) -> bytes:
-    size, length = len(body), bytearray()
-    while size > 127:
-        length.append(size & 127 | 128)
-        size >>= 7
-    length.append(size)
-    return bytes([first]) + length + body
-
-
-def _body(content: bytes, at: int) -> tuple[int, int] | None:
-    """Return where the body of a packet begins and ends; None if it is not whole."""
-    size = 0
-    for k in range(4):
-        if at + 1 + k >= len(content):
-            return None
-        byte = content[at + 1 + k]
-        size |= (byte & 127) << 7 * k
-        if byte < 128:
-            begin = at + 2 + k
-            return (begin, begin + size) if begin + size <= len(content) else None
-    raise _none_of_mqtt()
-
-
-def _none_of_mqtt() -> ConnectionError:
-    return ConnectionError("expected packets of MQTT 3.1.1; got others")
+def _holds(connected: Any) -> bool:
+    """Return True if a socket has decrypted bytes that nobody has read."""
+    return isinstance(connected, ssl.SSLSocket) and connected.pending() > 0
