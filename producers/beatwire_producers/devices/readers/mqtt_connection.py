@@ -161,7 +161,7 @@ class Connection:
             client.loop_misc()
 
     def _came(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
-        self._messages.append(Message(message.topic, message.payload, message.retain))
+        self._messages.append(Message(message.topic, bytes(message.payload), message.retain))
         if message.qos:
             self._due.append((message.mid, message.qos))
 
