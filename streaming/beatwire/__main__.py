@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from beatwire.signals import INTERRUPTED, end_on_signals
+from beatwire.signals import INTERRUPTED, code_if_ended, end_on_signals
 
 
 def run() -> None:
@@ -16,6 +16,10 @@ def run() -> None:
         main()
     except KeyboardInterrupt:  # before there is a command that ends in its own way
         sys.exit(INTERRUPTED)
+    except Exception:
+        if code_if_ended():  # what a library makes of a signal inside a callback
+            sys.exit(code_if_ended())
+        raise
 
 
 if __name__ == "__main__":

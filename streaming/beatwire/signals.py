@@ -12,10 +12,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import Any
 
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM  # exit codes
 
-_ASKED = threading.Event()
+_ASKED: list[int] = []  # signals that were to end the process
 
 
 def end_on_signals() -> None:
@@ -30,10 +31,36 @@ def end_on_signals() -> None:
 
 
 def _end(number: int, _frame: FrameType | None) -> None:
-    _ASKED.set()
+    _ASKED.append(number)
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise SystemExit(128 + number)
+
+
+def code_if_ended() -> int:
+    """Return the exit code of a process that a signal was to end, 0 if none was: a library may fail by it."""
+    return 128 + _ASKED[0] if _ASKED else 0
+
+
+@contextlib.contextmanager
+def deferred() -> Iterator[None]:
+    """Call what handles SIGINT and SIGTERM at the end, and not inside a callback, where what it raises is lost."""
+    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {
+        number: handler for number in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(number))
+    }
+    if threading.current_thread() is not threading.main_thread() or not handlers:
+        yield
+        return
+    came: list[tuple[int, FrameType | None]] = []
+    for number in handlers:
+        signal.signal(number, lambda *signalled: came.append(signalled))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        if came:
+            handlers[came[0][0]](*came[0])
 
 
 @contextlib.contextmanager
@@ -44,7 +71,7 @@ def stop_on_signals() -> Iterator[threading.Event]:
     """
     stop = threading.Event()
     before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    if _ASKED.is_set():
+    if _ASKED:
         stop.set()
     try:
         yield stop

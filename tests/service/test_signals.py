@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 from beatwire import signals
-from beatwire.signals import end_on_signals, stop_on_signals, stop_with_parent
+from beatwire.signals import deferred, end_on_signals, stop_on_signals, stop_with_parent
 
 _SLOW = """
 import sys, time, types
@@ -60,6 +60,36 @@ def test_a_worker_whose_input_has_ended_does_what_sigterm_does(monkeypatch: pyte
     monkeypatch.setattr(os, "read", lambda *_: b"")
     with pytest.raises(SystemExit, match="143"):
         stop_with_parent() or time.sleep(5)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_a_library_raises_after_it_has_dropped_a_signal_is_the_end_that_was_asked_for(
+    number: int, code: int
+) -> None:
+    work = f"""
+            try:
+                import os
+                os.kill(os.getpid(), {int(number)})
+                time.sleep(5)
+            except BaseException:
+                raise RuntimeError("no compiled object yet") from None"""
+    command = [sys.executable, "-c", _SLOW.format(work=work)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_a_signal_that_is_deferred_is_handled_after_the_block() -> None:
+    end_on_signals()
+    inside = []
+
+    @deferred()
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        inside.append(1)
+
+    with pytest.raises(SystemExit):
+        work()
+    assert inside == [1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -34,6 +34,7 @@ from numba.core.errors import NumbaError
 from beatwire.jit import cpu
 from beatwire.jit.threads import cores
 from beatwire.locks import locked
+from beatwire.signals import deferred
 
 SIGNATURES = Path(__file__).with_name("signatures.txt")
 MOST_PROCESSES = 4  # the longest kernel takes a fifth of the time of all, and each process needs 250 MB
@@ -135,7 +136,7 @@ def compile_kernel(name: str, signatures: Iterable[str]) -> None:
     A signature that the kernel no longer has is left out: the first call then compiles the right one, or fails.
     """
     for signature in signatures:
-        with contextlib.suppress(NumbaError, TypeError):
+        with contextlib.suppress(NumbaError, TypeError), deferred():  # LLVM calls back
             getattr(cpu.kernels, name).dispatcher.compile(from_text(signature))
 
 

@@ -8,15 +8,13 @@ messages that failed with it, and Ctrl-C, which Python raises wherever it is in 
 from __future__ import annotations
 
 import contextlib
-import signal
-import threading
 import warnings
 from collections.abc import Callable, Iterator
-from types import FrameType
-from typing import Any
 
 import confluent_kafka
 from confluent_kafka import KafkaError, KafkaException
+
+from beatwire.signals import deferred
 
 __all__ = ["Producer"]
 
@@ -69,31 +67,10 @@ def _again(call: Callable[[float], int], timeout: float) -> int:
 @contextlib.contextmanager
 def _served() -> Iterator[None]:
     """Raise the KafkaException that a SystemError conceals; Ctrl-C has to wait."""
-    with _interrupt_later():
+    with deferred():
         try:
             yield
         except SystemError as error:
             if isinstance(error.__cause__, KafkaException):
                 raise error.__cause__ from None
             raise KafkaException(KafkaError(KafkaError._FATAL, str(error), fatal=True)) from error  # noqa: SLF001
-
-
-@contextlib.contextmanager
-def _interrupt_later() -> Iterator[None]:
-    """Call what handles Ctrl-C and SIGTERM at the end, and not inside a callback."""
-    handlers: dict[int, Callable[[int, FrameType | None], Any]] = {
-        number: handler for number in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(number))
-    }
-    if threading.current_thread() is not threading.main_thread() or not handlers:
-        yield
-        return
-    came: list[tuple[int, FrameType | None]] = []
-    for number in handlers:
-        signal.signal(number, lambda *signalled: came.append(signalled))
-    try:
-        yield
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        if came:
-            handlers[came[0][0]](*came[0])
