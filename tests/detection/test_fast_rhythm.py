@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from draws import draws
 from fast_hearts import heart, units
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from laws import Signal, cut
 from steps import Found, beats_of
@@ -124,6 +124,36 @@ def test_a_rhythm_too_fast_to_be_counted_is_no_asystole(
     assert "asystole" not in set(on)
     said = {"extreme tachycardia", "ventricular fibrillation", "cannot analyse"}
     assert set(on) & (said if gain is None else said | {"noise"})
+
+
+@drawn
+@given(
+    st.floats(340, 450), st.sampled_from((100.0, 125.0, *RATES_HZ[:4])), st.floats(0.006, 0.03), st.floats(0, 0.5),
+    st.sampled_from((0.3, 1.0, 3.0)), st.integers(1, 2), st.booleans(), st.sampled_from((80, 150)), st.integers(0, 99),
+)  # fmt: skip
+@example(358, 200.0, 0.029, 0.3, 0.3, 2, True, 80, 65)
+@example(387, 100.0, 0.024, 0.15, 1.0, 1, True, 80, 18)
+@example(346, 200.0, 0.016, 0.5, 0.3, 1, False, 80, 48)
+def test_a_rhythm_that_is_not_counted_is_announced_and_never_called_slow(
+    bpm: float, rate_hz: float, sigma_s: float, t_wave: float, mv: float, leads: int, calibrated: bool, before: int,
+    seed: int,
+) -> None:  # fmt: skip
+    x, _ = heart([(before, before, 12), (bpm, bpm, 25)], rate_hz, sigma_s, leads=leads, t_wave=t_wave, seed=seed)
+    given = {"units": "mV"} if calibrated else {}
+    result = beatwire.analyze(mv * x if calibrated else np.rint(200 * mv * x).astype(np.int16), rate_hz, **given)
+    on, late = set(result.alerts.rule), result.beats[result.beats.time_s > 12 + ENTRY_S]
+    assert not on & {"pause", "bradycardia", "extreme bradycardia", "asystole"}
+    counted = len(late) > 0 and abs(late.rate_bpm.median() - bpm) < 0.03 * bpm
+    assert counted or on & {"extreme tachycardia", "ventricular fibrillation", "cannot analyse", "noise"}
+
+
+@pytest.mark.parametrize("before", [90, 200, 230])
+def test_a_pause_after_a_fast_rhythm_is_announced(before: int) -> None:
+    x, _ = heart([(before, before, 20)], 250.0, 0.012)
+    y, _ = heart([(70, 70, 20)], 250.0, 0.012, seed=2)
+    silence = 0.01 * np.random.default_rng(3).standard_normal(round(3.0 * 250))
+    alerts = beatwire.analyze(np.concatenate([x[0], silence, y[0]]), 250, units="mV").alerts
+    assert "pause" in set(alerts.rule)
 
 
 @pytest.mark.parametrize("bpm", [400, 430, 480])

@@ -75,6 +75,8 @@ OFF, ON, LATCHED = range(3)
 #   FIBRILLATION_FROM, FIBRILLATION_UNTIL  the samples at which the last alert of it that is over began and ended
 #   NORMAL_IN_A_ROW  normal beats in a row up to the last beat, at most 3
 #   LAST_INTERVAL   samples of the interval before the last beat, 0: unknown
+#   UNCOUNTED       8 if a block that is too fast lies beside the interval before the last beat, else one less than
+#                   at the beat before, at least 0
 #   ECTOPY          columns of ``kernels.alerts.ectopy``
 #   LIMIT_BITS      the last 2 blocks as bits, 1: at the limits of the converter
 #   SIGNAL          columns of ``kernels.alerts.unjudged``
@@ -82,8 +84,8 @@ OFF, ON, LATCHED = range(3)
 #   FIRST_ONSET + rule  sample at which its alert began, -1: it is off
 (
     IS_KNOWN, SESSION, LAST_BEAT, LIMITS, FLAT_BLOCKS, ANOMALOUS_BITS, WAVE_BITS, POSSIBLE_BITS, LIMIT_BITS,
-    FIBRILLATION_FROM, FIBRILLATION_UNTIL, NORMAL_IN_A_ROW, LAST_INTERVAL, ECTOPY,
-) = range(14)  # fmt: skip
+    FIBRILLATION_FROM, FIBRILLATION_UNTIL, NORMAL_IN_A_ROW, LAST_INTERVAL, UNCOUNTED, ECTOPY,
+) = range(15)  # fmt: skip
 SIGNAL = ECTOPY + ECTOPY_COLUMNS
 SINCE = SIGNAL + SIGNAL_COLUMNS
 FIRST_ONSET = SINCE + RULES

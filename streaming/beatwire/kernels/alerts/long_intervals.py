@@ -18,6 +18,8 @@ from beatwire.kernels.alerts.alert_state import (
     LAST_INTERVAL,
     NORMAL_IN_A_ROW,
     PAUSE,
+    RECENT_BEATS,
+    UNCOUNTED,
     hold_rule,
     set_alert,
 )
@@ -52,7 +54,8 @@ def apply_long_intervals(
     paused = lengths[PAUSE_SAMPLES] < interval <= lengths[ASYSTOLE_SAMPLES]
     n = set_alert(row, slot, PAUSE, hold_rule(row, PAUSE, paused, counted), at, interval_s, transitions, n)
     missed = (
-        interval <= min(lengths[PAUSE_SAMPLES], lengths[LONGEST_SAMPLES])
+        row[UNCOUNTED] < RECENT_BEATS
+        and interval <= min(lengths[PAUSE_SAMPLES], lengths[LONGEST_SAMPLES])
         and row[NORMAL_IN_A_ROW] == NORMAL_NEEDED
         and not beats.atrial_possible[beat]
         and is_long(interval_s, beats.typical_rr_s[beat, 1], limits[MISSED_BEAT])

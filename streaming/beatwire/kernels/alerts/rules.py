@@ -24,6 +24,7 @@ from beatwire.kernels.alerts.alert_state import (
     ANOMALOUS_BEATS,
     ANOMALOUS_BITS,
     ASYSTOLE,
+    BRADYCARDIA,
     CONFLICTING,
     DRIFT,
     ECTOPY,
@@ -60,6 +61,7 @@ from beatwire.kernels.alerts.alert_state import (
     SINCE,
     TACHYCARDIA,
     TWO_BITS,
+    UNCOUNTED,
     UNJUDGED,
     WAVE_BITS,
     WAVE_BLOCKS,
@@ -88,7 +90,9 @@ from beatwire.kernels.alerts.unjudged import (
     begin_signal,
     forget_marks,
     is_faint,
+    is_filled,
     is_silence,
+    is_uncounted,
     next_step,
     pass_beat,
     settle_mark,
@@ -124,6 +128,7 @@ from beatwire.records.events import (
     WATERMARK,
 )
 
+MOST_INTERVALS = 16  # of a rate
 MOST_ECTOPIC = 0.25  # share of ventricular beats: with more it is they that make the rhythm irregular
 
 
@@ -227,17 +232,23 @@ def apply_beat(
     passed = sample - int(row[LAST_BEAT])
     if is_faint(row[SIGNAL:SINCE], float(beats.size[beat]), sample, lengths):
         return n
+    uncounted = is_uncounted(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
+    row[UNCOUNTED] = RECENT_BEATS if uncounted else max(0, int(row[UNCOUNTED]) - 1)
     n = apply_quality(row, slot, sample, passed, beat, beats, lengths, transitions, n)
     counted = min(FAST_HOLD_BEATS, max(1, passed // int(lengths[MISSED_SAMPLES])))
-    interval = passed if beats.rr_s[beat] > 0.0 else 0
+    filled = is_filled(row[SIGNAL:SINCE], int(row[LAST_BEAT]), lengths)
+    interval = passed if beats.rr_s[beat] > 0.0 and not filled else 0
     row[LAST_BEAT] = sample
     n = apply_ectopy(row, ectopy, slot, sample, passed, beat, beats, lengths, limits, counted, transitions, n)
     noise = hold_rule(row, NOISE, bool(beats.noisy[beat]), counted)
     n = set_alert(row, slot, NOISE, noise, sample, float(beats.errors[beat]), transitions, n)
     for rule in range(EXTREME_TACHYCARDIA, EXTREME_BRADYCARDIA + 1):
         limit = limits[rule]
-        typical_s = beats.typical_rr_s[beat, (rule - EXTREME_TACHYCARDIA + 1) // 2]  # of 16, 8, 8 and 4 intervals
+        half = (rule - EXTREME_TACHYCARDIA + 1) // 2  # how often the 16 intervals are halved
+        typical_s = beats.typical_rr_s[beat, half]
         rate = 60.0 / typical_s if typical_s > 0.0 else -1.0
+        if rule >= BRADYCARDIA and row[UNCOUNTED] > RECENT_BEATS - (MOST_INTERVALS >> half):
+            rate = -1.0
         beyond = rate > limit if rule <= TACHYCARDIA else 0.0 < rate < limit
         if rule == TACHYCARDIA:
             beyond = beyond and not beats.unrelated[beat]

@@ -24,7 +24,7 @@ changes a step.
 
 from __future__ import annotations
 
-from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, REST, WAVES
+from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, REST, TOO_FAST, WAVES
 from beatwire.records import I64
 from beatwire.records.columns import ASYSTOLE_SAMPLES, BLOCK_SAMPLES, LONG_UNJUDGED_SAMPLES, UNJUDGED_SAMPLES
 
@@ -47,10 +47,11 @@ MOST_GAPS = 12  # stored: they are at least 0.25 s apart, so these reach back fa
 #   ABSENT_UNTIL  end of the first block of those in a row in which a lead lacks values; 0: the last one had all
 #   MARKED_US     active time at the last mark; 0: there was none
 #   HAS_BEGUN     1 if a lane has begun: 0 of a stream that is known from the log alone
+#   FAST_BY       end of the last block whose waves are too fast to be counted, 0: there was none
 (
     JUDGED_UNTIL, IS_SURE, RESTS, IS_TESTED, PENDING_END, PENDING_KIND, AT, LARGE_AT, SURE_ROW, RHYTHM_BY, MARK_AT,
-    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FIRST_GAP,
-) = range(19)  # fmt: skip
+    MARK, GAP_COUNT, WAS_JUDGED, JUDGED_US, MARKED_US, HAS_BEGUN, ABSENT_UNTIL, FAST_BY, FIRST_GAP,
+) = range(20)  # fmt: skip
 BEHIND_DROPPED = FIRST_GAP + 2 * MOST_GAPS  # sample after the last hole that is no longer stored
 COLUMNS = BEHIND_DROPPED + 1
 BLOCK_US = 2_000_000
@@ -191,6 +192,16 @@ def has_gap(own: I64, start: int, stop: int) -> bool:
     return False
 
 
+def is_filled(own: I64, last_beat: int, lengths: I64) -> bool:
+    """Return True if more than half of a block that is too fast lies behind the last beat: that is no silence."""
+    return own[FAST_BY] > 0 and 2 * own[FAST_BY] - lengths[BLOCK_SAMPLES] > 2 * last_beat
+
+
+def is_uncounted(own: I64, last_beat: int, lengths: I64) -> bool:
+    """Return True if a block that is too fast lies beside the last beat or behind it: the interval may be several."""
+    return own[FAST_BY] > 0 and own[FAST_BY] > last_beat - lengths[BLOCK_SAMPLES]
+
+
 def is_silence(own: I64) -> bool:
     """Return True if a silence that has reached its limit is an asystole; if not, blocks at rest will say so."""
     own[IS_TESTED] = 1
@@ -252,7 +263,9 @@ def settle_block(own: I64, last_beat: int, lengths: I64, in_asystole: bool) -> i
         own[ABSENT_UNTIL] = 0
     elif own[ABSENT_UNTIL] == 0:
         own[ABSENT_UNTIL] = end
-    busy = kind & BUSY > 0 and begin >= last_beat
+    if kind & TOO_FAST > 0:
+        own[FAST_BY] = end
+    busy = (kind & BUSY > 0 and begin >= last_beat) or is_filled(own, last_beat, lengths)
     if busy or last_beat < own[ABSENT_UNTIL]:  # the lead that showed it may have been lost
         own[IS_SURE] = 0
     silent = begin >= last_beat and not has_gap(own, begin, end)

@@ -39,6 +39,7 @@ REST, SATURATED, POSSIBLE = (
 )  # added by ``kernels.rhythms.rhythm``: at rest, at the limits, fibrillation is possible
 BLIND = 32  # added by ``kernels.rhythms.rhythm``: one of several leads lacks values
 BUSY = 64  # added by ``kernels.rhythms.rhythm``: one wave after the other, as steep as this stream's beats
+TOO_FAST = 128  # added by ``kernels.rhythms.rhythm``: they are as high as each other, too
 MOST_LEAKAGE = 50  # per cent, of waves
 
 

@@ -13,7 +13,17 @@ from __future__ import annotations
 
 import math
 
-from beatwire.kernels.rhythms.wave_shape import ABSENT, CREST, HALF, SIZE, STEEP, UNCALIBRATED, UPWARD, number_of
+from beatwire.kernels.rhythms.wave_shape import (
+    ABSENT,
+    CREST,
+    CROWDED,
+    HALF,
+    SIZE,
+    STEEP,
+    UNCALIBRATED,
+    UPWARD,
+    number_of,
+)
 from beatwire.records import I64
 
 BLOCKS = 15  # half a minute
@@ -73,7 +83,20 @@ def is_busy(description: int, past: I64) -> bool:
     """
     if number_of(description, UPWARD) < BUSY_WAVES:
         return False
-    least = HIGH_UV if description & UNCALIBRATED == 0 else 1.0
+    return is_steep(description, past, HIGH_UV)
+
+
+def is_too_fast(description: int, past: I64) -> bool:
+    """Return True if one wave follows the other, as high as each other and as steep as beats: not all are counted.
+
+    The parameters are those of ``is_busy``.
+    """
+    return description & CROWDED > 0 and is_steep(description, past, LOW_UV)
+
+
+def is_steep(description: int, past: I64, least_uv: float) -> bool:
+    """Return True if the steepest wave of a block, at least ``least_uv`` in a calibrated stream, may be a beat."""
+    least = least_uv if description & UNCALIBRATED == 0 else 1.0
     return steepest_slope(description) >= max(least, BUSY_SHARE * median_slope(past))
 
 

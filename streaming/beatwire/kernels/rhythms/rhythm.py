@@ -21,9 +21,9 @@ from beatwire.kernels.rhythms.atrial import write_features as write_atrial_featu
 from beatwire.kernels.rhythms.beat_ring import BEATS, DOUBTFUL, NOISY, UNKNOWN, UNSURE
 from beatwire.kernels.rhythms.fibrillation import BLOCKS as JUDGED_BLOCKS
 from beatwire.kernels.rhythms.fibrillation import write_features as write_fibrillation_features
-from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, SATURATED, WAVES
+from beatwire.kernels.rhythms.flutter import BLIND, BUSY, FLAT, POSSIBLE, REST, SATURATED, TOO_FAST, WAVES
 from beatwire.kernels.rhythms.rest import COLUMNS as PAST_COLUMNS
-from beatwire.kernels.rhythms.rest import has_artefact, is_at_rest, is_busy
+from beatwire.kernels.rhythms.rest import has_artefact, is_at_rest, is_busy, is_too_fast
 from beatwire.kernels.rhythms.wave_shape import ABSENT, DESCRIBED, KIND_MASK, LIMITED
 from beatwire.records import F32, F64, I64, U8
 from beatwire.records.classification import JudgeTrees
@@ -200,8 +200,11 @@ def kind_of_block(value: int, logit: float, past: I64) -> int:
     if value & DESCRIBED > 0:
         if is_at_rest(value, past):
             kind |= REST
-        elif is_busy(value, past):
-            kind |= BUSY
+        else:
+            if is_busy(value, past):
+                kind |= BUSY
+            if is_too_fast(value, past):
+                kind |= TOO_FAST
     if logit > POSSIBLE_LOGIT:
         kind |= POSSIBLE
     return kind | WAVES if logit > 0.0 else kind

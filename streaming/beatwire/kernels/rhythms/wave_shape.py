@@ -33,6 +33,8 @@ UNCALIBRATED = DESCRIBED << 1  # ``SIZE`` compares blocks of one stream only
 LIMITED = DESCRIBED << 2  # a lead stands at the limits of its converter; a block without description may have it
 UNIT_NANOVOLTS = 4000  # of a stream that is not calibrated, for ``SIZE``
 ABSENT = DESCRIBED << 3  # one of several leads lacks values; a block without description may have it
+CROWDED = DESCRIBED << 4  # one wave after the other is as high: in P waves, beats and T waves it is every third
+CROWDED_WAVES = 8  # so many in a block are more than 240 a minute
 
 
 def number_of(packed: int, k: int) -> int:
@@ -86,11 +88,15 @@ def pack_description(points: I32, nanovolts: int, fine: int, leakage: int) -> in
                 bend += abs(step - int(points[j - 1]) + int(points[j - 2]))
     size, slope, bend = added(size), added(slope), added(bend)
     largest, steepest = most(largest), most(steepest)
-    low = upward = 0
+    low = upward = high = deep = 0
     for j in range(member(), n, WIDTH):
         low += 4 * abs(int(points[j])) < largest
-        upward += j > 0 and 8 * int(points[j]) > largest and 8 * int(points[j - 1]) <= largest
-    low, upward = added(low), added(upward)
+        if j > 0:
+            point, before = int(points[j]), int(points[j - 1])
+            upward += 8 * point > largest and 8 * before <= largest
+            high += 2 * point > largest and 2 * before <= largest
+            deep += 2 * point < -largest and 2 * before >= -largest
+    low, upward, high, deep = added(low), added(upward), added(high), added(deep)
     half = int(math.floor(4.0 * math.pi * size / max(slope, 1) + 0.5))
     microvolts = size * (nanovolts if nanovolts > 0 else UNIT_NANOVOLTS) // (n * fine * 1000)
     packed = min(LARGEST, leakage)
@@ -102,4 +108,6 @@ def pack_description(points: I32, nanovolts: int, fine: int, leakage: int) -> in
     packed |= min(LARGEST, 50 * bend // max(slope, 1)) << (BITS * BEND)
     packed |= min(LARGEST, upward) << (BITS * UPWARD)
     known = DESCRIBED if nanovolts > 0 else DESCRIBED | UNCALIBRATED
+    if max(high, deep) >= CROWDED_WAVES:
+        known |= CROWDED
     return known | (packed << KIND_BITS)
