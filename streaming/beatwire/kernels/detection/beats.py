@@ -62,7 +62,7 @@ from beatwire.records.columns import (
 from beatwire.records.detection import FreshLanes, PeakTable, Rings
 from beatwire.records.selection import BeatPlaces, BeatSettings, FlatLimits, LaneBeats, ListedBeats, ListedBlocks
 
-LARGEST_BEAT = 2  # times the level: a stream may state a size that is somewhat too large
+LARGEST_BEAT = 5  # times the level: a ventricular beat may be as large beside large beats
 
 
 def is_disturbance(height: int, median: int, ceiling: int) -> bool:
