@@ -21,6 +21,7 @@ from beatwire.records.columns import JUMP_AFTER, JUMP_LIMIT
 from beatwire.records.detection import LevelLimits
 
 MOST_OTHERS = 2  # an edge that is filtered takes three samples; a pulse has two edges
+FINE = 3  # samples that are looked at behind a jump: with fewer a QRS complex has as few large differences as an edge
 SHARE = 5
 EARLY_SHARE = 10
 BEFORE = 2  # times as many samples are looked at before a jump as after it
@@ -73,7 +74,12 @@ def stands_alone(ring: I16, base: int, s: int, jump: int, after: int) -> bool:
     others = count_others(ring, base, s - BEFORE * after, s, least) + count_others(
         ring, base, s + 1, s + after + 1, least
     )
-    return others <= MOST_OTHERS
+    return others <= most_others(after)
+
+
+def most_others(after: int) -> int:
+    """Return how many other differences may be nearly as large as a jump."""
+    return MOST_OTHERS if after >= FINE else 0
 
 
 def count_others(ring: I16, base: int, first: int, stop: int, least: int) -> int:
@@ -105,7 +111,7 @@ def take_out_jumps(ring: I16, base: int, first: int, n: int, taps: I32, after: i
             if abs(jump) <= limit:
                 continue
             alone = s + after < stop and stands_alone(ring, base, s, jump, after)
-            early = count_others(ring, base, s - BEFORE * after, s, abs(jump) // EARLY_SHARE) <= MOST_OTHERS
+            early = count_others(ring, base, s - BEFORE * after, s, abs(jump) // EARLY_SHARE) <= most_others(after)
             step = 0  # response to a step at s: the sum of the taps from there on
             for k in range(half, -half, -1):
                 step += int(taps[abs(k)])

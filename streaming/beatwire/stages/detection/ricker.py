@@ -36,7 +36,7 @@ class Settings:
                        4.4 mV
     least_units        the same of the smallest of a lead that is not calibrated; smaller ones may be the converter's
     jump_uv, jump_units  a step between two samples, of a calibrated lead or of another one, that may be an electrode's
-    jump_hz              the lowest rate at which jumps are looked for: at a lower one a QRS complex is as few samples
+    jump_hz              the lowest rate at which jumps are looked for: at a lower one a QRS complex is two samples
     """
 
     ring_s: float
@@ -47,7 +47,7 @@ class Settings:
     least_units: float = 8.0
     jump_uv: float = 5000.0
     jump_units: float = 200.0
-    jump_hz: float = 200.0
+    jump_hz: float = 100.0
 
 
 @dataclass(slots=True)

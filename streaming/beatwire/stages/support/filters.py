@@ -9,9 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from beatwire.kernels.detection.jumps import FINE
 from beatwire.records import I32
 
 AFTER_S = 0.012  # behind a jump: the response reaches much farther ahead
+FINE_HZ = 200.0  # at lower rates a QRS complex has as few samples as an edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +83,8 @@ def filter_for(design: Design, rate_hz: float, leads: int) -> Filter:
     """Return the filter of a bank, with the least shift that keeps the box sum of all leads within int32."""
     box = half_up(design.box_s / 2 * rate_hz - 0.5)
     shift = 6 + max(0, int(np.ceil(np.log2(leads * (2 * box + 1) / 128))))
-    return Filter(
-        ricker_taps(rate_hz, design.sigma_s, design.support_s), box, shift, max(3, half_up(AFTER_S * rate_hz))
-    )
+    after = max(FINE, half_up(AFTER_S * rate_hz)) if rate_hz >= FINE_HZ else FINE - 1
+    return Filter(ricker_taps(rate_hz, design.sigma_s, design.support_s), box, shift, after)
 
 
 def unit_response(one: Filter) -> float:
