@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
-from hostile_senders import RATE_HZ, SECOND_US, Device, heart, play
+from announced import play
+from hostile_senders import RATE_HZ, SECOND_US, Device, heart
 from laws import START_US
 
 RULE = "conflicting senders"

@@ -1,51 +1,44 @@
-"""Senders that do what devices should not, over a known heart; and the law that each stream is analysed or announced.
+"""Senders that do what devices should not, over a known heart.
 
-A `Plan` is what a sender does, phase by phase. `messages_of` returns its messages with the times at which they arrive;
-`play` takes them through the whole graph and notes after each tick what was published by then; `unannounced` returns
-the moments at which the law does not hold.
+A `Plan` is what a sender does, phase by phase; in a phase two faults may act at once. `messages_of` returns its
+messages with the times at which they arrive.
 """
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from beatwire.pipeline import Pipeline
-from beatwire.pipeline.settings import Settings
-from beatwire.recordings.synthetic.person import synthesise
-from beatwire.records import Alerts, RawTick
 from beatwire.wire.avro import encode_chunk
-from laws import START_US, Run, collect
+from beatwire.wire.bundles import encode_bundle
+from hostile_samples import BPM, ECG, MISSING, MOVED, RATE_HZ, REPLACED, Change, heart
+from laws import START_US
 
-RATE_HZ, BPM = 250, 72.0
+__all__ = ["BPM", "ECG", "RATE_HZ", "heart"]
+
 NONE = -32768
 SECOND_US = 1_000_000
-# The law says 10 s. A beat is published 0.3 s after its R, a mark of `kernels.intake.senders` comes each half second,
-# and each chunk and tick takes as long as it lasts.
-WITHIN_S, SLACK_S = 10.0, 2.0
-HEART = ("asystole", "ventricular fibrillation")
-TECHNICAL = (
-    "no data", "lead off", "flat line", "cannot analyse", "saturated", "not monitored",
-    "conflicting senders",
-)  # fmt: skip
-ECG = np.concatenate([
-    synthesise((8, k), name="heart", seconds=60.0, bpm=BPM, noise=0.5).recording.samples[:1] for k in range(2)
-], axis=1)  # fmt: skip
-ECG = np.concatenate([ECG, np.roll(ECG, 7)])  # two leads
 
 # What a phase may be. Those after which a normal heart must not raise an alarm of high priority, and others.
-TRUE_SAMPLES = (
-    "clean", "missing at random", "missing in bursts", "missing periodically", "missing", "a lead missing",
-    "leads come and go", "first is 0", "first stays", "first goes back", "first jumps", "first skips",
-    "a session each", "sessions by turns", "sessions at random", "twice", "clock of 1970", "single samples",
-    "units by turns", "reordered",
-)  # fmt: skip
+FIRSTS = ("first is 0", "first stays", "first goes back", "first jumps", "first skips")
 TURNS = ("sessions by turns", "sessions at random")
-FALSE_SAMPLES = ("wrong rate", "rates by turns", "limits", "noise", "flat", "two devices, one session")
+CLOCKS = (
+    "clock of 1970", "clock of the future", "clock jumps", "clock stands still", "clock in seconds",
+    "clock in milliseconds", "clock in nanoseconds",
+)  # fmt: skip
+UNITS = ("units by turns", "another unit", "no unit")
+LEADS = ("leads come and go", "leads change places", "leads by turns", "two devices, other leads")
+ARRIVALS = ("twice", "again later", "reordered", "late", "held back", "silent at times")
+SHAPES = ("single samples", "chunks of all sizes", "JSON", "bundles", "broken at times", "refused")
+TRUE_SAMPLES = (
+    "clean", *MISSING, *MOVED, *FIRSTS, *TURNS, "a session each", *CLOCKS, *UNITS, *LEADS, *ARRIVALS, *SHAPES,
+)  # fmt: skip
+FALSE_SAMPLES = ("wrong rate", "rates by turns", "two devices, one session", "two devices, other rate", *REPLACED)
 KINDS = TRUE_SAMPLES + FALSE_SAMPLES
+CLOCK_UNIT = {"clock in seconds": 1e-6, "clock in milliseconds": 1e-3, "clock in nanoseconds": 1e3}
 
 
 @dataclass(frozen=True)
@@ -55,6 +48,12 @@ class Phase:
     kind: str
     seconds: float
     seed: int
+    other: str = "clean"  # the fault that acts at the same time
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """Both faults."""
+        return self.kind, self.other
 
 
 @dataclass(frozen=True)
@@ -70,6 +69,11 @@ class Plan:
         """How long it sends."""
         return sum(phase.seconds for phase in self.phases)
 
+    @property
+    def is_true(self) -> bool:
+        """Whether every sample that it sends is one of the heart, at the rate that it states."""
+        return not any(kind in FALSE_SAMPLES for phase in self.phases for kind in phase.kinds)
+
 
 @dataclass
 class Device:
@@ -79,98 +83,107 @@ class Device:
     leads: int
     session: int = 1
     first: int = 0
-    at: int = 0
     said_hz: float = RATE_HZ
     off: int = 0
     units_uv: float = 5.0
     epoch_us: int = START_US
+    clock_unit: float = 1.0
+    stands_still: bool = False
+    as_json: bool = False
 
     def chunk(self, samples: np.ndarray, **changed: Any) -> bytes:
         """Return a message with samples; the count goes on."""
+        passed_us = 0 if self.stands_still else round(self.first * 1e6 / self.said_hz)
+        time_us = round((self.epoch_us + passed_us) * self.clock_unit)
         given: dict[str, Any] = {
             "stream": self.name,
             "session": self.session,
             "first": self.first,
-            "time_us": self.epoch_us + round(self.first * 1e6 / self.said_hz),
+            "time_us": time_us,
             "rate_hz": self.said_hz,
-            "leads": [f"L{k}" for k in range(self.leads)],
+            "leads": [f"L{k}" for k in range(len(samples))],
             "samples": samples,
-            "lead_off": self.off,
+            "lead_off": self.off & ((1 << len(samples)) - 1),
             "uv_per_unit": self.units_uv,
         }
-        value = encode_chunk(**(given | changed))
         self.first += samples.shape[1]
-        return value
-
-
-def heart(leads: int, at: int, count: int) -> np.ndarray:
-    """Return samples of the heart, int16 [leads, count]."""
-    return ECG[:leads, (at + np.arange(count)) % ECG.shape[1]].copy()
+        if not self.as_json:
+            return encode_chunk(**(given | changed))
+        given |= changed | {"samples": [[None if v == NONE else v for v in row] for row in samples.tolist()]}
+        given["time"] = given.pop("time_us")
+        return json.dumps(given).encode()
 
 
 @dataclass
 class Faulty:
-    """A phase of a sender at work: `samples` and `counts` say what each kind changes, `others` who sends as well."""
+    """A phase of a sender at work: `samples` and `counts` say what each kind changes, `rivals` who sends as well."""
 
     device: Device
     plan: Plan
     phase: Phase
     rng: random.Random
-    values: np.random.Generator
-    chance: float = 0.0
-    period: int = 0
-    burst: int = 0
+    change: Change
     other_hz: float = 0.0
     stays: int = 0
+    silent_until: int = 0
     rivals: list[Device] = field(default_factory=list)
 
     @classmethod
     def begin(cls, device: Device, plan: Plan, phase: Phase) -> Faulty:
         """Draw what a phase is like, and begin it."""
-        rng = random.Random(phase.seed)
-        own = cls(device, plan, phase, rng, np.random.default_rng(phase.seed))
-        own.chance, own.period = rng.choice([0.001, 0.02, 0.1, 0.5]), rng.choice([20, 50, 250, 1000])
-        own.burst, own.other_hz = rng.randrange(1, own.period), rng.choice([62.5, 125.0, 200.0, 360.0, 500.0, 1000.0])
-        begins = device.said_hz != RATE_HZ or rng.random() < 0.2 or phase.kind == "wrong rate"
+        rng, kinds = random.Random(phase.seed), phase.kinds
+        own = cls(device, plan, phase, rng, Change.drawn(rng, phase.seed))
+        own.other_hz = rng.choice([62.5, 125.0, 200.0, 360.0, 500.0, 1000.0])
+        begins = device.said_hz != RATE_HZ or rng.random() < 0.2 or "wrong rate" in kinds
         device.said_hz, device.off, device.units_uv, device.epoch_us = float(RATE_HZ), 0, 5.0, START_US
+        device.clock_unit, device.stands_still, device.as_json = 1.0, "clock stands still" in kinds, "JSON" in kinds
         if begins:
             device.session, device.first = device.session + 1, 0
-        if phase.kind == "wrong rate":
+        if "wrong rate" in kinds:
             device.said_hz = own.other_hz
-        if phase.kind == "clock of 1970":
+        if "another unit" in kinds:
+            device.units_uv = rng.choice([0.5, 2.5, 10.0, 25.0])
+        elif any(kind in MOVED for kind in kinds):
+            device.units_uv = 10.0  # a converter of 16 bits with a range of 300 mV
+        if "clock of 1970" in kinds:
             device.epoch_us = rng.choice([0, -(2**40), 1])
-        if phase.kind == "two devices, one session":
-            own.rivals = [replace(device, first=rng.choice([0, 777_777]))]
-        if phase.kind in TURNS:
-            own.rivals = [
-                replace(device, session=device.session + 1 + k, first=100 * k) for k in range(rng.choice([1, 1, 2, 3]))
-            ]
+        if "clock of the future" in kinds:
+            device.epoch_us = rng.choice([2**52, START_US + 86_400 * SECOND_US, START_US + 60 * SECOND_US])
+        for kind in kinds:
+            device.clock_unit = CLOCK_UNIT.get(kind, device.clock_unit)
+        own.rivals = [rival for kind in kinds for rival in own.rivals_of(kind)]
         own.stays = device.first
         return own
 
-    def samples(self, at: int, n: int) -> np.ndarray:
-        """Return the samples that are sent of ``n`` samples of the heart."""
-        x, index = heart(self.plan.leads, at, n), at + np.arange(n)
-        if self.phase.kind == "a lead missing":
-            x[self.burst % self.plan.leads] = NONE
-        no_value = {
-            "missing at random": lambda: self.values.random(n) < self.chance,
-            "missing in bursts": lambda: (index // self.period) % 2 == 0,
-            "missing periodically": lambda: index % self.period < self.burst,
-            "missing": lambda: np.ones(n, np.bool_),
-        }
-        if self.phase.kind in no_value:
-            x[:, no_value[self.phase.kind]()] = NONE
-        other = {
-            "limits": lambda: 32767 * (2 * self.values.integers(0, 2, n) - 1) if self.burst % 2 else np.full(n, 32767),
-            "noise": lambda: self.values.integers(-3000, 3000, x.shape),
-            "flat": lambda: np.full(n, 100 * (self.burst % 2)),
-        }
-        if self.phase.kind in other:
-            x[:] = other[self.phase.kind]()
+    def rivals_of(self, kind: str) -> list[Device]:
+        """Return the devices that send with the same id."""
+        device, rng = self.device, self.rng
+        first, session = rng.choice([0, 777_777, device.first]), device.session + rng.choice([0, 1])
+        if kind == "two devices, one session":
+            return [replace(device, first=first)]
+        if kind == "two devices, other rate":
+            return [replace(device, first=first, session=session, said_hz=self.other_hz)]
+        if kind == "two devices, other leads":
+            return [replace(device, first=first, session=session, leads=3 - device.leads)]
+        if kind in TURNS:
+            return [
+                replace(device, session=device.session + 1 + k, first=100 * k) for k in range(rng.choice([1, 1, 2, 3]))
+            ]
+        return []
+
+    def samples(self, leads: int, at: int, n: int) -> np.ndarray:
+        """Return the samples that are sent of ``n`` samples of the heart, int16 [leads, n]."""
+        index, device, change = at + np.arange(n), self.device, self.change
+        uv, absent = 5.0 * heart(leads, at, n), np.zeros((leads, n), np.bool_)
+        unit_uv = device.units_uv if device.units_uv > 0 else 0.05 * change.period
+        for kind in self.phase.kinds:
+            uv = change.applied(kind, uv, index, 32_000 * unit_uv - 5000.0)
+            absent |= change.without_value(kind, leads, index)
+        x = np.clip(np.rint(uv / unit_uv), -32767, 32767).astype(np.int16)
+        x[absent] = NONE
         return x
 
-    def counts(self, n: int) -> None:
+    def counts(self, kind: str, n: int) -> None:
         """Change what the device says of itself before its next chunk of ``n`` samples."""
         device, rng = self.device, self.rng
         first = {
@@ -181,36 +194,85 @@ class Faulty:
             "first skips": lambda: device.first + rng.choice([0, 0, 0, 5, 30, 300, 3000]),
             "a session each": lambda: rng.choice([0, device.first]),
         }
-        if self.phase.kind in first:
-            device.first = first[self.phase.kind]()
-        if self.phase.kind == "a session each":
+        if kind in first:
+            device.first = first[kind]()
+        happens = rng.random() < self.change.chance
+        if kind == "a session each":
             device.session += 1
-        elif self.phase.kind == "leads come and go" and rng.random() < self.chance:
+        elif kind == "leads come and go" and happens:
             device.off = rng.randrange(1 << self.plan.leads)
-        elif self.phase.kind == "units by turns":
-            device.units_uv = 7.5 - device.units_uv
-        elif self.phase.kind == "rates by turns":
+        elif kind == "units by turns":
+            device.units_uv = 7.5 - device.units_uv if device.units_uv < 7.5 else 5.0
+        elif kind == "no unit":
+            device.units_uv = 0.0
+        elif kind == "rates by turns":
             device.said_hz = rng.choice([RATE_HZ, self.other_hz])
+        elif kind == "clock jumps" and happens:
+            device.epoch_us += rng.choice([-1, 1]) * rng.choice([1, 60, 86_400, 10**8]) * SECOND_US
+
+    def message(self, at: int, n: int) -> bytes:
+        """Return the device's message about ``n`` samples of the heart."""
+        kinds, rng, changed = self.phase.kinds, self.rng, dict[str, Any]()
+        happens = rng.random() < max(0.1, self.change.chance)
+        x = self.samples(1 if "leads by turns" in kinds and happens else self.plan.leads, at, n)
+        if "leads change places" in kinds and happens:
+            x = x[::-1]
+            changed["leads"] = [f"L{k}" for k in range(len(x))][:: rng.choice([-1, 1])]
+        if "refused" in kinds:
+            changed["rate_hz"] = 9.0
+        value = self.device.chunk(x, **changed)
+        if "broken at times" in kinds and happens:
+            value = value[: rng.randrange(len(value))]
+        return encode_bundle([b"?", value, value[:-1]]) if "bundles" in kinds else value
+
+    def is_silent(self, at: int) -> bool:
+        """Return True if nothing is sent; seldom a silence begins."""
+        if "silent at times" in self.phase.kinds and at > self.silent_until + 2 * RATE_HZ and self.rng.random() < 0.02:
+            self.silent_until = at + round(self.rng.choice([0.5, 1.5, 4.0, 12.0]) * RATE_HZ)
+        return at < self.silent_until
+
+    def late_us(self, at: int) -> int:
+        """Return how much later than its samples a message arrives."""
+        kinds, happens = self.phase.kinds, self.rng.random() < 0.2
+        late_us = self.rng.choice([40_000, 300_000]) if "reordered" in kinds and happens else 0
+        if "late" in kinds and self.rng.random() < max(0.02, self.change.chance):
+            late_us += self.rng.choice([1, 3, 12]) * SECOND_US
+        if "held back" in kinds:  # up to the end of some seconds
+            every_us = (1 + self.change.burst % 8) * SECOND_US
+            late_us += -round(at * SECOND_US / RATE_HZ) % every_us
+        return late_us
 
     def chunks(self, at: int, n: int) -> list[tuple[int, bytes]]:
         """Return the messages about ``n`` samples of the heart, and how much later than these each arrives (us)."""
-        kind, rng = self.phase.kind, self.rng
-        if kind == "sessions at random":
-            return [(0, rng.choice([self.device, *self.rivals]).chunk(self.samples(at, n)))]
-        self.counts(n)
-        value = self.device.chunk(self.samples(at, n))
-        late_us = rng.choice([40_000, 300_000]) if kind == "reordered" and rng.random() < 0.2 else 0
+        kinds, rng = self.phase.kinds, self.rng
+        if self.is_silent(at):
+            self.device.first += n if self.change.burst % 2 else 0
+            return []
+        late_us = self.late_us(at)
+        if "sessions at random" in kinds:
+            one = rng.choice([self.device, *self.rivals])
+            return [(late_us, one.chunk(self.samples(one.leads, at, n)))]
+        for kind in kinds:
+            self.counts(kind, n)
+        value = self.message(at, n)
         sent = [(late_us, value)]
-        if kind == "twice":
+        if "twice" in kinds:
             sent += [(rng.choice([0, SECOND_US]), value)] * rng.choice([1, 3])
-        if kind != "sessions at random":
-            sent += [(0, one.chunk(heart(self.plan.leads, at + 77, n))) for one in self.rivals]
-        return sent
+        if "again later" in kinds:
+            sent.append((rng.choice([2, 5, 12]) * SECOND_US, value))
+        return sent + [(0, one.chunk(heart(one.leads, at + 77, n))) for one in self.rivals]
+
+    def size(self) -> int:
+        """Return the samples of the next chunk."""
+        if "single samples" in self.phase.kinds:
+            return 1
+        return self.rng.choice([1, 2, 30, 250, 700]) if "chunks of all sizes" in self.phase.kinds else self.plan.chunk
 
     def end(self) -> None:
         """End the phase: a device whose count may have gone back, or that was one of several, begins a session."""
-        device = self.device
-        if self.phase.kind in (*TURNS, "first jumps") or device.first < self.stays:
+        device, kinds = self.device, self.phase.kinds
+        others = any(one.session != device.session for one in self.rivals)
+        if others or "sessions at random" in kinds or "first jumps" in kinds or device.first < self.stays:
             device.session, device.first = max(one.session for one in [device, *self.rivals]) + 1, 0
 
 
@@ -219,89 +281,10 @@ def messages_of(name: str, plan: Plan) -> list[tuple[int, bytes]]:
     device, at, sent = Device(name, plan.leads), 0, list[tuple[int, bytes]]()
     for phase in plan.phases:
         faulty, stop = Faulty.begin(device, plan, phase), at + round(phase.seconds * RATE_HZ)
-        size = 1 if phase.kind == "single samples" else plan.chunk
         while at < stop:
-            n = min(size, stop - at)
+            n = min(faulty.size(), stop - at)
             arrives_us = START_US + round((at + n) * SECOND_US / RATE_HZ)
             sent += [(arrives_us + late_us, value) for late_us, value in faulty.chunks(at, n)]
             at += n
         faulty.end()
     return sorted(sent, key=lambda one: one[0])
-
-
-@dataclass
-class Moment:
-    """What was published up to the end of a tick.
-
-    at_s       of the tick's end, since the start
-    messages   stream -> messages that arrived in the tick
-    beat       streams of which a beat was published in the tick
-    on         (stream, rule) of the alerts that are on
-    """
-
-    at_s: float
-    messages: frozenset[str]
-    beat: frozenset[str]
-    on: frozenset[tuple[str, str]]
-
-
-@dataclass
-class Played:
-    """The output of a graph, and the moments at the ends of its ticks."""
-
-    run: Run = field(default_factory=Run)
-    moments: list[Moment] = field(default_factory=list)
-
-
-def play(sent: Sequence[tuple[int, str, bytes]], ends_us: Sequence[int]) -> Played:
-    """Take messages (arrival, stream, value), in order, through a graph in ticks that end at some times."""
-    pipeline, played, on = Pipeline(Settings()), Played(), dict[str, tuple[str, str]]()
-    beats = set[str]()
-    collect(pipeline, played.run, published=True)
-    pipeline.subscribe(
-        pipeline.scored, lambda tick: beats.update(pipeline.directory.names[s] for s in tick.slot.tolist())
-    )
-
-    def note(alerts: Alerts) -> None:
-        for alert in alerts.transitions:
-            on.pop(alert["id"], None)
-            if alert["state"] in ("on", "ack"):
-                on[alert["id"]] = alert["stream"], alert["rule"]
-
-    pipeline.subscribe(pipeline.lifecycle, note)
-    at = 0
-    for end_us in ends_us:
-        begin = at
-        while at < len(sent) and sent[at][0] <= end_us:
-            at += 1
-        part = sent[begin:at]
-        beats.clear()
-        pipeline.emit(RawTick.of([v for _, _, v in part], now_us=end_us, arrival_us=[a for a, _, _ in part]))
-        played.moments.append(
-            Moment(
-                (end_us - START_US) / 1e6, frozenset(s for _, s, _ in part), frozenset(beats), frozenset(on.values())
-            )
-        )
-    return played
-
-
-def unannounced(played: Played, stream: str, slack_s: float = SLACK_S) -> list[float]:
-    """Return the moments at which messages of a stream arrive and it is neither analysed nor announced, seconds.
-
-    The ten seconds begin with the first message, anew after 2 s without one, and with the end of what explained it.
-    """
-    wrong, last_beat, last_message = [], None, None
-    for moment in played.moments:
-        if stream in moment.messages:
-            if last_message is None or moment.at_s - last_message > 2.0:
-                last_beat = moment.at_s
-            last_message = moment.at_s
-        if stream in moment.beat:
-            last_beat = moment.at_s
-        if last_message is None or last_beat is None or moment.at_s - last_message > 2.0:
-            continue
-        if any((stream, rule) in moment.on for rule in HEART + TECHNICAL):
-            last_beat = moment.at_s
-        elif moment.at_s - last_beat > WITHIN_S + slack_s:
-            wrong.append(moment.at_s)
-    return wrong
