@@ -194,12 +194,12 @@ def has_gap(own: I64, start: int, stop: int) -> bool:
 
 def is_filled(own: I64, last_beat: int, lengths: I64) -> bool:
     """Return True if more than half of a block that is too fast lies behind the last beat: that is no silence."""
-    return own[FAST_BY] > 0 and 2 * own[FAST_BY] - lengths[BLOCK_SAMPLES] > 2 * last_beat
+    return bool(own[FAST_BY] > 0 and 2 * own[FAST_BY] - lengths[BLOCK_SAMPLES] > 2 * last_beat)
 
 
 def is_uncounted(own: I64, last_beat: int, lengths: I64) -> bool:
     """Return True if a block that is too fast lies beside the last beat or behind it: the interval may be several."""
-    return own[FAST_BY] > 0 and own[FAST_BY] > last_beat - lengths[BLOCK_SAMPLES]
+    return bool(own[FAST_BY] > 0 and own[FAST_BY] > last_beat - lengths[BLOCK_SAMPLES])
 
 
 def is_silence(own: I64) -> bool:
