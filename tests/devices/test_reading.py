@@ -109,3 +109,21 @@ def test_a_device_whose_packets_come_in_time_is_not_said_to_be_late(monkeypatch:
     said: list[str] = []
     read("mqtt", Listed(*packets), {}, said)
     assert not any("behind" in line for line in said)
+
+
+def test_what_did_not_come_is_said_once_a_minute_and_what_came_late_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [START_S]
+    monkeypatch.setattr(reading, "arrival_s", lambda: now_s[0])
+    order = [k for k in range(1300) if k not in (200, 201, 400, 1000)]
+    order[300], order[301] = order[301], order[300]
+
+    class Holed(Listed):
+        def packets(self) -> Iterator[Packet]:
+            for k in order:
+                now_s[0] = packet(k).arrival_s
+                yield packet(k)
+
+    said: list[str] = []
+    read("mqtt", Holed(), {}, said)
+    lines = [line for line in said if "have not come" in line]
+    assert [line[:34] for line in lines] == ["mqtt: 0.2 s of signal have not com", "mqtt: 0.3 s of signal have not com"]

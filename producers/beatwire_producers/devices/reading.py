@@ -20,8 +20,8 @@ from beatwire_producers.devices.packets import Description, DeviceAwayError, Pac
 
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
 _IDLE_S = 0.02  # between two looks for samples that have waited for long enough
-_LATE_S, _LATE_LOOK_S = 1.0, 5.0  # what is said of packets that arrive late, twice in a row; between two looks
-_LATE_AGAIN_S = 60.0  # between two lines about that
+_LATE_S, _LOOK_S = 1.0, 5.0  # what is said of packets that arrive late, twice in a row; between two looks
+_AGAIN_S = 60.0  # between two lines about that, and about what is missing
 
 Say = Callable[[str], None]
 
@@ -78,8 +78,10 @@ class Reading:
         self._refused: set[str] = set()
         self.away = 0
         self.failure: BaseException | None = None
-        self._late_look_s = self._late_said_s = float("-inf")
+        self._look_s = self._late_said_s = float("-inf")
         self._was_late = False
+        self._missing_s = self._missing_said = 0.0  # seconds of signal: at the last look, and in the last line
+        self._holes_said_s = float("-inf")
 
     def run(self, halt: threading.Event) -> None:
         """Read until the reader ends, or until ``halt``."""
@@ -130,9 +132,10 @@ class Reading:
             if came is None or now_s >= look_s:
                 look_s = now_s + _IDLE_S
                 self._put_all([message for stream in self.streams.values() for message in stream.idle(now_s)])
-                if now_s >= self._late_look_s:
-                    self._late_look_s = now_s + _LATE_LOOK_S
+                if now_s >= self._look_s:
+                    self._look_s = now_s + _LOOK_S
                     self._watch_delay(now_s)
+                    self._watch_holes(now_s)
             while notes:
                 self._say(notes.pop(0))
 
@@ -186,7 +189,7 @@ class Reading:
         delays = [late for stream in self.streams.values() if (late := stream.placer.late_s(now_s)) is not None]
         late_s = float(np.median(delays)) if delays else 0.0
         is_late = late_s > _LATE_S
-        if is_late and self._was_late and now_s - self._late_said_s > _LATE_AGAIN_S:
+        if is_late and self._was_late and now_s - self._late_said_s > _AGAIN_S:
             self._late_said_s = now_s
             self._say(
                 f"{self.name}: {late_s:.0f} s behind: packets arrive late, or faster than this machine takes them"
@@ -195,6 +198,16 @@ class Reading:
             self._late_said_s = float("-inf")
             self._say(f"{self.name}: packets arrive in time again")
         self._was_late = is_late
+
+    def _watch_holes(self, now_s: float) -> None:
+        """Say what is missing, and did not come after what follows it."""
+        streams = [*self.past, *self.streams.values()]
+        missing_s = sum(s.placer.seen.missing / (s.placer.rate_hz or 1.0) for s in streams)
+        stays_s, self._missing_s = min(missing_s, self._missing_s), missing_s
+        if stays_s > self._missing_said and now_s - self._holes_said_s > _AGAIN_S:
+            self._missing_said, self._holes_said_s = stays_s, now_s
+            holes = sum(s.placer.seen.holes for s in streams)
+            self._say(f"{self.name}: {stays_s:.1f} s of signal have not come, in {holes:,} holes so far")
 
 
 def sentence(described: Description) -> str:
