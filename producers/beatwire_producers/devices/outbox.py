@@ -209,8 +209,12 @@ class Spool:
             if not self._waiting and not self._taken and len(self._files) <= 1 and self._is_acknowledged:
                 for path in self._files:
                     path.unlink(missing_ok=True)
-            self._end_file()
-            self._lock.close()
+            try:
+                self._end_file()
+            except OSError as error:
+                raise FatalError(f"--spool {self._folder}: cannot be written: {error.strerror}") from error
+            finally:
+                self._lock.close()
             if not any(self._folder.glob(f"*{_ENDING}")):
                 with suppress(OSError):
                     (self._folder / "lock").unlink()
@@ -224,8 +228,8 @@ class Spool:
 
     def _end_file(self) -> None:
         if self._written is not None:
-            self._written.close()
-            self._written = None
+            written, self._written = self._written, None
+            written.close()
 
 
 def _size(message: Message) -> int:

@@ -71,11 +71,23 @@ class WfdbFolder:
                 raise FatalError(f"--record {self._folder}: cannot be written: {error.strerror}") from error
 
     def close(self) -> None:
-        """End all records."""
+        """End all records.
+
+        Raises
+        ------
+        FatalError
+            One cannot be written; the others are ended.
+        """
+        failed: OSError | None = None
         with self._lock:
             for record in self._records.values():
-                self._end(record)
+                try:
+                    self._end(record)
+                except OSError as error:
+                    failed = error
             self._records.clear()
+        if failed is not None:
+            raise FatalError(f"--record {self._folder}: cannot be written: {failed.strerror}") from failed
 
     def _keep(self, chunk: Chunk) -> None:
         stream = chunk.described.stream
@@ -119,7 +131,12 @@ class WfdbFolder:
         lines += [f"{name}.dat 16 {gain}(0)/mV 16 0 0 0 0 {lead}" for lead in chunk.described.leads]
         if not chunk.uv_per_unit:
             lines.append("# not calibrated: the gain means nothing")
-        record.path.with_name(f"{name}.hea").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        part = record.path.with_name(f"{name}.hea.part")  # a full disk leaves the header of before
+        try:
+            part.write_text("\n".join(lines) + "\n", encoding="utf-8")
+            part.replace(record.path.with_name(f"{name}.hea"))
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _continues(record: _Record, chunk: Chunk) -> bool:
