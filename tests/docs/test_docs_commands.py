@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -80,11 +79,7 @@ def run(line: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("line", [marked(line) for line in examples() if runs_offline(line)])
-def test_a_line_runs_as_printed(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if line.startswith("beatwire archive"):  # by threads; test_archives_faults starts processes
-        import distributed
-
-        monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, processes=False))
+def test_a_line_runs_as_printed(line: str, folder: Path) -> None:
     if needs_gpu(line) and ".csv" in line:
         pytest.importorskip("cudf", reason="needs cuDF, which reads CSV files on a GPU (pip install 'beatwire[gpu]')")
     files = OUTPUTS.findall(line)
