@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import resource
 import socket
 import struct
 import threading
@@ -12,6 +15,7 @@ from beatwire_producers.devices.packets import DeviceAwayError
 from beatwire_producers.devices.readers.mqtt import MqttReader
 from beatwire_producers.devices.readers.mqtt_connection import Connection, Message, RefusedError
 from beatwire_producers.devices.sources import Options
+from draws import draws
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -167,3 +171,86 @@ def test_a_field_that_is_no_number_is_unreadable(name: str, value: float) -> Non
     decoder = Decoder(parse_address(f"mqtt://h/t?format=int16&header={name}:f64&rate=250"), Options())
     with pytest.raises(UnreadableError, match=f"expected {name}: a number"):
         decoder.packet("t", struct.pack("<d", value) + b"\1\0", 0.0)
+
+
+@settings(max_examples=draws(100), deadline=None)
+@given(
+    time=st.floats(1e22, 1.7e308) | st.integers(10**22, 10**400), sign=st.sampled_from([1, -1]), packed=st.booleans()
+)  # fmt: skip
+def test_a_time_that_no_clock_says_is_unreadable(time: float, sign: int, packed: bool) -> None:
+    if packed and isinstance(time, int):
+        time = 1.7e308
+    form = "?rate=250" + "&format=int16&header=time_s:f64" * packed
+    decoder = Decoder(parse_address(f"mqtt://h/t{form}"), Options())
+    payload = (
+        struct.pack("<d", sign * time) + b"\1\0" if packed else f'{{"samples": [1], "time": {sign * time}}}'.encode()
+    )
+    with pytest.raises(UnreadableError):
+        decoder.packet("t", payload, 0.0)
+
+
+@settings(max_examples=draws(60), deadline=None)
+@given(
+    st.lists(st.sampled_from(["rate", "time", "uv", "leads", "zero"]), min_size=2, max_size=30), st.floats(0, 2.4e-4)
+)
+def test_what_some_messages_leave_out_or_say_a_little_differently_is_one_session(cases: list[str], by: float) -> None:
+    decoder, described = Decoder(parse_address("mqtt://h/t?rate=250"), Options()), set()
+    for k, case in enumerate(["", *cases]):
+        fields = {
+            "samples": [1, 2], "rate_hz": 250.0 * (1 + by * (k % 3)), "time": 1.75e9 + k, "uv_per_unit": 2.5,
+            "leads": ["II"],
+        }  # fmt: skip
+        left_out = {"rate": "rate_hz", "uv": "uv_per_unit", "zero": ""}.get(case, case)
+        fields.pop(left_out, None)
+        if case == "zero":
+            fields["time"] = 0
+        described.add(decoder.packet("t", json.dumps(fields).encode(), 0.0).described)
+    assert len(described) == 1
+    assert next(iter(described)).is_epoch
+
+
+def test_a_rate_that_is_another_one_is_described_anew() -> None:
+    decoder = Decoder(parse_address("mqtt://h/t"), Options())
+    rates = [decoder.packet("t", b'{"samples": [1], "rate_hz": %d}' % hz, 0.0).described for hz in (250, 251, 250)]
+    assert [one.rate_hz for one in rates if one is not None] == [250, 251, 250]
+
+
+@pytest.mark.parametrize("quality", [0, 1, 2])
+def test_a_topic_that_is_not_utf_8_is_one_message_that_is_ignored(quality: int) -> None:
+    good = publish("ward/1", b'{"samples": [1, 2, 3]}', quality=quality, number=2)
+    bad = publish("ward/?", b'{"samples": [1, 2, 3]}', quality=quality, number=1).replace(b"?", b"\xff")
+    release = [b"\x62\x02" + struct.pack(">H", n) if quality == 2 else b"" for n in (1, 2)]
+    broker = Broker(ACCEPTED, GRANTED + bad + release[0] + good + release[1])
+    reader = MqttReader(parse_address(f"mqtt://127.0.0.1:{broker.port}/ward/+?rate=250"), Options())
+    reader.describe()
+    found = next(packets for packets in reader.packets() if packets)
+    reader.close()
+    assert [packet.described.stream for packet in found if packet.described] == ["1"]
+    assert reader.unreadable == 1
+    assert reader.notes == ["ward/\\xff: message is ignored: expected a topic of UTF-8"]
+
+
+def test_a_connection_works_where_many_files_are_open() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 1500:
+        pytest.skip("needs 1500 open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 1500), hard))
+    opened_files: list[int] = []
+    try:
+        while not opened_files or opened_files[-1] < 1024:
+            opened_files.append(os.dup(0))
+        broker = Broker(ACCEPTED, GRANTED + publish("t", b"x"))
+        connection = opened(broker.port)
+        connection.subscribe("t", 1)
+        assert [message.payload for message in received(connection, 1)] == [b"x"]
+    finally:
+        for number in opened_files:
+            os.close(number)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_socket_that_another_thread_has_closed_is_a_connection_that_has_gone() -> None:
+    connection = opened(Broker(ACCEPTED, b"").port)
+    connection._client.socket().close()
+    with pytest.raises(ConnectionError):
+        connection.receive(1.0)

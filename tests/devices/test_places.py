@@ -214,3 +214,28 @@ def test_equal_samples_without_a_clock_are_no_double() -> None:
     flat = np.zeros((1, 25), np.int16)
     placed = [one for k in range(40) for one in placer.place(Packet(flat, START_S + k * 0.1))]
     assert [one.first for one in placed] == [k * 25 for k in range(40)]
+
+
+@pytest.mark.parametrize("damaged", [1.7e308, -1.7e308, float("inf"), float("nan"), 1e12, -1e12])
+@pytest.mark.parametrize("has_count", [True, False])
+@pytest.mark.parametrize("is_epoch", [True, False])
+def test_a_damaged_time_moves_nothing(damaged: float, has_count: bool, is_epoch: bool) -> None:
+    placer = Placer(Description("bed-1", rate_hz=250.0, is_epoch=is_epoch))
+    placed = []
+    for k in range(60):
+        time_s = damaged if k == 30 else START_S + k / 10
+        count = 25 * k if has_count else None
+        samples = np.arange(25 * k, 25 * (k + 1))[None]
+        placed += placer.place(Packet(samples, START_S + (k + 1) / 10, time_s, count))
+    placed += placer.close()
+    assert [one.first for one in placed] == list(range(0, 1500, 25))
+    assert {one.session for one in placed} == {placed[0].session}
+    assert max(abs(one.time_us / 1e6 - START_S - one.first / 250) for one in placed) < 0.1
+
+
+def test_a_rate_is_measured_where_a_count_is_damaged() -> None:
+    placer = Placer(Description("bed-1"))
+    for k in range(60):
+        count = 1 << 64 if k == 29 else 25 * k
+        placer.place(Packet(np.arange(25 * k, 25 * (k + 1))[None], START_S + (k + 1) / 10, START_S + k / 10, count))
+    assert placer.rate_hz == 250.0

@@ -47,6 +47,7 @@ def read(name: str, reader: Listed, owners: dict[str, str], said: list[str]) -> 
         name, reader, messages.extend, owners, say=said.append, keep=None, chunk_s=CHUNK_S, pauses_s=(1.0, 1.0)
     )
     one.run(threading.Event())
+    assert one.failure is None
     one.flush()
     return one, messages
 
@@ -68,9 +69,8 @@ def test_packets_that_come_together_are_those_that_come_one_by_one(sizes: list[i
 def test_a_stream_that_two_readers_send_comes_from_the_first_and_the_other_is_said() -> None:
     said: list[str] = []
     owners: dict[str, str] = {}
-    first, messages = read("mqtt", Listed([packet(k) for k in range(20)]), owners, said)
-    other, none = read("lsl", Listed([packet(k) for k in range(20)]), owners, said)
-    assert (first.failure, other.failure) == (None, None)
+    messages = read("mqtt", Listed([packet(k) for k in range(20)]), owners, said)[1]
+    none = read("lsl", Listed([packet(k) for k in range(20)]), owners, said)[1]
     assert sum(len(decode_chunk(m.value)["samples"]) // 2 for m in messages) == 500
     assert none == []
     assert [line for line in said if "left out" in line] == [
@@ -127,3 +127,22 @@ def test_what_did_not_come_is_said_once_a_minute_and_what_came_late_is_not(monke
     read("mqtt", Holed(), {}, said)
     lines = [line for line in said if "have not come" in line]
     assert [line[:34] for line in lines] == ["mqtt: 0.2 s of signal have not com", "mqtt: 0.3 s of signal have not com"]
+
+
+@pytest.mark.parametrize("wrong", [np.zeros((2, 25), np.int16), np.zeros(25, np.int16)])
+def test_what_waits_of_a_stream_that_is_left_out_is_sent(wrong: np.ndarray) -> None:
+    said: list[str] = []
+    bad = Packet(wrong, START_S + 0.5, count=100, described=BED)
+    one, messages = read("mqtt", Listed([*(packet(k) for k in range(4)), bad, packet(5)]), {}, said)
+    assert sum(len(decode_chunk(m.value)["samples"]) // 2 for m in messages) == 100
+    assert "this stream is left out" in said[-1]
+    assert (one.streams, one.sums().packets, one.sums().samples, one.sums().messages) == ({}, 4, 100, len(messages))
+
+
+def test_streams_that_another_description_replaces_are_sums_and_nothing_else_is_kept() -> None:
+    beds = [BED, Description("bed-1", ("V1",), 250.0, 1.0)]
+    one, messages = read("mqtt", Listed([packet(k, described=beds[k % 2]) for k in range(200)]), {}, [])
+    sums = one.sums()
+    assert (sums.packets, sums.samples, sums.sessions, sums.messages) == (200, 5000, 200, len(messages))
+    assert len(one.streams) == 1
+    assert not [x for x in vars(one).values() if isinstance(x, list) and len(x) > 1]

@@ -32,7 +32,8 @@ _SLACK_S = 0.05  # by which arrivals may contradict a hole
 _FEWEST_EQUAL = 8  # samples: fewer may be equal by chance
 _JITTER_S = {True: 0.002, False: 0.1}  # until it is measured
 _RECENT_S = 5.0
-_LATEST_S = 4e9  # since 1970: a clock that says more has no place in a message
+_EARLIEST_S, _LATEST_S = 5e8, 4e9  # since 1970: a clock that says less, or more, is not set
+MOST_S = 1e12  # a time beyond is damaged: as if there was none
 
 
 class Placed(NamedTuple):
@@ -125,7 +126,8 @@ class ByTime:
         self._next = max(self._next, index + count)
         self._last_arrival_s = packet.arrival_s
         taken_s = self._offset_s + self._clock.time_of(index)
-        time_us = round(1e6 * (taken_s if abs(taken_s) < _LATEST_S else sent_s))
+        is_set = (_EARLIEST_S if self.described.is_epoch else -_LATEST_S) < taken_s < _LATEST_S
+        time_us = round(1e6 * (taken_s if is_set else sent_s))
         return Placed(self.session, index, time_us, packet)
 
     def late_s(self, now_s: float) -> float | None:

@@ -11,6 +11,8 @@ session or another contact of the leads are in different chunks.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +51,29 @@ class Chunk(NamedTuple):
     first: int
     time_us: int
     samples: I16
+
+
+@dataclass
+class Sums:
+    """What came of streams and was made of it, so far; as of ``feed.Summary``."""
+
+    packets: int = 0
+    messages: int = 0
+    samples: int = 0
+    sessions: int = 0
+    holes: int = 0
+    missing_s: float = 0.0
+    doubled: int = 0
+
+    def add(self, other: Sums) -> None:
+        """Add those of other streams."""
+        self.packets += other.packets
+        self.messages += other.messages
+        self.samples += other.samples
+        self.sessions += other.sessions
+        self.holes += other.holes
+        self.missing_s += other.missing_s
+        self.doubled += other.doubled
 
 
 class Stream:
@@ -127,6 +152,22 @@ class Stream:
     def close(self) -> list[Message]:
         """Return everything that waits."""
         return [message for placed in self.placer.close() for message in self._add(placed)] + self._end()
+
+    def leave(self) -> list[Message]:
+        """Return what can be sent of what waits: the stream has failed, and is left out."""
+        messages: list[Message] = []
+        with suppress(UserError):
+            for placed in self.placer.close():
+                messages += self._add(placed)
+        with suppress(UserError):
+            messages += self._end()
+        return messages
+
+    def sums(self) -> Sums:
+        """Return what came and was made of it, so far."""
+        placer = self.placer
+        seen, missing_s = placer.seen, placer.seen.missing / (placer.rate_hz or 1.0)
+        return Sums(self.packets, self.messages, self.samples, placer.sessions, seen.holes, missing_s, placer.doubled)
 
     def _add(self, placed: Placed) -> list[Message]:
         messages = []

@@ -18,7 +18,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.publishing.live_sender import LiveSender
 from beatwire.wire import frame
 
-from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message
+from beatwire_producers.devices.chunks import CHUNK_S, LONGEST_S, Chunk, Message, Sums
 from beatwire_producers.devices.outbox import Memory, Outbox, Spool
 from beatwire_producers.devices.packets import Reader
 from beatwire_producers.devices.reading import Reading, Say
@@ -149,17 +149,12 @@ class Feed:
 
     def summary(self) -> Summary:
         """Return what was done so far."""
-        present = [stream for reading in self._readings for stream in list(reading.streams.values())]
-        streams = [*(stream for reading in self._readings for stream in reading.past), *present]
+        sums = Sums()
+        for reading in self._readings:
+            sums.add(reading.sums())
         return Summary(
-            streams=len(present),
-            packets=sum(s.packets for s in streams),
-            messages=sum(s.messages for s in streams),
-            samples=sum(s.samples for s in streams),
-            sessions=sum(s.placer.sessions for s in streams),
-            holes=sum(s.placer.seen.holes for s in streams),
-            missing_s=sum(s.placer.seen.missing / (s.placer.rate_hz or 1.0) for s in streams),
-            doubled=sum(s.placer.doubled for s in streams),
+            **asdict(sums),
+            streams=sum(len(reading.streams) for reading in self._readings),
             away=sum(reading.away for reading in self._readings),
             unreadable=sum(getattr(reading.reader, "unreadable", 0) for reading in self._readings),
             lost=self._outbox.lost,

@@ -63,6 +63,8 @@ _FIELDS_OF_JSON = (
     Field("lead_off", lambda value: is_integer(value, 0, (1 << MAX_LEADS) - 1), "a mask", optional=True),
 )
 _EPOCH_S, _LATEST_S = 5e8, 4e9  # a time after 1985 and before 2096 is one since 1970
+_MOST_S = 1e12  # no clock says more
+_SAME_RATE = 1e-3  # a rate that is stated anew, and is so near to the one before, is the same
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,8 @@ class Decoder:
 
     def __init__(self, address: Address, options: Options) -> None:
         self._map, self._pattern, self._options = address.map, address.topic, options
-        self._described: dict[tuple[Any, ...], Description] = {}
+        self._described: dict[str, Description] = {}  # stream -> what was described last
+        self._is_epoch: dict[str, bool] = {}  # stream -> whether its first time was one since 1970
         self._streams: dict[str, str] = {}  # topic -> id of its stream
         self._topics: dict[str, str] = {}  # the reverse
         self._leads = tuple(name for name in address.map["leads"].split(",") if name)
@@ -179,21 +182,30 @@ class Decoder:
         """
         fields, samples = self._of_bytes(payload) if self._dtype else self._of_json(payload)
         stream = self._streams.get(topic) or self._stream(topic)
-        options, get = self._options, fields.get
-        rate = options.fs or get("rate_hz") or self._rate_hz
-        uv = options.uv if options.uv is not None else get("uv_per_unit", self._uv)
-        time_s, is_epoch = _seconds(fields)
-        leads = tuple(get("leads") or self._leads) or tuple(f"lead{k}" for k in range(len(samples)))
-        if len(leads) != len(samples):
-            raise UnreadableError(f"expected samples of {len(leads)} leads; got {len(samples)}")
-        key = (stream, leads, rate, uv, is_epoch)
-        described = self._described.get(key)
-        if described is None:
-            described = self._described[key] = Description(stream, leads, rate, uv, is_epoch=is_epoch)
+        get, time_s = fields.get, _seconds(fields)
+        described = self._describe(stream, fields, len(samples), time_s)
         every, contact, battery = (1 << len(samples)) - 1, get("contact"), get("battery")
         lead_off = every if contact is not None and not contact else get("lead_off", 0) & every
         charge = None if battery is None else round(min(max(battery, 0), 100))
         return Packet(samples, now_s, time_s, get("count"), lead_off, charge, described)
+
+    def _describe(self, stream: str, fields: dict[str, Any], count: int, time_s: float | None) -> Description:
+        """Return what is described; what a message does not say is as in the one before."""
+        options, before, get = self._options, self._described.get(stream), fields.get
+        if time_s is not None:
+            self._is_epoch.setdefault(stream, _EPOCH_S < time_s < _LATEST_S)
+        known_leads = before.leads if before is not None and len(before.leads) == count else self._leads
+        leads = tuple(get("leads") or known_leads) or tuple(f"lead{k}" for k in range(count))
+        if len(leads) != count:
+            raise UnreadableError(f"expected samples of {len(leads)} leads; got {count}")
+        known_rate, known_uv = (self._rate_hz, self._uv) if before is None else (before.rate_hz, before.uv)
+        rate = options.fs or get("rate_hz") or known_rate
+        uv = options.uv if options.uv is not None else get("uv_per_unit", known_uv)
+        if before is not None and (leads, uv) == (before.leads, before.uv) and _is_same_rate(rate, before.rate_hz):
+            return before
+        described = Description(stream, leads, rate, uv, is_epoch=self._is_epoch.get(stream, False))
+        self._described[stream] = described
+        return described
 
     def _stream(self, topic: str) -> str:
         """Return the id of the stream of a topic that is new; two topics never have one."""
@@ -253,13 +265,20 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _seconds(fields: dict[str, Any]) -> tuple[float | None, bool]:
-    """Return the time of a message in seconds, and whether it is one since 1970."""
+def _is_same_rate(rate_hz: float | None, before_hz: float | None) -> bool:
+    if rate_hz is None or before_hz is None:
+        return rate_hz is before_hz
+    return abs(rate_hz - before_hz) <= _SAME_RATE * before_hz
+
+
+def _seconds(fields: dict[str, Any]) -> float | None:
+    """Return the time of a message in seconds."""
     for name, per_second in _TIMES.items():
         value = fields.get(name)
         if value is None:
             continue
         scale = per_second or next((s for s in (1.0, 1e3, 1e6) if abs(value) < 1e11 * s), 1e9)
-        time_s = value / scale
-        return time_s, _EPOCH_S < time_s < _LATEST_S
-    return None, False
+        if not abs(value) <= _MOST_S * scale:
+            raise UnreadableError(f"expected {name}: at most {_MOST_S:g} seconds; got {shown(value)}")
+        return float(value / scale)
+    return None

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from beatwire_producers.devices.by_time import ByTime, Placed
+from beatwire_producers.devices.by_time import MOST_S, ByTime, Placed
 from beatwire_producers.devices.packets import Description, Packet
 from beatwire_producers.devices.rates import measured_rate
 from beatwire_producers.devices.seen import hash_of
@@ -57,6 +57,9 @@ class Placer(ByTime):
         """
         if packet.samples.shape[1] == 0:
             return []
+        if packet.time_s is not None and not abs(packet.time_s) <= MOST_S:
+            self._note(f"a time of {packet.time_s:g} s is damaged: this packet is placed by its arrival")
+            packet = replace(packet, time_s=None)
         if self.rate_hz is not None:
             return self._place(packet)
         self._learnt.append(packet)

@@ -17,6 +17,7 @@ from beatwire_producers.devices.packets import Description, Packet
 
 _FEWEST = 4  # packets
 _COMPARED, _COMPARED_S, _MOST_COMPARED = 64, 8.0, 20_000  # packets; seconds; packets of a clock that does not run
+_LARGEST = 1 << 52  # samples from the first count to the last
 _OTHER = 0.03  # so far from the stated rate is another one
 
 
@@ -38,8 +39,9 @@ def measured_rate(described: Description, packets: Sequence[Packet]) -> float:
     if len(times) < _FEWEST or times[-1] <= times[0]:
         raise _unknown(where, f"{len(times)} of them")
     seconds = np.array(times) - times[0]
-    if len(counts) == len(times) and not described.turn and counts[-1] > counts[0]:
-        rows = (np.array(counts, np.int64) - counts[0]) * described.per_count
+    is_counted = len(counts) == len(times) and not described.turn and counts[-1] > counts[0]
+    if is_counted and (max(counts) - min(counts)) * described.per_count < _LARGEST:
+        rows = np.array([(count - counts[0]) * described.per_count for count in counts], np.int64)
         hz = even_rate(rows, seconds, np.zeros(len(rows) - 1, np.int64), float(rows[-1] / seconds[-1]))
         return check_rate(where, nominal_rate(hz, 2.0 / float(rows[-1])))
     try:

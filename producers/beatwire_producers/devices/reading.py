@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from beatwire.errors import UserError
 
-from beatwire_producers.devices.chunks import Chunk, Message, Stream
+from beatwire_producers.devices.chunks import Chunk, Message, Stream, Sums
 from beatwire_producers.devices.packets import Description, DeviceAwayError, Packet, Reader, arrival_s
 
 _STEADY_S = 30.0  # a device that has sent for so long is looked for at once when it goes
@@ -50,8 +51,8 @@ class Reading:
 
     Attributes
     ----------
-    streams, past : dict of str to Stream, list of Stream
-        The present ones, and those that another description has replaced.
+    streams : dict of str to Stream
+        The present ones.
     away : int
         How often the device went away.
     failure : BaseException or None
@@ -74,7 +75,7 @@ class Reading:
         self._put, self._owners, self._say, self._keep = put, owners, say, keep
         self._chunk_s, self._pauses_s = chunk_s, pauses_s
         self.streams: dict[str, Stream] = {}
-        self.past: list[Stream] = []
+        self._past = Sums()  # of streams that another description has replaced, or that are left out
         self._refused: set[str] = set()
         self.away = 0
         self.failure: BaseException | None = None
@@ -112,6 +113,13 @@ class Reading:
     def flush(self) -> None:
         """Put everything that waits."""
         self._put_all([message for stream in self.streams.values() for message in stream.close()])
+
+    def sums(self) -> Sums:
+        """Return what came and was made of it, of all streams so far."""
+        sums = replace(self._past)
+        for stream in list(self.streams.values()):
+            sums.add(stream.sums())
+        return sums
 
     def set_chunk_s(self, chunk_s: float) -> None:
         """Make messages of so much signal from now on."""
@@ -158,7 +166,10 @@ class Reading:
                 if packet.described is None:
                     raise
                 self._refused.add(one.stream)
-                self.past += [left] if (left := self.streams.pop(one.stream, None)) is not None else []
+                left = self.streams.pop(one.stream, None)
+                if left is not None:
+                    messages += left.leave()
+                    self._past.add(left.sums())
                 self._say(f"{error}; this stream is left out")
         self._put_all(messages)
 
@@ -174,7 +185,7 @@ class Reading:
             messages += before.close()
             made.placer.begin_after(before.placer)
             self._say(f"{described.stream}: {sentence(described)}: a new session")
-            self.past.append(before)
+            self._past.add(before.sums())
         elif described.stream not in self.name:
             self._say(f"{self.name}: {sentence(described)}")
         self.streams[described.stream] = made
@@ -201,13 +212,12 @@ class Reading:
 
     def _watch_holes(self, now_s: float) -> None:
         """Say what is missing, and did not come after what follows it."""
-        streams = [*self.past, *self.streams.values()]
-        missing_s = sum(s.placer.seen.missing / (s.placer.rate_hz or 1.0) for s in streams)
+        sums = self.sums()
+        missing_s = sums.missing_s
         stays_s, self._missing_s = min(missing_s, self._missing_s), missing_s
         if stays_s > self._missing_said and now_s - self._holes_said_s > _AGAIN_S:
             self._missing_said, self._holes_said_s = stays_s, now_s
-            holes = sum(s.placer.seen.holes for s in streams)
-            self._say(f"{self.name}: {stays_s:.1f} s of signal have not come, in {holes:,} holes so far")
+            self._say(f"{self.name}: {stays_s:.1f} s of signal have not come, in {sums.holes:,} holes so far")
 
 
 def sentence(described: Description) -> str:

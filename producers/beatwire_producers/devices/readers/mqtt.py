@@ -100,8 +100,10 @@ class MqttReader:
     def _read(self, messages: list[Message]) -> list[Packet]:
         """Return the packets that messages are; the others are noted."""
         now_s, packets = arrival_s(), []
-        for topic, payload, is_retained in messages:
+        for topic, payload, is_retained, is_text in messages:
             try:
+                if not is_text:
+                    raise UnreadableError("expected a topic of UTF-8")
                 if is_retained:
                     raise UnreadableError("expected one that is sent now; got one that the broker has kept (retained)")
                 packets.append(self._decoder.packet(topic, payload, now_s))

@@ -9,7 +9,7 @@ lost where it waits, at the broker.
 
 from __future__ import annotations
 
-import select
+import selectors
 import ssl
 import struct
 import time
@@ -30,11 +30,18 @@ class RefusedError(Exception):
 
 
 class Message(NamedTuple):
-    """A message: its topic, its content, and whether the broker had kept it from before the subscription."""
+    """A message.
+
+    topic     its topic
+    payload   its content
+    retained  the broker had kept it from before the subscription
+    is_text   the topic was UTF-8; otherwise it has escapes for what was not
+    """
 
     topic: str
     payload: bytes
     retained: bool
+    is_text: bool = True
 
 
 class Connection:
@@ -144,8 +151,7 @@ class Connection:
         if connected is None:
             self._gone = self._gone or "it has closed the connection"
             return
-        waiting = [connected] if client.want_write() else []
-        readable, writable, _ = select.select([connected], waiting, [], min(wait_s, _MISC_S))
+        readable, writable = _ready(connected, min(wait_s, _MISC_S), writes=client.want_write())
         if writable:
             client.loop_write()
         known = -1 if readable else len(self._messages)
@@ -161,12 +167,29 @@ class Connection:
             client.loop_misc()
 
     def _came(self, _client: Any, _data: Any, message: paho.MQTTMessage) -> None:
-        self._messages.append(Message(message.topic, bytes(message.payload), message.retain))
+        try:
+            topic, is_text = message.topic, True
+        except UnicodeDecodeError as error:
+            topic, is_text = error.object.decode(errors="backslashreplace"), False
+        self._messages.append(Message(topic, bytes(message.payload), message.retain, is_text))
         if message.qos:
             self._due.append((message.mid, message.qos))
 
     def _ended(self, _client: Any, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
         self._gone = self._gone or reason
+
+
+def _ready(connected: Any, wait_s: float, *, writes: bool) -> tuple[bool, bool]:
+    """Wait for a socket; return whether there is something to read, and room to write."""
+    events = selectors.EVENT_READ | (selectors.EVENT_WRITE if writes else 0)
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(connected, events)
+            ready = selector.select(wait_s)
+    except (ValueError, KeyError) as error:  # another thread has closed the socket
+        raise ConnectionError("the connection is closed") from error
+    found = ready[0][1] if ready else 0
+    return bool(found & selectors.EVENT_READ), bool(found & selectors.EVENT_WRITE)
 
 
 def _holds(connected: Any) -> bool:
