@@ -78,10 +78,41 @@ def test_a_header_without_what_is_needed_is_one_error(tmp_path: Path, header: di
     assert message_of(tmp_path / "r.edf") == message
 
 
+@pytest.mark.parametrize("field", [b"10.0", b"nan", b"inf", b"1e1"])
+def test_a_number_of_data_records_that_is_not_whole_is_one_error(field: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "r.edf"
+    write_raw_edf(path, [Raw("ECG", "mV", np.arange(1000))], 4)
+    content = path.read_bytes()
+    path.write_bytes(content[:236] + field.ljust(8) + content[244:])
+    got = repr(field.ljust(8))
+    assert message_of(path) == f"r.edf: expected the number of its data records in its header; got {got}"
+    path.write_bytes(content[:252] + b"0   " + content[256:])
+    assert message_of(path) == ("r.edf: expected an EDF or BDF file; got: b'0   ' signals, by its header")
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    letter=st.sampled_from("FCTPO"), number=st.integers(7, 20) | st.just(1), other=st.sampled_from(["", "Resp", "A"]),
+    end=st.sampled_from(["-REF", ":Ref", "-Avg", "-LE", ""]),
+)  # fmt: skip
+def test_a_signal_with_the_short_name_of_an_electrode_is_a_lead_where_no_other_remains(
+    letter: str, number: int, end: str, other: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, name = path_of(tmp_path_factory, ".edf"), f"{letter}{number}{end}"
+    rng = np.random.default_rng(number)
+    signals = [Raw(label, "mV", rng.integers(-3000, 3000, 1000)) for label in (name, other) if label]
+    write_raw_edf(path, signals, 4)
+    is_taken = other == "A" and name != "C1"
+    recording = read_recording(path)
+    assert recording.leads == (("A",) if is_taken else (name,))
+    said = f"named like electrodes of the head, read as ECG: {name}"
+    assert (said in recording.notes) == (not is_taken and name != "C1")
+
+
 def test_of_signals_of_the_head_none_is_a_lead(tmp_path: Path) -> None:
-    signals = [Raw(label, "uV", np.arange(800)) for label in ("Fp1", "C4-M1", "E1-M2", "ROC")]
+    signals = [Raw(label, "uV", np.arange(800)) for label in ("Fp1", "C4-M1", "E1-M2", "ROC", "F7")]
     write_raw_edf(tmp_path / "r.edf", signals, 4)
-    assert message_of(tmp_path / "r.edf").startswith("r.edf: expected a lead in volts; got Fp1, C4-M1, E1-M2, ROC")
+    assert message_of(tmp_path / "r.edf").startswith("r.edf: expected a lead in volts; got Fp1, C4-M1, E1-M2, ROC, F7")
     assert read_recording(tmp_path / "r.edf", column="Fp1").leads == ("Fp1",)
 
 
@@ -149,8 +180,43 @@ def test_a_rate_may_be_a_text_or_an_interval_and_one_of_two_is_that_of_the_ecg(t
         "x.npz: expected one sampling rate; got 250 Hz by its 'fs', 500 Hz by its 'Fs': give --fs"
     )
     assert read_recording(path, fs=500).rate_hz == 500
+    np.savez(path, ecg=mv, ts=0.01)
+    assert "expected a sampling rate" in message_of(path)
+    assert read_recording(path, fs=250).rate_hz == 250
     np.savez(path, note="none", fs=250)
     assert message_of(path) == "x.npz: expected an array of numbers; got 'note' (text), 'fs' (a number)"
+
+
+@pytest.mark.parametrize("name", ["dt", "Dt", "interval", "sampling_interval", "sample_period", "delta_t"])
+def test_a_rate_that_is_given_comes_before_an_interval_that_a_file_states(name: str, tmp_path: Path) -> None:
+    mv = np.random.default_rng(1).uniform(-1, 1, 500)
+    np.savez(tmp_path / "x.npz", ecg=mv, **{name: 0.01})
+    assert read_recording(tmp_path / "x.npz").rate_hz == 100
+    recording = read_recording(tmp_path / "x.npz", fs=250)
+    assert recording.rate_hz == 250
+    assert recording.notes[0] == f"rate: 250 Hz, as given; its {name!r} would be 100 Hz"
+
+
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    kind=st.sampled_from(["M8[ns]", "M8[ms]", "M8[D]", "M8[Y]", "m8[us]", "m8"]), length=st.sampled_from([3, 400, 900]),
+    fault=st.sampled_from(["NaT", "falls", "all one"]), name=st.sampled_from(["x", "date", "ecg_time", "II"]),
+    signal=st.sampled_from(["sig", "data", "ecg"]), leads=st.integers(1, 3),
+)  # fmt: skip
+def test_dates_that_are_no_clock_of_the_samples_are_left_out(
+    kind: str, length: int, fault: str, name: str, signal: str, leads: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = path_of(tmp_path_factory, ".npz")
+    times = (np.arange(length) * 4 % (length if fault == "falls" else 10**6)).astype("i8").astype(kind)
+    if fault == "NaT":
+        times[length // 2] = "NaT"
+    elif fault == "all one":
+        times[:] = times[0]
+    mv = np.random.default_rng(1).uniform(-1, 1, (leads, 400))
+    np.savez(path, **{name: times, signal: mv if leads > 1 else mv[0]})
+    recording = read_recording(path, fs=250)
+    assert (recording.rate_hz, recording.samples.shape) == (250, (leads, 400))
+    assert recording.notes[0] == f"left out: {name!r} (times, but not one a sample that rises)"
 
 
 def test_the_cells_of_a_matlab_file_are_leads_and_a_later_version_than_its_header_says_is_refused(

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from beatwire.recordings import read_recording
+from beatwire.recordings.columns.roles import Table, roles_of
 from beatwire.recordings.synthetic.person import synthetic_recording
 from draws import draws
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sources import message_of
 
 RATE_HZ = 200.0
+LEADS = ("I", "II", "III", "aVR", "V1", "V5")
 UV = {"mV": 1.0, "uV": 1000.0, "V": 0.001}  # units of a millivolt
 _RECORDING = synthetic_recording("synthetic:seconds=10,seed=1", rate_hz=RATE_HZ)
 MV = _RECORDING.samples[0] * _RECORDING.uv_per_unit / 1000.0
@@ -160,7 +162,9 @@ def test_what_was_assumed_is_said_in_a_note_each(tmp_path: Path) -> None:
 @settings(max_examples=draws(20), deadline=None)
 @given(
     raw_first=st.booleans(),
-    raw=st.sampled_from(["ECG LL-RA (no_units)", "ECG LL-RA raw (LSB)", "ecg_adu", "ecg_raw", "II counts", "ECG adc"]),
+    raw=st.sampled_from(
+        ["ECG LL-RA (no_units)", "ECG LL-RA raw (LSB)", "ecg_adu", "ecg_raw", "lead LL-RA counts", "ECG adc"]
+    ),
     volts=st.sampled_from(sorted(UV)),
 )
 def test_a_lead_in_units_of_a_converter_beside_leads_in_volts_is_the_same_lead_again(
@@ -174,15 +178,52 @@ def test_a_lead_in_units_of_a_converter_beside_leads_in_volts_is_the_same_lead_a
     recording = read_recording(path, fs=250)
     assert recording.leads == ("ECG LL-RA",)
     assert np.abs(recording.samples[0] * recording.uv_per_unit / 1000 - mv).max() < 0.001
-    assert "(others are in volts)" in recording.notes[0]
+    assert "(the same lead is there in volts)" in recording.notes[0]
 
 
-@pytest.mark.parametrize("name", ["RR", "HR (bpm)", "rr_intervals", "SpO2"])
+@settings(max_examples=draws(25), deadline=None)
+@given(
+    raw=st.lists(st.sampled_from(LEADS), min_size=1, max_size=3, unique=True),
+    volts=st.lists(st.sampled_from(LEADS), min_size=1, max_size=3, unique=True),
+    form=st.sampled_from(["{}_raw", "{} (adu)", "{} raw [counts]", "raw_{}", "ECG {} adc", "Lead {} (LSB)"]),
+    unit=st.sampled_from(["{} (mV)", "ECG {} [uV]", "{}_mV", "lead {} (V)", "{}, V"]), raw_first=st.booleans(),
+)  # fmt: skip
+@example(["I", "II", "V1"], ["II"], "{}_raw", "{} (mV)", True)
+@example(["V1"], ["I", "II"], "{} (adu)", "{} (mV)", False)
+def test_a_lead_in_units_of_a_converter_is_left_out_only_if_that_lead_is_there_in_volts(
+    raw: list[str], volts: list[str], form: str, unit: str, raw_first: bool
+) -> None:
+    names = [[form.format(lead) for lead in raw], [unit.format(lead) for lead in volts]]
+    names = names if raw_first else names[::-1]
+    table = Table((*names[0], *names[1]), list(np.random.default_rng(1).normal(0, 1, (len(raw) + len(volts), 400))))
+    again = {form.format(lead) for lead in raw if lead in volts}
+    assert {table.names[k] for k in roles_of("x", table).leads} == {*names[0], *names[1]} - again
+
+
+@settings(max_examples=draws(20), deadline=None)
+@given(
+    word=st.sampled_from(["patient", "subject", "session", "device", "heart", "beat", "id", "sleep", "stage", "group"]),
+    joint=st.sampled_from(["", "_", " ", "-0", "_0"]), number=st.integers(0, 99), has_clock=st.booleans(),
+)  # fmt: skip
+def test_a_single_column_may_be_called_after_a_person_a_session_or_a_device(
+    word: str, joint: str, number: int, has_clock: bool, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, name = tmp_path_factory.getbasetemp() / "one.csv", f"{word}{joint}{number}"
+    mv = np.random.default_rng(number).uniform(-1, 1, 400)
+    columns = {"time": np.arange(400) / 250, name: mv} if has_clock else {name: mv}
+    rows = np.stack([*columns.values()], axis=1)
+    np.savetxt(path, rows, "%.4f", delimiter=",", header=",".join(columns), comments="")
+    recording = read_recording(path, fs=250)
+    assert (recording.leads, recording.samples.shape) == ((name,), (1, 400))
+
+
+@pytest.mark.parametrize("name", ["RR", "HR (bpm)", "heart rate", "patient_01_hr", "rr_intervals", "SpO2"])
 def test_a_single_column_of_another_quantity_is_refused_unless_it_is_chosen(name: str, tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text("\n".join([name, *(f"{800 + k % 7}" for k in range(400))]))
     assert message_of(path, fs=250) == (
-        f"x.csv: expected a column of ECG; column {name!r} is none (another quantity, by its name)"
+        f"x.csv: expected a column of ECG; column {name!r} is none (another quantity, by its name) "
+        "(choose with --column)"
     )
     assert read_recording(path, fs=250, column="0").samples.shape == (1, 400)
 

@@ -3,8 +3,9 @@
 In:  :class:`Signals`, as a reader of a format opens them: name, rate and unit of each, and a function that reads values
 Out: a :class:`Recording`, or its blocks
 
-Without a choice of the user, leads are the signals in volts whose names are not those of other signals. Where none is
-in volts, or only signals of an unknown unit are named as an ECG, leads are those, which are not calibrated. Leads of
+Without a choice of the user, leads are the signals in volts whose names are not those of other signals. Those
+named like P1, which may be an electrode of the head, are leads only where no other signal remains. Where none is in
+volts, or only signals of an unknown unit are named as an ECG, leads are those, which are not calibrated. Leads of
 different rates are brought to the highest of their rates by linear interpolation: one that is read alone keeps its own.
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from beatwire.errors import UserError
-from beatwire.recordings.columns.kinds import is_ecg, is_other
+from beatwire.recordings.columns.kinds import is_ecg, is_of_head, is_other, may_be_of_head
 from beatwire.recordings.leads import find_lead, unique_names
 from beatwire.recordings.record import MAX_LEADS, MIN_RATE_HZ, Recording, check_rate
 from beatwire.recordings.units import Block, to_units
@@ -230,7 +231,12 @@ def _rows(source: Signals, names: tuple[str, ...], column: str | None) -> tuple[
             raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(requested)}")
         return [find_lead(where, names, one) for one in requested], []
     may_be = [k for k, signal in enumerate(signals) if signal.length and signal.uv_per_value is not None]
+    of_head = [k for k in may_be if may_be_of_head(names[k])]
     may_be = [k for k in may_be if not is_other(names[k])]
+    notes: list[str] = []
+    if of_head and not may_be and not any(map(is_of_head, names)):
+        may_be = of_head
+        notes.append("named like electrodes of the head, read as ECG: " + ", ".join(names[k] for k in of_head))
     named = [k for k in may_be if is_ecg(names[k])] or may_be
     volts = [k for k in named if signals[k].uv_per_value]
     rows = volts or named
@@ -239,7 +245,6 @@ def _rows(source: Signals, names: tuple[str, ...], column: str | None) -> tuple[
     if not rows:
         found = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
         raise UserError(f"{where}: expected a lead in volts; got {found} (choose with --column)")
-    notes: list[str] = []
     if len(rows) < len(names):
         notes.append("left out: " + ", ".join(names[k] for k in range(len(names)) if k not in rows))
     if len(rows) > MAX_LEADS:

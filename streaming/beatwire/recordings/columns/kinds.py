@@ -29,6 +29,8 @@ _OTHER = re.compile(
     r"leg|tibialis|crc|sync|imu|force|torque|angle|[lr]oc)(?![a-z])"
 )
 _ELECTRODE = r"(?:fp|af|fc|ft|cp|tp|po|[fctpo])(?:z|\d{1,2})"  # of the head; C1 to C6 alone are on the chest
+_LETTER = re.compile(r"[fctpo]\d{1,2}([-:](ref|avg?|le))?")  # a name that other signals have too
+_HEAD = re.compile(r"(?<![a-z])(eeg|ieeg|seeg|ecog|eog|[lr]oc)(?![a-z])")
 _EEG = re.compile(rf"(?!c[1-6]$){_ELECTRODE}|(?:{_ELECTRODE}|e[12])[-:](?:{_ELECTRODE}|[am][12]|ref|avg?|le)")
 
 
@@ -64,3 +66,24 @@ def is_other(name: str) -> bool:
     """
     text = name.strip().casefold()
     return not is_ecg(name) and (_OTHER.search(text.replace("_", " ")) is not None or _EEG.fullmatch(text) is not None)
+
+
+def is_of_head(name: str) -> bool:
+    """Return True if a name is that of a signal of the head and of nothing else.
+
+    >>> [is_of_head(name) for name in ("Fp1", "Fz", "C3-A2", "EEG 1", "ROC", "P1", "C1-REF", "C1", "Resp")]
+    [True, True, True, True, True, False, False, False, False]
+    """
+    text = name.strip().casefold()
+    is_electrode = _EEG.fullmatch(text) is not None and _LETTER.fullmatch(text) is None
+    return is_other(name) and (is_electrode or _HEAD.search(text.replace("_", " ")) is not None)
+
+
+def may_be_of_head(name: str) -> bool:
+    """Return True if a name is that of an electrode of the head, but so short that another signal may have it.
+
+    >>> [may_be_of_head(name) for name in ("P1", "O1", "C1-REF", "Fp1", "Fz", "C3-A2", "C1")]
+    [True, True, True, False, False, False, False]
+    """
+    text = name.strip().casefold()
+    return is_other(name) and _EEG.fullmatch(text) is not None and _LETTER.fullmatch(text) is not None

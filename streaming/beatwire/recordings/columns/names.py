@@ -75,6 +75,18 @@ _OTHER_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "label", "anno
                 "heartrate", "marker", "trigger", "pulse", "spo2", "humid")  # fmt: skip
 
 
+# Of the names of other quantities those that are physical: a column of one is no ECG even where it is alone.
+_QUANTITIES = {
+    "hr", "bpm", "heartrate", "rate", "pulse", "puls", "herzfrequenz", "rr", "rri", "ibi", "hrv", "nn", "acc", "gyro",
+    "gyr", "mag", "imu", "temp", "temperature", "temperatur", "skin", "battery", "batt", "batterie", "akku", "ppg",
+    "bvp", "pleth", "spo2", "sao2", "resp", "respiration", "rsp", "breathing", "breath", "atmung", "rip", "eda", "gsr",
+    "emg", "eeg", "eog", "abp", "art", "cvp", "pap", "bp", "nibp", "icp", "pressure", "co2", "etco2", "humidity", "lux",
+    "impedance", "latitude", "longitude", "altitude", "speed", "cadence", "weight", "height", "age", "glucose", "rssi",
+}  # fmt: skip
+_QUANTITIES_BEGIN = ("acc", "gyr", "magnet", "temper", "batt", "resp", "pleth", "heartrate", "pulse", "spo2", "humid")
+_NO_LEAD = {"ecg", "ekg", "lead", "signal", "value", "values"}  # words of a name that do not tell which lead
+
+
 class Meaning(IntEnum):
     """What a column is called like; of several candidates for a lead the greatest is preferred."""
 
@@ -152,6 +164,20 @@ def is_unscaled(unit: str, name: str = "") -> bool:
     return unit in _UNSCALED or (not unit and not _UNSCALED.isdisjoint(_words(name)))
 
 
+def bare_lead(name: str) -> str:
+    """Return the name of a lead in lower case without unit, words of a converter, and words that tell no lead.
+
+    >>> bare_lead("II_raw"), bare_lead("Lead II (mV)"), bare_lead("ECG LL-RA (adu)"), bare_lead("ecg_adc")
+    ('ii', 'ii', 'llra', '')
+    """
+    plain = re.sub(r"[\[({]([^\])}]*)[\])}]", lambda found: " " if canonical_unit(found[1]) else found[0], name)
+    words = [w for w in re.split(r"[^\w+#]+|_", re.sub(_UNIT_AT_END, " ", plain)) if w]
+    if len(words) > 1 and unit_of(plain) in UV_PER and canonical_unit(words[-1]) in UV_PER:
+        words.pop()
+    parts = " ".join(w if _is_word(w) else re.sub(_SMALL_THEN_LARGE, " ", w) for w in words).casefold().split()
+    return "".join(p for p in parts if canonical_unit(p) not in _UNSCALED and p not in _NO_LEAD)
+
+
 def is_index_name(name: str) -> bool:
     """Return True if a column is called like a row number."""
     return without_unit(name).casefold() in _INDEX
@@ -188,6 +214,17 @@ def meaning(name: str, unit: str = "") -> Meaning:
         return Meaning.LEAD
     is_voltage = unit in UV_PER or any(w in ("voltage", "volt", "spannung", "tension") for w in words)
     return Meaning.VOLTAGE if is_voltage else Meaning.NOTHING
+
+
+def is_quantity(name: str, unit: str = "") -> bool:
+    """Return True if a column is called like a physical quantity that is no voltage of the heart, or has its unit.
+
+    >>> [is_quantity(name) for name in ("HR", "heart rate", "SpO2 1", "skin (°C)", "patient_01", "stage2", "heart")]
+    [True, True, True, True, False, False, False]
+    """
+    unit = unit or unit_of(name)
+    is_unit = unit in _OTHER_UNITS and unit not in _UNSCALED
+    return is_unit or any(w in _QUANTITIES or w.startswith(_QUANTITIES_BEGIN) for w in _words(without_unit(name)))
 
 
 def time_unit(name: str, unit: str, step: float, fs: float | None) -> str | None:

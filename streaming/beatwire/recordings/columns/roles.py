@@ -28,7 +28,9 @@ from beatwire.recordings.columns.names import (  # fmt: skip
     PER_SECOND,
     UV_PER,
     Meaning,
+    bare_lead,
     is_index_name,
+    is_quantity,
     is_time_name,
     is_unscaled,
     meaning,
@@ -43,6 +45,8 @@ from beatwire.tables import array_module
 
 _RISING = (Behaviour.CLOCK, Behaviour.TURNS)
 _NEVER_A_LEAD = (*_RISING, Behaviour.FALLS, Behaviour.EMPTY, Behaviour.STEPS)
+_BY_NAME = "another quantity, by its name"
+_CHOOSE = " (choose with --column)"
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,11 @@ class Table:
         if sensor:
             return Meaning.LEAD if sensor == "ecg" else Meaning.OTHER
         return meaning(self.names[k], self.unit(k))
+
+    def is_quantity(self, k: int) -> bool:
+        """Return True if a column is called like another physical quantity, not only like a person or a session."""
+        sensor = self.sensors[k] if self.sensors else ""
+        return sensor != "ecg" if sensor else is_quantity(self.names[k], self.unit(k))
 
 
 @dataclass(frozen=True)
@@ -128,7 +137,7 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
     candidates: dict[int, Meaning] = {}
     for k, b in enumerate(found):
         if k not in (clock, count):
-            why = _no_lead(table, k, b, is_alone=len(found) == 1)
+            why = _no_lead(table, k, b, is_sole=len(found) == 1 + (clock is not None) + (count is not None))
             if why is None:
                 candidates[k] = table.meaning(k)
             else:
@@ -140,7 +149,9 @@ def roles_of(where: str, table: Table, *, column: str | None = None, fs: float |
         leads = []
     if not leads:
         k, why = next(iter(left_out.items()), (clock if clock is not None else 0, "a clock"))
-        raise UserError(f"{where}: expected a column of ECG; column {table.names[k]!r} is none ({why})")
+        raise UserError(
+            f"{where}: expected a column of ECG; column {table.names[k]!r} is none ({why}){_CHOOSE * (why == _BY_NAME)}"
+        )
     if len(leads) > MAX_LEADS:
         raise UserError(f"{where}: expected 1-{MAX_LEADS} leads; got {len(leads)} columns (choose with --column)")
     return Roles(tuple(leads), clock, count, left_out)
@@ -205,17 +216,20 @@ def _first_counts(table: Table) -> bool:
     return bool(steps.min() > 0 and float(steps.max() - steps.min()) <= 0.51 * float(steps.max()))
 
 
-def _no_lead(table: Table, k: int, found: Behaviour | None, *, is_alone: bool) -> str | None:
-    """Return why a column is no lead; None if it may be one. Behaviour does not exclude the only column."""
+def _no_lead(table: Table, k: int, found: Behaviour | None, *, is_sole: bool) -> str | None:
+    """Return why a column is no lead; None if it may be one.
+
+    Behaviour does not exclude the only column. One that is sole but for a clock and a count may be called after a
+    person, a session or a device; a physical quantity it may not be.
+    """
     if found is None:
         return "text"
-    if is_alone:
-        return "another quantity, by its name" if table.meaning(k) is Meaning.OTHER else None
-    if found in _RISING:
+    if len(table.names) > 1 and found in _RISING:
         return "another clock or count"
-    if found in _NEVER_A_LEAD:
+    if len(table.names) > 1 and found in _NEVER_A_LEAD:
         return found.value
-    return "another quantity, by its name" if table.meaning(k) is Meaning.OTHER else None
+    is_other = table.meaning(k) is Meaning.OTHER and (not is_sole or table.is_quantity(k))
+    return _BY_NAME if is_other else None
 
 
 def _preferred(candidates: dict[int, Meaning], found: list[Behaviour | None], left_out: dict[int, str]) -> list[int]:
@@ -234,14 +248,15 @@ def _preferred(candidates: dict[int, Meaning], found: list[Behaviour | None], le
 
 
 def _in_volts(table: Table, leads: list[int], left_out: dict[int, str]) -> list[int]:
-    """Return the leads without those in units of a converter, if others are in volts: they are the same leads twice."""
+    """Return the leads without those in units of a converter that others in volts, by their names, are again.
+
+    A name that tells no lead, as "ecg_raw", is that of the only lead in volts.
+    """
     units = {k: table.unit(k) for k in leads}
-    raw = (
-        [k for k in leads if is_unscaled(units[k], table.names[k])]
-        if any(unit in UV_PER for unit in units.values())
-        else []
-    )
-    left_out |= dict.fromkeys(raw, "others are in volts")
+    volts = [bare_lead(table.names[k]) for k in leads if units[k] in UV_PER]
+    same = {*volts, *([""] if len(volts) == 1 else [])}
+    raw = [k for k in leads if is_unscaled(units[k], table.names[k]) and bare_lead(table.names[k]) in same]
+    left_out |= dict.fromkeys(raw, "the same lead is there in volts")
     return [k for k in leads if k not in raw]
 
 

@@ -28,7 +28,7 @@ _RATE = re.compile(
     r"samp\w*_?rate|samp\w*_?freq\w*|freq\w*|rate_hz|fs_hz|hz)",
     re.IGNORECASE,
 )
-_INTERVAL = re.compile(r"(.*[._])?(dt|ts|delta_?t|samp\w*_?(interval|period))", re.IGNORECASE)  # in seconds
+_INTERVAL = re.compile(r"((.*[._])?(dt|delta_?t|samp\w*_?(interval|period))|(.*\.)?interval)", re.IGNORECASE)  # s
 _ECG = re.compile(r"ecg|ekg", re.IGNORECASE)
 _NAMES = re.compile(
     r"(.*[._])?(leads?|lead_names?|channels?|channel_names?|ch_names?|sig_names?|names?|labels?)", re.IGNORECASE
@@ -111,13 +111,17 @@ def _recording(
     records = [a for a in arrays.values() if a.dtype.names and a.ndim == 1]
     if len(records) == 1:
         return replace(from_array(records[0], fs, units=units, gain=gain, column=column, where=where), name=path.stem)
-    numeric = {n: np.squeeze(a) for n, a in arrays.items() if a.dtype.kind in "iufMm" and a.size > 1}
+    numeric = {n: np.squeeze(a) for n, a in arrays.items() if a.dtype.kind in "iuf" and a.size > 1}
     numeric = {n: a for n, a in numeric.items() if a.ndim in (1, 2)}
     wanted = [name for name in (column or "").split(",") if name in numeric]
     best = wanted or _best_named(numeric)  # another array may be longer, or have more columns
     longest = max((max(numeric[name].shape) for name in best), default=0)
     beside = {n for n, a in numeric.items() if n not in best and a.ndim == 2}
+    clocks = {n: np.ravel(a) for n, a in arrays.items() if _is_clock(a, longest)}
     samples = {n: a for n, a in numeric.items() if max(a.shape) == longest and n not in beside}
+    samples |= clocks if samples else {}
+    if no_clock := [n for n, a in arrays.items() if a.dtype.kind in "Mm" and a.size > 1 and n not in clocks]:
+        notes.append(f"left out: {', '.join(map(repr, no_clock))} (times, but not one a sample that rises)")
     if left := [n for n, a in numeric.items() if n not in samples and max(a.shape) >= longest]:
         notes.append(f"left out: {', '.join(map(repr, left))} (others are called like a lead)")
     if any(numeric[name].ndim == 2 for name in wanted):  # the array, and what may be its clock
@@ -152,6 +156,16 @@ def _recording(
     return replace(recording, name=path.stem, notes=(*notes, *recording.notes))
 
 
+def _is_clock(times: Any, length: int) -> bool:
+    """Return True if an array holds dates or durations, one a sample, each known and none before the last."""
+    if times.dtype.kind not in "Mm" or times.size != length or max(times.shape) != length:
+        return False
+    if np.datetime_data(times.dtype)[0] in ("generic", "Y", "M") or bool(np.isnat(times).any()):
+        return False
+    steps = np.diff(np.ravel(times).astype(np.int64))
+    return bool((steps >= 0).all() and (steps > 0).any())
+
+
 def _rises(values: Any) -> bool:
     """Return True if an array is a clock or a count."""
     return values.dtype.kind in "Mm" or behaviour(values) in _RISING
@@ -161,6 +175,7 @@ def _rate(where: str, arrays: dict[str, Any], fs: float | None) -> tuple[float |
     """Return the sampling rate of a file: the number that is called so, or that of the user; and a note."""
     numbers = {n: _number(a) for n, a in arrays.items() if a.size == 1}
     rates = {n: hz for n, hz in numbers.items() if hz and _RATE.fullmatch(n)}
+    is_interval = not rates
     rates = rates or {n: 1 / s for n, s in numbers.items() if s and _INTERVAL.fullmatch(n)}
     rates = {n: hz for n, hz in rates.items() if MIN_RATE_HZ <= hz <= MAX_RATE_HZ}
     if len(set(rates.values())) > 1:
@@ -173,6 +188,8 @@ def _rate(where: str, arrays: dict[str, Any], fs: float | None) -> tuple[float |
     name, hz = next(iter(rates.items()))
     if fs is None:
         return hz, [f"rate: {hz:g} Hz, by its {name!r}"]
+    if abs(fs - hz) > 0.01 * hz and is_interval:  # its unit, or what it is between, may be another
+        return fs, [f"rate: {fs:g} Hz, as given; its {name!r} would be {hz:g} Hz"]
     if abs(fs - hz) > 0.01 * hz:
         raise UserError(f"{where}: expected --fs {hz:g}, the rate of its {name!r}, or no --fs; got --fs {fs:g}")
     return fs, []
@@ -191,7 +208,8 @@ def _number(value: Any) -> float | None:
 
 def _said(name: str, value: Any) -> str:
     """Return the name of an array and what it is, for an error."""
-    kinds = {"U": "text", "S": "text", "O": "cells or objects", "c": "complex numbers", "b": "true and false"}
+    kinds = {"U": "text", "S": "text", "O": "cells or objects", "c": "complex numbers", "b": "true and false",
+             "M": "dates", "m": "durations"}  # fmt: skip
     kind = kinds.get(value.dtype.kind, f"{list(value.shape)}" if value.size != 1 else "a number")
     return f"{name!r} ({kind})"
 

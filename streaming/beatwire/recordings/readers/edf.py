@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ def read(path: Path) -> Signals:
     try:
         with path.open("rb") as file:
             written = file.read(256)
-            written += file.read(256 * int(written[252:256].strip(b" \0")))
+            written += file.read(256 * _count(where, written[252:256]))
         head = _corrected(written)
         records = _records(where, head, path.stat().st_size)
         with warnings.catch_warnings():
@@ -94,7 +95,7 @@ def _corrected(head: bytes) -> bytes:
 
 def _records(where: str, head: bytes, size: int) -> _Records:
     """Return what the header states of its data records; raise UserError if it is none, or the file holds fewer."""
-    stated, seconds = (_number(where, head[at : at + 8], of) for at, of in ((236, "number"), (244, "duration")))
+    stated, seconds = _number(where, head[236:244], "number", int), _number(where, head[244:252], "duration", float)
     if not 0 < seconds < _LONGEST_GAP_S:
         raise UserError(f"{where}: expected a duration of its data records above 0 s; got {seconds:g} s")
     count = int(head[252:256])
@@ -108,9 +109,17 @@ def _records(where: str, head: bytes, size: int) -> _Records:
     return _Records(int(stated), held, seconds, samples, labels)
 
 
-def _number(where: str, field: bytes, of: str) -> float:
+def _count(where: str, field: bytes) -> int:
+    """Return the number of signals in a header."""
+    text = field.strip(b" \0")
+    if not text.isdigit() or int(text) == 0:
+        raise UserError(f"{where}: expected an EDF or BDF file; got: {field!r} signals, by its header")
+    return int(text)
+
+
+def _number(where: str, field: bytes, of: str, kind: Callable[[bytes], float]) -> float:
     try:
-        return float(field)
+        return kind(field)
     except ValueError:
         raise UserError(f"{where}: expected the {of} of its data records in its header; got {field!r}") from None
 
