@@ -200,6 +200,8 @@ def test_the_parts_of_numba_cuda_that_are_replaced_are_there() -> None:
     check(save == ["self", "sig", "data"], mend, "numba.cuda.core.caching.Cache.save_overload(sig, data)")
     library: Any = importlib.import_module("numba.cuda.codegen").CUDACodeLibrary
     check("_linking_files" in inspect.getsource(library), mend, "CUDACodeLibrary._linking_files")
+    check(isinstance(library.modules, property), mend, "the property CUDACodeLibrary.modules")
+    check("self.modules" in inspect.getsource(library.llvm_strs.fget), mend, "CUDACodeLibrary.llvm_strs of its modules")
     kernel: Any = importlib.import_module("numba.cuda.dispatcher")._Kernel
     check("_codelibrary" in inspect.getsource(kernel), mend, "numba.cuda.dispatcher._Kernel._codelibrary")
 

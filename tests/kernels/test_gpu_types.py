@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from numba import types
 
 pytest.importorskip("_numba_cuda_redirector", reason="numba-cuda is not installed (extra dev or gpu, on Linux)")
 from beatwire.jit.cuda import launchers
+from beatwire.jit.cuda.numba_patches import one_of_each_module
 
+needs_compiler = pytest.mark.skipif(launchers.SIMULATED, reason="needs Numba's compiler; this is its simulator")
 LONG = {"classify_peaks", "select_beats"}  # half of the time
 DATA_LAYOUT = (
     "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-i128:128:128-f32:32:32-f64:64:64-"
@@ -43,16 +46,32 @@ def kernels() -> list[Any]:
     ]
 
 
-@pytest.mark.skipif(launchers.SIMULATED, reason="needs Numba's compiler; this is its simulator")
-@pytest.mark.parametrize(("name", "arguments"), kernels())
-def test_every_kernel_has_types_that_a_card_has(
-    name: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Numba compile for a card that is not there."""
     monkeypatch.setattr("numba.cuda.cudadrv.nvvm.NVVM", Library)
     for module in ("dispatcher", "compiler", "api", "cudadrv.devices"):
         owner = importlib.import_module(f"numba.cuda.{module}")
         if hasattr(owner, "get_current_device"):
             monkeypatch.setattr(owner, "get_current_device", lambda: Device)
+
+
+@needs_compiler
+@pytest.mark.usefixtures("compiler")
+@pytest.mark.parametrize(("name", "arguments"), kernels())
+def test_every_kernel_has_types_that_a_card_has(name: str, arguments: tuple[Any, ...]) -> None:
     plan = launchers.PLANS[name]
     body = launchers.compiled(flattened(plan.body).body, plan.wide)
     body.compile_device((types.int64, *arguments))
+
+
+@needs_compiler
+@pytest.mark.usefixtures("compiler")
+def test_shared_memory_of_a_team_is_defined_once() -> None:
+    (arguments,) = (given.values[1] for given in kernels() if given.id == "respond_leads")
+    body = launchers.compiled(flattened(launchers.PLANS["respond_leads"].body).body, launchers.BLOCK_TEAM)
+    library = body.compile_device((types.int64, *arguments)).library
+    with one_of_each_module():
+        defined = re.findall(r"^@\"?(_cudapy_smem_\d+)", "\n".join(map(str, library.modules)), re.MULTILINE)
+    assert sorted(defined) == sorted(set(defined))
+    assert len(defined) >= len(("most", "fewest"))

@@ -1,7 +1,8 @@
-"""Two changes of Numba's CUDA compiler for our kernels: plain indices and ranges, and machine code that is stored.
+"""Changes of Numba's CUDA compiler for our kernels: modules linked once, plain indices and ranges, stored machine code.
 
-Numba has options for neither: functions of it are replaced while a kernel is compiled. ``tests/kernels/test_canary.py``
-checks that they exist. ``BEATWIRE_DISABLE=cuda-patches`` switches both off.
+Numba has no options for these: functions of it are replaced while a kernel is compiled. That they exist is checked by
+``tests/kernels/test_canary.py``. ``BEATWIRE_DISABLE=cuda-patches`` switches off all but the first, without which some
+kernels are not compiled.
 """
 
 from __future__ import annotations
@@ -18,8 +19,37 @@ from beatwire.jit.tricks import enabled
 
 
 def patched(kernel: Any) -> Any:
-    """Apply both changes to a kernel that has not been compiled yet; return it."""
+    """Apply the changes to a kernel that has not been compiled yet; return it."""
+    kernel = linked_once(kernel)
     return stored(plain(kernel)) if enabled("cuda-patches") else kernel
+
+
+def linked_once(kernel: Any) -> Any:
+    """Compile a kernel with each module linked once.
+
+    Numba links a function as often as there are ways to it. What is in shared memory, as in ``most`` of a team that is
+    a whole block, is then defined several times.
+    """
+    compile_as_usual = kernel.compile
+
+    def compile_once(signature: Any) -> Any:
+        with one_of_each_module():
+            return compile_as_usual(signature)
+
+    kernel.compile = compile_once
+    return kernel
+
+
+@contextlib.contextmanager
+def one_of_each_module() -> Iterator[None]:
+    """Let the modules of a library be different ones."""
+    library: Any = importlib.import_module("numba.cuda.codegen").CUDACodeLibrary
+    original = library.modules
+    library.modules = property(lambda self: list(dict.fromkeys(original.fget(self))))
+    try:
+        yield
+    finally:
+        library.modules = original
 
 
 def plain(kernel: Any) -> Any:

@@ -34,7 +34,7 @@ from beatwire.service.demo.planted import LATEST_S, alerts_by_bed, is_detected, 
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters
 from beatwire.service.priorities import STARS, STYLES
-from beatwire.service.warmup import compile_kernels, warm_up
+from beatwire.service.warmup import BEGINNING, compile_kernels, warm_up
 from beatwire.signals import stop_on_signals
 
 SIGNS = "*** high, ** medium, * low; latched: over, not acknowledged; off: over"
@@ -78,8 +78,9 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         console.print("broker   starting Apache Kafka (the first time: half a minute to fetch its files)")
     made = long_ward(streams, seed) if seconds is None else ward(streams, seconds, seed=seed)
     with ExitStack() as stack:
-        compiling = threading.Thread(target=compile_kernels, args=(console.print,), daemon=True)
-        compiling.start()  # while Kafka's files are fetched
+        # While Kafka's files are fetched; without a bar, which would hide the cursor if this is interrupted.
+        compiling = threading.Thread(target=_compile, args=(console,), daemon=True)
+        compiling.start()
         started = start_broker(stack, broker)
         compiling.join()
         if not quiet:
@@ -123,6 +124,14 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
         "latency_ms.p99": counters.latency.quantile_ms(0.99),
         "alerts_by_bed": rows,
     }
+
+
+def _compile(console: Console) -> None:
+    def show(done: int, of: int) -> None:
+        if done == 0:
+            console.print(f"kernels  {BEGINNING}: {of}, about half a minute")
+
+    compile_kernels(lambda said: console.print(f"kernels  {said}"), on_progress=show)
 
 
 def start_broker(stack: ExitStack, choice: str) -> Broker:
