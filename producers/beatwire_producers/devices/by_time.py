@@ -185,12 +185,16 @@ class ByTime:
         size = packet.samples.shape[1]
         missing = max(0, size * round(late / size) if self._is_of_one_size(size) else round(late))
         missing = missing if late >= max(self._arrivals.shortest_gap(2), _SLACK_S * self.rate_hz) else 0
-        before_s, time_s = self._clock.time_of(self._next + missing), self._time_s(packet)
+        self._set_clock(self._next + missing, self._time_s(packet))
+        return [self._put(packet, self._next + missing)]
+
+    def _set_clock(self, index: int, time_s: float) -> None:
+        """Begin the line of the clock anew, with the time of a sample."""
+        before_s = self._clock.time_of(index)
         self._note(f"its clock was set by {time_s - before_s:+.3f} s")
         if not self.described.is_epoch:
             self._offset_s += before_s - time_s
-        self._clock.set_to(self._next + missing, time_s)
-        return [self._put(packet, self._next + missing)]
+        self._clock.set_to(index, time_s)
 
     def _decide(self) -> list[Placed]:
         """Return the packets that wait, if it is known now where they belong."""

@@ -27,6 +27,7 @@ __all__ = ["Placed", "Placer"]
 _LEARN_S = {True: 3.0, False: 5.0}  # of packets with device times, of arrivals: to measure a rate that nobody states
 _MOST_LEARNT = 20_000  # packets
 _LONGEST_WAIT_S = 2.0  # of packets that wait while no others come
+_SET_S = 1.0  # by which the clock of a device that counts leaves its line where it was set
 _EARLY_S = 1.0  # a count may run ahead of the arrivals by this
 _LARGEST_COUNT = 1 << 52  # an index must fit into a message
 _RESTARTS = 3  # in as many packets: what the device counts are no samples
@@ -125,6 +126,8 @@ class Placer(ByTime):
             if index > self._next and not self._may_be(packet, index):
                 return self._anew(packet)
             self._count, self._count_index = packet.count, index
+            if packet.time_s is not None and self._contradicts(index, packet.time_s, self._sent_s(packet)):
+                self._set_clock(index, packet.time_s)
             return [self._put(packet, index)]
         if self.seen.fill(index, index + count):
             return [self._put(packet, index, on_line=False)]
@@ -156,6 +159,15 @@ class Placer(ByTime):
         late = max(0.0, self._arrivals.last - self._arrivals.long_level)
         elapsed_s = packet.arrival_s - self._last_arrival_s
         return index - self._next <= 1.02 * elapsed_s * self.rate_hz + late + _EARLY_S * self.rate_hz
+
+    def _contradicts(self, index: int, time_s: float, sent_s: float) -> bool:
+        """Return True if a clock has left its line, and neither the count nor the arrivals have: it was set."""
+        assert self.rate_hz is not None
+        clock, arrivals, slack = self._clock, self._arrivals, _SET_S * self.rate_hz
+        above = clock.raw(index, time_s) - clock.level
+        if above < -slack:
+            return arrivals.raw(index, sent_s) - arrivals.level > above + slack
+        return above > slack and arrivals.raw(index, sent_s) - arrivals.long_level < above - slack
 
     def _anew(self, packet: Packet) -> list[Placed]:
         """Begin another session; what restarts with each packet is no count."""
