@@ -76,7 +76,7 @@ class FakeGraph:
     def acknowledge(self, acks: object) -> None:
         pass
 
-    def watch_feed(self, newest_us: int, *, raises: bool, was_set: bool = False) -> None:
+    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
         pass
 
     def change_limits(self, changes: object) -> None:

@@ -62,7 +62,7 @@ def no_data(
         polled = part(clock, *[0.01 * b for b in beds])
         broker.note([polled], caught_up=True)
         clock.s += 0.02
-        pipeline.watch_feed(broker.now_us(), raises=True, was_set=broker.was_set)
+        pipeline.watch_feed(broker.now_us(), raises=True)
         tick = RawTick.of(values, arrival_us=polled.arrival_us, now_us=broker.now_us())
         for out in pipeline.emit(tick, Received(values), None):
             if out.topic == ALERTS:

@@ -106,12 +106,9 @@ class Pipeline(Graph):
         """Apply acknowledgements with the next tick."""
         self.lifecycle.state.acks += acks
 
-    def watch_feed(self, newest_us: int, *, raises: bool, was_set: bool = False) -> None:
-        """Take the arrival of the newest chunk of any stream, 0: unknown; ``raises``: the alert is this worker's.
-
-        ``was_set``: the broker's clock was set forward.
-        """
-        self.alerts.state.silence.watch_feed(newest_us, was_set=was_set)
+    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
+        """Take the arrival of the newest chunk of any stream, 0: unknown; ``raises``: the alert is this worker's."""
+        self.alerts.state.silence.watch_feed(newest_us)
         self.lifecycle.state.feed_newest_us = newest_us if raises else 0
 
     def count_partitions(self, counts: Sequence[int]) -> None:

@@ -52,11 +52,8 @@ class Graph(Protocol):
     def report_expired(self, expired: Mapping[int, Expired]) -> None:
         """Take, by partition, what retention deleted before it was read: it is published with the next tick."""
 
-    def watch_feed(self, newest_us: int, *, raises: bool, was_set: bool = False) -> None:
-        """Take the arrival of the newest chunk of any stream, 0: unknown; `raises`: the alert is this worker's.
-
-        `was_set`: the broker's clock was set forward.
-        """
+    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
+        """Take the arrival of the newest chunk of any stream, 0: unknown; `raises`: the alert is this worker's."""
 
 
 class Staff(Protocol):

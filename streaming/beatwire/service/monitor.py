@@ -173,7 +173,7 @@ class Monitor:
             self._graph.acknowledge(self._staff.take_acks())
             silent_s, now_us = self._staff.silent_s, polled.tick.now_us
             newest_us = 0 if silent_s is None else now_us - round(silent_s * 1e6)
-            self._graph.watch_feed(newest_us, raises=0 in self._source.assigned, was_set=polled.clock_was_set)
+            self._graph.watch_feed(newest_us, raises=0 in self._source.assigned)
             if polled.expired:
                 self._graph.report_expired(polled.expired)
         begin_s = self._clock_s()

@@ -29,7 +29,7 @@ class Graph:
     def change_limits(self, changes):
         assert not changes
 
-    def watch_feed(self, newest_us, *, raises, was_set=False):
+    def watch_feed(self, newest_us, *, raises):
         assert not newest_us
 
     def report_expired(self, expired):

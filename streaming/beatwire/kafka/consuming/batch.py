@@ -90,7 +90,6 @@ class PolledTick:
     expired    partition -> what retention deleted before it could be read, once: reported with this tick
     beginning  of the epoch: whether the graph starts from an empty state
     ahead_s    by how much the clock of this machine is ahead of the broker's (`broker_clock`)
-    clock_was_set  the broker's clock was set forward since the tick before
     """
 
     tick: RawTick
@@ -102,7 +101,6 @@ class PolledTick:
     expired: Mapping[int, Expired] = field(default_factory=dict)
     beginning: Beginning = Beginning.ANEW
     ahead_s: float = 0.0
-    clock_was_set: bool = False
 
 
 def split_errors(messages: list[Message]) -> tuple[list[Message], list[KafkaError]]:

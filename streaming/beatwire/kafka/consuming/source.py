@@ -142,9 +142,8 @@ class Source:
         for p, missing in (one for part in parts for one in part.expired.items()):
             expired[p] = expired.get(p, Expired()) | missing
         return PolledTick(
-            tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning, self._clock.ahead_s,
-            self._clock.was_set,
-        )  # fmt: skip
+            tick, origin, progress.epoch, replay, start, positions, expired, progress.beginning, self._clock.ahead_s
+        )
 
     def rewind(self, *, anew: bool = False) -> None:
         """Begin a new epoch at the committed positions of the group, as the last tick may not have been published.

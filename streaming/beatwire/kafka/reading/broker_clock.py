@@ -4,8 +4,7 @@ In: the parts of polls. Out: the time for the graph, and how far the clock of th
 message of the last poll that had any, and the smallest difference of the clocks of late. Silence is a duration between
 a chunk's arrival, which the broker's clock has stamped, and now: so now is by that clock too, and the clock of this
 machine decides nothing. Between messages the monotonic clock goes on. The time is late by what a poll takes, never
-early; after a backlog, or a step of the broker's clock, the next poll has the right one. Streams that have sent before
-a step forward seem to be silent for so much longer, so it is passed on.
+early; after a backlog, or a step of the broker's clock, the next poll has the right one.
 
 Clocks of several brokers are taken for one (`beatwire.kafka.reading.staff`).
 """
@@ -18,7 +17,6 @@ from collections.abc import Sequence
 from beatwire.kafka.consuming.batch import Part
 
 APART_S = 0.5  # from which on a difference of the clocks is reported
-STEP_S = 0.5  # by which a fresh message is too new for the one before, if that was fresh and the clock was not set
 _WINDOW_S = 10.0  # of the smallest difference: a poll may be late, and none is early
 
 
@@ -29,25 +27,19 @@ class BrokerClock:
     ----------
     ahead_s : float
         By how much the clock of this machine is ahead of the broker's, where that is ``APART_S`` at least; else 0.
-    was_set : bool
-        The broker's clock was set forward before the last messages.
     """
 
     def __init__(self) -> None:
         self._newest_us, self._polled_s = 0, 0.0
         self._least_s, self._since_s = float("inf"), float("-inf")
-        self.ahead_s, self.was_set, self._was_fresh = 0.0, False, False
+        self.ahead_s = 0.0
 
     def note(self, parts: Sequence[Part], *, caught_up: bool) -> None:
         """Note what was polled; `caught_up`: nothing more waits at the broker, so the newest message is fresh."""
-        self.was_set = False
         newest = next((part for part in reversed(parts) if len(part.arrival_us)), None)
         if newest is None:
             return
-        newest_us, elapsed_us = int(newest.arrival_us.max()), 1e6 * (newest.polled_s - self._polled_s)
-        is_known = caught_up and self._was_fresh
-        self.was_set = is_known and newest_us - self._newest_us - elapsed_us > STEP_S * 1e6
-        self._newest_us, self._polled_s, self._was_fresh = newest_us, newest.polled_s, caught_up
+        self._newest_us, self._polled_s = int(newest.arrival_us.max()), newest.polled_s
         if caught_up:
             self._compare((time.time_ns() / 1e3 - self.now_us()) / 1e6)
 

@@ -22,8 +22,8 @@ from beatwire.wire.names import SAMPLES
 
 FEED_S = 2.0  # without a chunk from any stream, after which that is an alert
 FORGOTTEN_S = 86_400.0  # a feed that has been silent for a day was switched off
-FEW = 3  # so many streams at most that are silent at once raise an alert each, although the whole feed is silent
-OTHERS_US = 500_000  # a chunk of another stream that arrived so much later shows that the feed works
+FEW = 3  # so many streams at most that fell silent with the feed raise an alert each
+OTHERS_US = 1_250_000  # a chunk of another stream that arrived so much later shows that the feed works
 _NO_DATA = RULES[NUMBERS["no data"]]
 
 
@@ -190,5 +190,5 @@ def explained_by_feed(late: I64, used_us: I64, newest_us: int) -> Bool:
     newest_us
         Arrival of the newest chunk of any stream; 0: unknown.
     """
-    explained: Bool = used_us[late] + OTHERS_US > newest_us
-    return explained if newest_us and explained.sum() > FEW else np.zeros(len(late), np.bool_)
+    with_feed: Bool = (used_us > 0) & (used_us + OTHERS_US > newest_us)  # also those whose limit is still to come
+    return with_feed[late] if newest_us and with_feed.sum() > FEW else np.zeros(len(late), np.bool_)

@@ -85,8 +85,8 @@ def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, 
     streams = len(limits)
     waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, alert_state.IS_KNOWN] > 0)
     waiting[aligned.used] = False
-    last_us = silence.last(aligned)
-    late = aligned.now_us - np.maximum(last_us[:streams], silence.resumed_us) > no_data_s * 1e6
+    last_us, since_us = silence.of(aligned)
+    late = aligned.now_us - since_us[:streams] > no_data_s * 1e6
     silent = np.flatnonzero(waiting & late)
     rows = []
     for slot in silent[~explained_by_feed(silent, last_us, silence.newest_us)].tolist():
