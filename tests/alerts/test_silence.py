@@ -74,8 +74,9 @@ def test_no_living_bed_is_missed_however_often_the_feed_fails_and_a_dead_one_is_
         found += [(b, now_s) for b in beds.tick(now_us, newest_us, bed[begin:end], arrival_us)]
     assert [b for b, _ in found] == [0]
     last_s = sent[0][-1] if len(sent[0]) else 0.0
-    fails_s = last_s - last_s % period_s + works_s
-    counts_s = fails_s + outage_s if fails_s - last_s < limit_s else last_s
+    gaps_s = np.diff(at_s)
+    outages = np.flatnonzero((gaps_s > 2.0) & (at_s[1:] > last_s) & (at_s[:-1] < last_s + limit_s + 2.0))
+    counts_s = at_s[outages[0] + 1] if len(outages) else last_s
     assert last_s + limit_s <= found[0][1] <= counts_s + limit_s + 5.0
 
 
