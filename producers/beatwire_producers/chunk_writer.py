@@ -40,7 +40,7 @@ def avro_long(value: int) -> bytes:
     r"""Return an integer of 64 bits as Avro writes it.
 
     >>> avro_long(0), avro_long(-1), avro_long(64)
-    (b'\\x00', b'\\x01', b'\\x80\\x01')
+    (b'\x00', b'\x01', b'\x80\x01')
     """
     value = (value << 1) ^ (value >> 63)
     out = bytearray()
