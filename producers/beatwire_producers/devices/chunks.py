@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -55,7 +55,16 @@ class Chunk(NamedTuple):
 
 @dataclass
 class Sums:
-    """What came of streams and was made of it, so far; as of ``feed.Summary``."""
+    """What came of streams and was made of it, so far.
+
+    packets     packets of devices
+    messages    messages for the broker
+    samples     samples in them, over all leads
+    sessions    sessions: more than streams if a device counted anew
+    holes       stretches that are missing
+    missing_s   seconds of signal in them
+    doubled     packets that came twice
+    """
 
     packets: int = 0
     messages: int = 0
@@ -67,13 +76,8 @@ class Sums:
 
     def add(self, other: Sums) -> None:
         """Add those of other streams."""
-        self.packets += other.packets
-        self.messages += other.messages
-        self.samples += other.samples
-        self.sessions += other.sessions
-        self.holes += other.holes
-        self.missing_s += other.missing_s
-        self.doubled += other.doubled
+        for name, value in asdict(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
 
 class Stream:

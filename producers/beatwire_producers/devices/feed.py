@@ -31,17 +31,10 @@ _CLOSE_S = 2.0  # for a reader to end by itself, and after it was closed
 
 
 @dataclass
-class Summary:
-    """What a feed did.
+class Summary(Sums):
+    """What a feed did: the sums of its streams, and further ones.
 
     streams     streams
-    packets     packets of devices
-    messages    messages for the broker
-    samples     samples in them, over all leads
-    sessions    sessions: more than streams if a device counted anew
-    holes       stretches that are missing
-    missing_s   seconds of signal in them
-    doubled     packets that came twice
     away        how often a device went away
     unreadable  messages of devices that were ignored
     lost        messages that had no room while the broker was away
@@ -49,13 +42,6 @@ class Summary:
     """
 
     streams: int = 0
-    packets: int = 0
-    messages: int = 0
-    samples: int = 0
-    sessions: int = 0
-    holes: int = 0
-    missing_s: float = 0.0
-    doubled: int = 0
     away: int = 0
     unreadable: int = 0
     lost: int = 0
@@ -63,7 +49,7 @@ class Summary:
 
     def as_dict(self) -> dict[str, object]:
         """Return the object that ``--json`` prints."""
-        return asdict(self)
+        return {"streams": self.streams} | asdict(self)
 
 
 class Feed:

@@ -27,6 +27,11 @@ from beatwire.wire.bundles import encode_bundle
 BEGINNING = "compiling the kernels, once for this version"
 
 
+def beginning(of: int) -> str:
+    """Return the line that is said before so many kernels are compiled."""
+    return f"{BEGINNING}: {of} kernels, about half a minute"
+
+
 def warm_up(say: Callable[[str], None], backend: Backend = CPU, *, on_progress: Progress | None = None) -> None:
     """Compile the kernels and run made-up chunks through a graph; nothing is compiled after it.
 
@@ -72,7 +77,7 @@ def _shown(say: Callable[[str], None], on_progress: Progress | None) -> Iterator
     def show(done: int, of: int) -> None:
         if not sys.stderr.isatty():
             if done == 0:
-                say(f"{BEGINNING}: {of} kernels, about half a minute")
+                say(beginning(of))
             return
         if not task:
             bar.start()

@@ -34,7 +34,7 @@ from beatwire.service.demo.planted import LATEST_S, alerts_by_bed, is_detected, 
 from beatwire.service.monitor import Monitor
 from beatwire.service.observing.counters import Counters
 from beatwire.service.priorities import STARS, STYLES
-from beatwire.service.warmup import BEGINNING, compile_kernels, warm_up
+from beatwire.service.warmup import beginning, compile_kernels, warm_up
 from beatwire.signals import stop_on_signals
 
 SIGNS = "*** high, ** medium, * low; latched: over, not acknowledged; off: over"
@@ -129,7 +129,7 @@ def run_demo(streams: int, seconds: float | None, broker: str, seed: int = 0, *,
 def _compile(console: Console) -> None:
     def show(done: int, of: int) -> None:
         if done == 0:
-            console.print(f"kernels  {BEGINNING}: {of}, about half a minute")
+            console.print(f"kernels  {beginning(of)}")
 
     compile_kernels(lambda said: console.print(f"kernels  {said}"), on_progress=show)
 

@@ -6,10 +6,9 @@ State: when the feed resumed last; which chunk of each stream counts from anothe
 
 After an outage of the whole feed the streams return one after the other: each has its limit from the first chunk of any
 stream on. A shorter pause does not count as silence of a stream. When the broker's clock is set forward, the arrivals
-show the same pause. A stream is excused once after each
-of its chunks, by the first resumption that is seen: so a feed that resumes again and again, as one of a few slow
-senders, or of gateways whose clocks differ, excuses no stream for ever. A chunk from the future arrived before the
-clock was set back: it counts from the moment at which that is seen.
+show the same pause. A stream is excused once after each of its chunks, by the first resumption that is seen: so a feed
+that resumes again and again, as one of a few slow senders, or of gateways whose clocks differ, excuses no stream for
+ever. A chunk from the future arrived before the clock was set back: it counts from the moment at which that is seen.
 """
 
 from __future__ import annotations
@@ -40,8 +39,9 @@ class Instead:
     def of(self, last_us: I64, where: Bool, at_us: I64, now_us: int) -> I64:
         """Return from when the last chunk of each stream counts; from ``at_us`` on ``where`` it had no other time."""
         streams = len(last_us)
-        missing = np.full(max(0, streams - len(self.chunk_us)), -1)
-        self.chunk_us, self.counts_us = np.append(self.chunk_us, missing), np.append(self.counts_us, missing)
+        if streams > len(self.chunk_us):
+            missing = np.full(streams - len(self.chunk_us), -1)
+            self.chunk_us, self.counts_us = np.append(self.chunk_us, missing), np.append(self.counts_us, missing)
         anew = np.flatnonzero(where & (self.chunk_us[:streams] != last_us))
         self.chunk_us[anew], self.counts_us[anew] = last_us[anew], at_us[anew]
         np.minimum(self.counts_us, now_us + BACK_US, out=self.counts_us)
