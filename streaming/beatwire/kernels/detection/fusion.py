@@ -186,11 +186,12 @@ def respond_leads(
             whole = number * block >= lowest and own[lead, MAXIMA_ABSENT] == 0
             part, quarter = at, int(own[lead, MAXIMA_QUARTER])
             while part < at + n:
-                stop = min(at + n, end_of(quarter, block))
+                end_of_quarter = end_of(quarter, block)
+                stop = min(at + n, end_of_quarter)
                 highest = largest(sums[part - at :], stop - part)
                 if member() == 0:
                     take_part(own[lead], highest, stop, block, whole, low, high)
-                quarter += stop == end_of(quarter, block)
+                quarter += stop == end_of_quarter
                 part = stop
             if ends and member() == 0:
                 if not whole:
