@@ -195,8 +195,9 @@ def pass_time(row: I64, slot: int, sample: int, lengths: I64, transitions: Trans
 
 def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Transitions, n: int) -> int:
     """Apply the rules of a flat line, of fibrillation and of a saturated signal to a block that ends at ``sample``."""
-    add_block(row[SIGNAL:SINCE], sample, value)
     row[FLAT_BLOCKS] = min(FLAT_LINE_BLOCKS, int(row[FLAT_BLOCKS]) + 1) if value & FLAT_BLOCK > 0 else 0
+    flat_line = row[FLAT_BLOCKS] == FLAT_LINE_BLOCKS
+    add_block(row[SIGNAL:SINCE], sample, value if flat_line else value & ~FLAT_BLOCK)  # one alone is no alert
     row[WAVE_BITS] = add_bit(int(row[WAVE_BITS]), bool(value & WAVE_BLOCK > 0), WAVE_BLOCKS)
     row[POSSIBLE_BITS] = add_bit(int(row[POSSIBLE_BITS]), bool(value & POSSIBLE_BLOCK > 0), WAVE_BLOCKS)
     fibrillation = is_on(int(row[WAVE_BITS]), int(row[POSSIBLE_BITS]))
@@ -206,7 +207,7 @@ def apply_block(row: I64, slot: int, sample: int, value: int, transitions: Trans
         row[FIBRILLATION_UNTIL] = sample
     n = set_alert(row, slot, FIBRILLATION, fibrillation, sample, 0.0, transitions, n)
     n = set_alert(row, slot, SATURATED, row[LIMIT_BITS] != 0, sample, 0.0, transitions, n)
-    return set_alert(row, slot, FLAT_LINE, row[FLAT_BLOCKS] == FLAT_LINE_BLOCKS, sample, 0.0, transitions, n)
+    return set_alert(row, slot, FLAT_LINE, flat_line, sample, 0.0, transitions, n)
 
 
 def apply_quality(

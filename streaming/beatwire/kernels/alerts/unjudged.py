@@ -11,7 +11,8 @@ and the silence has to be six seconds longer. A silence in which one wave follow
 may be a rhythm too fast to be counted: it must be at rest as well. Where samples were missing a beat may have been: the
 last ``WHOLE_BLOCKS`` of a silence have no hole, and a block with one is not at rest. A silence in which a lead has lost
 its values must be at rest as well, on a living lead: the heart may beat on the other. A stretch is judged up to a beat
-without expected errors, to a block of a flat line or of fibrillation, and throughout an asystole.
+without expected errors, to a block of a flat line or of fibrillation, and throughout an asystole: each is published,
+or its alert is on. One flat block alone says nothing.
 
 Within a lane samples count how long nothing could be judged. Across restarts and sessions, and where samples come more
 slowly than their rate says, the active time of the stream does (``kernels.intake.senders``): a *mark* is a sample up to
@@ -138,7 +139,7 @@ def settle_mark(own: I64, lengths: I64, in_asystole: bool, cannot: bool, for_lon
 
 
 def add_block(own: I64, end: int, kind: int) -> None:
-    """Take a block: it is pending."""
+    """Take a block: it is pending. It is ``FLAT`` if the alert of a flat line is on."""
     own[PENDING_END] = end
     own[PENDING_KIND] = kind
 
