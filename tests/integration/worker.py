@@ -28,6 +28,7 @@ from beatwire.service.monitor import Monitor
 from beatwire.signals import stop_on_signals
 from beatwire.wire import names
 from beatwire.wire.dead_letters import Origin
+from quiet_graph import QuietGraph
 
 ALERT = {
     "stream": "bed-1", "session": 1, "rule": "asystole", "priority": "high", "technical": False, "onset": 0,
@@ -56,10 +57,8 @@ def beat(stream: str, window: list[int]) -> str:
     return f"{stream}:{window[-1]} after {window[0]} of {len(window)}"
 
 
-class FakeGraph:
-    """A graph with the interface of `beatwire.service.monitor.Graph`; see the module docstring."""
-
-    open_banks = None
+class FakeGraph(QuietGraph):
+    """See the module docstring."""
 
     def __init__(self) -> None:
         self.reset()
@@ -72,15 +71,6 @@ class FakeGraph:
 
     def adopt(self, alerts: list[dict[str, Any]], acks: object) -> None:
         self.active = {alert["id"] for alert in alerts}
-
-    def acknowledge(self, acks: object) -> None:
-        pass
-
-    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
-        pass
-
-    def change_limits(self, changes: object) -> None:
-        pass
 
     def rewind_tick(self, partition: int) -> int:
         return min((w[0][1] for s, w in self.window.items() if self.partition[s] == partition), default=self.tick)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from beatwire.records import Outgoing, RawTick
 from beatwire.wire import names
+from quiet_graph import QuietGraph
 
 
-class Graph:
+class Graph(QuietGraph):
     """Publishes every message as a beat; its state depends on the last `reach` ticks."""
-
-    model_name = "model-1"
-    open_banks = None
 
     def __init__(self, reach: int = 2) -> None:
         self.calls: list[str] = []

@@ -21,6 +21,7 @@ from beatwire.records import Outgoing
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
 from kafka_messages import beats, positions_after, send, take, values_in
+from quiet_graph import QuietGraph
 
 pytestmark = pytest.mark.kafka
 
@@ -245,18 +246,7 @@ def test_a_topic_deleted_under_the_monitor_stops_it_with_its_name(kafka):
 def test_a_graph_that_raises_ends_the_run_and_publishes_nothing(kafka):
     send(kafka, b"1")
 
-    class Broken:
-        open_banks = None
-
-        def reset(self): ...
-        def adopt(self, alerts, acks): ...
-        def change_limits(self, changes): ...
-        def acknowledge(self, acks): ...
-        def watch_feed(self, newest_us, raises): ...
-
-        def rewind_tick(self, partition):
-            return 0
-
+    class Broken(QuietGraph):
         def emit(self, tick, origin, ahead):
             if len(tick.arrival_us):
                 raise ZeroDivisionError("broken")
