@@ -15,6 +15,7 @@ from beatwire.pipeline.graph import Graph
 from beatwire.pipeline.held import Held
 from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import Settings
+from beatwire.pipeline.turned_away import note_turned_away
 from beatwire.records import I32, Acknowledgement, Aligned, Expired, LimitChange, Outgoing, RawTick, Rejects
 from beatwire.records.samples import BankKind
 from beatwire.settings import HORIZON_S
@@ -65,6 +66,8 @@ class Pipeline(Graph):
     def _reject(self, rejects: Rejects) -> None:
         """Make the dead letters of a tick; the stages of the samples follow."""
         self._rejects = rejects
+        turned, rows, ids = self.lifecycle.state.turned, self.unbundled.state.tick, self.decoded.state.ids
+        note_turned_away(turned, rejects, rows, ids, self._origin, self._align)
         if self._origin is None:
             return
         tick, origin = self.unbundled.state.tick, self._origin  # rejects name rows

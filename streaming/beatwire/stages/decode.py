@@ -2,7 +2,8 @@
 
 In:    RawTick
 Out:   Chunks; a message that cannot be read is a reject
-State: nothing of earlier ticks but a count, so any cut of a stream into ticks gives the same rows
+State: nothing of earlier ticks but a count, so any cut of a stream into ticks gives the same rows; where the ids
+       of this tick are, also those of messages that cannot be read otherwise
 
 Avro messages are decoded by one kernel (``kernels.intake.avro``); JSON messages, also those that begin with blanks or a
 byte-order mark, are converted to Avro first (``wire.json``).
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,8 @@ import numpy as np
 from beatwire.jit import cpu
 from beatwire.kernels.intake import avro
 from beatwire.records import F64, I16, I64, U8, Chunks, Fault, RawTick, Rejects
-from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_AT, CHUNK_ID_AT, CHUNK_WRONG
+from beatwire.records.columns import CHUNK_ARRIVED_US, CHUNK_AT, CHUNK_ID_AT, CHUNK_ID_SIZE, CHUNK_WRONG
+from beatwire.stages.support.streams.read_ids import ReadIds, with_json_ids
 from beatwire.wire.avro import REASONS, chunk_columns
 from beatwire.wire.json import json_tick_to_avro
 from beatwire.wire.writers import NOT_ASKED, framed_ids, writer
@@ -49,11 +51,17 @@ class Settings:
 
 @dataclass(slots=True)
 class State:
-    """xp: NumPy, or CuPy where a GPU reads JSON; resolved: messages that were converted from another schema."""
+    """State.
+
+    xp        NumPy, or CuPy where a GPU reads JSON
+    resolved  messages that were converted from another schema
+    ids       of the rows of the last tick
+    """
 
     settings: Settings
     xp: Any = np
     resolved: int = 0
+    ids: ReadIds = field(default_factory=ReadIds)
 
 
 def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
@@ -68,20 +76,23 @@ def step(state: State, tick: RawTick) -> tuple[State, Chunks]:
     cpu.kernels.read_chunk(m, tick.payload, tick.start, schema_id, ints, floats, code)
     for unreadable in rejects:
         code[unreadable.number] = _REJECTED
+        ints[unreadable.number, CHUNK_ID_SIZE] = 0  # of another schema, or no chunk at all
     code[_json_after_blanks(tick, np.flatnonzero(code > avro.OK))] = avro.JSON
     if (code == avro.JSON).any():
         values, wrong = _json_as_avro(tick, np.flatnonzero(code == avro.JSON), state.xp)
         rejects.append(wrong)
         code[wrong.number] = _REJECTED
+        tick = with_json_ids(tick, wrong.number, ints)
         appended, start = _joined(list(values.values()))
         columns = chunk_columns(len(values))
         cpu.kernels.read_chunk(len(values), appended, start, schema_id, *columns)
         columns[0][:, [CHUNK_ID_AT, CHUNK_AT]] += len(tick.payload)
         rows = list(values)
         ints[rows], floats[rows], code[rows] = columns
-        if (columns[2] == avro.OK).any():
+        if len(values):
             tick = replace(tick, payload=np.concatenate([tick.payload, appended]))
     rejects.append(_unread(code, floats))
+    state.ids = ReadIds(tick.payload, ints)
     ints[:, CHUNK_ARRIVED_US] = tick.arrival_us
     valid = np.flatnonzero(code == avro.OK)
     everything = len(valid) == m

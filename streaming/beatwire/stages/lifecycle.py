@@ -43,6 +43,7 @@ from beatwire.stages.support.alerts.service_alerts import (
     end_of_interrupted,
     feed_transition,
 )
+from beatwire.stages.support.alerts.turned_away import TurnedAway, transitions_of
 from beatwire.stages.support.alerts.unseen import Unseen, end_of_unseen
 from beatwire.stages.support.streams.tick_parts import parts_of
 
@@ -67,6 +68,7 @@ class State:
     feed_newest_us  arrival of the newest chunk of any stream; 0: unknown, or another worker watches the feed
     scanned_us time of the last search for what the clock decides
     unseen     streams of alerts from the log that have not been seen
+    turned     streams of which no message could be used
     """
 
     settings: Lifecycle
@@ -80,6 +82,7 @@ class State:
     ignored: int = 0
     scanned_us: int = 0
     unseen: Unseen = field(default_factory=Unseen)
+    turned: TurnedAway = field(default_factory=TurnedAway)
 
     def __post_init__(self) -> None:
         """Begin without alerts."""
@@ -98,6 +101,7 @@ def step(state: State, alerts: Alerts) -> tuple[State, Alerts]:
     for part in parts_of(alerts, kept.slots()):
         _apply_part(state, part, published, audit)
     published += feed_transition(kept, state.feed_newest_us, tick.aligned.now_us)
+    published += transitions_of(kept, state.turned, state.limits, tick.aligned)
     published += begin_of_expired(kept, state.expired, tick.aligned.now_us)
     state.expired.clear()
     if kept.by_id:

@@ -30,7 +30,7 @@ class Moment:
     """What was published up to the end of a tick.
 
     at_s       of the tick's end, since the start
-    messages   streams of which messages arrived in the tick, those that are known
+    messages   streams of which messages arrived in the tick
     beat       streams of which a beat was published in the tick
     on         (stream, rule) of the alerts that are on
     """
@@ -73,11 +73,10 @@ def play(sent: Sequence[tuple[int, str, bytes]], ends_us: Sequence[int]) -> Play
         part = sent[begin:at]
         beats.clear()
         pipeline.emit(RawTick.of([v for _, _, v in part], now_us=end_us, arrival_us=[a for a, _, _ in part]))
-        known = set(pipeline.directory.names)
         played.moments.append(
             Moment(
                 (end_us - START_US) / 1e6,
-                frozenset(known & {s for _, s, _ in part}),
+                frozenset(s for _, s, _ in part),
                 frozenset(beats),
                 frozenset(on.values()),
             )

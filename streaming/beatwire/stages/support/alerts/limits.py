@@ -113,6 +113,11 @@ class Limits:
         self._grow()
         return self.numbers_of(np.arange(streams), np.full(streams, now_us)) % _ROWS
 
+    def of_stream(self, stream: str, rule: int, now_us: int) -> float:
+        """Return the limit of a rule that holds at a time for a stream, which may have no slot."""
+        number = self._number_at(stream, now_us) if stream in self.changes else 0
+        return float(self.values[row_of(number), rule])
+
     def between(self, stream: str, before: int, number: int) -> list[LimitChange]:
         """Return the changes of a stream after number ``before``, up to ``number``."""
         known = self.changes.get(stream, [])

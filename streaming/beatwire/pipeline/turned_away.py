@@ -1,0 +1,88 @@
+"""Who sends the messages of a tick that are turned away: rejected, or waiting for a bank.
+
+In:    the rejects of a tick, its rows and what ids decode could read, and the streams of which samples were placed
+Out:   the other streams, for ``stages.support.alerts.turned_away``
+State: none
+
+The id is that of the message, or of a message as a whole whose id cannot be read its key. It is read of ``MOST_NOTED``
+messages of a tick at most: those whose ids are remembered, and of the others some by chance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from beatwire.kernels.intake.align import SLOT_USED_US
+from beatwire.records import I64, RawTick, Rejects
+from beatwire.records.columns import CHUNK_ID_HASH, CHUNK_ID_SIZE
+from beatwire.stages import align
+from beatwire.stages.support.alerts.turned_away import TurnedAway
+from beatwire.stages.support.streams.read_ids import ReadIds
+from beatwire.wire.dead_letters import Origin
+from beatwire.wire.names import SAMPLES
+
+MOST_NOTED = 1_000
+MOST_KEYS = 200
+
+
+def note_turned_away(
+    turned: TurnedAway, rejects: Rejects, tick: RawTick, ids: ReadIds, origin: Origin | None, streams: align.State
+) -> None:
+    """Note the streams of a tick's messages that were turned away, but those of which samples were ever placed.
+
+    Parameters
+    ----------
+    turned
+        They are noted here.
+    tick, ids
+        The rows of the tick, one a chunk, and the ids of these.
+    streams
+        Where they are known, and the chunks that wait.
+    """
+    kinds = {
+        row: rejects.faults[fault].kind for row, fault in zip(rejects.message, rejects.fault.tolist(), strict=True)
+    }
+    kinds = {row: kind for row, kind in kinds.items() if row >= 0 and kind != "no_memory"}  # that is an alert already
+    rows = np.array(sorted({*kinds, *streams.admission.waiting.entered.values()}), np.int64)
+    if not len(rows):
+        return
+    named = ids.ints[rows, CHUNK_ID_SIZE] > 0
+    _note(turned, rows[named], tick, ids.some(rows[named]), kinds, streams)
+    whole = rows[~named] if tick.bundled is None else rows[~named & (tick.bundled.chunk[rows] < 0)]
+    if origin is not None and len(whole):
+        whole = whole[:MOST_KEYS]
+        _note(
+            turned,
+            whole,
+            tick,
+            ReadIds.of([k or b"" for k in origin.addresses(tick.messages(whole)).keys]),
+            {},
+            streams,
+        )
+
+
+def _note(
+    turned: TurnedAway, rows: I64, tick: RawTick, ids: ReadIds, kinds: dict[int, str], streams: align.State
+) -> None:
+    slot = streams.directory.look_up(ids.payload, ids.ints)
+    unknown = (slot < 0) | (streams.slots[slot, SLOT_USED_US] == 0)
+    unknown &= ids.ints[:, CHUNK_ID_SIZE] > 0
+    rows, ids = rows[unknown], ids.some(np.flatnonzero(unknown))
+    digest = ids.ints[:, CHUNK_ID_HASH]
+    if len(rows) > MOST_NOTED:
+        remembered = np.isin(digest, [stream.digest for stream in turned.streams.values()])
+        chance = np.random.default_rng(abs(tick.now_us)).random(len(rows))
+        chosen = np.sort(np.argsort(chance - remembered)[:MOST_NOTED])
+        rows, ids, digest = rows[chosen], ids.some(chosen), digest[chosen]
+    columns = zip(
+        rows.tolist(),
+        ids.raw(),
+        digest.tolist(),
+        tick.arrival_us[rows].tolist(),
+        tick.partition[rows].tolist(),
+        strict=True,
+    )
+    for row, raw, own, arrived_us, partition in columns:
+        name = raw.decode(errors="replace")
+        if name.isprintable() and "\ufffd" not in name and name.partition("/")[0] != SAMPLES:
+            turned.note(name, own, arrived_us, partition, no_room=kinds.get(row) == "stream")
