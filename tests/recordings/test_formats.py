@@ -136,7 +136,7 @@ def test_of_a_sleep_recording_the_ecg_alone_is_a_lead(tmp_path: Path) -> None:
     assert read_recording(tmp_path / "sleep.edf", column="C3-A2").leads == ("C3-A2",)
     edfio.Edf(signals[:1]).write(tmp_path / "eeg.edf")
     assert message_of(tmp_path / "eeg.edf") == (
-        "eeg.edf: expected a lead in volts; got EEG Fpz-Cz (choose with --column)"
+        "eeg.edf: expected a lead in volts; got EEG Fpz-Cz, named like other signals (choose with --column)"
     )
 
 

@@ -11,7 +11,7 @@ import scipy.io
 from beatwire.recordings import NO_VALUE, read_recording
 from dicom_files import write_dicom
 from draws import draws
-from edf_files import Raw, write_raw_edf
+from edf_files import Raw, record_times, write_raw_edf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sources import message_of
@@ -76,6 +76,34 @@ def test_the_ecg_of_an_edf_file_is_found_beside_other_signals_whatever_its_unit_
 def test_a_header_without_what_is_needed_is_one_error(tmp_path: Path, header: dict[str, object], message: str) -> None:
     write_raw_edf(tmp_path / "r.edf", [Raw("ECG", "mV", np.arange(1000))], 4, **header)
     assert message_of(tmp_path / "r.edf") == message
+
+
+@settings(max_examples=draws(40), deadline=None)
+@given(
+    rates=st.lists(st.sampled_from([50, 100, 125, 128, 200, 250, 256, 500, 1000]), min_size=2, max_size=3, unique=True),
+    gaps=st.lists(st.sampled_from([0.0]) | st.floats(0.002, 7.0), min_size=2, max_size=7),
+    seconds=st.sampled_from([1, 2, 4]),
+)
+def test_leads_of_different_rates_are_at_the_same_time_behind_each_gap_and_end_together(
+    rates: list[int], gaps: list[float], seconds: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path, n = path_of(tmp_path_factory, ".edf"), len(gaps) + 1
+    onsets = [round(k * seconds + sum(gaps[:k]), 6) for k in range(n)]
+    ramps = [  # each sample has its time within the data records, in milliseconds
+        Raw(f"ECG {rate}", "mV", np.rint(np.arange(n * seconds * rate) * 1000 / rate).astype(int), ("-32768", "32767"))
+        for rate in rates
+    ]
+    write_raw_edf(path, [*ramps, record_times(onsets)], n, seconds=seconds, kind="EDF+D")
+    recording, fast, slow = read_recording(path, lead="all"), max(rates), min(rates)
+    values = np.where(recording.samples == -32768, np.nan, recording.samples * recording.uv_per_unit / 1000)
+    fastest = values[rates.index(fast)]
+    assert (recording.rate_hz, np.isfinite(fastest[-1])) == (fast, True)
+    assert (np.isnan(values) == np.isnan(fastest)).all()
+    inner = np.isfinite(fastest)
+    for onset, gap in zip([*onsets[1:], values.shape[1] / fast], [*gaps, 0.0], strict=True):  # the last sample lasts
+        inner[max(0, round((onset - gap) * fast) - fast // slow - 2) : round(onset * fast) + 1] = False
+    np.testing.assert_allclose(values[:, inner], np.tile(fastest[inner], (len(rates), 1)), atol=2.0)
+    assert read_recording(path, column=f"ECG {slow}").rate_hz == slow
 
 
 @pytest.mark.parametrize("field", [b"10.0", b"nan", b"inf", b"1e1"])

@@ -14,6 +14,8 @@ from beatwire import tables
 from beatwire.wire import json as json_chunks
 from beatwire.wire.json import json_tick_to_avro
 from beatwire.wire.json_chunk import json_to_avro
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def singly(values: list[bytes]) -> list[bytes | str]:
@@ -78,6 +80,19 @@ def test_invalid_json_is_rejected_with_the_same_reason(bad: bytes) -> None:
     values = [message(k) for k in range(12)]
     values[3] = bad
     assert json_tick_to_avro(values) == singly(values)
+
+
+@given(st.sets(st.sampled_from(["session", "time", "uv_per_unit", "lead_off", "leads", "battery"])), st.booleans())
+def test_an_optional_field_that_is_null_is_absent(names: set[str], several: bool) -> None:
+    samples = [[1, 2], [3, 4]] if several else [1, None]
+    nulls = message(1, samples=samples, **dict.fromkeys(names))
+    assert json_tick_to_avro([nulls]) == json_tick_to_avro([message(1, samples=samples)])
+    assert isinstance(json_to_avro(nulls), bytes)
+
+
+@pytest.mark.parametrize("name", ["stream", "first", "rate_hz", "samples"])
+def test_a_required_field_that_is_null_is_missing(name: str) -> None:
+    assert json_tick_to_avro([message(1, **{name: None})]) == [f"JSON: field {name!r} is missing"]
 
 
 def test_a_clean_tick_goes_through_the_table(monkeypatch: pytest.MonkeyPatch) -> None:

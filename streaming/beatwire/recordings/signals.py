@@ -38,6 +38,7 @@ class Signal:
     length         number of its samples, gaps included
     uv_per_value   microvolts per value; 0 if it is not calibrated, None if it is no voltage
     read           returns the samples ``[first, last)`` as float64, NaN where there is no value
+    at             returns the signal at another rate, where its stretches are placed anew; None: it has no gaps
     """
 
     name: str
@@ -45,6 +46,7 @@ class Signal:
     length: int
     uv_per_value: float | None
     read: Callable[[int, int], F64]
+    at: Callable[[float], Signal] | None = None
 
 
 @dataclass(frozen=True)
@@ -216,10 +218,9 @@ def _chosen(
         notes.append(f"--gain {gain:g} was not needed: {source.rate_of} states the unit")
     elif gain is not None:
         uv = [unit or 1000.0 / gain for unit in uv]
-    length = max(round(signals[k].length * Fraction(rate_hz) / Fraction(signals[k].rate_hz)) for k in rows)
-    return _Leads(
-        tuple(names[k] for k in rows), tuple(signals[k] for k in rows), rate_hz, length, uv, tuple(notes)
-    )  # fmt: skip
+    leads = [at(rate_hz) if k in other and (at := signals[k].at) is not None else signals[k] for k in rows]
+    length = max(round(one.length * Fraction(rate_hz) / Fraction(one.rate_hz)) for one in leads)
+    return _Leads(tuple(names[k] for k in rows), tuple(leads), rate_hz, length, uv, tuple(notes))
 
 
 def _rows(source: Signals, names: tuple[str, ...], column: str | None) -> tuple[list[int], list[str]]:
@@ -244,7 +245,8 @@ def _rows(source: Signals, names: tuple[str, ...], column: str | None) -> tuple[
         rows = [k for k in may_be if bool(signals[k].uv_per_value) == bool(volts)]
     if not rows:
         found = ", ".join(names[:30]) + (", ..." if len(names) > 30 else "")
-        raise UserError(f"{where}: expected a lead in volts; got {found} (choose with --column)")
+        said = ", named like other signals" if any(signal.uv_per_value for signal in signals) else ""
+        raise UserError(f"{where}: expected a lead in volts; got {found}{said} (choose with --column)")
     if len(rows) < len(names):
         notes.append("left out: " + ", ".join(names[k] for k in range(len(names)) if k not in rows))
     if len(rows) > MAX_LEADS:

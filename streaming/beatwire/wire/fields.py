@@ -37,7 +37,7 @@ class Unusable(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field of an object: its name, whether a value is good, what is expected, and whether it may be missing."""
+    """A field of an object: its name, whether a value is good, what is expected; one that is optional may be null."""
 
     name: str
     good: Callable[[Any], bool]
@@ -72,8 +72,8 @@ def checked(found: Mapping[str, Any], fields: Iterable[Field]) -> dict[str, Any]
     """
     good = {}
     for name, is_good, expected, optional in fields:
-        if name in found or not optional:
-            value = found.get(name)
+        value = found.get(name)
+        if not optional or value is not None or (name in found and is_good(value)):
             if not is_good(value):
                 raise ValueError(f"expected {name}: {expected}; got {shown(value)}")
             good[name] = value

@@ -6,7 +6,7 @@ In:  one message, or one row of a table of messages. Out: Avro bytes; or ValueEr
 The JSON object has the fields of SampleChunk; other fields are ignored, as a reader of Avro with a registry ignores
 those that its schema does not have. A number may be written in any way: ``12.0`` is 12. ``samples`` is a list of
 integers, or one such list per lead; ``null`` is a missing sample. Optional fields and their defaults: ``session`` 0,
-``time`` 0, ``uv_per_unit`` 5, ``lead_off`` 0, ``leads`` ``lead0``, ``lead1``, ...
+``time`` 0, ``uv_per_unit`` 5, ``lead_off`` 0, ``leads`` ``lead0``, ``lead1``, ... One that is ``null`` is absent.
 
 Invariant: `encode_fields` is the only place that judges fields, so a message alone and in a table has one result.
 """
@@ -60,7 +60,9 @@ def json_to_avro(value: bytes) -> bytes:
     for name in _REQUIRED:
         if chunk.get(name) is None:
             raise ValueError(f"JSON: field {name!r} is missing")
-    return encode_fields(chunk, _samples(chunk["samples"]))
+    return encode_fields(
+        {name: value for name, value in chunk.items() if value is not None}, _samples(chunk["samples"])
+    )
 
 
 def encode_fields(chunk: Mapping[str, Any], samples: I16) -> bytes:
@@ -69,8 +71,8 @@ def encode_fields(chunk: Mapping[str, Any], samples: I16) -> bytes:
     Parameters
     ----------
     chunk
-        The fields, as ``json.loads`` returns them, the required ones not None. ``samples`` is not read, nor are fields
-        that SampleChunk does not have.
+        The fields, as ``json.loads`` returns them; none is None, and the required ones are there. ``samples`` is not
+        read, nor are fields that SampleChunk does not have.
     samples : int16 [leads, n]
 
     Raises

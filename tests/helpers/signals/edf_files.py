@@ -22,7 +22,7 @@ class Raw:
 def write_raw_edf(
     path: Path, signals: list[Raw], records: int, *, bdf: bool = False, fill: bytes = b" ", **header: object
 ) -> None:
-    """Write a file whose header may state another ``length``, ``stated`` number of records, ``seconds`` or ``date``."""
+    """Write a file whose header may have another length, ``stated`` number of records, ``seconds``, date, ``kind``."""
 
     def field(value: object, width: int) -> bytes:
         return str(value).encode("latin-1")[:width].ljust(width, fill)
@@ -30,7 +30,8 @@ def write_raw_edf(
     size = [len(s.digital) // records for s in signals]
     head = b"\xffBIOSEMI" if bdf else b"0       "
     head += field("X", 80) + field("X", 80) + field(header.get("date", "01.01.20"), 8) + field("00.00.00", 8)
-    head += field(header.get("length", 256 * (1 + len(signals))), 8) + field("", 44)
+    head += field(header.get("length", 256 * (1 + len(signals))), 8)
+    head += field(header.get("kind", ""), 44)
     head += field(header.get("stated", records), 8) + field(header.get("seconds", 1), 8) + field(len(signals), 4)
     for values, width in (
         ([s.label for s in signals], 16), ([""] * len(signals), 80), ([s.unit for s in signals], 8),
@@ -41,3 +42,9 @@ def write_raw_edf(
         head += b"".join(field(value, width) for value in values)
     rows = [s.digital.astype("<i4").reshape(records, -1, 1).view(np.uint8)[:, :, : 3 if bdf else 2] for s in signals]
     path.write_bytes(head + np.concatenate([r.reshape(records, -1) for r in rows], axis=1).tobytes())
+
+
+def record_times(onsets: list[float], size: int = 16) -> Raw:
+    """Return the signal of annotations that has the times of the data records of an EDF+D file."""
+    texts = b"".join(f"+{onset:.9g}\x14\x14\0".encode().ljust(2 * size, b"\0") for onset in onsets)
+    return Raw("EDF Annotations", "", np.frombuffer(texts, "<i2"))

@@ -10,6 +10,8 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -161,17 +163,18 @@ def _onsets(path: Path, head: bytes, records: _Records) -> list[float]:
     return onsets
 
 
-def _with_gaps(signal: Signal, onsets: list[float], records: _Records) -> Signal:
-    """Return a signal with its data records at their times."""
-    each = signal.length // records.held
+def _with_gaps(signal: Signal, onsets: list[float], records: _Records, rate_hz: float | None = None) -> Signal:
+    """Return a signal with its data records at their times, to the sample of its own rate or another one."""
+    each, rate_hz = signal.length // records.held, rate_hz or signal.rate_hz
     breaks = [k for k in range(1, len(onsets)) if onsets[k] - onsets[k - 1] > records.duration_s * 1.001]
     pieces: list[tuple[int, Signal]] = []
     end = 0
     for first, last in pairwise([0, *breaks, len(onsets)]):
-        start = max(end, round((onsets[first] - onsets[0]) * signal.rate_hz))
+        start = max(end, round((onsets[first] - onsets[0]) * rate_hz))
         pieces.append((start, _part(signal, first * each, last * each)))
-        end = start + (last - first) * each
-    return joined(pieces, signal.name, signal.rate_hz, end)
+        end = start + round((last - first) * each * rate_hz / signal.rate_hz)
+    placed = joined(pieces, signal.name, rate_hz, end)
+    return replace(placed, at=partial(_with_gaps, signal, onsets, records))
 
 
 def _part(signal: Signal, begin: int, end: int) -> Signal:
