@@ -11,6 +11,7 @@ from beatwire.cli.ward.tail import alert_line
 from beatwire.kafka.reading.follower import Record
 from beatwire.page.ward import Ward as Page
 from beatwire.records import Acknowledgement, Expired
+from beatwire.records.feed import Watched
 from beatwire.stages import lifecycle
 from beatwire.stages.support.alerts.service_alerts import interrupted_messages
 from beatwire.wire.names import ALERTS
@@ -22,7 +23,7 @@ S = 1_000_000
 
 def at(ward: Ward, seconds: float, newest_s: float, *streams: str) -> list[tuple[str, str, str]]:
     """Run a tick at a time, with the newest chunk of any stream, and chunks of some; return what is published."""
-    ward.alert.silence.watch_feed(round(newest_s * S))
+    ward.alert.silence.watch(Watched(round(seconds * S), round(newest_s * S)))
     ward.lifecycle.feed_newest_us = round(newest_s * S)
     first = round(seconds * 100)
     ward.tick(

@@ -17,6 +17,7 @@ from beatwire.pipeline.rewind import Marks
 from beatwire.pipeline.settings import Settings
 from beatwire.pipeline.turned_away import note_turned_away
 from beatwire.records import I32, Acknowledgement, Aligned, Expired, LimitChange, Outgoing, RawTick, Rejects
+from beatwire.records.feed import Watched
 from beatwire.records.samples import BankKind
 from beatwire.settings import HORIZON_S
 from beatwire.stages import align, lifecycle
@@ -109,10 +110,19 @@ class Pipeline(Graph):
         """Apply acknowledgements with the next tick."""
         self.lifecycle.state.acks += acks
 
-    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
-        """Take the arrival of the newest chunk of any stream, 0: unknown; ``raises``: the alert is this worker's."""
-        self.alerts.state.silence.watch_feed(newest_us)
-        self.lifecycle.state.feed_newest_us = newest_us if raises else 0
+    def watch_feed(self, watched: Watched, newest_us: int) -> None:
+        """Take what is known of the feed before a tick.
+
+        Parameters
+        ----------
+        watched
+            By the clock that silence is measured by.
+        newest_us
+            Arrival of the newest chunk of any stream, by the clock of the ticks; 0: unknown, or the alert that nothing
+            arrives is another worker's.
+        """
+        self.alerts.state.silence.watch(watched)
+        self.lifecycle.state.feed_newest_us = newest_us
 
     def count_partitions(self, counts: Sequence[int]) -> None:
         """Take the numbers of partitions that the topic of samples has had, the present one last.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from beatwire.records import Acknowledgement, Expired, LimitChange, Outgoing, RawTick
+from beatwire.records.feed import Watched
 from beatwire.records.samples import BankKind
 from beatwire.wire.dead_letters import Origin
 from beatwire.wire.fields import Unusable
@@ -52,8 +54,8 @@ class Graph(Protocol):
     def report_expired(self, expired: Mapping[int, Expired]) -> None:
         """Take, by partition, what retention deleted before it was read: it is published with the next tick."""
 
-    def watch_feed(self, newest_us: int, *, raises: bool) -> None:
-        """Take the arrival of the newest chunk of any stream, 0: unknown; `raises`: the alert is this worker's."""
+    def watch_feed(self, watched: Watched, newest_us: int) -> None:
+        """Take what is known of the feed; `newest_us`: arrival of its newest chunk, 0: unknown or not to be raised."""
 
 
 class Staff(Protocol):
@@ -74,6 +76,10 @@ class Staff(Protocol):
         """Return for how long no chunk of any stream has arrived, seconds; None: unknown."""
 
     @property
+    def watched(self) -> Watched:
+        """Return what is known of the feed, by a clock that advances only while a broker answers."""
+
+    @property
     def partitions(self) -> int:
         """Return the number of partitions of the samples; 0: unknown."""
 
@@ -92,6 +98,11 @@ class NoStaff:
 
     silent_s = None
     partitions = 0
+
+    @property
+    def watched(self) -> Watched:
+        """Return the time."""
+        return Watched(time.monotonic_ns() // 1000)
 
     def __init__(self) -> None:
         self.rejected: list[Unusable] = []

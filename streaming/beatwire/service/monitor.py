@@ -171,11 +171,9 @@ class Monitor:
             if not self._adopted and not self._adopt_alerts(stop):
                 return
             self._graph.acknowledge(self._staff.take_acks())
-            silent_s, now_us = self._staff.silent_s, polled.tick.now_us
-            newest_us = 0 if silent_s is None else now_us - round(silent_s * 1e6)
-            self._graph.watch_feed(newest_us, raises=0 in self._source.assigned)
             if polled.expired:
                 self._graph.report_expired(polled.expired)
+        self._watch_feed(polled)
         begin_s = self._clock_s()
         self._log.add(polled.start)
         # A replay is never marked as overloaded: it has to rebuild the history of all beats.
@@ -188,6 +186,11 @@ class Monitor:
         outgoing = [*outgoing, *self._ended.due(outgoing, polled.tick.now_us)]
         if self._publish(Result(polled, outgoing, self._positions_after(polled, outgoing))):
             self.counters.tick_s.add(self._clock_s() - begin_s)
+
+    def _watch_feed(self, polled: PolledTick) -> None:
+        silent_s, is_own = self._staff.silent_s, not polled.replay and 0 in self._source.assigned
+        newest_us = polled.tick.now_us - round(silent_s * 1e6) if is_own and silent_s is not None else 0
+        self._graph.watch_feed(self._staff.watched, newest_us)
 
     def _count_partitions(self) -> None:
         """Pass on that partitions were added: some streams are another worker's from then on."""
@@ -243,7 +246,6 @@ class Monitor:
             self._log, self._is_new = TickLog(), True
             self._end_tick(published=False)
             return True
-        self._graph.watch_feed(0, raises=False)  # the time of a replay is past
         if last is not None and polled.beginning is Beginning.UNPUBLISHED:
             return self._publish(last, polled.epoch)
         if last is not None:

@@ -155,8 +155,8 @@ def _check_samples(cluster: Cluster) -> None:
     if kind.has_broker_clock is False:
         log_event(
             "producer clocks",
-            f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies and the "
-            "'no data' alert depend on the producers' clocks",
+            f"{names.SAMPLES}: expected message.timestamp.type=LogAppendTime; got CreateTime: latencies, and "
+            "when limits change, depend on the producers' clocks",
             level=logging.WARNING,
         )
     if kind.is_compacted:

@@ -27,7 +27,7 @@ class Graph(QuietGraph):
     def change_limits(self, changes):
         assert not changes
 
-    def watch_feed(self, newest_us, *, raises):
+    def watch_feed(self, watched, newest_us):
         assert not newest_us
 
     def report_expired(self, expired):

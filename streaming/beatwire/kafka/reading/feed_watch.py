@@ -1,8 +1,9 @@
 """Whether any chunk arrives at all: the newest message of every partition of the samples, whoever reads it.
 
 In: the ends of the partitions of ``ecg.samples``, requested repeatedly. Out: for how long no chunk has arrived, by the
-monotonic clock of this machine alone. State: the last known end of each partition, and when it was known. A worker sees
-its own partitions only, and cannot distinguish a ward whose feed has failed from a few devices that were switched off.
+monotonic clock of this machine alone; and the same by a clock that advances only while a broker answers (`watched`).
+State: the last known end of each partition, and when it was known. A worker sees its own partitions only, and cannot
+distinguish a ward whose feed has failed from a few devices that were switched off.
 
 Invariant: only what brokers have answered counts as silence, and of all partitions. While one of several brokers is
 away, or this process stood still, the silence does not grow.
@@ -21,17 +22,20 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from beatwire.kafka.cluster import Cluster
+from beatwire.records.feed import Watched
 from beatwire.stages.support.alerts.service_alerts import FEED_S, FORGOTTEN_S
 from beatwire.wire import names
 
 _REQUEST_S = 2.0
 _INTERVAL_S = 0.1  # between two requests
 _DISCOVERY_S = 10.0  # between two searches for new partitions
+_UNWATCHED_S = 1.0  # between two answers, from which on that is an outage and does not count as time
+_AHEAD_S = 0.4  # since the last answer, before the next: so much counts as time, also of an outage
 _SILENCE_S = 10.0  # without any answer, after which the client is replaced: it can lose its broker for good
 
 
 class FeedWatch:
-    """Requests the ends of the samples; for use by one thread, except ``newest_us``."""
+    """Requests the ends of the samples; for use by one thread, except its properties."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._admin = cluster, cluster.admin()
@@ -43,6 +47,9 @@ class FeedWatch:
         self._searched_s = float("-inf")
         self._answered_s = time.monotonic()
         self._answered_at_s: dict[int, float] = {}  # by partition
+        self._began_s = time.monotonic()
+        # The clock of `watched` at the last answer, that of this machine then, and the times of `Watched`.
+        self._watched: tuple[float, float, float, float] | None = None
 
     @property
     def silent_s(self) -> float | None:
@@ -55,6 +62,16 @@ class FeedWatch:
             return None
         silent_s = max(0.0, self._known_s - self._newest_s)
         return silent_s if self._has_arrived or silent_s > FEED_S else None
+
+    @property
+    def watched(self) -> Watched:
+        """Return what is known of the feed; before the first answer all time counts: a broker may refuse it."""
+        if self._watched is None:
+            return Watched(round((1.0 + time.monotonic() - self._began_s) * 1e6))
+        at_s, answered_s, newest_s, resumed_s = self._watched
+        now_s = at_s + min(time.monotonic() - answered_s, _AHEAD_S)
+        newest_s = newest_s if self.silent_s is not None else 0.0
+        return Watched(round(now_s * 1e6), round(newest_s * 1e6), round(resumed_s * 1e6))
 
     @property
     def partitions(self) -> int:
@@ -87,8 +104,13 @@ class FeedWatch:
     def _note(self, found: Mapping[int, tuple[int, int]], now_s: float) -> None:
         """Note the ends of partitions as of a time."""
         ends = {partition: end for partition, (end, _) in found.items()}
+        at_s, answered_s, newest_s, resumed_s = self._watched or (1.0 + now_s - self._began_s, now_s, 0.0, 0.0)
+        was_away = now_s - answered_s > _UNWATCHED_S
+        at_s += _AHEAD_S if was_away else now_s - answered_s
         if any(end > self._ends.get(partition, end) for partition, end in ends.items()):
             self._newest_s, self._has_arrived = now_s, True
+            newest_s = at_s
+        self._watched = at_s, now_s, newest_s or at_s, at_s if was_away else resumed_s
         self._ends.update(ends)
         self._answered_at_s.update(dict.fromkeys(ends, now_s))
         self._known_s = min(self._answered_at_s.get(at.partition, float("-inf")) for at in self._partitions)

@@ -26,6 +26,7 @@ from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.reading.feed_watch import FeedWatch
 from beatwire.kafka.reading.follower import BEGINNING, Follower, Record
 from beatwire.records import Acknowledgement, LimitChange
+from beatwire.records.feed import Watched
 from beatwire.wire import names
 from beatwire.wire.fields import Unusable
 from beatwire.wire.staff import decode_ack, decode_limits
@@ -129,6 +130,11 @@ class StaffReader:
     def silent_s(self) -> float | None:
         """Return for how long no chunk of any stream has arrived, seconds; None: unknown."""
         return self._feed.silent_s
+
+    @property
+    def watched(self) -> Watched:
+        """Return what is known of the feed, by a clock that advances only while a broker answers."""
+        return self._feed.watched
 
     @property
     def changes(self) -> list[LimitChange]:

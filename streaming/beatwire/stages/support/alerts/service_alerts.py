@@ -180,15 +180,15 @@ def ended(message: dict[str, Any], at_us: int, lasted_s: float) -> dict[str, Any
     return message | {"state": "off", "decided_us": at_us, "value": round(lasted_s, 3), "text": text}
 
 
-def explained_by_feed(late: I64, used_us: I64, newest_us: int) -> Bool:
+def explained_by_feed(late: I64, last_us: I64, newest_us: int) -> Bool:
     """Return of each silent stream whether the whole feed is silent: then its silence is no alert of its own.
 
     Parameters
     ----------
-    late, used_us : int64 [n], [streams]
-        Slots of streams that are silent, and the arrival of the last chunk of use of every stream.
+    late, last_us : int64 [n], [streams]
+        Slots of streams that are silent, and when the last chunk of use of every stream was read.
     newest_us
         Arrival of the newest chunk of any stream; 0: unknown.
     """
-    with_feed: Bool = (used_us > 0) & (used_us + OTHERS_US > newest_us)  # also those whose limit is still to come
+    with_feed: Bool = (last_us > 0) & (last_us + OTHERS_US > newest_us)  # also those whose limit is still to come
     return with_feed[late] if newest_us and with_feed.sum() > FEW else np.zeros(len(late), np.bool_)

@@ -1,14 +1,18 @@
-"""From when the silence of each stream counts: its last chunk of use, unless the feed or the broker's clock says other.
+"""From when the silence of each stream counts: since its last chunk of use was read, unless the feed failed after it.
 
-In:    the arrival of the newest chunk of any stream, and the slots of each tick
-Out:   int64 [streams] twice, microseconds since 1970
-State: when the feed resumed last; which chunk of each stream counts from another time than its arrival
+In:    what is known of the feed (``Watched``), and the slots with a chunk of use in each tick
+Out:   int64 [slots] twice, microseconds by the clock of ``Watched``
+State: when the last chunk of use of each stream was read; whether a failure of the feed has excused the stream since
 
-After an outage of the whole feed the streams return one after the other: each has its limit from the first chunk of any
-stream on. A shorter pause does not count as silence of a stream. When the broker's clock is set forward, the arrivals
-show the same pause. A stream is excused once after each of its chunks, by the first resumption that is seen: so a feed
-that resumes again and again, as one of a few slow senders, or of gateways whose clocks differ, excuses no stream for
-ever. A chunk from the future arrived before the clock was set back: it counts from the moment at which that is seen.
+All times are of one clock, which no one sets: what gateways and brokers write into messages decides nothing here, so
+their clocks may differ and be set. Time for which no broker answers does not pass.
+
+After an outage of the whole feed, or of the brokers, the streams return one after the other: each has its limit from
+the first chunk of any stream on. A shorter pause does not count as silence of a stream. A stream is excused once after
+each of its chunks by the first pause that ends, and once by the first outage: so a feed that resumes again and again,
+as one of a few slow senders, excuses no stream for ever.
+
+Without a watch over the feed the clock is that of the ticks; a step back does not count.
 """
 
 from __future__ import annotations
@@ -17,66 +21,64 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from beatwire.records import I64, Aligned, Bool
+from beatwire.records import I64, U8, Aligned, Bool
+from beatwire.records.feed import Watched
 from beatwire.stages.support.alerts.service_alerts import FEED_S
 
 PAUSE_US = 500_000  # of the feed, from which on streams are excused
-FUTURE_US = 500_000  # clocks of several brokers differ by less
-BACK_US = 2_000_000  # so much later than now nothing counts from, when the clock has been set back
-
-
-@dataclass(slots=True)
-class Instead:
-    """Chunks that count from another time than their own.
-
-    chunk_us    int64 [slots], time of the chunk; -1: none
-    counts_us   int64 [slots], when it counts from
-    """
-
-    chunk_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    counts_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    def of(self, last_us: I64, where: Bool, at_us: I64, now_us: int) -> I64:
-        """Return from when the last chunk of each stream counts; from ``at_us`` on ``where`` it had no other time."""
-        streams = len(last_us)
-        if streams > len(self.chunk_us):
-            missing = np.full(streams - len(self.chunk_us), -1)
-            self.chunk_us, self.counts_us = np.append(self.chunk_us, missing), np.append(self.counts_us, missing)
-        anew = np.flatnonzero(where & (self.chunk_us[:streams] != last_us))
-        self.chunk_us[anew], self.counts_us[anew] = last_us[anew], at_us[anew]
-        np.minimum(self.counts_us, now_us + BACK_US, out=self.counts_us)
-        counts: I64 = np.where(self.chunk_us[:streams] == last_us, self.counts_us[:streams], last_us)
-        return counts
+PAUSE, OUTAGE = 1, 2  # by what
 
 
 @dataclass(slots=True)
 class Silence:
     """What silence is measured by.
 
-    newest_us   arrival of the newest chunk of any stream, whoever reads it; 0: unknown
-    resumed_us  when the feed resumed last; 0: never
-    paused_us   for how long it had paused
-    future      chunks from the future
-    excused     chunks before a pause of the feed
+    watched     of the feed; its time is that of the ticks if nobody watches
+    tick_us     the clock of the last tick, if nobody watches
+    last_us     int64 [slots], when the last chunk of use was read; 0: none was
+    counts_us   int64 [slots], when silence counts from
+    excused     uint8 [slots], by what that is later: PAUSE, OUTAGE; 0: nothing
     """
 
-    newest_us: int = 0
-    resumed_us: int = 0
-    paused_us: int = 0
-    future: Instead = field(default_factory=Instead)
-    excused: Instead = field(default_factory=Instead)
+    watched: Watched = field(default_factory=lambda: Watched(0))
+    tick_us: int = -1
+    last_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    counts_us: I64 = field(default_factory=lambda: np.zeros(0, np.int64))
+    excused: U8 = field(default_factory=lambda: np.zeros(0, np.uint8))
 
-    def watch_feed(self, newest_us: int) -> None:
-        """Take the arrival of the newest chunk of any stream, 0: unknown."""
-        if self.newest_us and newest_us - self.newest_us > PAUSE_US:
-            self.resumed_us, self.paused_us = newest_us, newest_us - self.newest_us
-        self.newest_us = newest_us
+    def watch(self, watched: Watched) -> None:
+        """Take what is known of the feed at the next tick."""
+        before, self.watched, self.tick_us = self.watched, watched, -1
+        # What ends before any chunk has come since another outage ended is the same outage.
+        same = self.counts_us == before.resumed_us if before.newest_us < before.resumed_us else np.False_
+        if watched.resumed_us > before.resumed_us:
+            self._excuse(watched.resumed_us, None, same)
+            same = self.counts_us == watched.resumed_us
+        paused_us = watched.newest_us - before.newest_us
+        if before.newest_us and paused_us > PAUSE_US:
+            self._excuse(watched.newest_us, paused_us if paused_us <= FEED_S * 1e6 else None, same)
 
-    def of(self, aligned: Aligned) -> tuple[I64, I64]:
-        """Return when the last chunk of use of each stream came, and from when on its silence counts."""
-        used_us, now_us = aligned.slots.used_us, aligned.now_us
-        self.resumed_us = min(self.resumed_us, now_us)
-        last_us = self.future.of(used_us, used_us > now_us + FUTURE_US, np.full(len(used_us), now_us), now_us)
-        later_us = last_us + (self.paused_us if self.paused_us <= FEED_S * 1e6 else self.resumed_us)
-        later_us = np.minimum(later_us, self.resumed_us)
-        return last_us, self.excused.of(last_us, last_us < self.resumed_us, later_us, now_us)
+    def note(self, aligned: Aligned) -> None:
+        """Note which streams have a chunk of use in this tick."""
+        if self.tick_us >= 0 or not self.watched.now_us:
+            passed_us = max(0, aligned.now_us - self.tick_us) if self.tick_us >= 0 else 1
+            self.watched, self.tick_us = Watched(self.watched.now_us + passed_us), aligned.now_us
+        missing = len(aligned.slots.used_us) - len(self.last_us)
+        if missing > 0:
+            self.last_us = np.append(self.last_us, np.zeros(missing, np.int64))
+            self.counts_us = np.append(self.counts_us, np.full(missing, self.watched.now_us))
+            self.excused = np.append(self.excused, np.zeros(missing, np.uint8))
+        used = aligned.used
+        self.last_us[used] = self.counts_us[used] = self.watched.now_us
+        self.excused[used] = 0
+
+    def _excuse(self, resumed_us: int, paused_us: int | None, again: Bool | np.bool_) -> None:
+        """Let streams whose last chunk was before an outage count from later: for how long that was; None: anew.
+
+        ``again``: also those that an outage has excused.
+        """
+        by = OUTAGE if paused_us is None else PAUSE
+        before = ((self.excused < by) | again) & (self.last_us < resumed_us)
+        later_us = resumed_us if paused_us is None else np.minimum(self.counts_us + paused_us, resumed_us)
+        self.counts_us = np.where(before, np.maximum(later_us, self.counts_us), self.counts_us)
+        self.excused[before] = np.maximum(self.excused[before], by)

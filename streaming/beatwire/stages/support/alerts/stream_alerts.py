@@ -69,7 +69,7 @@ def end_of_refused(slots: I64, aligned: Aligned) -> I64:
 
 
 def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, silence: Silence) -> I64:
-    """Begin ``no data`` where no chunk of use arrived for the stream's limit, by the clock of the tick.
+    """Begin ``no data`` where no chunk of use arrived for the stream's limit, by one clock (`silence`).
 
     Nothing begins while messages are waiting at the broker: then silence is not the device's.
 
@@ -80,16 +80,16 @@ def begin_of_no_data(slots: I64, aligned: Aligned, limits: I64, no_data_s: F64, 
     silence
         From when that of each stream counts.
     """
+    silence.note(aligned)
     if not aligned.now_us or not aligned.caught_up:
         return _transitions([])
     streams = len(limits)
     waiting = (slots[:streams, _NO_DATA] < 0) & (slots[:streams, alert_state.IS_KNOWN] > 0)
     waiting[aligned.used] = False
-    last_us, since_us = silence.of(aligned)
-    late = aligned.now_us - since_us[:streams] > no_data_s * 1e6
+    late = silence.watched.now_us - silence.counts_us[:streams] > no_data_s * 1e6
     silent = np.flatnonzero(waiting & late)
     rows = []
-    for slot in silent[~explained_by_feed(silent, last_us, silence.newest_us)].tolist():
+    for slot in silent[~explained_by_feed(silent, silence.last_us, silence.watched.newest_us)].tolist():
         onset = int(aligned.slots.expected[slot])
         rows.append(
             (slot, slots[slot, alert_state.SESSION], alert_state.NO_DATA, alert_state.ON, onset, onset, limits[slot])
