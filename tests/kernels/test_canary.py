@@ -9,6 +9,8 @@ import ast
 import functools
 import importlib
 import inspect
+import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,10 +19,10 @@ import numba
 import numpy as np
 import pytest
 from beatwire.backends.cuda import card
-from beatwire.jit import bitcode, locator
+from beatwire.jit import bitcode, locator, quicker
 from beatwire.jit.cuda import numba_patches
 from beatwire.jit.x86 import pair_filter, shuffle
-from numba.core import cgutils, codegen, compiler, config, cpu, dispatcher, typed_passes, types
+from numba.core import cgutils, codegen, compiler, config, cpu, dispatcher, ir, targetconfig, typed_passes, types
 from numba.np import arrayobj
 
 NUMBA_CUDA = importlib.util.find_spec("_numba_cuda_redirector") is not None
@@ -106,6 +108,36 @@ def test_functions_that_kernels_call_have_no_machine_code_and_are_compiled_once_
     library = added.overloads[types.int64, types.int64].library
     check(isinstance(library, bitcode.BitcodeLibrary), "bitcode.py", "NativeLowering to be replaced in the pipeline")
     check(not hasattr(library, "_compiled_object"), "bitcode.py", "no machine code")
+
+
+def test_machine_code_is_the_same_where_numba_remembers_what_it_resolves() -> None:
+    for owner, name, given in (
+        (types.BaseFunction, "get_call_type", ["self", "context", "args", "kws"]),
+        (ir.Inst, "_rec_list_vars", ["self", "val"]),
+        (targetconfig.TargetConfig, "values", ["self"]),
+    ):
+        check(parameters(vars(owner)[name]) == given, "quicker.py", f"{owner.__name__}.{name}")
+    flags = compiler.Flags()
+    check(hash(flags) == quicker.hashed(flags), "quicker.py", "the hash of TargetConfig")
+    before = vars(ir.Inst)["_rec_list_vars"]
+
+    def machine_code() -> str:
+        def mixed(row: Any, n: int, share: float) -> float:
+            total = 0.0
+            for k in range(min(n, len(row))):
+                total += row[k] * share if row[k] > k and k % 3 else abs(row[k] // (n + 1)) + math.sqrt(k)
+            return total
+
+        dispatcher = numba.njit(mixed, error_model="numpy")
+        dispatcher.compile((types.Array(types.int16, 1, "C"), types.int64, types.float64))
+        (text,) = dispatcher.inspect_asm().values()
+        return re.sub(r"mixedB\d+B\d*v\d+|mixed_\d+|v\d+B\d+|0x[0-9a-f]+|\bquad\s+-?\d+", "", text)
+
+    usual = machine_code()
+    for _ in range(2):  # what was resolved, and what is remembered
+        with quicker.quicker():
+            check(machine_code() == usual, "quicker.py", "the same machine code")
+    check(vars(ir.Inst)["_rec_list_vars"] is before, "quicker.py", "Numba as it was, after it")
 
 
 def test_the_parts_of_numba_that_build_vector_code_are_there() -> None:

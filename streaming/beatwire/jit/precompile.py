@@ -32,6 +32,7 @@ from numba.core import config
 from numba.core.errors import NumbaError
 
 from beatwire.jit import cpu
+from beatwire.jit.quicker import quicker
 from beatwire.jit.threads import cores
 from beatwire.locks import locked
 from beatwire.signals import deferred
@@ -136,7 +137,7 @@ def compile_kernel(name: str, signatures: Iterable[str]) -> None:
     A signature that the kernel no longer has is left out: the first call then compiles the right one, or fails.
     """
     for signature in signatures:
-        with contextlib.suppress(NumbaError, TypeError), deferred():  # LLVM calls back
+        with contextlib.suppress(NumbaError, TypeError), deferred(), quicker():  # LLVM calls back
             getattr(cpu.kernels, name).dispatcher.compile(from_text(signature))
 
 
