@@ -75,12 +75,12 @@ def equal(self: Any, other: object) -> Any:
 
 def hashed(self: Any) -> int:
     """Return the hash of ``TargetConfig.__hash__``, which is that of the names of all options."""
-    return _hash_of(type(self))
+    return _hash_of(tuple(self.options))
 
 
 @functools.cache
-def _hash_of(kind: Any) -> int:
-    return hash(tuple(sorted(kind.options)))
+def _hash_of(names: tuple[str, ...]) -> int:
+    return hash(tuple(sorted(names)))
 
 
 def variables(self: Any, value: Any) -> list[Any]:
