@@ -44,7 +44,10 @@ def code_if_ended() -> int:
 
 @contextlib.contextmanager
 def deferred() -> Iterator[None]:
-    """Call what handles SIGINT and SIGTERM at the end, and not inside a callback, where what it raises is lost."""
+    """Call what handles SIGINT and SIGTERM at the end, and not inside a callback, where what it raises is lost.
+
+    Of several signals each is handled, in order.
+    """
     handlers: dict[int, Callable[[int, FrameType | None], Any]] = {
         number: handler for number in (signal.SIGINT, signal.SIGTERM) if callable(handler := signal.getsignal(number))
     }
@@ -59,18 +62,22 @@ def deferred() -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-        if came:
-            handlers[came[0][0]](*came[0])
+        with contextlib.ExitStack() as calls:  # all of them, also if one raises; in reverse order
+            for signalled in reversed(came):
+                calls.callback(handlers[signalled[0]], *signalled)
 
 
 @contextlib.contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
     """Yield an event that SIGINT and SIGTERM set; restore the previous handlers at the end.
 
-    Only for the main thread, as Python's signal handlers are.
+    A signal that is ignored stays so, see `end_on_signals`. Only for the main thread, as Python's signal handlers are.
     """
     stop = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: handler for number, handler in before.items() if handler != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, lambda *_: stop.set())
     if _ASKED:
         stop.set()
     try:

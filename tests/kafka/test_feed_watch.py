@@ -108,3 +108,48 @@ def test_a_client_without_answers_is_replaced(watch: FeedWatch, brokers: Brokers
         clock.s += 1.0
         watch.look()
     assert brokers.clients == 3
+
+
+def test_that_brokers_are_away_is_logged_once_and_that_they_are_back_and_not_each_time_if_they_come_and_go(
+    watch: FeedWatch, brokers: Brokers, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    def passes(seconds: float, *away: int) -> list[str]:
+        caplog.clear()
+        brokers.away = set(away)
+        for _ in range(round(10 * seconds)):
+            clock.s += 0.1
+            watch.look()
+        return [record.getMessage() for record in caplog.records]
+
+    assert passes(2.9, 1, 3) == passes(1.0) == []
+    assert passes(60, 1, 3) == [
+        "no broker has answered about partitions 1, 3 of ecg.samples for 3 s: their samples are read when one does"
+    ]
+    assert passes(1.0) == ["brokers answer again about all partitions of ecg.samples, after 60 s"]
+    assert len(passes(5, *PARTITIONS)) == len(passes(5)) == 1
+    assert passes(20, *PARTITIONS) == passes(20) == [], "soon after the last time"
+    clock.s += 60
+    assert len(passes(5, 0)) == 1
+
+
+def test_the_clock_of_silence_advances_only_while_a_broker_answers(
+    watch: FeedWatch, brokers: Brokers, clock: Clock
+) -> None:
+    before = watch.watched
+    for _ in range(20):
+        clock.s += 0.1
+        watch.look()
+    assert watch.watched.now_us - before.now_us == pytest.approx(2_000_000, abs=2)
+    assert watch.watched.newest_us == before.newest_us
+    assert watch.watched.resumed_us == 0
+    brokers.away = set(PARTITIONS)
+    for _ in range(100):
+        clock.s += 0.1
+        watch.look()
+    assert watch.watched.now_us - before.now_us == pytest.approx(2_400_000, abs=2)
+    brokers.away = {0, 1}  # one of several brokers is back
+    clock.s += 0.1
+    watch.look()
+    assert watch.watched.resumed_us == watch.watched.now_us == pytest.approx(before.now_us + 2_400_000, abs=2)
+    clock.s += 30  # the process stood still
+    assert watch.watched.now_us - before.now_us == pytest.approx(2_800_000, abs=2)

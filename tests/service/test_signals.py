@@ -109,3 +109,40 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     end_on_signals()
     os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+
+
+@pytest.mark.parametrize("ignored", [signal.SIGINT, signal.SIGTERM])
+def test_a_loop_that_runs_until_it_is_stopped_is_not_stopped_by_a_signal_that_is_ignored(ignored: int) -> None:
+    """So it is with SIGINT of what a shell runs in the background, or nohup."""
+    other = signal.SIGTERM if ignored == signal.SIGINT else signal.SIGINT
+    signal.signal(ignored, signal.SIG_IGN)
+    with stop_on_signals() as stop:
+        os.kill(os.getpid(), ignored)
+        assert not stop.wait(0.05)
+        os.kill(os.getpid(), other)
+        assert stop.wait(5)
+    assert signal.getsignal(ignored) == signal.SIG_IGN
+
+
+@pytest.mark.parametrize("order", [(signal.SIGINT, signal.SIGTERM), (signal.SIGTERM, signal.SIGINT, signal.SIGINT)])
+def test_each_of_several_signals_that_are_deferred_is_handled_in_order_also_if_one_raises(
+    order: tuple[int, ...],
+) -> None:
+    handled = []
+
+    def handle(number: int, _frame: object) -> None:
+        handled.append(number)
+        if number == order[0]:
+            raise KeyboardInterrupt
+
+    for number in set(order):
+        signal.signal(number, handle)
+
+    @deferred()
+    def work() -> None:
+        for number in order:
+            os.kill(os.getpid(), number)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert handled == list(order)

@@ -144,6 +144,11 @@ class Monitor:
             self.loop.ended = True
         return self.counters
 
+    @property
+    def is_published(self) -> bool:
+        """Return whether the last tick is known to be published."""
+        return self._unknown is None
+
     def _turn(self) -> None:
         """Write what probes read: that the loop turns, and whether the streams of its partitions are covered."""
         covered = self._adopted and self._epoch == self._source.epoch

@@ -39,6 +39,8 @@ from beatwire.service.warmup import BEGINNING, warm_up
 from beatwire.signals import stop_on_signals
 from beatwire.wire import names
 
+_UNPUBLISHED = "the last tick may not be published: a successor reads it again"
+
 
 def run_monitor(
     cluster: Cluster,
@@ -123,7 +125,7 @@ def run_monitor(
     log_event(
         "stopped",
         f"stopped: {counters.messages} messages, {counters.beats} beats, {counters.alerts} alerts, "
-        f"{counters.rejects} rejects; all published",
+        f"{counters.rejects} rejects; " + ("all published" if monitor.is_published else _UNPUBLISHED),
         messages=counters.messages, beats=counters.beats, alerts=counters.alerts, rejects=counters.rejects,
     )  # fmt: skip
     return counters

@@ -41,6 +41,7 @@ from beatwire.records.samples import BankKind
 
 _FULL_S = 5.0  # wait for space in the hand-over before partitions are paused: the group expects polls to go on
 _FINISH_S = 60.0  # wait for the monitor to publish the tick in work; a transaction takes milliseconds
+_CLOSE_S = 2.0  # wait for the end of the thread
 _FIRST_S = 0.5  # wait for commits that are not in a transaction
 _NO_COMMITS_S = 30.0  # a broker that answers other clients but sends no commits for so long: replace the client
 
@@ -118,11 +119,16 @@ class Poller:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop polling, carry out the waiting commits, and leave the group."""
+        """Stop polling, carry out the waiting commits, and leave the group; without a broker the session ends itself.
+
+        The thread uses the consumer until its requests have ended, of which each has a limit of its own.
+        """
         self._closing = True
         self._handover.close()
         if self._thread.is_alive():
-            self._thread.join()
+            self._thread.join(_CLOSE_S)
+            if self._thread.is_alive():
+                return
             self._commit(wait=True)
         self._client.consumer.close()
 

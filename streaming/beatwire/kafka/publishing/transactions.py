@@ -7,9 +7,10 @@ refuses whatever it still sends.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from queue import Empty, SimpleQueue
 
 from confluent_kafka import KafkaException, TopicPartition
@@ -26,13 +27,28 @@ TRANSACTION_S = 10.0  # for each request of a transaction
 OPEN_S = 6.0
 OUTAGE_S = 120.0  # an outage of the broker that is waited for
 STOPPED_S = 3.0  # the same after a signal to stop: what is not published then, a successor publishes
-_FLUSH_S = 0.5
+_SLICE_S = 1.0  # of each call: a signal cannot end it
 _OPENING_S = 2.0  # for each attempt to open a producer, the next goes on where it has ended
 STUCK_S = 30.0  # a multiple of TRANSACTION_S: a call that takes longer does not return
 
 
 class StaleError(Exception):
     """The tick was not published, or its outcome is unknown; the group's commits decide."""
+
+
+class Patience:
+    """Whether a broker is waited for: until ``STOPPED_S`` after the process is to end."""
+
+    def __init__(self, stop: threading.Event) -> None:
+        self.stop = stop
+        self._stopped_s: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Return whether the process was to end so long ago."""
+        if self.stop.is_set() and self._stopped_s is None:
+            self._stopped_s = time.monotonic()
+        return self._stopped_s is not None and time.monotonic() - self._stopped_s > STOPPED_S
 
 
 class Transactions:
@@ -66,7 +82,7 @@ class Transactions:
 
     def __init__(self, cluster: Cluster, transactional_id: str, stop: threading.Event | None = None) -> None:
         self._cluster, self.name = cluster, transactional_id
-        self._stop = threading.Event() if stop is None else stop
+        self._patience = Patience(threading.Event() if stop is None else stop)
         self.sender = self._open()
         self.discarded = False
         self._sending: threading.Thread | None = None
@@ -85,7 +101,7 @@ class Transactions:
         KafkaException
             The broker refused the offsets.
         """
-        outcome: SimpleQueue[BaseException | None] = SimpleQueue()
+        outcome, begin_s = SimpleQueue[BaseException | None](), time.monotonic()
         send = self.sender.producer.send_offsets_to_transaction
 
         def call() -> None:
@@ -98,39 +114,32 @@ class Transactions:
 
         self._sending = threading.Thread(target=call, name="kafka-offsets", daemon=True)
         self._sending.start()
-        try:
-            error = outcome.get(timeout=STUCK_S)
-        except Empty as stuck:
-            self.discard()
-            raise StaleError from stuck
+        while True:
+            with contextlib.suppress(Empty):
+                error = outcome.get(timeout=_SLICE_S)
+                break
+            if time.monotonic() - begin_s > STUCK_S or self._patience.ended:
+                self.discard()
+                raise StaleError
         if error is not None:
             raise error
 
-    def commit(self, *, retry_s: float = 0.0) -> None:
+    def commit(self, *, retry_s: float = TRANSACTION_S) -> None:
         """Commit the transaction; repeat the request for `retry_s` seconds while librdkafka reports that this may help.
-
-        After a signal to stop it is not repeated.
 
         Raises
         ------
         KafkaException
             The transaction was not committed, or its outcome is unknown.
         """
-        deadline = time.monotonic() + retry_s
-        while True:
-            try:
-                self.sender.producer.commit_transaction(TRANSACTION_S)
-                return
-            except KafkaException as error:
-                if not error.args[0].retriable() or time.monotonic() >= deadline or self._stop.is_set():
-                    raise
+        self._request(self.sender.producer.commit_transaction, retry_s)
 
     def abort(self) -> bool:
         """Abort the transaction; discard the producer and return False if the broker refuses it or does not answer."""
         if self.discarded:
             return False
         try:
-            self.sender.producer.abort_transaction(TRANSACTION_S)
+            self._abort()
         except KafkaException:
             self.discard()
         return not self.discarded
@@ -161,8 +170,8 @@ class Transactions:
                 self.sender.producer.produce(topic, None, b"", partition)
         if offsets:
             self.send_offsets(offsets, group_metadata)
-        self.sender.producer.flush(TRANSACTION_S)  # messages that wait would be dropped, and their partitions left out
-        self.sender.producer.abort_transaction(TRANSACTION_S)
+        self._flush()  # messages that wait would be dropped, and their partitions left out
+        self._abort()
 
     def end_torn(self, partitions: Sequence[Open]) -> None:
         """Commit what is open of this producer in partitions where it counts as published, and abort it elsewhere.
@@ -181,11 +190,11 @@ class Transactions:
             self.begin()
             for at in of_kind:
                 self.sender.producer.produce(at.topic, None, b"", at.partition)
-            self.sender.producer.flush(TRANSACTION_S)
+            self._flush()
             if published:
                 self.commit()
             else:
-                self.sender.producer.abort_transaction(TRANSACTION_S)
+                self._abort()
 
     def discard(self) -> None:
         """Give the producer up: closing it may not return. It is closed when no call of it is left, maybe never."""
@@ -204,6 +213,25 @@ class Transactions:
         if not self.discarded:
             self.sender.close()
 
+    def _abort(self) -> None:
+        self._request(self.sender.producer.abort_transaction, TRANSACTION_S)
+
+    def _flush(self) -> None:
+        deadline = time.monotonic() + TRANSACTION_S
+        while self.sender.producer.flush(_SLICE_S) and time.monotonic() < deadline and not self._patience.ended:
+            pass
+
+    def _request(self, request: Callable[[float], object], within_s: float) -> None:
+        """Make a request, and repeat it while that may help; each call is short, as no signal can end it."""
+        deadline = time.monotonic() + within_s
+        while True:
+            try:
+                request(_SLICE_S)
+                return
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() >= deadline or self._patience.ended:
+                    raise
+
     def _open(self) -> Sender:
         sender = Sender(
             self._cluster,
@@ -214,10 +242,10 @@ class Transactions:
             try:
                 sender.producer.init_transactions(_OPENING_S)
             except KafkaException as error:
-                if error.args[0].retriable() and time.monotonic() < deadline and not self._stop.is_set():
+                if error.args[0].retriable() and time.monotonic() < deadline and not self._patience.stop.is_set():
                     continue
                 sender.close()
-                if self._stop.is_set():
+                if self._patience.stop.is_set():
                     raise StaleError from error
                 if error.args[0].code() in DENIED:
                     raise self._cluster.denied(f"use the transactional id {self.name!r}", error.args[0]) from error
@@ -237,12 +265,10 @@ def flush_until(sender: Sender, stop: threading.Event) -> None:
     StaleError
         The process is to end.
     """
-    began_s, stopped_s = time.monotonic(), 0.0
+    began_s, patience = time.monotonic(), Patience(stop)
     while sender.unacknowledged() and time.monotonic() - began_s < OUTAGE_S:
         sender.check()
-        sender.producer.flush(_FLUSH_S)
-        if stop.is_set():
-            stopped_s = stopped_s or time.monotonic()
-            if time.monotonic() - stopped_s > STOPPED_S and sender.unacknowledged():
-                raise StaleError
+        sender.producer.flush(_SLICE_S)
+        if patience.ended and sender.unacknowledged():
+            raise StaleError
     sender.flush(0.0)

@@ -12,6 +12,7 @@ away, or this process stood still, the silence does not grow.
 from __future__ import annotations
 
 import contextlib
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -26,11 +27,14 @@ from beatwire.records.feed import Watched
 from beatwire.stages.support.alerts.service_alerts import FEED_S, FORGOTTEN_S
 from beatwire.wire import names
 
+_LOGGER = logging.getLogger("beatwire")
 _REQUEST_S = 2.0
 _INTERVAL_S = 0.1  # between two requests
 _DISCOVERY_S = 10.0  # between two searches for new partitions
 _UNWATCHED_S = 1.0  # between two answers, from which on that is an outage and does not count as time
 _AHEAD_S = 0.4  # since the last answer, before the next: so much counts as time, also of an outage
+_AWAY_S = 3.0  # without an answer about a partition, after which that is logged
+_AWAY_AGAIN_S = 60.0  # between two such lines
 _SILENCE_S = 10.0  # without any answer, after which the client is replaced: it can lose its broker for good
 
 
@@ -48,6 +52,8 @@ class FeedWatch:
         self._answered_s = time.monotonic()
         self._answered_at_s: dict[int, float] = {}  # by partition
         self._began_s = time.monotonic()
+        self._away_since_s: float | None = None  # logged
+        self._away_logged_s = float("-inf")
         # The clock of `watched` at the last answer, that of this machine then, and the times of `Watched`.
         self._watched: tuple[float, float, float, float] | None = None
 
@@ -98,6 +104,7 @@ class FeedWatch:
                 age_s = time.time() - newest_ms / 1000
                 self._newest_s = now_s - (age_s if age_s > FORGOTTEN_S else 0.0) if newest_ms else None
             self._note(self._request(OffsetSpec.latest()), now_s)  # type: ignore[no-untyped-call]
+        self._log_away()
         if time.monotonic() - self._answered_s > _SILENCE_S:
             self._admin, self._answered_s = self._cluster.admin(), time.monotonic()
 
@@ -114,6 +121,24 @@ class FeedWatch:
         self._ends.update(ends)
         self._answered_at_s.update(dict.fromkeys(ends, now_s))
         self._known_s = min(self._answered_at_s.get(at.partition, float("-inf")) for at in self._partitions)
+
+    def _log_away(self) -> None:
+        """Log that brokers are away, once, and that they are back."""
+        now_s, answered_at_s = time.monotonic(), self._answered_at_s
+        away = [p for p, answered_s in sorted(answered_at_s.items()) if now_s - answered_s > _AWAY_S]
+        if self._away_since_s is None and away and now_s - self._away_logged_s > _AWAY_AGAIN_S:
+            self._away_since_s, self._away_logged_s = min(answered_at_s[p] for p in away), now_s
+            _LOGGER.warning(
+                "no broker has answered about partitions %s of %s for %.0f s: their samples are read when one does",
+                ", ".join(map(str, away)), names.SAMPLES, now_s - self._away_since_s,
+                extra={"event": "broker away", "fields": {"partitions": away}},
+            )  # fmt: skip
+        elif self._away_since_s is not None and not away:
+            away_s, self._away_since_s = now_s - self._away_since_s, None
+            _LOGGER.warning(
+                "brokers answer again about all partitions of %s, after %.0f s", names.SAMPLES, away_s,
+                extra={"event": "broker back", "fields": {"away_s": round(away_s, 1)}},
+            )  # fmt: skip
 
     def _discover(self) -> None:
         name = self._cluster.topic(names.SAMPLES)

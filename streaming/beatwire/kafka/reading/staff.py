@@ -82,10 +82,11 @@ class StaffReader:
         self.close()
 
     def close(self) -> None:
-        """Stop the threads and wait for their end."""
+        """Stop the threads, and wait for their end for a moment: a broker that is away holds requests up."""
         self._stop.set()
+        until_s = time.monotonic() + _STOP_S
         for thread in self._threads:
-            thread.join(10.0)
+            thread.join(max(0.0, until_s - time.monotonic()))
 
     def wait(self, stop: threading.Event | None = None, timeout_s: float = _OUTAGE_S) -> bool:
         """Wait until every change is read that may concern a chunk received so far.
