@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import wfdb
 from beatwire.errors import UserError
-from beatwire.evaluation.records import AnnotatedRecord
+from beatwire.evaluation.records import AnnotatedRecord, annotate
+from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.training.checks import read_noises, require_both, require_own_names, require_seconds
 from beatwire.training.detector.figures import TrainingRecord
 from beatwire.training.forest import joined_rows
-from beatwire.training.settings import STRETCH_S
+from beatwire.training.settings import STRETCH_S, VaeSettings
 from beatwire.training.specs import fit
 from beatwire.training.vae.calibrate import mean_of_quantiles, pooled_quantiles
-from beatwire.training.vae.dataset import Subject, cut_beats
-from beatwire.training.vae.network_cache import training_windows
+from beatwire.training.vae.dataset import Subject, cut_beats, read_subject
+from beatwire.training.vae.network_cache import NetworkCache, training_windows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from page_folder import write_records
@@ -159,3 +161,41 @@ def test_the_detector_says_that_there_are_no_peaks_of_several_leads(tmp_path: Pa
     with pytest.raises(UserError, match=r"expected beats on several leads and other peaks to train on, .*got 0 and 0"):
         fit("detector", [tmp_path / "db"], tmp_path / "m.safetensors")
     assert not list(tmp_path.glob("m*"))
+
+
+@pytest.mark.parametrize("change", ["database", "label", "rr_s", "amplitude", "windows", "seed"])
+def test_a_run_continues_with_no_network_of_other_subjects_classes_or_folds(tmp_path: Path, change: str) -> None:
+    """The databases decide which subjects a fold holds out."""
+    person = synthesise((5, 1), name="p", seconds=20.0)
+    beats = cut_beats(person.recording.samples[0], person.beats, person.recording.rate_hz)
+    subject, settings_ = Subject("a", "1", 5_000, np.zeros(len(person.beats), np.uint8), beats), VaeSettings()
+    other = subject
+    match change:
+        case "database":
+            other = replace(subject, database="b")
+        case "label":
+            other = replace(subject, label=subject.label + 1)
+        case "seed":
+            settings_ = VaeSettings(seed=1)
+        case _:
+            other = replace(subject, beats=replace(beats, **{change: getattr(beats, change) + 1}))
+    again, changed = (NetworkCache(tmp_path, *one).key for one in ((VaeSettings(), [subject]), (settings_, [other])))
+    assert again == NetworkCache(tmp_path, VaeSettings(), [subject]).key
+    assert again != changed
+
+
+@pytest.mark.parametrize("beyond", [2, 500, 10**6])
+def test_beats_that_are_annotated_beyond_the_end_of_a_record_are_one_clear_error(tmp_path: Path, beyond: int) -> None:
+    samples = some_noise(20.0, leads=1)
+    wfdb.wrsamp("r", 100, ["mV"], ["I"], d_signal=samples, fmt=["16"], adc_gain=[200.0], baseline=[0],
+                write_dir=str(tmp_path))  # fmt: skip
+    wfdb.wrann("r", "atr", np.array([100, 200, 2_000 + beyond]), ["N"] * 3, write_dir=str(tmp_path))
+    message = (
+        rf"r\.atr: expected beats within the 2000 samples of the record; got 1 elsewhere, the first at {2_000 + beyond}"
+    )
+    for read in (
+        lambda: read_subject(tmp_path / "r", 0),
+        lambda: annotate(read_recording(tmp_path / "r.hea"), tmp_path / "r"),
+    ):
+        with pytest.raises(UserError, match=message):
+            read()

@@ -15,7 +15,7 @@ import numpy as np
 from beatwire.errors import UserError
 from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.places import check_folder
-from beatwire.recordings.wfdb.annotations import ENDING, read_annotations
+from beatwire.recordings.wfdb.annotations import ENDING, beats_within, read_annotations
 from beatwire.records import I64
 
 _SYMBOLS = {"N": "NLRej", "S": "AaJS", "V": "VE", "F": "F", "Q": "/fQ?"}
@@ -106,7 +106,7 @@ def annotate(recording: Recording, path: Path, ending: str = ENDING) -> Annotate
     last = recording.samples.shape[1] - 1
     return AnnotatedRecord(
         recording=recording,
-        beat=at[is_beat],
+        beat=beats_within(path, at[is_beat], recording.samples.shape[1], ending),
         beat_class=tuple(CLASS_OF[s] for s in symbols if s in CLASS_OF),
         excluded=_flutter(name, symbols, at, recording.rate_hz, last),
         rhythms=_rhythms(symbols, at, texts, last),

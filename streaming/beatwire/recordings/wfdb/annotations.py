@@ -55,6 +55,24 @@ def annotation_file(record: Path, ending: str) -> Path:
     return record.with_name(f"{record.name}.{ending}")
 
 
+def beats_within(record: Path, at: I64, samples: int, ending: str = ENDING) -> I64:
+    """Return the places of annotated beats in a recording of so many samples.
+
+    Raises
+    ------
+    UserError
+        A beat is before its first sample or after its last, by more than rounding: it is not of this recording.
+    """
+    outside = at[(at < 0) | (at > samples)]
+    if len(outside):
+        name = annotation_file(record, ending).name
+        raise UserError(
+            f"{name}: expected beats within the {samples} samples of the record; got {len(outside)} elsewhere, "
+            f"the first at {outside[0]}"
+        )
+    return np.minimum(at, samples - 1)
+
+
 def read_annotations(record: Path, rate_hz: float, ending: str = ENDING) -> Annotations:
     """Read the annotation file of a record.
 

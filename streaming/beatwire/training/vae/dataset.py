@@ -21,7 +21,7 @@ from beatwire.errors import UserError
 from beatwire.jit import cpu
 from beatwire.kernels.detection.windows import WINDOW
 from beatwire.recordings import read_recording
-from beatwire.recordings.wfdb.annotations import ENDING, read_annotations
+from beatwire.recordings.wfdb.annotations import ENDING, beats_within, read_annotations
 from beatwire.records import F32, F64, I16, I64, U8
 from beatwire.stages.detection.history import LONGEST_RR_S, WindowedBeats
 
@@ -79,7 +79,7 @@ def read_subject(record: Path, seed: int, ending: str = ENDING) -> Subject | Non
     is_beat = np.isin(symbols, list(AAMI))
     if not is_beat.any() or np.isin(symbols[is_beat], ["/", "f"]).mean() > PACED_SHARE:
         return None
-    annotated = at[is_beat]
+    annotated = beats_within(record, at[is_beat], len(signal), ending)
     at, kept = np.unique(r_peaks(signal, annotated, rate_hz, np.random.default_rng(seed)), return_index=True)
     label = np.array([AAMI[s] for s in symbols[is_beat][kept]], np.uint8)
     return Subject(record.parent.name, record.name, len(signal), label, cut_beats(signal, at, rate_hz))

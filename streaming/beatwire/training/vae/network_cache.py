@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from beatwire.backends.network import Network
@@ -23,21 +26,27 @@ MAX_SIZE = 15.0  # in units of the usual size; a larger window is an artefact
 
 
 class NetworkCache:
-    """Networks of a run in a folder; file names begin with a hash of settings and windows."""
+    """Networks of a run in a folder; file names begin with a hash of the program's version, settings and subjects.
+
+    The hash is of everything that a network follows from: also of classes, and of databases, by which the folds are
+    assigned. A file that cannot be read is made again.
+    """
 
     def __init__(self, folder: Path, settings: VaeSettings, subjects: Sequence[Subject]) -> None:
         self.folder = folder
         self.settings = settings
-        digest = hashlib.sha256(json.dumps(asdict(settings)).encode())
+        digest = hashlib.sha256(json.dumps([version("beatwire"), asdict(settings)]).encode())
         for s in subjects:
-            digest.update(s.name.encode() + s.beats.windows.tobytes())
+            digest.update(json.dumps([s.database, s.name, s.samples, len(s.label)]).encode())
+            for column in (s.label, *(getattr(s.beats, f.name) for f in fields(s.beats))):
+                digest.update(np.ascontiguousarray(column).tobytes())
         self.key = digest.hexdigest()[:16]
 
     def network(self, name: str, subjects: Sequence[Subject], progress: Callable[[float], None]) -> Network:
         """Return the network ``name``: read from the folder, or trained on the normal beats of ``subjects``."""
         path = self.folder / f"{self.key}-{name}.safetensors"
         names = [f.name for f in fields(Network) if f.name not in ("variance", "scorer")]
-        if path.exists():
+        with contextlib.suppress(OSError, SafetensorError, KeyError):  # not there, or damaged
             stored = load_file(path)
             weights: dict[str, Any] = {n: stored[n] for n in names}
             return Network(**weights, variance=self.settings.variance)
