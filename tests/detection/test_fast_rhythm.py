@@ -164,3 +164,17 @@ def test_what_cannot_be_counted_is_announced(bpm: int) -> None:
         alerts.rule.isin({"noise", "cannot analyse", "ventricular fibrillation", "asystole"}) & (alerts.state == "on")
     ]
     assert said.decided_s.min() < 12 + 12
+
+
+@drawn
+@given(st.floats(200, 300), st.floats(3.1, 3.9), st.sampled_from((128.0, 250.0, 500.0)), st.integers(0, 99))
+def test_a_pause_behind_a_fast_rhythm_is_announced(bpm: float, pause_s: float, rate_hz: float, seed: int) -> None:
+    fast, r_s = heart([(100, 100, 12), (bpm, bpm, 15)], rate_hz, 0.012, seed=seed)
+    slow, later_s = heart([(90, 90, 12)], rate_hz, 0.012, seed=seed + 1)
+    last = round((r_s[r_s < 26.8][-1] + 0.1) * rate_hz)
+    silent = round((pause_s - 0.1 - later_s[0]) * rate_hz)
+    between = fast[:, last - 1 : last] + 0.01 * np.random.default_rng(seed).standard_normal((1, silent))
+    result = beatwire.analyze(np.concatenate([fast[:, :last], between, slow], axis=1)[0], rate_hz, units="mV")
+    alerts = result.alerts[result.alerts.state == "on"]
+    assert "pause" in alerts.rule.tolist()
+    assert not {"asystole", "cannot analyse", "bradycardia"} & set(alerts.rule)

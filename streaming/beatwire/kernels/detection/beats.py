@@ -14,6 +14,7 @@ import math
 from beatwire.kernels.detection.fast_rhythm import (
     DECIDE,
     DOUBT_ERRORS,
+    FAST_AT,
     FAST_COLUMNS,
     FAST_DOUBTS,
     FAST_UNTIL,
@@ -21,6 +22,8 @@ from beatwire.kernels.detection.fast_rhythm import (
     LEAST_QUALITY,
     MOST_DOUBTS,
     MOST_ERRORS,
+    add_risk,
+    errors_since,
 )
 from beatwire.kernels.detection.hidden_beats import add_hidden, follow_peak
 from beatwire.kernels.detection.intervals import (
@@ -34,7 +37,7 @@ from beatwire.kernels.detection.intervals import (
     write_beat,
 )
 from beatwire.kernels.detection.r_peak import mark_r
-from beatwire.kernels.peaks.classify import beat_probability
+from beatwire.kernels.peaks.classify import beat_probability, risk_of
 from beatwire.kernels.rhythms.wave_shape import KIND_BITS
 from beatwire.kernels.team import WIDTH, member, wait
 from beatwire.records import F64, I32, I64
@@ -123,7 +126,11 @@ def select_beats(
         level = max(10 * int(peak[PEAK_MEDIAN]), 3 * quantile)
         if level == 0:
             level = 10 * height  # there was no signal in the last blocks: the peak is its own level
+        after_fast = trees and rhythm[FAST_AT] > 0 and logits[i, k, 1] >= 0.0
+        risk = risk_of(logits[i, k, 0], settings.probability) if after_fast else 0.0
         if height < floor or is_disturbance(height, int(peak[PEAK_MEDIAN]), int(peak[PEAK_CEILING])):
+            if member() == 0 and after_fast:
+                add_risk(rhythm, risk)
             continue
         if peak[PEAK_BESIDE] > 0 and not trees:  # whether it is like the others is not known
             continue
@@ -131,6 +138,8 @@ def select_beats(
             n = add_hidden(
                 n, c, row, quiet, begin, end, rings, lane, base, settings, work, found.ints[i], found.floats[i]
             )
+        if member() == 0 and after_fast:
+            add_risk(rhythm, risk)
         linked = 100 * height > LEAST_LEVEL * int(peak[PEAK_MEDIAN]) and follow_peak(
             c, height, level, rhythm, rings, lane, base, settings, work
         )
@@ -151,6 +160,8 @@ def select_beats(
                 errors = MOST_ERRORS
         elif trees and rhythm[FAST_DOUBTS] == MOST_DOUBTS and not errors > DOUBT_ERRORS:
             errors = DOUBT_ERRORS
+        elif trees:
+            errors = errors_since(c, errors, rhythm, settings.links)
         r = mark_r(x, rings.jumps[lane], base, c, height, settings.marking, settings.taps, work)
         if member() > 0 or is_quiet(row, quiet, begin, end, r, int(settings.durations[QUIET_MARGIN])):
             continue

@@ -10,6 +10,9 @@ between them. A peak is *linked* if one link after the other, all of one length,
 enough links in a row the rhythm is fast: then each response that is the largest of a shorter time, and linked to the
 beat before it, is a beat too. A T wave is no link: it is lower in the response, of another form, and not in the middle.
 
+In a fast rhythm the detector is unsure of peaks, although every beat is linked. So for ``FORGIVEN`` behind it the
+errors that are expected are those of the peaks since, not those of ten seconds.
+
 The rhythm is no longer fast when a link is missing, and at most ``EXPIRES_S`` after the last peak with enough links. So
 what is found depends on the samples of ``EXPIRES_S`` and of the links before, and not on older ones.
 """
@@ -25,10 +28,10 @@ from beatwire.records.detection import Rings
 from beatwire.records.selection import BeatSettings
 
 # Columns of ``BeatSettings.links``, samples: the shortest and longest link, around a peak nothing is higher for so
-# long, half of the wave that is compared, what a fast rhythm lasts without linked peaks, and the longest way between
-# two peaks. ``LINK_S`` are their seconds.
-SHORTEST, LONGEST, APART, HALF_WAVE, EXPIRES, FARTHEST = range(6)
-LINK_S = (0.16, 0.30, 0.14, 0.07, 8.0, 1.0)
+# long, half of the wave that is compared, what a fast rhythm lasts without linked peaks, the longest way between two
+# peaks, and how long the risks of a fast rhythm are forgiven. ``LINK_S`` are their seconds.
+SHORTEST, LONGEST, APART, HALF_WAVE, EXPIRES, FARTHEST, FORGIVEN = range(7)
+LINK_S = (0.16, 0.30, 0.14, 0.07, 8.0, 1.0, 10.0)
 DECIDE = len(LINK_S)  # samples until a response and what ``kernels.detection.nms`` compares it with are known
 REACH_S = LINK_S[FARTHEST] + LINK_S[APART] + LINK_S[LONGEST]  # of responses before a peak
 NEEDED = 6  # links in a row: the rhythm is fast
@@ -52,8 +55,27 @@ LEAST_ALIKE = 0.64  # square of the correlation of two waves
 #   FAST_UNTIL       the rhythm is fast up to this sample, 0: it is not
 #   FAST_AT          the last beat of a fast rhythm
 #   FAST_LEVEL       level of the last peak
-FAST_LAST, FAST_LINKS, FAST_DOUBTS, FAST_WAY, FAST_PARTS, FAST_UNTIL, FAST_AT, FAST_LEVEL = range(8)
-FAST_COLUMNS = 8
+#   FAST_RISK_AT, FAST_RISK  ``FAST_AT`` when the last risk was added, and the sum of those since, in 1 / ``RISK_UNITS``
+(
+    FAST_LAST, FAST_LINKS, FAST_DOUBTS, FAST_WAY, FAST_PARTS, FAST_UNTIL, FAST_AT, FAST_LEVEL, FAST_RISK_AT, FAST_RISK,
+) = range(10)  # fmt: skip
+FAST_COLUMNS = 10
+RISK_UNITS = 1_000_000
+
+
+def add_risk(rhythm: I64, risk: float) -> None:
+    """Add the risk of a peak to those since the last beat of a fast rhythm; one member calls it."""
+    if rhythm[FAST_RISK_AT] != rhythm[FAST_AT]:
+        rhythm[FAST_RISK_AT] = rhythm[FAST_AT]
+        rhythm[FAST_RISK] = 0
+    rhythm[FAST_RISK] += int(RISK_UNITS * risk)
+
+
+def errors_since(c: int, errors: float, rhythm: I64, links: I64) -> float:
+    """Return the errors that are expected at the peak ``c``, whose risk was added: behind a fast rhythm those since."""
+    if rhythm[FAST_AT] == 0 or c - rhythm[FAST_AT] > links[FORGIVEN]:
+        return errors
+    return min(errors, MOST_ERRORS + float(rhythm[FAST_RISK]) / RISK_UNITS)
 
 
 def store_links(rhythm: I64, c: int, links: int, settings: I64) -> None:

@@ -287,9 +287,14 @@ def store_block_maxima(log: I64, blocks: I64, stored: int, closed: int, stop: in
 
 
 def store_risk(logit: float, probability: F64, memory: PeakMemory) -> None:
-    """Store the risk of the peak that was stored last: the probability that its classification is wrong."""
+    """Store the risk of the peak that was stored last."""
+    memory.past[(int(memory.log[PEAK_COUNT]) - 1) % PAST_PEAKS, PAST_RISK] = risk_of(logit, probability)
+
+
+def risk_of(logit: float, probability: F64) -> float:
+    """Return the probability that the classification of a peak is wrong."""
     chance = beat_probability(logit, probability)
-    memory.past[(int(memory.log[PEAK_COUNT]) - 1) % PAST_PEAKS, PAST_RISK] = 1.0 - chance if logit > 0.0 else chance
+    return 1.0 - chance if logit > 0.0 else chance
 
 
 def expected_errors(c: int, spans: I64, memory: PeakMemory) -> float:
