@@ -26,11 +26,13 @@ from beatwire.records import Alerts
 from beatwire.service.demo.page import show_page
 from beatwire.service.demo.run import SIGNS, start_broker
 from beatwire.service.monitor import Monitor
+from beatwire.service.observing.counters import Counters
 from beatwire.service.priorities import STARS, STYLES
 from beatwire.service.warmup import warm_up
 
 Feeder = Callable[[Cluster, threading.Event, Callable[[str], None]], dict[str, Any]]
-_PUBLISH_S = 3.0  # after a feed that has ended: for what it sent last
+_PUBLISH_S = 3.0  # after a feed that has ended, and the last message of it: for what it sent last
+_FIRST_S = 30.0  # the same for the first message, which a monitor on a slow machine reads late
 
 
 def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool, quiet: bool = False) -> dict[str, Any]:
@@ -96,9 +98,8 @@ def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool,
                 StaffReader(started.cluster, tuple(pipeline.limits.defaults)) as staff,
             ):
                 monitor = Monitor(pipeline, source, sink, staff=staff)
-                counters = monitor.run(
-                    stop, until=lambda _: bool(failures) or (not stay and time.monotonic() > ended_s[0] + _PUBLISH_S)
-                )
+                is_read = _is_read(ended_s)
+                counters = monitor.run(stop, until=lambda now: bool(failures) or (not stay and is_read(now)))
         finally:
             ended.set()
             thread.join()
@@ -113,6 +114,20 @@ def run_watch(feeder: Feeder, broker: str, stop: threading.Event, *, stay: bool,
         "latency_ms.p50": counters.latency.quantile_ms(0.5),
         "latency_ms.p99": counters.latency.quantile_ms(0.99),
     }
+
+
+def _is_read(ended_s: list[float]) -> Callable[[Counters], bool]:
+    """Return a function that returns True when a feed has ended, ``ended_s``, and no message of it comes any more."""
+    seen, last_s = 0, time.monotonic()
+
+    def is_read(counters: Counters) -> bool:
+        nonlocal seen, last_s
+        now_s = time.monotonic()
+        if counters.messages != seen:
+            seen, last_s = counters.messages, now_s
+        return now_s > max(ended_s[0], last_s) + (_PUBLISH_S if seen else _FIRST_S)
+
+    return is_read
 
 
 def _print_alerts(console: Console, alerts: Alerts) -> None:
