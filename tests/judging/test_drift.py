@@ -20,7 +20,7 @@ from beatwire.service.observing.metrics import drift_metrics
 from beatwire.stages import gather
 from beatwire.stages.judging import drift
 from beatwire.stages.judging.drift import BLOCK_S, Reference, bins_of
-from laws import Run, Signal, assert_same, collect, run_graph, ticks_of, transitions_by_stream
+from laws import Run, Signal, assert_equal, collect, run_graph, ticks_of, transitions_by_stream
 from steps import Aligner, chunk
 
 REFERENCE = load_model().reference
@@ -266,7 +266,7 @@ def test_any_cut_and_a_successor_that_replays_give_the_same_drift_alerts() -> No
     drifts = [row for row in transitions_by_stream(whole)["bed"] if row[1] == "drift"]
     assert [row[2] for row in drifts] == ["on", "off"]
     ticks = ticks_of([signal], rng, 400, per_tick=30)
-    assert_same(run_graph(ticks), whole)
+    assert_equal(run_graph(ticks), whole)
     for part in (0.55, 0.65):  # while the alert is on
         at = int(part * len(ticks))
         first, published = Pipeline(Settings()), Run()

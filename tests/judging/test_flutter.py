@@ -14,7 +14,7 @@ from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.records.detection import FreshLanes
 from beatwire.records.selection import ListedBlocks
-from laws import Signal, assert_same, run_graph, ticks_of
+from laws import Signal, assert_equal, run_graph, ticks_of
 
 
 def found(samples: np.ndarray, rate_hz: float, shift: int = 0, base: int = 0, flat: int = 0) -> int:
@@ -104,7 +104,7 @@ def test_any_cut_gives_the_same_flutter_alerts(rate_hz: float) -> None:
     whole = run_graph([[signal.chunk(a, min(a + 8000, samples.shape[1])) for a in range(0, samples.shape[1], 8000)]])
     assert "ventricular fibrillation" in {a["rule"] for a in whole.alerts}
     for seed, longest in enumerate((15, 90, 700)):
-        assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
+        assert_equal(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
 
 
 def test_the_flutter_of_an_annotated_record_raises_an_alert(ecg_folder: Path) -> None:

@@ -19,7 +19,7 @@ from beatwire.recordings import Recording, read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from beatwire.recordings.synthetic.rhythm import TACHYCARDIA, Event
 from beatwire.records import RawTick
-from laws import Signal, assert_same, run_graph, ticks_of
+from laws import Signal, assert_equal, run_graph, ticks_of
 
 RATE = 250.0
 FAST = {"tachycardia", "extreme tachycardia"}
@@ -179,7 +179,7 @@ def test_any_cut_gives_the_same_alerts_of_a_record_in_fibrillation(ecg_folder) -
     whole = run_graph([[signal.chunk(a, min(a + 5000, samples.shape[1])) for a in range(0, samples.shape[1], 5000)]])
     assert "ventricular fibrillation" in {a["rule"] for a in whole.alerts}
     for seed, longest in enumerate((30, 400)):
-        assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
+        assert_equal(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
 
 
 def test_in_atrial_fibrillation_no_beat_is_supraventricular(ecg_folder) -> None:

@@ -15,7 +15,7 @@ from beatwire.offline.analyze import analyze
 from beatwire.recordings import read_recording
 from beatwire.recordings.synthetic.person import synthesise
 from bedside import Ward, device_chunk, rows_of
-from laws import Signal, assert_same, run_graph, ticks_of
+from laws import Signal, assert_equal, run_graph, ticks_of
 
 BLOCK = 200  # samples of the ward's streams, at 100 Hz
 TIME = "cannot analyse"
@@ -259,7 +259,7 @@ def test_a_saturated_lead_is_announced_and_any_cut_gives_the_same_alerts() -> No
     found = [(a["state"], a["onset"]) for a in whole.alerts if a["rule"] == "saturated"]
     assert found[0] == ("on", 3000)
     for seed, longest in enumerate((25, 700)):
-        assert_same(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
+        assert_equal(run_graph(ticks_of([signal], np.random.default_rng(seed), longest)), whole)
 
 
 def test_electrodes_that_come_off_are_no_asystole_and_a_silent_heart_is(ecg_folder: Path) -> None:
@@ -277,4 +277,4 @@ def test_a_recording_without_a_heart_is_announced_as_one_that_cannot_be_analysed
     signal = Signal("bed", short, recording.rate_hz, recording.uv_per_unit)
     whole = run_graph([[signal.chunk(0, short.shape[1])]])
     assert {"noise", "cannot analyse"} <= {a["rule"] for a in whole.alerts}
-    assert_same(run_graph(ticks_of([signal], np.random.default_rng(0), 300)), whole)
+    assert_equal(run_graph(ticks_of([signal], np.random.default_rng(0), 300)), whole)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from beatwire.pipeline.settings import Settings
 from beatwire.recordings.synthetic.person import synthesise
-from laws import START_US, Run, Signal, assert_same, cut, grouped, run_graph, shuffled
+from laws import START_US, Run, Signal, assert_equal, cut, grouped, run_graph, shuffled
 
 
 def lossy(number: int, rng: np.random.Generator, faults: float) -> list[bytes]:
@@ -60,4 +60,4 @@ def test_the_output_of_lossy_streams_does_not_depend_on_ticks_and_passes(
 ) -> None:
     rng = np.random.default_rng(7)
     ticks = {0.3: grouped(messages, rng, 10), 2.0: grouped(messages, rng, 60), 20.0: [messages]}[pass_s]
-    assert_same(run_graph(ticks, Settings(pass_s=pass_s)), one_by_one)
+    assert_equal(run_graph(ticks, Settings(pass_s=pass_s)), one_by_one)

@@ -15,8 +15,10 @@ from beatwire.pipeline import Pipeline
 from beatwire.pipeline.settings import Settings
 from beatwire.records import Alerts, RawTick
 from beatwire.wire.avro import encode_chunk
+from score_bounds import score_bounds
 
 START_US = 1_700_000_000_000_000
+TIME_US, RR, SCORE, FIRST_LATENT = 2, 3, 7, 14  # columns of the beats of a `Run`
 FEWEST_BEATS = 10  # a comparison of fewer beats shows little; the shortest test signals here have about 15
 
 
@@ -153,15 +155,11 @@ def assert_equal(a: Run, b: Run, fewest_beats: int = FEWEST_BEATS) -> None:
         np.testing.assert_array_equal(one[:, 3:], other[:, 3:], err_msg=stream)
 
 
-ROUNDED = 0.01  # 1/512 of one latent in the mean of the fewest references, through the steepest part of the tables
-
-
 def assert_same(a: Run, b: Run, fewest_beats: int = FEWEST_BEATS) -> None:
     """Assert equal integers, floats within 1e-4, times within a microsecond, alerts equal by id and state.
 
-    This is what holds between two backends: they add floats in another order. On one backend see ``assert_equal``.
-    The latents of past beats are stored in 1/512. Where one lies on a border, another order may store its neighbour:
-    the scores that are compared with it then differ by more, ``ROUNDED`` at most.
+    This is what holds between two backends: they add floats in another order. On one backend see ``assert_equal``. For
+    scores see ``score_bounds``.
     A run of fewer than ``fewest_beats`` beats fails, so that no comparison passes because nothing was detected.
     """
     assert sum(map(len, a.beats.values())) >= fewest_beats
@@ -172,11 +170,13 @@ def assert_same(a: Run, b: Run, fewest_beats: int = FEWEST_BEATS) -> None:
         for column in (0, 1, 9, 10, 11, 12):
             np.testing.assert_array_equal(one[:, column], other[:, column], err_msg=stream)
         np.testing.assert_allclose(one[:, 2], other[:, 2], rtol=0, atol=1.5)
-        for column in (3, 4, 5, 6, 8):
+        for column in (RR, 4, 5, 6, 8):
             np.testing.assert_allclose(one[:, column], other[:, column], rtol=1e-4, atol=1e-4, err_msg=stream)
-        np.testing.assert_allclose(one[:, 7], other[:, 7], rtol=0, atol=ROUNDED, err_msg=stream)
-        far = np.abs(one[:, 7] - other[:, 7]) > 1e-4 * (1 + np.abs(other[:, 7]))
-        assert far.sum() <= max(1, 0.05 * len(far)), f"{stream}: {far.sum()} of {len(far)} scores are not within 1e-4"
+        np.testing.assert_array_equal(np.isnan(one[:, SCORE]), np.isnan(other[:, SCORE]), err_msg=stream)
+        differs = np.nan_to_num(np.abs(one[:, SCORE] - other[:, SCORE]))
+        bounds = score_bounds(one, other, FIRST_LATENT, RR, TIME_US, SCORE)
+        wrong = np.flatnonzero(differs > bounds)
+        assert not len(wrong), f"{stream}: scores differ by {differs[wrong]}, at most {bounds[wrong]} is right: {wrong}"
     assert transitions_by_stream(a) == transitions_by_stream(b)
 
 
