@@ -38,7 +38,7 @@ INTERRUPTED = """
 import sys
 class Interrupt:
     def find_spec(self, name, *_):
-        if name == "beatwire.cli.ward.live":
+        if name == "beatwire.cli.ward.monitor":
             raise KeyboardInterrupt
 sys.meta_path.insert(0, Interrupt())
 from beatwire.__main__ import run

@@ -20,7 +20,7 @@ from beatwire.cli.ward.tail import HEADS, AlertLines, Topic, alert_line, beat_li
 from beatwire.kafka.cluster import Cluster
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.sender import Sender
-from beatwire.kafka.reading.readers import tail
+from beatwire.kafka.reading.tail import tail
 from beatwire.lazy import import_in_background
 from beatwire.records import Fault, RawTick, Rejects
 from beatwire.wire import names

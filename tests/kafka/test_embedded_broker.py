@@ -13,7 +13,8 @@ from beatwire.kafka.consuming.source import Source
 from beatwire.kafka.local.mock import MockKafka
 from beatwire.kafka.publishing.sender import Sender
 from beatwire.kafka.publishing.sink import Sink
-from beatwire.kafka.reading.readers import read_to_end, tail
+from beatwire.kafka.reading.readers import read_to_end
+from beatwire.kafka.reading.tail import tail
 from beatwire.service.monitor import Monitor
 from beatwire.wire import names
 from letters import Graph

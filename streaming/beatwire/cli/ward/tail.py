@@ -1,6 +1,6 @@
 """``beatwire tail``: beats, alerts or dead letters as they are published, one line each.
 
-In:  the records of ``beatwire.kafka.reading.readers.tail``
+In:  the records of ``beatwire.kafka.reading.tail.tail``
 Out: aligned lines under a head, or one JSON object per line. Times are those of the device, in UTC; a device without a
      clock counts from its start. The time of a dead letter is that of its publication.
 """
@@ -76,8 +76,8 @@ def tail(
     used: its key, its place, its size and the reason; --json adds its bytes, and leaves out what was in force before.
     """
     from beatwire.cli.configured import cluster_with_options
-    from beatwire.kafka.reading.readers import TOPIC_OF
-    from beatwire.kafka.reading.readers import tail as follow
+    from beatwire.kafka.reading.tail import TOPIC_OF
+    from beatwire.kafka.reading.tail import tail as follow
     from beatwire.kafka.topics import check_broker
     from beatwire.signals import stop_on_signals
 

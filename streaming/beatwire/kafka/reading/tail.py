@@ -1,0 +1,113 @@
+"""A topic as it grows, decoded for people.
+
+In: a topic. Out: records decoded from its committed messages. No state, as in ``kafka.reading.readers``.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from confluent_kafka import Message
+
+from beatwire.errors import UserError
+from beatwire.kafka import topics
+from beatwire.kafka.cluster import Cluster
+from beatwire.kafka.reading.readers import follow, read_active_alerts
+from beatwire.wire import names
+from beatwire.wire.alerts import decode_alert
+from beatwire.wire.avro import decode_beat
+from beatwire.wire.dead_letters import letters_in
+from beatwire.wire.fields import LATEST_US, Unusable
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+TOPIC_OF = {"beats": names.BEATS, "alerts": names.ALERTS, "dead-letters": names.DEAD_LETTERS}
+
+
+def tail(
+    kind: str,
+    cluster: Cluster,
+    *,
+    stop: threading.Event | None = None,
+    earliest: bool = False,
+    in_force: bool = False,
+    streams: Collection[str] = (),
+    notes: Callable[[str], None] = lambda _: None,
+) -> Iterator[dict[str, Any]]:
+    """Yield the beats, alerts or dead letters that the monitor publishes, decoded.
+
+    Parameters
+    ----------
+    kind
+        ``beats``, ``alerts`` or ``dead-letters``. Of a dead letter ``stream`` is the key of the rejected message.
+    cluster
+        The brokers, and how to reach them.
+    stop, earliest
+        See `follow`.
+    in_force
+        Of alerts, begin with the newest message of each that is in force.
+    streams
+        Ids of the streams to follow, whether or not they exist; empty: all. Every partition is read all the same: a
+        topic that was given more partitions holds the older messages of a stream in another one.
+    notes
+        Called with one line for each message that is skipped because it cannot be decoded.
+
+    Raises
+    ------
+    UserError
+        `kind` is none of these; no broker answers at `cluster`; the topic does not exist.
+    """
+    if kind not in TOPIC_OF:
+        raise UserError(f"tail: expected {', '.join(map(repr, TOPIC_OF))}; got {kind!r}")
+    decode = _DECODE[kind]
+    keys = {stream.encode() for stream in streams} if kind == "beats" else set()  # those of others are no stream ids
+    known: list[dict[str, Any]] = []
+    begin = None
+    if in_force and kind == "alerts":
+        topics.check_broker(cluster, [names.ALERTS])
+        begin = topics.end_offsets(cluster, names.ALERTS)  # what comes while they are read is read again
+        known = read_active_alerts(cluster)
+        yield from (alert for alert in known if not streams or alert["stream"] in streams)
+    for message in follow(cluster, TOPIC_OF[kind], stop=stop, earliest=earliest, begin=begin):
+        if keys and message.key() not in keys:
+            continue
+        try:
+            records = decode(message)
+        except ValueError as error:
+            notes(str(Unusable(TOPIC_OF[kind], message.key(), str(error))))
+            continue
+        yield from (
+            record for record in records if record not in known and (not streams or record.get("stream") in streams)
+        )
+
+
+def _decode_beat(message: Message) -> list[dict[str, Any]]:
+    return [decode_beat(message.value() or b"")]
+
+
+def _decode_alert(message: Message) -> list[dict[str, Any]]:
+    return [decode_alert(message.value() or b"", message.key() or b"")]
+
+
+def _decode_letters(message: Message) -> list[dict[str, Any]]:
+    published = _EPOCH + timedelta(microseconds=max(-LATEST_US, min(1000 * message.timestamp()[1], LATEST_US)))
+    return [
+        {
+            "published": published,
+            "topic": letter.topic,
+            "partition": letter.partition,
+            "offset": letter.offset,
+            "chunk": letter.chunk,
+            "stream": None if letter.key is None else letter.key.decode(errors="backslashreplace"),
+            "reason": letter.reason,
+            "bytes": len(letter.value),
+            "value_base64": base64.b64encode(letter.value).decode(),
+        }
+        for letter in letters_in(message.key(), message.value(), message.headers())
+    ]
+
+
+_DECODE = {"beats": _decode_beat, "alerts": _decode_alert, "dead-letters": _decode_letters}
